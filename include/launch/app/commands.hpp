@@ -1,0 +1,12 @@
+// What `launch` does with its command line: print a text, or run this node of a job.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace launch {
+
+// `args` is the command line without the program's own name. Returns the exit code.
+int run_command(const std::vector<std::string>& args);
+
+}  // namespace launch

@@ -1,0 +1,53 @@
+// The workers of this node as processes: starts them in order of local rank, signals them and everything that descends
+// from them, and tells when each has ended and when nothing is left.
+#pragma once
+
+#include "launch/core/worker_spec.hpp"
+#include "launch/io/child.hpp"
+#include "launch/io/reaper.hpp"
+
+#include <boost/asio/any_io_executor.hpp>
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace launch {
+
+// What every worker gets back of this process as it was at its start.
+struct Inheritance {
+  std::vector<int> reset_signals;
+  rlimit open_files{};
+};
+
+struct WorkerNotStarted {
+  int local_rank = 0;
+  int exit_code = 126;
+  std::string message;
+};
+
+class WorkerGroup {
+ public:
+  using ExitCallback = std::function<void(int local_rank, pid_t pid, ExitStatus status)>;
+
+  WorkerGroup(boost::asio::any_io_executor executor, Inheritance inheritance, ExitCallback on_exit);
+
+  // Stops at the first worker that cannot be started; those before it run.
+  std::optional<WorkerNotStarted> start(std::vector<WorkerSpec> specs, const std::string& script);
+
+  void signal_all(int signal) { reaper_.signal_all(signal); }
+  // After SIGCHLD, an exit or a signal: true when no process of this group is left.
+  bool collect() { return reaper_.collect(); }
+  std::vector<pid_t> remaining() const { return reaper_.remaining(); }
+
+ private:
+  boost::asio::any_io_executor executor_;
+  Inheritance inheritance_;
+  ExitCallback on_exit_;
+  Reaper reaper_;
+  std::vector<std::unique_ptr<Child>> children_;
+};
+
+}  // namespace launch

@@ -1,0 +1,64 @@
+// settle(): the user's options and the facts of this host become Config, the one checked truth the rest works from.
+//
+// Pure: everything it would like to know about the machine comes in HostFacts, which io/host gathers.
+#pragma once
+
+#include "launch/core/endpoint.hpp"
+#include "launch/core/options.hpp"
+#include "launch/core/time.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace launch {
+
+// What the file that the user named looks like.
+struct ProgramFacts {
+  bool in_working_directory = false;     // the name leads to a file or folder as it stands
+  bool folder = false;
+  bool executable = false;               // this user may execute it
+  std::string first_bytes;               // up to 256 bytes: enough for a shebang line or the ELF magic
+  std::optional<std::string> on_path;    // where PATH finds a name without a slash
+};
+
+struct HostFacts {
+  Environment env;
+  std::string hostname;
+  int usable_cpus = 1;   // this process may run on
+  int gpus = 0;          // visible CUDA or ROCm devices
+  std::string fresh_id;  // a UUID nobody else has
+  ProgramFacts program;
+  std::optional<std::string> venv_python;  // VIRTUAL_ENV/bin/python, if it is there
+  std::optional<std::string> path_python;  // python3, else python, on PATH
+  std::optional<std::string> exec_python;  // where PATH finds PYTHON_EXEC, when that is a name without a slash
+};
+
+// What to execute: `executable` is a path; argv[0] stands in front of the arguments.
+struct ProgramCommand {
+  std::string executable;
+  std::vector<std::string> argv;
+  std::string script;  // the file an interpreter is to read; empty when there is none
+  std::string name;    // as the user typed it, for reports
+};
+
+struct Config {
+  int nnodes = 1;
+  int node_rank = 0;
+  int nproc_per_node = 1;
+  std::string role;
+  std::string run_id;
+  Endpoint master;                 // MASTER_ADDR, MASTER_PORT; port 0: node 0 takes a free one (one node only)
+  bool loopback_only = false;      // the store needs no listener beyond this machine
+  bool identical_workers = false;  // TORCH_ELASTIC_WORKER_IDENTICAL=1: equal nodes, so no exchange of roles
+  Duration rendezvous_timeout{};
+  Duration shutdown_timeout{};
+  std::string hostname;
+  ProgramCommand program;
+  Environment worker_env;            // what every worker starts from
+  std::vector<std::string> notices;  // one line each, for the log: what was changed or ignored
+};
+
+Result<Config> settle(const Options& options, const HostFacts& facts);
+
+}  // namespace launch

@@ -1,0 +1,30 @@
+// A snapshot of environment variables. The process environment is read once, in io/host; core and app see values.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace launch {
+
+class Environment {
+ public:
+  Environment() = default;
+  Environment(std::initializer_list<std::pair<const std::string, std::string>> entries) : values_(entries) {}
+
+  // Lines of the form NAME=VALUE, as environ(7) has them; a line without '=' is left out.
+  static Environment from_lines(const std::vector<std::string>& lines);
+
+  std::optional<std::string> get(std::string_view name) const;
+  void set(std::string name, std::string value);
+
+  // NAME=VALUE lines in order of name.
+  std::vector<std::string> lines() const;
+
+ private:
+  std::map<std::string, std::string, std::less<>> values_;
+};
+
+}  // namespace launch

@@ -1,0 +1,65 @@
+// What ended a job, as a value: told to the other nodes as JSON through the abort key, and to the user as a short text.
+//
+// The first failure of a job is the one that the store saw first: the abort key is written by compare-and-set.
+#pragma once
+
+#include "launch/core/error.hpp"
+#include "launch/core/job.hpp"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace launch {
+
+struct Failure {
+  enum class Kind {
+    worker,      // a worker ended with a code other than 0, or by a signal
+    start,       // a worker could not be started
+    rendezvous,  // the nodes did not come together: time-out or contradiction
+    signal,      // a launch process was told to stop
+    store,       // the store's host went away
+  };
+  Kind kind = Kind::worker;
+  int exit_code = 1;      // what every launch of the job ends with
+  int node_rank = 0;      // where it happened
+  std::string host;
+  int rank = -1;          // worker and start only
+  int local_rank = -1;
+  int pid = 0;            // worker only
+  std::string what;       // "exit code 7", "signal 11 (SIGSEGV)", or a sentence
+  std::string time;       // local time of that host, as text
+  std::string detail;     // the worker's own words from its error.json; may be empty
+  std::string error_file;  // where these are; may be empty
+
+  bool operator==(const Failure&) const = default;
+};
+
+std::string to_json(const Failure& failure);
+Result<Failure> parse_failure(std::string_view json);
+
+// One line: "rank 3 (local rank 1) on node 1 (host n1): exit code 7".
+std::string describe(const Failure& failure);
+
+// The message of an error.json as torch's `record` writes it, its last line kept short; empty if there is none.
+std::string error_message(std::string_view error_json);
+
+// How one worker of this node ended, for the report.
+struct WorkerEnd {
+  int rank = 0;
+  int local_rank = 0;
+  ExitStatus status;
+  bool stopped_by_us = false;  // it ended after launch had told it to
+};
+
+struct ReportInput {
+  std::string program;
+  std::string run_id;
+  Failure first;
+  std::vector<WorkerEnd> others;  // workers of this node other than the first failure
+};
+
+// The report at the end of a failed job: several lines without a final newline.
+std::string render_report(const ReportInput& input);
+
+}  // namespace launch

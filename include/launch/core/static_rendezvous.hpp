@@ -1,0 +1,90 @@
+// The rendezvous of nodes that know their rank: torchrun's keys in torchrun's order (docs/store_protocol.md), so that
+// a torchrun agent can be any node of the job, plus two private keys by which launch agents notice contradictions.
+//
+// A machine: start() and on() say what to do next; deadline() bounds the operation under way. Never restarts by itself.
+#pragma once
+
+#include "launch/core/job.hpp"
+#include "launch/core/store_operation.hpp"
+#include "launch/core/time.hpp"
+
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace launch {
+
+struct StaticJob {
+  std::string run_id;
+  int nnodes = 1;
+  Member self;                     // group_rank is the node rank
+  bool identical_workers = false;  // nodes are alike: ranks are computed, roles not exchanged
+  Duration timeout{};
+  std::string identity;            // this agent, unique: "host, pid 123, started …"; shown to a node that claims the same rank
+};
+
+// Still waiting: for a line to the user.
+struct Waiting {
+  int arrived = 0;
+  std::vector<int> missing;  // node ranks, where they can be known
+  Duration left{};
+};
+
+// Next: an operation on the store, or the end.
+struct RendezvousStep {
+  std::variant<Operation, Assignment, Error> next;
+  std::optional<Waiting> waiting;
+};
+
+class StaticRendezvous {
+ public:
+  explicit StaticRendezvous(StaticJob job) : job_(std::move(job)) {}
+
+  RendezvousStep start(Time now);
+  // REQUIRES: the outcome of the operation that the last step asked for.
+  RendezvousStep on(const Outcome& outcome, Time now);
+  // When the operation under way is to be given up with WaitExpired (AwaitKeys) or an error (any other).
+  Time deadline() const;
+
+ private:
+  enum class State {
+    agreeing,    // on the number of nodes
+    claiming,    // the node rank
+    counting,    // ADD init/
+    gathering,   // identical workers, node 0: until all have counted
+    introducing, // role_info written
+    waiting,     // for all role_info (node 0) or the own assigned_ranks
+    looking,     // which role_info is missing
+    reading,     // the values waited for
+    publishing,  // assigned_ranks, by node 0
+  };
+
+  bool leads() const { return job_.self.group_rank == 0; }
+  std::string key(const std::string& rest) const;
+  std::string role_key(int node) const;
+  KeyList role_keys() const;
+  RendezvousStep go(State state, Operation operation);
+  RendezvousStep agreed(const Outcome& outcome);
+  RendezvousStep claimed(const Outcome& outcome);
+  RendezvousStep counted();
+  RendezvousStep gathered(const Outcome& outcome, Time now);
+  RendezvousStep wait_for_peers();
+  RendezvousStep waited(const Outcome& outcome);
+  RendezvousStep looked(const Outcome& outcome, Time now);
+  RendezvousStep read(const Outcome& outcome);
+  RendezvousStep assign(const std::vector<std::string>& role_infos);
+  RendezvousStep formed(Assignment assignment) const;
+
+  StaticJob job_;
+  State state_ = State::agreeing;
+  Time give_up_ = never;
+  Time look_ = never;    // when to look who is missing
+  Time report_ = never;  // when to tell the user of a count (identical workers)
+  Assignment own_;
+};
+
+// The key that carries the first failure of the job to all launch agents.
+std::string abort_key(const std::string& run_id);
+
+}  // namespace launch

@@ -1,0 +1,44 @@
+// What an agent asks of the store, as values: one Operation, one Outcome. Machines in core speak in these;
+// io/store_client carries them out over TCP, tests and the simulator on a StoreTable.
+//
+// Keys are literal: a leading '/' is part of the key (PyTorch's clients put it before all but "init/").
+#pragma once
+
+#include "launch/core/error.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace launch {
+
+using KeyList = std::vector<std::string>;
+
+struct SetKeys { std::vector<std::pair<std::string, std::string>> entries; };  // → Done
+struct CompareSet { std::string key, expected, desired; };                     // → Values: the one value afterwards
+struct AddNumber { std::string key; std::int64_t amount = 0; };                // → Number: the sum
+struct GetKeys { KeyList keys; };                                              // → Values; empty where missing
+struct CheckKeys { KeyList keys; };                                            // → Presence, key by key
+struct AwaitKeys { KeyList keys; };  // → Done when all exist, WaitExpired when the deadline came first
+
+using Operation = std::variant<SetKeys, CompareSet, AddNumber, GetKeys, CheckKeys, AwaitKeys>;
+
+struct Done {};
+struct Number { std::int64_t value = 0; };
+struct Values { std::vector<std::string> values; };
+struct Presence { std::vector<bool> present; };
+struct WaitExpired {};
+
+using Outcome = std::variant<Done, Number, Values, Presence, WaitExpired>;
+
+// The operation's request bytes, appended.
+void encode_operation(const Operation& operation, std::string& out);
+
+// Reads the reply from the front of `bytes`: nullopt while it is incomplete, else the outcome and `used`, its length.
+Result<std::optional<Outcome>> decode_outcome(const Operation& operation, std::string_view bytes, std::size_t& used);
+
+}  // namespace launch

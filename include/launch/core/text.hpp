@@ -1,0 +1,28 @@
+// Text to scalars, and values to the text of a message, as the whole config room reads and shows them. Pure.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace launch {
+
+// Without ASCII white space at both ends.
+std::string_view trim(std::string_view text);
+
+// A decimal whole number, white space around it allowed as in Python's int(); beyond int's range it is int's limit.
+std::optional<int> parse_int(std::string_view text);
+
+// A finite decimal number, white space around it allowed.
+std::optional<double> parse_decimal(std::string_view text);
+
+// A whole number (true unless 0), or true, false, yes, no in any case.
+std::optional<bool> parse_bool(std::string_view text);
+
+// For a message: one line of bounded length; control bytes are escaped, and quotes show where white space belongs to it.
+std::string shown(std::string_view text);
+
+// A value beside the flag or variable it came from, as the user would type it: "--nnodes 0", "PET_NNODES=0".
+std::string as_typed(std::string_view origin, std::string_view value);
+
+}  // namespace launch

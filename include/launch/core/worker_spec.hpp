@@ -1,0 +1,26 @@
+// What to execute for one worker: executable, argv and the whole environment (torchrun's table of variables).
+#pragma once
+
+#include "launch/core/config.hpp"
+#include "launch/core/job.hpp"
+
+#include <string>
+#include <vector>
+
+namespace launch {
+
+struct WorkerSpec {
+  int local_rank = 0;
+  int global_rank = 0;
+  std::string executable;
+  std::vector<std::string> argv;
+  std::vector<std::string> env;  // NAME=VALUE
+  std::string error_file;        // where the worker may leave error.json; empty: nowhere
+};
+
+// One spec a local rank, in order. `error_folder` holds a folder per local rank.
+// Macros in arguments: ${local_rank} and $local_rank; $$ is $; any other $x stays.
+std::vector<WorkerSpec> make_worker_specs(const Config& config, const Assignment& assignment,
+                                          const std::string& error_folder);
+
+}  // namespace launch

@@ -1,0 +1,30 @@
+// One worker process that was spawned: its exit awaited by pidfd, its end decoded once.
+#pragma once
+
+#include "launch/core/job.hpp"
+#include "launch/io/spawn.hpp"
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+
+#include <functional>
+
+namespace launch {
+
+class Child {
+ public:
+  Child(const boost::asio::any_io_executor& executor, Spawned spawned);
+
+  pid_t pid() const { return pid_; }
+  bool ended() const { return ended_; }
+
+  // Calls back once, with the decoded end, after the process has been reaped. The child must outlive the wait.
+  void on_exit(std::function<void(ExitStatus)> callback);
+
+ private:
+  pid_t pid_;
+  bool ended_ = false;
+  boost::asio::posix::stream_descriptor pidfd_;
+};
+
+}  // namespace launch

@@ -1,0 +1,20 @@
+// The one place that tells the time.
+#pragma once
+
+#include "launch/core/time.hpp"
+
+#include <chrono>
+#include <string>
+
+namespace launch {
+
+// The monotonic clock of this host.
+Time now();
+
+// The same point for Asio's timers; `never` stays never.
+std::chrono::steady_clock::time_point to_steady(Time time);
+
+// Local wall-clock time for people: "2026-07-03 17:54:25".
+std::string wall_time_text();
+
+}  // namespace launch

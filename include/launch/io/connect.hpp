@@ -1,0 +1,22 @@
+// A TCP connection by a deadline: the name looked up where it is one, all its addresses tried, nothing repeated.
+#pragma once
+
+#include "launch/core/endpoint.hpp"
+#include "launch/core/error.hpp"
+#include "launch/core/time.hpp"
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/ip/tcp.hpp>
+
+#include <vector>
+
+namespace launch {
+
+// Addresses of a host. An address as text is taken as it is and asks nobody. A look-up that is still under way at the
+// deadline is left behind: the system's resolver cannot be interrupted.
+boost::asio::awaitable<Result<std::vector<boost::asio::ip::tcp::endpoint>>> resolve(Endpoint endpoint, Time deadline);
+
+// The first address that answers, with TCP_NODELAY. The error holds the system's words for the last address tried.
+boost::asio::awaitable<Result<boost::asio::ip::tcp::socket>> connect(Endpoint endpoint, Time deadline);
+
+}  // namespace launch

@@ -1,0 +1,31 @@
+// An owned file descriptor, closed once; and the one loop that writes everything.
+#pragma once
+
+#include <string_view>
+#include <utility>
+
+namespace launch {
+
+class Fd {
+ public:
+  Fd() = default;
+  explicit Fd(int fd) : fd_(fd) {}
+  Fd(Fd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Fd& operator=(Fd&& other) noexcept;
+  Fd(const Fd&) = delete;
+  Fd& operator=(const Fd&) = delete;
+  ~Fd() { reset(); }
+
+  int get() const { return fd_; }
+  bool valid() const { return fd_ >= 0; }
+  int release() { return std::exchange(fd_, -1); }
+  void reset();
+
+ private:
+  int fd_ = -1;
+};
+
+// Blocks until all is written; false with errno set when it cannot be.
+bool write_all(int fd, std::string_view bytes);
+
+}  // namespace launch

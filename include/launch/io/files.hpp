@@ -1,0 +1,35 @@
+// Small files and folders: the folder where workers may leave error.json, and bounded reads.
+#pragma once
+
+#include "launch/core/error.hpp"
+
+#include <cstddef>
+#include <string>
+
+namespace launch {
+
+// At most `limit` bytes of the file; empty when it cannot be read.
+std::string read_file(const std::string& path, std::size_t limit);
+
+// TMPDIR/torchelastic_XXXXXX/RUNID_XXXXXX/attempt_0 with a folder for each local rank, as torchrun lays them out;
+// only this user can read it. On destruction whatever is empty is removed, and what workers wrote stays.
+class ErrorFolder {
+ public:
+  static Result<ErrorFolder> create(const std::string& temp_folder, const std::string& run_id, int nproc);
+
+  ErrorFolder() = default;
+  ErrorFolder(ErrorFolder&& other) noexcept;
+  ErrorFolder& operator=(ErrorFolder&& other) noexcept;
+  ErrorFolder(const ErrorFolder&) = delete;
+  ErrorFolder& operator=(const ErrorFolder&) = delete;
+  ~ErrorFolder() { remove_empty(); }
+
+  const std::string& attempt() const { return attempt_; }
+  void remove_empty();
+
+ private:
+  std::string top_, run_, attempt_;
+  int nproc_ = 0;
+};
+
+}  // namespace launch

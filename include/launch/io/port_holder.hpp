@@ -1,0 +1,13 @@
+// Who listens on a TCP port of this machine, for the message about a busy port.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace launch {
+
+// "pid 123 (python3 train.py)"; empty when the system does not tell (another user's process, another namespace).
+// `proc` is the root of procfs; tests give a recorded tree.
+std::string find_port_holder(std::uint16_t port, const std::string& proc = "/proc");
+
+}  // namespace launch

@@ -1,0 +1,49 @@
+// Everything that descends from the workers: found, signalled, reaped, and proved gone.
+//
+// launch is a child subreaper: when a worker ends, what it leaves behind becomes our own child, whatever session or
+// process group it is in. So "no child left" means that nothing of the job is left. Processes that were our children
+// before the first worker (an exec'ing shell's) are strangers and stay untouched.
+#pragma once
+
+#include <set>
+#include <vector>
+
+#include <sys/types.h>
+
+namespace launch {
+
+class Reaper {
+ public:
+  // Makes this process a child subreaper.
+  Reaper();
+
+  // A worker leads the group and session of its own pid.
+  void add_worker(pid_t pid) { workers_.insert(pid); }
+  // The worker has been reaped.
+  void forget_worker(pid_t pid) { workers_.erase(pid); }
+
+  // Sends `signal` to every worker's group and to whatever was adopted, now and, until another signal is sent,
+  // to what turns up later.
+  void signal_all(int signal);
+
+  // To be called after SIGCHLD and after a worker was reaped: reaps adopted processes that ended, passes the last
+  // signal on to new ones. True when nothing is left.
+  bool collect();
+
+  // pids of what is left, for a last message.
+  std::vector<pid_t> remaining() const;
+
+ private:
+  bool reap_adopted();
+  void signal_adopted();
+
+  std::set<pid_t> strangers_;
+  std::set<pid_t> workers_;
+  std::set<pid_t> signalled_;  // adopted processes that have had the last signal
+  int last_signal_ = 0;
+};
+
+// Direct children of this process.
+std::vector<pid_t> list_children();
+
+}  // namespace launch

@@ -1,0 +1,35 @@
+// Signals as an awaitable stream: blocked in the process, fetched from a signalfd. No handler ever runs.
+#pragma once
+
+#include "launch/core/error.hpp"
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+
+#include <vector>
+
+namespace launch {
+
+// What spawn must undo in a worker: everything that was ignored when launch began, SIGHUP excepted (nohup).
+struct SignalPlan {
+  std::vector<int> handled;   // blocked, and delivered by SignalStream
+  std::vector<int> reset;     // ignored now, to be set to default in workers
+};
+
+// Blocks SIGTERM, SIGINT, SIGHUP (unless it is ignored, as under nohup), SIGQUIT and SIGCHLD; ignores SIGPIPE.
+// To be called first in main, before anything could start a thread.
+SignalPlan take_over_signals();
+
+class SignalStream {
+ public:
+  SignalStream(const boost::asio::any_io_executor& executor, const SignalPlan& plan);
+
+  // The next signal's number; an error only when the stream was closed.
+  boost::asio::awaitable<Result<int>> next();
+
+ private:
+  boost::asio::posix::stream_descriptor fd_;
+};
+
+}  // namespace launch

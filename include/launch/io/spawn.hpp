@@ -1,0 +1,54 @@
+// The one place that makes a process.
+//
+// The child shares our memory until it executes (as posix_spawn does it), so starting costs the same however large we
+// are, and why it could not start is read from a struct, not guessed. It leads its own session, dies with the thread
+// that spawned it, has an empty signal mask and no descriptor above 2.
+#pragma once
+
+#include "launch/core/error.hpp"
+#include "launch/io/fd.hpp"
+
+#include <string>
+#include <vector>
+
+#include <sys/resource.h>
+#include <sys/types.h>
+
+namespace launch {
+
+struct SpawnRequest {
+  std::string executable;  // a path; PATH is not searched
+  std::vector<std::string> argv;
+  std::vector<std::string> env;        // NAME=VALUE
+  std::string script;                  // a file that the executable will read; empty: none. Checked first
+  std::vector<int> reset_signals;      // to be set to their default
+  rlimit open_files{};                 // RLIMIT_NOFILE to be restored; left alone when rlim_max is 0
+};
+
+struct Spawned {
+  pid_t pid = 0;
+  Fd pidfd;
+};
+
+// What the child was doing when it failed.
+enum class SpawnStage {
+  script,   // the script cannot be read
+  clone,    // making the process
+  tie,      // the parent-death signal: the parent was already gone
+  session,  // setsid
+  limits,   // restoring the limit of open files
+  execute,  // execve
+};
+
+struct SpawnError {
+  SpawnStage stage = SpawnStage::clone;
+  int error = 0;  // errno
+};
+
+boost::system::result<Spawned, SpawnError> spawn(const SpawnRequest& request);
+
+// One sentence that says what failed, why, and what to do; and the exit code a shell gives: 127 not found, 126 otherwise.
+std::string explain(const SpawnError& error, const SpawnRequest& request);
+int exit_code(const SpawnError& error);
+
+}  // namespace launch

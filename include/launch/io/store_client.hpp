@@ -1,0 +1,48 @@
+// A client of a TCPStore server, ours or PyTorch's: one connection, one operation at a time.
+//
+// The caller waits for an operation before it asks for the next; close() from elsewhere ends the one under way.
+// It never reconnects: what the store promised a connection is gone with it.
+#pragma once
+
+#include "launch/core/endpoint.hpp"
+#include "launch/core/random.hpp"
+#include "launch/core/store_operation.hpp"
+#include "launch/core/time.hpp"
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/ip/tcp.hpp>
+
+#include <functional>
+#include <string>
+
+namespace launch {
+
+class StoreClient {
+ public:
+  explicit StoreClient(boost::asio::ip::tcp::socket socket);
+
+  // VALIDATE and PING; an error when what answers is no store.
+  boost::asio::awaitable<Status> greet(Time deadline);
+
+  // An error closed means that the store went away or close() was called; timeout, that it did not answer in time.
+  boost::asio::awaitable<Result<Outcome>> perform(Operation operation, Time deadline);
+
+  void close();
+
+ private:
+  boost::asio::awaitable<Status> send(std::string bytes);
+  boost::asio::awaitable<bool> readable(Time deadline);
+  boost::asio::awaitable<Status> receive_more(Time deadline);
+  boost::asio::awaitable<Result<Outcome>> receive(const Operation& operation, Time deadline);
+  boost::asio::awaitable<Result<Outcome>> cancel_wait();
+
+  boost::asio::ip::tcp::socket socket_;
+  std::string received_;
+};
+
+// Connects and greets, again and again with jittered back-off, until the deadline; `on_retry` is told the reason
+// of each failed try. The last reason is in the error, whose code is timeout.
+boost::asio::awaitable<Result<StoreClient>> connect_to_store(Endpoint endpoint, Time deadline, Random& random,
+                                                             std::function<void(const Error&)> on_retry);
+
+}  // namespace launch

@@ -1,0 +1,69 @@
+// A TCPStore server around core's StoreTable: accepts, reads, applies, answers. One per job, on node 0's agent.
+//
+// Never blocks, never looks a peer's name up, never holds more of one connection than its limits: a peer that sends
+// half a request, reads nothing or says nothing costs only itself. What it promised ends with the object.
+#pragma once
+
+#include "launch/core/error.hpp"
+#include "launch/core/store_table.hpp"
+#include "launch/core/time.hpp"
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace launch {
+
+class StoreConnection;
+
+class StoreServer {
+ public:
+  // `on_refusal` is told why a connection was closed by us.
+  StoreServer(boost::asio::any_io_executor executor, std::function<void(const std::string&)> on_refusal);
+  ~StoreServer();
+  StoreServer(const StoreServer&) = delete;
+  StoreServer& operator=(const StoreServer&) = delete;
+
+  // On every interface, IPv6 and IPv4 in one; with `loopback_only` on the loopback address that `host` names.
+  // Port 0 takes a free one. A busy port is an error that names its holder where the system tells.
+  Status listen(const std::string& host, std::uint16_t port, bool loopback_only);
+  std::uint16_t port() const { return port_; }
+
+  // Connections that have sent at least a byte.
+  std::size_t talkers() const { return talkers_; }
+  // Until there is none, or the deadline.
+  boost::asio::awaitable<void> until_quiet(Time deadline);
+
+ private:
+  friend class StoreConnection;
+  using Acceptor = boost::asio::ip::tcp::acceptor;
+
+  boost::system::error_code open(const boost::asio::ip::tcp::endpoint& address);
+  void accept(Acceptor& acceptor);
+  void add(boost::asio::ip::tcp::socket socket);
+  void remove(StoreConnection& connection);
+  void deliver();  // pushes_ to their connections
+
+  boost::asio::any_io_executor executor_;
+  std::function<void(const std::string&)> on_refusal_;
+  std::vector<std::unique_ptr<Acceptor>> acceptors_;
+  std::uint16_t port_ = 0;
+  StoreTable table_;
+  std::vector<Push> pushes_;  // of the request being applied
+  std::vector<std::shared_ptr<StoreConnection>> connections_;  // by ConnectionId; null: free
+  std::vector<ConnectionId> free_ids_;
+  std::size_t buffered_ = 0;  // bytes that all connections hold for unfinished requests
+  std::size_t talkers_ = 0;
+  boost::asio::steady_timer quiet_;
+  boost::asio::steady_timer accept_pause_;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // for handlers that come after our end
+};
+
+}  // namespace launch

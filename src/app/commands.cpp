@@ -1,0 +1,54 @@
+#include "launch/app/commands.hpp"
+
+#include "launch/app/agent_loop.hpp"
+#include "launch/io/background.hpp"
+#include "launch/io/fd.hpp"
+#include "launch/io/host.hpp"
+#include "launch/io/log.hpp"
+
+#include <boost/asio/io_context.hpp>
+#include <unistd.h>
+
+namespace launch {
+namespace {
+
+namespace asio = boost::asio;
+
+int fail(const Error& error) {
+  log_error(error.message);
+  return exit_code(error.code);
+}
+
+asio::awaitable<void> run_to_end(AgentLoop& loop, asio::io_context& context, int& code) {
+  code = co_await loop.run();
+  context.stop();
+}
+
+int run_job(const Config& config, const SignalPlan& signals) {
+  for (const std::string& notice : config.notices) log_warning(notice);
+  const rlimit open_files = raise_open_files();
+  asio::io_context context(1);
+  AgentLoop loop(context.get_executor(), config, signals, open_files);
+  if (Status opened = loop.open_store(); !opened) return fail(opened.error());
+  int code = 1;
+  run_in_background(context.get_executor(), run_to_end(loop, context, code));
+  context.run();
+  return code;
+}
+
+}  // namespace
+
+int run_command(const std::vector<std::string>& args) {
+  open_log();
+  const SignalPlan signals = take_over_signals();
+  Environment env = read_environment();
+  auto command = parse_command(args, env);
+  if (!command) return fail(command.error());
+  if (const auto* text = std::get_if<TextCommand>(&*command)) return write_all(STDOUT_FILENO, text->text) ? 0 : 1;
+  const Options& options = std::get<Options>(*command);
+  auto config = settle(options, read_host_facts(options, std::move(env)));
+  if (!config) return fail(config.error());
+  return run_job(*config, signals);
+}
+
+}  // namespace launch

@@ -1,0 +1,33 @@
+#include "launch/app/mailbox.hpp"
+
+#include "launch/io/clock.hpp"
+
+#include <utility>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+namespace launch {
+
+void Mailbox::put(AgentEvent event) {
+  events_.push_back(std::move(event));
+  wake_.cancel();
+}
+
+void Mailbox::put_first(AgentEvent event) {
+  events_.push_front(std::move(event));
+  wake_.cancel();
+}
+
+boost::asio::awaitable<std::optional<AgentEvent>> Mailbox::take(Time deadline) {
+  while (events_.empty()) {
+    if (now() >= deadline) co_return std::nullopt;
+    wake_.expires_at(to_steady(deadline));
+    (void)co_await wake_.async_wait(boost::asio::as_tuple(boost::asio::use_awaitable));
+  }
+  AgentEvent event = std::move(events_.front());
+  events_.pop_front();
+  co_return std::move(event);
+}
+
+}  // namespace launch

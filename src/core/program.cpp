@@ -1,0 +1,123 @@
+#include "launch/core/program.hpp"
+
+#include "launch/core/text.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace launch {
+namespace {
+
+Error usage(std::string message) { return {ErrorCode::usage, std::move(message)}; }
+
+bool has_slash(std::string_view name) { return name.find('/') != std::string_view::npos; }
+
+// The next word of a shebang line, taken off its front.
+std::string_view next_word(std::string_view& line) {
+  line = trim(line);
+  const std::string_view word = line.substr(0, line.find_first_of(" \t"));
+  line.remove_prefix(word.size());
+  return word;
+}
+
+// The program that env(1) would run: options and NAME=VALUE stand before it.
+std::string_view program_of_env(std::string_view line) {
+  while (true) {
+    std::string_view word = next_word(line);
+    if (word.starts_with("-S")) word.remove_prefix(2);
+    const bool skipped = word.empty() || word[0] == '-' || word.find('=') != std::string_view::npos;
+    if (!skipped || trim(line).empty()) return word;
+  }
+}
+
+// The base name of the interpreter in a "#!" line; empty without one.
+std::string_view shebang_program(std::string_view first_bytes) {
+  if (!first_bytes.starts_with("#!")) return {};
+  std::string_view line = first_bytes.substr(2, first_bytes.find('\n') - 2);
+  const auto base_name = [](std::string_view path) { return path.substr(path.rfind('/') + 1); };
+  const std::string_view program = base_name(next_word(line));
+  return program == "env" ? base_name(program_of_env(line)) : program;
+}
+
+// python, python3, python3.11, python3.13t
+bool is_python(std::string_view program) {
+  constexpr std::string_view name = "python";
+  if (!program.starts_with(name)) return false;
+  program.remove_prefix(name.size());
+  if (program.ends_with('t')) program.remove_suffix(1);
+  return program.find_first_not_of("0123456789.") == std::string_view::npos;
+}
+
+Result<std::string> find_python(const HostFacts& facts) {
+  if (const auto exec = facts.env.get("PYTHON_EXEC")) {
+    if (exec->empty()) return usage("PYTHON_EXEC is set but empty; unset it or let it name a Python interpreter");
+    return has_slash(*exec) ? *exec : facts.exec_python.value_or(*exec);
+  }
+  if (facts.venv_python) return *facts.venv_python;
+  if (facts.path_python) return *facts.path_python;
+  return usage(
+      "no Python interpreter: PYTHON_EXEC is not set, there is no bin/python in VIRTUAL_ENV, and PATH has neither "
+      "python3 nor python; set PYTHON_EXEC to one");
+}
+
+ProgramCommand direct(const Options& options, std::string executable, std::string first_argument) {
+  ProgramCommand command{std::move(executable), {std::move(first_argument)}, {}, options.program};
+  command.argv.insert(command.argv.end(), options.program_args.begin(), options.program_args.end());
+  return command;
+}
+
+// exec(3) with a path: what PATH does not have goes on as it is, so that starting it tells the reason.
+ProgramCommand as_exec_would(const Options& options, const ProgramFacts& program) {
+  const bool search = !has_slash(options.program);
+  return direct(options, search ? program.on_path.value_or(options.program) : options.program, options.program);
+}
+
+Result<ProgramCommand> with_python(const Options& options, const HostFacts& facts) {
+  auto python = find_python(facts);
+  if (!python) return python.error();
+  const bool module = options.module.value;
+  ProgramCommand command{*python, {*python, "-u"}, {}, options.program};
+  if (module) command.argv.emplace_back("-m");
+  command.argv.push_back(options.program);
+  command.argv.insert(command.argv.end(), options.program_args.begin(), options.program_args.end());
+  // A name with a macro in it is another file for each worker.
+  if (!module && options.program.find('$') == std::string::npos) command.script = options.program;
+  return command;
+}
+
+// A file of the working directory needs a slash, or exec would search PATH for it.
+ProgramCommand direct_file(const Options& options) {
+  const std::string path = has_slash(options.program) ? options.program : "./" + options.program;
+  return direct(options, path, path);
+}
+
+Result<ProgramCommand> resolve_file(const Options& options, const HostFacts& facts) {
+  const ProgramFacts& file = facts.program;
+  const std::string_view interpreter = shebang_program(file.first_bytes);
+  if (is_python(interpreter)) return with_python(options, facts);
+  const bool program = file.executable || !interpreter.empty() || file.first_bytes.starts_with("\x7f" "ELF");
+  return program ? direct_file(options) : with_python(options, facts);
+}
+
+}  // namespace
+
+Result<ProgramCommand> resolve_program(const Options& options, const HostFacts& facts) {
+  const ProgramFacts& file = facts.program;
+  if (options.module.value && options.no_python.value) {
+    return usage(fmt::format("{} and {} exclude each other: a module needs Python; leave one of them out",
+                             options.no_python.origin, options.module.origin));
+  }
+  if (options.module.value) return with_python(options, facts);
+  if (options.no_python.value) return as_exec_would(options, file);
+  const bool here = file.in_working_directory && !file.folder;
+  if (!here && file.on_path && !has_slash(options.program)) return as_exec_would(options, file);
+  if (file.folder) {
+    return usage(fmt::format("{} is a folder; name a script or program in it", shown(options.program)));
+  }
+  if (options.program.ends_with(".py")) return with_python(options, facts);
+  return here ? resolve_file(options, facts) : as_exec_would(options, file);
+}
+
+}  // namespace launch

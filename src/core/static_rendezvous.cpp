@@ -1,0 +1,191 @@
+#include "launch/core/static_rendezvous.hpp"
+
+#include "launch/core/ranks.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <numeric>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace launch {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Duration first_report = 1s;
+constexpr Duration next_report = 30s;
+constexpr Duration count_poll = 100ms;
+
+RendezvousStep fail(ErrorCode code, std::string message) {
+  return {Error{code, std::move(message)}, std::nullopt};
+}
+
+std::string list_nodes(const std::vector<int>& nodes) {
+  return fmt::format("node{} {}", nodes.size() == 1 ? "" : "s", fmt::join(nodes, ", "));
+}
+
+int leading_number(const std::string& text) {
+  int value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
+const std::string& only_value(const Outcome& outcome) { return std::get<Values>(outcome).values.at(0); }
+
+}  // namespace
+
+std::string abort_key(const std::string& run_id) { return fmt::format("/{}/launch/abort", run_id); }
+
+std::string StaticRendezvous::key(const std::string& rest) const { return fmt::format("/{}/{}", job_.run_id, rest); }
+
+std::string StaticRendezvous::role_key(int node) const {
+  return key(fmt::format("torchelastic/role_info/{}", node));
+}
+
+KeyList StaticRendezvous::role_keys() const {
+  KeyList keys;
+  for (int node = 0; node < job_.nnodes; ++node) keys.push_back(role_key(node));
+  return keys;
+}
+
+Time StaticRendezvous::deadline() const { return state_ == State::waiting ? std::min(look_, give_up_) : give_up_; }
+
+RendezvousStep StaticRendezvous::go(State state, Operation operation) {
+  state_ = state;
+  return {std::move(operation), std::nullopt};
+}
+
+RendezvousStep StaticRendezvous::start(Time now) {
+  give_up_ = later(now, job_.timeout);
+  report_ = later(now, first_report);
+  look_ = report_;
+  return go(State::agreeing, CompareSet{key("launch/nnodes"), "", std::to_string(job_.nnodes)});
+}
+
+RendezvousStep StaticRendezvous::on(const Outcome& outcome, Time now) {
+  switch (state_) {
+    case State::agreeing: return agreed(outcome);
+    case State::claiming: return claimed(outcome);
+    case State::counting: return counted();
+    case State::gathering: return gathered(outcome, now);
+    case State::introducing: return wait_for_peers();
+    case State::waiting: return waited(outcome);
+    case State::looking: return looked(outcome, now);
+    case State::reading: return read(outcome);
+    case State::publishing: return formed(own_);
+  }
+  return fail(ErrorCode::protocol, "the static rendezvous is in no state");
+}
+
+RendezvousStep StaticRendezvous::agreed(const Outcome& outcome) {
+  const std::string& said = only_value(outcome);
+  if (said != std::to_string(job_.nnodes))
+    return fail(ErrorCode::conflict,
+                fmt::format("the nodes disagree about --nnodes: node {} says {}, the job has {:.20}; give the same "
+                            "--nnodes on every node",
+                            job_.self.group_rank, job_.nnodes, said));
+  return go(State::claiming,
+            CompareSet{key(fmt::format("launch/node/{}", job_.self.group_rank)), "", job_.identity});
+}
+
+RendezvousStep StaticRendezvous::claimed(const Outcome& outcome) {
+  const std::string& holder = only_value(outcome);
+  if (holder != job_.identity)
+    return fail(ErrorCode::conflict, fmt::format("--node-rank {} is used twice: by {:.200} and by {}; give each node a "
+                                                 "rank of its own, 0 to {}",
+                                                 job_.self.group_rank, holder, job_.identity, job_.nnodes - 1));
+  return go(State::counting, AddNumber{"init/", 1});
+}
+
+RendezvousStep StaticRendezvous::counted() {
+  if (!job_.identical_workers)
+    return go(State::introducing, SetKeys{{{role_key(job_.self.group_rank), to_json(job_.self)}}});
+  if (leads()) return go(State::gathering, GetKeys{{"init/"}});
+  return assign({});
+}
+
+// Identical workers leave no role_info to wait for: the count of arrivals is all there is, and it can only be polled.
+RendezvousStep StaticRendezvous::gathered(const Outcome& outcome, Time now) {
+  const int arrived = leading_number(only_value(outcome));
+  if (arrived >= job_.nnodes) return assign({});
+  if (now >= give_up_)
+    return fail(ErrorCode::timeout, fmt::format("the rendezvous timed out after {}: {} of {} nodes came",
+                                                to_text(job_.timeout), arrived, job_.nnodes));
+  RendezvousStep step = go(State::waiting, AwaitKeys{{key("launch/never")}});
+  look_ = later(now, count_poll);
+  if (now >= report_) {
+    report_ = later(now, next_report);
+    step.waiting = Waiting{arrived, {}, give_up_ - now};
+  }
+  return step;
+}
+
+RendezvousStep StaticRendezvous::wait_for_peers() {
+  if (leads()) return go(State::waiting, AwaitKeys{role_keys()});
+  return go(State::waiting, AwaitKeys{{key(fmt::format("torchelastic/assigned_ranks/{}", job_.self.group_rank))}});
+}
+
+RendezvousStep StaticRendezvous::waited(const Outcome& outcome) {
+  if (std::holds_alternative<WaitExpired>(outcome)) {
+    if (job_.identical_workers) return go(State::gathering, GetKeys{{"init/"}});
+    return go(State::looking, CheckKeys{role_keys()});
+  }
+  if (leads()) return go(State::reading, GetKeys{role_keys()});
+  return go(State::reading, GetKeys{{key(fmt::format("torchelastic/assigned_ranks/{}", job_.self.group_rank))}});
+}
+
+RendezvousStep StaticRendezvous::looked(const Outcome& outcome, Time now) {
+  const std::vector<bool>& present = std::get<Presence>(outcome).present;
+  std::vector<int> missing;
+  for (int node = 0; node < job_.nnodes; ++node)
+    if (!present.at(node)) missing.push_back(node);
+  if (now >= give_up_) {
+    const std::string who = missing.empty() ? "node 0 did not assign ranks" : fmt::format("{} did not come", list_nodes(missing));
+    return fail(ErrorCode::timeout, fmt::format("the rendezvous timed out after {}: {} of {} nodes are in, {}",
+                                                to_text(job_.timeout), job_.nnodes - static_cast<int>(missing.size()),
+                                                job_.nnodes, who));
+  }
+  look_ = later(now, next_report);
+  RendezvousStep step = wait_for_peers();
+  step.waiting = Waiting{job_.nnodes - static_cast<int>(missing.size()), std::move(missing), give_up_ - now};
+  return step;
+}
+
+RendezvousStep StaticRendezvous::read(const Outcome& outcome) {
+  if (leads()) return assign(std::get<Values>(outcome).values);
+  const Result<Assignment> assignment = parse_assignment(only_value(outcome));
+  if (!assignment) return {assignment.error(), std::nullopt};
+  return formed(*assignment);
+}
+
+// Without role_infos every node is taken to be like this one.
+RendezvousStep StaticRendezvous::assign(const std::vector<std::string>& role_infos) {
+  std::vector<Member> members(job_.nnodes, job_.self);
+  for (int node = 0; node < job_.nnodes; ++node) {
+    members[node].group_rank = node;
+    if (role_infos.empty()) continue;
+    const Result<Member> member = parse_member(role_infos.at(node));
+    if (!member) return {member.error(), std::nullopt};
+    if (member->group_rank != node)
+      return fail(ErrorCode::conflict,
+                  fmt::format("the node that came as node {} calls itself node {}", node, member->group_rank));
+    members[node] = *member;
+  }
+  const std::vector<Assignment> assignments = assign_ranks(members);
+  own_ = assignments[job_.self.group_rank];
+  if (role_infos.empty()) return formed(own_);
+  SetKeys publish;
+  for (const Assignment& a : assignments)
+    publish.entries.emplace_back(key(fmt::format("torchelastic/assigned_ranks/{}", a.group_rank)), to_json(a));
+  return go(State::publishing, std::move(publish));
+}
+
+RendezvousStep StaticRendezvous::formed(Assignment assignment) const {
+  assignment.group_rank = job_.self.group_rank;
+  assignment.group_world_size = job_.nnodes;
+  return {assignment, std::nullopt};
+}
+
+}  // namespace launch

@@ -1,0 +1,87 @@
+#include "launch/core/store_operation.hpp"
+
+#include "launch/core/store_wire.hpp"
+
+#include <fmt/format.h>
+
+namespace launch {
+namespace {
+
+using MaybeOutcome = Result<std::optional<Outcome>>;
+
+std::vector<std::string_view> views(const KeyList& keys) { return {keys.begin(), keys.end()}; }
+
+struct Encoder {
+  std::string& out;
+
+  void operator()(const SetKeys& op) const {
+    if (op.entries.size() == 1) return encode(SetRequest{op.entries[0].first, op.entries[0].second}, out);
+    MultiSetRequest request;
+    for (const auto& [key, value] : op.entries) request.entries.push_back(SetRequest{key, value});
+    encode(request, out);
+  }
+  void operator()(const CompareSet& op) const { encode(CompareSetRequest{op.key, op.expected, op.desired}, out); }
+  void operator()(const AddNumber& op) const { encode(AddRequest{op.key, op.amount}, out); }
+  void operator()(const GetKeys& op) const { encode(MultiGetRequest{views(op.keys)}, out); }
+  void operator()(const CheckKeys& op) const {
+    for (const std::string& key : op.keys) encode(CheckRequest{{key}}, out);
+  }
+  void operator()(const AwaitKeys& op) const { encode(WaitRequest{views(op.keys)}, out); }
+};
+
+MaybeOutcome read_values(std::size_t count, std::string_view bytes, std::size_t& used) {
+  Values result;
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (bytes.size() - at < 8) return std::optional<Outcome>();
+    const auto length = static_cast<std::uint64_t>(read_i64(bytes.data() + at));
+    if (length > max_payload_bytes)
+      return Error{ErrorCode::protocol, fmt::format("the store announced a value of {} bytes", length)};
+    at += 8;
+    if (bytes.size() - at < length) return std::optional<Outcome>();
+    result.values.emplace_back(bytes.substr(at, length));
+    at += length;
+  }
+  used = at;
+  return std::optional<Outcome>(std::move(result));
+}
+
+struct Decoder {
+  std::string_view bytes;
+  std::size_t& used;
+
+  MaybeOutcome operator()(const SetKeys&) const {
+    used = 0;  // SET and MULTI_SET have no reply
+    return std::optional<Outcome>(Done{});
+  }
+  MaybeOutcome operator()(const CompareSet&) const { return read_values(1, bytes, used); }
+  MaybeOutcome operator()(const AddNumber&) const {
+    if (bytes.size() < 8) return std::optional<Outcome>();
+    used = 8;
+    return std::optional<Outcome>(Number{read_i64(bytes.data())});
+  }
+  MaybeOutcome operator()(const GetKeys& op) const { return read_values(op.keys.size(), bytes, used); }
+  MaybeOutcome operator()(const CheckKeys& op) const {
+    if (bytes.size() < op.keys.size()) return std::optional<Outcome>();
+    Presence result;
+    for (std::size_t i = 0; i < op.keys.size(); ++i) result.present.push_back(bytes[i] == 0);
+    used = op.keys.size();
+    return std::optional<Outcome>(std::move(result));
+  }
+  MaybeOutcome operator()(const AwaitKeys&) const {
+    if (bytes.empty()) return std::optional<Outcome>();
+    used = 1;
+    if (bytes[0] == 0) return std::optional<Outcome>(Done{});
+    return Error{ErrorCode::protocol, fmt::format("the store answered a WAIT with {:#x}", bytes[0])};
+  }
+};
+
+}  // namespace
+
+void encode_operation(const Operation& operation, std::string& out) { std::visit(Encoder{out}, operation); }
+
+MaybeOutcome decode_outcome(const Operation& operation, std::string_view bytes, std::size_t& used) {
+  return std::visit(Decoder{bytes, used}, operation);
+}
+
+}  // namespace launch

@@ -1,0 +1,84 @@
+#include "launch/core/text.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+
+#include <fmt/format.h>
+
+namespace launch {
+namespace {
+
+constexpr std::string_view white_space = " \t\n\r\f\v";
+constexpr std::size_t max_shown_bytes = 120;
+
+char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+// from_chars knows no plus sign; "+-1" must not become -1.
+std::string_view without_plus(std::string_view text) {
+  if (text.size() > 1 && text[0] == '+' && text[1] != '-') text.remove_prefix(1);
+  return text;
+}
+
+std::string escaped(std::string_view text) {
+  std::string result;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte == 0x7f) {
+      result += fmt::format("\\x{:02x}", byte);
+    } else {
+      result += c;
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+std::string_view trim(std::string_view text) {
+  const auto first = text.find_first_not_of(white_space);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(white_space) - first + 1);
+}
+
+std::optional<int> parse_int(std::string_view text) {
+  text = without_plus(trim(text));
+  int value = 0;
+  const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (fault == std::errc::invalid_argument || end != text.data() + text.size()) return std::nullopt;
+  if (fault == std::errc::result_out_of_range) {
+    return text[0] == '-' ? std::numeric_limits<int>::min() : std::numeric_limits<int>::max();
+  }
+  return value;
+}
+
+std::optional<double> parse_decimal(std::string_view text) {
+  text = without_plus(trim(text));
+  double value = 0;
+  const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (fault != std::errc{} || end != text.data() + text.size() || !std::isfinite(value)) return std::nullopt;
+  return value;
+}
+
+std::optional<bool> parse_bool(std::string_view text) {
+  if (const auto number = parse_int(text)) return *number != 0;
+  std::string word(trim(text));
+  std::transform(word.begin(), word.end(), word.begin(), lower);
+  if (word == "true" || word == "yes") return true;
+  if (word == "false" || word == "no") return false;
+  return std::nullopt;
+}
+
+std::string shown(std::string_view text) {
+  const bool whole = text.size() <= max_shown_bytes;
+  std::string result = escaped(text.substr(0, max_shown_bytes)) + (whole ? "" : "...");
+  if (text.empty() || text.find_first_of(white_space) != std::string_view::npos) return '"' + result + '"';
+  return result;
+}
+
+std::string as_typed(std::string_view origin, std::string_view value) {
+  return fmt::format("{}{}{}", origin, origin.starts_with('-') ? ' ' : '=', shown(value));
+}
+
+}  // namespace launch

@@ -1,0 +1,96 @@
+#include "launch/io/connect.hpp"
+
+#include "launch/io/clock.hpp"
+
+#include <algorithm>
+#include <memory>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/experimental/awaitable_operators.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <fmt/format.h>
+
+namespace launch {
+namespace asio = boost::asio;
+using asio::ip::tcp;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr auto as_values = asio::as_tuple(asio::use_awaitable);
+
+// One address of several must not eat the whole deadline: packets may vanish.
+constexpr Duration longest_attempt = 10s;
+
+// Shared between the waiting coroutine and the resolver's handler, whichever lives longer.
+struct Lookup {
+  explicit Lookup(const asio::any_io_executor& executor) : resolver(executor), ended(executor) {}
+  tcp::resolver resolver;
+  asio::steady_timer ended;
+  bool done = false;
+  boost::system::error_code error;
+  std::vector<tcp::endpoint> addresses;
+};
+
+void start(const std::shared_ptr<Lookup>& lookup, const Endpoint& endpoint) {
+  lookup->resolver.async_resolve(
+      endpoint.host, std::to_string(endpoint.port), tcp::resolver::numeric_service,
+      [lookup](const boost::system::error_code& error, const tcp::resolver::results_type& results) {
+        lookup->done = true;
+        lookup->error = error;
+        for (const auto& entry : results) lookup->addresses.push_back(entry.endpoint());
+        lookup->ended.cancel();
+      });
+}
+
+Error lookup_failed(const Endpoint& endpoint, const std::string& reason) {
+  return Error{ErrorCode::timeout, fmt::format("the name {} cannot be resolved: {}", endpoint.host, reason)};
+}
+
+asio::awaitable<boost::system::error_code> connect_one(tcp::socket& socket, tcp::endpoint address, Time deadline) {
+  using namespace asio::experimental::awaitable_operators;
+  asio::steady_timer timer(socket.get_executor());
+  timer.expires_at(to_steady(deadline));
+  const auto first = co_await (socket.async_connect(address, as_values) || timer.async_wait(as_values));
+  if (first.index() == 1) co_return asio::error::timed_out;
+  co_return std::get<0>(std::get<0>(first));
+}
+
+}  // namespace
+
+asio::awaitable<Result<std::vector<tcp::endpoint>>> resolve(Endpoint endpoint, Time deadline) {
+  boost::system::error_code not_an_address;
+  const auto address = asio::ip::make_address(endpoint.host, not_an_address);
+  if (!not_an_address) co_return std::vector<tcp::endpoint>(1, tcp::endpoint(address, endpoint.port));
+  const auto executor = co_await asio::this_coro::executor;
+  auto lookup = std::make_shared<Lookup>(executor);
+  lookup->ended.expires_at(to_steady(deadline));
+  start(lookup, endpoint);
+  (void)co_await lookup->ended.async_wait(as_values);
+  if (!lookup->done) co_return lookup_failed(endpoint, "the name server does not answer");
+  if (lookup->error) co_return lookup_failed(endpoint, lookup->error.message());
+  co_return lookup->addresses;
+}
+
+asio::awaitable<Result<tcp::socket>> connect(Endpoint endpoint, Time deadline) {
+  const auto executor = co_await asio::this_coro::executor;
+  auto addresses = co_await resolve(endpoint, deadline);
+  if (!addresses) co_return addresses.error();
+  std::string reason = "it has no address";
+  for (const tcp::endpoint& address : *addresses) {
+    tcp::socket socket(executor);
+    const Time until = std::min(deadline, later(now(), longest_attempt));
+    const auto error = co_await connect_one(socket, address, until);
+    if (!error) {
+      boost::system::error_code ignored;
+      socket.set_option(tcp::no_delay(true), ignored);
+      co_return socket;
+    }
+    reason = error.message();
+  }
+  co_return Error{ErrorCode::closed, fmt::format("{} does not answer: {}", to_text(endpoint), reason)};
+}
+
+}  // namespace launch

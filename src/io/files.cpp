@@ -1,0 +1,82 @@
+#include "launch/io/files.hpp"
+
+#include "launch/io/fd.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace launch {
+
+std::string read_file(const std::string& path, std::size_t limit) {
+  const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!fd.valid()) return {};
+  std::string text(limit, '\0');
+  std::size_t length = 0;
+  while (length < limit) {
+    const ssize_t got = ::read(fd.get(), text.data() + length, limit - length);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) break;
+    length += static_cast<std::size_t>(got);
+  }
+  text.resize(length);
+  return text;
+}
+
+namespace {
+
+Error cannot_make(const std::string& path) {
+  return Error{ErrorCode::system, fmt::format("cannot make the folder {} for the workers' error files: {}; set TMPDIR to "
+                                              "a folder that can be written",
+                                              path, std::strerror(errno))};
+}
+
+// A run id may hold any character; a folder's name may not.
+std::string as_file_name(std::string text) {
+  std::replace(text.begin(), text.end(), '/', '_');
+  return text.substr(0, 100);
+}
+
+}  // namespace
+
+Result<ErrorFolder> ErrorFolder::create(const std::string& temp_folder, const std::string& run_id, int nproc) {
+  ErrorFolder folder;
+  folder.nproc_ = nproc;
+  folder.top_ = temp_folder + "/torchelastic_XXXXXX";
+  if (::mkdtemp(folder.top_.data()) == nullptr) return cannot_make(std::exchange(folder.top_, {}));
+  folder.run_ = folder.top_ + "/" + as_file_name(run_id) + "_XXXXXX";
+  if (::mkdtemp(folder.run_.data()) == nullptr) return cannot_make(std::exchange(folder.run_, {}));
+  folder.attempt_ = folder.run_ + "/attempt_0";
+  if (::mkdir(folder.attempt_.c_str(), 0700) != 0) return cannot_make(folder.attempt_);
+  for (int rank = 0; rank < nproc; ++rank) {
+    const std::string path = fmt::format("{}/{}", folder.attempt_, rank);
+    if (::mkdir(path.c_str(), 0700) != 0) return cannot_make(path);
+  }
+  return folder;
+}
+
+ErrorFolder::ErrorFolder(ErrorFolder&& other) noexcept { *this = std::move(other); }
+
+ErrorFolder& ErrorFolder::operator=(ErrorFolder&& other) noexcept {
+  std::swap(top_, other.top_);
+  std::swap(run_, other.run_);
+  std::swap(attempt_, other.attempt_);
+  std::swap(nproc_, other.nproc_);
+  return *this;
+}
+
+void ErrorFolder::remove_empty() {
+  if (top_.empty()) return;
+  for (int rank = 0; rank < nproc_; ++rank) ::rmdir(fmt::format("{}/{}", attempt_, rank).c_str());
+  for (std::string* path : {&attempt_, &run_, &top_})
+    if (!path->empty()) ::rmdir(std::exchange(*path, {}).c_str());
+}
+
+}  // namespace launch

@@ -1,0 +1,110 @@
+#include "launch/io/reaper.hpp"
+
+#include "launch/io/files.hpp"
+
+#include <cerrno>
+#include <charconv>
+#include <csignal>
+#include <string>
+
+#include <dirent.h>
+#include <fmt/format.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace launch {
+namespace {
+
+// The parent in /proc/PID/stat: the second field after the name, which may itself hold blanks and brackets.
+pid_t parent_of(const std::string& pid) {
+  const std::string stat = read_file(fmt::format("/proc/{}/stat", pid), 1024);
+  const auto name_end = stat.rfind(')');
+  if (name_end == std::string::npos || stat.size() < name_end + 5) return 0;
+  pid_t parent = 0;
+  std::from_chars(stat.data() + name_end + 4, stat.data() + stat.size(), parent);
+  return parent;
+}
+
+// For kernels without /proc/PID/task/TID/children.
+std::vector<pid_t> scan_for_children() {
+  std::vector<pid_t> result;
+  DIR* proc = ::opendir("/proc");
+  if (proc == nullptr) return result;
+  while (const dirent* entry = ::readdir(proc)) {
+    const std::string name = entry->d_name;
+    if (name.find_first_not_of("0123456789") == std::string::npos && parent_of(name) == ::getpid())
+      result.push_back(static_cast<pid_t>(std::stol(name)));
+  }
+  ::closedir(proc);
+  return result;
+}
+
+}  // namespace
+
+std::vector<pid_t> list_children() {
+  const std::string path = fmt::format("/proc/self/task/{}/children", ::getpid());
+  if (::access(path.c_str(), R_OK) != 0) return scan_for_children();
+  const std::string text = read_file(path, std::size_t{1} << 20);
+  std::vector<pid_t> result;
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  while (at < end) {
+    pid_t pid = 0;
+    const auto [next, error] = std::from_chars(at, end, pid);
+    if (error == std::errc() && pid > 0) result.push_back(pid);
+    at = next + 1;
+  }
+  return result;
+}
+
+Reaper::Reaper() {
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  for (const pid_t pid : list_children()) strangers_.insert(pid);
+}
+
+void Reaper::signal_all(int signal) {
+  last_signal_ = signal;
+  signalled_.clear();
+  // A worker's pid cannot be somebody else's: it is not reaped yet.
+  for (const pid_t worker : workers_) ::kill(-worker, signal);
+  signal_adopted();
+}
+
+std::vector<pid_t> Reaper::remaining() const {
+  std::vector<pid_t> result;
+  for (const pid_t pid : list_children())
+    if (!strangers_.contains(pid)) result.push_back(pid);
+  return result;
+}
+
+void Reaper::signal_adopted() {
+  for (const pid_t pid : remaining()) {
+    if (workers_.contains(pid) || !signalled_.insert(pid).second) continue;
+    // An adopted process holds its group's number, so the group is safe to signal; it may have children in it.
+    const pid_t group = ::getpgid(pid);
+    ::kill(group > 0 && group != ::getpgrp() ? -group : pid, last_signal_);
+  }
+}
+
+// False when there is no child at all. Stops in front of a worker that has ended: its pidfd tells who waits for it.
+bool Reaper::reap_adopted() {
+  while (true) {
+    siginfo_t info{};
+    if (::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0) return errno != ECHILD;
+    if (info.si_pid == 0 || workers_.contains(info.si_pid)) return true;
+    ::waitid(P_PID, static_cast<id_t>(info.si_pid), &info, WEXITED | WNOHANG);
+    strangers_.erase(info.si_pid);
+    signalled_.erase(info.si_pid);
+  }
+}
+
+bool Reaper::collect() {
+  if (!reap_adopted()) return true;
+  // While workers run there is nothing to prove, and listing the children of each of 500 ends would be quadratic.
+  if (!workers_.empty()) return false;
+  if (last_signal_ != 0) signal_adopted();
+  return remaining().empty();
+}
+
+}  // namespace launch

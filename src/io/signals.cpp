@@ -1,0 +1,60 @@
+#include "launch/io/signals.hpp"
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <sys/signalfd.h>
+
+namespace launch {
+namespace asio = boost::asio;
+
+namespace {
+
+bool is_ignored(int signal) {
+  struct sigaction action {};
+  return ::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
+sigset_t set_of(const std::vector<int>& signals) {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int signal : signals) sigaddset(&set, signal);
+  return set;
+}
+
+}  // namespace
+
+SignalPlan take_over_signals() {
+  SignalPlan plan;
+  const bool under_nohup = is_ignored(SIGHUP);
+  ::signal(SIGPIPE, SIG_IGN);  // NOLINT(bugprone-unsafe-functions): a closed console or socket is an error, not the end
+  for (int signal = 1; signal < NSIG; ++signal)
+    if (is_ignored(signal) && signal != SIGHUP) plan.reset.push_back(signal);
+  plan.handled = {SIGTERM, SIGINT, SIGQUIT, SIGCHLD};
+  if (!under_nohup) plan.handled.push_back(SIGHUP);
+  // An ignored SIGCHLD would make the kernel reap our workers.
+  ::signal(SIGCHLD, SIG_DFL);
+  const sigset_t set = set_of(plan.handled);
+  ::sigprocmask(SIG_BLOCK, &set, nullptr);
+  return plan;
+}
+
+SignalStream::SignalStream(const asio::any_io_executor& executor, const SignalPlan& plan) : fd_(executor) {
+  const sigset_t set = set_of(plan.handled);
+  const int fd = ::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+  if (fd >= 0) fd_.assign(fd);
+}
+
+asio::awaitable<Result<int>> SignalStream::next() {
+  signalfd_siginfo info{};
+  auto [error, length] =
+      co_await fd_.async_read_some(asio::buffer(&info, sizeof info), asio::as_tuple(asio::use_awaitable));
+  if (error || length != sizeof info) co_return Error{ErrorCode::cancelled, "the signal stream ended: " + error.message()};
+  co_return static_cast<int>(info.ssi_signo);
+}
+
+}  // namespace launch

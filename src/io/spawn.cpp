@@ -1,0 +1,150 @@
+#include "launch/io/spawn.hpp"
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+
+#include <fcntl.h>
+
+#include <fmt/format.h>
+#include <linux/close_range.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace launch {
+namespace {
+
+// All that the child may touch, made before it exists.
+struct ChildPlan {
+  const char* executable;
+  char* const* argv;
+  char* const* env;
+  const int* reset_signals;
+  std::size_t reset_count;
+  const rlimit* open_files;
+  pid_t parent;
+  SpawnError failure;
+};
+
+// From here to execve: async-signal-safe calls only, and no return. The parent sleeps meanwhile, so `plan` is ours.
+[[noreturn]] void give_up(ChildPlan& plan, SpawnStage stage, int error) {
+  plan.failure = SpawnError{stage, error};
+  ::_exit(127);
+}
+
+void close_descriptors_on_execute() {
+  if (::syscall(SYS_close_range, 3U, ~0U, CLOSE_RANGE_CLOEXEC) == 0) return;
+  // Before Linux 5.11. Nothing tells which numbers are in use without a call that is not safe here.
+  for (int fd = 3; fd < 4096; ++fd) ::fcntl(fd, F_SETFD, FD_CLOEXEC);
+}
+
+int child_main(void* argument) {
+  ChildPlan& plan = *static_cast<ChildPlan*>(argument);
+  if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || ::getppid() != plan.parent)
+    give_up(plan, SpawnStage::tie, ESRCH);  // the parent died before the signal was armed
+  if (::setsid() < 0) give_up(plan, SpawnStage::session, errno);
+  if (plan.open_files->rlim_max != 0 && ::setrlimit(RLIMIT_NOFILE, plan.open_files) != 0)
+    give_up(plan, SpawnStage::limits, errno);
+  struct sigaction by_default {};
+  by_default.sa_handler = SIG_DFL;
+  for (std::size_t i = 0; i < plan.reset_count; ++i) ::sigaction(plan.reset_signals[i], &by_default, nullptr);
+  // Last, since a signal that waits would end the child here.
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  close_descriptors_on_execute();
+  ::execve(plan.executable, plan.argv, plan.env);
+  give_up(plan, SpawnStage::execute, errno);
+}
+
+// The child's own stack, one for all: it is in use only while the parent sleeps.
+void* top_of_child_stack() {
+  constexpr std::size_t size = std::size_t{64} * 1024;
+  static void* const base =
+      ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+  return base == MAP_FAILED ? nullptr : static_cast<char*>(base) + size;
+}
+
+std::vector<char*> pointers(const std::vector<std::string>& strings) {
+  std::vector<char*> result;
+  result.reserve(strings.size() + 1);
+  for (const std::string& text : strings) result.push_back(const_cast<char*>(text.c_str()));
+  result.push_back(nullptr);
+  return result;
+}
+
+}  // namespace
+
+boost::system::result<Spawned, SpawnError> spawn(const SpawnRequest& request) {
+  if (!request.script.empty() && ::access(request.script.c_str(), R_OK) != 0)
+    return SpawnError{SpawnStage::script, errno};
+  const std::vector<char*> argv = pointers(request.argv);
+  const std::vector<char*> env = pointers(request.env);
+  ChildPlan plan{request.executable.c_str(), argv.data(), env.data(), request.reset_signals.data(),
+                 request.reset_signals.size(), &request.open_files, ::getpid(), SpawnError{}};
+  void* const stack = top_of_child_stack();
+  if (stack == nullptr) return SpawnError{SpawnStage::clone, ENOMEM};
+  int pidfd = -1;
+  // CLONE_VFORK: we sleep until the child has executed or ended.
+  const int pid = ::clone(child_main, stack, CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD, &plan, &pidfd);
+  if (pid < 0) return SpawnError{SpawnStage::clone, errno};
+  Fd owned(pidfd);
+  if (plan.failure.error != 0) {
+    ::waitpid(pid, nullptr, 0);
+    return plan.failure;
+  }
+  return Spawned{pid, std::move(owned)};
+}
+
+namespace {
+
+const char* doing(SpawnStage stage) {
+  switch (stage) {
+    case SpawnStage::script: return "reading it";
+    case SpawnStage::clone: return "making a process";
+    case SpawnStage::tie: return "tying it to launch";
+    case SpawnStage::session: return "giving it a session";
+    case SpawnStage::limits: return "restoring its limit of open files";
+    case SpawnStage::execute: return "executing it";
+  }
+  return "starting it";
+}
+
+std::string advice(const SpawnError& error, const std::string& file) {
+  struct stat info {};
+  const bool exists = ::stat(file.c_str(), &info) == 0;
+  switch (error.error) {
+    case ENOENT:
+      return exists ? "; the file is there, but the interpreter that it names is not"
+                    : "; check the path, which must lead to the same file on every node";
+    case EACCES:
+      if (exists && S_ISDIR(info.st_mode)) return "; it is a folder";
+      return fmt::format("; try chmod {} {}", error.stage == SpawnStage::script ? "+r" : "+x", file);
+    case ENOEXEC: return "; a script needs a first line such as #!/bin/sh, a program must be built for this machine";
+    case E2BIG: return "; the arguments and the environment together are too long";
+    case EAGAIN: return "; the limit of processes is reached (ulimit -u)";
+    default: return {};
+  }
+}
+
+}  // namespace
+
+std::string explain(const SpawnError& error, const SpawnRequest& request) {
+  const std::string& file = error.stage == SpawnStage::script ? request.script : request.executable;
+  return fmt::format("cannot start {}, {} failed: {}{}", file, doing(error.stage), std::strerror(error.error),
+                     advice(error, file));
+}
+
+int exit_code(const SpawnError& error) {
+  const bool file = error.stage == SpawnStage::execute || error.stage == SpawnStage::script;
+  return file && (error.error == ENOENT || error.error == ENOTDIR) ? 127 : 126;
+}
+
+}  // namespace launch

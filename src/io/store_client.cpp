@@ -1,0 +1,166 @@
+#include "launch/io/store_client.hpp"
+
+#include "launch/core/backoff.hpp"
+#include "launch/core/store_wire.hpp"
+#include "launch/io/clock.hpp"
+#include "launch/io/connect.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/experimental/awaitable_operators.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/write.hpp>
+#include <fmt/format.h>
+
+namespace launch {
+namespace asio = boost::asio;
+using asio::ip::tcp;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr auto as_values = asio::as_tuple(asio::use_awaitable);
+
+// What answers at all answers a greeting within this; a silent stranger on the port must not hold us for minutes.
+constexpr Duration greeting_time = 10s;
+constexpr std::uint32_t greeting_nonce = 0x6c61756e;
+
+Error connection_lost(const boost::system::error_code& error) {
+  return Error{ErrorCode::closed, fmt::format("the connection to the store ended: {}", error.message())};
+}
+
+}  // namespace
+
+StoreClient::StoreClient(tcp::socket socket) : socket_(std::move(socket)) {
+  boost::system::error_code ignored;
+  socket_.non_blocking(true, ignored);
+}
+
+asio::awaitable<Status> StoreClient::send(std::string bytes) {
+  auto [error, written] = co_await asio::async_write(socket_, asio::buffer(bytes), as_values);
+  if (error) co_return connection_lost(error);
+  co_return Status();
+}
+
+// Races the readiness, not the read: a read that loses its race could take bytes with it.
+asio::awaitable<bool> StoreClient::readable(Time deadline) {
+  using namespace asio::experimental::awaitable_operators;
+  if (deadline == never) {
+    (void)co_await socket_.async_wait(tcp::socket::wait_read, as_values);
+    co_return true;
+  }
+  asio::steady_timer timer(socket_.get_executor());
+  timer.expires_at(to_steady(deadline));
+  const auto first = co_await (socket_.async_wait(tcp::socket::wait_read, as_values) || timer.async_wait(as_values));
+  co_return first.index() == 0;
+}
+
+asio::awaitable<Status> StoreClient::receive_more(Time deadline) {
+  if (!co_await readable(deadline)) co_return Error{ErrorCode::timeout, "the store does not answer"};
+  std::array<char, 16 * 1024> chunk;
+  boost::system::error_code error;
+  const std::size_t length = socket_.read_some(asio::buffer(chunk), error);
+  if (error == asio::error::would_block) co_return Status();
+  if (error) co_return connection_lost(error);
+  received_.append(chunk.data(), length);
+  co_return Status();
+}
+
+asio::awaitable<Status> StoreClient::greet(Time deadline) {
+  std::string hello;
+  encode(ValidateRequest{validate_magic}, hello);
+  encode(PingRequest{greeting_nonce}, hello);
+  if (auto sent = co_await send(std::move(hello)); !sent) co_return sent.error();
+  while (received_.size() < 4)
+    if (auto more = co_await receive_more(deadline); !more)
+      co_return Error{more.error().code,
+                      fmt::format("what listens there does not greet as a store does ({})", more.error().message)};
+  if (read_u32(received_.data()) != greeting_nonce)
+    co_return Error{ErrorCode::protocol, "what listens there is not a store"};
+  received_.erase(0, 4);
+  co_return Status();
+}
+
+asio::awaitable<Result<Outcome>> StoreClient::receive(const Operation& operation, Time deadline) {
+  while (true) {
+    std::size_t used = 0;
+    auto outcome = decode_outcome(operation, received_, used);
+    if (!outcome) co_return outcome.error();
+    if (outcome->has_value()) {
+      received_.erase(0, used);
+      co_return std::move(**outcome);
+    }
+    if (auto more = co_await receive_more(deadline); !more) co_return more.error();
+  }
+}
+
+// The answer may have been on its way: then it comes first, and counts.
+asio::awaitable<Result<Outcome>> StoreClient::cancel_wait() {
+  std::string cancel;
+  encode(CancelWaitRequest{}, cancel);
+  if (auto sent = co_await send(std::move(cancel)); !sent) co_return sent.error();
+  const Time patience = later(now(), greeting_time);
+  bool satisfied = false;
+  while (true) {
+    while (received_.empty())
+      if (auto more = co_await receive_more(patience); !more) co_return more.error();
+    const bool cancelled = received_[0] != 0;
+    received_.erase(0, 1);
+    if (cancelled) break;
+    satisfied = true;
+  }
+  if (satisfied) co_return Outcome(Done());
+  co_return Outcome(WaitExpired());
+}
+
+asio::awaitable<Result<Outcome>> StoreClient::perform(Operation operation, Time deadline) {
+  std::string request;
+  encode_operation(operation, request);
+  if (auto sent = co_await send(std::move(request)); !sent) co_return sent.error();
+  const bool waits = std::holds_alternative<AwaitKeys>(operation);
+  auto outcome = co_await receive(operation, deadline);
+  if (!outcome && waits && outcome.error().code == ErrorCode::timeout) co_return co_await cancel_wait();
+  co_return outcome;
+}
+
+void StoreClient::close() {
+  boost::system::error_code ignored;
+  socket_.close(ignored);
+}
+
+namespace {
+
+asio::awaitable<Result<StoreClient>> try_store(const Endpoint& endpoint, Time deadline) {
+  auto socket = co_await connect(endpoint, deadline);
+  if (!socket) co_return socket.error();
+  StoreClient client(std::move(*socket));
+  const Time until = std::min(deadline, later(now(), greeting_time));
+  if (auto greeted = co_await client.greet(until); !greeted)
+    co_return Error{greeted.error().code, fmt::format("{}: {}", to_text(endpoint), greeted.error().message)};
+  co_return client;
+}
+
+}  // namespace
+
+asio::awaitable<Result<StoreClient>> connect_to_store(Endpoint endpoint, Time deadline, Random& random,
+                                                      std::function<void(const Error&)> on_retry) {
+  Backoff backoff(10ms, 1s, random);
+  asio::steady_timer timer(co_await asio::this_coro::executor);
+  while (true) {
+    auto client = co_await try_store(endpoint, deadline);
+    if (client) co_return client;
+    const Time next = later(now(), backoff.next());
+    if (next >= deadline) co_return Error{ErrorCode::timeout, client.error().message};
+    on_retry(client.error());
+    timer.expires_at(to_steady(next));
+    auto [error] = co_await timer.async_wait(as_values);
+    if (error) co_return Error{ErrorCode::cancelled, "connecting was given up"};
+  }
+}
+
+}  // namespace launch

@@ -1,0 +1,258 @@
+#include "launch/io/store_server.hpp"
+
+#include "launch/core/endpoint.hpp"
+#include "launch/io/clock.hpp"
+#include "launch/io/port_holder.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/ip/v6_only.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <fmt/format.h>
+
+namespace launch {
+namespace asio = boost::asio;
+using asio::ip::tcp;
+using boost::system::error_code;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr std::size_t small_read = 2048;
+constexpr std::size_t large_read = std::size_t{64} * 1024;
+// A peer that does not read its answers gets no more of its requests done beyond this.
+constexpr std::size_t answers_held = std::size_t{1} << 20;
+// Pushes to a peer that does not read come without its asking; beyond this it is closed.
+constexpr std::size_t most_answers = std::size_t{512} << 20;
+// Of all connections together, for requests that have not come to their end.
+constexpr std::size_t most_buffered = std::size_t{1} << 30;
+constexpr Duration pause_after_accept_error = 100ms;
+
+}  // namespace
+
+// Reads, applies and answers in turn. It lives as long as one of its handlers is under way or the server lists it.
+class StoreConnection : public std::enable_shared_from_this<StoreConnection> {
+ public:
+  StoreConnection(StoreServer& server, tcp::socket socket, ConnectionId id)
+      : server_(&server), socket_(std::move(socket)), id_(id) {}
+
+  ConnectionId id() const { return id_; }
+  bool spoke() const { return spoke_; }
+  std::size_t buffered() const { return counted_; }
+
+  // Waits for the first byte without holding a buffer: thousands of connections may say nothing.
+  void start() {
+    socket_.async_wait(tcp::socket::wait_read, [self = shared_from_this()](const error_code& error) {
+      if (self->server_ == nullptr) return;
+      if (error) return self->server_->remove(*self);
+      self->read();
+    });
+  }
+
+  // The server is gone or has dropped us; handlers still under way find no server.
+  void abandon() {
+    server_ = nullptr;
+    error_code ignored;
+    socket_.close(ignored);
+  }
+
+  void push(const std::string& bytes) {
+    answers_ += bytes;
+    flush();
+  }
+
+ private:
+  void read() {
+    const std::size_t wanted = reader_.buffered() > 0 ? large_read : small_read;
+    char* const into = reader_.prepare(wanted);
+    count_buffer();
+    if (server_->buffered_ > most_buffered) return refuse("all connections together hold too many unfinished requests");
+    socket_.async_read_some(asio::buffer(into, reader_.room()),
+                            [self = shared_from_this()](const error_code& error, std::size_t length) {
+                              if (self->server_ == nullptr) return;
+                              if (error) return self->server_->remove(*self);
+                              self->received(length);
+                            });
+  }
+
+  void received(std::size_t length) {
+    if (!spoke_) {
+      spoke_ = true;
+      ++server_->talkers_;
+    }
+    reader_.commit(length);
+    process();
+  }
+
+  // Everything that has come whole, as long as the peer reads what it asked for.
+  void process() {
+    while (answers_.size() - sent_ < answers_held) {
+      auto request = reader_.next();
+      if (!request) return refuse(request.error().message);
+      if (!request->has_value()) break;
+      const Status applied = server_->table_.apply(id_, **request, answers_, server_->pushes_);
+      if (!server_->pushes_.empty()) server_->deliver();
+      if (server_ == nullptr) return;
+      if (!applied) return refuse(applied.error().message);
+    }
+    count_buffer();
+    flush();
+    if (server_ == nullptr) return;
+    if (answers_.size() - sent_ >= answers_held) {
+      held_ = true;  // writable() takes it up again
+    } else {
+      read();
+    }
+  }
+
+  void flush() {
+    if (server_ == nullptr || writing_) return;
+    error_code error;
+    while (sent_ < answers_.size() && !error)
+      sent_ += socket_.write_some(asio::buffer(answers_.data() + sent_, answers_.size() - sent_), error);
+    if (sent_ == answers_.size()) {
+      answers_.clear();
+      sent_ = 0;
+      if (answers_.capacity() > large_read) std::string().swap(answers_);
+      return;
+    }
+    if (error != asio::error::would_block) return server_->remove(*this);
+    if (answers_.size() - sent_ > most_answers) return refuse("it does not read its answers");
+    writing_ = true;
+    socket_.async_wait(tcp::socket::wait_write, [self = shared_from_this()](const error_code& failed) {
+      self->writing_ = false;
+      if (self->server_ == nullptr) return;
+      if (failed) return self->server_->remove(*self);
+      self->writable();
+    });
+  }
+
+  void writable() {
+    flush();
+    if (server_ == nullptr || !held_ || answers_.size() - sent_ >= answers_held) return;
+    held_ = false;
+    process();
+  }
+
+  void refuse(const std::string& reason) {
+    error_code ignored;
+    const tcp::endpoint peer = socket_.remote_endpoint(ignored);
+    server_->on_refusal_(fmt::format("closed the connection of {} port {}: {}", peer.address().to_string(), peer.port(), reason));
+    server_->remove(*this);
+  }
+
+  void count_buffer() {
+    server_->buffered_ += reader_.capacity() - counted_;
+    counted_ = reader_.capacity();
+  }
+
+  StoreServer* server_;
+  tcp::socket socket_;
+  ConnectionId id_;
+  RequestReader reader_;
+  std::string answers_;     // not yet taken by the kernel from sent_ on
+  std::size_t sent_ = 0;
+  std::size_t counted_ = 0;  // of the server's buffered_, ours
+  bool spoke_ = false;
+  bool writing_ = false;     // waits until the socket takes more
+  bool held_ = false;        // its requests wait until it has read its answers
+};
+
+StoreServer::StoreServer(asio::any_io_executor executor, std::function<void(const std::string&)> on_refusal)
+    : executor_(executor), on_refusal_(std::move(on_refusal)), quiet_(executor), accept_pause_(executor) {}
+
+StoreServer::~StoreServer() {
+  for (const auto& connection : connections_)
+    if (connection) connection->abandon();
+}
+
+error_code StoreServer::open(const tcp::endpoint& address) {
+  auto acceptor = std::make_unique<Acceptor>(executor_);
+  error_code error;
+  acceptor->open(address.protocol(), error);
+  if (error) return error;
+  acceptor->set_option(tcp::acceptor::reuse_address(true), error);
+  const bool wildcard = address.address().is_unspecified();
+  if (address.address().is_v6()) acceptor->set_option(asio::ip::v6_only(!wildcard), error);
+  if (!error) acceptor->bind(address, error);
+  if (!error) acceptor->listen(tcp::acceptor::max_listen_connections, error);
+  if (error) return error;
+  port_ = acceptor->local_endpoint(error).port();
+  acceptors_.push_back(std::move(acceptor));
+  accept(*acceptors_.back());
+  return error;
+}
+
+Status StoreServer::listen(const std::string& host, std::uint16_t port, bool loopback_only) {
+  error_code error;
+  if (loopback_only) {
+    error_code not_an_address;
+    const auto address = asio::ip::make_address(host, not_an_address);
+    error = open(tcp::endpoint(not_an_address ? asio::ip::address_v4::loopback() : address, port));
+    // A name such as localhost may lead to either family; a machine without IPv6 does without.
+    if (!error && not_an_address) (void)open(tcp::endpoint(asio::ip::address_v6::loopback(), port_));
+  } else {
+    error = open(tcp::endpoint(tcp::v6(), port));
+    if (error && error != asio::error::address_in_use) error = open(tcp::endpoint(tcp::v4(), port));
+  }
+  if (!error) return {};
+  const std::string holder = error == asio::error::address_in_use ? find_port_holder(port) : std::string();
+  return Error{ErrorCode::system, fmt::format("cannot listen on port {}: {}{}; choose another --master-port", port,
+                                              error.message(), holder.empty() ? "" : ", held by " + holder)};
+}
+
+void StoreServer::accept(Acceptor& acceptor) {
+  acceptor.async_accept(executor_, [this, &acceptor, alive = std::weak_ptr(alive_)](const error_code& error, tcp::socket socket) {
+    if (alive.expired() || error == asio::error::operation_aborted) return;
+    if (!error) {
+      add(std::move(socket));
+      return accept(acceptor);
+    }
+    // Out of descriptors or memory: those who are connected are served on, and closing some makes room.
+    accept_pause_.expires_after(pause_after_accept_error);
+    accept_pause_.async_wait([this, &acceptor, alive = std::weak_ptr(alive_)](const error_code& stopped) {
+      if (!stopped && !alive.expired()) accept(acceptor);
+    });
+  });
+}
+
+void StoreServer::add(tcp::socket socket) {
+  error_code ignored;
+  socket.set_option(tcp::no_delay(true), ignored);
+  socket.non_blocking(true, ignored);
+  ConnectionId id = static_cast<ConnectionId>(connections_.size());
+  if (free_ids_.empty()) {
+    connections_.emplace_back();
+  } else {
+    id = free_ids_.back();
+    free_ids_.pop_back();
+  }
+  connections_[id] = std::make_shared<StoreConnection>(*this, std::move(socket), id);
+  connections_[id]->start();
+}
+
+void StoreServer::remove(StoreConnection& connection) {
+  const ConnectionId id = connection.id();
+  const std::shared_ptr<StoreConnection> alive = std::move(connections_[id]);
+  table_.drop(id);
+  free_ids_.push_back(id);
+  buffered_ -= alive->buffered();
+  if (alive->spoke() && --talkers_ == 0) quiet_.cancel();
+  alive->abandon();
+}
+
+void StoreServer::deliver() {
+  const std::vector<Push> pushes = std::move(pushes_);
+  pushes_.clear();
+  for (const Push& push : pushes)
+    if (connections_[push.to]) connections_[push.to]->push(push.bytes);
+}
+
+asio::awaitable<void> StoreServer::until_quiet(Time deadline) {
+  while (talkers_ > 0 && now() < deadline) {
+    quiet_.expires_at(to_steady(deadline));
+    (void)co_await quiet_.async_wait(asio::as_tuple(asio::use_awaitable));
+  }
+}
+
+}  // namespace launch
