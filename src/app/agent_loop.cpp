@@ -20,7 +20,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr Duration first_word = 1s;       // until we say what we wait for
+constexpr Duration first_word = 1s;  // until we say what we wait for
 constexpr Duration next_word = 30s;
 constexpr Duration quick = 2s;            // for what a live store answers in a round trip
 constexpr Duration peers_patience = 30s;  // torchrun's agents take seconds to end
@@ -113,11 +113,12 @@ Endpoint AgentLoop::store_endpoint() const {
 
 asio::awaitable<void> AgentLoop::join() {
   Announcer announcer(now());
-  auto connected = co_await connect_to_store(store_endpoint(), give_up_joining_, random_, [&](const Error& reason) {
+  const auto on_retry = [&](const Error& reason) {
     if (announcer.due())
       log_info(fmt::format("waiting for the store of node 0 at {} ({}); giving up in {}", to_text(config_.master),
                            reason.message, to_text(give_up_joining_ - now())));
-  });
+  };
+  auto connected = co_await connect_to_store(store_endpoint(), give_up_joining_, random_, on_retry);
   if (!connected) {
     Error error = connected.error();
     error.message = fmt::format("the rendezvous timed out after {}: node 0 is missing: {}",
@@ -128,8 +129,8 @@ asio::awaitable<void> AgentLoop::join() {
   control_.emplace(std::move(*connected));
   run_in_background(executor_, watch_abort());
   StaticRendezvous machine(static_job());
-  auto formed = co_await form(*control_, std::move(machine),
-                              [this](const Waiting& waiting) { announce(waiting, config_.nnodes); });
+  const auto on_waiting = [this](const Waiting& waiting) { announce(waiting, config_.nnodes); };
+  auto formed = co_await form(*control_, std::move(machine), on_waiting);
   if (formed) {
     mailbox_.put(RendezvousDone{*formed});
   } else {
@@ -138,7 +139,8 @@ asio::awaitable<void> AgentLoop::join() {
 }
 
 asio::awaitable<Result<StoreClient>> AgentLoop::connect_quickly() {
-  co_return co_await connect_to_store(store_endpoint(), later(now(), quick), random_, [](const Error&) {});
+  const auto say_nothing = [](const Error&) {};
+  co_return co_await connect_to_store(store_endpoint(), later(now(), quick), random_, say_nothing);
 }
 
 asio::awaitable<void> AgentLoop::watch_abort() {

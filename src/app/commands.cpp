@@ -6,8 +6,8 @@
 #include "launch/io/host.hpp"
 #include "launch/io/log.hpp"
 
-#include <boost/asio/io_context.hpp>
 #include <unistd.h>
+#include <boost/asio/io_context.hpp>
 
 namespace launch {
 namespace {

@@ -82,9 +82,10 @@ AgentActions Agent::handle(const StoreLost& event, Time now) {
   if (winding_down()) return {};
   // The host leaves as soon as all have passed the barrier; our answer may have been on its way.
   if (state_ == State::leaving) return handle(BarrierDone{}, now);
-  return fail(make_failure(Failure::Kind::store, 1,
-                           fmt::format("the store of node 0 went away ({}); without it no worker can go on", event.reason)),
-              SIGTERM, false, now);
+  return fail(
+      make_failure(Failure::Kind::store, 1,
+                   fmt::format("the store of node 0 went away ({}); without it no worker can go on", event.reason)),
+      SIGTERM, false, now);
 }
 
 AgentActions Agent::handle(const BarrierDone& /*event*/, Time /*now*/) {

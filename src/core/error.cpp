@@ -2,8 +2,13 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <utility>
 
 namespace launch {
+
+Error usage_error(std::string message) { return {ErrorCode::usage, std::move(message)}; }
+
+Error protocol_error(std::string message) { return {ErrorCode::protocol, std::move(message)}; }
 
 int exit_code(ErrorCode code) {
   switch (code) {

@@ -17,11 +17,16 @@ constexpr std::size_t longest_text = 2000;  // of what comes from another node o
 
 std::string kind_name(Failure::Kind kind) {
   switch (kind) {
-    case Failure::Kind::worker: return "worker";
-    case Failure::Kind::start: return "start";
-    case Failure::Kind::rendezvous: return "rendezvous";
-    case Failure::Kind::signal: return "signal";
-    case Failure::Kind::store: return "store";
+    case Failure::Kind::worker:
+      return "worker";
+    case Failure::Kind::start:
+      return "start";
+    case Failure::Kind::rendezvous:
+      return "rendezvous";
+    case Failure::Kind::signal:
+      return "signal";
+    case Failure::Kind::store:
+      return "store";
   }
   return "worker";
 }
@@ -43,7 +48,8 @@ int number_or(const Json& object, const char* name, int fallback) {
 // Control characters from elsewhere must not reach the user's terminal.
 std::string clean(std::string text) {
   text.resize(std::min(text.size(), longest_text));
-  std::replace_if(text.begin(), text.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }, ' ');
+  std::replace_if(
+      text.begin(), text.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }, ' ');
   return text;
 }
 
@@ -55,18 +61,24 @@ std::string text_or_empty(const Json& object, const char* name) {
 }  // namespace
 
 std::string to_json(const Failure& failure) {
-  const Json object = {{"kind", kind_name(failure.kind)}, {"exit_code", failure.exit_code},
-                       {"node_rank", failure.node_rank},  {"host", failure.host},
-                       {"rank", failure.rank},            {"local_rank", failure.local_rank},
-                       {"pid", failure.pid},              {"what", failure.what},
-                       {"time", failure.time},            {"detail", failure.detail},
+  const Json object = {{"kind", kind_name(failure.kind)},
+                       {"exit_code", failure.exit_code},
+                       {"node_rank", failure.node_rank},
+                       {"host", failure.host},
+                       {"rank", failure.rank},
+                       {"local_rank", failure.local_rank},
+                       {"pid", failure.pid},
+                       {"what", failure.what},
+                       {"time", failure.time},
+                       {"detail", failure.detail},
                        {"error_file", failure.error_file}};
   return object.dump(-1, ' ', true, Json::error_handler_t::replace);
 }
 
 Result<Failure> parse_failure(std::string_view json) {
   const Json object = Json::parse(json, nullptr, false);
-  if (!object.is_object()) return Error{ErrorCode::protocol, "the abort key does not hold a failure as launch writes it"};
+  if (!object.is_object())
+    return Error{ErrorCode::protocol, "the abort key does not hold a failure as launch writes it"};
   const auto kind = kind_of(text_or_empty(object, "kind"));
   const int code = number_or(object, "exit_code", 0);
   if (!kind || code < 1 || code > 255)
@@ -89,8 +101,7 @@ Result<Failure> parse_failure(std::string_view json) {
 std::string describe(const Failure& failure) {
   std::string where = fmt::format("node {}", failure.node_rank);
   if (!failure.host.empty()) where += fmt::format(" (host {})", failure.host);
-  if (failure.rank >= 0)
-    where = fmt::format("rank {} (local rank {}) on {}", failure.rank, failure.local_rank, where);
+  if (failure.rank >= 0) where = fmt::format("rank {} (local rank {}) on {}", failure.rank, failure.local_rank, where);
   if (failure.pid > 0) where += fmt::format(", pid {}", failure.pid);
   return fmt::format("{}: {}", where, failure.what);
 }
@@ -118,7 +129,8 @@ std::string others_text(const std::vector<WorkerEnd>& others) {
   }
   std::string text;
   for (const auto& [how, ranks] : ranks_by_end)
-    text += fmt::format("\n  also here      rank{} {}: {}", ranks.find(',') == std::string::npos ? "" : "s", ranks, how);
+    text +=
+        fmt::format("\n  also here      rank{} {}: {}", ranks.find(',') == std::string::npos ? "" : "s", ranks, how);
   return text;
 }
 
@@ -126,7 +138,8 @@ std::string others_text(const std::vector<WorkerEnd>& others) {
 
 std::string render_report(const ReportInput& input) {
   const Failure& first = input.first;
-  std::string text = fmt::format("{} FAILED (run id {})\n  first failure  {}", input.program, input.run_id, describe(first));
+  std::string text =
+      fmt::format("{} FAILED (run id {})\n  first failure  {}", input.program, input.run_id, describe(first));
   if (!first.time.empty()) text += fmt::format("\n  time           {}", first.time);
   if (!first.detail.empty()) text += fmt::format("\n  error          {}", first.detail);
   if (!first.error_file.empty()) text += fmt::format("\n  error file     {}", first.error_file);

@@ -7,13 +7,11 @@
 #include <algorithm>
 #include <iterator>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 namespace launch {
 namespace {
-
-Error usage(std::string message) { return {ErrorCode::usage, std::move(message)}; }
 
 // One value as the user wrote it, and where.
 struct Given {
@@ -23,15 +21,15 @@ struct Given {
 
 Error empty_value(const Given& given) {
   if (given.origin.starts_with('-')) {
-    return usage(fmt::format("{}: the value is empty; give one or leave the option out", given.origin));
+    return usage_error(fmt::format("{}: the value is empty; give one or leave the option out", given.origin));
   }
-  return usage(fmt::format("{} is set but empty; unset it or give it a value", given.origin));
+  return usage_error(fmt::format("{} is set but empty; unset it or give it a value", given.origin));
 }
 
 template <class T>
 Status accept(Setting<T>& setting, std::optional<T> value, const Given& given, std::string_view expected) {
   if (trim(given.text).empty()) return empty_value(given);
-  if (!value) return usage(fmt::format("{}: expected {}", as_typed(given.origin, given.text), expected));
+  if (!value) return usage_error(fmt::format("{}: expected {}", as_typed(given.origin, given.text), expected));
   setting = {std::move(*value), given.origin};
   return {};
 }
@@ -128,9 +126,9 @@ Error unknown_option(const std::string& name) {
   std::vector<std::string> known{"--help", "--version"};
   for (const Row& row : rows()) known.push_back(row.name);
   if (const auto nearest = nearest_name(name, known)) {
-    return usage(fmt::format("unknown option {}; did you mean {}?", shown(name), *nearest));
+    return usage_error(fmt::format("unknown option {}; did you mean {}?", shown(name), *nearest));
   }
-  return usage(fmt::format("unknown option {}; --help lists those that are known", shown(name)));
+  return usage_error(fmt::format("unknown option {}; --help lists those that are known", shown(name)));
 }
 
 // A command line cut where our options end. In `options` each value is a token of its own behind its option: CLI11
@@ -144,15 +142,16 @@ bool looks_like_option(const std::string& token) { return token.size() > 1 && to
 
 // The value of `name`, which is the token after it.
 Result<std::string> next_value(const std::vector<std::string>& args, std::size_t at, const std::string& name) {
-  if (at == args.size()) return usage(fmt::format("{} needs a value", name));
+  if (at == args.size()) return usage_error(fmt::format("{} needs a value", name));
   if (looks_like_option(args[at]) && !parse_decimal(args[at])) {
-    return usage(fmt::format("{0} needs a value, but {1} follows; write {0}={1} if that is the value", name,
-                             shown(args[at])));
+    return usage_error(
+        fmt::format("{0} needs a value, but {1} follows; write {0}={1} if that is the value", name, shown(args[at])));
   }
   return args[at];
 }
 
-// The tokens behind our options. One "--" is dropped before the program, otherwise directly behind it, as torchrun has it.
+// The tokens behind our options. As torchrun has it, one "--" before the program is dropped, or else one directly
+// behind it.
 std::vector<std::string> program_tokens(std::vector<std::string> rest) {
   const auto marker = std::find(rest.begin(), rest.end(), "--");
   if (marker != rest.end() && marker - rest.begin() < 2) rest.erase(marker);
@@ -170,7 +169,7 @@ Result<CutLine> cut(const CLI::App& app, const std::vector<std::string>& args) {
     if (option == nullptr) return unknown_option(name);
     line.options.push_back(name);
     if (option->get_items_expected_max() == 0) {
-      if (equals != std::string::npos) return usage(fmt::format("{} takes no value", name));
+      if (equals != std::string::npos) return usage_error(fmt::format("{} takes no value", name));
     } else if (equals != std::string::npos) {
       line.options.push_back(token.substr(equals + 1));
     } else {
@@ -188,7 +187,7 @@ Status run_parser(CLI::App& app, std::vector<std::string> tokens) {
   try {
     app.parse(std::move(tokens));
   } catch (const CLI::Error& error) {
-    return usage(fmt::format("the command line cannot be read: {}", shown(error.what())));
+    return usage_error(fmt::format("the command line cannot be read: {}", shown(error.what())));
   }
   return {};
 }
@@ -225,7 +224,8 @@ Result<Command> parse_command(const std::vector<std::string>& args, const Enviro
   auto options = gather(app, env);
   if (!options) return options.error();
   if (line->program.empty() || line->program.front().empty()) {
-    return usage("no script or program given; write it after the options: launch [OPTION...] PROGRAM [ARGUMENT...]");
+    return usage_error(
+        "no script or program given; write it after the options: launch [OPTION...] PROGRAM [ARGUMENT...]");
   }
   options->program = std::move(line->program.front());
   options->program_args.assign(std::make_move_iterator(line->program.begin() + 1),

@@ -10,8 +10,6 @@
 namespace launch {
 namespace {
 
-Error usage(std::string message) { return {ErrorCode::usage, std::move(message)}; }
-
 bool has_slash(std::string_view name) { return name.find('/') != std::string_view::npos; }
 
 // The next word of a shebang line, taken off its front.
@@ -52,12 +50,12 @@ bool is_python(std::string_view program) {
 
 Result<std::string> find_python(const HostFacts& facts) {
   if (const auto exec = facts.env.get("PYTHON_EXEC")) {
-    if (exec->empty()) return usage("PYTHON_EXEC is set but empty; unset it or let it name a Python interpreter");
+    if (exec->empty()) return usage_error("PYTHON_EXEC is set but empty; unset it or let it name a Python interpreter");
     return has_slash(*exec) ? *exec : facts.exec_python.value_or(*exec);
   }
   if (facts.venv_python) return *facts.venv_python;
   if (facts.path_python) return *facts.path_python;
-  return usage(
+  return usage_error(
       "no Python interpreter: PYTHON_EXEC is not set, there is no bin/python in VIRTUAL_ENV, and PATH has neither "
       "python3 nor python; set PYTHON_EXEC to one");
 }
@@ -97,7 +95,10 @@ Result<ProgramCommand> resolve_file(const Options& options, const HostFacts& fac
   const ProgramFacts& file = facts.program;
   const std::string_view interpreter = shebang_program(file.first_bytes);
   if (is_python(interpreter)) return with_python(options, facts);
-  const bool program = file.executable || !interpreter.empty() || file.first_bytes.starts_with("\x7f" "ELF");
+  const bool program = file.executable || !interpreter.empty() ||
+                       file.first_bytes.starts_with(
+                           "\x7f"
+                           "ELF");
   return program ? direct_file(options) : with_python(options, facts);
 }
 
@@ -106,15 +107,15 @@ Result<ProgramCommand> resolve_file(const Options& options, const HostFacts& fac
 Result<ProgramCommand> resolve_program(const Options& options, const HostFacts& facts) {
   const ProgramFacts& file = facts.program;
   if (options.module.value && options.no_python.value) {
-    return usage(fmt::format("{} and {} exclude each other: a module needs Python; leave one of them out",
-                             options.no_python.origin, options.module.origin));
+    return usage_error(fmt::format("{} and {} exclude each other: a module needs Python; leave one of them out",
+                                   options.no_python.origin, options.module.origin));
   }
   if (options.module.value) return with_python(options, facts);
   if (options.no_python.value) return as_exec_would(options, file);
   const bool here = file.in_working_directory && !file.folder;
   if (!here && file.on_path && !has_slash(options.program)) return as_exec_would(options, file);
   if (file.folder) {
-    return usage(fmt::format("{} is a folder; name a script or program in it", shown(options.program)));
+    return usage_error(fmt::format("{} is a folder; name a script or program in it", shown(options.program)));
   }
   if (options.program.ends_with(".py")) return with_python(options, facts);
   return here ? resolve_file(options, facts) : as_exec_would(options, file);

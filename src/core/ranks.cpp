@@ -31,8 +31,7 @@ std::vector<Assignment> assign_ranks(const std::vector<Member>& members) {
 }
 
 std::string to_json(const Member& member) {
-  const std::string role =
-      nlohmann::json(member.role).dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
+  const std::string role = nlohmann::json(member.role).dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
   return fmt::format(R"({{"role": {}, "rank": {}, "local_world_size": {}}})", role, member.group_rank,
                      member.local_world_size);
 }
@@ -64,8 +63,8 @@ Result<Member> parse_member(std::string_view json) {
 }
 
 std::string to_json(const Assignment& assignment) {
-  return fmt::format("[{}, {}, {}, {}]", assignment.base_global_rank, assignment.world_size,
-                     assignment.base_role_rank, assignment.role_world_size);
+  return fmt::format("[{}, {}, {}, {}]", assignment.base_global_rank, assignment.world_size, assignment.base_role_rank,
+                     assignment.role_world_size);
 }
 
 Result<Assignment> parse_assignment(std::string_view json) {

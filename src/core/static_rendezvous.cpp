@@ -18,9 +18,7 @@ constexpr Duration first_report = 1s;
 constexpr Duration next_report = 30s;
 constexpr Duration count_poll = 100ms;
 
-RendezvousStep fail(ErrorCode code, std::string message) {
-  return {Error{code, std::move(message)}, std::nullopt};
-}
+RendezvousStep fail(ErrorCode code, std::string message) { return {Error{code, std::move(message)}, std::nullopt}; }
 
 std::string list_nodes(const std::vector<int>& nodes) {
   return fmt::format("node{} {}", nodes.size() == 1 ? "" : "s", fmt::join(nodes, ", "));
@@ -40,9 +38,7 @@ std::string abort_key(const std::string& run_id) { return fmt::format("/{}/launc
 
 std::string StaticRendezvous::key(const std::string& rest) const { return fmt::format("/{}/{}", job_.run_id, rest); }
 
-std::string StaticRendezvous::role_key(int node) const {
-  return key(fmt::format("torchelastic/role_info/{}", node));
-}
+std::string StaticRendezvous::role_key(int node) const { return key(fmt::format("torchelastic/role_info/{}", node)); }
 
 KeyList StaticRendezvous::role_keys() const {
   KeyList keys;
@@ -66,15 +62,24 @@ RendezvousStep StaticRendezvous::start(Time now) {
 
 RendezvousStep StaticRendezvous::on(const Outcome& outcome, Time now) {
   switch (state_) {
-    case State::agreeing: return agreed(outcome);
-    case State::claiming: return claimed(outcome);
-    case State::counting: return counted();
-    case State::gathering: return gathered(outcome, now);
-    case State::introducing: return wait_for_peers();
-    case State::waiting: return waited(outcome);
-    case State::looking: return looked(outcome, now);
-    case State::reading: return read(outcome);
-    case State::publishing: return formed(own_);
+    case State::agreeing:
+      return agreed(outcome);
+    case State::claiming:
+      return claimed(outcome);
+    case State::counting:
+      return counted();
+    case State::gathering:
+      return gathered(outcome, now);
+    case State::introducing:
+      return wait_for_peers();
+    case State::waiting:
+      return waited(outcome);
+    case State::looking:
+      return looked(outcome, now);
+    case State::reading:
+      return read(outcome);
+    case State::publishing:
+      return formed(own_);
   }
   return fail(ErrorCode::protocol, "the static rendezvous is in no state");
 }
@@ -86,8 +91,7 @@ RendezvousStep StaticRendezvous::agreed(const Outcome& outcome) {
                 fmt::format("the nodes disagree about --nnodes: node {} says {}, the job has {:.20}; give the same "
                             "--nnodes on every node",
                             job_.self.group_rank, job_.nnodes, said));
-  return go(State::claiming,
-            CompareSet{key(fmt::format("launch/node/{}", job_.self.group_rank)), "", job_.identity});
+  return go(State::claiming, CompareSet{key(fmt::format("launch/node/{}", job_.self.group_rank)), "", job_.identity});
 }
 
 RendezvousStep StaticRendezvous::claimed(const Outcome& outcome) {
@@ -142,10 +146,11 @@ RendezvousStep StaticRendezvous::looked(const Outcome& outcome, Time now) {
   for (int node = 0; node < job_.nnodes; ++node)
     if (!present.at(node)) missing.push_back(node);
   if (now >= give_up_) {
-    const std::string who = missing.empty() ? "node 0 did not assign ranks" : fmt::format("{} did not come", list_nodes(missing));
-    return fail(ErrorCode::timeout, fmt::format("the rendezvous timed out after {}: {} of {} nodes are in, {}",
-                                                to_text(job_.timeout), job_.nnodes - static_cast<int>(missing.size()),
-                                                job_.nnodes, who));
+    const std::string who =
+        missing.empty() ? "node 0 did not assign ranks" : fmt::format("{} did not come", list_nodes(missing));
+    return fail(ErrorCode::timeout,
+                fmt::format("the rendezvous timed out after {}: {} of {} nodes are in, {}", to_text(job_.timeout),
+                            job_.nnodes - static_cast<int>(missing.size()), job_.nnodes, who));
   }
   look_ = later(now, next_report);
   RendezvousStep step = wait_for_peers();

@@ -11,7 +11,7 @@ using MaybeOutcome = Result<std::optional<Outcome>>;
 
 std::vector<std::string_view> views(const KeyList& keys) { return {keys.begin(), keys.end()}; }
 
-struct Encoder {
+struct OperationEncoder {
   std::string& out;
 
   void operator()(const SetKeys& op) const {
@@ -78,7 +78,7 @@ struct Decoder {
 
 }  // namespace
 
-void encode_operation(const Operation& operation, std::string& out) { std::visit(Encoder{out}, operation); }
+void encode_operation(const Operation& operation, std::string& out) { std::visit(OperationEncoder{out}, operation); }
 
 MaybeOutcome decode_outcome(const Operation& operation, std::string_view bytes, std::size_t& used) {
   return std::visit(Decoder{bytes, used}, operation);

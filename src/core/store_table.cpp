@@ -1,5 +1,7 @@
 #include "launch/core/store_table.hpp"
 
+#include "launch/core/text.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,16 +11,6 @@
 
 namespace launch {
 namespace {
-
-Error refusal(std::string message) { return Error{ErrorCode::protocol, std::move(message)}; }
-
-// For messages: keys are bytes of any length.
-std::string shown(std::string_view key) {
-  std::string text(key.substr(0, 80));
-  std::replace_if(
-      text.begin(), text.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
-  return key.size() > 80 ? text + "..." : text;
-}
 
 // The leading number of a text, as strtoll takes it: blanks, a sign, digits, anything.
 std::optional<std::int64_t> leading_number(std::string_view text) {
@@ -52,7 +44,7 @@ struct StoreTable::Answer {
 
   Status value(std::string_view bytes) {
     if (reply.size() - reply_begin + sizeof(std::uint64_t) + bytes.size() > max_reply_bytes) {
-      return refusal(fmt::format("answer a request: the reply is over the limit of {} bytes", max_reply_bytes));
+      return protocol_error(fmt::format("answer a request: the reply is over the limit of {} bytes", max_reply_bytes));
     }
     append_bytes(reply, bytes);
     return {};
@@ -116,7 +108,7 @@ Status StoreTable::put(std::string_view key, std::string_view value, Answer& ans
 Result<std::int64_t> StoreTable::add(const AddRequest& request, Answer& answer) {
   const auto current = get(request.key);
   const std::optional<std::int64_t> number = current ? leading_number(*current) : 0;
-  if (!number) return refusal(fmt::format("add to key \"{}\": its value is not a number", shown(request.key)));
+  if (!number) return protocol_error(fmt::format("add to key {}: its value is not a number", shown(request.key)));
   const std::int64_t sum = wrapping_sum(*number, request.amount);
   char text[24];
   const char* text_end = std::to_chars(std::begin(text), std::end(text), sum).ptr;
@@ -203,7 +195,7 @@ Status StoreTable::on(const ListKeysRequest&, Answer& answer) {
 
 Status StoreTable::on(const ValidateRequest& request, Answer&) {
   if (request.magic == validate_magic) return {};
-  return refusal(fmt::format("read VALIDATE: magic {:#010x} is not {:#010x}", request.magic, validate_magic));
+  return protocol_error(fmt::format("read VALIDATE: magic {:#010x} is not {:#010x}", request.magic, validate_magic));
 }
 
 Status StoreTable::on(const PingRequest& request, Answer& answer) {
@@ -328,7 +320,7 @@ void StoreTable::wake_one(std::string_view key, Answer& answer) {
 Status StoreTable::on(const WatchKeyRequest& request, Answer& answer) {
   auto& keys = watches_[answer.from];
   if (keys.size() >= max_keys) {
-    return refusal(fmt::format("read WATCH_KEY: a connection watches {} keys at most", max_keys));
+    return protocol_error(fmt::format("read WATCH_KEY: a connection watches {} keys at most", max_keys));
   }
   keys.emplace(request.key);
   auto watchers = watchers_.find(request.key);
@@ -344,8 +336,8 @@ Status StoreTable::tell_watchers(const Change& change, Answer& answer) {
   const std::size_t texts = change.key.size() + change.before.size() + change.after.size();
   answer.told += (1 + 3 * sizeof(std::uint64_t) + texts) * watchers->second.size();
   if (answer.told > max_reply_bytes) {
-    return refusal(fmt::format("change key \"{}\": telling its watchers takes more than {} bytes", shown(change.key),
-                               max_reply_bytes));
+    return protocol_error(fmt::format("change key {}: telling its watchers takes more than {} bytes", shown(change.key),
+                                      max_reply_bytes));
   }
   for (const ConnectionId connection : watchers->second) answer.tell(connection, change);
   return {};

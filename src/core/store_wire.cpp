@@ -23,7 +23,7 @@ enum class Field : std::uint8_t {
   u32,
 };
 
-struct Command {
+struct CommandForm {
   std::string_view name;
   int modern;  // opcode; -1: the dialect lacks it
   int old;
@@ -55,7 +55,7 @@ enum class Kind : std::uint8_t {
 };
 
 using enum Field;
-constexpr std::array<Command, std::variant_size_v<Request>> commands = {{
+constexpr std::array<CommandForm, std::variant_size_v<Request>> commands = {{
     {"VALIDATE", 0, -1, {u32}},
     {"SET", 1, 0, {key, payload}},
     {"COMPARE_SET", 2, 1, {key, payload, payload}},
@@ -82,7 +82,7 @@ static_assert(commands[static_cast<std::size_t>(Kind::barrier)].name == "BARRIER
 constexpr std::size_t no_command = commands.size();
 using Opcodes = std::array<std::size_t, 19>;
 
-constexpr Opcodes opcodes_of(int Command::*dialect) {
+constexpr Opcodes opcodes_of(int CommandForm::*dialect) {
   Opcodes opcodes{};
   opcodes.fill(no_command);
   for (std::size_t command = 0; command < commands.size(); ++command) {
@@ -92,11 +92,9 @@ constexpr Opcodes opcodes_of(int Command::*dialect) {
   return opcodes;
 }
 
-constexpr Opcodes modern_opcodes = opcodes_of(&Command::modern);
-constexpr Opcodes old_opcodes = opcodes_of(&Command::old);
+constexpr Opcodes modern_opcodes = opcodes_of(&CommandForm::modern);
+constexpr Opcodes old_opcodes = opcodes_of(&CommandForm::old);
 constexpr std::string_view modern_hello{"\x00\xCE\xF7\x85\x3C", 5};
-
-Error refusal(std::string message) { return Error{ErrorCode::protocol, std::move(message)}; }
 
 template <class Number>
 Number read_number(const char* bytes) {
@@ -282,8 +280,8 @@ Result<bool> RequestReader::start() {
   const Opcodes& opcodes = dialect_ == Dialect::modern ? modern_opcodes : old_opcodes;
   command_ = opcode < opcodes.size() ? opcodes[opcode] : no_command;
   if (command_ == no_command) {
-    return refusal(fmt::format("read a request: opcode {} is unknown in the {} dialect of the store protocol", opcode,
-                               dialect_ == Dialect::modern ? "modern" : "old"));
+    return protocol_error(fmt::format("read a request: opcode {} is unknown in the {} dialect of the store protocol",
+                                      opcode, dialect_ == Dialect::modern ? "modern" : "old"));
   }
   scanned_ = 1;
   field_ = 0;
@@ -330,24 +328,25 @@ Result<bool> RequestReader::scan_field() {
 }
 
 Status RequestReader::check_length(std::uint64_t length) const {
-  const Command& command = commands[command_];
+  const CommandForm& command = commands[command_];
   const bool is_key = command.fields[field_] == Field::key;
   const std::size_t limit = is_key ? max_key_bytes : max_payload_bytes;
   if (length > limit) {
-    return refusal(fmt::format("read {}: a {} of {} bytes is over the limit of {}", command.name,
-                               is_key ? "key" : "payload", length, limit));
+    return protocol_error(fmt::format("read {}: a {} of {} bytes is over the limit of {}", command.name,
+                                      is_key ? "key" : "payload", length, limit));
   }
   const std::uint64_t total = scanned_ + sizeof length + length;
   if (total > max_request_bytes) {
-    return refusal(fmt::format("read {}: a request of at least {} bytes is over the limit of {}", command.name, total,
-                               max_request_bytes));
+    return protocol_error(fmt::format("read {}: a request of at least {} bytes is over the limit of {}", command.name,
+                                      total, max_request_bytes));
   }
   return {};
 }
 
 Status RequestReader::check_count(std::uint64_t count) const {
   if (count <= max_keys) return {};
-  return refusal(fmt::format("read {}: {} keys are over the limit of {}", commands[command_].name, count, max_keys));
+  return protocol_error(
+      fmt::format("read {}: {} keys are over the limit of {}", commands[command_].name, count, max_keys));
 }
 
 // Gives back what a large request needed.

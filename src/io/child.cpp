@@ -5,7 +5,6 @@
 
 #include <sys/wait.h>
 
-
 namespace launch {
 namespace {
 

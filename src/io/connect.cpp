@@ -1,16 +1,16 @@
 #include "launch/io/connect.hpp"
 
 #include "launch/io/clock.hpp"
+#include "launch/io/deadline.hpp"
 
 #include <algorithm>
 #include <memory>
 
+#include <fmt/format.h>
 #include <boost/asio/as_tuple.hpp>
-#include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#include <fmt/format.h>
 
 namespace launch {
 namespace asio = boost::asio;
@@ -49,13 +49,11 @@ Error lookup_failed(const Endpoint& endpoint, const std::string& reason) {
   return Error{ErrorCode::timeout, fmt::format("the name {} cannot be resolved: {}", endpoint.host, reason)};
 }
 
-asio::awaitable<boost::system::error_code> connect_one(tcp::socket& socket, tcp::endpoint address, Time deadline) {
-  using namespace asio::experimental::awaitable_operators;
-  asio::steady_timer timer(socket.get_executor());
-  timer.expires_at(to_steady(deadline));
-  const auto first = co_await (socket.async_connect(address, as_values) || timer.async_wait(as_values));
-  if (first.index() == 1) co_return asio::error::timed_out;
-  co_return std::get<0>(std::get<0>(first));
+asio::awaitable<boost::system::error_code> connect_one(tcp::socket& socket, tcp::endpoint address, Time when) {
+  const Deadline deadline(socket, when);
+  auto [error] = co_await socket.async_connect(address, as_values);
+  if (error && deadline.passed()) co_return asio::error::timed_out;
+  co_return error;
 }
 
 }  // namespace

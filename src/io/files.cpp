@@ -33,9 +33,10 @@ std::string read_file(const std::string& path, std::size_t limit) {
 namespace {
 
 Error cannot_make(const std::string& path) {
-  return Error{ErrorCode::system, fmt::format("cannot make the folder {} for the workers' error files: {}; set TMPDIR to "
-                                              "a folder that can be written",
-                                              path, std::strerror(errno))};
+  return Error{ErrorCode::system,
+               fmt::format("cannot make the folder {} for the workers' error files: {}; set TMPDIR to "
+                           "a folder that can be written",
+                           path, std::strerror(errno))};
 }
 
 // A run id may hold any character; a folder's name may not.

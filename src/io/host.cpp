@@ -136,6 +136,7 @@ HostFacts read_host_facts(const Options& options, Environment env) {
   if (!options.module.value) facts.program = read_program_facts(options.program, search_path);
   if (const auto venv = env.get("VIRTUAL_ENV"); venv && is_executable_file(*venv + "/bin/python"))
     facts.venv_python = *venv + "/bin/python";
+  if (const auto named = env.get("PYTHON_EXEC")) facts.exec_python = find_on_path(*named, search_path);
   facts.path_python = find_on_path("python3", search_path);
   if (!facts.path_python) facts.path_python = find_on_path("python", search_path);
   facts.env = std::move(env);

@@ -4,10 +4,10 @@
 #include <csignal>
 #include <cstring>
 
+#include <sys/signalfd.h>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#include <sys/signalfd.h>
 
 namespace launch {
 namespace asio = boost::asio;
@@ -53,7 +53,8 @@ asio::awaitable<Result<int>> SignalStream::next() {
   signalfd_siginfo info{};
   auto [error, length] =
       co_await fd_.async_read_some(asio::buffer(&info, sizeof info), asio::as_tuple(asio::use_awaitable));
-  if (error || length != sizeof info) co_return Error{ErrorCode::cancelled, "the signal stream ended: " + error.message()};
+  if (error || length != sizeof info)
+    co_return Error{ErrorCode::cancelled, "the signal stream ended: " + error.message()};
   co_return static_cast<int>(info.ssi_signo);
 }
 

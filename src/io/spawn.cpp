@@ -33,10 +33,11 @@ struct ChildPlan {
   SpawnError failure;
 };
 
-// From here to execve: async-signal-safe calls only, and no return. The parent sleeps meanwhile, so `plan` is ours.
-[[noreturn]] void give_up(ChildPlan& plan, SpawnStage stage, int error) {
+// From here to execve: async-signal-safe calls only. The parent sleeps meanwhile, so `plan` is ours.
+// What is returned from the child's function is its exit code.
+int give_up(ChildPlan& plan, SpawnStage stage, int error) {
   plan.failure = SpawnError{stage, error};
-  ::_exit(127);
+  return 127;
 }
 
 void close_descriptors_on_execute() {
@@ -48,10 +49,10 @@ void close_descriptors_on_execute() {
 int child_main(void* argument) {
   ChildPlan& plan = *static_cast<ChildPlan*>(argument);
   if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || ::getppid() != plan.parent)
-    give_up(plan, SpawnStage::tie, ESRCH);  // the parent died before the signal was armed
-  if (::setsid() < 0) give_up(plan, SpawnStage::session, errno);
+    return give_up(plan, SpawnStage::tie, ESRCH);  // the parent died before the signal was armed
+  if (::setsid() < 0) return give_up(plan, SpawnStage::session, errno);
   if (plan.open_files->rlim_max != 0 && ::setrlimit(RLIMIT_NOFILE, plan.open_files) != 0)
-    give_up(plan, SpawnStage::limits, errno);
+    return give_up(plan, SpawnStage::limits, errno);
   struct sigaction by_default {};
   by_default.sa_handler = SIG_DFL;
   for (std::size_t i = 0; i < plan.reset_count; ++i) ::sigaction(plan.reset_signals[i], &by_default, nullptr);
@@ -61,7 +62,7 @@ int child_main(void* argument) {
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
   close_descriptors_on_execute();
   ::execve(plan.executable, plan.argv, plan.env);
-  give_up(plan, SpawnStage::execute, errno);
+  return give_up(plan, SpawnStage::execute, errno);
 }
 
 // The child's own stack, one for all: it is in use only while the parent sleeps.
@@ -87,7 +88,7 @@ boost::system::result<Spawned, SpawnError> spawn(const SpawnRequest& request) {
     return SpawnError{SpawnStage::script, errno};
   const std::vector<char*> argv = pointers(request.argv);
   const std::vector<char*> env = pointers(request.env);
-  ChildPlan plan{request.executable.c_str(), argv.data(), env.data(), request.reset_signals.data(),
+  ChildPlan plan{request.executable.c_str(),   argv.data(),         env.data(), request.reset_signals.data(),
                  request.reset_signals.size(), &request.open_files, ::getpid(), SpawnError{}};
   void* const stack = top_of_child_stack();
   if (stack == nullptr) return SpawnError{SpawnStage::clone, ENOMEM};
@@ -107,12 +108,18 @@ namespace {
 
 const char* doing(SpawnStage stage) {
   switch (stage) {
-    case SpawnStage::script: return "reading it";
-    case SpawnStage::clone: return "making a process";
-    case SpawnStage::tie: return "tying it to launch";
-    case SpawnStage::session: return "giving it a session";
-    case SpawnStage::limits: return "restoring its limit of open files";
-    case SpawnStage::execute: return "executing it";
+    case SpawnStage::script:
+      return "reading it";
+    case SpawnStage::clone:
+      return "making a process";
+    case SpawnStage::tie:
+      return "tying it to launch";
+    case SpawnStage::session:
+      return "giving it a session";
+    case SpawnStage::limits:
+      return "restoring its limit of open files";
+    case SpawnStage::execute:
+      return "executing it";
   }
   return "starting it";
 }
@@ -127,10 +134,14 @@ std::string advice(const SpawnError& error, const std::string& file) {
     case EACCES:
       if (exists && S_ISDIR(info.st_mode)) return "; it is a folder";
       return fmt::format("; try chmod {} {}", error.stage == SpawnStage::script ? "+r" : "+x", file);
-    case ENOEXEC: return "; a script needs a first line such as #!/bin/sh, a program must be built for this machine";
-    case E2BIG: return "; the arguments and the environment together are too long";
-    case EAGAIN: return "; the limit of processes is reached (ulimit -u)";
-    default: return {};
+    case ENOEXEC:
+      return "; a script needs a first line such as #!/bin/sh, a program must be built for this machine";
+    case E2BIG:
+      return "; the arguments and the environment together are too long";
+    case EAGAIN:
+      return "; the limit of processes is reached (ulimit -u)";
+    default:
+      return {};
   }
 }
 

@@ -4,18 +4,18 @@
 #include "launch/core/store_wire.hpp"
 #include "launch/io/clock.hpp"
 #include "launch/io/connect.hpp"
+#include "launch/io/deadline.hpp"
 
 #include <algorithm>
 #include <array>
 
+#include <fmt/format.h>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/buffer.hpp>
-#include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
-#include <fmt/format.h>
 
 namespace launch {
 namespace asio = boost::asio;
@@ -47,17 +47,11 @@ asio::awaitable<Status> StoreClient::send(std::string bytes) {
   co_return Status();
 }
 
-// Races the readiness, not the read: a read that loses its race could take bytes with it.
-asio::awaitable<bool> StoreClient::readable(Time deadline) {
-  using namespace asio::experimental::awaitable_operators;
-  if (deadline == never) {
-    (void)co_await socket_.async_wait(tcp::socket::wait_read, as_values);
-    co_return true;
-  }
-  asio::steady_timer timer(socket_.get_executor());
-  timer.expires_at(to_steady(deadline));
-  const auto first = co_await (socket_.async_wait(tcp::socket::wait_read, as_values) || timer.async_wait(as_values));
-  co_return first.index() == 0;
+// Waits for readiness, and reads afterwards: a read that is cancelled at the deadline could take bytes with it.
+asio::awaitable<bool> StoreClient::readable(Time when) {
+  const Deadline deadline(socket_, when);
+  auto [error] = co_await socket_.async_wait(tcp::socket::wait_read, as_values);
+  co_return !error || !deadline.passed();
 }
 
 asio::awaitable<Status> StoreClient::receive_more(Time deadline) {
@@ -77,9 +71,10 @@ asio::awaitable<Status> StoreClient::greet(Time deadline) {
   encode(PingRequest{greeting_nonce}, hello);
   if (auto sent = co_await send(std::move(hello)); !sent) co_return sent.error();
   while (received_.size() < 4)
-    if (auto more = co_await receive_more(deadline); !more)
+    if (auto more = co_await receive_more(deadline); !more) {
       co_return Error{more.error().code,
                       fmt::format("what listens there does not greet as a store does ({})", more.error().message)};
+    }
   if (read_u32(received_.data()) != greeting_nonce)
     co_return Error{ErrorCode::protocol, "what listens there is not a store"};
   received_.erase(0, 4);

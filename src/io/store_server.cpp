@@ -4,11 +4,11 @@
 #include "launch/io/clock.hpp"
 #include "launch/io/port_holder.hpp"
 
+#include <fmt/format.h>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/ip/v6_only.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#include <fmt/format.h>
 
 namespace launch {
 namespace asio = boost::asio;
@@ -21,7 +21,7 @@ namespace {
 constexpr std::size_t small_read = 2048;
 constexpr std::size_t large_read = std::size_t{64} * 1024;
 // A peer that does not read its answers gets no more of its requests done beyond this.
-constexpr std::size_t answers_held = std::size_t{1} << 20;
+constexpr std::size_t most_held_answers = std::size_t{1} << 20;
 // Pushes to a peer that does not read come without its asking; beyond this it is closed.
 constexpr std::size_t most_answers = std::size_t{512} << 20;
 // Of all connections together, for requests that have not come to their end.
@@ -86,23 +86,38 @@ class StoreConnection : public std::enable_shared_from_this<StoreConnection> {
 
   // Everything that has come whole, as long as the peer reads what it asked for.
   void process() {
-    while (answers_.size() - sent_ < answers_held) {
+    bool more = true;
+    while (more) {
+      more = answer_some();
+      if (server_ == nullptr) return;
+      flush();
+      if (server_ == nullptr) return;
+      held_ = answers_held();
+      if (held_) return;  // writable() takes it up again
+    }
+    read();
+  }
+
+  bool answers_held() const { return answers_.size() - sent_ >= most_held_answers; }
+
+  // False when there is no whole request left.
+  bool answer_some() {
+    while (!answers_held()) {
       auto request = reader_.next();
-      if (!request) return refuse(request.error().message);
-      if (!request->has_value()) break;
+      if (!request) {
+        refuse(request.error().message);
+        return false;
+      }
+      if (!request->has_value()) return false;
       const Status applied = server_->table_.apply(id_, **request, answers_, server_->pushes_);
       if (!server_->pushes_.empty()) server_->deliver();
-      if (server_ == nullptr) return;
-      if (!applied) return refuse(applied.error().message);
+      if (server_ == nullptr) return false;
+      if (!applied) {
+        refuse(applied.error().message);
+        return false;
+      }
     }
-    count_buffer();
-    flush();
-    if (server_ == nullptr) return;
-    if (answers_.size() - sent_ >= answers_held) {
-      held_ = true;  // writable() takes it up again
-    } else {
-      read();
-    }
+    return true;
   }
 
   void flush() {
@@ -129,7 +144,7 @@ class StoreConnection : public std::enable_shared_from_this<StoreConnection> {
 
   void writable() {
     flush();
-    if (server_ == nullptr || !held_ || answers_.size() - sent_ >= answers_held) return;
+    if (server_ == nullptr || !held_ || answers_held()) return;
     held_ = false;
     process();
   }
@@ -137,7 +152,8 @@ class StoreConnection : public std::enable_shared_from_this<StoreConnection> {
   void refuse(const std::string& reason) {
     error_code ignored;
     const tcp::endpoint peer = socket_.remote_endpoint(ignored);
-    server_->on_refusal_(fmt::format("closed the connection of {} port {}: {}", peer.address().to_string(), peer.port(), reason));
+    server_->on_refusal_(
+        fmt::format("closed the connection of {} port {}: {}", peer.address().to_string(), peer.port(), reason));
     server_->remove(*this);
   }
 
@@ -150,12 +166,12 @@ class StoreConnection : public std::enable_shared_from_this<StoreConnection> {
   tcp::socket socket_;
   ConnectionId id_;
   RequestReader reader_;
-  std::string answers_;     // not yet taken by the kernel from sent_ on
+  std::string answers_;  // not yet taken by the kernel from sent_ on
   std::size_t sent_ = 0;
   std::size_t counted_ = 0;  // of the server's buffered_, ours
   bool spoke_ = false;
-  bool writing_ = false;     // waits until the socket takes more
-  bool held_ = false;        // its requests wait until it has read its answers
+  bool writing_ = false;  // waits until the socket takes more
+  bool held_ = false;     // its requests wait until it has read its answers
 };
 
 StoreServer::StoreServer(asio::any_io_executor executor, std::function<void(const std::string&)> on_refusal)
@@ -202,18 +218,19 @@ Status StoreServer::listen(const std::string& host, std::uint16_t port, bool loo
 }
 
 void StoreServer::accept(Acceptor& acceptor) {
-  acceptor.async_accept(executor_, [this, &acceptor, alive = std::weak_ptr(alive_)](const error_code& error, tcp::socket socket) {
-    if (alive.expired() || error == asio::error::operation_aborted) return;
-    if (!error) {
-      add(std::move(socket));
-      return accept(acceptor);
-    }
-    // Out of descriptors or memory: those who are connected are served on, and closing some makes room.
-    accept_pause_.expires_after(pause_after_accept_error);
-    accept_pause_.async_wait([this, &acceptor, alive = std::weak_ptr(alive_)](const error_code& stopped) {
-      if (!stopped && !alive.expired()) accept(acceptor);
-    });
-  });
+  acceptor.async_accept(
+      executor_, [this, &acceptor, alive = std::weak_ptr(alive_)](const error_code& error, tcp::socket socket) {
+        if (alive.expired() || error == asio::error::operation_aborted) return;
+        if (!error) {
+          add(std::move(socket));
+          return accept(acceptor);
+        }
+        // Out of descriptors or memory: those who are connected are served on, and closing some makes room.
+        accept_pause_.expires_after(pause_after_accept_error);
+        accept_pause_.async_wait([this, &acceptor, alive = std::weak_ptr(alive_)](const error_code& stopped) {
+          if (!stopped && !alive.expired()) accept(acceptor);
+        });
+      });
 }
 
 void StoreServer::add(tcp::socket socket) {

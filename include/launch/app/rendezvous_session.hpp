@@ -24,7 +24,8 @@ boost::asio::awaitable<Result<bool>> pass(StoreClient& client, ExitBarrier barri
 boost::asio::awaitable<Result<Failure>> await_abort(StoreClient& client, std::string run_id, int node_rank);
 
 // Writes the abort key unless somebody has; returns what it then holds.
-boost::asio::awaitable<Result<Failure>> tell_abort(StoreClient& client, std::string run_id, Failure failure, Time deadline);
+boost::asio::awaitable<Result<Failure>> tell_abort(StoreClient& client, std::string run_id, Failure failure,
+                                                   Time deadline);
 
 // Until every launch agent of the job, as far as the store knows them, has acknowledged the abort.
 boost::asio::awaitable<void> await_informed(StoreClient& client, std::string run_id, int nnodes, Time deadline);

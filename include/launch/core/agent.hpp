@@ -13,28 +13,41 @@
 
 namespace launch {
 
+// One line each: clang-format would break them all.
+// clang-format off
+
 // Events.
 struct RendezvousDone { Assignment assignment; };
 struct RendezvousFailed { Error error; };
-struct StartFailed { Failure failure; };                              // no further worker was started
-struct WorkerExited { int local_rank = 0; ExitStatus status; Failure failure; };  // failure is filled in unless it ended well
+struct StartFailed { Failure failure; };   // no further worker was started
+struct WorkerExited { int local_rank = 0; ExitStatus status; Failure failure; };  // failure: unless it ended well
 struct SignalReceived { int signal = 0; };
-struct PeerFailed { Failure failure; };   // the job's first failure, as the store has it
+struct PeerFailed { Failure failure; };    // the job's first failure, as the store has it
 struct StoreLost { std::string reason; };
 struct BarrierDone {};
-struct AllGone {};                        // no process of this node's workers is left
-using AgentEvent = std::variant<RendezvousDone, RendezvousFailed, StartFailed, WorkerExited, SignalReceived, PeerFailed,
-                                StoreLost, BarrierDone, AllGone>;
+struct AllGone {};                         // no process of this node's workers is left
 
 // Actions, to be carried out in order.
 struct StartRendezvous {};
 struct StopRendezvous {};
 struct StartWorkers { Assignment assignment; };
-struct SignalWorkers { int signal = 0; };         // to every process group that is left
-struct KillWorkers {};                            // SIGKILL to everything that is left
-struct TellPeers { Failure failure; };            // write the abort key if nobody has; what it then holds comes as PeerFailed
+struct SignalWorkers { int signal = 0; };  // to every process group that is left
+struct KillWorkers {};                     // SIGKILL to everything that is left
+struct TellPeers { Failure failure; };     // write the abort key if nobody has; what it then holds comes as PeerFailed
 struct EnterBarrier {};
-struct Finish { int exit_code = 0; std::optional<Failure> first; std::vector<WorkerEnd> others; bool left_behind = false; };
+
+// clang-format on
+
+// The end: what to report and to return.
+struct Finish {
+  int exit_code = 0;
+  std::optional<Failure> first;   // why the job failed
+  std::vector<WorkerEnd> others;  // workers of this node other than that
+  bool left_behind = false;       // something outlived SIGKILL
+};
+
+using AgentEvent = std::variant<RendezvousDone, RendezvousFailed, StartFailed, WorkerExited, SignalReceived, PeerFailed,
+                                StoreLost, BarrierDone, AllGone>;
 using AgentAction = std::variant<StartRendezvous, StopRendezvous, StartWorkers, SignalWorkers, KillWorkers, TellPeers,
                                  EnterBarrier, Finish>;
 using AgentActions = std::vector<AgentAction>;

@@ -15,11 +15,11 @@ namespace launch {
 
 // What the file that the user named looks like.
 struct ProgramFacts {
-  bool in_working_directory = false;     // the name leads to a file or folder as it stands
+  bool in_working_directory = false;  // the name leads to a file or folder as it stands
   bool folder = false;
-  bool executable = false;               // this user may execute it
-  std::string first_bytes;               // up to 256 bytes: enough for a shebang line or the ELF magic
-  std::optional<std::string> on_path;    // where PATH finds a name without a slash
+  bool executable = false;             // this user may execute it
+  std::string first_bytes;             // up to 256 bytes: enough for a shebang line or the ELF magic
+  std::optional<std::string> on_path;  // where PATH finds a name without a slash
 };
 
 struct HostFacts {

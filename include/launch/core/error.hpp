@@ -29,6 +29,9 @@ template <class T>
 using Result = boost::system::result<T, Error>;
 using Status = Result<void>;
 
+Error usage_error(std::string message);
+Error protocol_error(std::string message);
+
 // The exit code of a launcher that ends because of this error, before or without any worker.
 int exit_code(ErrorCode code);
 

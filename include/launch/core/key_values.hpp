@@ -1,4 +1,5 @@
-// The grammar of --rdzv-conf: key=value,key=value; both sides trimmed; no quoting, no escapes; empty text is an empty map.
+// The grammar of --rdzv-conf: key=value,key=value; both sides trimmed; no quoting, no escapes; empty text is an
+// empty map.
 #pragma once
 
 #include "launch/core/error.hpp"

@@ -36,7 +36,7 @@ struct Options {
   Setting<bool> standalone;
   Setting<bool> module;
   Setting<bool> no_python;
-  Setting<double> monitor_interval{0.1, {}};          // seconds
+  Setting<double> monitor_interval{0.1, {}};     // seconds
   Setting<std::optional<int>> shutdown_timeout;  // seconds
   std::string program;                           // script, module or executable, as typed
   std::vector<std::string> program_args;         // untouched

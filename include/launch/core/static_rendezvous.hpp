@@ -21,7 +21,7 @@ struct StaticJob {
   Member self;                     // group_rank is the node rank
   bool identical_workers = false;  // nodes are alike: ranks are computed, roles not exchanged
   Duration timeout{};
-  std::string identity;            // this agent, unique: "host, pid 123, started …"; shown to a node that claims the same rank
+  std::string identity;  // this agent, unique: "host, pid 123, started …"; shown to a node that claims the same rank
 };
 
 // Still waiting: for a line to the user.
@@ -49,15 +49,15 @@ class StaticRendezvous {
 
  private:
   enum class State {
-    agreeing,    // on the number of nodes
-    claiming,    // the node rank
-    counting,    // ADD init/
-    gathering,   // identical workers, node 0: until all have counted
-    introducing, // role_info written
-    waiting,     // for all role_info (node 0) or the own assigned_ranks
-    looking,     // which role_info is missing
-    reading,     // the values waited for
-    publishing,  // assigned_ranks, by node 0
+    agreeing,     // on the number of nodes
+    claiming,     // the node rank
+    counting,     // ADD init/
+    gathering,    // identical workers, node 0: until all have counted
+    introducing,  // role_info written
+    waiting,      // for all role_info (node 0) or the own assigned_ranks
+    looking,      // which role_info is missing
+    reading,      // the values waited for
+    publishing,   // assigned_ranks, by node 0
   };
 
   bool leads() const { return job_.self.group_rank == 0; }

@@ -18,20 +18,24 @@ namespace launch {
 
 using KeyList = std::vector<std::string>;
 
+// clang-format off
 struct SetKeys { std::vector<std::pair<std::string, std::string>> entries; };  // → Done
 struct CompareSet { std::string key, expected, desired; };                     // → Values: the one value afterwards
 struct AddNumber { std::string key; std::int64_t amount = 0; };                // → Number: the sum
 struct GetKeys { KeyList keys; };                                              // → Values; empty where missing
 struct CheckKeys { KeyList keys; };                                            // → Presence, key by key
 struct AwaitKeys { KeyList keys; };  // → Done when all exist, WaitExpired when the deadline came first
+// clang-format on
 
 using Operation = std::variant<SetKeys, CompareSet, AddNumber, GetKeys, CheckKeys, AwaitKeys>;
 
+// clang-format off
 struct Done {};
 struct Number { std::int64_t value = 0; };
 struct Values { std::vector<std::string> values; };
 struct Presence { std::vector<bool> present; };
 struct WaitExpired {};
+// clang-format on
 
 using Outcome = std::variant<Done, Number, Values, Presence, WaitExpired>;
 

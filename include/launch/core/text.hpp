@@ -19,7 +19,7 @@ std::optional<double> parse_decimal(std::string_view text);
 // A whole number (true unless 0), or true, false, yes, no in any case.
 std::optional<bool> parse_bool(std::string_view text);
 
-// For a message: one line of bounded length; control bytes are escaped, and quotes show where white space belongs to it.
+// For a message: one line of bounded length; control bytes are escaped, and quotes stand around white space.
 std::string shown(std::string_view text);
 
 // A value beside the flag or variable it came from, as the user would type it: "--nnodes 0", "PET_NNODES=0".

@@ -13,8 +13,8 @@ namespace launch {
 
 // What spawn must undo in a worker: everything that was ignored when launch began, SIGHUP excepted (nohup).
 struct SignalPlan {
-  std::vector<int> handled;   // blocked, and delivered by SignalStream
-  std::vector<int> reset;     // ignored now, to be set to default in workers
+  std::vector<int> handled;  // blocked, and delivered by SignalStream
+  std::vector<int> reset;    // ignored now, to be set to default in workers
 };
 
 // Blocks SIGTERM, SIGINT, SIGHUP (unless it is ignored, as under nohup), SIGQUIT and SIGCHLD; ignores SIGPIPE.

@@ -19,10 +19,10 @@ namespace launch {
 struct SpawnRequest {
   std::string executable;  // a path; PATH is not searched
   std::vector<std::string> argv;
-  std::vector<std::string> env;        // NAME=VALUE
-  std::string script;                  // a file that the executable will read; empty: none. Checked first
-  std::vector<int> reset_signals;      // to be set to their default
-  rlimit open_files{};                 // RLIMIT_NOFILE to be restored; left alone when rlim_max is 0
+  std::vector<std::string> env;    // NAME=VALUE
+  std::string script;              // a file that the executable will read; empty: none. Checked first
+  std::vector<int> reset_signals;  // to be set to their default
+  rlimit open_files{};             // RLIMIT_NOFILE to be restored; left alone when rlim_max is 0
 };
 
 struct Spawned {
@@ -47,7 +47,8 @@ struct SpawnError {
 
 boost::system::result<Spawned, SpawnError> spawn(const SpawnRequest& request);
 
-// One sentence that says what failed, why, and what to do; and the exit code a shell gives: 127 not found, 126 otherwise.
+// One sentence that says what failed, why, and what to do; and the exit code a shell gives: 127 where the file is not
+// there, 126 otherwise.
 std::string explain(const SpawnError& error, const SpawnRequest& request);
 int exit_code(const SpawnError& error);
 

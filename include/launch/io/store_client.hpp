@@ -31,7 +31,7 @@ class StoreClient {
 
  private:
   boost::asio::awaitable<Status> send(std::string bytes);
-  boost::asio::awaitable<bool> readable(Time deadline);
+  boost::asio::awaitable<bool> readable(Time when);
   boost::asio::awaitable<Status> receive_more(Time deadline);
   boost::asio::awaitable<Result<Outcome>> receive(const Operation& operation, Time deadline);
   boost::asio::awaitable<Result<Outcome>> cancel_wait();

@@ -56,7 +56,7 @@ class StoreServer {
   std::vector<std::unique_ptr<Acceptor>> acceptors_;
   std::uint16_t port_ = 0;
   StoreTable table_;
-  std::vector<Push> pushes_;  // of the request being applied
+  std::vector<Push> pushes_;                                   // of the request being applied
   std::vector<std::shared_ptr<StoreConnection>> connections_;  // by ConnectionId; null: free
   std::vector<ConnectionId> free_ids_;
   std::size_t buffered_ = 0;  // bytes that all connections hold for unfinished requests

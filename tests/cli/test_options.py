@@ -1,0 +1,113 @@
+"""The command line as torchrun's users type it, PET_ variables, and how a program becomes a command."""
+import os
+import sys
+
+from harness import Settings
+from job import JobCase
+
+COUNT = 'echo "$RANK of $WORLD_SIZE"\n'
+OPTIONS = ["nnodes", "nproc-per-node", "node-rank", "master-addr", "master-port", "rdzv-id", "rdzv-endpoint",
+           "rdzv-conf", "rdzv-backend", "role", "standalone", "no-python", "module", "monitor-interval",
+           "shutdown-timeout", "version", "help"]
+
+
+class Options(JobCase):
+    def workers(self, *arguments, env=None):
+        run = self.launch(*arguments, self.worker(COUNT), env=env)
+        self.expect([0], [run])
+        return len(run.out.splitlines())
+
+    def test_help(self):
+        for flag in ("--help", "-h"):
+            run = self.launch(flag)
+            self.expect([0], [run])
+            self.assertEqual("", run.err)
+            for option in OPTIONS:
+                self.assertIn("--" + option, run.out)
+
+    def test_version(self):
+        run = self.launch("--version")
+        self.expect([0], [run])
+        self.assertRegex(run.out, r"^launch \d+\.\d+\.\d+\n$")
+
+    def test_spellings(self):
+        for words in (["--nproc-per-node=3"], ["--nproc_per_node=3"], ["--nproc-per-node", "3"],
+                      ["--nproc_per_node", "3"], ["--nproc_per_node=1", "--nproc-per-node=3"]):
+            with self.subTest(words=words):
+                self.assertEqual(3, self.workers(*words))
+
+    def test_one_node_in_every_form(self):
+        for words in (["--nnodes=1"], ["--nnodes=1:1"], ["--standalone"], ["--rdzv_backend=static"],
+                      ["--monitor_interval=0.5", "--rdzv_conf=timeout=9,zz=1", "--rdzv_id=a"]):
+            with self.subTest(words=words):
+                self.assertEqual(2, self.workers("--nproc_per_node=2", *words))
+
+    def test_variables(self):
+        self.assertEqual(2, self.workers(env={"PET_NPROC_PER_NODE": "2"}))
+        self.assertEqual(3, self.workers("--nproc-per-node=3", env={"PET_NPROC_PER_NODE": "2"}))
+        for value in ("1", "0", " 2 "):
+            self.assertEqual(1, self.workers(env={"PET_STANDALONE": value}))
+
+    def test_words_for_the_number_of_workers(self):
+        usable = len(os.sched_getaffinity(0))
+        self.assertEqual(usable, self.workers("--nproc-per-node=cpu"))
+        first = min(os.sched_getaffinity(0))
+        run = self.start(["taskset", "-c", str(first), *self.launch_words("--nproc-per-node=cpu")])
+        self.expect([0], [run])
+        self.assertEqual(1, len(run.out.splitlines()))
+
+    def launch_words(self, *options):
+        return [str(Settings.launch), *options, str(self.worker(COUNT))]
+
+
+class Programs(JobCase):
+    """Python scripts get an interpreter with -u, everything else is executed as it is."""
+
+    SHOW = "import os, sys\nprint(sys.executable, sys.argv[1:], sys.orig_argv[1], os.environ['LOCAL_RANK'])\n"
+
+    def show(self, *words, env=None, **start):
+        run = self.launch(*words, env={"PYTHON_EXEC": sys.executable, **(env or {})}, cwd=self.folder, **start)
+        self.expect([0], [run])
+        return run.out.strip()
+
+    def test_python_script(self):
+        (self.folder / "show.py").write_text(self.SHOW)
+        self.assertEqual(f"{sys.executable} ['a', '-x'] -u 0", self.show("show.py", "a", "-x"))
+
+    def test_python_module(self):
+        (self.folder / "shown").mkdir()
+        (self.folder / "shown" / "__init__.py").touch()
+        (self.folder / "shown" / "inside.py").write_text(self.SHOW)
+        for flag in ("-m", "--module"):
+            self.assertEqual(f"{sys.executable} ['a'] -u 0", self.show(flag, "shown.inside", "a"))
+
+    def test_script_whose_first_line_names_python(self):
+        self.program("#!/usr/bin/env python3\n" + self.SHOW, "tool")
+        self.assertEqual(f"{sys.executable} [] -u 0", self.show("./tool"))
+
+    def test_interpreter_of_the_virtual_environment(self):
+        place = self.folder / "venv" / "bin"
+        place.mkdir(parents=True)
+        (place / "python").symlink_to(sys.executable)
+        (self.folder / "show.py").write_text("import sys\nprint(sys.orig_argv[0])\n")
+        run = self.launch("show.py", env={"VIRTUAL_ENV": str(place.parent)}, cwd=self.folder)
+        self.expect([0], [run])
+        self.assertEqual(str(place / "python"), run.out.strip())
+
+    def test_interpreter_on_the_path(self):
+        self.program("#!/bin/sh\necho mine $*\n", "python3")
+        (self.folder / "show.py").touch()
+        run = self.launch("show.py", "a", env={"PATH": f"{self.folder}:{os.environ['PATH']}"}, cwd=self.folder)
+        self.expect([0], [run])
+        self.assertEqual("mine -u show.py a", run.out.strip())
+
+    def test_shell_script_without_a_flag(self):
+        self.worker('echo "$0 $*"\n')
+        self.assertEqual("./worker a", self.show("./worker", "a"))
+
+    def test_program_on_the_path_without_python(self):
+        self.assertEqual("hello 0", self.show("--no-python", "echo", "hello", "${local_rank}"))
+
+    def test_script_args_may_look_like_ours(self):
+        self.worker('echo "$*"\n')
+        self.assertEqual("--nnodes 5 --log 1 -h", self.show("./worker", "--nnodes", "5", "--log", "1", "-h"))

@@ -1,0 +1,127 @@
+"""Signals to launch reach every worker group once; what does not obey is killed; nothing outlives the launcher."""
+import signal
+import time
+
+import processes
+from harness import free_port, wait_for
+from job import SLEEP, UP, JobCase
+
+FORWARDED = [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT]
+
+# Notes each signal it gets, and stays long enough for a second one to be noted too.
+LISTENER = """
+for name in TERM INT HUP QUIT; do trap "echo $name >> '$TEST_FOLDER/got.$RANK'; stopping=yes" $name; done
+""" + UP + """
+while [ -z "$stopping" ]; do sleep 0.02; done
+for turn in 1 2 3 4 5 6 7 8 9 10; do sleep 0.02; done
+exit 0
+"""
+STUBBORN = "trap '' TERM INT HUP QUIT\n" + UP + "while :; do sleep 1; done\n"
+
+
+class Signals(JobCase):
+    def forget(self):
+        for old in [*self.folder.glob("got.*"), *self.folder.glob("up.*")]:
+            old.unlink()
+
+    def got(self, rank):
+        path = self.folder / f"got.{rank}"
+        return path.read_text().split() if path.exists() else []
+
+    def test_each_signal_is_passed_on_once_and_gives_128_and_its_number(self):
+        for number in FORWARDED:
+            with self.subTest(signal=number.name):
+                self.forget()
+                run = self.launch("--nproc-per-node=2", self.worker(LISTENER))
+                self.wait_until_up(2, run)
+                run.signal(number)
+                self.expect([128 + number], [run])
+                self.assertEqual([[number.name[3:]]] * 2, [self.got(0), self.got(1)], str(run))
+
+    def test_workers_that_obey_are_gone_at_once(self):
+        run = self.launch("--nproc-per-node=4", self.worker(UP, SLEEP))
+        self.wait_until_up(4, run)
+        start = time.time()
+        run.signal(signal.SIGTERM)
+        self.expect([143], [run])
+        print(f"\n  SIGTERM to exit: {(run.ended - start) * 1000:.0f} ms", flush=True)
+        self.assertLess(run.ended - start, 2.0)
+
+    def test_workers_that_ignore_it_are_killed_after_the_shutdown_timeout(self):
+        run = self.launch("--shutdown-timeout=1", "--nproc-per-node=2", self.worker(STUBBORN))
+        self.wait_until_up(2, run)
+        start = time.time()
+        run.signal(signal.SIGTERM)
+        self.expect([143], [run])
+        self.assertGreater(run.ended - start, 0.9)
+        self.assertLess(run.ended - start, 4.0)
+
+    def test_peers_of_a_failed_worker_that_ignore_the_request_are_killed_too(self):
+        failing = '[ "$RANK" = 0 ] && { while [ ! -e "$TEST_FOLDER/up.1" ]; do sleep 0.02; done; exit 7; }\n'
+        run = self.launch("--shutdown-timeout=1", "--nproc-per-node=2", self.worker(failing, STUBBORN))
+        self.expect([7], [run], seconds=10)
+
+    def test_signal_to_one_node_ends_the_whole_job(self):
+        for target in (0, 1):
+            with self.subTest(node=target):
+                self.forget()
+                runs = self.nodes([2, 2], self.worker(UP, SLEEP))
+                self.wait_until_up(4, *runs)
+                runs[target].signal(signal.SIGTERM)
+                self.finish(*runs, seconds=15)
+                self.assertEqual(143, runs[target].code, str(runs[target]))
+                self.assertNotEqual(0, runs[1 - target].code, str(runs[1 - target]))
+
+    def test_signal_during_the_rendezvous_ends_the_wait(self):
+        for rank in (0, 1):
+            for number in (signal.SIGTERM, signal.SIGINT):
+                with self.subTest(node=rank, signal=number.name):
+                    run = self.node(rank, 2, 1, self.worker("exit 0\n"), port=free_port())
+                    wait_for(lambda: "wait" in run.err, 5)
+                    run.signal(number)
+                    self.expect([128 + number], [run], seconds=3)
+
+
+class NothingIsLeft(JobCase):
+    """The check itself is the one after every test; grandchildren without the marker are found as descendants."""
+
+    GRANDCHILDREN = "sleep 301 &\nsetsid sleep 302 &\nenv -i setsid sh -c 'trap \"\" TERM HUP; sleep 303; :' &\n"
+
+    def test_after_success(self):
+        run = self.launch("--shutdown-timeout=1", self.worker(self.GRANDCHILDREN, "exit 0\n"))
+        self.expect([0], [run], seconds=15)
+
+    def test_no_folder_after_success(self):
+        (self.folder / "tmp").mkdir()
+        run = self.launch("--nproc-per-node=2", self.worker("exit 0\n"), env={"TMPDIR": str(self.folder / "tmp")})
+        self.expect([0], [run])
+        self.assertEqual([], list((self.folder / "tmp").iterdir()))
+
+    def test_after_a_failure(self):
+        run = self.launch("--shutdown-timeout=1", "--nproc-per-node=2",
+                          self.worker(self.GRANDCHILDREN, '[ "$RANK" = 0 ] && exit 3\n', SLEEP))
+        self.expect([3], [run], seconds=15)
+
+    def test_after_a_signal(self):
+        run = self.launch("--shutdown-timeout=1", self.worker(self.GRANDCHILDREN, UP, SLEEP))
+        self.wait_until_up(1, run)
+        run.signal(signal.SIGTERM)
+        self.expect([143], [run], seconds=15)
+
+    def test_workers_end_when_launch_itself_is_killed(self):
+        run = self.launch("--nproc-per-node=4", self.worker(STUBBORN.replace("sleep 1", "sleep 0.1")))
+        self.wait_until_up(4, run)
+        workers = processes.children_of(run.pid)
+        self.assertEqual(4, len(workers), self.tree())
+        run.signal(signal.SIGKILL)
+        self.finish(run)
+        self.assertTrue(wait_for(lambda: not any(map(processes.alive, workers)), 2), self.tree())
+
+    def test_workers_end_when_launch_is_killed_while_it_stops_them(self):
+        run = self.launch("--shutdown-timeout=60", self.worker(STUBBORN.replace("sleep 1", "sleep 0.1")))
+        self.wait_until_up(1, run)
+        run.signal(signal.SIGTERM)
+        run.wait(0.3)
+        run.signal(signal.SIGKILL)
+        self.expect([137], [run])
+        self.assertTrue(wait_for(lambda: not self.leftovers(), 2), self.tree())

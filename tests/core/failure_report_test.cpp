@@ -1,0 +1,96 @@
+#include "launch/core/failure_report.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace launch {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+Failure sample() {
+  Failure failure;
+  failure.exit_code = 139;
+  failure.node_rank = 1;
+  failure.host = "n1";
+  failure.rank = 3;
+  failure.local_rank = 1;
+  failure.pid = 42;
+  failure.what = "signal 11 (SIGSEGV)";
+  failure.time = "2026-07-03 17:54:25";
+  return failure;
+}
+
+TEST(FailureReport, AFailureSurvivesTheWayThroughTheStore) {
+  Failure failure = sample();
+  failure.detail = "ValueError: \xff \"quoted\"";
+  Failure expected = failure;
+  expected.detail = "ValueError: \xEF\xBF\xBD \"quoted\"";
+  EXPECT_EQ(*parse_failure(to_json(failure)), expected);
+}
+
+TEST(FailureReport, ForeignBytesInTheAbortKeyAreRefused) {
+  for (const char* text : {"", "1", "[]", "{}", R"({"kind": "worker"})", R"({"kind": "odd", "exit_code": 1})",
+                           R"({"kind": "worker", "exit_code": 0})", R"({"kind": "worker", "exit_code": 256})",
+                           R"({"kind": 3, "exit_code": 7})"})
+    EXPECT_EQ(parse_failure(text).error().code, ErrorCode::protocol) << text;
+}
+
+TEST(FailureReport, WrongTypesInOtherFieldsDoNoHarm) {
+  const auto failure = parse_failure(R"({"kind":"worker","exit_code":7,"rank":"x","host":5,"pid":99999999999})");
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->rank, -1);
+  EXPECT_EQ(failure->host, "");
+  EXPECT_EQ(failure->pid, 0);
+}
+
+TEST(FailureReport, ControlCharactersDoNotReachTheTerminal) {
+  const auto failure = parse_failure(R"({"kind":"worker","exit_code":7,"host":"a\u001b[31mb\n"})");
+  EXPECT_EQ(failure->host, "a [31mb ");
+}
+
+TEST(FailureReport, DescribesAWorkerByRankNodeAndEnd) {
+  EXPECT_EQ(describe(sample()), "rank 3 (local rank 1) on node 1 (host n1), pid 42: signal 11 (SIGSEGV)");
+}
+
+TEST(FailureReport, DescribesANodeWithoutAWorker) {
+  Failure failure;
+  failure.node_rank = 2;
+  failure.what = "launch was told to stop by SIGTERM";
+  EXPECT_EQ(describe(failure), "node 2: launch was told to stop by SIGTERM");
+}
+
+TEST(FailureReport, ReadsBothFormsOfErrorFiles) {
+  EXPECT_EQ(error_message(R"({"message": {"message": "ValueError: x", "extraInfo": {}}})"), "ValueError: x");
+  EXPECT_EQ(error_message(R"({"message": "plain", "timestamp": 1})"), "plain");
+  for (const char* text : {"", "{", "[]", "{}", R"({"message": 3})", R"({"message": {"message": 3}})"})
+    EXPECT_EQ(error_message(text), "") << text;
+}
+
+TEST(FailureReport, RendersOneScreen) {
+  ReportInput input{"train.py", "none", sample(), {}};
+  input.others.push_back({0, 0, {ExitStatus::Kind::signalled, 15}, true});
+  input.others.push_back({2, 2, {ExitStatus::Kind::signalled, 15}, true});
+  input.others.push_back({5, 3, {ExitStatus::Kind::exited, 0}, false});
+  EXPECT_EQ(render_report(input),
+            "train.py FAILED (run id none)\n"
+            "  first failure  rank 3 (local rank 1) on node 1 (host n1), pid 42: signal 11 (SIGSEGV)\n"
+            "  time           2026-07-03 17:54:25\n"
+            "  log            the worker's own output, above (not redirected to a file)\n"
+            "  also here      rank 5: exit code 0\n"
+            "  also here      ranks 0, 2: signal 15 (SIGTERM), after launch stopped it\n"
+            "  exit code      139");
+}
+
+TEST(FailureReport, ShowsTheWorkersOwnWords) {
+  ReportInput input{"train.py", "none", sample(), {}};
+  input.first.detail = "ValueError: x";
+  input.first.error_file = "/tmp/e/error.json";
+  const std::string text = render_report(input);
+  EXPECT_THAT(text, HasSubstr("\n  error          ValueError: x\n  error file     /tmp/e/error.json\n"));
+  EXPECT_THAT(text, Not(HasSubstr("  log  ")));
+}
+
+}  // namespace
+}  // namespace launch

@@ -1,0 +1,61 @@
+#include "launch/core/text.hpp"
+
+#include <limits>
+
+#include <gtest/gtest.h>
+
+namespace launch {
+namespace {
+
+TEST(Text, TrimsWhiteSpaceAtBothEndsOnly) {
+  EXPECT_EQ(trim(" \t a b\n"), "a b");
+  EXPECT_EQ(trim(" \n"), "");
+  EXPECT_EQ(trim(""), "");
+}
+
+TEST(Text, ReadsWholeNumbersAsPythonDoes) {
+  EXPECT_EQ(parse_int("0"), 0);
+  EXPECT_EQ(parse_int(" 1 "), 1);
+  EXPECT_EQ(parse_int("+2"), 2);
+  EXPECT_EQ(parse_int("-3"), -3);
+  EXPECT_EQ(parse_int("007"), 7);
+  for (const char* bad : {"", " ", "x", "1x", "1.0", "0x10", "1 2", "+", "-", "+-1", "--1", "1:2"}) {
+    EXPECT_FALSE(parse_int(bad)) << bad;
+  }
+}
+
+TEST(Text, WholeNumbersBeyondIntStayAtItsLimits) {
+  EXPECT_EQ(parse_int("99999999999999999999"), std::numeric_limits<int>::max());
+  EXPECT_EQ(parse_int("-99999999999999999999"), std::numeric_limits<int>::min());
+}
+
+TEST(Text, ReadsFiniteDecimals) {
+  EXPECT_EQ(parse_decimal("0.5"), 0.5);
+  EXPECT_EQ(parse_decimal(" 5 "), 5.0);
+  EXPECT_EQ(parse_decimal("+1e2"), 100.0);
+  EXPECT_EQ(parse_decimal("-.5"), -0.5);
+  for (const char* bad : {"", "x", "1s", "inf", "nan", "-inf", "1e999", "1,5"}) EXPECT_FALSE(parse_decimal(bad)) << bad;
+}
+
+TEST(Text, ReadsSwitchesAsNumbersAndWords) {
+  for (const char* on : {"1", "2", "-1", " 1 ", "true", "True", "YES"}) EXPECT_EQ(parse_bool(on), true) << on;
+  for (const char* off : {"0", " 0", "false", "FALSE", "No"}) EXPECT_EQ(parse_bool(off), false) << off;
+  for (const char* bad : {"", "on", "y", "truee", "0.0"}) EXPECT_FALSE(parse_bool(bad)) << bad;
+}
+
+TEST(Text, ShowsAnyBytesOnOneBoundedLine) {
+  EXPECT_EQ(shown("plain"), "plain");
+  EXPECT_EQ(shown(""), "\"\"");
+  EXPECT_EQ(shown("a b"), "\"a b\"");
+  EXPECT_EQ(shown("a\nb"), "\"a\\x0ab\"");
+  EXPECT_EQ(shown(std::string_view("\0\x7f", 2)), "\\x00\\x7f");
+  EXPECT_EQ(shown(std::string(1000, 'x')), std::string(120, 'x') + "...");
+}
+
+TEST(Text, PutsAValueBesideItsOriginAsTheUserTypesIt) {
+  EXPECT_EQ(as_typed("--nnodes", "0"), "--nnodes 0");
+  EXPECT_EQ(as_typed("PET_NNODES", "0"), "PET_NNODES=0");
+}
+
+}  // namespace
+}  // namespace launch

@@ -1,0 +1,138 @@
+"""The base of every test that runs programs: it starts them, collects what they said, and proves that nothing is left.
+
+A test module derives from harness.Case; a folder's run.py calls harness.main. Standard library only.
+"""
+import argparse
+import ctypes
+import os
+import pathlib
+import shutil
+import signal
+import sys
+import tempfile
+import time
+import unittest
+import uuid
+
+import names
+import processes
+from running import Run, free_port, wait_for, watch  # noqa: F401  (test modules take them from here)
+
+MARKER = "LAUNCH_TEST_ID"
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+PR_SET_CHILD_SUBREAPER = 36
+
+
+class Settings:
+    """Filled once by main(): which binary, which build folder, how often repeated."""
+    launch = ROOT / "build" / "release" / "launch"
+    build = ROOT / "build"
+    repeat = 1
+
+
+class Case(unittest.TestCase):
+    """Gives each test a folder of its own and fails it when a process of it outlives it."""
+
+    leftover_grace = 0.5  # seconds that a killed process may need until the kernel has taken it away
+
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="launch-test-"))
+        self.marker = uuid.uuid4().hex
+        self.runs = []
+        # Whatever loses its parent comes to us, so it can neither hide by a new session nor by a new environment.
+        ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+    def start(self, command, env=None, **options):
+        environment = {**clean_environment(), MARKER: self.marker, "TEST_FOLDER": str(self.folder), **(env or {})}
+        run = Run(command, environment, self.folder, **options)
+        self.runs.append(run)
+        return run
+
+    def launch(self, *arguments, **options):
+        return self.start([Settings.launch, *arguments], **options)
+
+    def finish(self, *runs, seconds=60.0):
+        """Waits for all; the exit codes. A run that does not end by itself fails the test."""
+        for run in watch(runs, time.monotonic() + seconds):
+            self.fail(f"still running after {seconds} s:\n{run}\n{self.tree()}")
+        return [run.code for run in runs]
+
+    def expect(self, codes, runs, seconds=60.0):
+        self.assertEqual(codes, self.finish(*runs, seconds=seconds), "\n".join(str(run) for run in runs))
+
+    def program(self, text, name="worker"):
+        """An executable file with this content in the test's folder."""
+        path = self.folder / name
+        path.write_text(text)
+        path.chmod(0o755)
+        return path
+
+    def need(self, present, what):
+        """Skips a test for want of something; where CI=true everything must be there."""
+        if not present and names.must_run_everything():
+            self.fail(f"{what} is missing, and CI=true says that every test must run")
+        if not present:
+            self.skipTest(f"{what} is missing")
+
+    def leftovers(self):
+        ours = processes.marked(f"{MARKER}={self.marker}") | processes.descendants_of(os.getpid())
+        return {pid for pid in ours if processes.alive(pid)}
+
+    def tree(self):
+        return "\n".join(f"  {pid} {processes.command_of(pid)}" for pid in sorted(self.leftovers()))
+
+    def tearDown(self):
+        if all(run.wait(0) is not None for run in self.runs):
+            wait_for(lambda: not self.leftovers(), self.leftover_grace)
+        left = self.tree()
+        wait_for(lambda: processes.kill(self.leftovers()) or not self.leftovers(), 5)
+        for run in self.runs:
+            run.close()
+        processes.collect_adopted()
+        shutil.rmtree(self.folder, ignore_errors=True)
+        self.assertFalse(left, "processes were left behind:\n" + left)
+
+
+def clean_environment():
+    """Our environment without anything that would be taken for an instruction to a launcher."""
+    dropped = ("PET_", "TORCHELASTIC_", "TORCH_ELASTIC_", "SLURM_", "OMPI_", "PMI_", "OMP_NUM_THREADS", "PYTHON_EXEC",
+               "RANK", "LOCAL_RANK", "WORLD_SIZE", "MASTER_", "VIRTUAL_ENV")
+    return {name: value for name, value in os.environ.items() if not name.startswith(dropped)}
+
+
+def repeated(test):
+    """Runs a test body as often as --repeat says, and says which round failed."""
+    def rounds(self):
+        for number in range(1, Settings.repeat + 1):
+            with self.subTest(round=number):
+                test(self)
+    rounds.__name__, rounds.__doc__ = test.__name__, test.__doc__
+    return rounds
+
+
+def _arguments():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--launch", type=pathlib.Path, default=os.environ.get("LAUNCH", Settings.launch))
+    parser.add_argument("--build", type=pathlib.Path, default=Settings.build, help="where build/venv is")
+    parser.add_argument("--repeat", type=int, default=int(os.environ.get("LAUNCH_TEST_REPEAT", "1")))
+    parser.add_argument("-q", "--quiet", action="store_true")
+    parser.add_argument("-f", "--failfast", action="store_true")
+    parser.add_argument("tests", nargs="*", help="module, module.Class or module.Class.test; all when none is named")
+    arguments = parser.parse_args()
+    if not os.access(arguments.launch, os.X_OK):
+        parser.error(f"no launch binary at {arguments.launch}: build it, or name it with --launch")
+    return arguments
+
+
+def main(folder):
+    """The body of a run.py."""
+    arguments = _arguments()
+    Settings.launch, Settings.build = arguments.launch.resolve(), arguments.build.resolve()
+    Settings.repeat = arguments.repeat
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup's choice is not what the tests are about
+    wanted = arguments.tests or sorted(path.stem for path in folder.glob("test_*.py"))
+    suite = unittest.defaultTestLoader.loadTestsFromNames(wanted)
+    result = unittest.TextTestRunner(verbosity=1 if arguments.quiet else 2, failfast=arguments.failfast).run(suite)
+    if not result.wasSuccessful():
+        sys.exit(1)
+    sys.exit(names.SKIP_CODE if result.testsRun and len(result.skipped) == result.testsRun else 0)

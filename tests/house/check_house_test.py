@@ -1,0 +1,148 @@
+"""Every rule of scripts/check_house fires on a small bad tree, and on nothing that only looks alike."""
+import importlib.machinery
+import importlib.util
+import pathlib
+import sys
+import tempfile
+import unittest
+
+SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "scripts" / "check_house"
+sys.dont_write_bytecode = True
+LOADER = importlib.machinery.SourceFileLoader("check_house", str(SCRIPT))
+check_house = importlib.util.module_from_spec(importlib.util.spec_from_loader("check_house", LOADER))
+LOADER.exec_module(check_house)
+
+# Rule, file, text that breaks it.
+BREACHES = [
+    ("floors", "src/core/x.cpp", '#include "launch/io/fd.hpp"'),
+    ("floors", "src/core/x.cpp", '#include "launch/app/commands.hpp"'),
+    ("floors", "include/launch/io/x.hpp", '#  include "launch/app/commands.hpp"'),
+    ("floors", "tests/core/x_test.cpp", '#include "launch/io/fd.hpp"'),
+    ("floors", "tests/sim/x_test.cpp", '#include "launch/io/fd.hpp"'),
+    ("floors", "tests/io/x_test.cpp", '#include "launch/app/commands.hpp"'),
+    ("floors", "src/core/x.cpp", '#include "../io/fd.hpp"'),
+    ("homes", "src/core/x.cpp", "#include <boost/asio/io_context.hpp>"),
+    ("homes", "include/launch/core/x.hpp", "#include <boost/asio/io_context.hpp>"),
+    ("homes", "src/io/x.cpp", "#include <boost/asio.hpp>"),
+    ("homes", "include/launch/io/x.hpp", "#include <boost/beast/http.hpp>"),
+    ("homes", "src/io/x.cpp", "#include <spdlog/spdlog.h>"),
+    ("homes", "src/core/config.cpp", "#include <CLI/CLI.hpp>"),
+    ("homes", "include/launch/core/x.hpp", "#include <nlohmann/json.hpp>"),
+    ("homes", "src/io/x.cpp", "#include <nlohmann/json.hpp>"),
+    ("homes", "include/launch/app/x.hpp", "#include <fmt/format.h>"),
+    ("homes", "src/io/x.cpp", "#include <gtest/gtest.h>"),
+    ("homes", "src/core/x.cpp", "#include <unistd.h>"),
+    ("homes", "src/core/x.cpp", "#include <sys/socket.h>"),
+    ("homes", "include/launch/core/x.hpp", "#include <thread>"),
+    ("environment", "src/io/x.cpp", 'auto v = std::getenv("A");'),
+    ("environment", "src/core/x.cpp", "for (char** e = environ; *e; ++e) {}"),
+    ("clock", "src/app/x.cpp", "auto t = std::chrono::steady_clock::now();"),
+    ("clock", "src/io/x.cpp", "::clock_gettime(CLOCK_MONOTONIC, &t);"),
+    ("clock", "src/io/x.cpp", "auto t = time(nullptr);"),
+    ("clock", "src/core/x.cpp", "auto t = now();"),
+    ("process", "src/app/x.cpp", "pid_t p = fork();"),
+    ("process", "src/io/x.cpp", "::kill(pid, SIGTERM);"),
+    ("process", "src/io/x.cpp", "if (late) kill(pid, SIGTERM);"),
+    ("process", "src/app/x.cpp", "waitpid(pid, &status, 0);"),
+    ("process", "src/io/x.cpp", "waitid(P_PIDFD, fd, &info, WEXITED);"),
+    ("process", "src/io/x.cpp", "syscall(SYS_clone3, &args, sizeof args);"),
+    ("process", "src/io/x.cpp", "execve(path, argv, envp);"),
+    ("thread", "src/io/x.cpp", "std::thread worker(run);"),
+    ("thread", "src/io/x.cpp", "pthread_create(&t, nullptr, run, nullptr);"),
+    ("shell", "src/app/x.cpp", 'std::system("ls");'),
+    ("shell", "src/io/x.cpp", 'FILE* f = popen("ls", "r");'),
+    ("entropy", "src/core/random.cpp", "std::random_device seed;"),
+    ("entropy", "tests/core/x_test.cpp", "std::random_device seed;"),
+    ("random", "src/io/x.cpp", "int n = rand();"),
+    ("random", "src/app/x.cpp", "std::mt19937_64 generator(seed);"),
+    ("sleep", "src/io/x.cpp", "usleep(10);"),
+    ("sleep", "tests/io/x_test.cpp", "std::this_thread::sleep_for(1ms);"),
+    ("sleep", "tests/cli/test_x.py", "time.sleep(1)"),
+    ("detached", "src/app/x.cpp", "co_spawn(ex, run(), asio::detached);"),
+    ("console", "src/core/x.cpp", "std::cout << 1;"),
+    ("console", "src/core/x.cpp", 'printf("%d", 1);'),
+    ("console", "src/core/x.cpp", 'std::fprintf(stderr, "x");'),
+    ("co_await", "src/io/x.cpp", "co_await send(Frame{1, 2});"),
+    ("co_await", "src/io/x.cpp", "auto r = co_await send(\n    {1, 2}, use_awaitable);"),
+    ("co_await", "src/io/x.cpp", "co_await post([&] { run(); });"),
+    ("co_await", "src/app/x.cpp", "use(co_await read(), Frame{1});"),
+    ("size", "src/core/x.cpp", "\n" * 401),
+    ("columns", "src/core/x.cpp", "// " + "x" * 118),
+    ("unfinished", "docs/x.md", "TO" + "DO: write"),
+    ("unfinished", "CMakeLists.txt", "# FIX" + "ME"),
+    ("pairs", "include/launch/app/x.hpp", ""),
+    ("pairs", "src/app/x.cpp", ""),
+    ("pairs", "src/core/x.hpp", ""),
+    ("pairs", "src/elsewhere/x.cpp", ""),
+]
+
+# Looks alike and is fine. Pairs are not judged here: each tree has one file.
+CLEAN = [
+    ("src/app/x.cpp", '#include "launch/io/fd.hpp"\n#include "launch/core/job.hpp"'),
+    ("src/main.cpp", '#include "launch/app/commands.hpp"'),
+    ("include/launch/io/x.hpp", "#include <boost/asio/awaitable.hpp>"),
+    ("src/io/log.cpp", "#include <spdlog/spdlog.h>"),
+    ("src/core/options_help.cpp", "#include <CLI/CLI.hpp>"),
+    ("src/core/x.cpp", "#include <nlohmann/json.hpp>\n#include <fmt/format.h>\n#include <csignal>"),
+    ("src/io/host.cpp", "auto v = getenv(name); std::random_device seed;"),
+    ("src/io/clock.cpp", "return std::chrono::steady_clock::now();"),
+    ("src/io/spawn.cpp", "pid_t p = fork();"),
+    ("src/io/child.cpp", "waitid(P_PIDFD, fd, &info, WEXITED);"),
+    ("src/io/x.cpp", "co_spawn(ex, run(), asio::detached);"),
+    ("src/core/x.cpp", "// fork() and sleep(1) and std::cout"),
+    ("src/core/x.cpp", '/* getenv("A")\n kill(1) */ auto s = "system(1) // \\" fork()";'),
+    ("src/core/x.cpp", "int n = 1'000'000; // it's printf(1)\nauto s = R\"(fork())\";"),
+    ("src/core/x.cpp", "agent.kill(1); agent->kill(1); Agent::kill(1); skill(1); on(event, now);"),
+    ("src/core/x.cpp", "void Agent::kill(int signal) { stop(); }\nvoid Agent::on() {\n  kill(9);\n}"),
+    ("src/core/x.cpp", "return Error{ErrorCode::system, text};"),
+    ("src/io/x.cpp", "auto r = co_await send(frame);\nif (co_await ready()) {\n  f(Frame{1});\n}"),
+    ("src/io/x.cpp", "while (!(co_await ready(a[1]))) { g(); }\nco_await (a || b);\nauto f = [] {};"),
+    ("tests/interop/workers/x.py", "time.sleep(1)"),
+    ("src/core/x.cpp", "// " + "ä" * 117),
+    ("src/core/x.cpp", "\n" * 400),
+]
+
+
+class CheckHouse(unittest.TestCase):
+    def rules(self, files):
+        """The rules that a tree of these files breaks."""
+        with tempfile.TemporaryDirectory() as folder:
+            for path, text in files.items():
+                target = pathlib.Path(folder, path)
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_text(text, encoding="utf-8")
+            return {line.split(": ")[1] for line in check_house.House(folder).check()}
+
+    def test_every_breach_is_found(self):
+        for rule, path, text in BREACHES:
+            with self.subTest(rule=rule, path=path, text=text[:80]):
+                self.assertIn(rule, self.rules({path: text}))
+
+    def test_what_only_looks_alike_passes(self):
+        for path, text in CLEAN:
+            with self.subTest(path=path, text=text[:80]):
+                self.assertEqual(self.rules({path: text}) - {"pairs"}, set())
+
+    def test_a_header_needs_its_source_and_its_test(self):
+        header, source, test = "include/launch/core/x.hpp", "src/core/x.cpp", "tests/core/x_test.cpp"
+        self.assertEqual(self.rules({header: "", source: "", test: ""}), set())
+        self.assertEqual(self.rules({header: "", source: ""}), {"pairs"})
+        self.assertEqual(self.rules({header: "", test: ""}), {"pairs"})
+        self.assertEqual(self.rules({"include/launch/app/x.hpp": "", "src/app/x.cpp": ""}), set())
+
+    def test_every_rule_has_a_breach_here(self):
+        named = {ban[0] for ban in check_house.BANS + check_house.PYTHON_BANS}
+        self.assertEqual(named - {rule for rule, _, _ in BREACHES}, set())
+
+    def test_a_breach_names_file_line_and_the_way_out(self):
+        with tempfile.TemporaryDirectory() as folder:
+            target = pathlib.Path(folder, "src", "app", "x.cpp")
+            target.parent.mkdir(parents=True)
+            target.write_text("\npid_t p = fork();\n", encoding="utf-8")
+            lines = check_house.House(folder).check()
+        self.assertIn("src/app/x.cpp:2: process: fork: processes live in io's process room: "
+                      "use io/spawn, io/child or io/reaper", lines)
+
+
+if __name__ == "__main__":
+    unittest.main()

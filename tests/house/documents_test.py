@@ -1,0 +1,70 @@
+"""What users read fits what the program has: options, variables, links, and the form of scripts and man page."""
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
+VARIABLE = re.compile(r"\bPET_[A-Z_]*[A-Z]\b")
+
+
+def text_of(name):
+    return ROOT.joinpath(name).read_text(encoding="utf-8")
+
+
+def manual():
+    return text_of("docs/launch.1").replace("\\-", "-")
+
+
+def help_text():
+    return text_of("src/core/help.cpp").split('R"(')[1].split(')"')[0]
+
+
+class Documents(unittest.TestCase):
+    def tool(self, name):
+        if shutil.which(name):
+            return
+        if os.environ.get("CI", "").lower() == "true":
+            self.fail(f"{name} is missing, and CI=true says that every test must run")
+        self.skipTest(f"{name} is missing")
+
+    def run_quietly(self, *command):
+        result = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
+        self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "", ""))
+
+    def options_of_help(self):
+        # An option's line of its own; what stands in examples has them too.
+        options = set(OPTION.findall(help_text())) - {"--option", "--epochs"}
+        self.assertGreater(len(options), 10)
+        return options
+
+    def test_manual_has_the_options_and_variables_of_help_and_no_other(self):
+        in_manual = set(OPTION.findall(manual())) - {"--name", "--epochs", "--lr"}
+        self.assertEqual(self.options_of_help(), in_manual)
+        self.assertEqual(set(VARIABLE.findall(help_text())), set(VARIABLE.findall(manual())))
+
+    def test_the_comparison_with_torchrun_has_every_option(self):
+        self.assertEqual(self.options_of_help() - set(OPTION.findall(text_of("docs/torchrun.md"))), set())
+
+    def test_links_lead_somewhere(self):
+        for name in ["README.md", *(f"docs/{path.name}" for path in ROOT.joinpath("docs").glob("*.md"))]:
+            for link in re.findall(r"\]\(([^):#]+)[^):]*\)", text_of(name)):
+                self.assertTrue(ROOT.joinpath(name).parent.joinpath(link).exists(), f"{name}: {link}")
+
+    def test_manual_is_well_formed(self):
+        self.tool("groff")
+        self.run_quietly("groff", "-man", "-ww", "-z", "docs/launch.1")
+
+    def test_shell_scripts_are_clean(self):
+        self.tool("shellcheck")
+        scripts = [str(path) for folder in ("scripts", ".ci") for path in ROOT.joinpath(folder).iterdir()
+                   if path.read_bytes().split(b"\n")[0].endswith((b"bash", b"/sh"))]
+        self.assertTrue(scripts)
+        self.run_quietly("shellcheck", *scripts)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,44 @@
+#include "launch/io/fd.hpp"
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+namespace launch {
+namespace {
+
+bool is_open(int fd) { return ::fcntl(fd, F_GETFD) >= 0; }
+
+TEST(Fd, ClosesOnceAndMovesItsOwnership) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::pipe2(ends.data(), O_CLOEXEC), 0);
+  Fd write_end(ends[1]);
+  {
+    Fd first(ends[0]);
+    Fd second = std::move(first);
+    EXPECT_FALSE(first.valid());  // NOLINT(bugprone-use-after-move)
+    EXPECT_EQ(second.get(), ends[0]);
+  }
+  EXPECT_FALSE(is_open(ends[0]));
+  EXPECT_TRUE(is_open(ends[1]));
+}
+
+TEST(Fd, WriteAllTellsWhenTheReaderIsGone) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::pipe2(ends.data(), O_CLOEXEC), 0);
+  Fd read_end(ends[0]), write_end(ends[1]);
+  EXPECT_TRUE(write_all(write_end.get(), "text"));
+  std::array<char, 8> got{};
+  EXPECT_EQ(::read(read_end.get(), got.data(), got.size()), 4);
+  read_end.reset();
+  ::signal(SIGPIPE, SIG_IGN);
+  EXPECT_FALSE(write_all(write_end.get(), "text"));
+  EXPECT_EQ(errno, EPIPE);
+}
+
+}  // namespace
+}  // namespace launch

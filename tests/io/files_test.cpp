@@ -1,0 +1,60 @@
+#include "launch/io/files.hpp"
+
+#include <filesystem>
+#include <fstream>
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+namespace launch {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string temp_folder() {
+  const std::string folder = testing::TempDir() + "files_test_" + std::to_string(::getpid());
+  fs::create_directories(folder);
+  return folder;
+}
+
+TEST(Files, ReadsAtMostTheLimit) {
+  const std::string path = temp_folder() + "/text";
+  std::ofstream(path) << "0123456789";
+  EXPECT_EQ(read_file(path, 4), "0123");
+  EXPECT_EQ(read_file(path, 100), "0123456789");
+  EXPECT_EQ(read_file(path + "/nothing", 100), "");
+}
+
+TEST(ErrorFolder, HasAFolderForEachLocalRankAndVanishesWhenEmpty) {
+  auto folder = ErrorFolder::create(temp_folder(), "a/b", 3);
+  ASSERT_TRUE(folder);
+  const std::string attempt = folder->attempt();
+  EXPECT_TRUE(fs::is_directory(attempt + "/0"));
+  EXPECT_TRUE(fs::is_directory(attempt + "/2"));
+  EXPECT_EQ(attempt.substr(attempt.rfind('/')), "/attempt_0");
+  const fs::path top = fs::path(attempt).parent_path().parent_path();
+  EXPECT_EQ(fs::status(top).permissions(), fs::perms::owner_all);
+  folder->remove_empty();
+  EXPECT_FALSE(fs::exists(top));
+}
+
+TEST(ErrorFolder, KeepsWhatAWorkerWrote) {
+  auto folder = ErrorFolder::create(temp_folder(), "id", 2);
+  ASSERT_TRUE(folder);
+  const std::string written = folder->attempt() + "/1/error.json";
+  std::ofstream(written) << "{}";
+  const std::string empty = folder->attempt() + "/0";
+  folder->remove_empty();
+  EXPECT_TRUE(fs::exists(written));
+  EXPECT_FALSE(fs::exists(empty));
+}
+
+TEST(ErrorFolder, SaysWhereItCouldNotBeMade) {
+  const auto folder = ErrorFolder::create("/nowhere/at/all", "id", 1);
+  ASSERT_FALSE(folder);
+  EXPECT_NE(folder.error().message.find("/nowhere/at/all"), std::string::npos);
+  EXPECT_NE(folder.error().message.find("set TMPDIR"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace launch

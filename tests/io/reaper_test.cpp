@@ -1,0 +1,112 @@
+#include "launch/io/reaper.hpp"
+
+#include "launch/io/child.hpp"
+
+#include <csignal>
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include <gtest/gtest.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+namespace launch {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Runs a script as a worker and lets the test look at every change until nothing is left.
+class Family : public testing::Test {
+ protected:
+  void start(const std::string& script) {
+    SpawnRequest request;
+    request.executable = "/bin/sh";
+    request.argv = {"sh", "-c", script};
+    request.env = {"PATH=/usr/bin:/bin"};
+    auto spawned = spawn(request);
+    ASSERT_TRUE(spawned);
+    const pid_t pid = spawned->pid;
+    reaper_.add_worker(pid);
+    child_ = std::make_unique<Child>(io_.get_executor(), std::move(*spawned));
+    child_->on_exit([this, pid](ExitStatus status) {
+      reaper_.forget_worker(pid);
+      status_ = status;
+    });
+  }
+
+  // Polls like a SIGCHLD would wake us; a test has no signals of its own.
+  bool becomes_true(const std::function<bool()>& condition) {
+    boost::asio::steady_timer tick(io_);
+    for (int i = 0; i < 2000; ++i) {
+      io_.restart();
+      tick.expires_after(5ms);
+      tick.async_wait([&](const boost::system::error_code&) { io_.stop(); });
+      io_.run();
+      if (condition()) return true;
+    }
+    return false;
+  }
+
+  bool gone() {
+    return becomes_true([this] { return reaper_.collect(); });
+  }
+
+  void TearDown() override {
+    reaper_.signal_all(SIGKILL);
+    EXPECT_TRUE(gone());
+    ::prctl(PR_SET_CHILD_SUBREAPER, 0);
+  }
+
+  boost::asio::io_context io_{1};
+  Reaper reaper_;
+  std::unique_ptr<Child> child_;
+  std::optional<ExitStatus> status_;
+};
+
+TEST_F(Family, AWorkerAloneIsGoneWhenItEnds) {
+  start("exit 3");
+  EXPECT_TRUE(gone());
+  EXPECT_EQ(status_, (ExitStatus{ExitStatus::Kind::exited, 3}));
+}
+
+TEST_F(Family, WhatAWorkerLeavesBehindIsFoundAndEnded) {
+  start("sleep 100 & sleep 100 & exit 0");
+  ASSERT_TRUE(becomes_true([this] { return status_.has_value() && reaper_.remaining().size() == 2; }));
+  EXPECT_FALSE(reaper_.collect());
+  reaper_.signal_all(SIGTERM);
+  EXPECT_TRUE(gone());
+}
+
+TEST_F(Family, ASessionOfItsOwnIsNoWayOut) {
+  start("setsid sh -c 'setsid sleep 100 & sleep 100' & sleep 100");
+  reaper_.signal_all(SIGKILL);
+  EXPECT_TRUE(gone());
+}
+
+TEST_F(Family, WhatTurnsUpLaterGetsTheLastSignalToo) {
+  // The leader obeys at once; its child in another session only becomes ours then.
+  start("setsid sleep 100 & trap 'exit 0' TERM; while :; do sleep 0.01; done");
+  ASSERT_TRUE(becomes_true([this] { return !reaper_.remaining().empty(); }));
+  reaper_.signal_all(SIGTERM);
+  EXPECT_TRUE(gone());
+}
+
+TEST_F(Family, StrangersAreLeftAlone) {
+  SpawnRequest request;
+  request.executable = "/bin/sleep";
+  request.argv = {"sleep", "100"};
+  const auto stranger = spawn(request);
+  Reaper reaper;
+  EXPECT_TRUE(reaper.remaining().empty());
+  reaper.signal_all(SIGKILL);
+  EXPECT_TRUE(reaper.collect());
+  EXPECT_EQ(::waitpid(stranger->pid, nullptr, WNOHANG), 0);
+  ::kill(stranger->pid, SIGKILL);
+  EXPECT_EQ(::waitpid(stranger->pid, nullptr, 0), stranger->pid);
+}
+
+}  // namespace
+}  // namespace launch

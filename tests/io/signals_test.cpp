@@ -1,0 +1,62 @@
+#include "launch/io/signals.hpp"
+
+#include <algorithm>
+#include <csignal>
+
+#include "run.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+namespace launch {
+namespace {
+
+// Dispositions and the mask of the test process, put back afterwards.
+class Signals : public testing::Test {
+ protected:
+  Signals() {
+    ::sigprocmask(SIG_SETMASK, nullptr, &mask_);
+    ::sigaction(SIGHUP, nullptr, &hup_);
+    ::sigaction(SIGUSR1, nullptr, &usr1_);
+  }
+  ~Signals() override {
+    ::sigaction(SIGHUP, &hup_, nullptr);
+    ::sigaction(SIGUSR1, &usr1_, nullptr);
+    ::sigprocmask(SIG_SETMASK, &mask_, nullptr);
+  }
+
+ private:
+  sigset_t mask_{};
+  struct sigaction hup_ {
+  }, usr1_{};
+};
+
+bool has(const std::vector<int>& list, int signal) { return std::find(list.begin(), list.end(), signal) != list.end(); }
+
+TEST_F(Signals, ArriveInTheStreamInsteadOfEndingTheProcess) {
+  const SignalPlan plan = take_over_signals();
+  boost::asio::io_context io(1);
+  SignalStream stream(io.get_executor(), plan);
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGQUIT}) {
+    ::kill(::getpid(), signal);
+    EXPECT_EQ(*run(io, stream.next()), signal);
+  }
+}
+
+TEST_F(Signals, AHangUpThatNohupIgnoresStaysIgnored) {
+  ::signal(SIGHUP, SIG_IGN);
+  const SignalPlan plan = take_over_signals();
+  EXPECT_FALSE(has(plan.handled, SIGHUP));
+  EXPECT_FALSE(has(plan.reset, SIGHUP));
+}
+
+TEST_F(Signals, WhatWasIgnoredIsResetInWorkers) {
+  ::signal(SIGUSR1, SIG_IGN);
+  const SignalPlan plan = take_over_signals();
+  EXPECT_TRUE(has(plan.reset, SIGUSR1));
+  EXPECT_TRUE(has(plan.reset, SIGPIPE));
+  EXPECT_FALSE(has(plan.reset, SIGTERM));
+}
+
+}  // namespace
+}  // namespace launch

@@ -1,0 +1,169 @@
+#include "launch/io/store_server.hpp"
+
+#include "launch/core/store_wire.hpp"
+#include "launch/io/clock.hpp"
+
+#include "run.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/read.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/write.hpp>
+
+namespace launch {
+namespace {
+
+namespace asio = boost::asio;
+using asio::ip::tcp;
+using namespace std::chrono_literals;
+
+asio::awaitable<bool> write_bytes(tcp::socket& socket, std::string bytes) {
+  auto [error, length] = co_await asio::async_write(socket, asio::buffer(bytes), asio::as_tuple(asio::use_awaitable));
+  co_return !error;
+}
+
+asio::awaitable<std::string> read_bytes(tcp::socket& socket, std::size_t count) {
+  std::string bytes(count, '\0');
+  auto [error, length] = co_await asio::async_read(socket, asio::buffer(bytes), asio::as_tuple(asio::use_awaitable));
+  co_return bytes.substr(0, length);
+}
+
+std::string encoded(const Request& request) {
+  std::string bytes;
+  encode(request, bytes);
+  return bytes;
+}
+
+class StoreServerTest : public testing::Test {
+ protected:
+  StoreServerTest() { EXPECT_TRUE(server_.listen("127.0.0.1", 0, true)); }
+
+  tcp::socket open(bool greet = true) {
+    tcp::socket socket(io_);
+    socket.connect(tcp::endpoint(asio::ip::address_v4::loopback(), server_.port()));
+    if (greet) send(socket, encoded(ValidateRequest{validate_magic}));
+    return socket;
+  }
+  void send(tcp::socket& socket, std::string bytes) { run(io_, write_bytes(socket, std::move(bytes))); }
+  std::string receive(tcp::socket& socket, std::size_t count) { return run(io_, read_bytes(socket, count)); }
+  // Proves that the server serves this connection.
+  void expect_served(tcp::socket& socket) {
+    send(socket, encoded(PingRequest{77}));
+    ASSERT_EQ(read_u32(receive(socket, 4).data()), 77U);
+  }
+
+  asio::io_context io_{1};
+  std::vector<std::string> refusals_;
+  StoreServer server_{io_.get_executor(), [this](const std::string& reason) { refusals_.push_back(reason); }};
+};
+
+TEST_F(StoreServerTest, EverySplitOfEveryFrameIsServed) {
+  std::string conversation = encoded(ValidateRequest{validate_magic}) + encoded(PingRequest{5}) +
+                             encoded(SetRequest{"/k", "value"}) + encoded(GetRequest{"/k"}) +
+                             encoded(AddRequest{"/n", 2}) + encoded(WaitRequest{{"/k", "/n"}}) +
+                             encoded(DeleteKeyRequest{"/k"}) + encoded(DeleteKeyRequest{"/n"});
+  const std::size_t reply = 4 + 8 + 5 + 8 + 1 + 8 + 8;
+  std::string whole;
+  for (std::size_t cut = 0; cut <= conversation.size(); ++cut) {
+    tcp::socket socket = open(false);
+    send(socket, conversation.substr(0, cut));
+    tcp::socket other = open();  // a round trip of another connection: the first piece has been read
+    expect_served(other);
+    send(socket, conversation.substr(cut));
+    const std::string got = receive(socket, reply);
+    if (cut == 0) whole = got;
+    ASSERT_EQ(got, whole) << "cut at " << cut;
+  }
+  EXPECT_EQ(whole.size(), reply);
+  EXPECT_TRUE(refusals_.empty());
+}
+
+TEST_F(StoreServerTest, HalfARequestStallsOnlyItsOwnConnection) {
+  tcp::socket slow = open();
+  send(slow, encoded(SetRequest{"/k", "value"}).substr(0, 12));
+  tcp::socket other = open();
+  expect_served(other);
+}
+
+TEST_F(StoreServerTest, GarbageIsClosedWithAReason) {
+  tcp::socket socket = open(false);
+  send(socket, "GET / HTTP/1.1\r\n\r\n");
+  EXPECT_EQ(receive(socket, 1), "");
+  ASSERT_EQ(refusals_.size(), 1U);
+  EXPECT_THAT(refusals_[0], testing::HasSubstr("closed the connection of 127.0.0.1 port"));
+  tcp::socket other = open();
+  expect_served(other);
+}
+
+TEST_F(StoreServerTest, AnOversizedKeyIsClosed) {
+  tcp::socket socket = open();
+  send(socket, encoded(GetRequest{std::string(max_key_bytes + 1, 'k')}));
+  EXPECT_EQ(receive(socket, 1), "");
+}
+
+TEST_F(StoreServerTest, WhoDoesNotReadItsAnswersStopsBeingServedAndLosesNothing) {
+  tcp::socket deaf = open(), other = open();
+  const std::string value(std::size_t{4} << 20, 'v');
+  send(deaf, encoded(SetRequest{"/v", value}));
+  std::string many;
+  for (int i = 0; i < 50; ++i) many += encoded(GetRequest{"/v"});
+  send(deaf, many);
+  expect_served(other);
+  for (int i = 0; i < 50; ++i) ASSERT_EQ(receive(deaf, 8 + value.size()).size(), 8 + value.size()) << i;
+}
+
+TEST_F(StoreServerTest, TalkersAreThoseWhoSaidSomething) {
+  tcp::socket silent = open(false);
+  tcp::socket talker = open();
+  expect_served(talker);
+  EXPECT_EQ(server_.talkers(), 1U);
+  talker.close();
+  io_.restart();
+  asio::co_spawn(io_, server_.until_quiet(later(now(), 10s)), [this](const std::exception_ptr&) { io_.stop(); });
+  io_.run();
+  EXPECT_EQ(server_.talkers(), 0U);
+}
+
+TEST_F(StoreServerTest, ThousandsOfSilentConnectionsDoNotMatter) {
+  std::vector<tcp::socket> silent;
+  for (int i = 0; i < 400; ++i) silent.push_back(open(false));
+  tcp::socket talker = open();
+  expect_served(talker);
+}
+
+TEST_F(StoreServerTest, ABusyPortNamesItsHolder) {
+  StoreServer second(io_.get_executor(), [](const std::string&) {});
+  const Status opened = second.listen("127.0.0.1", server_.port(), true);
+  ASSERT_FALSE(opened);
+  EXPECT_EQ(opened.error().code, ErrorCode::system);
+  EXPECT_THAT(opened.error().message, testing::HasSubstr("cannot listen on port " + std::to_string(server_.port())));
+  EXPECT_THAT(opened.error().message, testing::HasSubstr("held by pid"));
+}
+
+TEST_F(StoreServerTest, TheWildcardServesBothFamilies) {
+  StoreServer wide(io_.get_executor(), [](const std::string&) {});
+  ASSERT_TRUE(wide.listen("any", 0, false));
+  for (const auto& address : {asio::ip::make_address("127.0.0.1"), asio::ip::make_address("::1")}) {
+    tcp::socket socket(io_);
+    boost::system::error_code error;
+    socket.connect(tcp::endpoint(address, wide.port()), error);
+    EXPECT_FALSE(error) << address;
+  }
+}
+
+TEST_F(StoreServerTest, ItsEndEndsItsConnections) {
+  auto server = std::make_unique<StoreServer>(io_.get_executor(), [](const std::string&) {});
+  ASSERT_TRUE(server->listen("localhost", 0, true));
+  tcp::socket socket(io_);
+  socket.connect(tcp::endpoint(asio::ip::address_v4::loopback(), server->port()));
+  send(socket, encoded(ValidateRequest{validate_magic}) + encoded(PingRequest{1}));
+  receive(socket, 4);
+  server.reset();
+  EXPECT_EQ(receive(socket, 1), "");
+}
+
+}  // namespace
+}  // namespace launch

@@ -1,0 +1,100 @@
+"""Looking at /proc: who is alive, whose child it is, which environment it was started with."""
+import os
+import signal
+
+
+def _read(pid, name):
+    try:
+        with open(f"/proc/{pid}/{name}", "rb") as file:
+            return file.read()
+    except OSError:
+        return b""  # gone, or not ours to look at
+
+
+def _stat(pid):
+    """State letter and parent of a process, None when it is gone."""
+    text = _read(pid, "stat")
+    if not text:
+        return None
+    fields = text[text.rindex(b")") + 2:].split()
+    return fields[0].decode(), int(fields[1])
+
+
+def _table():
+    """pid -> (state, parent) of everything alive; zombies are dead and only wait to be collected."""
+    pids = [int(name) for name in os.listdir("/proc") if name.isdigit()]
+    found = {pid: _stat(pid) for pid in pids}
+    return {pid: entry for pid, entry in found.items() if entry and entry[0] not in "ZX"}
+
+
+def command_of(pid):
+    return _read(pid, "cmdline").replace(b"\0", b" ").decode(errors="replace").strip()
+
+
+def children_of(pid):
+    return sorted(child for child, (_, parent) in _table().items() if parent == pid)
+
+
+def descendants_of(pid):
+    """All living processes below `pid`."""
+    parents = {child: parent for child, (_, parent) in _table().items()}
+    below, grown = {pid}, True
+    while grown:
+        grown = {child for child, parent in parents.items() if parent in below} - below
+        below |= grown
+    return below - {pid}
+
+
+def marked(marker):
+    """All living processes that were started with `marker` (NAME=VALUE) in their environment."""
+    wanted = marker.encode()
+    return {pid for pid in _table() if wanted in _read(pid, "environ").split(b"\0")}
+
+
+def alive(pid):
+    entry = _stat(pid)
+    return entry is not None and entry[0] not in "ZX"
+
+
+def kill(pids):
+    for pid in pids:
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+
+
+def collect_adopted():
+    """Collects the dead that came to us from launchers that are gone; to be called when nothing of ours runs."""
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    except ChildProcessError:
+        pass
+
+
+def context_switches(pid):
+    """How often the threads of a process went to sleep by themselves, so how often something woke them."""
+    total = 0
+    for thread in os.listdir(f"/proc/{pid}/task"):
+        for line in _read(pid, f"task/{thread}/status").decode().splitlines():
+            if line.startswith("voluntary_ctxt_switches"):
+                total += int(line.split()[1])
+    return total
+
+
+def cpu_seconds(pid):
+    """Processor time of all threads, to the nanosecond where the kernel counts it."""
+    total = 0.0
+    for thread in os.listdir(f"/proc/{pid}/task"):
+        fields = _read(pid, f"task/{thread}/schedstat").split()
+        total += int(fields[0]) / 1e9 if fields else 0.0
+    return total
+
+
+def memory_kib(pid, field="Pss"):
+    """A line of smaps_rollup: Pss counts a page shared by n processes as 1/n."""
+    for line in _read(pid, "smaps_rollup").decode().splitlines():
+        if line.startswith(field + ":"):
+            return int(line.split()[1])
+    return 0
