@@ -222,7 +222,7 @@ asio::awaitable<void> AgentLoop::carry_out_one(StopRendezvous /*action*/) {
 asio::awaitable<void> AgentLoop::carry_out_one(StartWorkers action) {
   assignment_ = action.assignment;
   const std::string temp = config_.worker_env.get("TMPDIR").value_or("/tmp");
-  auto folder = ErrorFolder::create(temp, config_.run_id, config_.nproc_per_node);
+  auto folder = ErrorFolder::create(temp, config_.run_id);
   Failure failure;
   failure.kind = Failure::Kind::start;
   failure.node_rank = config_.node_rank;
@@ -236,6 +236,7 @@ asio::awaitable<void> AgentLoop::carry_out_one(StartWorkers action) {
   std::vector<WorkerSpec> specs = make_worker_specs(config_, assignment_, error_folder_.attempt());
   for (const WorkerSpec& spec : specs) error_files_.push_back(spec.error_file);
   const auto not_started = workers_.start(std::move(specs), config_.program.script);
+  if (const Status added = error_folder_.add_ranks(config_.nproc_per_node); !added) log_warning(added.error().message);
   if (!not_started) co_return;
   failure.exit_code = not_started->exit_code;
   failure.local_rank = not_started->local_rank;

@@ -53,7 +53,8 @@ AgentActions Agent::handle(const StartFailed& event, Time now) { return fail(eve
 AgentActions Agent::handle(const WorkerExited& event, Time now) {
   --running_;
   const int rank = assignment_.base_global_rank + event.local_rank;
-  ends_.push_back(WorkerEnd{rank, event.local_rank, event.status, winding_down()});
+  const bool stopped = winding_down() && event.status.kind == ExitStatus::Kind::signalled;
+  ends_.push_back(WorkerEnd{rank, event.local_rank, event.status, stopped});
   if (winding_down()) return {};
   if (!event.status.ok()) return fail(event.failure, SIGTERM, true, now);
   if (running_ > 0) return {};

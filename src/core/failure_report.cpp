@@ -120,17 +120,24 @@ std::string end_text(const WorkerEnd& end) {
   return end.stopped_by_us ? fmt::format("{}, after launch stopped it", to_text(end.status)) : to_text(end.status);
 }
 
-// "ranks 0, 2: exit code 0": workers that ended alike share a line.
-std::string others_text(const std::vector<WorkerEnd>& others) {
-  std::map<std::string, std::string> ranks_by_end;
-  for (const WorkerEnd& end : others) {
-    std::string& ranks = ranks_by_end[end_text(end)];
-    ranks += fmt::format("{}{}", ranks.empty() ? "" : ", ", end.rank);
+// Ascending numbers as "0-6, 8": a node may have hundreds of workers.
+std::string to_ranges(const std::vector<int>& numbers) {
+  std::string text;
+  for (std::size_t first = 0, last = 0; first < numbers.size(); first = ++last) {
+    while (last + 1 < numbers.size() && numbers[last + 1] == numbers[last] + 1) ++last;
+    text += fmt::format("{}{}", text.empty() ? "" : ", ", numbers[first]);
+    if (last > first) text += fmt::format("-{}", numbers[last]);
   }
+  return text;
+}
+
+// "ranks 0-2, 5: exit code 0": workers that ended alike share a line.
+std::string others_text(const std::vector<WorkerEnd>& others) {
+  std::map<std::string, std::vector<int>> ranks_by_end;
+  for (const WorkerEnd& end : others) ranks_by_end[end_text(end)].push_back(end.rank);
   std::string text;
   for (const auto& [how, ranks] : ranks_by_end)
-    text +=
-        fmt::format("\n  also here      rank{} {}: {}", ranks.find(',') == std::string::npos ? "" : "s", ranks, how);
+    text += fmt::format("\n  also here      rank{} {}: {}", ranks.size() == 1 ? "" : "s", to_ranges(ranks), how);
   return text;
 }
 

@@ -16,6 +16,7 @@ using namespace std::chrono_literals;
 
 constexpr Duration first_report = 1s;
 constexpr Duration next_report = 30s;
+constexpr Duration answer_time = 5s;  // for what a live store answers at once
 constexpr Duration count_poll = 100ms;
 
 RendezvousStep fail(ErrorCode code, std::string message) { return {Error{code, std::move(message)}, std::nullopt}; }
@@ -46,7 +47,10 @@ KeyList StaticRendezvous::role_keys() const {
   return keys;
 }
 
-Time StaticRendezvous::deadline() const { return state_ == State::waiting ? std::min(look_, give_up_) : give_up_; }
+Time StaticRendezvous::deadline() const {
+  if (state_ == State::waiting) return std::min(look_, give_up_);
+  return later(give_up_, answer_time);  // even the look at who is missing comes after the time-out
+}
 
 RendezvousStep StaticRendezvous::go(State state, Operation operation) {
   state_ = state;

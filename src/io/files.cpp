@@ -3,6 +3,7 @@
 #include "launch/io/fd.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -18,15 +19,14 @@ namespace launch {
 std::string read_file(const std::string& path, std::size_t limit) {
   const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!fd.valid()) return {};
-  std::string text(limit, '\0');
-  std::size_t length = 0;
-  while (length < limit) {
-    const ssize_t got = ::read(fd.get(), text.data() + length, limit - length);
+  std::string text;
+  std::array<char, 4096> chunk;
+  while (text.size() < limit) {
+    const ssize_t got = ::read(fd.get(), chunk.data(), std::min(chunk.size(), limit - text.size()));
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) break;
-    length += static_cast<std::size_t>(got);
+    text.append(chunk.data(), static_cast<std::size_t>(got));
   }
-  text.resize(length);
   return text;
 }
 
@@ -47,20 +47,23 @@ std::string as_file_name(std::string text) {
 
 }  // namespace
 
-Result<ErrorFolder> ErrorFolder::create(const std::string& temp_folder, const std::string& run_id, int nproc) {
+Result<ErrorFolder> ErrorFolder::create(const std::string& temp_folder, const std::string& run_id) {
   ErrorFolder folder;
-  folder.nproc_ = nproc;
   folder.top_ = temp_folder + "/torchelastic_XXXXXX";
   if (::mkdtemp(folder.top_.data()) == nullptr) return cannot_make(std::exchange(folder.top_, {}));
   folder.run_ = folder.top_ + "/" + as_file_name(run_id) + "_XXXXXX";
   if (::mkdtemp(folder.run_.data()) == nullptr) return cannot_make(std::exchange(folder.run_, {}));
   folder.attempt_ = folder.run_ + "/attempt_0";
   if (::mkdir(folder.attempt_.c_str(), 0700) != 0) return cannot_make(folder.attempt_);
-  for (int rank = 0; rank < nproc; ++rank) {
-    const std::string path = fmt::format("{}/{}", folder.attempt_, rank);
+  return folder;
+}
+
+Status ErrorFolder::add_ranks(int nproc) {
+  for (nproc_ = 0; nproc_ < nproc; ++nproc_) {
+    const std::string path = fmt::format("{}/{}", attempt_, nproc_);
     if (::mkdir(path.c_str(), 0700) != 0) return cannot_make(path);
   }
-  return folder;
+  return {};
 }
 
 ErrorFolder::ErrorFolder(ErrorFolder&& other) noexcept { *this = std::move(other); }

@@ -72,6 +72,7 @@ TEST(FailureReport, RendersOneScreen) {
   ReportInput input{"train.py", "none", sample(), {}};
   input.others.push_back({0, 0, {ExitStatus::Kind::signalled, 15}, true});
   input.others.push_back({2, 2, {ExitStatus::Kind::signalled, 15}, true});
+  input.others.push_back({3, 3, {ExitStatus::Kind::signalled, 15}, true});
   input.others.push_back({5, 3, {ExitStatus::Kind::exited, 0}, false});
   EXPECT_EQ(render_report(input),
             "train.py FAILED (run id none)\n"
@@ -79,7 +80,7 @@ TEST(FailureReport, RendersOneScreen) {
             "  time           2026-07-03 17:54:25\n"
             "  log            the worker's own output, above (not redirected to a file)\n"
             "  also here      rank 5: exit code 0\n"
-            "  also here      ranks 0, 2: signal 15 (SIGTERM), after launch stopped it\n"
+            "  also here      ranks 0, 2-3: signal 15 (SIGTERM), after launch stopped it\n"
             "  exit code      139");
 }
 

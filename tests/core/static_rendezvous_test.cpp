@@ -139,6 +139,7 @@ TEST(StaticRendezvous, TimesOutNamingTheMissingOnEveryNode) {
   for (Node* node : {&first, &second}) node->run(store);
   for (Node* node : {&first, &second}) {
     node->expire(start_time + 60s);
+    EXPECT_GT(node->machine.deadline(), start_time + 60s) << "the look at who is missing needs time to be answered";
     node->run(store, start_time + 60s);
     ASSERT_NE(node->error(), nullptr);
     EXPECT_EQ(node->error()->code, ErrorCode::timeout);

@@ -26,8 +26,9 @@ TEST(Files, ReadsAtMostTheLimit) {
 }
 
 TEST(ErrorFolder, HasAFolderForEachLocalRankAndVanishesWhenEmpty) {
-  auto folder = ErrorFolder::create(temp_folder(), "a/b", 3);
+  auto folder = ErrorFolder::create(temp_folder(), "a/b");
   ASSERT_TRUE(folder);
+  ASSERT_TRUE(folder->add_ranks(3));
   const std::string attempt = folder->attempt();
   EXPECT_TRUE(fs::is_directory(attempt + "/0"));
   EXPECT_TRUE(fs::is_directory(attempt + "/2"));
@@ -39,8 +40,9 @@ TEST(ErrorFolder, HasAFolderForEachLocalRankAndVanishesWhenEmpty) {
 }
 
 TEST(ErrorFolder, KeepsWhatAWorkerWrote) {
-  auto folder = ErrorFolder::create(temp_folder(), "id", 2);
+  auto folder = ErrorFolder::create(temp_folder(), "id");
   ASSERT_TRUE(folder);
+  ASSERT_TRUE(folder->add_ranks(2));
   const std::string written = folder->attempt() + "/1/error.json";
   std::ofstream(written) << "{}";
   const std::string empty = folder->attempt() + "/0";
@@ -50,7 +52,7 @@ TEST(ErrorFolder, KeepsWhatAWorkerWrote) {
 }
 
 TEST(ErrorFolder, SaysWhereItCouldNotBeMade) {
-  const auto folder = ErrorFolder::create("/nowhere/at/all", "id", 1);
+  const auto folder = ErrorFolder::create("/nowhere/at/all", "id");
   ASSERT_FALSE(folder);
   EXPECT_NE(folder.error().message.find("/nowhere/at/all"), std::string::npos);
   EXPECT_NE(folder.error().message.find("set TMPDIR"), std::string::npos);

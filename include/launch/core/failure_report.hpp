@@ -49,7 +49,7 @@ struct WorkerEnd {
   int rank = 0;
   int local_rank = 0;
   ExitStatus status;
-  bool stopped_by_us = false;  // it ended after launch had told it to
+  bool stopped_by_us = false;  // by a signal, after launch had sent one
 };
 
 struct ReportInput {
