@@ -97,11 +97,12 @@ asio::awaitable<void> AgentLoop::watch_signals() {
     const auto signal = co_await signals_.next();
     if (!signal) co_return;
     if (*signal == SIGCHLD) {
-      look_for_end();
+      if (started_) look_for_end();
       continue;
     }
-    log_info(fmt::format("received {}, stopping", signal_name(*signal)));
+    if (leaving_) server_.stop_waiting();
     mailbox_.put(SignalReceived{*signal});
+    log_info(fmt::format("received {}, stopping", signal_name(*signal)));
   }
 }
 
@@ -113,7 +114,7 @@ Endpoint AgentLoop::store_endpoint() const {
 
 asio::awaitable<void> AgentLoop::join() {
   Announcer announcer(now());
-  const auto on_retry = [&](const Error& reason) {
+  const std::function<void(const Error&)> on_retry = [&](const Error& reason) {
     if (announcer.due())
       log_info(fmt::format("waiting for the store of node 0 at {} ({}); giving up in {}", to_text(config_.master),
                            reason.message, to_text(give_up_joining_ - now())));
@@ -127,9 +128,12 @@ asio::awaitable<void> AgentLoop::join() {
     co_return;
   }
   control_.emplace(std::move(*connected));
+  reached_ = control_->peer();
   run_in_background(executor_, watch_abort());
   StaticRendezvous machine(static_job());
-  const auto on_waiting = [this](const Waiting& waiting) { announce(waiting, config_.nnodes); };
+  const std::function<void(const Waiting&)> on_waiting = [this](const Waiting& waiting) {
+    announce(waiting, config_.nnodes);
+  };
   auto formed = co_await form(*control_, std::move(machine), on_waiting);
   if (formed) {
     mailbox_.put(RendezvousDone{*formed});
@@ -138,13 +142,13 @@ asio::awaitable<void> AgentLoop::join() {
   }
 }
 
-asio::awaitable<Result<StoreClient>> AgentLoop::connect_quickly() {
-  const auto say_nothing = [](const Error&) {};
-  co_return co_await connect_to_store(store_endpoint(), later(now(), quick), random_, say_nothing);
+asio::awaitable<Result<StoreClient>> AgentLoop::connect_again(Time deadline) {
+  const std::function<void(const Error&)> say_nothing = [](const Error&) {};
+  co_return co_await connect_to_store(reached_.value_or(store_endpoint()), deadline, random_, say_nothing);
 }
 
 asio::awaitable<void> AgentLoop::watch_abort() {
-  auto connected = co_await connect_quickly();
+  auto connected = co_await connect_again(give_up_joining_);
   if (!connected) {
     mailbox_.put(StoreLost{connected.error().message});
     co_return;
@@ -221,8 +225,9 @@ asio::awaitable<void> AgentLoop::carry_out_one(StopRendezvous /*action*/) {
 
 asio::awaitable<void> AgentLoop::carry_out_one(StartWorkers action) {
   assignment_ = action.assignment;
+  started_ = true;
   const std::string temp = config_.worker_env.get("TMPDIR").value_or("/tmp");
-  auto folder = ErrorFolder::create(temp, config_.run_id);
+  auto folder = ErrorFolder::create(temp, config_.run_id, config_.nproc_per_node);
   Failure failure;
   failure.kind = Failure::Kind::start;
   failure.node_rank = config_.node_rank;
@@ -236,7 +241,6 @@ asio::awaitable<void> AgentLoop::carry_out_one(StartWorkers action) {
   std::vector<WorkerSpec> specs = make_worker_specs(config_, assignment_, error_folder_.attempt());
   for (const WorkerSpec& spec : specs) error_files_.push_back(spec.error_file);
   const auto not_started = workers_.start(std::move(specs), config_.program.script);
-  if (const Status added = error_folder_.add_ranks(config_.nproc_per_node); !added) log_warning(added.error().message);
   if (!not_started) co_return;
   failure.exit_code = not_started->exit_code;
   failure.local_rank = not_started->local_rank;
@@ -261,12 +265,21 @@ asio::awaitable<void> AgentLoop::carry_out_one(KillWorkers /*action*/) {
   co_return;
 }
 
+asio::awaitable<Result<Failure>> AgentLoop::tell(Failure failure) {
+  const Time deadline = later(now(), quick);
+  auto client = co_await connect_again(deadline);
+  if (!client) co_return client.error();
+  co_return co_await tell_abort(*client, config_.run_id, std::move(failure), deadline);
+}
+
 asio::awaitable<void> AgentLoop::carry_out_one(TellPeers action) {
-  if (!control_ && !hosts()) co_return;  // this node has never reached the store
-  auto client = co_await connect_quickly();
-  if (!client) co_return;
-  auto first = co_await tell_abort(*client, config_.run_id, action.failure, later(now(), quick));
-  if (first) mailbox_.put_first(PeerFailed{*first});
+  if (!reached_ && !hosts()) co_return;  // this node has never reached the store
+  auto first = co_await tell(std::move(action.failure));
+  if (first) {
+    mailbox_.put_first(PeerFailed{*first});
+  } else {
+    log_warning("the other nodes could not be told: " + first.error().message);
+  }
 }
 
 asio::awaitable<void> AgentLoop::carry_out_one(EnterBarrier /*action*/) {
@@ -285,8 +298,9 @@ asio::awaitable<void> AgentLoop::carry_out_one(Finish action) {
 asio::awaitable<void> AgentLoop::see_peers_off(bool failed) {
   leaving_ = true;
   if (hosts() && !alone() && failed) {
-    if (auto client = co_await connect_quickly())
-      co_await await_informed(*client, config_.run_id, config_.nnodes, later(now(), quick));
+    const Time deadline = later(now(), quick);
+    if (auto client = co_await connect_again(deadline))
+      co_await await_informed(*client, config_.run_id, config_.nnodes, deadline);
   }
   if (control_) control_->close();
   if (watch_) watch_->close();

@@ -27,7 +27,8 @@ asio::awaitable<void> run_to_end(AgentLoop& loop, asio::io_context& context, int
 int run_job(const Config& config, const SignalPlan& signals) {
   for (const std::string& notice : config.notices) log_warning(notice);
   const rlimit open_files = raise_open_files();
-  asio::io_context context(1);
+  // Never destroyed: that would wait for a look-up in the system's resolver that we have given up.
+  asio::io_context& context = *new asio::io_context(1);
   AgentLoop loop(context.get_executor(), config, signals, open_files);
   if (Status opened = loop.open_store(); !opened) return fail(opened.error());
   int code = 1;

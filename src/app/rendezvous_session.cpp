@@ -55,11 +55,15 @@ asio::awaitable<Result<Failure>> await_abort(StoreClient& client, std::string ru
 
 asio::awaitable<Result<Failure>> tell_abort(StoreClient& client, std::string run_id, Failure failure, Time deadline) {
   const int node_rank = failure.node_rank;
+  const Failure::Kind kind = failure.kind;
   Operation write = CompareSet{abort_key(run_id), "", to_json(failure)};
   auto outcome = co_await client.perform(std::move(write), deadline);
   if (!outcome) co_return outcome.error();
-  Operation acknowledge = SetKeys{{{acknowledged_key(run_id, node_rank), "1"}}};
-  (void)co_await client.perform(std::move(acknowledge), deadline);
+  // A node that was refused may go by a rank that is another's: that one acknowledges for itself.
+  if (kind != Failure::Kind::rendezvous) {
+    Operation acknowledge = SetKeys{{{acknowledged_key(run_id, node_rank), "1"}}};
+    (void)co_await client.perform(std::move(acknowledge), deadline);
+  }
   co_return parse_failure(std::get<Values>(*outcome).values.at(0));
 }
 

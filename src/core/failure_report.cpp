@@ -48,8 +48,13 @@ int number_or(const Json& object, const char* name, int fallback) {
 // Control characters from elsewhere must not reach the user's terminal.
 std::string clean(std::string text) {
   text.resize(std::min(text.size(), longest_text));
-  std::replace_if(
-      text.begin(), text.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }, ' ');
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    // C1 controls are C2 80 to C2 9F in UTF-8.
+    const bool after_c2 = i > 0 && text[i - 1] == '\xC2' && byte >= 0x80 && byte <= 0x9f;
+    if (byte < 0x20 || byte == 0x7f || after_c2) text[i] = ' ';
+    if (after_c2) text[i - 1] = ' ';
+  }
   return text;
 }
 

@@ -1,5 +1,7 @@
 #include "launch/core/ranks.hpp"
 
+#include "launch/core/text.hpp"
+
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -47,7 +49,7 @@ std::optional<int> small_count(const nlohmann::json& value) {
 }
 
 Error malformed(std::string_view what, std::string_view json) {
-  return Error{ErrorCode::protocol, fmt::format("{} is not as torchrun's agents write it: {:.200}", what, json)};
+  return protocol_error(fmt::format("{} is not as torchrun's agents write it: {}", what, shown(json)));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "launch/core/static_rendezvous.hpp"
 
 #include "launch/core/ranks.hpp"
+#include "launch/core/text.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -92,18 +93,19 @@ RendezvousStep StaticRendezvous::agreed(const Outcome& outcome) {
   const std::string& said = only_value(outcome);
   if (said != std::to_string(job_.nnodes))
     return fail(ErrorCode::conflict,
-                fmt::format("the nodes disagree about --nnodes: node {} says {}, the job has {:.20}; give the same "
+                fmt::format("the nodes disagree about --nnodes: node {} says {}, the job has {}; give the same "
                             "--nnodes on every node",
-                            job_.self.group_rank, job_.nnodes, said));
+                            job_.self.group_rank, job_.nnodes, shown(said)));
   return go(State::claiming, CompareSet{key(fmt::format("launch/node/{}", job_.self.group_rank)), "", job_.identity});
 }
 
 RendezvousStep StaticRendezvous::claimed(const Outcome& outcome) {
   const std::string& holder = only_value(outcome);
   if (holder != job_.identity)
-    return fail(ErrorCode::conflict, fmt::format("--node-rank {} is used twice: by {:.200} and by {}; give each node a "
-                                                 "rank of its own, 0 to {}",
-                                                 job_.self.group_rank, holder, job_.identity, job_.nnodes - 1));
+    return fail(ErrorCode::conflict,
+                fmt::format("--node-rank {} is used twice: by {} and by {}; give each node a "
+                            "rank of its own, 0 to {}",
+                            job_.self.group_rank, shown(holder), shown(job_.identity), job_.nnodes - 1));
   return go(State::counting, AddNumber{"init/", 1});
 }
 

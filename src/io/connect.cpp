@@ -7,6 +7,7 @@
 #include <memory>
 
 #include <fmt/format.h>
+#include <netinet/tcp.h>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
@@ -72,6 +73,16 @@ asio::awaitable<Result<std::vector<tcp::endpoint>>> resolve(Endpoint endpoint, T
   co_return lookup->addresses;
 }
 
+void tune(tcp::socket& socket) {
+  using asio::detail::socket_option::integer;
+  boost::system::error_code ignored;
+  socket.set_option(tcp::no_delay(true), ignored);
+  socket.set_option(tcp::socket::keep_alive(true), ignored);
+  socket.set_option(integer<IPPROTO_TCP, TCP_KEEPIDLE>(60), ignored);  // seconds
+  socket.set_option(integer<IPPROTO_TCP, TCP_KEEPINTVL>(10), ignored);
+  socket.set_option(integer<IPPROTO_TCP, TCP_KEEPCNT>(3), ignored);
+}
+
 asio::awaitable<Result<tcp::socket>> connect(Endpoint endpoint, Time deadline) {
   const auto executor = co_await asio::this_coro::executor;
   auto addresses = co_await resolve(endpoint, deadline);
@@ -82,8 +93,7 @@ asio::awaitable<Result<tcp::socket>> connect(Endpoint endpoint, Time deadline) {
     const Time until = std::min(deadline, later(now(), longest_attempt));
     const auto error = co_await connect_one(socket, address, until);
     if (!error) {
-      boost::system::error_code ignored;
-      socket.set_option(tcp::no_delay(true), ignored);
+      tune(socket);
       co_return socket;
     }
     reason = error.message();

@@ -47,23 +47,20 @@ std::string as_file_name(std::string text) {
 
 }  // namespace
 
-Result<ErrorFolder> ErrorFolder::create(const std::string& temp_folder, const std::string& run_id) {
+Result<ErrorFolder> ErrorFolder::create(const std::string& temp_folder, const std::string& run_id, int nproc) {
   ErrorFolder folder;
+  folder.nproc_ = nproc;
   folder.top_ = temp_folder + "/torchelastic_XXXXXX";
   if (::mkdtemp(folder.top_.data()) == nullptr) return cannot_make(std::exchange(folder.top_, {}));
   folder.run_ = folder.top_ + "/" + as_file_name(run_id) + "_XXXXXX";
   if (::mkdtemp(folder.run_.data()) == nullptr) return cannot_make(std::exchange(folder.run_, {}));
   folder.attempt_ = folder.run_ + "/attempt_0";
   if (::mkdir(folder.attempt_.c_str(), 0700) != 0) return cannot_make(folder.attempt_);
-  return folder;
-}
-
-Status ErrorFolder::add_ranks(int nproc) {
-  for (nproc_ = 0; nproc_ < nproc; ++nproc_) {
-    const std::string path = fmt::format("{}/{}", attempt_, nproc_);
+  for (int rank = 0; rank < nproc; ++rank) {
+    const std::string path = fmt::format("{}/{}", folder.attempt_, rank);
     if (::mkdir(path.c_str(), 0700) != 0) return cannot_make(path);
   }
-  return {};
+  return folder;
 }
 
 ErrorFolder::ErrorFolder(ErrorFolder&& other) noexcept { *this = std::move(other); }

@@ -123,6 +123,12 @@ asio::awaitable<Result<Outcome>> StoreClient::perform(Operation operation, Time 
   co_return outcome;
 }
 
+Endpoint StoreClient::peer() const {
+  boost::system::error_code ignored;
+  const tcp::endpoint address = socket_.remote_endpoint(ignored);
+  return Endpoint{address.address().to_string(), address.port()};
+}
+
 void StoreClient::close() {
   boost::system::error_code ignored;
   socket_.close(ignored);

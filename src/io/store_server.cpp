@@ -2,6 +2,7 @@
 
 #include "launch/core/endpoint.hpp"
 #include "launch/io/clock.hpp"
+#include "launch/io/connect.hpp"
 #include "launch/io/port_holder.hpp"
 
 #include <fmt/format.h>
@@ -24,7 +25,7 @@ constexpr std::size_t large_read = std::size_t{64} * 1024;
 constexpr std::size_t most_held_answers = std::size_t{1} << 20;
 // Pushes to a peer that does not read come without its asking; beyond this it is closed.
 constexpr std::size_t most_answers = std::size_t{512} << 20;
-// Of all connections together, for requests that have not come to their end.
+// Of all connections together, for requests that have not come to their end and answers that were not read.
 constexpr std::size_t most_buffered = std::size_t{1} << 30;
 constexpr Duration pause_after_accept_error = 100ms;
 
@@ -66,7 +67,8 @@ class StoreConnection : public std::enable_shared_from_this<StoreConnection> {
     const std::size_t wanted = reader_.buffered() > 0 ? large_read : small_read;
     char* const into = reader_.prepare(wanted);
     count_buffer();
-    if (server_->buffered_ > most_buffered) return refuse("all connections together hold too many unfinished requests");
+    if (server_->buffered_ > most_buffered && counted_ > large_read)
+      return refuse("all connections together hold too much, and this one is not small");
     socket_.async_read_some(asio::buffer(into, reader_.room()),
                             [self = shared_from_this()](const error_code& error, std::size_t length) {
                               if (self->server_ == nullptr) return;
@@ -93,9 +95,14 @@ class StoreConnection : public std::enable_shared_from_this<StoreConnection> {
       flush();
       if (server_ == nullptr) return;
       held_ = answers_held();
-      if (held_) return;  // writable() takes it up again
+      if (held_) return hold();  // writable() takes it up again
     }
     read();
+  }
+
+  void hold() {
+    count_buffer();
+    if (server_->buffered_ > most_buffered) refuse("all connections together hold too many answers that were not read");
   }
 
   bool answers_held() const { return answers_.size() - sent_ >= most_held_answers; }
@@ -132,6 +139,10 @@ class StoreConnection : public std::enable_shared_from_this<StoreConnection> {
       return;
     }
     if (error != asio::error::would_block) return server_->remove(*this);
+    if (sent_ > large_read && sent_ >= answers_.size() / 2) {
+      answers_.erase(0, sent_);  // a peer that is always a little behind must not make us keep what it has
+      sent_ = 0;
+    }
     if (answers_.size() - sent_ > most_answers) return refuse("it does not read its answers");
     writing_ = true;
     socket_.async_wait(tcp::socket::wait_write, [self = shared_from_this()](const error_code& failed) {
@@ -158,8 +169,9 @@ class StoreConnection : public std::enable_shared_from_this<StoreConnection> {
   }
 
   void count_buffer() {
-    server_->buffered_ += reader_.capacity() - counted_;
-    counted_ = reader_.capacity();
+    const std::size_t held = reader_.capacity() + answers_.capacity();
+    server_->buffered_ += held - counted_;
+    counted_ = held;
   }
 
   StoreServer* server_;
@@ -168,7 +180,7 @@ class StoreConnection : public std::enable_shared_from_this<StoreConnection> {
   RequestReader reader_;
   std::string answers_;  // not yet taken by the kernel from sent_ on
   std::size_t sent_ = 0;
-  std::size_t counted_ = 0;  // of the server's buffered_, ours
+  std::size_t counted_ = 0;  // our part of the server's buffered_
   bool spoke_ = false;
   bool writing_ = false;  // waits until the socket takes more
   bool held_ = false;     // its requests wait until it has read its answers
@@ -218,24 +230,27 @@ Status StoreServer::listen(const std::string& host, std::uint16_t port, bool loo
 }
 
 void StoreServer::accept(Acceptor& acceptor) {
-  acceptor.async_accept(
-      executor_, [this, &acceptor, alive = std::weak_ptr(alive_)](const error_code& error, tcp::socket socket) {
-        if (alive.expired() || error == asio::error::operation_aborted) return;
-        if (!error) {
-          add(std::move(socket));
-          return accept(acceptor);
-        }
-        // Out of descriptors or memory: those who are connected are served on, and closing some makes room.
-        accept_pause_.expires_after(pause_after_accept_error);
-        accept_pause_.async_wait([this, &acceptor, alive = std::weak_ptr(alive_)](const error_code& stopped) {
-          if (!stopped && !alive.expired()) accept(acceptor);
-        });
-      });
+  auto accepted = [this, &acceptor, alive = std::weak_ptr(alive_)](const error_code& error, tcp::socket socket) {
+    if (alive.expired() || error == asio::error::operation_aborted) return;
+    if (error) return accept_later(acceptor);
+    add(std::move(socket));
+    accept(acceptor);
+  };
+  acceptor.async_accept(executor_, std::move(accepted));
+}
+
+// Out of descriptors or memory: those who are connected are served on, and closing some makes room.
+void StoreServer::accept_later(Acceptor& acceptor) {
+  accept_pause_.expires_after(pause_after_accept_error);
+  // A pause that the other acceptor cuts short is over too.
+  accept_pause_.async_wait([this, &acceptor, alive = std::weak_ptr(alive_)](const error_code&) {
+    if (!alive.expired()) accept(acceptor);
+  });
 }
 
 void StoreServer::add(tcp::socket socket) {
   error_code ignored;
-  socket.set_option(tcp::no_delay(true), ignored);
+  tune(socket);
   socket.non_blocking(true, ignored);
   ConnectionId id = static_cast<ConnectionId>(connections_.size());
   if (free_ids_.empty()) {
@@ -265,8 +280,13 @@ void StoreServer::deliver() {
     if (connections_[push.to]) connections_[push.to]->push(push.bytes);
 }
 
+void StoreServer::stop_waiting() {
+  hurried_ = true;
+  quiet_.cancel();
+}
+
 asio::awaitable<void> StoreServer::until_quiet(Time deadline) {
-  while (talkers_ > 0 && now() < deadline) {
+  while (talkers_ > 0 && !hurried_ && now() < deadline) {
     quiet_.expires_at(to_steady(deadline));
     (void)co_await quiet_.async_wait(asio::as_tuple(asio::use_awaitable));
   }

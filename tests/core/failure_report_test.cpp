@@ -46,8 +46,8 @@ TEST(FailureReport, WrongTypesInOtherFieldsDoNoHarm) {
 }
 
 TEST(FailureReport, ControlCharactersDoNotReachTheTerminal) {
-  const auto failure = parse_failure(R"({"kind":"worker","exit_code":7,"host":"a\u001b[31mb\n"})");
-  EXPECT_EQ(failure->host, "a [31mb ");
+  const auto failure = parse_failure(R"({"kind":"worker","exit_code":7,"host":"a\u001b[31mb\n\u009b\u00e9"})");
+  EXPECT_EQ(failure->host, "a [31mb   \xC3\xA9");
 }
 
 TEST(FailureReport, DescribesAWorkerByRankNodeAndEnd) {

@@ -104,7 +104,8 @@ TEST(StaticRendezvous, ANodeRankUsedTwiceIsAConflictForTheSecond) {
   second.run(store);
   ASSERT_NE(second.error(), nullptr);
   EXPECT_EQ(second.error()->code, ErrorCode::conflict);
-  EXPECT_THAT(second.error()->message, HasSubstr("--node-rank 0 is used twice: by agent of node 0"));
+  EXPECT_THAT(second.error()->message,
+              HasSubstr("--node-rank 0 is used twice: by \"agent of node 0\" and by \"another agent\""));
   EXPECT_EQ(store.get("init/"), "1");
 }
 

@@ -26,9 +26,8 @@ TEST(Files, ReadsAtMostTheLimit) {
 }
 
 TEST(ErrorFolder, HasAFolderForEachLocalRankAndVanishesWhenEmpty) {
-  auto folder = ErrorFolder::create(temp_folder(), "a/b");
+  auto folder = ErrorFolder::create(temp_folder(), "a/b", 3);
   ASSERT_TRUE(folder);
-  ASSERT_TRUE(folder->add_ranks(3));
   const std::string attempt = folder->attempt();
   EXPECT_TRUE(fs::is_directory(attempt + "/0"));
   EXPECT_TRUE(fs::is_directory(attempt + "/2"));
@@ -40,9 +39,8 @@ TEST(ErrorFolder, HasAFolderForEachLocalRankAndVanishesWhenEmpty) {
 }
 
 TEST(ErrorFolder, KeepsWhatAWorkerWrote) {
-  auto folder = ErrorFolder::create(temp_folder(), "id");
+  auto folder = ErrorFolder::create(temp_folder(), "id", 2);
   ASSERT_TRUE(folder);
-  ASSERT_TRUE(folder->add_ranks(2));
   const std::string written = folder->attempt() + "/1/error.json";
   std::ofstream(written) << "{}";
   const std::string empty = folder->attempt() + "/0";
@@ -52,7 +50,7 @@ TEST(ErrorFolder, KeepsWhatAWorkerWrote) {
 }
 
 TEST(ErrorFolder, SaysWhereItCouldNotBeMade) {
-  const auto folder = ErrorFolder::create("/nowhere/at/all", "id");
+  const auto folder = ErrorFolder::create("/nowhere/at/all", "id", 1);
   ASSERT_FALSE(folder);
   EXPECT_NE(folder.error().message.find("/nowhere/at/all"), std::string::npos);
   EXPECT_NE(folder.error().message.find("set TMPDIR"), std::string::npos);

@@ -52,12 +52,14 @@ class AgentLoop {
   Task carry_out_one(EnterBarrier action);
   Task carry_out_one(Finish action);
 
+  boost::asio::awaitable<Result<Failure>> tell(Failure failure);
   Task see_peers_off(bool failed);
   void say_end(const Finish& end);
   Failure worker_failure(int local_rank, pid_t pid, ExitStatus status) const;
   StaticJob static_job();
   Endpoint store_endpoint() const;
-  boost::asio::awaitable<Result<StoreClient>> connect_quickly();
+  // To the address that answered first, so that no name is looked up again.
+  boost::asio::awaitable<Result<StoreClient>> connect_again(Time deadline);
 
   boost::asio::any_io_executor executor_;
   Config config_;
@@ -71,8 +73,10 @@ class AgentLoop {
   std::vector<std::string> error_files_;  // by local rank
   Assignment assignment_;
   Time give_up_joining_ = never;
+  std::optional<Endpoint> reached_;     // the store's address, once it has answered
   std::optional<StoreClient> control_;  // the rendezvous and the exit barrier
   std::optional<StoreClient> watch_;    // waits for the abort key
+  bool started_ = false;                // workers: before, what ends is none of ours
   bool leaving_ = false;                // a connection that ends is our own doing
   std::optional<int> exit_code_;
 };

@@ -16,7 +16,10 @@ namespace launch {
 // deadline is left behind: the system's resolver cannot be interrupted.
 boost::asio::awaitable<Result<std::vector<boost::asio::ip::tcp::endpoint>>> resolve(Endpoint endpoint, Time deadline);
 
-// The first address that answers, with TCP_NODELAY. The error holds the system's words for the last address tried.
+// TCP_NODELAY, and keep-alive probes: a host that vanished without a word is noticed within a minute and a half.
+void tune(boost::asio::ip::tcp::socket& socket);
+
+// The first address that answers, tuned. The error holds the system's words for the last address tried.
 boost::asio::awaitable<Result<boost::asio::ip::tcp::socket>> connect(Endpoint endpoint, Time deadline);
 
 }  // namespace launch

@@ -15,10 +15,7 @@ std::string read_file(const std::string& path, std::size_t limit);
 // only this user can read it. On destruction whatever is empty is removed, and what workers wrote stays.
 class ErrorFolder {
  public:
-  static Result<ErrorFolder> create(const std::string& temp_folder, const std::string& run_id);
-  // A folder for each local rank. A call of its own, so that workers need not wait for it: it takes the file system
-  // longer than starting them, and they need longer still until they can fail with words.
-  Status add_ranks(int nproc);
+  static Result<ErrorFolder> create(const std::string& temp_folder, const std::string& run_id, int nproc);
 
   ErrorFolder() = default;
   ErrorFolder(ErrorFolder&& other) noexcept;

@@ -27,6 +27,9 @@ class StoreClient {
   // An error closed means that the store went away or close() was called; timeout, that it did not answer in time.
   boost::asio::awaitable<Result<Outcome>> perform(Operation operation, Time deadline);
 
+  // The address on the other side.
+  Endpoint peer() const;
+
   void close();
 
  private:

@@ -40,6 +40,8 @@ class StoreServer {
   std::size_t talkers() const { return talkers_; }
   // Until there is none, or the deadline.
   boost::asio::awaitable<void> until_quiet(Time deadline);
+  // Ends that wait, now or as soon as it begins.
+  void stop_waiting();
 
  private:
   friend class StoreConnection;
@@ -47,6 +49,7 @@ class StoreServer {
 
   boost::system::error_code open(const boost::asio::ip::tcp::endpoint& address);
   void accept(Acceptor& acceptor);
+  void accept_later(Acceptor& acceptor);
   void add(boost::asio::ip::tcp::socket socket);
   void remove(StoreConnection& connection);
   void deliver();  // pushes_ to their connections
@@ -59,8 +62,9 @@ class StoreServer {
   std::vector<Push> pushes_;                                   // of the request being applied
   std::vector<std::shared_ptr<StoreConnection>> connections_;  // by ConnectionId; null: free
   std::vector<ConnectionId> free_ids_;
-  std::size_t buffered_ = 0;  // bytes that all connections hold for unfinished requests
+  std::size_t buffered_ = 0;  // bytes that all connections hold for unfinished requests and unread answers
   std::size_t talkers_ = 0;
+  bool hurried_ = false;
   boost::asio::steady_timer quiet_;
   boost::asio::steady_timer accept_pause_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // for handlers that come after our end
