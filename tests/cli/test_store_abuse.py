@@ -8,7 +8,7 @@ import time
 import limits
 import processes
 import wire
-from harness import Settings, free_port, wait_for
+from harness import free_port, wait_for
 from job import UP, JobCase
 
 MIB = 1024  # KiB, as /proc counts
@@ -154,8 +154,6 @@ class StoreAbuse(JobCase):
 
     def test_more_connections_than_descriptors(self):
         """With few descriptors the store must not spin, and serves again once strangers have left."""
-        if b"__ubsan" in Settings.launch.read_bytes():
-            self.skipTest("the undefined-behaviour sanitizer needs a descriptor to check an object, and aborts without")
         few = (200, 200)
         self.port = free_port()
         until_told = 'while [ ! -e "$TEST_FOLDER/finish" ]; do sleep 0.05; done\n'
