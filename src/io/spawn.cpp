@@ -20,7 +20,8 @@
 
 // glibc's own name of clone(). The thread sanitizer takes the other one for a fork: it would run its
 // book-keeping for a copy of the process in this process, and see races ever after.
-extern "C" int __clone(int (*main)(void*), void* stack, int flags, void* argument, ...);  // NOLINT(bugprone-reserved-identifier)
+// NOLINTNEXTLINE(bugprone-reserved-identifier)
+extern "C" int __clone(int (*main)(void*), void* stack, int flags, void* argument, ...);
 
 namespace launch {
 namespace {
