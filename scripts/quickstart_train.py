@@ -90,6 +90,8 @@ def main():
         verdict = "fell" if fell else "did not fall as it should"
         say(f"the loss {verdict}: {losses[0]:.4f} to {losses[-1]:.4f}; "
             f"the {world} models are {'equal' if same else 'DIFFERENT'}")
+    # PyTorch 1.13 may hang for ever when the model is the last to hold the process group.
+    del model
     # Nobody leaves while another still talks: gloo may abort a process whose peer is gone.
     dist.barrier()
     dist.destroy_process_group()

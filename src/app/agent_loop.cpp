@@ -4,10 +4,13 @@
 #include "launch/core/worker_spec.hpp"
 #include "launch/io/background.hpp"
 #include "launch/io/clock.hpp"
+#include "launch/io/connect.hpp"
 #include "launch/io/host.hpp"
 #include "launch/io/log.hpp"
 
+#include <algorithm>
 #include <csignal>
+#include <functional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -22,6 +25,7 @@ namespace {
 
 constexpr Duration first_word = 1s;  // until we say what we wait for
 constexpr Duration next_word = 30s;
+constexpr Duration one_look = 5s;
 constexpr Duration quick = 2s;            // for what a live store answers in a round trip
 constexpr Duration peers_patience = 30s;  // torchrun's agents take seconds to end
 constexpr std::size_t longest_error_file = std::size_t{1} << 20;
@@ -69,10 +73,15 @@ AgentLoop::AgentLoop(asio::any_io_executor executor, Config config, const Signal
       agent_(agent_settings(config_)),
       mailbox_(executor),
       workers_(executor, Inheritance{signals.reset, open_files},
-               [this](int local_rank, pid_t pid, ExitStatus status) { worker_exited(local_rank, pid, status); }) {}
+               [this](int local_rank, pid_t pid, ExitStatus status) { worker_exited(local_rank, pid, status); }),
+      identity_(fmt::format("host {} (pid {}, {:08x})", config_.hostname, ::getpid(), random_.next() >> 32U)) {}
 
 Status AgentLoop::open_store() {
   if (!hosts()) return {};
+  if (!config_.serves_workers) {
+    config_.master.port = free_port();
+    return {};
+  }
   Status opened = server_.listen(config_.master.host, config_.master.port, config_.loopback_only);
   if (opened) config_.master.port = server_.port();
   return opened;
@@ -163,6 +172,29 @@ asio::awaitable<void> AgentLoop::watch_abort() {
   }
 }
 
+// Two machines that both take themselves for node 0 both have a store. Where the address that the user gave leads to
+// the other's, the claim found there is not ours.
+asio::awaitable<void> AgentLoop::look_for_another_node_0() {
+  const std::function<void(const Error&)> say_nothing = [](const Error&) {};
+  while (!started_ && !leaving_) {
+    const Time deadline = std::min(give_up_joining_, later(now(), one_look));
+    auto client = co_await connect_to_store(config_.master, deadline, random_, say_nothing);
+    if (now() >= give_up_joining_) co_return;
+    if (!client) continue;
+    auto claim = co_await await_claim(*client, config_.run_id, 0, give_up_joining_);
+    if (!claim || *claim == identity_) co_return;
+    Error error = rank_used_twice(static_job(), *claim);
+    Failure failure;
+    failure.kind = Failure::Kind::rendezvous;
+    failure.exit_code = exit_code(error.code);
+    failure.host = config_.hostname;
+    failure.what = error.message;
+    (void)co_await tell_abort(*client, config_.run_id, std::move(failure), later(now(), quick));
+    mailbox_.put(RendezvousFailed{std::move(error)});
+    co_return;
+  }
+}
+
 asio::awaitable<void> AgentLoop::leave() {
   ExitBarrier barrier(config_.run_id, config_.nnodes);
   auto passed = co_await pass(*control_, std::move(barrier));
@@ -214,6 +246,7 @@ asio::awaitable<void> AgentLoop::carry_out_one(StartRendezvous /*action*/) {
     mailbox_.put(RendezvousDone{Assignment{0, 1, 0, nproc, 0, nproc}});
   } else {
     run_in_background(executor_, join());
+    if (hosts() && !is_loopback(config_.master.host)) run_in_background(executor_, look_for_another_node_0());
   }
   co_return;
 }
@@ -223,11 +256,18 @@ asio::awaitable<void> AgentLoop::carry_out_one(StopRendezvous /*action*/) {
   co_return;
 }
 
+Result<ErrorFolder> AgentLoop::make_error_folder() const {
+  if (config_.log_folder == "/dev/null") return ErrorFolder();
+  if (!config_.log_folder.empty())
+    return ErrorFolder::create(config_.log_folder, config_.run_id, config_.nproc_per_node);
+  const std::string temp = config_.worker_env.get("TMPDIR").value_or("/tmp");
+  return ErrorFolder::create_temporary(temp, config_.run_id, config_.nproc_per_node);
+}
+
 asio::awaitable<void> AgentLoop::carry_out_one(StartWorkers action) {
   assignment_ = action.assignment;
   started_ = true;
-  const std::string temp = config_.worker_env.get("TMPDIR").value_or("/tmp");
-  auto folder = ErrorFolder::create(temp, config_.run_id, config_.nproc_per_node);
+  auto folder = make_error_folder();
   Failure failure;
   failure.kind = Failure::Kind::start;
   failure.node_rank = config_.node_rank;
@@ -323,14 +363,14 @@ void AgentLoop::say_end(const Finish& end) {
   }
 }
 
-StaticJob AgentLoop::static_job() {
+StaticJob AgentLoop::static_job() const {
   StaticJob job;
   job.run_id = config_.run_id;
   job.nnodes = config_.nnodes;
   job.self = Member{config_.node_rank, config_.role, config_.nproc_per_node};
   job.identical_workers = config_.identical_workers;
   job.timeout = give_up_joining_ - now();
-  job.identity = fmt::format("host {} (pid {}, {:08x})", config_.hostname, ::getpid(), random_.next() >> 32U);
+  job.identity = identity_;
   return job;
 }
 

@@ -1,6 +1,7 @@
 #include "launch/app/commands.hpp"
 
 #include "launch/app/agent_loop.hpp"
+#include "launch/core/explain.hpp"
 #include "launch/io/background.hpp"
 #include "launch/io/fd.hpp"
 #include "launch/io/host.hpp"
@@ -24,6 +25,12 @@ asio::awaitable<void> run_to_end(AgentLoop& loop, asio::io_context& context, int
   context.stop();
 }
 
+int explain(const Options& options, const Config& config, const Environment& env) {
+  const std::string text =
+      options.explain.value == "json" ? explain_json(options, config, env) : explain_text(options, config, env);
+  return write_all(STDOUT_FILENO, text) ? 0 : 1;
+}
+
 int run_job(const Config& config, const SignalPlan& signals) {
   for (const std::string& notice : config.notices) log_warning(notice);
   const rlimit open_files = raise_open_files();
@@ -41,14 +48,17 @@ int run_job(const Config& config, const SignalPlan& signals) {
 
 int run_command(const std::vector<std::string>& args) {
   open_log();
-  const SignalPlan signals = take_over_signals();
+  SignalPlan signals = take_over_signals();
   Environment env = read_environment();
   auto command = parse_command(args, env);
   if (!command) return fail(command.error());
   if (const auto* text = std::get_if<TextCommand>(&*command)) return write_all(STDOUT_FILENO, text->text) ? 0 : 1;
   const Options& options = std::get<Options>(*command);
-  auto config = settle(options, read_host_facts(options, std::move(env)));
+  const HostFacts facts = read_host_facts(options, std::move(env));
+  auto config = settle(options, facts);
   if (!config) return fail(config.error());
+  if (!options.explain.value.empty()) return explain(options, *config, facts.env);
+  choose_signals(signals, config->signals);
   return run_job(*config, signals);
 }
 

@@ -13,8 +13,6 @@ std::string acknowledged_key(const std::string& run_id, int node) {
   return fmt::format("/{}/launch/informed/{}", run_id, node);
 }
 
-std::string claim_key(const std::string& run_id, int node) { return fmt::format("/{}/launch/node/{}", run_id, node); }
-
 }  // namespace
 
 asio::awaitable<Result<Assignment>> form(StoreClient& client, StaticRendezvous machine,
@@ -38,6 +36,18 @@ asio::awaitable<Result<bool>> pass(StoreClient& client, ExitBarrier barrier) {
     step = barrier.on(*outcome, now());
   }
   co_return std::get<BarrierPassed>(step).everybody;
+}
+
+asio::awaitable<Result<std::string>> await_claim(StoreClient& client, std::string run_id, int node, Time deadline) {
+  const KeyList keys(1, claim_key(run_id, node));
+  Operation wait = AwaitKeys{keys};
+  auto waited = co_await client.perform(std::move(wait), deadline);
+  if (!waited) co_return waited.error();
+  if (std::holds_alternative<WaitExpired>(*waited)) co_return Error{ErrorCode::timeout, "nobody claims the rank"};
+  Operation get = GetKeys{keys};
+  auto got = co_await client.perform(std::move(get), deadline);
+  if (!got) co_return got.error();
+  co_return std::get<Values>(*got).values.at(0);
 }
 
 asio::awaitable<Result<Failure>> await_abort(StoreClient& client, std::string run_id, int node_rank) {

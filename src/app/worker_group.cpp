@@ -17,6 +17,7 @@ std::optional<WorkerNotStarted> WorkerGroup::start(std::vector<WorkerSpec> specs
     request.script = script;
     request.reset_signals = inheritance_.reset_signals;
     request.open_files = inheritance_.open_files;
+    if (!spec.binding.cpus.empty()) request.binding = prepare(spec.binding);
     auto spawned = spawn(request);
     if (!spawned)
       return WorkerNotStarted{spec.local_rank, exit_code(spawned.error()), explain(spawned.error(), request)};

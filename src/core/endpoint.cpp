@@ -23,16 +23,6 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 bool is_name_char(char c) { return is_digit(c) || is_letter(c) || c == '.' || c == '-' || c == '_'; }
 
-std::vector<std::string_view> split(std::string_view text, char separator) {
-  std::vector<std::string_view> parts;
-  for (auto at = text.find(separator); at != npos; at = text.find(separator)) {
-    parts.push_back(text.substr(0, at));
-    text.remove_prefix(at + 1);
-  }
-  parts.push_back(text);
-  return parts;
-}
-
 // Digits of the base and nothing else: from_chars alone would take a minus sign.
 template <class T>
 std::optional<T> parse_unsigned(std::string_view text, int base, std::size_t max_digits) {

@@ -23,6 +23,10 @@ void Environment::set(std::string name, std::string value) {
   values_.insert_or_assign(std::move(name), std::move(value));
 }
 
+void Environment::remove(std::string_view name) {
+  if (const auto it = values_.find(name); it != values_.end()) values_.erase(it);
+}
+
 std::vector<std::string> Environment::lines() const {
   std::vector<std::string> result;
   result.reserve(values_.size());

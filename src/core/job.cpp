@@ -21,4 +21,13 @@ std::string signal_name(int signal) {
   return name != nullptr ? fmt::format("SIG{}", name) : fmt::format("signal {}", signal);
 }
 
+std::optional<int> signal_number(std::string_view name) {
+  if (name.starts_with("SIG")) name.remove_prefix(3);
+  for (int signal = 1; signal < NSIG; ++signal) {
+    const char* abbreviation = sigabbrev_np(signal);
+    if (abbreviation != nullptr && name == abbreviation) return signal;
+  }
+  return std::nullopt;
+}
+
 }  // namespace launch

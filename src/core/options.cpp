@@ -1,13 +1,15 @@
 #include "launch/core/options.hpp"
 
+#include "launch/core/completion.hpp"
 #include "launch/core/help.hpp"
-#include "launch/core/nearest_name.hpp"
+#include "launch/core/option_line.hpp"
 #include "launch/core/text.hpp"
 
 #include <algorithm>
 #include <iterator>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
 
 namespace launch {
@@ -23,7 +25,8 @@ Error empty_value(const Given& given) {
   if (given.origin.starts_with('-')) {
     return usage_error(fmt::format("{}: the value is empty; give one or leave the option out", given.origin));
   }
-  return usage_error(fmt::format("{} is set but empty; unset it or give it a value", given.origin));
+  return usage_error(
+      fmt::format("{} is set but empty, which counts as a value; unset it or give it one", given.origin));
 }
 
 template <class T>
@@ -57,132 +60,105 @@ Status read(Setting<std::string>& setting, const Given& given) {
   return accept(setting, std::optional(given.text), given, "a text");
 }
 
-template <auto member>
-Status store(Options& options, const Given& given) {
-  return read(options.*member, given);
+std::string as_text(const std::string& value) { return value; }
+std::string as_text(bool value) { return value ? "on" : "off"; }
+std::string as_text(const std::optional<int>& value) { return value ? std::to_string(*value) : std::string(); }
+template <class T>
+std::string as_text(const T& value) {
+  return fmt::format("{}", value);
 }
 
-// An empty endpoint or configuration is as good as none.
-template <auto member>
-Status store_unless_empty(Options& options, const Given& given) {
-  return trim(given.text).empty() ? Status{} : read(options.*member, given);
-}
-
-// An empty id has a meaning of its own: a fresh one is wanted.
-Status store_id(Options& options, const Given& given) {
-  options.rdzv_id = {given.text, given.origin};
-  return {};
-}
-
-struct Row {
-  std::string name;
-  bool takes_value;
-  std::vector<std::string> variables;  // the first that is set counts
-  Status (*store)(Options&, const Given&);
+// What an empty value says.
+enum class Empty {
+  wrong,  // nothing: one is needed
+  none,   // the same as leaving the option out
+  value,  // itself
 };
 
-const std::vector<Row>& rows() {
-  static const std::vector<Row> table{
-      {"--nnodes", true, {"PET_NNODES"}, store<&Options::nnodes>},
-      {"--nproc-per-node", true, {"PET_NPROC_PER_NODE"}, store<&Options::nproc_per_node>},
-      {"--node-rank", true, {"PET_NODE_RANK"}, store<&Options::node_rank>},
-      {"--master-addr", true, {"PET_MASTER_ADDR"}, store<&Options::master_addr>},
-      {"--master-port", true, {"PET_MASTER_PORT"}, store<&Options::master_port>},
-      {"--standalone", false, {"PET_STANDALONE"}, store<&Options::standalone>},
-      {"--rdzv-backend", true, {"PET_RDZV_BACKEND"}, store<&Options::rdzv_backend>},
-      {"--rdzv-endpoint", true, {"PET_RDZV_ENDPOINT"}, store_unless_empty<&Options::rdzv_endpoint>},
-      {"--rdzv-id", true, {"PET_RDZV_ID"}, store_id},
-      {"--rdzv-conf", true, {"PET_RDZV_CONF"}, store_unless_empty<&Options::rdzv_conf>},
-      {"--role", true, {"PET_ROLE"}, store<&Options::role>},
-      {"--module", false, {"PET_MODULE"}, store<&Options::module>},
-      {"--no-python", false, {"PET_NO_PYTHON"}, store<&Options::no_python>},
-      {"--monitor-interval", true, {"PET_MONITOR_INTERVAL"}, store<&Options::monitor_interval>},
-      {"--shutdown-timeout",
-       true,
-       {"PET_SHUTDOWN_TIMEOUT", "TORCH_ELASTIC_SHUTDOWN_TIMEOUT"},
-       store<&Options::shutdown_timeout>},
+// How one option of the table becomes a member of Options, and text again.
+struct Slot {
+  std::string name;
+  Status (*store)(Options&, const Given&);
+  ShownSetting (*show)(const Options&);
+};
+
+template <auto member, Empty empty>
+Status store(Options& options, const Given& given) {
+  auto& setting = options.*member;
+  if constexpr (empty != Empty::wrong) {
+    if (trim(given.text).empty()) {
+      if (empty == Empty::value) setting = {given.text, given.origin};
+      return {};
+    }
+  }
+  return read(setting, given);
+}
+
+template <auto member>
+ShownSetting show(const Options& options) {
+  return {{}, as_text((options.*member).value), (options.*member).origin};
+}
+
+template <auto member, Empty empty = Empty::wrong>
+Slot slot(std::string name) {
+  return {std::move(name), store<member, empty>, show<member>};
+}
+
+const std::vector<Slot>& slots() {
+  static const std::vector<Slot> table{
+      slot<&Options::nnodes>("--nnodes"),
+      slot<&Options::nproc_per_node>("--nproc-per-node"),
+      slot<&Options::node_rank>("--node-rank"),
+      slot<&Options::master_addr, Empty::value>("--master-addr"),
+      slot<&Options::master_port>("--master-port"),
+      slot<&Options::local_addr, Empty::none>("--local-addr"),
+      slot<&Options::standalone>("--standalone"),
+      slot<&Options::rdzv_backend>("--rdzv-backend"),
+      slot<&Options::rdzv_endpoint, Empty::none>("--rdzv-endpoint"),
+      slot<&Options::rdzv_id, Empty::value>("--rdzv-id"),
+      slot<&Options::rdzv_conf, Empty::none>("--rdzv-conf"),
+      slot<&Options::module>("--module"),
+      slot<&Options::no_python>("--no-python"),
+      slot<&Options::run_path>("--run-path"),
+      slot<&Options::role, Empty::value>("--role"),
+      slot<&Options::virtual_local_rank>("--virtual-local-rank"),
+      slot<&Options::numa_binding>("--numa-binding"),
+      slot<&Options::omp_threads>("--omp-threads"),
+      slot<&Options::start_method>("--start-method"),
+      slot<&Options::max_restarts>("--max-restarts"),
+      slot<&Options::monitor_interval>("--monitor-interval"),
+      slot<&Options::shutdown_timeout>("--shutdown-timeout"),
+      slot<&Options::signals_to_handle>("--signals-to-handle"),
+      slot<&Options::log_dir, Empty::none>("--log-dir"),
+      slot<&Options::redirects>("--redirects"),
+      slot<&Options::tee>("--tee"),
+      slot<&Options::local_ranks_filter, Empty::none>("--local-ranks-filter"),
+      slot<&Options::log_line_prefix_template, Empty::none>("--log-line-prefix-template"),
+      slot<&Options::duplicate_stdout_filters, Empty::value>("--duplicate-stdout-filters"),
+      slot<&Options::duplicate_stderr_filters, Empty::value>("--duplicate-stderr-filters"),
+      slot<&Options::logs_specs>("--logs-specs"),
+      slot<&Options::event_log_handler>("--event-log-handler"),
+      slot<&Options::explain>("--explain"),
   };
   return table;
 }
 
-std::string spellings(const std::string& name) {
-  std::string underscored = name.substr(2);
-  std::replace(underscored.begin(), underscored.end(), '-', '_');
-  return fmt::format("{},--{}", name, underscored);
-}
-
 void declare_options(CLI::App& app) {
   app.set_help_flag();
-  app.add_flag("-h,--help");
-  app.add_flag("--version");
-  for (const Row& row : rows()) {
-    const std::string names = row.name == "--module" ? "-m,--module" : spellings(row.name);
-    CLI::Option* option = row.takes_value ? app.add_option(names) : app.add_flag(names);
+  for (const OptionRow& row : option_table()) {
+    CLI::Option* option = row.takes == OptionValue::none ? app.add_flag(row.name) : app.add_option(row.name);
     option->take_last();
   }
 }
 
-Error unknown_option(const std::string& name) {
-  std::vector<std::string> known{"--help", "--version"};
-  for (const Row& row : rows()) known.push_back(row.name);
-  if (const auto nearest = nearest_name(name, known)) {
-    return usage_error(fmt::format("unknown option {}; did you mean {}?", shown(name), *nearest));
+// Each value is a token of its own behind its option: CLI11 takes an empty value after '=' for none and would eat the
+// next token instead. An optional value that was left out is the first that the option knows.
+Status run_parser(CLI::App& app, const std::vector<GivenOption>& options) {
+  std::vector<std::string> tokens;
+  for (const GivenOption& given : options) {
+    tokens.push_back(given.row->name);
+    if (given.row->takes != OptionValue::none) tokens.push_back(given.value ? *given.value : given.row->choices[0]);
   }
-  return usage_error(fmt::format("unknown option {}; --help lists those that are known", shown(name)));
-}
-
-// A command line cut where our options end. In `options` each value is a token of its own behind its option: CLI11
-// takes an empty value after '=' for none and would eat the next token instead.
-struct CutLine {
-  std::vector<std::string> options;
-  std::vector<std::string> program;  // and its arguments
-};
-
-bool looks_like_option(const std::string& token) { return token.size() > 1 && token[0] == '-'; }
-
-// The value of `name`, which is the token after it.
-Result<std::string> next_value(const std::vector<std::string>& args, std::size_t at, const std::string& name) {
-  if (at == args.size()) return usage_error(fmt::format("{} needs a value", name));
-  if (looks_like_option(args[at]) && !parse_decimal(args[at])) {
-    return usage_error(
-        fmt::format("{0} needs a value, but {1} follows; write {0}={1} if that is the value", name, shown(args[at])));
-  }
-  return args[at];
-}
-
-// The tokens behind our options. As torchrun has it, one "--" before the program is dropped, or else one directly
-// behind it.
-std::vector<std::string> program_tokens(std::vector<std::string> rest) {
-  const auto marker = std::find(rest.begin(), rest.end(), "--");
-  if (marker != rest.end() && marker - rest.begin() < 2) rest.erase(marker);
-  return rest;
-}
-
-Result<CutLine> cut(const CLI::App& app, const std::vector<std::string>& args) {
-  CutLine line;
-  std::size_t at = 0;
-  while (at < args.size() && looks_like_option(args[at]) && args[at] != "--") {
-    const std::string& token = args[at++];
-    const auto equals = token.find('=');
-    const std::string name = token.substr(0, equals);
-    const CLI::Option* option = app.get_option_no_throw(name);
-    if (option == nullptr) return unknown_option(name);
-    line.options.push_back(name);
-    if (option->get_items_expected_max() == 0) {
-      if (equals != std::string::npos) return usage_error(fmt::format("{} takes no value", name));
-    } else if (equals != std::string::npos) {
-      line.options.push_back(token.substr(equals + 1));
-    } else {
-      auto value = next_value(args, at++, name);
-      if (!value) return value.error();
-      line.options.push_back(std::move(*value));
-    }
-  }
-  line.program = program_tokens({args.begin() + static_cast<std::ptrdiff_t>(at), args.end()});
-  return line;
-}
-
-Status run_parser(CLI::App& app, std::vector<std::string> tokens) {
   std::reverse(tokens.begin(), tokens.end());  // CLI11 wants them from the last to the first
   try {
     app.parse(std::move(tokens));
@@ -192,7 +168,12 @@ Status run_parser(CLI::App& app, std::vector<std::string> tokens) {
   return {};
 }
 
-std::optional<Given> find_given(const Row& row, const CLI::App& app, const Environment& env) {
+const OptionRow& row_of(const std::string& name) {
+  const auto& table = option_table();
+  return *std::find_if(table.begin(), table.end(), [&](const OptionRow& row) { return row.name == name; });
+}
+
+std::optional<Given> find_given(const OptionRow& row, const CLI::App& app, const Environment& env) {
   const CLI::Option* option = app.get_option(row.name);
   if (option->count() > 0) return Given{option->results().back(), row.name};
   for (const std::string& variable : row.variables) {
@@ -201,26 +182,50 @@ std::optional<Given> find_given(const Row& row, const CLI::App& app, const Envir
   return std::nullopt;
 }
 
+// Only a flag is held to the choices: torchrun, too, takes any text from a variable.
+Status check_choice(const OptionRow& row, const Given& given) {
+  constexpr std::string_view closed[] = {"--start-method", "--numa-binding", "--explain"};
+  const bool is_closed = std::find(std::begin(closed), std::end(closed), row.name) != std::end(closed);
+  if (!is_closed || !given.origin.starts_with('-')) return {};
+  if (std::find(row.choices.begin(), row.choices.end(), given.text) != row.choices.end()) return {};
+  return usage_error(fmt::format("{}: expected {}", as_typed(given.origin, given.text), fmt::join(row.choices, ", ")));
+}
+
 Result<Options> gather(const CLI::App& app, const Environment& env) {
   Options options;
-  for (const Row& row : rows()) {
+  for (const Slot& slot : slots()) {
+    const OptionRow& row = row_of(slot.name);
     const auto given = find_given(row, app, env);
     if (!given) continue;
-    if (Status stored = row.store(options, *given); !stored) return stored.error();
+    if (Status fits = check_choice(row, *given); !fits) return fits.error();
+    if (Status stored = slot.store(options, *given); !stored) return stored.error();
   }
   return options;
 }
 
-}  // namespace
-
-Result<Command> parse_command(const std::vector<std::string>& args, const Environment& env) {
-  CLI::App app;
-  declare_options(app);
-  auto line = cut(app, args);
-  if (!line) return line.error();
-  if (Status parsed = run_parser(app, std::move(line->options)); !parsed) return parsed.error();
+// --help and its like win over whatever else is wrong.
+std::optional<Result<Command>> text_command(const CLI::App& app) {
   if (app.count("--help") > 0) return TextCommand{help_text()};
   if (app.count("--version") > 0) return TextCommand{version_text()};
+  if (app.count("--print-completion") == 0) return std::nullopt;
+  auto text = completion_text(app.get_option("--print-completion")->results().back());
+  if (!text) return text.error();
+  return TextCommand{*std::move(text)};
+}
+
+}  // namespace
+
+std::string as_typed(const Setting<std::string>& setting) { return as_typed(setting.origin, setting.value); }
+std::string as_typed(const Setting<int>& setting) { return as_typed(setting.origin, as_text(setting.value)); }
+std::string as_typed(const Setting<double>& setting) { return as_typed(setting.origin, as_text(setting.value)); }
+
+Result<Command> parse_command(const std::vector<std::string>& args, const Environment& env) {
+  auto line = read_option_line(args);
+  if (!line) return line.error();
+  CLI::App app;
+  declare_options(app);
+  if (Status parsed = run_parser(app, line->options); !parsed) return parsed.error();
+  if (auto text = text_command(app)) return *std::move(text);
   auto options = gather(app, env);
   if (!options) return options.error();
   if (line->program.empty() || line->program.front().empty()) {
@@ -231,6 +236,16 @@ Result<Command> parse_command(const std::vector<std::string>& args, const Enviro
   options->program_args.assign(std::make_move_iterator(line->program.begin() + 1),
                                std::make_move_iterator(line->program.end()));
   return *std::move(options);
+}
+
+std::vector<ShownSetting> shown_settings(const Options& options) {
+  std::vector<ShownSetting> result;
+  for (const Slot& slot : slots()) {
+    if (slot.name == "--explain") continue;
+    result.push_back(slot.show(options));
+    result.back().name = slot.name;
+  }
+  return result;
 }
 
 }  // namespace launch

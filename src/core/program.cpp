@@ -56,8 +56,8 @@ Result<std::string> find_python(const HostFacts& facts) {
   if (facts.venv_python) return *facts.venv_python;
   if (facts.path_python) return *facts.path_python;
   return usage_error(
-      "no Python interpreter: PYTHON_EXEC is not set, there is no bin/python in VIRTUAL_ENV, and PATH has neither "
-      "python3 nor python; set PYTHON_EXEC to one");
+      "no Python interpreter: PYTHON_EXEC is not set, there is no bin/python in VIRTUAL_ENV or CONDA_PREFIX, and PATH "
+      "has neither python3 nor python; set PYTHON_EXEC to one");
 }
 
 ProgramCommand direct(const Options& options, std::string executable, std::string first_argument) {
@@ -85,6 +85,17 @@ Result<ProgramCommand> with_python(const Options& options, const HostFacts& fact
   return command;
 }
 
+// torchrun runs the file inside a Python process of its own; what it prints, its exit codes and sys.argv are the same.
+Result<ProgramCommand> by_run_path(const Options& options, const HostFacts& facts) {
+  auto python = find_python(facts);
+  if (!python) return python.error();
+  ProgramCommand command{*python, {*python, "-u", "-c"}, options.program, options.program};
+  command.argv.emplace_back("import runpy, sys; del sys.argv[0]; runpy.run_path(sys.argv[0], run_name='__main__')");
+  command.argv.push_back(options.program);
+  command.argv.insert(command.argv.end(), options.program_args.begin(), options.program_args.end());
+  return command;
+}
+
 // A file of the working directory needs a slash, or exec would search PATH for it.
 ProgramCommand direct_file(const Options& options) {
   const std::string path = has_slash(options.program) ? options.program : "./" + options.program;
@@ -106,6 +117,7 @@ Result<ProgramCommand> resolve_file(const Options& options, const HostFacts& fac
 
 Result<ProgramCommand> resolve_program(const Options& options, const HostFacts& facts) {
   const ProgramFacts& file = facts.program;
+  if (options.run_path.value) return by_run_path(options, facts);
   if (options.module.value && options.no_python.value) {
     return usage_error(fmt::format("{} and {} exclude each other: a module needs Python; leave one of them out",
                                    options.no_python.origin, options.module.origin));

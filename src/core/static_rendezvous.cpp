@@ -38,6 +38,14 @@ const std::string& only_value(const Outcome& outcome) { return std::get<Values>(
 
 std::string abort_key(const std::string& run_id) { return fmt::format("/{}/launch/abort", run_id); }
 
+std::string claim_key(const std::string& run_id, int node) { return fmt::format("/{}/launch/node/{}", run_id, node); }
+
+Error rank_used_twice(const StaticJob& job, const std::string& other) {
+  return {ErrorCode::conflict,
+          fmt::format("--node-rank {} is used twice: by {} and by {}; give each node a rank of its own, 0 to {}",
+                      job.self.group_rank, shown(other), shown(job.identity), job.nnodes - 1)};
+}
+
 std::string StaticRendezvous::key(const std::string& rest) const { return fmt::format("/{}/{}", job_.run_id, rest); }
 
 std::string StaticRendezvous::role_key(int node) const { return key(fmt::format("torchelastic/role_info/{}", node)); }
@@ -96,16 +104,12 @@ RendezvousStep StaticRendezvous::agreed(const Outcome& outcome) {
                 fmt::format("the nodes disagree about --nnodes: node {} says {}, the job has {}; give the same "
                             "--nnodes on every node",
                             job_.self.group_rank, job_.nnodes, shown(said)));
-  return go(State::claiming, CompareSet{key(fmt::format("launch/node/{}", job_.self.group_rank)), "", job_.identity});
+  return go(State::claiming, CompareSet{claim_key(job_.run_id, job_.self.group_rank), "", job_.identity});
 }
 
 RendezvousStep StaticRendezvous::claimed(const Outcome& outcome) {
   const std::string& holder = only_value(outcome);
-  if (holder != job_.identity)
-    return fail(ErrorCode::conflict,
-                fmt::format("--node-rank {} is used twice: by {} and by {}; give each node a "
-                            "rank of its own, 0 to {}",
-                            job_.self.group_rank, shown(holder), shown(job_.identity), job_.nnodes - 1));
+  if (holder != job_.identity) return {rank_used_twice(job_, holder), std::nullopt};
   return go(State::counting, AddNumber{"init/", 1});
 }
 

@@ -1,6 +1,5 @@
 #include "launch/core/worker_spec.hpp"
 
-#include <algorithm>
 #include <array>
 #include <string_view>
 #include <utility>
@@ -8,13 +7,7 @@
 namespace launch {
 namespace {
 
-constexpr std::array<std::string_view, 4> names_of_one_worker{"LOCAL_RANK", "RANK", "ROLE_RANK",
-                                                              "TORCHELASTIC_ERROR_FILE"};
-
-bool belongs_to_one_worker(const std::string& line) {
-  const std::string_view name = std::string_view(line).substr(0, line.find('='));
-  return std::find(names_of_one_worker.begin(), names_of_one_worker.end(), name) != names_of_one_worker.end();
-}
+constexpr std::array<const char*, 4> names_of_one_worker{"LOCAL_RANK", "RANK", "ROLE_RANK", "TORCHELASTIC_ERROR_FILE"};
 
 // What all workers of this node share, as NAME=VALUE.
 std::vector<std::string> shared_lines(const Config& config, const Assignment& assignment) {
@@ -28,12 +21,12 @@ std::vector<std::string> shared_lines(const Config& config, const Assignment& as
   env.set("MASTER_ADDR", config.master.host);
   env.set("MASTER_PORT", std::to_string(config.master.port));
   env.set("TORCHELASTIC_RUN_ID", config.run_id);
-  env.set("TORCHELASTIC_USE_AGENT_STORE", "True");
+  env.set("TORCHELASTIC_USE_AGENT_STORE", config.serves_workers ? "True" : "False");
   env.set("TORCHELASTIC_RESTART_COUNT", "0");
-  env.set("TORCHELASTIC_MAX_RESTARTS", "0");
-  std::vector<std::string> lines = env.lines();
-  std::erase_if(lines, belongs_to_one_worker);
-  return lines;
+  env.set("TORCHELASTIC_MAX_RESTARTS", std::to_string(config.max_restarts));
+  for (const char* name : names_of_one_worker) env.remove(name);
+  if (!config.virtual_device.empty()) env.remove("CUDA_VISIBLE_DEVICES");
+  return env.lines();
 }
 
 bool is_identifier_char(char c) {
@@ -81,9 +74,12 @@ std::vector<WorkerSpec> make_worker_specs(const Config& config, const Assignment
     spec.argv = config.program.argv;
     for (std::size_t i = 1; i < spec.argv.size(); ++i) spec.argv[i] = expand(spec.argv[i], local_text);
     if (!error_folder.empty()) spec.error_file = error_folder + "/" + local_text + "/error.json";
-    spec.env.reserve(shared.size() + names_of_one_worker.size());
+    spec.env.reserve(shared.size() + names_of_one_worker.size() + 1);
     spec.env = shared;
-    spec.env.push_back("LOCAL_RANK=" + local_text);
+    spec.env.push_back("LOCAL_RANK=" + (config.virtual_device.empty() ? local_text : "0"));
+    if (!config.virtual_device.empty())
+      spec.env.push_back("CUDA_VISIBLE_DEVICES=" + config.virtual_device[static_cast<std::size_t>(local_rank)]);
+    if (!config.bindings.empty()) spec.binding = config.bindings[static_cast<std::size_t>(local_rank)];
     spec.env.push_back("RANK=" + std::to_string(spec.global_rank));
     spec.env.push_back("ROLE_RANK=" + std::to_string(assignment.base_role_rank + local_rank));
     spec.env.push_back("TORCHELASTIC_ERROR_FILE=" + spec.error_file);

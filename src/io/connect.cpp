@@ -8,10 +8,9 @@
 
 #include <fmt/format.h>
 #include <netinet/tcp.h>
-#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
-#include <boost/asio/use_awaitable.hpp>
 
 namespace launch {
 namespace asio = boost::asio;
@@ -19,8 +18,6 @@ using asio::ip::tcp;
 using namespace std::chrono_literals;
 
 namespace {
-
-constexpr auto as_values = asio::as_tuple(asio::use_awaitable);
 
 // One address of several must not eat the whole deadline: packets may vanish.
 constexpr Duration longest_attempt = 10s;
@@ -71,6 +68,15 @@ asio::awaitable<Result<std::vector<tcp::endpoint>>> resolve(Endpoint endpoint, T
   if (!lookup->done) co_return lookup_failed(endpoint, "the name server does not answer");
   if (lookup->error) co_return lookup_failed(endpoint, lookup->error.message());
   co_return lookup->addresses;
+}
+
+std::uint16_t free_port() {
+  asio::io_context context;
+  tcp::socket socket(context);
+  boost::system::error_code error;
+  socket.open(tcp::v4(), error);
+  if (!error) socket.bind(tcp::endpoint(tcp::v4(), 0), error);
+  return error ? std::uint16_t{0} : socket.local_endpoint(error).port();
 }
 
 void tune(tcp::socket& socket) {

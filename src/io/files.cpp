@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <utility>
 
 #include <fcntl.h>
@@ -32,11 +33,12 @@ std::string read_file(const std::string& path, std::size_t limit) {
 
 namespace {
 
-Error cannot_make(const std::string& path) {
-  return Error{ErrorCode::system,
-               fmt::format("cannot make the folder {} for the workers' error files: {}; set TMPDIR to "
-                           "a folder that can be written",
-                           path, std::strerror(errno))};
+Error cannot_make(const std::string& path, int error = errno) {
+  return Error{
+      ErrorCode::system,
+      fmt::format("cannot make the folder {} for the workers' error files: {}; name one that can be written by "
+                  "--log-dir or TMPDIR",
+                  path, std::strerror(error))};
 }
 
 // A run id may hold any character; a folder's name may not.
@@ -47,12 +49,26 @@ std::string as_file_name(std::string text) {
 
 }  // namespace
 
-Result<ErrorFolder> ErrorFolder::create(const std::string& temp_folder, const std::string& run_id, int nproc) {
+Result<ErrorFolder> ErrorFolder::create_temporary(const std::string& temp_folder, const std::string& run_id,
+                                                  int nproc) {
+  std::string top = temp_folder + "/torchelastic_XXXXXX";
+  if (::mkdtemp(top.data()) == nullptr) return cannot_make(top);
+  auto folder = create(top, run_id, nproc);
+  if (folder) {
+    folder->top_ = top;
+  } else {
+    ::rmdir(top.c_str());
+  }
+  return folder;
+}
+
+Result<ErrorFolder> ErrorFolder::create(const std::string& parent, const std::string& run_id, int nproc) {
+  std::error_code error;
+  std::filesystem::create_directories(parent, error);
+  if (error) return cannot_make(parent, error.value());
   ErrorFolder folder;
   folder.nproc_ = nproc;
-  folder.top_ = temp_folder + "/torchelastic_XXXXXX";
-  if (::mkdtemp(folder.top_.data()) == nullptr) return cannot_make(std::exchange(folder.top_, {}));
-  folder.run_ = folder.top_ + "/" + as_file_name(run_id) + "_XXXXXX";
+  folder.run_ = parent + "/" + as_file_name(run_id) + "_XXXXXX";
   if (::mkdtemp(folder.run_.data()) == nullptr) return cannot_make(std::exchange(folder.run_, {}));
   folder.attempt_ = folder.run_ + "/attempt_0";
   if (::mkdir(folder.attempt_.c_str(), 0700) != 0) return cannot_make(folder.attempt_);
@@ -74,7 +90,7 @@ ErrorFolder& ErrorFolder::operator=(ErrorFolder&& other) noexcept {
 }
 
 void ErrorFolder::remove_empty() {
-  if (top_.empty()) return;
+  if (run_.empty()) return;
   for (int rank = 0; rank < nproc_; ++rank) ::rmdir(fmt::format("{}/{}", attempt_, rank).c_str());
   for (std::string* path : {&attempt_, &run_, &top_})
     if (!path->empty()) ::rmdir(std::exchange(*path, {}).c_str());

@@ -1,11 +1,11 @@
 #include "launch/io/host.hpp"
 
 #include "launch/core/random.hpp"
+#include "launch/io/accelerators.hpp"
 #include "launch/io/files.hpp"
+#include "launch/io/topology.hpp"
 
-#include <algorithm>
 #include <array>
-#include <filesystem>
 #include <sstream>
 
 #include <fcntl.h>
@@ -18,8 +18,6 @@ extern char** environ;  // NOLINT(readability-redundant-declaration): unistd.h h
 
 namespace launch {
 namespace {
-
-namespace fs = std::filesystem;
 
 bool is_executable_file(const std::string& path) {
   struct stat info {};
@@ -44,43 +42,24 @@ int usable_cpus() {
   return 1;
 }
 
-// NVIDIA's driver lists a folder for each device.
-int nvidia_devices(const std::string& root) {
-  std::error_code error;
-  int count = 0;
-  for (auto it = fs::directory_iterator(root + "/proc/driver/nvidia/gpus", error); it != fs::directory_iterator();
-       it.increment(error))
-    ++count;
-  return count;
+// The words of --nproc-per-node that count devices; a number needs no look at them.
+bool counts_devices(const Options& options) {
+  const std::string& count = options.nproc_per_node.value;
+  return count == "auto" || count == "gpu" || count == "xpu" || count == "npu";
 }
 
-// AMD's driver lists processors and devices alike; only devices have SIMD units.
-int amd_devices(const std::string& root) {
-  std::error_code error;
-  int count = 0;
-  for (auto it = fs::directory_iterator(root + "/sys/class/kfd/kfd/topology/nodes", error);
-       it != fs::directory_iterator(); it.increment(error)) {
-    std::istringstream lines(read_file((it->path() / "properties").string(), std::size_t{64} * 1024));
-    std::string name;
-    long long value = 0;
-    while (lines >> name >> value)
-      if (name == "simd_count" && value > 0) ++count;
+// The accelerators that ranks are bound to: the first kind of which any is visible. Empty where their places on the
+// PCI bus are not known: a guess would bind all of them to node 0.
+std::vector<int> nodes_of_visible_devices(const HostFacts& facts) {
+  std::vector<int> nodes;
+  for (const AcceleratorFamily& family : facts.accelerators) {
+    for (const Accelerator& device : visible_accelerators(family, facts.env)) {
+      if (device.pci_address.empty()) return {};
+      nodes.push_back(numa_node_of(device.pci_address));
+    }
+    if (!nodes.empty()) break;
   }
-  return count;
-}
-
-// The driver takes the list up to the first entry that is no device; an empty list hides all.
-int visible_of(int devices, const std::string& list) {
-  std::istringstream entries(list);
-  int count = 0;
-  for (std::string entry; std::getline(entries, entry, ',');) {
-    const auto first = entry.find_first_not_of(' ');
-    if (first == std::string::npos || entry.substr(first, 2) == "-1") break;
-    const bool index = entry.find_first_not_of("0123456789 ") == std::string::npos;
-    if (index && std::stol("0" + entry.substr(first, 6)) >= devices) break;
-    ++count;
-  }
-  return std::min(count, devices);
+  return nodes;
 }
 
 }  // namespace
@@ -114,32 +93,25 @@ ProgramFacts read_program_facts(const std::string& program, const std::string& s
   return facts;
 }
 
-int count_gpus(const Environment& env, const std::string& root) {
-  if (const int devices = nvidia_devices(root); devices > 0) {
-    const auto visible = env.get("CUDA_VISIBLE_DEVICES");
-    return visible ? visible_of(devices, *visible) : devices;
-  }
-  const int devices = amd_devices(root);
-  for (const char* name : {"HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"})
-    if (const auto visible = env.get(name)) return visible_of(devices, *visible);
-  return devices;
-}
-
 HostFacts read_host_facts(const Options& options, Environment env) {
   HostFacts facts;
   const std::string search_path = env.get("PATH").value_or("/usr/local/bin:/usr/bin:/bin");
   facts.hostname = host_name();
   facts.usable_cpus = usable_cpus();
-  facts.gpus = count_gpus(env);
   Random random(random_seed());
   facts.fresh_id = make_uuid(random);
   if (!options.module.value) facts.program = read_program_facts(options.program, search_path);
-  if (const auto venv = env.get("VIRTUAL_ENV"); venv && is_executable_file(*venv + "/bin/python"))
-    facts.venv_python = *venv + "/bin/python";
+  for (const char* name : {"CONDA_PREFIX", "VIRTUAL_ENV"})
+    if (const auto folder = env.get(name); folder && is_executable_file(*folder + "/bin/python"))
+      facts.venv_python = *folder + "/bin/python";
   if (const auto named = env.get("PYTHON_EXEC")) facts.exec_python = find_on_path(*named, search_path);
   facts.path_python = find_on_path("python3", search_path);
   if (!facts.path_python) facts.path_python = find_on_path("python", search_path);
   facts.env = std::move(env);
+  const bool binds = options.numa_binding.given();
+  if (binds || counts_devices(options)) facts.accelerators = read_accelerators();
+  if (binds) facts.device_nodes = nodes_of_visible_devices(facts);
+  if (binds || options.omp_threads.value == "auto") facts.topology = read_topology();
   return facts;
 }
 

@@ -43,6 +43,19 @@ SignalPlan take_over_signals() {
   return plan;
 }
 
+void choose_signals(SignalPlan& plan, const std::vector<int>& wanted) {
+  const std::vector<int> before = plan.handled;
+  plan.handled = {SIGCHLD};
+  for (const int signal : wanted)
+    if (signal != SIGHUP || !is_ignored(SIGHUP)) plan.handled.push_back(signal);
+  const sigset_t old_set = set_of(before);
+  const sigset_t new_set = set_of(plan.handled);
+  ::sigprocmask(SIG_BLOCK, &new_set, nullptr);
+  sigset_t released = old_set;
+  for (const int signal : plan.handled) sigdelset(&released, signal);
+  ::sigprocmask(SIG_UNBLOCK, &released, nullptr);
+}
+
 SignalStream::SignalStream(const asio::any_io_executor& executor, const SignalPlan& plan) : fd_(executor) {
   const sigset_t set = set_of(plan.handled);
   const int fd = ::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);

@@ -34,6 +34,7 @@ struct ChildPlan {
   const int* reset_signals;
   std::size_t reset_count;
   const rlimit* open_files;
+  const CpuBinding* binding;
   pid_t parent;
   SpawnError failure;
 };
@@ -58,6 +59,8 @@ __attribute__((no_sanitize("thread"))) int child_main(void* argument) {
   if (::setsid() < 0) return give_up(plan, SpawnStage::session, errno);
   if (plan.open_files->rlim_max != 0 && ::setrlimit(RLIMIT_NOFILE, plan.open_files) != 0)
     return give_up(plan, SpawnStage::limits, errno);
+  if (plan.binding != nullptr)
+    if (const int error = apply_to_self(*plan.binding); error != 0) return give_up(plan, SpawnStage::binding, error);
   struct sigaction by_default {};
   by_default.sa_handler = SIG_DFL;
   for (std::size_t i = 0; i < plan.reset_count; ++i) ::sigaction(plan.reset_signals[i], &by_default, nullptr);
@@ -93,8 +96,15 @@ boost::system::result<Spawned, SpawnError> spawn(const SpawnRequest& request) {
     return SpawnError{SpawnStage::script, errno};
   const std::vector<char*> argv = pointers(request.argv);
   const std::vector<char*> env = pointers(request.env);
-  ChildPlan plan{request.executable.c_str(),   argv.data(),         env.data(), request.reset_signals.data(),
-                 request.reset_signals.size(), &request.open_files, ::getpid(), SpawnError{}};
+  ChildPlan plan{request.executable.c_str(),
+                 argv.data(),
+                 env.data(),
+                 request.reset_signals.data(),
+                 request.reset_signals.size(),
+                 &request.open_files,
+                 request.binding ? &*request.binding : nullptr,
+                 ::getpid(),
+                 SpawnError{}};
   void* const stack = top_of_child_stack();
   if (stack == nullptr) return SpawnError{SpawnStage::clone, ENOMEM};
   int pidfd = -1;
@@ -123,6 +133,8 @@ const char* doing(SpawnStage stage) {
       return "giving it a session";
     case SpawnStage::limits:
       return "restoring its limit of open files";
+    case SpawnStage::binding:
+      return "binding it to its processors";
     case SpawnStage::execute:
       return "executing it";
   }

@@ -10,11 +10,9 @@
 #include <array>
 
 #include <fmt/format.h>
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 
 namespace launch {
@@ -23,8 +21,6 @@ using asio::ip::tcp;
 using namespace std::chrono_literals;
 
 namespace {
-
-constexpr auto as_values = asio::as_tuple(asio::use_awaitable);
 
 // What answers at all answers a greeting within this; a silent stranger on the port must not hold us for minutes.
 constexpr Duration greeting_time = 10s;

@@ -20,6 +20,12 @@ class JobCase(Case):
         return self.launch(f"--nnodes={count}", f"--nproc_per_node={size}", f"--node_rank={rank}",
                            "--master_addr=127.0.0.1", f"--master_port={port}", *options, *command, **start)
 
+    def output_of(self, *words):
+        """What launch prints for this line, which must succeed."""
+        run = self.launch(*words)
+        self.expect([0], [run])
+        return run.out
+
     def worker(self, *parts, name="worker"):
         return self.program(SHELL + "".join(parts), name)
 

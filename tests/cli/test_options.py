@@ -1,14 +1,12 @@
 """The command line as torchrun's users type it, PET_ variables, and how a program becomes a command."""
+import json
 import os
 import sys
 
-from harness import Settings
+from harness import ROOT, Settings
 from job import JobCase
 
 COUNT = 'echo "$RANK of $WORLD_SIZE"\n'
-OPTIONS = ["nnodes", "nproc-per-node", "node-rank", "master-addr", "master-port", "rdzv-id", "rdzv-endpoint",
-           "rdzv-conf", "rdzv-backend", "role", "standalone", "no-python", "module", "monitor-interval",
-           "shutdown-timeout", "version", "help"]
 
 
 class Options(JobCase):
@@ -22,8 +20,7 @@ class Options(JobCase):
             run = self.launch(flag)
             self.expect([0], [run])
             self.assertEqual("", run.err)
-            for option in OPTIONS:
-                self.assertIn("--" + option, run.out)
+            self.assertEqual((ROOT / "tests" / "data" / "help.txt").read_text(), run.out)
 
     def test_version(self):
         run = self.launch("--version")
@@ -38,6 +35,8 @@ class Options(JobCase):
 
     def test_one_node_in_every_form(self):
         for words in (["--nnodes=1"], ["--nnodes=1:1"], ["--standalone"], ["--rdzv_backend=static"],
+                      ["--rdzv-backend=c10d", "--rdzv-endpoint=localhost:0"], ["--stand"], ["--max-restarts=2"],
+                      ["-t3", "-r", "0:1", "--local-ranks-filter=0"], ["--node-rank=1"], ["--numa-binding=node"],
                       ["--monitor_interval=0.5", "--rdzv_conf=timeout=9,zz=1", "--rdzv_id=a"]):
             with self.subTest(words=words):
                 self.assertEqual(2, self.workers("--nproc_per_node=2", *words))
@@ -47,6 +46,29 @@ class Options(JobCase):
         self.assertEqual(3, self.workers("--nproc-per-node=3", env={"PET_NPROC_PER_NODE": "2"}))
         for value in ("1", "0", " 2 "):
             self.assertEqual(1, self.workers(env={"PET_STANDALONE": value}))
+
+    def test_a_word_of_advice_is_one_line(self):
+        for option in ("--tee=3", "--max-restarts=1", "--start-method=fork", "--event-log-handler=console"):
+            run = self.launch(option, self.worker(COUNT))
+            self.expect([0], [run])
+            self.assertEqual(1, len(run.err.splitlines()), str(run))
+            self.assertIn(option.split("=")[0], run.err)
+
+    def test_completion(self):
+        for shell in ("bash", "zsh", "tcsh"):
+            run = self.launch("--print-completion", shell)
+            self.expect([0], [run])
+            self.assertIn("nproc-per-node", run.out)
+        script = self.folder / "complete"
+        script.write_text(self.output_of("--print-completion=bash"))
+        for words, expected in ((["--nproc-per"], ["--nproc-per-node"]), (["--numa-binding", "so"], ["socket"]),
+                                (["--rdzv-backend", "=", "c"], ["c10d"]), (["-m", "--stand"], ["--standalone"]),
+                                (["--nnodes", "2", "--node-r"], ["--node-rank"]),
+                                (["comp", "--nproc-per"], [])):
+            ask = f'. "$0"; COMP_WORDS=(launch "$@"); COMP_CWORD=$#; _launch; echo "${{COMPREPLY[@]}}"'
+            run = self.start(["bash", "-c", ask, script, *words])
+            self.expect([0], [run])
+            self.assertEqual(expected, run.out.split(), words)
 
     def test_words_for_the_number_of_workers(self):
         usable = len(os.sched_getaffinity(0))
@@ -58,6 +80,36 @@ class Options(JobCase):
 
     def launch_words(self, *options):
         return [str(Settings.launch), *options, str(self.worker(COUNT))]
+
+
+class Explain(JobCase):
+    """--explain starts nothing and tells what would be started."""
+
+    def test_text(self):
+        run = self.launch("--explain", "--nproc-per-node=2", self.worker(': > "$TEST_FOLDER/started"\n'), "a b",
+                          env={"PET_ROLE": "trainer"})
+        self.expect([0], [run])
+        self.assertEqual("", run.err)
+        for line in ("--nproc-per-node            2  (command line)", "--role                      trainer  (PET_ROLE)",
+                     "RANK=1", "ROLE_NAME=trainer", "Note: OMP_NUM_THREADS"):
+            self.assertIn(line, run.out)
+        self.assertIn("worker 'a b'", run.out)
+        self.assertFalse((self.folder / "started").exists())
+
+    def test_json_is_what_a_worker_gets(self):
+        worker = self.worker('env > "$TEST_FOLDER/env.$RANK"\n')
+        line = ["--nnodes=1", "--nproc-per-node=2", "--master-port=0", "--log-dir=/dev/null", worker]
+        told = json.loads(self.output_of("--explain=json", *line))
+        self.expect([0], [self.launch(*line)])
+        self.assertEqual(2, len(told["workers"]))
+        for worker in told["workers"]:
+            env = dict(entry.split("=", 1) for entry in (self.folder / f"env.{worker['rank']}").read_text().splitlines()
+                       if "=" in entry)
+            for name, value in worker["environment"].items():
+                self.assertEqual(value if value is not None else env[name], env[name], name)
+
+    def test_bad_input_is_the_same_error(self):
+        self.expect([2], [self.launch("--explain", "--nnodes=x", "./a")])
 
 
 class Programs(JobCase):
@@ -104,6 +156,23 @@ class Programs(JobCase):
     def test_shell_script_without_a_flag(self):
         self.worker('echo "$0 $*"\n')
         self.assertEqual("./worker a", self.show("./worker", "a"))
+
+    def test_run_path(self):
+        (self.folder / "show.py").write_text("import sys\nprint(__name__, sys.argv)\nsys.exit(int(sys.argv[1]))\n")
+        path = str(self.folder / "show.py")
+        for code in (0, 5):
+            run = self.launch("--run-path", "-m", "--no-python", path, str(code), env={"PYTHON_EXEC": sys.executable})
+            self.expect([code], [run])
+            self.assertEqual(f"__main__ {[path, str(code)]}", run.out.strip())
+
+    def test_interpreter_of_a_conda_environment(self):
+        place = self.folder / "conda" / "bin"
+        place.mkdir(parents=True)
+        (place / "python").symlink_to(sys.executable)
+        (self.folder / "show.py").write_text("import sys\nprint(sys.orig_argv[0])\n")
+        run = self.launch("show.py", env={"CONDA_PREFIX": str(place.parent)}, cwd=self.folder)
+        self.expect([0], [run])
+        self.assertEqual(str(place / "python"), run.out.strip())
 
     def test_program_on_the_path_without_python(self):
         self.assertEqual("hello 0", self.show("--no-python", "echo", "hello", "${local_rank}"))

@@ -32,5 +32,12 @@ TEST(Environment, SettingReplacesAndLinesAreInOrderOfName) {
   EXPECT_THAT(env.lines(), ElementsAre("A=1", "B=2", "C="));
 }
 
+TEST(Environment, RemovingTakesAVariableAway) {
+  Environment env{{"A", "1"}, {"B", "1"}};
+  env.remove("A");
+  env.remove("C");
+  EXPECT_THAT(env.lines(), ElementsAre("B=1"));
+}
+
 }  // namespace
 }  // namespace launch

@@ -32,5 +32,11 @@ TEST(SignalName, UnnamedSignalsAreShownByNumber) {
   EXPECT_EQ(signal_name(40), "signal 40");
 }
 
+TEST(SignalNumber, IsFoundByNameWithOrWithoutItsPrefix) {
+  EXPECT_EQ(signal_number("SIGTERM"), SIGTERM);
+  EXPECT_EQ(signal_number("USR1"), SIGUSR1);
+  for (const char* bad : {"", "SIG", "SIGFOO", "sigterm", "15", "SIG_DFL"}) EXPECT_EQ(signal_number(bad), std::nullopt);
+}
+
 }  // namespace
 }  // namespace launch

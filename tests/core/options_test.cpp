@@ -1,5 +1,7 @@
 #include "launch/core/options.hpp"
 
+#include "launch/core/option_table.hpp"
+
 #include <algorithm>
 #include <cstdlib>
 
@@ -60,44 +62,126 @@ TEST(Options, WithoutAnyTheDefaultsHoldAndAreNotGiven) {
   EXPECT_FALSE(options.nnodes.given() || options.standalone.given() || options.master_port.given());
 }
 
+// What the two tests below give, by flags and by variables.
+void expect_all_given(const Options& options) {
+  EXPECT_EQ(options.nnodes.value, "2");
+  EXPECT_EQ(options.nproc_per_node.value, "3");
+  EXPECT_EQ(options.node_rank.value, 1);
+  EXPECT_EQ(options.master_addr.value, "a");
+  EXPECT_EQ(options.master_port.value, 5);
+  EXPECT_EQ(options.local_addr.value, "l");
+  EXPECT_EQ(options.rdzv_backend.value, "b");
+  EXPECT_EQ(options.rdzv_endpoint.value, "h:1");
+  EXPECT_EQ(options.rdzv_id.value, "i");
+  EXPECT_EQ(options.rdzv_conf.value, "k=v");
+  EXPECT_EQ(options.role.value, "r");
+  EXPECT_EQ(options.start_method.value, "fork");
+  EXPECT_EQ(options.max_restarts.value, 4);
+  EXPECT_EQ(options.monitor_interval.value, 2.0);
+  EXPECT_EQ(options.shutdown_timeout.value, 7);
+  EXPECT_EQ(options.signals_to_handle.value, "SIGUSR1");
+  EXPECT_EQ(options.log_dir.value, "d");
+  EXPECT_EQ(options.redirects.value, "1");
+  EXPECT_EQ(options.tee.value, "2");
+  EXPECT_EQ(options.local_ranks_filter.value, "0,1");
+  EXPECT_EQ(options.log_line_prefix_template.value, "p");
+  EXPECT_EQ(options.duplicate_stdout_filters.value, "x,,y");
+  EXPECT_EQ(options.duplicate_stderr_filters.value, "z");
+  EXPECT_EQ(options.event_log_handler.value, "console");
+  EXPECT_TRUE(options.standalone.value && options.no_python.value && options.module.value);
+  EXPECT_TRUE(options.run_path.value && options.virtual_local_rank.value);
+}
+
+const std::pair<const char*, const char*> all_values[] = {
+    {"nnodes", "2"},
+    {"nproc-per-node", "3"},
+    {"node-rank", "1"},
+    {"master-addr", "a"},
+    {"master-port", "5"},
+    {"local-addr", "l"},
+    {"rdzv-backend", "b"},
+    {"rdzv-endpoint", "h:1"},
+    {"rdzv-id", "i"},
+    {"rdzv-conf", "k=v"},
+    {"role", "r"},
+    {"start-method", "fork"},
+    {"max-restarts", "4"},
+    {"monitor-interval", "2"},
+    {"shutdown-timeout", "7"},
+    {"signals-to-handle", "SIGUSR1"},
+    {"log-dir", "d"},
+    {"redirects", "1"},
+    {"tee", "2"},
+    {"local-ranks-filter", "0,1"},
+    {"log-line-prefix-template", "p"},
+    {"duplicate-stdout-filters", "x,,y"},
+    {"duplicate-stderr-filters", "z"},
+    {"event-log-handler", "console"},
+};
+constexpr const char* all_switches[] = {"standalone", "no-python", "module", "run-path", "virtual-local-rank"};
+
+std::string with_underscores(std::string name) {
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+}
+
+std::string variable_of(std::string name) {
+  name = with_underscores(std::move(name));
+  std::transform(name.begin(), name.end(), name.begin(), [](char c) { return c == '_' ? c : char(c - 'a' + 'A'); });
+  return "PET_" + name;
+}
+
 TEST(Options, EveryOptionArrivesInBothSpellingsAndBothForms) {
-  const std::pair<const char*, const char*> values[] = {
-      {"nnodes", "2"},      {"nproc-per-node", "3"}, {"node-rank", "1"},        {"master-addr", "a"},
-      {"master-port", "5"}, {"rdzv-backend", "b"},   {"rdzv-endpoint", "h:1"},  {"rdzv-id", "i"},
-      {"rdzv-conf", "k=v"}, {"role", "r"},           {"monitor-interval", "2"}, {"shutdown-timeout", "7"},
-  };
   for (const bool underscores : {false, true}) {
     for (const bool joined : {false, true}) {
+      const auto spelled = [&](const char* name) { return "--" + (underscores ? with_underscores(name) : name); };
       Args args;
-      for (const auto& [name, value] : values) {
-        std::string option = name;
-        if (underscores) std::replace(option.begin(), option.end(), '-', '_');
-        option.insert(0, "--");
-        if (joined) {
-          args.push_back(option + "=" + value);
-        } else {
-          args.insert(args.end(), {option, value});
-        }
+      for (const auto& [name, value] : all_values) {
+        args.push_back(spelled(name) + (joined ? std::string("=") + value : ""));
+        if (!joined) args.emplace_back(value);
       }
-      args.insert(args.end(), {"--standalone", underscores ? "--no_python" : "--no-python", "--module", "pkg.mod"});
+      for (const char* name : all_switches) args.push_back(spelled(name));
+      args.emplace_back("pkg.mod");
       const Options options = parse(args);
-      EXPECT_EQ(options.nnodes.value, "2");
-      EXPECT_EQ(options.nproc_per_node.value, "3");
-      EXPECT_EQ(options.node_rank.value, 1);
-      EXPECT_EQ(options.master_addr.value, "a");
-      EXPECT_EQ(options.master_port.value, 5);
-      EXPECT_EQ(options.rdzv_backend.value, "b");
-      EXPECT_EQ(options.rdzv_endpoint.value, "h:1");
-      EXPECT_EQ(options.rdzv_id.value, "i");
-      EXPECT_EQ(options.rdzv_conf.value, "k=v");
-      EXPECT_EQ(options.role.value, "r");
-      EXPECT_EQ(options.monitor_interval.value, 2.0);
-      EXPECT_EQ(options.shutdown_timeout.value, 7);
-      EXPECT_TRUE(options.standalone.value && options.no_python.value && options.module.value);
+      expect_all_given(options);
       EXPECT_EQ(options.program, "pkg.mod");
       EXPECT_EQ(options.nproc_per_node.origin, "--nproc-per-node");
     }
   }
+}
+
+TEST(Options, TheOptionsWithoutAVariableArriveToo) {
+  const Options options =
+      parse({"--numa-binding=node", "--omp_threads", "auto", "--logs-specs=mine", "--explain=json", "a"});
+  EXPECT_EQ(options.numa_binding.value, "node");
+  EXPECT_EQ(options.omp_threads.value, "auto");
+  EXPECT_EQ(options.logs_specs.value, "mine");
+  EXPECT_EQ(options.explain.value, "json");
+  EXPECT_EQ(parse({"--explain", "a"}).explain.value, "text");
+  EXPECT_EQ(parse({"a"}, {{"PET_NUMA_BINDING", "node"}}).numa_binding.value, "");
+}
+
+TEST(Options, TableAndSlotsAgree) {
+  const auto shown = shown_settings(Options());
+  std::vector<std::string> names{"--explain", "--print-completion", "--help", "--version"};
+  for (const ShownSetting& setting : shown) names.push_back(setting.name);
+  std::vector<std::string> table;
+  for (const OptionRow& row : option_table()) {
+    table.push_back(row.name);
+    EXPECT_FALSE(row.text.empty()) << row.name;
+  }
+  EXPECT_THAT(names, ::testing::UnorderedElementsAreArray(table));
+}
+
+TEST(Options, SettingsAreShownWithTheirOrigin) {
+  const auto shown = shown_settings(parse({"--nnodes=2", "a"}, {{"PET_NODE_RANK", "1"}, {"PET_STANDALONE", "1"}}));
+  EXPECT_EQ(shown[0].name, "--nnodes");
+  EXPECT_EQ(shown[0].value, "2");
+  EXPECT_EQ(shown[0].origin, "--nnodes");
+  EXPECT_EQ(shown[2].value, "1");
+  EXPECT_EQ(shown[2].origin, "PET_NODE_RANK");
+  EXPECT_EQ(shown[6].value, "on");
+  EXPECT_EQ(shown[3].origin, "");
 }
 
 TEST(Options, ShortModuleFlagIsKnown) {
@@ -135,54 +219,19 @@ TEST(Options, EverythingBehindTheProgramIsItsOwn) {
   EXPECT_THAT(options.program_args, ElementsAreArray(theirs));
 }
 
-TEST(Options, OneDoubleDashBeforeOrDirectlyBehindTheProgramIsDropped) {
-  struct Case {
-    Args args;
-    Args program;
-  };
-  const Case cases[] = {
-      {{"--", "s.py", "--x"}, {"s.py", "--x"}},
-      {{"s.py", "--", "--x"}, {"s.py", "--x"}},
-      {{"--", "s.py", "--", "--x"}, {"s.py", "--", "--x"}},
-      {{"s.py", "--", "--"}, {"s.py", "--"}},
-      {{"s.py", "a", "--", "b"}, {"s.py", "a", "--", "b"}},
-      {{"-m", "--", "pkg.mod"}, {"pkg.mod"}},
-      {{"--", "-odd-name", "x"}, {"-odd-name", "x"}},
-      {{"-", "x"}, {"-", "x"}},
-  };
-  for (const auto& c : cases) {
-    const Options options = parse(c.args);
-    Args program{options.program};
-    program.insert(program.end(), options.program_args.begin(), options.program_args.end());
-    EXPECT_EQ(program, c.program);
-  }
-}
-
 TEST(Options, VariablesStandInForEveryOption) {
-  const Environment env{{"PET_NNODES", "2"},           {"PET_NPROC_PER_NODE", "3"},
-                        {"PET_NODE_RANK", " 1 "},      {"PET_MASTER_ADDR", "a"},
-                        {"PET_MASTER_PORT", "5"},      {"PET_RDZV_BACKEND", "b"},
-                        {"PET_RDZV_ENDPOINT", "h:1"},  {"PET_RDZV_ID", "i"},
-                        {"PET_RDZV_CONF", "k=v"},      {"PET_ROLE", "r"},
-                        {"PET_STANDALONE", "yes"},     {"PET_MODULE", "2"},
-                        {"PET_NO_PYTHON", "True"},     {"PET_MONITOR_INTERVAL", "0.5"},
-                        {"PET_SHUTDOWN_TIMEOUT", "7"}, {"TORCH_ELASTIC_SHUTDOWN_TIMEOUT", "8"}};
+  Environment env;
+  for (const auto& [name, value] : all_values) env.set(variable_of(name), value);
+  for (const char* name : all_switches) env.set(variable_of(name), "yes");
+  env.set("TORCH_ELASTIC_SHUTDOWN_TIMEOUT", "8");
+  env.set("TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE", "q");
   const Options options = parse({"a"}, env);
-  EXPECT_EQ(options.nnodes.value, "2");
+  expect_all_given(options);
   EXPECT_EQ(options.nnodes.origin, "PET_NNODES");
-  EXPECT_EQ(options.nproc_per_node.value, "3");
-  EXPECT_EQ(options.node_rank.value, 1);
-  EXPECT_EQ(options.master_addr.value, "a");
-  EXPECT_EQ(options.master_port.value, 5);
-  EXPECT_EQ(options.rdzv_backend.value, "b");
-  EXPECT_EQ(options.rdzv_endpoint.value, "h:1");
-  EXPECT_EQ(options.rdzv_id.value, "i");
-  EXPECT_EQ(options.rdzv_conf.value, "k=v");
-  EXPECT_EQ(options.role.value, "r");
-  EXPECT_TRUE(options.standalone.value && options.module.value && options.no_python.value);
-  EXPECT_EQ(options.monitor_interval.value, 0.5);
-  EXPECT_EQ(options.shutdown_timeout.value, 7);
   EXPECT_EQ(options.shutdown_timeout.origin, "PET_SHUTDOWN_TIMEOUT");
+  EXPECT_EQ(parse({"a"}, {{"TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE", "q"}}).log_line_prefix_template.value, "q");
+  EXPECT_EQ(parse({"a"}, {{"PET_NODE_RANK", " 1 "}, {"PET_NO_PYTHON", "True"}, {"PET_MODULE", "2"}}).node_rank.value,
+            1);
 }
 
 TEST(Options, AFlagWinsOverItsVariableEvenOverABadOne) {
@@ -201,6 +250,15 @@ TEST(Options, ShutdownTimeoutHasASecondVariable) {
 
 TEST(Options, ASwitchCanBeOffByItsVariable) {
   for (const char* off : {"0", "false", "No"}) EXPECT_FALSE(parse({"a"}, {{"PET_STANDALONE", off}}).standalone.value);
+}
+
+TEST(Options, EmptyTextsThatTorchrunTakesAreTaken) {
+  const Options empty = parse({"--role=", "--local-addr=", "--master-addr=", "--log-dir=", "a"});
+  EXPECT_EQ(empty.role.value, "");
+  EXPECT_EQ(empty.role.origin, "--role");
+  EXPECT_EQ(empty.master_addr.value, "");
+  EXPECT_FALSE(empty.local_addr.given() || empty.log_dir.given());
+  EXPECT_EQ(parse({"a"}, {{"PET_ROLE", ""}}).role.value, "");
 }
 
 TEST(Options, EmptyEndpointAndConfigurationMeanNoneAndAnEmptyIdIsKept) {
@@ -225,11 +283,18 @@ TEST(Options, BadCommandLinesAreOneClearLine) {
       {{""}, "no script or program given"},
       {{"--nprocs-per-node=2", "a"}, "unknown option --nprocs-per-node; did you mean --nproc-per-node?"},
       {{"--nproc-per_node=2", "a"}, "did you mean --nproc-per-node?"},
-      {{"--stand", "a"}, "did you mean --standalone?"},
+      {{"--standalon3", "a"}, "did you mean --standalone?"},
+      {{"--log", "x", "a"},
+       "ambiguous option --log: it could be --log-dir or --log-line-prefix-template or --logs-specs"},
+      {{"--use-env", "a"}, "--use-env: leave it out"},
       {{"--bogus", "a"}, "unknown option --bogus; --help"},
       {{"--bogus\n=1", "a"}, "unknown option \"--bogus\\x0a\""},
       {{"-x", "a"}, "unknown option -x"},
-      {{"-mh", "a"}, "unknown option -mh"},
+      {{"-mx", "a"}, "unknown option -mx"},
+      {{"-t"}, "-t needs a value"},
+      {{"--explain=xml", "a"}, "--explain xml: expected text, json"},
+      {{"--print-completion=fish", "a"}, "--print-completion fish: expected bash, zsh or tcsh"},
+      {{"--max-restarts=x", "a"}, "--max-restarts x: expected a whole number"},
       {{"-1", "a"}, "unknown option -1"},
       {{"---nnodes=1", "a"}, "did you mean --nnodes?"},
       {{"--nnodes"}, "--nnodes needs a value"},
@@ -237,6 +302,7 @@ TEST(Options, BadCommandLinesAreOneClearLine) {
       {{"--role", "--", "a"}, "--role needs a value"},
       {{"--standalone=1", "a"}, "--standalone takes no value"},
       {{"--help=", "a"}, "--help takes no value"},
+      {{"--numa-binding=x", "a"}, "--numa-binding x: expected node, socket, exclusive, core-complex"},
       {{"--node-rank", "abc", "a"}, "--node-rank abc: expected a whole number"},
       {{"--node-rank=1.5", "a"}, "--node-rank 1.5: expected a whole number"},
       {{"--master-port=http", "a"}, "--master-port http: expected a whole number"},
@@ -247,18 +313,20 @@ TEST(Options, BadCommandLinesAreOneClearLine) {
 }
 
 TEST(Options, EmptyValuesOfFlagsNameTheFlagAndEatNothing) {
-  for (const char* name : {"--nnodes", "--nproc-per-node", "--node-rank", "--master-addr", "--master-port",
-                           "--rdzv-backend", "--role", "--monitor-interval", "--shutdown-timeout"}) {
+  for (const char* name :
+       {"--nnodes", "--nproc-per-node", "--node-rank", "--master-port", "--rdzv-backend", "--monitor-interval",
+        "--shutdown-timeout", "--max-restarts", "--redirects", "--tee", "--signals-to-handle", "--event-log-handler"}) {
     EXPECT_THAT(fault({std::string(name) + "=", "1"}), HasSubstr(std::string(name) + ": the value is empty"));
     EXPECT_THAT(fault({name, "", "1"}), HasSubstr(std::string(name) + ": the value is empty"));
   }
 }
 
 TEST(Options, BadVariablesAreNamed) {
-  for (const char* name : {"PET_NNODES", "PET_NPROC_PER_NODE", "PET_NODE_RANK", "PET_MASTER_ADDR", "PET_MASTER_PORT",
-                           "PET_RDZV_BACKEND", "PET_ROLE", "PET_STANDALONE", "PET_MODULE", "PET_NO_PYTHON",
-                           "PET_MONITOR_INTERVAL", "PET_SHUTDOWN_TIMEOUT", "TORCH_ELASTIC_SHUTDOWN_TIMEOUT"}) {
-    EXPECT_THAT(fault({"a"}, {{name, ""}}), HasSubstr(std::string(name) + " is set but empty; unset it"));
+  for (const char* name : {"PET_NNODES", "PET_NPROC_PER_NODE", "PET_NODE_RANK", "PET_MASTER_PORT", "PET_RDZV_BACKEND",
+                           "PET_STANDALONE", "PET_MODULE", "PET_NO_PYTHON", "PET_MONITOR_INTERVAL",
+                           "PET_SHUTDOWN_TIMEOUT", "TORCH_ELASTIC_SHUTDOWN_TIMEOUT", "PET_MAX_RESTARTS"}) {
+    EXPECT_THAT(fault({"a"}, {{name, ""}}),
+                HasSubstr(std::string(name) + " is set but empty, which counts as a value"));
   }
   EXPECT_THAT(fault({"a"}, {{"PET_NODE_RANK", "abc"}}), HasSubstr("PET_NODE_RANK=abc: expected a whole number"));
   EXPECT_THAT(fault({"a"}, {{"PET_STANDALONE", "maybe"}}), HasSubstr("PET_STANDALONE=maybe: expected"));
@@ -267,6 +335,8 @@ TEST(Options, BadVariablesAreNamed) {
 TEST(Options, HelpAndVersionWinOverMissingProgramsAndBadVariables) {
   EXPECT_THAT(text({"--help"}), HasSubstr("Usage: launch"));
   EXPECT_EQ(text({"-h"}), text({"--help"}));
+  EXPECT_EQ(text({"-mh"}), text({"--help"}));
+  EXPECT_THAT(text({"--print-completion", "bash"}), HasSubstr("complete"));
   EXPECT_EQ(text({"--nnodes=x", "-h", "train.py"}), text({"--help"}));
   EXPECT_THAT(text({"--version"}), HasSubstr("launch " LAUNCH_VERSION));
   const auto despite_variable = parse_command({"--help"}, {{"PET_NODE_RANK", "x"}});

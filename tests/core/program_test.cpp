@@ -18,7 +18,7 @@ Options options_for(const std::string& program) {
   return options;
 }
 
-HostFacts facts_with(ProgramFacts program) {
+HostFacts facts_of(ProgramFacts program) {
   HostFacts facts;
   facts.path_python = python;
   facts.program = std::move(program);
@@ -44,13 +44,12 @@ std::vector<std::string> resolve(const Options& options, const HostFacts& facts)
 }
 
 void expect_python(const std::string& name, const ProgramFacts& program) {
-  EXPECT_THAT(resolve(options_for(name), facts_with(program)),
-              ElementsAre(python, python, "-u", name, "a", "--b", name))
+  EXPECT_THAT(resolve(options_for(name), facts_of(program)), ElementsAre(python, python, "-u", name, "a", "--b", name))
       << program.first_bytes;
 }
 
 void expect_direct(const std::string& name, const ProgramFacts& program, const std::string& executable) {
-  EXPECT_THAT(resolve(options_for(name), facts_with(program)), ElementsAre(executable, executable, "a", "--b", ""))
+  EXPECT_THAT(resolve(options_for(name), facts_of(program)), ElementsAre(executable, executable, "a", "--b", ""))
       << program.first_bytes;
 }
 
@@ -94,10 +93,10 @@ TEST(Program, ProgramsWithoutPermissionGoDirectlyAndOtherTextsToPython) {
 TEST(Program, ANameThatOnlyPathKnowsIsExecutedFromThereUnderItsName) {
   ProgramFacts echo;
   echo.on_path = "/bin/echo";
-  EXPECT_THAT(resolve(options_for("echo"), facts_with(echo)), ElementsAre("/bin/echo", "echo", "a", "--b", ""));
+  EXPECT_THAT(resolve(options_for("echo"), facts_of(echo)), ElementsAre("/bin/echo", "echo", "a", "--b", ""));
   echo.in_working_directory = true;
   echo.folder = true;
-  EXPECT_THAT(resolve(options_for("echo"), facts_with(echo)), ElementsAre("/bin/echo", "echo", "a", "--b", ""));
+  EXPECT_THAT(resolve(options_for("echo"), facts_of(echo)), ElementsAre("/bin/echo", "echo", "a", "--b", ""));
 }
 
 TEST(Program, AFileOfTheWorkingDirectoryWinsOverPath) {
@@ -112,39 +111,38 @@ TEST(Program, WhatIsNowhereIsLeftForStartingToReport) {
 }
 
 TEST(Program, AFolderIsAnError) {
-  EXPECT_THAT(resolve(options_for("src"), facts_with({true, true, true, "", {}})),
+  EXPECT_THAT(resolve(options_for("src"), facts_of({true, true, true, "", {}})),
               ElementsAre(HasSubstr("src is a folder")));
 }
 
 TEST(Program, ModulesGoToPythonByName) {
   Options options = options_for("pkg.mod");
   options.module = {true, "--module"};
-  EXPECT_THAT(resolve(options, facts_with({})), ElementsAre(python, python, "-u", "-m", "pkg.mod", "a", "--b", ""));
+  EXPECT_THAT(resolve(options, facts_of({})), ElementsAre(python, python, "-u", "-m", "pkg.mod", "a", "--b", ""));
 }
 
 TEST(Program, WithoutPythonItExecutesAsExecWould) {
   Options options = options_for("train.py");
   options.no_python = {true, "--no-python"};
-  EXPECT_THAT(resolve(options, facts_with(file(true, "#!/usr/bin/env python3\n"))),
+  EXPECT_THAT(resolve(options, facts_of(file(true, "#!/usr/bin/env python3\n"))),
               ElementsAre("train.py", "train.py", "a", "--b", ""));
   ProgramFacts found = file(true, "");
   found.on_path = "/opt/bin/train.py";
-  EXPECT_THAT(resolve(options, facts_with(found)), ElementsAre("/opt/bin/train.py", "train.py", "a", "--b", ""));
+  EXPECT_THAT(resolve(options, facts_of(found)), ElementsAre("/opt/bin/train.py", "train.py", "a", "--b", ""));
   options.program = "./train.py";
-  EXPECT_THAT(resolve(options, facts_with(found)), ElementsAre("./train.py", "./train.py", "a", "--b", ""));
+  EXPECT_THAT(resolve(options, facts_of(found)), ElementsAre("./train.py", "./train.py", "a", "--b", ""));
 }
 
 TEST(Program, ModuleWithoutPythonIsAContradictionThatNamesBothOrigins) {
   Options options = options_for("pkg.mod");
   options.module = {true, "--module"};
   options.no_python = {true, "PET_NO_PYTHON"};
-  EXPECT_THAT(resolve(options, facts_with({})),
-              ElementsAre(HasSubstr("PET_NO_PYTHON and --module exclude each other")));
+  EXPECT_THAT(resolve(options, facts_of({})), ElementsAre(HasSubstr("PET_NO_PYTHON and --module exclude each other")));
 }
 
 TEST(Program, TheInterpreterIsPythonExecThenTheVirtualEnvironmentThenPath) {
   const Options options = options_for("train.py");
-  HostFacts facts = facts_with({});
+  HostFacts facts = facts_of({});
   facts.venv_python = "/venv/bin/python";
   EXPECT_EQ(resolve(options, facts)[0], "/venv/bin/python");
   facts.env.set("PYTHON_EXEC", "/opt/python");
@@ -166,7 +164,23 @@ TEST(Program, WithoutAnyInterpreterTheErrorSaysWhatWasLookedFor) {
 }
 
 TEST(Program, AScriptNamedByAMacroIsNotOneFile) {
-  EXPECT_EQ(resolve(options_for("train_${local_rank}.py"), facts_with({})).back(), "");
+  EXPECT_EQ(resolve(options_for("train_${local_rank}.py"), facts_of({})).back(), "");
+}
+
+TEST(Program, ARunPathWinsOverTheOtherForms) {
+  Options options = options_for("/a/train.py");
+  options.run_path = {true, "--run-path"};
+  options.module = {true, "-m"};
+  options.no_python = {true, "--no-python"};
+  const auto command = resolve_program(options, facts_of({}));
+  ASSERT_TRUE(command);
+  EXPECT_EQ(command->executable, python);
+  ASSERT_EQ(command->argv.size(), 7U);
+  EXPECT_EQ(command->argv[2], "-c");
+  EXPECT_THAT(command->argv[3], HasSubstr("run_path"));
+  EXPECT_EQ(command->argv[4], "/a/train.py");
+  EXPECT_EQ(command->argv[6], "--b");
+  EXPECT_EQ(command->script, "/a/train.py");
 }
 
 }  // namespace

@@ -57,5 +57,11 @@ TEST(Text, PutsAValueBesideItsOriginAsTheUserTypesIt) {
   EXPECT_EQ(as_typed("PET_NNODES", "0"), "PET_NNODES=0");
 }
 
+TEST(Text, SplitsAtEverySeparator) {
+  EXPECT_EQ(split("a,,b", ','), (std::vector<std::string_view>{"a", "", "b"}));
+  EXPECT_EQ(split("", ','), (std::vector<std::string_view>{""}));
+  EXPECT_EQ(split("a,", ','), (std::vector<std::string_view>{"a", ""}));
+}
+
 }  // namespace
 }  // namespace launch

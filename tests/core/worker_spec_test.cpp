@@ -1,5 +1,6 @@
 #include "launch/core/worker_spec.hpp"
 
+#include <algorithm>
 #include <set>
 
 #include <gmock/gmock.h>
@@ -117,6 +118,39 @@ TEST(WorkerSpec, RanksOfANodeAreConsecutive) {
     EXPECT_EQ(value_of(spec, "ROLE_RANK"), std::to_string(1 + i));
     EXPECT_EQ(value_of(spec, "LOCAL_WORLD_SIZE"), "512");
   }
+}
+
+TEST(WorkerSpec, VirtualLocalRanksAreZeroAndSeeOneDevice) {
+  Config config = plain_config();
+  config.worker_env.set("CUDA_VISIBLE_DEVICES", "4,6");
+  config.virtual_device = {"4", "6"};
+  const auto specs = make_worker_specs(config, second_node, "/tmp/e");
+  for (const auto& [rank, device] : {std::pair(0, "4"), std::pair(1, "6")}) {
+    const WorkerSpec& spec = specs[static_cast<std::size_t>(rank)];
+    EXPECT_EQ(value_of(spec, "LOCAL_RANK"), "0");
+    EXPECT_EQ(value_of(spec, "CUDA_VISIBLE_DEVICES"), device);
+    EXPECT_EQ(value_of(spec, "RANK"), std::to_string(3 + rank));
+    EXPECT_EQ(value_of(spec, "TORCHELASTIC_ERROR_FILE"), "/tmp/e/" + std::to_string(rank) + "/error.json");
+    EXPECT_EQ(std::count_if(spec.env.begin(), spec.env.end(),
+                            [](const std::string& line) { return line.starts_with("CUDA_VISIBLE_DEVICES="); }),
+              1);
+  }
+}
+
+TEST(WorkerSpec, TellsWhoServesTheStoreAndHowOftenWorkersMayBeRestarted) {
+  Config config = plain_config();
+  config.serves_workers = false;
+  config.max_restarts = 3;
+  const auto specs = make_worker_specs(config, second_node, "/tmp/e");
+  EXPECT_EQ(value_of(specs[0], "TORCHELASTIC_USE_AGENT_STORE"), "False");
+  EXPECT_EQ(value_of(specs[0], "TORCHELASTIC_MAX_RESTARTS"), "3");
+}
+
+TEST(WorkerSpec, HasTheBindingOfItsLocalRank) {
+  Config config = plain_config();
+  EXPECT_EQ(make_worker_specs(config, second_node, "")[1].binding, Binding());
+  config.bindings = {Binding{{0, 1}, {0}}, Binding{{2, 3}, {1}}};
+  EXPECT_EQ(make_worker_specs(config, second_node, "")[1].binding, (Binding{{2, 3}, {1}}));
 }
 
 }  // namespace

@@ -4,12 +4,18 @@ BUILD/venv gets PyTorch from the package index; Debian's python3-torch speaks th
 Can be run again: what is there stays.
 """
 import argparse
+import json
 import pathlib
 import subprocess
 import sys
 
 TORCH = "2.13.0"
 NEW = f"torch=={TORCH}"
+# Accelerate and Lightning with what they import, for test_recipes.py. Installed without dependencies, so that none
+# brings another PyTorch. Lightning 2.6.2 and 2.6.3 were malicious uploads: raise the pin with care.
+PACKAGES = {"accelerate": "1.15.0", "huggingface-hub": "2.4.0", "lightning": "2.6.1", "lightning-utilities": "0.15.3",
+            "packaging": "26.3", "psutil": "7.2.2", "PyYAML": "6.0.3", "safetensors": "0.8.0", "torchmetrics": "1.9.0",
+            "tqdm": "4.70.1"}
 OLD_PYTHON = pathlib.Path("/usr/bin/python3")
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 
@@ -33,21 +39,35 @@ def old_python():
     return OLD_PYTHON if version and version.startswith("1.") else None
 
 
+def missing(python):
+    """Names of PACKAGES that this interpreter has not, or has in another version."""
+    code = ("import importlib.metadata as m, json; "
+            "print(json.dumps({d.metadata['Name'].lower().replace('_', '-'): d.version for d in m.distributions()}))")
+    found = json.loads(subprocess.run([python, "-c", code], capture_output=True, text=True, check=True).stdout)
+    return [name for name, version in PACKAGES.items() if found.get(name.lower()) != version]
+
+
 def say(text):
     print(text, file=sys.stderr, flush=True)
+
+
+def install(python, *what):
+    subprocess.run([str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *what], check=True)
 
 
 def make(build):
     python = new_python(build)
     if (torch_version(python) or "").startswith(TORCH):
         say(f"{python} has PyTorch {TORCH} already")
-        return python
-    if not python.exists():
-        say(f"making a virtual environment in {python.parent.parent}")
-        subprocess.run([sys.executable, "-m", "venv", str(python.parent.parent)], check=True)
-    say(f"installing {NEW} and numpy into it (about 1 GB, a minute or two)")
-    subprocess.run([str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", NEW, "numpy"],
-                   check=True)
+    else:
+        if not python.exists():
+            say(f"making a virtual environment in {python.parent.parent}")
+            subprocess.run([sys.executable, "-m", "venv", str(python.parent.parent)], check=True)
+        say(f"installing {NEW} and numpy into it (about 1 GB, a minute or two)")
+        install(python, NEW, "numpy")
+    if wanted := missing(python):
+        say(f"installing {', '.join(wanted)}")
+        install(python, "--no-deps", *(f"{name}=={PACKAGES[name]}" for name in wanted))
     return python
 
 

@@ -27,7 +27,7 @@ def add_tests():
             for shape in SHAPES:
                 def body(self, kind=kind, version=version, shape=shape):
                     kind(self, version, shape)
-                body.__name__ = f"test_{kind.__name__}_of_torch_{version}_in_{shape}"
+                body.__name__ = f"test_{kind.__name__}_of_torch_{version}_in_{shape}".replace(".", "_")
                 setattr(Torch, body.__name__, repeated(body))
 
 

@@ -26,7 +26,7 @@ TEST(Files, ReadsAtMostTheLimit) {
 }
 
 TEST(ErrorFolder, HasAFolderForEachLocalRankAndVanishesWhenEmpty) {
-  auto folder = ErrorFolder::create(temp_folder(), "a/b", 3);
+  auto folder = ErrorFolder::create_temporary(temp_folder(), "a/b", 3);
   ASSERT_TRUE(folder);
   const std::string attempt = folder->attempt();
   EXPECT_TRUE(fs::is_directory(attempt + "/0"));
@@ -39,7 +39,7 @@ TEST(ErrorFolder, HasAFolderForEachLocalRankAndVanishesWhenEmpty) {
 }
 
 TEST(ErrorFolder, KeepsWhatAWorkerWrote) {
-  auto folder = ErrorFolder::create(temp_folder(), "id", 2);
+  auto folder = ErrorFolder::create_temporary(temp_folder(), "id", 2);
   ASSERT_TRUE(folder);
   const std::string written = folder->attempt() + "/1/error.json";
   std::ofstream(written) << "{}";
@@ -50,10 +50,21 @@ TEST(ErrorFolder, KeepsWhatAWorkerWrote) {
 }
 
 TEST(ErrorFolder, SaysWhereItCouldNotBeMade) {
-  const auto folder = ErrorFolder::create("/nowhere/at/all", "id", 1);
-  ASSERT_FALSE(folder);
-  EXPECT_NE(folder.error().message.find("/nowhere/at/all"), std::string::npos);
-  EXPECT_NE(folder.error().message.find("set TMPDIR"), std::string::npos);
+  for (const auto& folder :
+       {ErrorFolder::create_temporary("/nowhere/at/all", "id", 1), ErrorFolder::create("/dev/null/at/all", "id", 1)}) {
+    ASSERT_FALSE(folder);
+    EXPECT_NE(folder.error().message.find("/at/all"), std::string::npos);
+    EXPECT_NE(folder.error().message.find("--log-dir or TMPDIR"), std::string::npos);
+  }
+}
+
+TEST(ErrorFolder, InAFolderOfTheUsersIsMadeWithItAndLeavesItBehind) {
+  const std::string place = temp_folder() + "/logs/deep";
+  auto folder = ErrorFolder::create(place, "id", 1);
+  ASSERT_TRUE(folder);
+  EXPECT_EQ(folder->attempt().substr(0, place.size() + 4), place + "/id_");
+  folder->remove_empty();
+  EXPECT_TRUE(fs::is_empty(place));
 }
 
 }  // namespace

@@ -50,29 +50,6 @@ TEST(Host, DescribesTheProgramsFile) {
   EXPECT_FALSE(read_program_facts(root + "/none", "").in_working_directory);
 }
 
-TEST(Host, CountsNvidiaDevicesAsFarAsTheyAreVisible) {
-  const std::string root = make_root("nvidia");
-  for (const char* gpu : {"0000:01:00.0", "0000:02:00.0", "0000:03:00.0"})
-    fs::create_directories(root + "/proc/driver/nvidia/gpus/" + gpu);
-  const std::vector<std::pair<std::string, int>> cases = {
-      {"0", 1}, {"0,2", 2}, {" 1 , 2 ", 2}, {"", 0}, {"-1", 0}, {"0,-1,1", 1}, {"0,7,1", 1}, {"GPU-8f6a,GPU-91bc", 2}};
-  EXPECT_EQ(count_gpus(Environment(), root), 3);
-  for (const auto& [list, count] : cases)
-    EXPECT_EQ(count_gpus(Environment({{"CUDA_VISIBLE_DEVICES", list}}), root), count) << list;
-}
-
-TEST(Host, CountsAmdDevicesButNotProcessors) {
-  const std::string root = make_root("amd");
-  const std::string nodes = root + "/sys/class/kfd/kfd/topology/nodes/";
-  make_file(nodes + "0/properties", "cpu_cores_count 64\nsimd_count 0\n");
-  make_file(nodes + "1/properties", "cpu_cores_count 0\nsimd_count 256\n");
-  make_file(nodes + "2/properties", "cpu_cores_count 0\nsimd_count 256\n");
-  EXPECT_EQ(count_gpus(Environment(), root), 2);
-  EXPECT_EQ(count_gpus(Environment({{"HIP_VISIBLE_DEVICES", "1"}}), root), 1);
-}
-
-TEST(Host, HasNoGpuWithoutADriver) { EXPECT_EQ(count_gpus(Environment(), make_root("none")), 0); }
-
 TEST(Host, CountsTheProcessorsThisProcessMayUse) {
   cpu_set_t before, one;
   ASSERT_EQ(::sched_getaffinity(0, sizeof before, &before), 0);

@@ -58,5 +58,28 @@ TEST_F(Signals, WhatWasIgnoredIsResetInWorkers) {
   EXPECT_FALSE(has(plan.reset, SIGTERM));
 }
 
+TEST_F(Signals, AreThoseThatWereChosen) {
+  SignalPlan plan = take_over_signals();
+  choose_signals(plan, {SIGTERM, SIGUSR1});
+  EXPECT_TRUE(has(plan.handled, SIGUSR1));
+  EXPECT_TRUE(has(plan.handled, SIGCHLD));
+  EXPECT_FALSE(has(plan.handled, SIGINT));
+  sigset_t mask;
+  ::sigprocmask(SIG_SETMASK, nullptr, &mask);
+  EXPECT_TRUE(::sigismember(&mask, SIGUSR1));
+  EXPECT_FALSE(::sigismember(&mask, SIGINT));
+  boost::asio::io_context io(1);
+  SignalStream stream(io.get_executor(), plan);
+  ::kill(::getpid(), SIGUSR1);
+  EXPECT_EQ(*run(io, stream.next()), SIGUSR1);
+}
+
+TEST_F(Signals, AHangUpThatNohupIgnoresIsNotChosen) {
+  ::signal(SIGHUP, SIG_IGN);
+  SignalPlan plan = take_over_signals();
+  choose_signals(plan, {SIGTERM, SIGHUP});
+  EXPECT_FALSE(has(plan.handled, SIGHUP));
+}
+
 }  // namespace
 }  // namespace launch

@@ -37,6 +37,7 @@ class AgentLoop {
   Task watch_signals();
   Task join();
   Task watch_abort();
+  Task look_for_another_node_0();
   Task leave();
   void worker_exited(int local_rank, pid_t pid, ExitStatus status);
   void look_for_end();
@@ -56,7 +57,8 @@ class AgentLoop {
   Task see_peers_off(bool failed);
   void say_end(const Finish& end);
   Failure worker_failure(int local_rank, pid_t pid, ExitStatus status) const;
-  StaticJob static_job();
+  StaticJob static_job() const;
+  Result<ErrorFolder> make_error_folder() const;
   Endpoint store_endpoint() const;
   // To the address that answered first, so that no name is looked up again.
   boost::asio::awaitable<Result<StoreClient>> connect_again(Time deadline);
@@ -71,6 +73,7 @@ class AgentLoop {
   WorkerGroup workers_;
   ErrorFolder error_folder_;
   std::vector<std::string> error_files_;  // by local rank
+  std::string identity_;                  // this agent, among those that may claim its node rank
   Assignment assignment_;
   Time give_up_joining_ = never;
   std::optional<Endpoint> reached_;     // the store's address, once it has answered

@@ -20,6 +20,10 @@ boost::asio::awaitable<Result<Assignment>> form(StoreClient& client, StaticRende
 // False when the time-out came first.
 boost::asio::awaitable<Result<bool>> pass(StoreClient& client, ExitBarrier barrier);
 
+// The identity of the agent that has claimed `node`, as soon as there is one.
+boost::asio::awaitable<Result<std::string>> await_claim(StoreClient& client, std::string run_id, int node,
+                                                        Time deadline);
+
 // Waits for the first failure of the job, for as long as the connection lives, and acknowledges it for this node.
 boost::asio::awaitable<Result<Failure>> await_abort(StoreClient& client, std::string run_id, int node_rank);
 

@@ -3,6 +3,8 @@
 // Pure: everything it would like to know about the machine comes in HostFacts, which io/host gathers.
 #pragma once
 
+#include "launch/core/accelerator.hpp"
+#include "launch/core/binding.hpp"
 #include "launch/core/endpoint.hpp"
 #include "launch/core/options.hpp"
 #include "launch/core/time.hpp"
@@ -26,12 +28,15 @@ struct HostFacts {
   Environment env;
   std::string hostname;
   int usable_cpus = 1;   // this process may run on
-  int gpus = 0;          // visible CUDA or ROCm devices
   std::string fresh_id;  // a UUID nobody else has
   ProgramFacts program;
-  std::optional<std::string> venv_python;  // VIRTUAL_ENV/bin/python, if it is there
+  std::optional<std::string> venv_python;  // bin/python of VIRTUAL_ENV, else of CONDA_PREFIX, if it is there
   std::optional<std::string> path_python;  // python3, else python, on PATH
   std::optional<std::string> exec_python;  // where PATH finds PYTHON_EXEC, when that is a name without a slash
+  // Read only where the options ask for them.
+  std::vector<AcceleratorFamily> accelerators;  // all that there are, visible or not
+  CpuTopology topology;
+  std::vector<int> device_nodes;  // the NUMA node of each visible accelerator
 };
 
 // What to execute: `executable` is a path; argv[0] stands in front of the arguments.
@@ -46,17 +51,23 @@ struct Config {
   int nnodes = 1;
   int node_rank = 0;
   int nproc_per_node = 1;
+  int max_restarts = 0;
   std::string role;
   std::string run_id;
   Endpoint master;                 // MASTER_ADDR, MASTER_PORT; port 0: node 0 takes a free one (one node only)
   bool loopback_only = false;      // the store needs no listener beyond this machine
+  bool serves_workers = true;      // false: the worker of rank 0 is to serve the store, at a port that we leave free
   bool identical_workers = false;  // TORCH_ELASTIC_WORKER_IDENTICAL=1: equal nodes, so no exchange of roles
   Duration rendezvous_timeout{};
   Duration shutdown_timeout{};
+  std::vector<int> signals;  // that are passed on and end the job
   std::string hostname;
+  std::string log_folder;  // where the job's folder is made; empty: a temporary one; /dev/null: none
   ProgramCommand program;
-  Environment worker_env;            // what every worker starts from
-  std::vector<std::string> notices;  // one line each, for the log: what was changed or ignored
+  Environment worker_env;                   // what every worker starts from
+  std::vector<std::string> virtual_device;  // by local rank, the one device it sees; empty: no virtual local ranks
+  std::vector<Binding> bindings;            // by local rank; empty: workers are not bound
+  std::vector<std::string> notices;         // one line each, for the log: what was changed or ignored
 };
 
 Result<Config> settle(const Options& options, const HostFacts& facts);

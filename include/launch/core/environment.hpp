@@ -19,6 +19,7 @@ class Environment {
 
   std::optional<std::string> get(std::string_view name) const;
   void set(std::string name, std::string value);
+  void remove(std::string_view name);
 
   // NAME=VALUE lines in order of name.
   std::vector<std::string> lines() const;

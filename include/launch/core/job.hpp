@@ -1,7 +1,9 @@
 // The words of the field, as values: who is in a job, which ranks a node has, how a worker ended.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <string_view>
 
 namespace launch {
 
@@ -47,5 +49,8 @@ std::string to_text(const ExitStatus& status);
 
 // "SIGTERM"; "signal 40" where the number has no name.
 std::string signal_name(int signal);
+
+// The number of "SIGTERM" or "TERM".
+std::optional<int> signal_number(std::string_view name);
 
 }  // namespace launch

@@ -22,27 +22,50 @@ struct Setting {
   bool given() const { return !origin.empty(); }
 };
 
+// For messages: "--nnodes 0", "PET_NNODES=0".
+std::string as_typed(const Setting<std::string>& setting);
+std::string as_typed(const Setting<int>& setting);
+std::string as_typed(const Setting<double>& setting);
+
 struct Options {
   Setting<std::string> nnodes{"1", {}};
   Setting<std::string> nproc_per_node{"1", {}};
   Setting<int> node_rank{0, {}};
   Setting<std::string> master_addr{"127.0.0.1", {}};
   Setting<std::optional<int>> master_port;
+  Setting<std::string> local_addr;
+  Setting<bool> standalone;
   Setting<std::string> rdzv_backend{"static", {}};
   Setting<std::string> rdzv_endpoint;
   Setting<std::string> rdzv_id{"none", {}};
   Setting<std::string> rdzv_conf;
-  Setting<std::string> role{"default", {}};
-  Setting<bool> standalone;
   Setting<bool> module;
   Setting<bool> no_python;
+  Setting<bool> run_path;
+  Setting<std::string> role{"default", {}};
+  Setting<bool> virtual_local_rank;
+  Setting<std::string> numa_binding;
+  Setting<std::string> omp_threads;
+  Setting<std::string> start_method{"spawn", {}};
+  Setting<int> max_restarts{0, {}};
   Setting<double> monitor_interval{0.1, {}};     // seconds
   Setting<std::optional<int>> shutdown_timeout;  // seconds
-  std::string program;                           // script, module or executable, as typed
-  std::vector<std::string> program_args;         // untouched
+  Setting<std::string> signals_to_handle{"SIGTERM,SIGINT,SIGHUP,SIGQUIT", {}};
+  Setting<std::string> log_dir;
+  Setting<std::string> redirects{"0", {}};
+  Setting<std::string> tee{"0", {}};
+  Setting<std::string> local_ranks_filter;
+  Setting<std::string> log_line_prefix_template;
+  Setting<std::string> duplicate_stdout_filters;
+  Setting<std::string> duplicate_stderr_filters;
+  Setting<std::string> logs_specs;
+  Setting<std::string> event_log_handler{"null", {}};
+  Setting<std::string> explain;           // "text" or "json"; empty: run the job
+  std::string program;                    // script, module or executable, as typed
+  std::vector<std::string> program_args;  // untouched
 };
 
-// --help, --version: print the text on standard output and exit 0.
+// --help, --version, --print-completion: print the text on standard output and exit 0.
 struct TextCommand {
   std::string text;
 };
@@ -53,5 +76,15 @@ using Command = std::variant<Options, TextCommand>;
 // Precedence: flag, then PET_ variable, then default. The first token that is no option ends our options.
 // Every error has code usage and names the flag or variable.
 Result<Command> parse_command(const std::vector<std::string>& args, const Environment& env);
+
+// A setting as text, for --explain. An empty origin means that the value is the default.
+struct ShownSetting {
+  std::string name;
+  std::string value;
+  std::string origin;
+};
+
+// In the order of the option table.
+std::vector<ShownSetting> shown_settings(const Options& options);
 
 }  // namespace launch

@@ -87,4 +87,10 @@ class StaticRendezvous {
 // The key that carries the first failure of the job to all launch agents.
 std::string abort_key(const std::string& run_id);
 
+// The key under which a launch agent claims a node rank; its value is the agent's identity.
+std::string claim_key(const std::string& run_id, int node);
+
+// The error, on either side, when two agents claim one node rank.
+Error rank_used_twice(const StaticJob& job, const std::string& other);
+
 }  // namespace launch

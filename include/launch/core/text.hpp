@@ -4,11 +4,15 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace launch {
 
 // Without ASCII white space at both ends.
 std::string_view trim(std::string_view text);
+
+// The parts between separators, as views into `text`; always at least one.
+std::vector<std::string_view> split(std::string_view text, char separator);
 
 // A decimal whole number, white space around it allowed as in Python's int(); beyond int's range it is int's limit.
 std::optional<int> parse_int(std::string_view text);

@@ -16,9 +16,10 @@ struct WorkerSpec {
   std::vector<std::string> argv;
   std::vector<std::string> env;  // NAME=VALUE
   std::string error_file;        // where the worker may leave error.json; empty: nowhere
+  Binding binding;               // processors and memory; empty: as launch itself
 };
 
-// One spec a local rank, in order. `error_folder` holds a folder per local rank.
+// One spec a local rank, in order. `error_folder` holds a folder per local rank; empty: there is none.
 // Macros in arguments: ${local_rank} and $local_rank; $$ is $; any other $x stays.
 std::vector<WorkerSpec> make_worker_specs(const Config& config, const Assignment& assignment,
                                           const std::string& error_folder);

@@ -8,6 +8,7 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/ip/tcp.hpp>
 
+#include <cstdint>
 #include <vector>
 
 namespace launch {
@@ -21,5 +22,8 @@ void tune(boost::asio::ip::tcp::socket& socket);
 
 // The first address that answers, tuned. The error holds the system's words for the last address tried.
 boost::asio::awaitable<Result<boost::asio::ip::tcp::socket>> connect(Endpoint endpoint, Time deadline);
+
+// A port of this machine that nobody listens on at the moment; 0 when there is none.
+std::uint16_t free_port();
 
 }  // namespace launch

@@ -1,16 +1,22 @@
-// An end for whatever a socket is doing: at the deadline its operations are cancelled.
+// What stands in every co_await of a socket: errors as values, and an end for whatever the socket is doing, since at
+// the deadline its operations are cancelled.
 //
-// Stands beside the co_await it guards. Costs no coroutine of its own, and nothing when the deadline is `never`.
+// A Deadline stands beside the co_await it guards. Costs no coroutine of its own, and nothing when it is `never`.
 #pragma once
 
 #include "launch/core/time.hpp"
 
+#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
 
 #include <memory>
 
 namespace launch {
+
+// The completion token of io: co_await gives a tuple that begins with the error code, and nothing throws.
+inline constexpr auto as_values = boost::asio::as_tuple(boost::asio::use_awaitable);
 
 class Deadline {
  public:

@@ -11,11 +11,14 @@ namespace launch {
 // At most `limit` bytes of the file; empty when it cannot be read.
 std::string read_file(const std::string& path, std::size_t limit);
 
-// TMPDIR/torchelastic_XXXXXX/RUNID_XXXXXX/attempt_0 with a folder for each local rank, as torchrun lays them out;
-// only this user can read it. On destruction whatever is empty is removed, and what workers wrote stays.
+// FOLDER/RUNID_XXXXXX/attempt_0 with a folder for each local rank, as torchrun lays them out; only this user can read
+// it. On destruction whatever is empty is removed, and what workers wrote stays.
 class ErrorFolder {
  public:
-  static Result<ErrorFolder> create(const std::string& temp_folder, const std::string& run_id, int nproc);
+  // `folder` is made where it is missing.
+  static Result<ErrorFolder> create(const std::string& folder, const std::string& run_id, int nproc);
+  // The same in a new folder of `temp_folder`: torchelastic_XXXXXX.
+  static Result<ErrorFolder> create_temporary(const std::string& temp_folder, const std::string& run_id, int nproc);
 
   ErrorFolder() = default;
   ErrorFolder(ErrorFolder&& other) noexcept;
@@ -28,7 +31,7 @@ class ErrorFolder {
   void remove_empty();
 
  private:
-  std::string top_, run_, attempt_;
+  std::string top_, run_, attempt_;  // top_ is empty where the folder is not ours to remove
   int nproc_ = 0;
 };
 

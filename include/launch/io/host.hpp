@@ -1,6 +1,4 @@
 // What this host is like, read once at the start: environment, name, processors, devices, the program's file.
-//
-// Readers of devices take a root folder, so that tests give a recorded tree.
 #pragma once
 
 #include "launch/core/config.hpp"
@@ -23,9 +21,6 @@ ProgramFacts read_program_facts(const std::string& program, const std::string& s
 
 // Where `name`, which has no slash, is found among the folders of PATH.
 std::optional<std::string> find_on_path(const std::string& name, const std::string& search_path);
-
-// CUDA or ROCm devices that are there and, by CUDA_VISIBLE_DEVICES or HIP_VISIBLE_DEVICES, visible.
-int count_gpus(const Environment& env, const std::string& root = "");
 
 // Raises the soft limit of open files to the hard one: the store serves thousands of connections.
 // Returns the limit as it was, which workers get back.

@@ -21,6 +21,10 @@ struct SignalPlan {
 // To be called first in main, before anything could start a thread.
 SignalPlan take_over_signals();
 
+// From now on handles the signals in `wanted` and no other, except SIGCHLD, and SIGHUP under nohup, which stay as they
+// are. To be called before any SignalStream is made.
+void choose_signals(SignalPlan& plan, const std::vector<int>& wanted);
+
 class SignalStream {
  public:
   SignalStream(const boost::asio::any_io_executor& executor, const SignalPlan& plan);

@@ -6,8 +6,10 @@
 #pragma once
 
 #include "launch/core/error.hpp"
+#include "launch/io/cpu_binding.hpp"
 #include "launch/io/fd.hpp"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +25,7 @@ struct SpawnRequest {
   std::string script;              // a file that the executable will read; empty: none. Checked first
   std::vector<int> reset_signals;  // to be set to their default
   rlimit open_files{};             // RLIMIT_NOFILE to be restored; left alone when rlim_max is 0
+  std::optional<CpuBinding> binding;
 };
 
 struct Spawned {
@@ -37,6 +40,7 @@ enum class SpawnStage {
   tie,      // the parent-death signal: the parent was already gone
   session,  // setsid
   limits,   // restoring the limit of open files
+  binding,  // to processors
   execute,  // execve
 };
 

@@ -54,9 +54,9 @@ def save(model, path):
     assert torch.equal(restored.weight, model.module.weight), "the checkpoint is not the model"
 
 
-def main():
-    checkpoint, epochs = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 5
-    dist.init_process_group("gloo")
+def train(checkpoint, epochs):
+    """What this rank has to tell. The model is gone before the process group: PyTorch 1.13 may hang for ever when
+    the model holds the last reference to the group, since it then joins a thread that waits for the interpreter."""
     rank, world = dist.get_rank(), dist.get_world_size()
     torch.manual_seed(rank)  # DDP must make the models equal by itself
     model = DistributedDataParallel(torch.nn.Linear(4, 1))
@@ -73,7 +73,13 @@ def main():
     assert losses[-1] < losses[0] / 2, f"the loss does not fall: {losses}"
     check_equal_on_all_ranks(model)
     save(model, checkpoint)
-    text = f"OK rank {rank} of {world}: {seen} samples, loss {losses[0]:.4f} to {losses[-1]:.4f}\n"
+    return f"OK rank {rank} of {world}: {seen} samples, loss {losses[0]:.4f} to {losses[-1]:.4f}\n"
+
+
+def main():
+    checkpoint, epochs = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 5
+    dist.init_process_group("gloo")
+    text = train(checkpoint, epochs)
     sys.stdout.write(text)  # one write, so that lines of two ranks cannot mix
     dist.barrier()  # gloo may abort a process that leaves while a peer still reads from it
     dist.destroy_process_group()

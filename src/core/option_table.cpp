@@ -1,0 +1,279 @@
+#include "launch/core/option_table.hpp"
+
+#include <algorithm>
+
+namespace launch {
+namespace {
+
+using enum OptionGroup;
+using enum OptionValue;
+
+std::vector<OptionRow> node_rows() {
+  return {
+      {.name = "--nnodes",
+       .group = nodes,
+       .value = "N|MIN:MAX",
+       .variables = {"PET_NNODES"},
+       .initial = "1",
+       .text = "nodes of the job; of a range, MAX are waited for"},
+      {.name = "--nproc-per-node",
+       .group = nodes,
+       .value = "COUNT",
+       .variables = {"PET_NPROC_PER_NODE"},
+       .initial = "1",
+       .text = "workers on this node: a number; cpu, one for each usable CPU; gpu, xpu or npu, one for each visible "
+               "device; auto, one for each device of any kind, or else for each CPU",
+       .choices = {"auto", "cpu", "gpu", "xpu", "npu"}},
+      {.name = "--node-rank",
+       .group = nodes,
+       .value = "K",
+       .variables = {"PET_NODE_RANK"},
+       .initial = "0",
+       .text = "which node this is, counted from 0"},
+      {.name = "--master-addr",
+       .group = nodes,
+       .value = "HOST",
+       .variables = {"PET_MASTER_ADDR"},
+       .initial = "127.0.0.1",
+       .text = "where node 0 is"},
+      {.name = "--master-port",
+       .group = nodes,
+       .value = "PORT",
+       .variables = {"PET_MASTER_PORT"},
+       .initial = "29500",
+       .text = "what node 0 listens on; one node without this option takes a free port"},
+      {.name = "--local-addr",
+       .group = nodes,
+       .value = "HOST",
+       .variables = {"PET_LOCAL_ADDR"},
+       .text = "address of this node, for backends that choose MASTER_ADDR themselves"},
+      {.name = "--standalone",
+       .group = nodes,
+       .takes = none,
+       .variables = {"PET_STANDALONE"},
+       .text = "one node by itself on a free port; an address, port, backend or id given as well does not count"},
+  };
+}
+
+std::vector<OptionRow> rendezvous_rows() {
+  return {
+      {.name = "--rdzv-backend",
+       .group = rendezvous,
+       .value = "NAME",
+       .variables = {"PET_RDZV_BACKEND"},
+       .initial = "static",
+       .text = "static: each node says its rank. c10d: this version knows it for one node",
+       .choices = {"static", "c10d"}},
+      {.name = "--rdzv-endpoint",
+       .group = rendezvous,
+       .value = "HOST[:PORT]",
+       .variables = {"PET_RDZV_ENDPOINT"},
+       .text = "in place of --master-addr and --master-port; [ADDRESS]:PORT for IPv6"},
+      {.name = "--rdzv-id",
+       .group = rendezvous,
+       .value = "ID",
+       .variables = {"PET_RDZV_ID"},
+       .initial = "none",
+       .text = "name of the job, equal on all nodes; one node without it makes a new one"},
+      {.name = "--rdzv-conf",
+       .group = rendezvous,
+       .value = "KEY=VALUE,...",
+       .variables = {"PET_RDZV_CONF"},
+       .initial = "timeout=900",
+       .text = "timeout=SECONDS bounds the wait for all nodes; other keys are ignored"},
+  };
+}
+
+std::vector<OptionRow> worker_rows() {
+  return {
+      {.name = "--module",
+       .short_name = "-m",
+       .group = workers,
+       .takes = none,
+       .variables = {"PET_MODULE"},
+       .text = "PROGRAM is the name of a Python module"},
+      {.name = "--no-python",
+       .group = workers,
+       .takes = none,
+       .variables = {"PET_NO_PYTHON"},
+       .text = "execute PROGRAM as it is; programs that are no Python scripts need it not"},
+      {.name = "--run-path",
+       .group = workers,
+       .takes = none,
+       .variables = {"PET_RUN_PATH"},
+       .text = "run the Python file PROGRAM by runpy.run_path; wins over -m and --no-python"},
+      {.name = "--role",
+       .group = workers,
+       .value = "NAME",
+       .variables = {"PET_ROLE"},
+       .initial = "default",
+       .text = "what kind of worker this node runs; ranks are counted within a role, too"},
+      {.name = "--virtual-local-rank",
+       .group = workers,
+       .takes = none,
+       .variables = {"PET_VIRTUAL_LOCAL_RANK"},
+       .text = "each worker sees one GPU, by CUDA_VISIBLE_DEVICES, and has LOCAL_RANK 0"},
+      {.name = "--numa-binding",
+       .group = workers,
+       .value = "MODE",
+       .text = "bind each worker to the CPUs and memory near its device: node, socket, exclusive (cores of its own) or "
+               "core-complex (cores that share a cache)",
+       .choices = {"node", "socket", "exclusive", "core-complex"}},
+      {.name = "--omp-threads",
+       .group = workers,
+       .value = "N|auto",
+       .text = "OMP_NUM_THREADS of each worker; auto divides the usable cores among them. Without it: what is set, or "
+               "else 1 where there are several workers",
+       .choices = {"auto"},
+       .ours = true},
+      {.name = "--start-method",
+       .group = workers,
+       .value = "NAME",
+       .variables = {"PET_START_METHOD"},
+       .initial = "spawn",
+       .text = "without effect: every worker is a program of its own",
+       .choices = {"spawn", "fork", "forkserver"}},
+  };
+}
+
+std::vector<OptionRow> ending_rows() {
+  return {
+      {.name = "--max-restarts",
+       .group = ending,
+       .value = "N",
+       .variables = {"PET_MAX_RESTARTS"},
+       .initial = "0",
+       .text = "told to the workers; this version does not restart them"},
+      {.name = "--monitor-interval",
+       .group = ending,
+       .value = "SECONDS",
+       .variables = {"PET_MONITOR_INTERVAL"},
+       .initial = "0.1",
+       .text = "without effect: the kernel tells when a worker ends, nothing is polled"},
+      {.name = "--shutdown-timeout",
+       .group = ending,
+       .value = "SECONDS",
+       .variables = {"PET_SHUTDOWN_TIMEOUT", "TORCH_ELASTIC_SHUTDOWN_TIMEOUT"},
+       .initial = "30",
+       .text = "what workers have to end before SIGKILL; 0 kills at once"},
+      {.name = "--signals-to-handle",
+       .group = ending,
+       .value = "NAME,...",
+       .variables = {"PET_SIGNALS_TO_HANDLE"},
+       .initial = "SIGTERM,SIGINT,SIGHUP,SIGQUIT",
+       .text = "signals to launch that are passed on to the workers and end the job"},
+  };
+}
+
+std::vector<OptionRow> log_rows() {
+  return {
+      {.name = "--log-dir",
+       .group = logs,
+       .value = "FOLDER",
+       .variables = {"PET_LOG_DIR"},
+       .text = "where the folder of the job is made, for error files; a temporary one otherwise"},
+      {.name = "--redirects",
+       .short_name = "-r",
+       .group = logs,
+       .value = "WHAT",
+       .variables = {"PET_REDIRECTS"},
+       .initial = "0",
+       .text =
+           "0, 1 (stdout), 2 (stderr), 3 (both), or a map as 0:3,1:1; checked, but this version writes no log files"},
+      {.name = "--tee",
+       .short_name = "-t",
+       .group = logs,
+       .value = "WHAT",
+       .variables = {"PET_TEE"},
+       .initial = "0",
+       .text = "like --redirects, and to the console as well; checked, without effect so far"},
+      {.name = "--local-ranks-filter",
+       .group = logs,
+       .value = "LIST",
+       .variables = {"PET_LOCAL_RANKS_FILTER"},
+       .text = "show only these local ranks, as 0,1; checked, without effect so far"},
+      {.name = "--log-line-prefix-template",
+       .group = logs,
+       .value = "TEXT",
+       .variables = {"PET_LOG_LINE_PREFIX_TEMPLATE", "TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE"},
+       .text = "what stands before each line of --tee; without effect so far"},
+      {.name = "--duplicate-stdout-filters",
+       .group = logs,
+       .value = "TEXT,...",
+       .variables = {"PET_DUPLICATE_STDOUT_FILTERS"},
+       .text = "copy lines that have one of these texts to a file; without effect so far"},
+      {.name = "--duplicate-stderr-filters",
+       .group = logs,
+       .value = "TEXT,...",
+       .variables = {"PET_DUPLICATE_STDERR_FILTERS"},
+       .text = "the same for stderr; without effect so far"},
+      {.name = "--logs-specs",
+       .group = logs,
+       .value = "NAME",
+       .text = "a Python plug-in of torchrun's; without effect"},
+      {.name = "--event-log-handler",
+       .group = logs,
+       .value = "NAME",
+       .variables = {"PET_EVENT_LOG_HANDLER"},
+       .initial = "null",
+       .text = "a Python plug-in of torchrun's; without effect"},
+  };
+}
+
+std::vector<OptionRow> other_rows() {
+  return {
+      {.name = "--explain",
+       .takes = optional,
+       .value = "[=json]",
+       .text =
+           "start nothing: print each setting with its origin, the ranks, and each worker's command and environment",
+       .choices = {"text", "json"},
+       .ours = true},
+      {.name = "--print-completion",
+       .value = "SHELL",
+       .text = "print a completion script for bash, zsh or tcsh",
+       .choices = {"bash", "zsh", "tcsh"},
+       .ours = true},
+      {.name = "--help", .short_name = "-h", .takes = none, .text = "print this text"},
+      {.name = "--version", .takes = none, .text = "print the version", .ours = true},
+  };
+}
+
+}  // namespace
+
+const std::vector<OptionRow>& option_table() {
+  static const std::vector<OptionRow> table = [] {
+    std::vector<OptionRow> all;
+    for (const auto& part : {node_rows(), rendezvous_rows(), worker_rows(), ending_rows(), log_rows(), other_rows()})
+      all.insert(all.end(), part.begin(), part.end());
+    return all;
+  }();
+  return table;
+}
+
+std::string_view heading(OptionGroup group) {
+  switch (group) {
+    case nodes:
+      return "Job and nodes";
+    case rendezvous:
+      return "Rendezvous (how the nodes find each other)";
+    case workers:
+      return "Workers";
+    case ending:
+      return "Failures and the end";
+    case logs:
+      return "Logs";
+    case other:
+      return "Other";
+  }
+  return "";
+}
+
+std::string underscored(std::string_view name) {
+  std::string result(name.substr(0, 2));
+  result += name.substr(2);
+  std::replace(result.begin() + 2, result.end(), '-', '_');
+  return result;
+}
+
+}  // namespace launch

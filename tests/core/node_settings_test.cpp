@@ -1,0 +1,164 @@
+#include "launch/core/node_settings.hpp"
+
+#include "settling.hpp"
+
+namespace launch {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+// The four flags of a two-node job, and more.
+Args two_nodes(const Args& more) {
+  Args args{"--nnodes=2", "--node-rank=1", "--master-addr=node0", "--master-port=4000"};
+  args.insert(args.end(), more.begin(), more.end());
+  return args;
+}
+
+TEST(NodeSettings, TheFourFlagsOfATwoNodeJob) {
+  const Config config = config_of(two_nodes({"--nproc-per-node=1"}));
+  EXPECT_EQ(config.nnodes, 2);
+  EXPECT_EQ(config.node_rank, 1);
+  EXPECT_EQ(config.master, (Endpoint{"node0", 4000}));
+  EXPECT_EQ(config.run_id, "none");
+  EXPECT_FALSE(config.loopback_only);
+  EXPECT_THAT(config.notices, IsEmpty());
+}
+
+TEST(NodeSettings, TheJobSizeIsTheMaximum) {
+  EXPECT_EQ(config_of({"--nnodes=2:5", "--master-addr=a"}).nnodes, 5);
+  EXPECT_EQ(config_of({"--nnodes=1:1"}).nnodes, 1);
+}
+
+TEST(NodeSettings, MasterPortDefaultsOnlyWhereNodesMustFindIt) {
+  EXPECT_EQ(config_of({"--nnodes=2", "--master-addr=a"}).master, (Endpoint{"a", 29500}));
+  EXPECT_EQ(config_of({"--master-port=5000"}).master, (Endpoint{"127.0.0.1", 5000}));
+  EXPECT_EQ(config_of({"--master-port=5000"}).run_id, "none");
+  EXPECT_EQ(config_of({"--master-port=0"}).master, (Endpoint{"127.0.0.1", 0}));
+}
+
+TEST(NodeSettings, OneNodeKeepsAGivenRunIdAndSaysThatTheAddressIsIgnored) {
+  const Config config = config_of({"--rdzv-id=job7", "--master-addr=elsewhere"});
+  EXPECT_EQ(config.run_id, "job7");
+  EXPECT_EQ(config.master, (Endpoint{"127.0.0.1", 0}));
+  EXPECT_THAT(config.notices, ElementsAre(HasSubstr("--master-addr ignored")));
+}
+
+TEST(NodeSettings, AnEmptyRunIdIsAFreshOneOnOneNodeAndAnErrorOnSeveral) {
+  EXPECT_EQ(config_of({"--rdzv-id="}).run_id, "fresh");
+  EXPECT_EQ(config_of({"--rdzv-id=", "--master-port=1"}).run_id, "fresh");
+  EXPECT_THAT(fault_of(two_nodes({"--rdzv-id="})), HasSubstr("--rdzv-id is empty"));
+}
+
+TEST(NodeSettings, StandaloneIgnoresEveryGivenMeetingPlaceAndSaysSo) {
+  HostFacts facts = plain_facts();
+  facts.env.set("PET_MASTER_PORT", "99999");
+  const Config config = config_of({"--standalone", "--rdzv-backend=c10d", "--rdzv-endpoint=h", "--rdzv-id=x"}, facts);
+  EXPECT_EQ(config.master, (Endpoint{"127.0.0.1", 0}));
+  EXPECT_EQ(config.run_id, "fresh");
+  EXPECT_TRUE(config.loopback_only);
+  EXPECT_THAT(
+      config.notices,
+      ElementsAre(HasSubstr("--rdzv-backend, --rdzv-endpoint, --rdzv-id, PET_MASTER_PORT ignored: --standalone")));
+}
+
+TEST(NodeSettings, TheEndpointWinsOverAddressAndPort) {
+  const Config config = config_of(two_nodes({"--rdzv-endpoint=[::1]:77"}));
+  EXPECT_EQ(config.master, (Endpoint{"::1", 77}));
+  EXPECT_THAT(config.notices, ElementsAre(HasSubstr("--master-addr, --master-port ignored: --rdzv-endpoint wins")));
+}
+
+TEST(NodeSettings, OneNodeMayListenOnAnyFreePort) {
+  EXPECT_EQ(config_of({"--rdzv-endpoint=localhost:0"}).master, (Endpoint{"localhost", 0}));
+  EXPECT_TRUE(config_of({"--rdzv-endpoint=localhost:0"}).loopback_only);
+  EXPECT_FALSE(config_of({"--rdzv-endpoint=node7:0"}).loopback_only);
+}
+
+TEST(NodeSettings, SeveralNodesWithoutAnAddressAreWarned) {
+  EXPECT_THAT(config_of({"--nnodes=2"}).notices, ElementsAre(HasSubstr("--master-addr is not given")));
+  EXPECT_FALSE(config_of({"--nnodes=2"}).loopback_only);
+}
+
+TEST(NodeSettings, BadInputIsOneClearLineThatNamesItsOrigin) {
+  struct Case {
+    Args args;
+    const char* words;
+  };
+  const Case cases[] = {
+      {{"--nnodes", "0"}, "--nnodes 0 is outside 1..100000"},
+      {{"--nnodes=-2"}, "--nnodes -2 is outside"},
+      {{"--nnodes=0:2"}, "--nnodes 0:2 is outside"},
+      {{"--nnodes=99999999999"}, "--nnodes 99999999999 is outside"},
+      {{"--nnodes=3:2"}, "--nnodes 3:2: MIN is above MAX"},
+      {{"--nnodes=x"}, "--nnodes x: expected a number of nodes, or MIN:MAX"},
+      {{"--nnodes=1:2:3"}, "--nnodes 1:2:3: expected a number of nodes, or MIN:MAX"},
+      {{"--nnodes=1:"}, "expected a number of nodes, or MIN:MAX"},
+      {{"--nnodes=2", "--node-rank=2"}, "--node-rank 2 is outside 0..1 (2 nodes, counted from 0)"},
+      {two_nodes({"--master-port=99999"}), "--master-port 99999 is outside 1..65535"},
+      {two_nodes({"--master-port=-1"}), "--master-port -1 is outside 1..65535"},
+      {two_nodes({"--master-port=0"}), "--master-port 0: port 0 (any free one) is for one node"},
+      {{"--master-port=99999"}, "--master-port 99999 is outside 1..65535"},
+      {two_nodes({"--master-addr=h:1"}), "--master-addr h:1: expected a host without a port; --master-port"},
+      {two_nodes({"--master-addr=my host"}), "--master-addr \"my host\": a host name consists of"},
+      {two_nodes({"--rdzv-endpoint=h"}), "--rdzv-endpoint h: the port is missing"},
+      {two_nodes({"--rdzv-endpoint=h:0"}), "--rdzv-endpoint h:0: port 0 (any free one) is for one node"},
+      {two_nodes({"--rdzv-endpoint=h:99999"}), "--rdzv-endpoint h:99999: the port 99999 is no number"},
+      {{"--rdzv-conf=a="}, "--rdzv-conf a=: the key a has no value"},
+      {{"--rdzv-conf=a=1,"}, "--rdzv-conf a=1,: an entry has no key"},
+      {{"--rdzv-conf=timeout=0"}, "--rdzv-conf timeout=0: expected a timeout above 0 seconds"},
+      {{"--rdzv-conf=timeout=soon"}, "--rdzv-conf timeout=soon: expected a timeout"},
+      {{"--standalone", "--nnodes=2"}, "--standalone is for one node, but --nnodes 2 says 2"},
+      {{"--rdzv-backend=bogus"}, "--rdzv-backend bogus: expected static or c10d"},
+      {{"--rdzv-backend=etcd-v2", "--rdzv-endpoint=h:1"}, "--rdzv-backend etcd-v2: expected static or c10d"},
+      {{"--rdzv-backend=c10d", "--nnodes=2"}, "--rdzv-backend c10d: this version forms c10d jobs of one node only"},
+      {{"--rdzv-backend=c10d", "--rdzv-endpoint=h/x:1"}, "--rdzv-endpoint h/x:1: "},
+      {{"--rdzv-endpoint=localhost"}, "--rdzv-endpoint localhost: the port is missing"},
+      {{"--node-rank=1", "--master-port=5000"}, "--node-rank 1 is outside 0..0 (1 node, counted from 0)"},
+      {{"--rdzv-conf=endpoint=a"}, "--rdzv-conf endpoint=a: endpoint is given by an option of its own"},
+      {{"--local-addr=a:1"}, "--local-addr a:1: expected a host without a port"},
+      {{"--local-addr=a b"}, "--local-addr \"a b\": a host name"},
+      {{"--master-addr=", "--master-port=5000"}, "--master-addr \"\": "},
+  };
+  for (const auto& c : cases) EXPECT_THAT(fault_of(c.args), HasSubstr(c.words));
+}
+
+TEST(NodeSettings, ARankThatOneNodeByItselfDoesNotNeedIsIgnored) {
+  for (const Args& args :
+       {Args{"--node-rank=3"}, Args{"--standalone", "--node-rank=3"}, Args{"--rdzv-backend=c10d", "--node-rank=3"}}) {
+    const Config config = config_of(args);
+    EXPECT_EQ(config.node_rank, 0);
+    EXPECT_THAT(config.notices, ElementsAre(HasSubstr("--node-rank ignored")));
+  }
+}
+
+TEST(NodeSettings, C10dOfOneNodeNeedsNoEndpointAndKeepsItsId) {
+  const Config config = config_of({"--rdzv-backend=c10d", "--rdzv-endpoint=localhost:0", "--rdzv-id=j"});
+  EXPECT_EQ(config.master, (Endpoint{"127.0.0.1", 0}));
+  EXPECT_EQ(config.run_id, "j");
+  EXPECT_TRUE(config.loopback_only);
+  EXPECT_TRUE(config.serves_workers);
+  EXPECT_EQ(config_of({"--rdzv-backend=c10d"}).run_id, "none");
+  EXPECT_EQ(config_of({"--rdzv-backend=c10d", "--rdzv-endpoint=[::1]:0"}).master, (Endpoint{"127.0.0.1", 0}));
+}
+
+TEST(NodeSettings, ALocalAddressBecomesTheMasterOfOneNode) {
+  EXPECT_EQ(config_of({"--local-addr=node7.example"}).master, (Endpoint{"node7.example", 0}));
+  EXPECT_FALSE(config_of({"--local-addr=node7.example"}).loopback_only);
+  EXPECT_EQ(config_of({"--local-addr=a", "--master-port=5000"}).master, (Endpoint{"127.0.0.1", 5000}));
+}
+
+TEST(NodeSettings, AStandaloneJobMayBeOneNodeOfARange) {
+  EXPECT_EQ(config_of({"--standalone", "--nnodes=1:4"}).nnodes, 1);
+}
+
+TEST(NodeSettings, WorkersOfOneNodeMayServeTheirOwnStore) {
+  const HostFacts facts = facts_with({{"TORCH_DISABLE_SHARE_RDZV_TCP_STORE", "1"}});
+  EXPECT_FALSE(config_of({}, facts).serves_workers);
+  EXPECT_FALSE(config_of({"--standalone"}, facts).serves_workers);
+  EXPECT_TRUE(config_of({"--master-port=5000"}, facts).serves_workers);
+}
+
+}  // namespace
+}  // namespace launch

@@ -1,0 +1,124 @@
+#include "launch/core/worker_settings.hpp"
+
+#include "settling.hpp"
+
+namespace launch {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+TEST(WorkerSettings, WorkersAreCountedByNumberOrByWhatTheNodeHas) {
+  HostFacts facts = plain_facts();
+  EXPECT_EQ(config_of({"--nproc-per-node=3"}, facts).nproc_per_node, 3);
+  EXPECT_EQ(config_of({"--nproc-per-node=cpu"}, facts).nproc_per_node, 6);
+  EXPECT_EQ(config_of({"--nproc-per-node=auto"}, facts).nproc_per_node, 6);
+  for (const auto& [kind, word] : {std::pair(AcceleratorKind::cuda, "gpu"), std::pair(AcceleratorKind::rocm, "gpu"),
+                                   std::pair(AcceleratorKind::xpu, "xpu"), std::pair(AcceleratorKind::npu, "npu")}) {
+    facts.accelerators = {AcceleratorFamily{kind, std::vector<Accelerator>(2)}};
+    EXPECT_EQ(config_of({std::string("--nproc-per-node=") + word}, facts).nproc_per_node, 2);
+    EXPECT_EQ(config_of({"--nproc-per-node=auto"}, facts).nproc_per_node, 2);
+    EXPECT_EQ(config_of({"--nproc-per-node=cpu"}, facts).nproc_per_node, 6);
+  }
+}
+
+TEST(WorkerSettings, WorkersInheritTheEnvironmentAndWhatLaunchersAdd) {
+  HostFacts facts = plain_facts();
+  facts.env.set("HOME", "/root");
+  const Environment env = config_of({}, facts).worker_env;
+  EXPECT_EQ(env.get("HOME"), "/root");
+  EXPECT_EQ(env.get("TORCH_NCCL_ASYNC_ERROR_HANDLING"), "1");
+  EXPECT_EQ(env.get("TORCHELASTIC_SIGNALS_TO_HANDLE"), "SIGTERM,SIGINT,SIGHUP,SIGQUIT");
+  EXPECT_EQ(env.get("OMP_NUM_THREADS"), std::nullopt);
+  facts.env.set("TORCH_NCCL_ASYNC_ERROR_HANDLING", "0");
+  EXPECT_EQ(config_of({}, facts).worker_env.get("TORCH_NCCL_ASYNC_ERROR_HANDLING"), "0");
+}
+
+TEST(WorkerSettings, SeveralWorkersGetOneThreadEachUnlessTheUserSaysOtherwise) {
+  HostFacts facts = plain_facts();
+  const Config config = config_of({"--nproc-per-node=2"}, facts);
+  EXPECT_EQ(config.worker_env.get("OMP_NUM_THREADS"), "1");
+  EXPECT_THAT(config.notices, ElementsAre(HasSubstr("OMP_NUM_THREADS is not set")));
+  facts.env.set("OMP_NUM_THREADS", "4");
+  const Config chosen = config_of({"--nproc-per-node=2"}, facts);
+  EXPECT_EQ(chosen.worker_env.get("OMP_NUM_THREADS"), "4");
+  EXPECT_THAT(chosen.notices, IsEmpty());
+}
+
+TEST(WorkerSettings, IdenticalWorkersAreDeclaredByTheirVariable) {
+  HostFacts facts = plain_facts();
+  facts.env.set("TORCH_ELASTIC_WORKER_IDENTICAL", "1");
+  EXPECT_TRUE(config_of({}, facts).identical_workers);
+  facts.env.set("TORCH_ELASTIC_WORKER_IDENTICAL", "0");
+  EXPECT_FALSE(config_of({}, facts).identical_workers);
+}
+
+TEST(WorkerSettings, BadInputIsOneClearLineThatNamesItsOrigin) {
+  struct Case {
+    Args args;
+    const char* words;
+  };
+  const Case cases[] = {
+      {{"--nproc-per-node=0"}, "--nproc-per-node 0 is outside 1..16384"},
+      {{"--nproc-per-node=-1"}, "--nproc-per-node -1 is outside"},
+      {{"--nproc-per-node=foo"}, "--nproc-per-node foo: expected a number of workers, auto, cpu, gpu, xpu or npu"},
+      {{"--nproc-per-node=gpu"}, "--nproc-per-node gpu: this node has no visible GPU; give a number"},
+      {{"--no-python", "-m"}, "--no-python and --module exclude each other"},
+      {{"--nproc-per-node=xpu"}, "--nproc-per-node xpu: this node has no visible XPU"},
+      {{"--nproc-per-node=npu"}, "--nproc-per-node npu: this node has no visible NPU"},
+      {{"--omp-threads=0"}, "--omp-threads 0: expected a number above 0, or auto"},
+      {{"--omp-threads=some"}, "--omp-threads some: expected"},
+      {{"--numa-binding=x"}, "--numa-binding x: expected node, socket, exclusive, core-complex"},
+      {{"--start-method=thread"}, "--start-method thread: expected spawn, fork, forkserver"},
+  };
+  for (const auto& c : cases) EXPECT_THAT(fault_of(c.args), HasSubstr(c.words));
+}
+
+// Two packages with two cores of two threads each; the first thread of the last core is taken.
+CpuTopology small_topology() {
+  CpuTopology topology;
+  for (int cpu = 0; cpu < 8; ++cpu) topology.cpus.push_back({cpu, cpu / 4, cpu / 4, cpu / 2 * 2, cpu / 4 * 4});
+  topology.allowed = {0, 1, 2, 3, 4, 5, 7};
+  return topology;
+}
+
+TEST(WorkerSettings, ThreadsAreANumberOrTheCoresDividedAmongTheWorkers) {
+  HostFacts facts = facts_with({{"OMP_NUM_THREADS", "9"}});
+  EXPECT_EQ(config_of({"--omp-threads=3"}, facts).worker_env.get("OMP_NUM_THREADS"), "3");
+  EXPECT_EQ(config_of({"--omp-threads=auto", "--nproc-per-node=2"}, facts).worker_env.get("OMP_NUM_THREADS"), "3");
+  facts.topology = small_topology();
+  EXPECT_EQ(config_of({"--omp-threads=auto", "--nproc-per-node=2"}, facts).worker_env.get("OMP_NUM_THREADS"), "2");
+  EXPECT_EQ(config_of({"--omp-threads=auto", "--nproc-per-node=16"}, facts).worker_env.get("OMP_NUM_THREADS"), "1");
+  EXPECT_THAT(config_of({"--omp-threads=auto", "--nproc-per-node=2"}, facts).notices, IsEmpty());
+}
+
+TEST(WorkerSettings, AVirtualLocalRankHasOneDeviceOfTheList) {
+  EXPECT_THAT(config_of({"--virtual-local-rank", "--nproc-per-node=2", "--omp-threads=1"}).virtual_device,
+              ElementsAre("0", "1"));
+  const HostFacts facts = facts_with({{"CUDA_VISIBLE_DEVICES", "4, 6"}});
+  EXPECT_THAT(config_of({"--virtual-local-rank", "--nproc-per-node=2"}, facts).virtual_device, ElementsAre("4", "6"));
+  EXPECT_THAT(fault_of({"--virtual-local-rank", "--nproc-per-node=3"}, facts),
+              HasSubstr("--virtual-local-rank: 3 workers need a device each, but CUDA_VISIBLE_DEVICES=\"4, 6\" has 2"));
+  EXPECT_THAT(config_of({"--nproc-per-node=3"}, facts).virtual_device, IsEmpty());
+}
+
+TEST(WorkerSettings, WorkersAreBoundWhereAsked) {
+  HostFacts facts = plain_facts();
+  facts.topology = small_topology();
+  EXPECT_THAT(config_of({"--nproc-per-node=2"}, facts).bindings, IsEmpty());
+  const auto bindings = config_of({"--nproc-per-node=2", "--numa-binding=node"}, facts).bindings;
+  ASSERT_EQ(bindings.size(), 2U);
+  EXPECT_THAT(bindings[0].cpus, ElementsAre(0, 1, 2, 3));
+  EXPECT_THAT(bindings[1].cpus, ElementsAre(4, 5, 7));
+  EXPECT_THAT(fault_of({"--nproc-per-node=9", "--numa-binding=exclusive"}, facts),
+              HasSubstr("--numa-binding exclusive: "));
+}
+
+TEST(WorkerSettings, AStartMethodIsAcceptedAndSaidToDoNothing) {
+  EXPECT_THAT(config_of({"--start-method=fork"}).notices, ElementsAre(HasSubstr("--start-method fork has no effect")));
+}
+
+}  // namespace
+}  // namespace launch
