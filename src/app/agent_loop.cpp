@@ -28,7 +28,6 @@ constexpr Duration next_word = 30s;
 constexpr Duration one_look = 5s;
 constexpr Duration quick = 2s;            // for what a live store answers in a round trip
 constexpr Duration peers_patience = 30s;  // torchrun's agents take seconds to end
-constexpr std::size_t longest_error_file = std::size_t{1} << 20;
 
 AgentSettings agent_settings(const Config& config) {
   return {config.nnodes, config.node_rank, config.nproc_per_node, config.hostname, config.shutdown_timeout};
@@ -226,9 +225,7 @@ Failure AgentLoop::worker_failure(int local_rank, pid_t pid, ExitStatus status) 
   failure.pid = pid;
   failure.what = to_text(status);
   failure.time = wall_time_text();
-  const std::string& error_file = error_files_.at(local_rank);
-  failure.detail = error_message(read_file(error_file, longest_error_file));
-  if (!failure.detail.empty()) failure.error_file = error_file;
+  folder_.complete(failure);
   return failure;
 }
 
@@ -256,31 +253,23 @@ asio::awaitable<void> AgentLoop::carry_out_one(StopRendezvous /*action*/) {
   co_return;
 }
 
-Result<ErrorFolder> AgentLoop::make_error_folder() const {
-  if (config_.log_folder == "/dev/null") return ErrorFolder();
-  if (!config_.log_folder.empty())
-    return ErrorFolder::create(config_.log_folder, config_.run_id, config_.nproc_per_node);
-  const std::string temp = config_.worker_env.get("TMPDIR").value_or("/tmp");
-  return ErrorFolder::create_temporary(temp, config_.run_id, config_.nproc_per_node);
-}
-
 asio::awaitable<void> AgentLoop::carry_out_one(StartWorkers action) {
   assignment_ = action.assignment;
   started_ = true;
-  auto folder = make_error_folder();
+  const Status made = folder_.make(config_);
   Failure failure;
   failure.kind = Failure::Kind::start;
   failure.node_rank = config_.node_rank;
   failure.host = config_.hostname;
-  if (!folder) {
-    failure.what = folder.error().message;
+  if (!made) {
+    failure.what = made.error().message;
     mailbox_.put_first(StartFailed{failure});
     co_return;
   }
-  error_folder_ = std::move(*folder);
-  std::vector<WorkerSpec> specs = make_worker_specs(config_, assignment_, error_folder_.attempt());
-  for (const WorkerSpec& spec : specs) error_files_.push_back(spec.error_file);
+  std::vector<WorkerSpec> specs = make_worker_specs(config_, assignment_, folder_.attempt());
+  folder_.expect(specs);
   const auto not_started = workers_.start(std::move(specs), config_.program.script);
+  folder_.follow(executor_, config_.logs);
   if (!not_started) co_return;
   failure.exit_code = not_started->exit_code;
   failure.local_rank = not_started->local_rank;
@@ -328,8 +317,9 @@ asio::awaitable<void> AgentLoop::carry_out_one(EnterBarrier /*action*/) {
 }
 
 asio::awaitable<void> AgentLoop::carry_out_one(Finish action) {
+  co_await folder_.show_rest();
   say_end(action);
-  error_folder_.remove_empty();
+  folder_.remove_empty();
   co_await see_peers_off(action.first.has_value());
   exit_code_ = action.exit_code;
 }

@@ -1,11 +1,42 @@
 #include "launch/app/worker_group.hpp"
 
+#include "launch/io/files.hpp"
+
 #include <utility>
 
 namespace launch {
 
 WorkerGroup::WorkerGroup(boost::asio::any_io_executor executor, Inheritance inheritance, ExitCallback on_exit)
     : executor_(std::move(executor)), inheritance_(std::move(inheritance)), on_exit_(std::move(on_exit)) {}
+
+namespace {
+
+// The files of a worker's two streams, open while it is started.
+struct Outputs {
+  Fd out, err;
+};
+
+Result<Fd> open_sink(const StreamPlan& plan) {
+  switch (plan.sink) {
+    case StreamPlan::Sink::console:
+      return Fd();
+    case StreamPlan::Sink::file:
+      return open_output(plan.file);
+    case StreamPlan::Sink::nowhere:
+      return open_output("/dev/null");
+  }
+  return Fd();
+}
+
+Result<Outputs> open_outputs(const WorkerLogs& logs) {
+  auto out = open_sink(logs.out);
+  if (!out) return out.error();
+  auto err = open_sink(logs.err);
+  if (!err) return err.error();
+  return Outputs{std::move(*out), std::move(*err)};
+}
+
+}  // namespace
 
 std::optional<WorkerNotStarted> WorkerGroup::start(std::vector<WorkerSpec> specs, const std::string& script) {
   children_.reserve(specs.size());
@@ -18,6 +49,10 @@ std::optional<WorkerNotStarted> WorkerGroup::start(std::vector<WorkerSpec> specs
     request.reset_signals = inheritance_.reset_signals;
     request.open_files = inheritance_.open_files;
     if (!spec.binding.cpus.empty()) request.binding = prepare(spec.binding);
+    auto outputs = open_outputs(spec.logs);
+    if (!outputs) return WorkerNotStarted{spec.local_rank, exit_code(outputs.error().code), outputs.error().message};
+    request.out = outputs->out.get();
+    request.err = outputs->err.get();
     auto spawned = spawn(request);
     if (!spawned)
       return WorkerNotStarted{spec.local_rank, exit_code(spawned.error()), explain(spawned.error(), request)};

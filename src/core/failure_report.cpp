@@ -76,7 +76,8 @@ std::string to_json(const Failure& failure) {
                        {"what", failure.what},
                        {"time", failure.time},
                        {"detail", failure.detail},
-                       {"error_file", failure.error_file}};
+                       {"error_file", failure.error_file},
+                       {"log_file", failure.log_file}};
   return object.dump(-1, ' ', true, Json::error_handler_t::replace);
 }
 
@@ -100,6 +101,7 @@ Result<Failure> parse_failure(std::string_view json) {
   failure.time = text_or_empty(object, "time");
   failure.detail = text_or_empty(object, "detail");
   failure.error_file = text_or_empty(object, "error_file");
+  failure.log_file = text_or_empty(object, "log_file");
   return failure;
 }
 
@@ -155,7 +157,8 @@ std::string render_report(const ReportInput& input) {
   if (!first.time.empty()) text += fmt::format("\n  time           {}", first.time);
   if (!first.detail.empty()) text += fmt::format("\n  error          {}", first.detail);
   if (!first.error_file.empty()) text += fmt::format("\n  error file     {}", first.error_file);
-  if (first.kind == Failure::Kind::worker && first.detail.empty())
+  if (!first.log_file.empty()) text += fmt::format("\n  log            {}", first.log_file);
+  if (first.kind == Failure::Kind::worker && first.detail.empty() && first.log_file.empty())
     text += "\n  log            the worker's own output, above (not redirected to a file)";
   text += others_text(input.others);
   text += fmt::format("\n  exit code      {}", first.exit_code);

@@ -38,35 +38,68 @@ Status check_ranks(const Setting<std::string>& setting) {
   return usage_error(fmt::format("{}: expected local ranks, as in 0,1,2", as_typed(setting)));
 }
 
-// REQUIRES: checked. The last digit of each part says which streams.
-bool chooses_any(const Setting<std::string>& setting) {
-  const auto parts = split(setting.value, ',');
-  return std::any_of(parts.begin(), parts.end(), [](std::string_view part) { return part.back() != '0'; });
+LogChoice::Streams as_streams(char digit) { return {digit == '1' || digit == '3', digit == '2' || digit == '3'}; }
+
+// REQUIRES: checked. A rank that this node does not have is left out, and so is a number too large for one.
+std::vector<LogChoice::Streams> read_streams(std::string_view text, int nproc) {
+  std::vector<LogChoice::Streams> map(static_cast<std::size_t>(nproc));
+  if (text.size() == 1) {
+    std::fill(map.begin(), map.end(), as_streams(text[0]));
+    return map;
+  }
+  for (const std::string_view part : split(text, ',')) {
+    const auto rank = parse_int(part.substr(0, part.find(':')));
+    if (rank && *rank < nproc) map[static_cast<std::size_t>(*rank)] = as_streams(part.back());
+  }
+  return map;
 }
 
-}  // namespace
+// At commas, of which two in a row stand for one that is no separator.
+std::vector<std::string> read_filters(const Setting<std::string>& setting) {
+  if (!setting.given()) return {};
+  std::vector<std::string> filters(1);
+  const std::string& text = setting.value;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != ',') {
+      filters.back() += text[i];
+    } else if (text.substr(i, 2) == ",,") {
+      filters.back() += text[i++];
+    } else {
+      filters.emplace_back();
+    }
+  }
+  return filters;
+}
 
-Status settle_logs(const Options& options, const HostFacts& /*facts*/, Config& config) {
-  for (const Setting<std::string>* streams : {&options.redirects, &options.tee})
-    if (Status fits = check_streams(*streams); !fits) return fits;
-  if (Status fits = check_ranks(options.local_ranks_filter); !fits) return fits;
-  config.log_folder = options.log_dir.value;
+void notice_plug_ins(const Options& options, Config& config) {
   std::vector<std::string> unheeded;
-  for (const Setting<std::string>* streams : {&options.redirects, &options.tee})
-    if (chooses_any(*streams)) unheeded.push_back(streams->origin);
-  for (const Setting<std::string>* setting : {&options.local_ranks_filter, &options.log_line_prefix_template,
-                                              &options.duplicate_stdout_filters, &options.duplicate_stderr_filters})
-    if (setting->given()) unheeded.push_back(setting->origin);
-  if (!unheeded.empty())
-    config.notices.push_back(
-        fmt::format("{} without effect: this version writes no log files, all output goes to the console as it is",
-                    fmt::join(unheeded, ", ")));
-  unheeded.clear();
   for (const Setting<std::string>* plug_in : {&options.logs_specs, &options.event_log_handler})
     if (plug_in->given() && plug_in->value != "null") unheeded.push_back(as_typed(*plug_in));
   if (!unheeded.empty())
     config.notices.push_back(
         fmt::format("{} without effect: it names a Python plug-in of torchrun's", fmt::join(unheeded, ", ")));
+}
+
+}  // namespace
+
+Status settle_logs(const Options& options, const HostFacts& facts, Config& config) {
+  for (const Setting<std::string>* streams : {&options.redirects, &options.tee})
+    if (Status fits = check_streams(*streams); !fits) return fits;
+  if (Status fits = check_ranks(options.local_ranks_filter); !fits) return fits;
+  config.log_folder = options.log_dir.value;
+  if (facts.log_dir_is_no_folder && config.log_folder != "/dev/null") {
+    return usage_error(
+        fmt::format("{}: this is no folder; name one, which is made where it is missing", as_typed(options.log_dir)));
+  }
+  config.logs.redirects = read_streams(options.redirects.value, config.nproc_per_node);
+  config.logs.tees = read_streams(options.tee.value, config.nproc_per_node);
+  if (options.local_ranks_filter.given())
+    for (const std::string_view rank : split(options.local_ranks_filter.value, ','))
+      config.logs.shown.insert(*parse_int(rank));
+  if (options.log_line_prefix_template.given()) config.logs.prefix = options.log_line_prefix_template.value;
+  config.logs.out_filters = read_filters(options.duplicate_stdout_filters);
+  config.logs.err_filters = read_filters(options.duplicate_stderr_filters);
+  notice_plug_ins(options, config);
   return {};
 }
 

@@ -129,6 +129,30 @@ Status settle_run_id(const Options& options, const HostFacts& facts, Config& con
   return {};
 }
 
+// What torchrun's c10d backend fails on, though one node has no use for it.
+Status check_c10d_keys(const Options& options) {
+  const auto conf = parse_key_values(options.rdzv_conf.value);
+  const auto fault = [&](const std::string& key, std::string_view expected) {
+    return usage_error(fmt::format("{}: {} is to be {}", as_typed(options.rdzv_conf), key, expected));
+  };
+  constexpr std::array<const char*, 7> counts{"join_timeout",      "last_call_timeout",   "close_timeout",
+                                              "heartbeat_timeout", "keep_alive_interval", "keep_alive_max_attempt",
+                                              "read_timeout"};
+  for (const char* key : counts) {
+    const auto it = conf->find(key);
+    if (it == conf->end()) continue;
+    const auto number = parse_int(it->second);
+    if (!number || *number <= 0) return fault(key, "a whole number above 0");
+  }
+  constexpr std::string_view letters = "tTyYfFnN";
+  if (const auto it = conf->find("is_host"); it != conf->end() && !parse_bool(it->second))
+    if (it->second.size() != 1 || letters.find(it->second[0]) == std::string_view::npos)
+      return fault("is_host", "true or false");
+  if (const auto it = conf->find("store_type"); it != conf->end() && it->second != "tcp" && it->second != "file")
+    return fault("store_type", "tcp or file");
+  return {};
+}
+
 Status settle_c10d(const Options& options, const HostFacts& facts, const NodeRange& range, Config& config) {
   if (range.max != 1) {
     return usage_error(
@@ -136,6 +160,7 @@ Status settle_c10d(const Options& options, const HostFacts& facts, const NodeRan
                     "--master-addr, --master-port and --node-rank",
                     as_typed(options.rdzv_backend), range.max));
   }
+  if (Status fits = check_c10d_keys(options); !fits) return fits;
   const auto endpoint = parse_endpoint(options.rdzv_endpoint.value);
   if (options.rdzv_endpoint.given() && !endpoint)
     return usage_error(fmt::format("{}: {}", as_typed(options.rdzv_endpoint), endpoint.error().message));

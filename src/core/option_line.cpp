@@ -51,9 +51,15 @@ const OptionRow* find_short(char letter) {
 
 bool is_option(std::string_view token) { return token.size() > 1 && token[0] == '-'; }
 
+// -5, -.5, -0.5; what argparse takes for one.
+bool is_negative_number(std::string_view token) {
+  return token.size() > 1 && token.substr(1).find_first_not_of("0123456789.") == std::string_view::npos &&
+         parse_decimal(token) && token.back() != '.';
+}
+
 // As the value of an option: a negative number is one, and so is a text with a blank in it.
 bool may_be_value(std::string_view token) {
-  return !is_option(token) || parse_decimal(token) || token.find(' ') != std::string_view::npos;
+  return !is_option(token) || is_negative_number(token) || token.find(' ') != std::string_view::npos;
 }
 
 // Reads `args` from the front; `at` is behind what has been read.

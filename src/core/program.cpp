@@ -48,13 +48,18 @@ bool is_python(std::string_view program) {
   return program.find_first_not_of("0123456789.") == std::string_view::npos;
 }
 
-Result<std::string> find_python(const HostFacts& facts) {
+struct Python {
+  std::string executable;
+  std::string name;  // argv[0]
+};
+
+Result<Python> find_python(const HostFacts& facts) {
   if (const auto exec = facts.env.get("PYTHON_EXEC")) {
     if (exec->empty()) return usage_error("PYTHON_EXEC is set but empty; unset it or let it name a Python interpreter");
-    return has_slash(*exec) ? *exec : facts.exec_python.value_or(*exec);
+    return Python{has_slash(*exec) ? *exec : facts.exec_python.value_or(*exec), *exec};
   }
-  if (facts.venv_python) return *facts.venv_python;
-  if (facts.path_python) return *facts.path_python;
+  if (facts.venv_python) return Python{*facts.venv_python, *facts.venv_python};
+  if (facts.path_python) return Python{*facts.path_python, *facts.path_python};
   return usage_error(
       "no Python interpreter: PYTHON_EXEC is not set, there is no bin/python in VIRTUAL_ENV or CONDA_PREFIX, and PATH "
       "has neither python3 nor python; set PYTHON_EXEC to one");
@@ -66,22 +71,25 @@ ProgramCommand direct(const Options& options, std::string executable, std::strin
   return command;
 }
 
-// exec(3) with a path: what PATH does not have goes on as it is, so that starting it tells the reason.
-ProgramCommand as_exec_would(const Options& options, const ProgramFacts& program) {
-  const bool search = !has_slash(options.program);
-  return direct(options, search ? program.on_path.value_or(options.program) : options.program, options.program);
+// As execvp(3): what is nowhere goes on as it is, so that starting it tells the reason.
+Result<ProgramCommand> as_exec_would(const Options& options, const ProgramFacts& program) {
+  if (has_slash(options.program)) return direct(options, options.program, options.program);
+  if (program.on_path) return direct(options, *program.on_path, options.program);
+  if (!program.in_working_directory) return direct(options, options.program, options.program);
+  return usage_error(fmt::format("{0} is not on PATH; write ./{0} for the one in this folder", shown(options.program)));
 }
 
 Result<ProgramCommand> with_python(const Options& options, const HostFacts& facts) {
   auto python = find_python(facts);
   if (!python) return python.error();
   const bool module = options.module.value;
-  ProgramCommand command{*python, {*python, "-u"}, {}, options.program};
+  ProgramCommand command{python->executable, {python->name, "-u"}, {}, options.program};
   if (module) command.argv.emplace_back("-m");
   command.argv.push_back(options.program);
   command.argv.insert(command.argv.end(), options.program_args.begin(), options.program_args.end());
   // A name with a macro in it is another file for each worker.
-  if (!module && options.program.find('$') == std::string::npos) command.script = options.program;
+  const bool is_file = !module && options.program != "-" && options.program.find('$') == std::string::npos;
+  if (is_file) command.script = options.program;
   return command;
 }
 
@@ -89,7 +97,7 @@ Result<ProgramCommand> with_python(const Options& options, const HostFacts& fact
 Result<ProgramCommand> by_run_path(const Options& options, const HostFacts& facts) {
   auto python = find_python(facts);
   if (!python) return python.error();
-  ProgramCommand command{*python, {*python, "-u", "-c"}, options.program, options.program};
+  ProgramCommand command{python->executable, {python->name, "-u", "-c"}, options.program, options.program};
   command.argv.emplace_back("import runpy, sys; del sys.argv[0]; runpy.run_path(sys.argv[0], run_name='__main__')");
   command.argv.push_back(options.program);
   command.argv.insert(command.argv.end(), options.program_args.begin(), options.program_args.end());
@@ -129,7 +137,7 @@ Result<ProgramCommand> resolve_program(const Options& options, const HostFacts& 
   if (file.folder) {
     return usage_error(fmt::format("{} is a folder; name a script or program in it", shown(options.program)));
   }
-  if (options.program.ends_with(".py")) return with_python(options, facts);
+  if (options.program.ends_with(".py") || options.program == "-") return with_python(options, facts);
   return here ? resolve_file(options, facts) : as_exec_would(options, file);
 }
 

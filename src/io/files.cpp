@@ -1,13 +1,12 @@
 #include "launch/io/files.hpp"
 
-#include "launch/io/fd.hpp"
-
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <string_view>
 #include <utility>
 
 #include <fcntl.h>
@@ -34,12 +33,23 @@ std::string read_file(const std::string& path, std::size_t limit) {
 namespace {
 
 Error cannot_make(const std::string& path, int error = errno) {
-  return Error{
-      ErrorCode::system,
-      fmt::format("cannot make the folder {} for the workers' error files: {}; name one that can be written by "
-                  "--log-dir or TMPDIR",
-                  path, std::strerror(error))};
+  return Error{ErrorCode::system,
+               fmt::format("cannot make the folder {} for the workers' files: {}; name one that can be written by "
+                           "--log-dir or TMPDIR",
+                           path, std::strerror(error))};
 }
+
+}  // namespace
+
+Result<Fd> open_output(const std::string& path) {
+  Fd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+  if (!fd.valid())
+    return Error{ErrorCode::system,
+                 fmt::format("cannot open {} for a worker's output: {}", path, std::strerror(errno))};
+  return fd;
+}
+
+namespace {
 
 // A run id may hold any character; a folder's name may not.
 std::string as_file_name(std::string text) {
@@ -68,7 +78,11 @@ Result<ErrorFolder> ErrorFolder::create(const std::string& parent, const std::st
   if (error) return cannot_make(parent, error.value());
   ErrorFolder folder;
   folder.nproc_ = nproc;
-  folder.run_ = parent + "/" + as_file_name(run_id) + "_XXXXXX";
+  // mkdtemp makes six letters, torchrun eight.
+  constexpr std::string_view letters = "abcdefghijklmnopqrstuvwxyz0123456789_";
+  const auto process = static_cast<std::size_t>(::getpid());
+  folder.run_ = fmt::format("{}/{}_{}{}XXXXXX", parent, as_file_name(run_id), letters[process % letters.size()],
+                            letters[process / letters.size() % letters.size()]);
   if (::mkdtemp(folder.run_.data()) == nullptr) return cannot_make(std::exchange(folder.run_, {}));
   folder.attempt_ = folder.run_ + "/attempt_0";
   if (::mkdir(folder.attempt_.c_str(), 0700) != 0) return cannot_make(folder.attempt_);

@@ -108,6 +108,8 @@ HostFacts read_host_facts(const Options& options, Environment env) {
   facts.path_python = find_on_path("python3", search_path);
   if (!facts.path_python) facts.path_python = find_on_path("python", search_path);
   facts.env = std::move(env);
+  struct stat info {};
+  facts.log_dir_is_no_folder = ::stat(options.log_dir.value.c_str(), &info) == 0 && !S_ISDIR(info.st_mode);
   const bool binds = options.numa_binding.given();
   if (binds || counts_devices(options)) facts.accelerators = read_accelerators();
   if (binds) facts.device_nodes = nodes_of_visible_devices(facts);

@@ -36,7 +36,7 @@ class Options(JobCase):
     def test_one_node_in_every_form(self):
         for words in (["--nnodes=1"], ["--nnodes=1:1"], ["--standalone"], ["--rdzv_backend=static"],
                       ["--rdzv-backend=c10d", "--rdzv-endpoint=localhost:0"], ["--stand"], ["--max-restarts=2"],
-                      ["-t3", "-r", "0:1", "--local-ranks-filter=0"], ["--node-rank=1"], ["--numa-binding=node"],
+                      ["-t3", "-r", "0:1"], ["--node-rank=1"], ["--numa-binding=node"],
                       ["--monitor_interval=0.5", "--rdzv_conf=timeout=9,zz=1", "--rdzv_id=a"]):
             with self.subTest(words=words):
                 self.assertEqual(2, self.workers("--nproc_per_node=2", *words))
@@ -48,7 +48,7 @@ class Options(JobCase):
             self.assertEqual(1, self.workers(env={"PET_STANDALONE": value}))
 
     def test_a_word_of_advice_is_one_line(self):
-        for option in ("--tee=3", "--max-restarts=1", "--start-method=fork", "--event-log-handler=console"):
+        for option in ("--max-restarts=1", "--start-method=fork", "--event-log-handler=console"):
             run = self.launch(option, self.worker(COUNT))
             self.expect([0], [run])
             self.assertEqual(1, len(run.err.splitlines()), str(run))

@@ -44,19 +44,14 @@ TEST(Config, BadVariablesAreNamedAsTyped) {
 }
 
 TEST(Config, BadInputIsOneClearLineThatNamesItsOrigin) {
-  struct Case {
-    Args args;
-    const char* words;
-  };
-  const Case cases[] = {
+  expect_faults({
       {{"--monitor-interval=0"}, "--monitor-interval 0: expected seconds above 0"},
       {{"--shutdown-timeout=-1"}, "--shutdown-timeout -1: expected 0 or more seconds"},
       {{"--max-restarts=-1"}, "--max-restarts -1: expected 0 or more restarts"},
       {{"--signals-to-handle=SIGFOO"}, "--signals-to-handle SIGFOO: SIGFOO is no signal"},
       {{"--signals-to-handle=SIGTERM,"}, "--signals-to-handle SIGTERM,: \"\" is no signal"},
       {{"--signals-to-handle=SIGTERM,SIGKILL"}, "SIGKILL cannot be passed on"},
-  };
-  for (const auto& c : cases) EXPECT_THAT(fault_of(c.args), HasSubstr(c.words));
+  });
 }
 
 TEST(Config, SignalsAreThoseOfTheListOnce) {

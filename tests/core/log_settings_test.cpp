@@ -24,13 +24,48 @@ TEST(LogSettings, TheFilterIsAListOfLocalRanks) {
     EXPECT_THAT(fault_of({std::string("--local-ranks-filter=") + bad}), HasSubstr("expected local ranks")) << bad;
 }
 
-TEST(LogSettings, WhatHasNoEffectIsSaidInOneLine) {
-  EXPECT_THAT(config_of({"--redirects=0", "--tee=0:0,1:0", "--event-log-handler=null", "--log-dir=d"}).notices,
-              IsEmpty());
-  EXPECT_THAT(config_of({"-t3", "-r", "0:1", "--local-ranks-filter=0"}).notices,
-              ElementsAre(HasSubstr("--redirects, --tee, --local-ranks-filter without effect")));
+std::string digits(const std::vector<LogChoice::Streams>& map) {
+  std::string result;
+  for (const auto& streams : map) result += static_cast<char>('0' + (streams.out ? 1 : 0) + (streams.err ? 2 : 0));
+  return result;
+}
+
+TEST(LogSettings, StreamsAreKnownForEachLocalRank) {
+  const auto of = [](const char* text) {
+    return digits(config_of({"--nproc-per-node=3", std::string("--tee=") + text}).logs.tees);
+  };
+  EXPECT_EQ(of("0"), "000");
+  EXPECT_EQ(of("2"), "222");
+  EXPECT_EQ(of("1:3"), "030");
+  EXPECT_EQ(of("0:1,2:2,7:3,99999999999:3"), "102");
+  EXPECT_EQ(of("0:1,0:0"), "000");
+  EXPECT_EQ(digits(config_of({"-r3"}).logs.redirects), "3");
+}
+
+TEST(LogSettings, FiltersAreSplitAtSingleCommas) {
+  EXPECT_THAT(config_of({"--duplicate-stdout-filters=loss,a,,b"}).logs.out_filters, ElementsAre("loss", "a,b"));
+  EXPECT_THAT(config_of({"--duplicate-stderr-filters="}).logs.err_filters, ElementsAre(""));
+  EXPECT_THAT(config_of({}).logs.out_filters, IsEmpty());
+}
+
+TEST(LogSettings, ThePrefixAndTheShownRanks) {
+  const Config config = config_of({"--log-line-prefix-template=${rank}: ", "--local-ranks-filter=0, 2"});
+  EXPECT_EQ(config.logs.prefix, "${rank}: ");
+  EXPECT_THAT(config.logs.shown, ElementsAre(0, 2));
+  EXPECT_EQ(config_of({}).logs.prefix, "[${role_name}${local_rank}]:");
+}
+
+TEST(LogSettings, APlugInIsSaidToHaveNoEffect) {
+  EXPECT_THAT(config_of({"--event-log-handler=null"}).notices, IsEmpty());
   EXPECT_THAT(config_of({"--event-log-handler=console", "--logs-specs=mine"}).notices,
               ElementsAre(HasSubstr("--logs-specs mine, --event-log-handler console without effect")));
+}
+
+TEST(LogSettings, WhatIsThereAndNoFolderIsAnError) {
+  HostFacts facts = plain_facts();
+  facts.log_dir_is_no_folder = true;
+  EXPECT_THAT(fault_of({"--log-dir=f"}, facts), HasSubstr("--log-dir f: this is no folder"));
+  EXPECT_EQ(fault_of({"--log-dir=/dev/null"}, facts), "");
 }
 
 TEST(LogSettings, TheFolderIsKept) {

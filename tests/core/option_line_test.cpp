@@ -30,6 +30,8 @@ TEST(OptionLine, UniqueBeginningsStandForTheirOption) {
   EXPECT_THAT(read({"--stand", "--nproc-per", "4", "--nproc_per_n=3", "--max-r=1", "--redirect=3", "--mod", "a"}),
               ElementsAre("--standalone", "--nproc-per-node=4", "--nproc-per-node=3", "--max-restarts=1",
                           "--redirects=3", "--module", "|", "a"));
+  // Only a later torchrun than 2.13 has a second option that begins so.
+  EXPECT_THAT(read({"--log-=d", "--log_=d", "a"}), ElementsAre("--log-dir=d", "--log-dir=d", "|", "a"));
   // Both spellings of one option are no ambiguity.
   EXPECT_THAT(read({"--nproc=2", "--node", "1", "a"}), ElementsAre("--nproc-per-node=2", "--node-rank=1", "|", "a"));
 }
@@ -60,6 +62,8 @@ TEST(OptionLine, ShortOptionsAreBundled) {
 TEST(OptionLine, AValueMayBeANegativeNumberOrHoldABlank) {
   EXPECT_THAT(read({"--node-rank", "-1", "a"}), ElementsAre("--node-rank=-1", "|", "a"));
   EXPECT_THAT(read({"--role", "-a b", "a"}), ElementsAre("--role=-a b", "|", "a"));
+  EXPECT_THAT(read({"--role", "-.5", "a"}), ElementsAre("--role=-.5", "|", "a"));
+  EXPECT_THAT(read({"--role", "-1e5", "a"})[0], HasSubstr("--role needs a value"));
   EXPECT_THAT(read({"--role", "-x", "a"})[0], HasSubstr("write --role=-x if that is the value"));
   EXPECT_THAT(read({"--role", "", "a"}), ElementsAre("--role=", "|", "a"));
 }

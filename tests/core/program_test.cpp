@@ -124,8 +124,7 @@ TEST(Program, ModulesGoToPythonByName) {
 TEST(Program, WithoutPythonItExecutesAsExecWould) {
   Options options = options_for("train.py");
   options.no_python = {true, "--no-python"};
-  EXPECT_THAT(resolve(options, facts_of(file(true, "#!/usr/bin/env python3\n"))),
-              ElementsAre("train.py", "train.py", "a", "--b", ""));
+  EXPECT_THAT(resolve(options, facts_of({})), ElementsAre("train.py", "train.py", "a", "--b", ""));
   ProgramFacts found = file(true, "");
   found.on_path = "/opt/bin/train.py";
   EXPECT_THAT(resolve(options, facts_of(found)), ElementsAre("/opt/bin/train.py", "train.py", "a", "--b", ""));
@@ -151,7 +150,7 @@ TEST(Program, TheInterpreterIsPythonExecThenTheVirtualEnvironmentThenPath) {
   EXPECT_EQ(resolve(options, facts)[0], "python3.11");
   facts.exec_python = "/usr/bin/python3.11";
   EXPECT_EQ(resolve(options, facts)[0], "/usr/bin/python3.11");
-  EXPECT_EQ(resolve(options, facts)[1], "/usr/bin/python3.11");
+  EXPECT_EQ(resolve(options, facts)[1], "python3.11");
   facts.env.set("PYTHON_EXEC", "");
   EXPECT_THAT(resolve(options, facts), ElementsAre(HasSubstr("PYTHON_EXEC is set but empty")));
 }
@@ -165,6 +164,19 @@ TEST(Program, WithoutAnyInterpreterTheErrorSaysWhatWasLookedFor) {
 
 TEST(Program, AScriptNamedByAMacroIsNotOneFile) {
   EXPECT_EQ(resolve(options_for("train_${local_rank}.py"), facts_of({})).back(), "");
+}
+
+TEST(Program, AScriptFromStandardInputIsPythons) {
+  const auto command = resolve_program(options_for("-"), facts_of({}));
+  ASSERT_TRUE(command);
+  EXPECT_THAT(command->argv, ElementsAre(python, "-u", "-", "a", "--b"));
+  EXPECT_EQ(command->script, "");
+}
+
+TEST(Program, ABareNameIsNotSoughtInTheWorkingDirectory) {
+  Options options = options_for("train");
+  options.no_python = {true, "--no-python"};
+  EXPECT_THAT(resolve(options, facts_of(file(true, "")))[0], HasSubstr("train is not on PATH; write ./train"));
 }
 
 TEST(Program, ARunPathWinsOverTheOtherForms) {

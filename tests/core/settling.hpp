@@ -42,6 +42,16 @@ inline std::string fault_of(const Args& args, const HostFacts& facts = plain_fac
   return config.error().message;
 }
 
+// A command line, and what its fault must say.
+struct Faulty {
+  Args args;
+  const char* words;
+};
+
+inline void expect_faults(const std::vector<Faulty>& lines) {
+  for (const Faulty& line : lines) EXPECT_THAT(fault_of(line.args), ::testing::HasSubstr(line.words));
+}
+
 inline HostFacts facts_with(std::initializer_list<std::pair<const char*, const char*>> variables) {
   HostFacts facts = plain_facts();
   for (const auto& [name, value] : variables) facts.env.set(name, value);

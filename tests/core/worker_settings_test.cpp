@@ -56,11 +56,7 @@ TEST(WorkerSettings, IdenticalWorkersAreDeclaredByTheirVariable) {
 }
 
 TEST(WorkerSettings, BadInputIsOneClearLineThatNamesItsOrigin) {
-  struct Case {
-    Args args;
-    const char* words;
-  };
-  const Case cases[] = {
+  expect_faults({
       {{"--nproc-per-node=0"}, "--nproc-per-node 0 is outside 1..16384"},
       {{"--nproc-per-node=-1"}, "--nproc-per-node -1 is outside"},
       {{"--nproc-per-node=foo"}, "--nproc-per-node foo: expected a number of workers, auto, cpu, gpu, xpu or npu"},
@@ -72,8 +68,7 @@ TEST(WorkerSettings, BadInputIsOneClearLineThatNamesItsOrigin) {
       {{"--omp-threads=some"}, "--omp-threads some: expected"},
       {{"--numa-binding=x"}, "--numa-binding x: expected node, socket, exclusive, core-complex"},
       {{"--start-method=thread"}, "--start-method thread: expected spawn, fork, forkserver"},
-  };
-  for (const auto& c : cases) EXPECT_THAT(fault_of(c.args), HasSubstr(c.words));
+  });
 }
 
 // Two packages with two cores of two threads each; the first thread of the last core is taken.

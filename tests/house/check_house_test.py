@@ -90,6 +90,7 @@ CLEAN = [
     ("src/io/clock.cpp", "return std::chrono::steady_clock::now();"),
     ("src/io/spawn.cpp", "pid_t p = fork();"),
     ("src/io/child.cpp", "waitid(P_PIDFD, fd, &info, WEXITED);"),
+    ("src/io/log_pump.cpp", "std::thread thread(run);"),
     ("src/io/x.cpp", "co_spawn(ex, run(), asio::detached);"),
     ("src/core/x.cpp", "// fork() and sleep(1) and std::cout"),
     ("src/core/x.cpp", '/* getenv("A")\n kill(1) */ auto s = "system(1) // \\" fork()";'),

@@ -60,7 +60,7 @@ TABLE = {
         "kind": "TorchElasticEnvironment", "external": True, "steps": 4}),
     "transformers_trainer": Recipe("trainer/run.sh", 2, own=ONE_NODE, facts={"total_train_batch_size": 64}),
     "torchtitan": Recipe("torchtitan/run_train.sh", 2, ({"NGPU": "2", "LOG_RANK": "0"},), ("--training.steps", "1"),
-                         own=FRESH_ADDRESS, heard=(0,), prefix="[rank{rank}]:", lacks="--tee", facts={
+                         own=FRESH_ADDRESS, heard=(0,), prefix="[rank{rank}]:", facts={
         "package": "torchtitan",
         "arguments": ["--module", "llama3", "--config", "llama3_debugmodel", "--training.steps", "1"]}),
     "megatron": Recipe("megatron/train_gpt3.sh", 4, TWO_NODES, ("checkpoints", "logs", "my_text_document"),

@@ -67,5 +67,11 @@ TEST(ErrorFolder, InAFolderOfTheUsersIsMadeWithItAndLeavesItBehind) {
   EXPECT_TRUE(fs::is_empty(place));
 }
 
+TEST(Files, AnOutputThatCannotBeOpenedIsAnErrorThatNamesIt) {
+  const auto fd = open_output("/nowhere/at/all");
+  ASSERT_FALSE(fd);
+  EXPECT_NE(fd.error().message.find("/nowhere/at/all"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace launch

@@ -139,5 +139,17 @@ TEST(Spawn, AFailedStartLeavesNoChild) {
   EXPECT_EQ(errno, ECHILD);
 }
 
+TEST(Spawn, OutputGoesWhereItIsSent) {
+  SpawnRequest request = shell("echo out; echo err >&2; [ ! -e /proc/self/fd/3 ]");
+  const std::string out = temp_file("out", "old text that is longer", 0644), err = temp_file("err", "", 0644);
+  const auto out_fd = open_output(out), err_fd = open_output(err);
+  ASSERT_TRUE(out_fd && err_fd);
+  request.out = out_fd->get();
+  request.err = err_fd->get();
+  EXPECT_EQ(exit_of(request), 0);
+  EXPECT_EQ(read_file(out, 100), "out\n");
+  EXPECT_EQ(read_file(err, 100), "err\n");
+}
+
 }  // namespace
 }  // namespace launch

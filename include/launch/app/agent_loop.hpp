@@ -1,11 +1,11 @@
 // One node of the job, from the listener to the exit code: feeds Agent with what happens and carries out what it says.
 #pragma once
 
+#include "launch/app/job_folder.hpp"
 #include "launch/app/mailbox.hpp"
 #include "launch/app/worker_group.hpp"
 #include "launch/core/config.hpp"
 #include "launch/core/static_rendezvous.hpp"
-#include "launch/io/files.hpp"
 #include "launch/io/signals.hpp"
 #include "launch/io/store_client.hpp"
 #include "launch/io/store_server.hpp"
@@ -58,7 +58,6 @@ class AgentLoop {
   void say_end(const Finish& end);
   Failure worker_failure(int local_rank, pid_t pid, ExitStatus status) const;
   StaticJob static_job() const;
-  Result<ErrorFolder> make_error_folder() const;
   Endpoint store_endpoint() const;
   // To the address that answered first, so that no name is looked up again.
   boost::asio::awaitable<Result<StoreClient>> connect_again(Time deadline);
@@ -71,9 +70,8 @@ class AgentLoop {
   Agent agent_;
   Mailbox mailbox_;
   WorkerGroup workers_;
-  ErrorFolder error_folder_;
-  std::vector<std::string> error_files_;  // by local rank
-  std::string identity_;                  // this agent, among those that may claim its node rank
+  JobFolder folder_;
+  std::string identity_;  // this agent, among those that may claim its node rank
   Assignment assignment_;
   Time give_up_joining_ = never;
   std::optional<Endpoint> reached_;     // the store's address, once it has answered

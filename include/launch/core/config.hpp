@@ -6,6 +6,7 @@
 #include "launch/core/accelerator.hpp"
 #include "launch/core/binding.hpp"
 #include "launch/core/endpoint.hpp"
+#include "launch/core/log_plan.hpp"
 #include "launch/core/options.hpp"
 #include "launch/core/time.hpp"
 
@@ -33,6 +34,7 @@ struct HostFacts {
   std::optional<std::string> venv_python;  // bin/python of VIRTUAL_ENV, else of CONDA_PREFIX, if it is there
   std::optional<std::string> path_python;  // python3, else python, on PATH
   std::optional<std::string> exec_python;  // where PATH finds PYTHON_EXEC, when that is a name without a slash
+  bool log_dir_is_no_folder = false;       // what --log-dir names is there and something else
   // Read only where the options ask for them.
   std::vector<AcceleratorFamily> accelerators;  // all that there are, visible or not
   CpuTopology topology;
@@ -63,6 +65,7 @@ struct Config {
   std::vector<int> signals;  // that are passed on and end the job
   std::string hostname;
   std::string log_folder;  // where the job's folder is made; empty: a temporary one; /dev/null: none
+  LogChoice logs;
   ProgramCommand program;
   Environment worker_env;                   // what every worker starts from
   std::vector<std::string> virtual_device;  // by local rank, the one device it sees; empty: no virtual local ranks

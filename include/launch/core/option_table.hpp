@@ -34,7 +34,7 @@ struct OptionRow {
   std::string initial{};                 // the default, as help shows it
   std::string text;                      // for help
   std::vector<std::string> choices{};    // for completion: the values, where there are only a few
-  bool ours = false;                     // not torchrun's, so no abbreviation of an option of torchrun's may mean it
+  bool ours = false;                     // not torchrun 2.13's, so no abbreviation of one of its options may mean it
 };
 
 const std::vector<OptionRow>& option_table();

@@ -16,12 +16,13 @@ struct WorkerSpec {
   std::vector<std::string> argv;
   std::vector<std::string> env;  // NAME=VALUE
   std::string error_file;        // where the worker may leave error.json; empty: nowhere
+  WorkerLogs logs;               // where its output goes
   Binding binding;               // processors and memory; empty: as launch itself
 };
 
-// One spec a local rank, in order. `error_folder` holds a folder per local rank; empty: there is none.
+// One spec a local rank, in order. `folder` is the attempt's, with a folder per local rank; empty: there is none.
 // Macros in arguments: ${local_rank} and $local_rank; $$ is $; any other $x stays.
 std::vector<WorkerSpec> make_worker_specs(const Config& config, const Assignment& assignment,
-                                          const std::string& error_folder);
+                                          const std::string& folder);
 
 }  // namespace launch

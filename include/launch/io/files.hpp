@@ -1,7 +1,8 @@
-// Small files and folders: the folder where workers may leave error.json, and bounded reads.
+// Small files and folders: the folder of a job's output and error files, and bounded reads.
 #pragma once
 
 #include "launch/core/error.hpp"
+#include "launch/io/fd.hpp"
 
 #include <cstddef>
 #include <string>
@@ -10,6 +11,9 @@ namespace launch {
 
 // At most `limit` bytes of the file; empty when it cannot be read.
 std::string read_file(const std::string& path, std::size_t limit);
+
+// Opens a file for what a worker writes, empty, made where it is missing.
+Result<Fd> open_output(const std::string& path);
 
 // FOLDER/RUNID_XXXXXX/attempt_0 with a folder for each local rank, as torchrun lays them out; only this user can read
 // it. On destruction whatever is empty is removed, and what workers wrote stays.

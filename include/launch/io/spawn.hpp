@@ -26,6 +26,8 @@ struct SpawnRequest {
   std::vector<int> reset_signals;  // to be set to their default
   rlimit open_files{};             // RLIMIT_NOFILE to be restored; left alone when rlim_max is 0
   std::optional<CpuBinding> binding;
+  int out = -1;  // what becomes the standard output; -1: ours
+  int err = -1;  // the same for errors
 };
 
 struct Spawned {
@@ -41,6 +43,7 @@ enum class SpawnStage {
   session,  // setsid
   limits,   // restoring the limit of open files
   binding,  // to processors
+  streams,  // putting its output in place
   execute,  // execve
 };
 

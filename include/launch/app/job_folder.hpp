@@ -1,0 +1,47 @@
+// The folder of this node's part of the job: the files of the workers' output and errors, what the console shows of
+// them, and what they tell about a failure.
+#pragma once
+
+#include "launch/core/config.hpp"
+#include "launch/core/failure_report.hpp"
+#include "launch/core/worker_spec.hpp"
+#include "launch/io/files.hpp"
+#include "launch/io/log_pump.hpp"
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace launch {
+
+class JobFolder {
+ public:
+  Status make(const Config& config);
+  // Empty when the user wants none (--log-dir=/dev/null).
+  const std::string& attempt() const { return folder_.attempt(); }
+
+  void expect(const std::vector<WorkerSpec>& workers);
+  // After the start of the workers, so that their files are there. They are read from the beginning.
+  void follow(boost::asio::any_io_executor executor, const LogChoice& choice);
+  // When nobody writes any more.
+  boost::asio::awaitable<void> show_rest();
+
+  // Adds what the worker said in its error file, and where its output is.
+  void complete(Failure& failure) const;
+  void remove_empty() { folder_.remove_empty(); }
+
+ private:
+  struct WorkerFiles {
+    std::string error_file;
+    WorkerLogs logs;
+  };
+
+  ErrorFolder folder_;
+  std::vector<WorkerFiles> workers_;  // by local rank
+  std::optional<LogPump> pump_;       // where a stream is shown that goes to a file
+};
+
+}  // namespace launch

@@ -1,0 +1,39 @@
+// The bytes of one stream, as they come, cut into whole lines that begin with a prefix.
+//
+// Bytes pass unchanged, whatever they mean. What is held back of an unfinished line is bounded. Of a line that is
+// rewritten by carriage returns (a progress bar) the last state is kept.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace launch {
+
+class LineRouter {
+ public:
+  // Takes a line with its prefix and its end.
+  using Sink = std::function<void(std::string_view line)>;
+
+  static constexpr std::size_t longest_held = std::size_t{64} * 1024;
+
+  explicit LineRouter(std::string prefix) : prefix_(std::move(prefix)) {}
+
+  void feed(std::string_view bytes, const Sink& sink);
+  // Something of a line is held back.
+  bool holds() const { return !held_.empty(); }
+  // What is held has been rewritten, so it will be again.
+  bool rewritten() const { return rewritten_; }
+  // Gives what is held as a line of its own.
+  void flush(const Sink& sink);
+
+ private:
+  void give(std::string_view end, const Sink& sink);
+
+  std::string prefix_;
+  std::string held_;
+  bool rewritten_ = false;
+};
+
+}  // namespace launch

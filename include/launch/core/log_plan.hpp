@@ -1,0 +1,57 @@
+// Where the two output streams of each worker go: torchrun's layout of files, and what the console shows of them.
+//
+// Pure: which descriptor that becomes is io/spawn's, the copying from files to the console io/log_pump's business.
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+namespace launch {
+
+// What the user chose, settled for this node.
+struct LogChoice {
+  struct Streams {
+    bool out = false;
+    bool err = false;
+  };
+  std::vector<Streams> redirects;  // by local rank; to a file
+  std::vector<Streams> tees;       // by local rank; to a file and from there to the console
+  std::set<int> shown;             // local ranks whose streams the console shows; empty: all
+  std::string prefix = "[${role_name}${local_rank}]:";
+  std::vector<std::string> out_filters;  // lines that hold one of these are copied to filtered_stdout.log
+  std::vector<std::string> err_filters;
+};
+
+struct StreamPlan {
+  enum class Sink {
+    console,  // launch's own stream
+    file,     // `file`
+    nowhere,  // /dev/null
+  };
+  Sink sink = Sink::console;
+  std::string file;
+  bool shown = false;     // the lines of `file` go to the console, too
+  bool filtered = false;  // and through the filters, as those of every stream that is tee'd and not muted
+
+  bool operator==(const StreamPlan&) const = default;
+};
+
+struct WorkerLogs {
+  StreamPlan out, err;
+  std::string prefix;  // of each line on the console
+};
+
+// Who a worker is, for its prefix.
+struct PrefixFacts {
+  std::string role;
+  std::string host;  // its short name
+  int node_rank = 0;
+  int base_rank = 0;  // RANK of local rank 0
+};
+
+// `folder` is that of the attempt; empty (--log-dir=/dev/null): everything goes to the console.
+std::vector<WorkerLogs> plan_logs(const LogChoice& choice, const PrefixFacts& facts, const std::string& folder,
+                                  int nproc);
+
+}  // namespace launch

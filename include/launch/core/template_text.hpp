@@ -1,0 +1,16 @@
+// Python's string.Template.safe_substitute: ${name} and $name become the value, $$ is $, any other $x stays.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace launch {
+
+// Names are identifiers.
+using TemplateValues = std::vector<std::pair<std::string_view, std::string>>;
+
+std::string substitute(std::string_view text, const TemplateValues& values);
+
+}  // namespace launch

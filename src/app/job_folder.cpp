@@ -1,0 +1,64 @@
+#include "launch/app/job_folder.hpp"
+
+#include "launch/io/clock.hpp"
+#include "launch/io/log.hpp"
+
+#include <utility>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+namespace launch {
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr Duration console_patience = 10s;
+constexpr std::size_t longest_error_file = std::size_t{1} << 20;
+
+}  // namespace
+
+Status JobFolder::make(const Config& config) {
+  if (config.log_folder == "/dev/null") return {};
+  const std::string temp = config.worker_env.get("TMPDIR").value_or("/tmp");
+  auto folder = config.log_folder.empty()
+                    ? ErrorFolder::create_temporary(temp, config.run_id, config.nproc_per_node)
+                    : ErrorFolder::create(config.log_folder, config.run_id, config.nproc_per_node);
+  if (!folder) return folder.error();
+  folder_ = std::move(*folder);
+  return {};
+}
+
+void JobFolder::expect(const std::vector<WorkerSpec>& workers) {
+  for (const WorkerSpec& worker : workers) workers_.push_back({worker.error_file, worker.logs});
+}
+
+void JobFolder::follow(boost::asio::any_io_executor executor, const LogChoice& choice) {
+  std::vector<FollowedFile> files;
+  for (const WorkerFiles& worker : workers_) {
+    const std::string& prefix = worker.logs.prefix;
+    if (worker.logs.out.shown)
+      files.push_back(
+          {worker.logs.out.file, STDOUT_FILENO, prefix, choice.out_filters, attempt() + "/filtered_stdout.log"});
+    if (worker.logs.err.shown)
+      files.push_back(
+          {worker.logs.err.file, STDERR_FILENO, prefix, choice.err_filters, attempt() + "/filtered_stderr.log"});
+  }
+  if (!files.empty()) pump_.emplace(std::move(executor), std::move(files));
+}
+
+boost::asio::awaitable<void> JobFolder::show_rest() {
+  if (!pump_) co_return;
+  const Time deadline = later(now(), console_patience);
+  if (!co_await pump_->drain(deadline))
+    log_warning(fmt::format("the console does not take what the workers wrote; it is in {}", attempt()));
+}
+
+void JobFolder::complete(Failure& failure) const {
+  const WorkerFiles& worker = workers_.at(static_cast<std::size_t>(failure.local_rank));
+  failure.detail = error_message(read_file(worker.error_file, longest_error_file));
+  if (!failure.detail.empty()) failure.error_file = worker.error_file;
+  failure.log_file = worker.logs.err.file.empty() ? worker.logs.out.file : worker.logs.err.file;
+}
+
+}  // namespace launch

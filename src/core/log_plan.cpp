@@ -1,0 +1,57 @@
+#include "launch/core/log_plan.hpp"
+
+#include "launch/core/template_text.hpp"
+
+namespace launch {
+namespace {
+
+struct StreamChoice {
+  bool redirected;
+  bool teed;
+  bool muted;  // by the filter of local ranks
+};
+
+StreamPlan plan_stream(const StreamChoice& choice, const std::string& file) {
+  StreamPlan plan;
+  if (choice.redirected || choice.teed) {
+    plan.sink = StreamPlan::Sink::file;
+    plan.file = file;
+    plan.shown = plan.filtered = choice.teed && !choice.muted;
+  } else if (choice.muted) {
+    plan.sink = StreamPlan::Sink::nowhere;
+  }
+  return plan;
+}
+
+LogChoice::Streams of_rank(const std::vector<LogChoice::Streams>& map, int local_rank) {
+  const auto index = static_cast<std::size_t>(local_rank);
+  return index < map.size() ? map[index] : LogChoice::Streams{};
+}
+
+}  // namespace
+
+std::vector<WorkerLogs> plan_logs(const LogChoice& choice, const PrefixFacts& facts, const std::string& folder,
+                                  int nproc) {
+  std::vector<WorkerLogs> plans;
+  for (int local_rank = 0; local_rank < nproc; ++local_rank) {
+    WorkerLogs plan;
+    plan.prefix = substitute(choice.prefix, {{"role_name", facts.role},
+                                             {"local_rank", std::to_string(local_rank)},
+                                             {"rank", std::to_string(facts.base_rank + local_rank)},
+                                             {"node_rank", std::to_string(facts.node_rank)},
+                                             {"hostname", facts.host},
+                                             {"host", facts.host}});
+    if (!folder.empty()) {
+      const LogChoice::Streams redirect = of_rank(choice.redirects, local_rank);
+      const LogChoice::Streams tee = of_rank(choice.tees, local_rank);
+      const bool muted = !choice.shown.empty() && !choice.shown.contains(local_rank);
+      const std::string own = folder + "/" + std::to_string(local_rank);
+      plan.out = plan_stream({redirect.out, tee.out, muted}, own + "/stdout.log");
+      plan.err = plan_stream({redirect.err, tee.err, muted}, own + "/stderr.log");
+    }
+    plans.push_back(std::move(plan));
+  }
+  return plans;
+}
+
+}  // namespace launch

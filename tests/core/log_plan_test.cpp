@@ -1,0 +1,67 @@
+#include "launch/core/log_plan.hpp"
+
+#include <gtest/gtest.h>
+
+namespace launch {
+namespace {
+
+using Sink = StreamPlan::Sink;
+
+const PrefixFacts facts{"default", "n1", 2, 6};
+
+std::vector<WorkerLogs> plan(const LogChoice& choice, const std::string& folder = "/f") {
+  return plan_logs(choice, facts, folder, 2);
+}
+
+TEST(LogPlan, WithoutAChoiceAllGoesToTheConsole) {
+  for (const WorkerLogs& worker : plan({})) {
+    EXPECT_EQ(worker.out, StreamPlan());
+    EXPECT_EQ(worker.err, StreamPlan());
+  }
+}
+
+TEST(LogPlan, ARedirectedStreamGoesToItsFileOnly) {
+  LogChoice choice;
+  choice.redirects = {{true, false}};
+  const auto workers = plan(choice);
+  EXPECT_EQ(workers[0].out, (StreamPlan{Sink::file, "/f/0/stdout.log", false, false}));
+  EXPECT_EQ(workers[0].err, StreamPlan());
+  EXPECT_EQ(workers[1].out, StreamPlan());
+}
+
+TEST(LogPlan, ATeedStreamIsShownToo) {
+  LogChoice choice;
+  choice.redirects = {{true, true}, {true, true}};
+  choice.tees = {{}, {false, true}};
+  const auto workers = plan(choice);
+  EXPECT_FALSE(workers[0].err.shown);
+  EXPECT_EQ(workers[1].err, (StreamPlan{Sink::file, "/f/1/stderr.log", true, true}));
+}
+
+TEST(LogPlan, AMutedRankIsWrittenAndNotShown) {
+  LogChoice choice;
+  choice.tees = {{true, false}, {true, false}};
+  choice.shown = {0};
+  const auto workers = plan(choice);
+  EXPECT_TRUE(workers[0].out.shown);
+  EXPECT_EQ(workers[0].err, StreamPlan());
+  EXPECT_EQ(workers[1].out, (StreamPlan{Sink::file, "/f/1/stdout.log", false, false}));
+  EXPECT_EQ(workers[1].err.sink, Sink::nowhere);
+}
+
+TEST(LogPlan, WithoutAFolderNoChoiceHasAnEffect) {
+  LogChoice choice;
+  choice.redirects = choice.tees = {{true, true}, {true, true}};
+  choice.shown = {0};
+  for (const WorkerLogs& worker : plan(choice, "")) EXPECT_EQ(worker.out.sink, Sink::console);
+}
+
+TEST(LogPlan, PrefixesSayWhoSpeaks) {
+  EXPECT_EQ(plan({})[1].prefix, "[default1]:");
+  LogChoice choice;
+  choice.prefix = "${hostname}:${rank}/$local_rank of $node_rank ${x} $$: ";
+  EXPECT_EQ(plan(choice)[1].prefix, "n1:7/1 of 2 ${x} $: ");
+}
+
+}  // namespace
+}  // namespace launch

@@ -1,0 +1,201 @@
+"""Imports torch.distributed.run once, then forks a torchrun for each request, or starts any other program likewise.
+
+    PYTHON torchrun_zygote.py TORCHRUN     with one end of a socket pair as standard input
+
+A request is a line of JSON: id, argv (its first word is the program), env, cwd, input, out and err (paths), seconds,
+and `state`, see take_state. TORCHRUN as the program is forked, any other is executed. Answers are lines as well:
+{"ready"} once, then {"id", "pid", "code"} at each end; the code is a shell's, or null when the seconds ran out and the
+process was killed. Ends when the other side hangs up.
+"""
+import gc
+import json
+import locale
+import os
+import pathlib
+import re
+import resource
+import select
+import signal
+import socket
+import sys
+import tempfile
+import time
+import traceback
+import types
+
+PYTHON_IGNORES = (signal.SIGPIPE, signal.SIGXFSZ)  # every interpreter does, so a forked torchrun is to keep it
+
+
+def take_state(state):
+    """What a process inherits besides its files: umask, nice, cpus, limits, descriptors to open, signals.
+
+    limits: name -> [soft, hard]; descriptors: number -> path; ignored, blocked: signal numbers.
+    """
+    if "umask" in state:
+        os.umask(state["umask"])
+    if "cpus" in state:
+        os.sched_setaffinity(0, state["cpus"])
+    os.nice(state.get("nice", 0))
+    for name, values in state.get("limits", {}).items():
+        resource.setrlimit(getattr(resource, f"RLIMIT_{name}"), values)
+    for number, path in state.get("descriptors", {}).items():
+        place(os.open(path, os.O_RDONLY), int(number))
+    for number in state.get("ignored", ()):
+        signal.signal(number, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_SETMASK, state.get("blocked", ()))
+
+
+def place(descriptor, number):
+    os.dup2(descriptor, number)
+    if descriptor != number:
+        os.close(descriptor)
+
+
+def take_environment(env):
+    os.environ.clear()
+    os.environ.update(env)
+
+
+def take_locale(env):
+    """An interpreter that starts in the C locale asks for UTF-8 by a variable, which its children see too (PEP 538)."""
+    try:
+        name = locale.setlocale(locale.LC_CTYPE, "")
+    except locale.Error:
+        name = "C"
+    if name == "C" and not env.get("LC_ALL") and env.get("PYTHONCOERCECLOCALE") != "0":
+        os.environ["LC_CTYPE"] = "C.UTF-8"
+        locale.setlocale(locale.LC_CTYPE, "C.UTF-8")
+
+
+def exit_code(main):
+    """Runs it as an interpreter runs a script's `sys.exit(main())`; the exit code."""
+    try:
+        result = main()
+    except SystemExit as end:
+        result = end.code
+    except BaseException:
+        traceback.print_exc()
+        return 1
+    if result is None or isinstance(result, int):
+        return (result or 0) & 0xFF
+    print(result, file=sys.stderr)
+    return 1
+
+
+def be_torchrun(argv, main):
+    """The script bin/torchrun, as far as it and what it starts can tell."""
+    take_locale(os.environ)
+    script = types.ModuleType("__main__")
+    script.__file__ = argv[0]
+    sys.modules["__main__"] = script
+    sys.path[0] = os.path.dirname(argv[0])
+    sys.argv = list(argv)
+    tempfile.tempdir = None
+    time.tzset()
+    code = exit_code(main)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    return code
+
+
+class Zygote:
+    def __init__(self, torchrun, main):
+        self._torchrun, self._main = torchrun, main
+        self._socket = socket.socket(fileno=os.dup(0))
+        self._unread = b""
+        self._running = {}  # descriptor of the process -> (request, pid, end of its time)
+        self._late = set()  # pids whose time was up
+        self._poller = select.poll()
+        self._poller.register(self._socket, select.POLLIN)
+
+    def answer(self, **words):
+        self._socket.sendall(json.dumps(words).encode() + b"\n")
+
+    def serve(self):
+        self.answer(ready=os.getpid())
+        while True:
+            for descriptor, _ in self._poller.poll(self._patience()):
+                if descriptor in self._running:
+                    self._collect(descriptor)
+                elif not self._receive():
+                    return
+            for descriptor, (request, pid, end) in self._running.items():
+                if end <= time.monotonic():
+                    self._running[descriptor] = request, pid, time.monotonic() + 2
+                    self._end(pid)
+
+    def _end(self, pid):
+        """SIGABRT first: torchrun then writes down where it stands."""
+        os.kill(pid, signal.SIGKILL if pid in self._late else signal.SIGABRT)
+        self._late.add(pid)
+
+    def _patience(self):
+        """Milliseconds until somebody's time is up, None when nobody runs."""
+        ends = [end for _, _, end in self._running.values()]
+        return max(0.0, min(ends) - time.monotonic()) * 1000 + 1 if ends else None
+
+    def _receive(self):
+        data = self._socket.recv(1 << 20)
+        *lines, self._unread = (self._unread + data).split(b"\n")
+        for line in lines:
+            self._start(json.loads(line))
+        return data
+
+    def _start(self, request):
+        pid = os.fork()
+        if pid == 0:
+            self._become(request)
+        descriptor = os.pidfd_open(pid)
+        self._running[descriptor] = (request, pid, time.monotonic() + request["seconds"])
+        self._poller.register(descriptor, select.POLLIN)
+
+    def _collect(self, descriptor):
+        request, pid, _ = self._running.pop(descriptor)
+        self._poller.unregister(descriptor)
+        os.close(descriptor)
+        code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        late = pid in self._late
+        self._late.discard(pid)
+        self.answer(id=request["id"], pid=pid, code=None if late else 128 - code if code < 0 else code)
+
+    def _become(self, request):
+        """In the child: never returns."""
+        code = 127
+        try:
+            os.setsid()
+            for descriptor in (self._socket.fileno(), *self._running):
+                os.close(descriptor)
+            place(os.open(request["input"], os.O_RDONLY), 0)
+            for number, path in ((1, request["out"]), (2, request["err"])):
+                place(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644), number)
+            os.chdir(request["cwd"])
+            code = self._run(request)
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            os._exit(code)
+
+    def _run(self, request):
+        argv = request["argv"]
+        if argv[0] == self._torchrun:
+            take_environment(request["env"])
+            take_state(request["state"])
+            return be_torchrun(argv, self._main)
+        for number in PYTHON_IGNORES:
+            signal.signal(number, signal.SIG_DFL)
+        take_state(request["state"])
+        os.execve(argv[0], argv, request["env"])
+
+
+def main():
+    torchrun = sys.argv[1]
+    # What bin/torchrun says in its first lines, read there so that it is the same module.
+    module = re.search(r"^from ([\w.]+) import main$", pathlib.Path(torchrun).read_text(encoding="utf-8"), re.M)[1]
+    imported = __import__(module, fromlist=["main"])
+    gc.collect()
+    gc.freeze()  # so that a child's collector does not copy every page
+    Zygote(torchrun, imported.main).serve()
+
+
+if __name__ == "__main__":
+    main()
