@@ -58,7 +58,9 @@ void JobFolder::complete(Failure& failure) const {
   const WorkerFiles& worker = workers_.at(static_cast<std::size_t>(failure.local_rank));
   failure.detail = error_message(read_file(worker.error_file, longest_error_file));
   if (!failure.detail.empty()) failure.error_file = worker.error_file;
-  failure.log_file = worker.logs.err.file.empty() ? worker.logs.out.file : worker.logs.err.file;
+  // Errors tell why; where these are on the console, the other stream's file does not help.
+  failure.log_file = worker.logs.err.file;
+  if (worker.logs.err.sink == StreamPlan::Sink::nowhere) failure.log_file = "not kept, by --local-ranks-filter";
 }
 
 }  // namespace launch

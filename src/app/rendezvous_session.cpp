@@ -66,6 +66,12 @@ asio::awaitable<Result<Failure>> await_abort(StoreClient& client, std::string ru
 asio::awaitable<Result<Failure>> tell_abort(StoreClient& client, std::string run_id, Failure failure, Time deadline) {
   const int node_rank = failure.node_rank;
   const Failure::Kind kind = failure.kind;
+  // A stranger must not end a job that has formed without it.
+  if (kind == Failure::Kind::rendezvous) {
+    Operation formed = CheckKeys{{formed_key(run_id)}};
+    auto checked = co_await client.perform(std::move(formed), deadline);
+    if (checked && std::get<Presence>(*checked).present.at(0)) co_return failure;
+  }
   Operation write = CompareSet{abort_key(run_id), "", to_json(failure)};
   auto outcome = co_await client.perform(std::move(write), deadline);
   if (!outcome) co_return outcome.error();

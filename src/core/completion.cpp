@@ -56,6 +56,7 @@ _launch() {{
       -*) [ "${{COMP_WORDS[at + 1]}}" = "=" ] && at=$((at + 2)) ;;
       *) COMPREPLY=($(compgen -f -- "$word")); return ;;
     esac
+    while [[ "${{COMP_WORDS[at + 1]}}" == :* ]]; do at=$((at + 2)); done  # a value is cut at its colons
     at=$((at + 1))
   done
   [ "$before" = "=" ] && before="${{COMP_WORDS[COMP_CWORD - 2]}}"
@@ -111,7 +112,7 @@ _launch() {{
 {}    '1:program:_files' \
     '*::arguments:_files'
 }}
-compdef _launch launch
+if [ "$funcstack[1]" = _launch ]; then _launch "$@"; else compdef _launch launch; fi
 )sh",
                      lines);
 }

@@ -16,14 +16,17 @@ void LineRouter::feed(std::string_view bytes, const Sink& sink) {
     const auto end = bytes.find('\n');
     std::string_view part = bytes.substr(0, end);
     bytes.remove_prefix(end == std::string_view::npos ? bytes.size() : end + 1);
-    // A carriage return before the line's end belongs to it; any other begins the line anew.
-    const auto back = part.find_last_of('\r', part.size() < 2 ? 0 : part.size() - 2);
-    if (!part.empty() && back != std::string_view::npos && back + 1 < part.size()) {
-      held_.clear();
-      rewritten_ = true;
-      part.remove_prefix(back + 1);
-    } else if (!held_.empty() && held_.back() == '\r' && !part.empty()) {
-      held_.clear();
+    // Carriage returns at the end of a line belong to it; any other begins the line anew.
+    const auto last = part.find_last_not_of('\r');
+    if (last != std::string_view::npos) {
+      const auto back = part.find_last_of('\r', last);
+      if (back != std::string_view::npos) {
+        held_.clear();
+        rewritten_ = true;
+        part.remove_prefix(back + 1);
+      } else if (held_.ends_with('\r')) {
+        held_.clear();
+      }
     }
     held_ += part;
     rewritten_ = rewritten_ || held_.ends_with('\r');

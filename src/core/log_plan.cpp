@@ -16,7 +16,7 @@ StreamPlan plan_stream(const StreamChoice& choice, const std::string& file) {
   if (choice.redirected || choice.teed) {
     plan.sink = StreamPlan::Sink::file;
     plan.file = file;
-    plan.shown = plan.filtered = choice.teed && !choice.muted;
+    plan.shown = choice.teed && !choice.muted;
   } else if (choice.muted) {
     plan.sink = StreamPlan::Sink::nowhere;
   }

@@ -93,7 +93,8 @@ void notice_ignored(const std::vector<std::string>& ignored, std::string_view re
 void meet_at_home(const Options& options, const HostFacts& facts, Config& config) {
   config.nnodes = 1;
   config.node_rank = 0;
-  config.master = {options.local_addr.given() ? options.local_addr.value : local_address, 0};
+  config.master = {local_address, 0};
+  if (options.local_addr.given()) config.master.host = parse_endpoint(options.local_addr.value)->host;
   config.run_id = facts.fresh_id;
   config.serves_workers = facts.env.get("TORCH_DISABLE_SHARE_RDZV_TCP_STORE") != "1";
 }

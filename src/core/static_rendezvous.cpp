@@ -40,6 +40,8 @@ std::string abort_key(const std::string& run_id) { return fmt::format("/{}/launc
 
 std::string claim_key(const std::string& run_id, int node) { return fmt::format("/{}/launch/node/{}", run_id, node); }
 
+std::string formed_key(const std::string& run_id) { return fmt::format("/{}/torchelastic/assigned_ranks/0", run_id); }
+
 Error rank_used_twice(const StaticJob& job, const std::string& other) {
   return {ErrorCode::conflict,
           fmt::format("--node-rank {} is used twice: by {} and by {}; give each node a rank of its own, 0 to {}",

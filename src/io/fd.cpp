@@ -2,6 +2,7 @@
 
 #include <cerrno>
 
+#include <poll.h>
 #include <unistd.h>
 
 namespace launch {
@@ -24,7 +25,11 @@ bool write_all(int fd, std::string_view bytes) {
     const ssize_t written = ::write(fd, bytes.data(), bytes.size());
     if (written < 0) {
       if (errno == EINTR) continue;
-      return false;
+      if (errno != EAGAIN) return false;
+      // A terminal or pipe that somebody else has made non-blocking.
+      pollfd writable{fd, POLLOUT, 0};
+      ::poll(&writable, 1, -1);
+      continue;
     }
     bytes.remove_prefix(static_cast<std::size_t>(written));
   }

@@ -72,10 +72,12 @@ Result<ErrorFolder> ErrorFolder::create_temporary(const std::string& temp_folder
   return folder;
 }
 
-Result<ErrorFolder> ErrorFolder::create(const std::string& parent, const std::string& run_id, int nproc) {
+Result<ErrorFolder> ErrorFolder::create(const std::string& place, const std::string& run_id, int nproc) {
   std::error_code error;
-  std::filesystem::create_directories(parent, error);
-  if (error) return cannot_make(parent, error.value());
+  // A worker may change its folder before it writes.
+  const std::string parent = std::filesystem::absolute(place, error).lexically_normal().string();
+  if (!error) std::filesystem::create_directories(parent, error);
+  if (error) return cannot_make(place, error.value());
   ErrorFolder folder;
   folder.nproc_ = nproc;
   // mkdtemp makes six letters, torchrun eight.

@@ -4,16 +4,17 @@
 #include "launch/io/clock.hpp"
 #include "launch/io/deadline.hpp"
 #include "launch/io/fd.hpp"
+#include "launch/io/log.hpp"
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cerrno>
 #include <map>
-#include <optional>
+#include <system_error>
 #include <thread>
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
@@ -56,27 +57,34 @@ struct Follower {
   Follower(const FollowedFile& file, LineSink& console_sink, LineSink* filtered_sink)
       : fd(::open(file.path.c_str(), O_RDONLY | O_CLOEXEC)),
         router(file.prefix),
+        prefix_size(file.prefix.size()),
         filters(file.filters),
         console(console_sink),
         filtered(filtered_sink) {}
 
   void give(std::string_view line) {
     console.take(line);
+    gave = true;
     if (filtered == nullptr) return;
-    const auto holds = [&](const std::string& text) { return line.find(text) != std::string_view::npos; };
+    // Of the worker's own words, not of the prefix.
+    const std::string_view words = line.substr(prefix_size);
+    const auto holds = [&](const std::string& text) { return words.find(text) != std::string_view::npos; };
     if (std::any_of(filters.begin(), filters.end(), holds)) filtered->take(line);
   }
 
-  void read_on(Time when) {
+  // One chunk, so that a worker that never stops writing does not silence the others. True when there may be more.
+  bool read_on(Time when) {
     std::array<char, read_size> chunk;
-    while (true) {
-      const ssize_t got = ::read(fd.get(), chunk.data(), chunk.size());
-      if (got < 0 && errno == EINTR) continue;
-      if (got <= 0) return;
-      const bool held = router.holds();
-      router.feed({chunk.data(), static_cast<std::size_t>(got)}, [this](std::string_view line) { give(line); });
-      if (router.holds() && !held) held_since = when;
-    }
+    ssize_t got = 0;
+    do {
+      got = ::read(fd.get(), chunk.data(), chunk.size());
+    } while (got < 0 && errno == EINTR);
+    if (got <= 0) return false;
+    const bool held = router.holds();
+    gave = false;
+    router.feed({chunk.data(), static_cast<std::size_t>(got)}, [this](std::string_view line) { give(line); });
+    if (router.holds() && (gave || !held)) held_since = when;
+    return static_cast<std::size_t>(got) == chunk.size();
   }
 
   Time held_until() const {
@@ -90,10 +98,12 @@ struct Follower {
 
   Fd fd;
   LineRouter router;
+  std::size_t prefix_size;
   std::vector<std::string> filters;
   LineSink& console;
   LineSink* filtered;
   Time held_since{};
+  bool gave = false;  // a line, by the last read
 };
 
 }  // namespace
@@ -124,10 +134,14 @@ class PumpThread {
 
   void run() {
     // What was written before the watch began tells nobody, so a look comes first.
-    for (bool stopping = false;; stopping = wait()) {
-      pass(stopping);
-      if (stopping) return;
+    bool stopping = false;
+    while (true) {
+      const bool more = pass();
+      if (stopping && !more) break;
+      stopping = wait(more) || stopping;
     }
+    for (const auto& follower : followers_) follower->flush();
+    write_sinks();
   }
 
  private:
@@ -138,25 +152,32 @@ class PumpThread {
     LineSink sink;
   };
 
-  void pass(bool last) {
+  // True when some file has more.
+  bool pass() {
     const Time when = now();
+    bool more = false;
     for (const auto& follower : followers_) {
-      follower->read_on(when);
-      if (last || follower->held_until() <= when) follower->flush();
+      more = follower->read_on(when) || more;
+      if (follower->held_until() <= when) follower->flush();
     }
+    write_sinks();
+    return more;
+  }
+
+  void write_sinks() {
     for (auto& [fd, sink] : consoles_) sink.write();
     for (auto& [path, file] : files_) file.sink.write();
   }
 
   LineSink& sink_of_file(const std::string& path) { return files_.try_emplace(path, path).first->second.sink; }
 
-  // Until something was written, a held line is due, or the end has come: then true.
-  bool wait() {
+  // Until something was written, a held line is due, or the end has come: then true. Not at all when there is more.
+  bool wait(bool more) {
     Time due = never;
     for (const auto& follower : followers_) due = std::min(due, follower->held_until());
     if (!all_watched_) due = std::min(due, later(now(), look_again));
-    int timeout = -1;
-    if (due != never) {
+    int timeout = more ? 0 : -1;
+    if (!more && due != never) {
       const auto left = std::chrono::ceil<std::chrono::milliseconds>(due - now()).count();
       timeout = static_cast<int>(std::clamp<std::int64_t>(left, 0, 60'000));
     }
@@ -181,13 +202,19 @@ class PumpThread {
 
 LogPump::LogPump(asio::any_io_executor executor, std::vector<FollowedFile> files)
     : executor_(std::move(executor)), shared_(std::make_shared<Shared>(executor_)) {
-  std::thread([shared = shared_, executor = executor_, files = std::move(files)] {
+  auto work = [shared = shared_, executor = executor_, files = std::move(files)] {
     PumpThread(files, shared->stop.get()).run();
     asio::post(executor, [shared] {
       shared->done = true;
       shared->ended.cancel();
     });
-  }).detach();
+  };
+  try {
+    std::thread(std::move(work)).detach();
+  } catch (const std::system_error& error) {
+    log_warning(fmt::format("the workers' output goes to its files and is not shown: {}", error.what()));
+    shared_->done = true;
+  }
 }
 
 LogPump::~LogPump() = default;

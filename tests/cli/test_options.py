@@ -64,6 +64,7 @@ class Options(JobCase):
         for words, expected in ((["--nproc-per"], ["--nproc-per-node"]), (["--numa-binding", "so"], ["socket"]),
                                 (["--rdzv-backend", "=", "c"], ["c10d"]), (["-m", "--stand"], ["--standalone"]),
                                 (["--nnodes", "2", "--node-r"], ["--node-rank"]),
+                                (["--nnodes", "=", "1", ":", "4", "--node-r"], ["--node-rank"]),
                                 (["comp", "--nproc-per"], [])):
             ask = f'. "$0"; COMP_WORDS=(launch "$@"); COMP_CWORD=$#; _launch; echo "${{COMPREPLY[@]}}"'
             run = self.start(["bash", "-c", ask, script, *words])

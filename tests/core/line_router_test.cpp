@@ -52,6 +52,7 @@ TEST(LineRouter, OfARewrittenLineTheLastStateIsShown) {
   EXPECT_THAT(Lines().feed("10%").feed("\r20%\r").flush().all, ElementsAre("p:20%\r\n"));
   // The line end of another system is kept.
   EXPECT_THAT(Lines().feed("a\r\nb\r").feed("\n").all, ElementsAre("p:a\r\n", "p:b\r\n"));
+  EXPECT_THAT(Lines().feed("a\r\r\nb\r").feed("\r\n").all, ElementsAre("p:a\r\r\n", "p:b\r\r\n"));
 }
 
 TEST(LineRouter, ALineWithoutAnEndIsGivenInPieces) {

@@ -24,7 +24,7 @@ TEST(LogPlan, ARedirectedStreamGoesToItsFileOnly) {
   LogChoice choice;
   choice.redirects = {{true, false}};
   const auto workers = plan(choice);
-  EXPECT_EQ(workers[0].out, (StreamPlan{Sink::file, "/f/0/stdout.log", false, false}));
+  EXPECT_EQ(workers[0].out, (StreamPlan{Sink::file, "/f/0/stdout.log", false}));
   EXPECT_EQ(workers[0].err, StreamPlan());
   EXPECT_EQ(workers[1].out, StreamPlan());
 }
@@ -35,7 +35,7 @@ TEST(LogPlan, ATeedStreamIsShownToo) {
   choice.tees = {{}, {false, true}};
   const auto workers = plan(choice);
   EXPECT_FALSE(workers[0].err.shown);
-  EXPECT_EQ(workers[1].err, (StreamPlan{Sink::file, "/f/1/stderr.log", true, true}));
+  EXPECT_EQ(workers[1].err, (StreamPlan{Sink::file, "/f/1/stderr.log", true}));
 }
 
 TEST(LogPlan, AMutedRankIsWrittenAndNotShown) {
@@ -45,7 +45,7 @@ TEST(LogPlan, AMutedRankIsWrittenAndNotShown) {
   const auto workers = plan(choice);
   EXPECT_TRUE(workers[0].out.shown);
   EXPECT_EQ(workers[0].err, StreamPlan());
-  EXPECT_EQ(workers[1].out, (StreamPlan{Sink::file, "/f/1/stdout.log", false, false}));
+  EXPECT_EQ(workers[1].out, (StreamPlan{Sink::file, "/f/1/stdout.log", false}));
   EXPECT_EQ(workers[1].err.sink, Sink::nowhere);
 }
 

@@ -145,6 +145,7 @@ TEST(NodeSettings, C10dOfOneNodeNeedsNoEndpointAndKeepsItsId) {
 TEST(NodeSettings, ALocalAddressBecomesTheMasterOfOneNode) {
   EXPECT_EQ(config_of({"--local-addr=node7.example"}).master, (Endpoint{"node7.example", 0}));
   EXPECT_FALSE(config_of({"--local-addr=node7.example"}).loopback_only);
+  EXPECT_EQ(config_of({"--local-addr=[::1]"}).master, (Endpoint{"::1", 0}));
   EXPECT_EQ(config_of({"--local-addr=a", "--master-port=5000"}).master, (Endpoint{"127.0.0.1", 5000}));
 }
 

@@ -136,5 +136,41 @@ TEST_F(LogPumpTest, AClosedConsoleIsNoError) {
   EXPECT_TRUE(run(io_, pump.drain(later(now(), 5s))));
 }
 
+TEST_F(LogPumpTest, AFilterLooksAtTheLineAndNotAtItsPrefix) {
+  FollowedFile a = follow("a", "[default0]:");
+  a.filters = {"default"};
+  a.filtered_file = folder_ + "/filtered";
+  LogPump pump(io_.get_executor(), {a});
+  append(a, "one\nby default\n");
+  EXPECT_TRUE(run(io_, pump.drain(later(now(), 5s))));
+  EXPECT_EQ(read_file(a.filtered_file, 1000), "[default0]:by default\n");
+}
+
+TEST_F(LogPumpTest, AConsoleThatDoesNotBlockLosesNothing) {
+  ASSERT_EQ(::fcntl(out_.get(), F_SETFL, O_NONBLOCK), 0);
+  const FollowedFile a = follow("a", "");
+  LogPump pump(io_.get_executor(), {a});
+  const std::string line = std::string(99, 'x') + "\n";
+  std::string text;
+  for (int i = 0; i < 5000; ++i) text += line;
+  append(a, text);
+  EXPECT_FALSE(run(io_, pump.drain(later(now(), 20ms))));
+  EXPECT_EQ(hear(text.size()), text);
+  EXPECT_TRUE(run(io_, pump.drain(later(now(), 5s))));
+}
+
+TEST_F(LogPumpTest, AWorkerThatNeverStopsDoesNotSilenceTheOthers) {
+  const FollowedFile busy = follow("busy", "b:");
+  const FollowedFile quiet = follow("quiet", "q:");
+  append(busy, std::string(std::size_t{8} << 20, 'x') + "\n");
+  append(quiet, "hello\n");
+  LogPump pump(io_.get_executor(), {busy, quiet});
+  // Each file in turn: the quiet one's line comes before the busy one has been read to its end.
+  const std::string heard = hear(std::size_t{1} << 20);
+  EXPECT_NE(heard.find("q:hello\n"), std::string::npos);
+  in_.reset();
+  EXPECT_TRUE(run(io_, pump.drain(later(now(), 10s))));
+}
+
 }  // namespace
 }  // namespace launch

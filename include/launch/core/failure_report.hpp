@@ -31,7 +31,7 @@ struct Failure {
   std::string time;        // local time of that host, as text
   std::string detail;      // the worker's own words from its error.json; may be empty
   std::string error_file;  // where these are; may be empty
-  std::string log_file;    // where the worker's errors, else its output, went; empty: to the console
+  std::string log_file;    // where the worker's errors went, as text; empty: to the console
 
   bool operator==(const Failure&) const = default;
 };

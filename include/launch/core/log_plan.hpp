@@ -31,8 +31,7 @@ struct StreamPlan {
   };
   Sink sink = Sink::console;
   std::string file;
-  bool shown = false;     // the lines of `file` go to the console, too
-  bool filtered = false;  // and through the filters, as those of every stream that is tee'd and not muted
+  bool shown = false;  // the lines of `file` go to the console, too
 
   bool operator==(const StreamPlan&) const = default;
 };

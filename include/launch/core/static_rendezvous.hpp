@@ -90,6 +90,9 @@ std::string abort_key(const std::string& run_id);
 // The key under which a launch agent claims a node rank; its value is the agent's identity.
 std::string claim_key(const std::string& run_id, int node);
 
+// A key that is there once the nodes have found each other (not where TORCH_ELASTIC_WORKER_IDENTICAL is set).
+std::string formed_key(const std::string& run_id);
+
 // The error, on either side, when two agents claim one node rank.
 Error rank_used_twice(const StaticJob& job, const std::string& other);
 
