@@ -244,4 +244,14 @@ std::vector<Accelerator> visible_accelerators(const AcceleratorFamily& all, cons
   return {};
 }
 
+std::vector<Accelerator> first_visible(const std::vector<AcceleratorFamily>& families,
+                                       const std::vector<AcceleratorKind>& kinds, const Environment& env) {
+  for (const AcceleratorFamily& family : families) {
+    if (std::find(kinds.begin(), kinds.end(), family.kind) == kinds.end()) continue;
+    auto visible = visible_accelerators(family, env);
+    if (!visible.empty()) return visible;
+  }
+  return {};
+}
+
 }  // namespace launch

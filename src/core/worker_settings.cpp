@@ -27,14 +27,8 @@ const std::vector<DeviceWord>& device_words() {
   return words;
 }
 
-// The devices of the first kind that has any which workers may see.
 int count_devices(const std::vector<AcceleratorKind>& kinds, const HostFacts& facts) {
-  for (const AcceleratorFamily& family : facts.accelerators) {
-    if (std::find(kinds.begin(), kinds.end(), family.kind) == kinds.end()) continue;
-    const auto visible = visible_accelerators(family, facts.env);
-    if (!visible.empty()) return static_cast<int>(visible.size());
-  }
-  return 0;
+  return static_cast<int>(first_visible(facts.accelerators, kinds, facts.env).size());
 }
 
 Result<int> count_workers(const Options& options, const HostFacts& facts) {
@@ -42,7 +36,7 @@ Result<int> count_workers(const Options& options, const HostFacts& facts) {
   const Setting<std::string>& count = options.nproc_per_node;
   if (count.value == "cpu") return facts.usable_cpus;
   if (count.value == "auto") {
-    const int devices = count_devices({cuda, rocm, xpu, npu}, facts);
+    const int devices = count_devices(all_accelerator_kinds, facts);
     return devices > 0 ? devices : facts.usable_cpus;
   }
   for (const DeviceWord& word : device_words()) {

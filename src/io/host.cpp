@@ -48,16 +48,13 @@ bool counts_devices(const Options& options) {
   return count == "auto" || count == "gpu" || count == "xpu" || count == "npu";
 }
 
-// The accelerators that ranks are bound to: the first kind of which any is visible. Empty where their places on the
-// PCI bus are not known: a guess would bind all of them to node 0.
+// Of the accelerators that ranks are bound to. Empty where their places on the PCI bus are not known: a guess would
+// bind all of them to node 0.
 std::vector<int> nodes_of_visible_devices(const HostFacts& facts) {
   std::vector<int> nodes;
-  for (const AcceleratorFamily& family : facts.accelerators) {
-    for (const Accelerator& device : visible_accelerators(family, facts.env)) {
-      if (device.pci_address.empty()) return {};
-      nodes.push_back(numa_node_of(device.pci_address));
-    }
-    if (!nodes.empty()) break;
+  for (const Accelerator& device : first_visible(facts.accelerators, all_accelerator_kinds, facts.env)) {
+    if (device.pci_address.empty()) return {};
+    nodes.push_back(numa_node_of(device.pci_address));
   }
   return nodes;
 }

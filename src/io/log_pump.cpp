@@ -201,8 +201,8 @@ class PumpThread {
 }  // namespace
 
 LogPump::LogPump(asio::any_io_executor executor, std::vector<FollowedFile> files)
-    : executor_(std::move(executor)), shared_(std::make_shared<Shared>(executor_)) {
-  auto work = [shared = shared_, executor = executor_, files = std::move(files)] {
+    : shared_(std::make_shared<Shared>(executor)) {
+  auto work = [shared = shared_, executor = std::move(executor), files = std::move(files)] {
     PumpThread(files, shared->stop.get()).run();
     asio::post(executor, [shared] {
       shared->done = true;

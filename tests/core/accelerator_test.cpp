@@ -226,5 +226,14 @@ TEST(Accelerator, AscendListsEndAtTheFirstInvalidEntry) {
   EXPECT_EQ(seen(npu, {{"CUDA_VISIBLE_DEVICES", "0"}}), "abc");
 }
 
+TEST(Accelerator, TheFirstKindOfWhichAnyIsVisibleCounts) {
+  const std::vector<AcceleratorFamily> families{{AcceleratorKind::cuda, std::vector<Accelerator>(2)},
+                                                {AcceleratorKind::npu, std::vector<Accelerator>(3)}};
+  EXPECT_EQ(first_visible(families, all_accelerator_kinds, {}).size(), 2U);
+  EXPECT_EQ(first_visible(families, all_accelerator_kinds, {{"CUDA_VISIBLE_DEVICES", ""}}).size(), 3U);
+  EXPECT_EQ(first_visible(families, {AcceleratorKind::npu}, {}).size(), 3U);
+  EXPECT_EQ(first_visible(families, {AcceleratorKind::xpu}, {}).size(), 0U);
+}
+
 }  // namespace
 }  // namespace launch

@@ -19,6 +19,9 @@ enum class AcceleratorKind {
   npu,   // Ascend
 };
 
+inline const std::vector<AcceleratorKind> all_accelerator_kinds{AcceleratorKind::cuda, AcceleratorKind::rocm,
+                                                                AcceleratorKind::xpu, AcceleratorKind::npu};
+
 struct Accelerator {
   std::string pci_address;             // "0000:3b:00.0" in lower case; empty: unknown
   std::string uuid;                    // "GPU-..." in lower case; empty: unknown
@@ -41,5 +44,9 @@ struct AcceleratorFamily {
 // has it. Where a list names instances each is one device, with its own name alone in mig_uuids: right where every
 // worker is given one of them. A single CUDA process that is given the whole list sees the first alone.
 std::vector<Accelerator> visible_accelerators(const AcceleratorFamily& all, const Environment& env);
+
+// Those of the first family, of these kinds, of which any is visible: what workers are counted by and bound to.
+std::vector<Accelerator> first_visible(const std::vector<AcceleratorFamily>& families,
+                                       const std::vector<AcceleratorKind>& kinds, const Environment& env);
 
 }  // namespace launch

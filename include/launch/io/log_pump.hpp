@@ -38,7 +38,6 @@ class LogPump {
 
  private:
   struct Shared;
-  boost::asio::any_io_executor executor_;
   std::shared_ptr<Shared> shared_;
 };
 
