@@ -2,6 +2,8 @@
 
 #include "launch/core/template_text.hpp"
 
+#include <algorithm>
+
 namespace launch {
 namespace {
 
@@ -29,6 +31,12 @@ LogChoice::Streams of_rank(const std::vector<LogChoice::Streams>& map, int local
 }
 
 }  // namespace
+
+bool keeps_streams(const LogChoice& choice) {
+  const auto any = [](const LogChoice::Streams& streams) { return streams.out || streams.err; };
+  return std::any_of(choice.redirects.begin(), choice.redirects.end(), any) ||
+         std::any_of(choice.tees.begin(), choice.tees.end(), any);
+}
 
 std::vector<WorkerLogs> plan_logs(const LogChoice& choice, const PrefixFacts& facts, const std::string& folder,
                                   int nproc) {

@@ -56,6 +56,18 @@ TEST(LogPlan, WithoutAFolderNoChoiceHasAnEffect) {
   for (const WorkerLogs& worker : plan(choice, "")) EXPECT_EQ(worker.out.sink, Sink::console);
 }
 
+TEST(LogPlan, KnowsWhetherAnyStreamIsKept) {
+  LogChoice choice;
+  EXPECT_FALSE(keeps_streams(choice));
+  choice.redirects = choice.tees = {{}, {}};
+  EXPECT_FALSE(keeps_streams(choice));
+  choice.tees[1].err = true;
+  EXPECT_TRUE(keeps_streams(choice));
+  choice.redirects[0].out = true;
+  choice.tees.clear();
+  EXPECT_TRUE(keeps_streams(choice));
+}
+
 TEST(LogPlan, PrefixesSayWhoSpeaks) {
   EXPECT_EQ(plan({})[1].prefix, "[default1]:");
   LogChoice choice;

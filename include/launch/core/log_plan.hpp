@@ -49,6 +49,9 @@ struct PrefixFacts {
   int base_rank = 0;  // RANK of local rank 0
 };
 
+// True when a stream of any worker goes to a file.
+bool keeps_streams(const LogChoice& choice);
+
 // `folder` is that of the attempt; empty (--log-dir=/dev/null): everything goes to the console.
 std::vector<WorkerLogs> plan_logs(const LogChoice& choice, const PrefixFacts& facts, const std::string& folder,
                                   int nproc);
