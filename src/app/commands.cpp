@@ -37,7 +37,6 @@ int run_job(const Config& config, const SignalPlan& signals) {
   // Never destroyed: that would wait for a look-up in the system's resolver that we have given up.
   asio::io_context& context = *new asio::io_context(1);
   AgentLoop loop(context.get_executor(), config, signals, open_files);
-  if (Status opened = loop.open_store(); !opened) return fail(opened.error());
   int code = 1;
   run_in_background(context.get_executor(), run_to_end(loop, context, code));
   context.run();

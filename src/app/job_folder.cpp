@@ -21,22 +21,25 @@ constexpr std::size_t longest_error_file = std::size_t{1} << 20;
 Result<ErrorFolder> make_temporary(const Config& config) {
   const auto chosen = config.worker_env.get("TMPDIR");
   if (!chosen && !keeps_streams(config.logs)) {
-    auto folder = ErrorFolder::create_temporary("/dev/shm", config.run_id, config.nproc_per_node);
+    auto folder = ErrorFolder::create_temporary("/dev/shm", config.run_id);
     if (folder) return folder;
   }
-  return ErrorFolder::create_temporary(chosen.value_or("/tmp"), config.run_id, config.nproc_per_node);
+  return ErrorFolder::create_temporary(chosen.value_or("/tmp"), config.run_id);
 }
 
 }  // namespace
 
 Status JobFolder::make(const Config& config) {
+  pump_.reset();
+  workers_.clear();
   if (config.log_folder == "/dev/null") return {};
-  auto folder = config.log_folder.empty()
-                    ? make_temporary(config)
-                    : ErrorFolder::create(config.log_folder, config.run_id, config.nproc_per_node);
-  if (!folder) return folder.error();
-  folder_ = std::move(*folder);
-  return {};
+  if (!folder_.made()) {
+    auto folder =
+        config.log_folder.empty() ? make_temporary(config) : ErrorFolder::create(config.log_folder, config.run_id);
+    if (!folder) return folder.error();
+    folder_ = std::move(*folder);
+  }
+  return folder_.begin_attempt(config.nproc_per_node);
 }
 
 void JobFolder::expect(const std::vector<WorkerSpec>& workers) {

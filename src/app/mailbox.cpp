@@ -19,6 +19,15 @@ void Mailbox::put_first(AgentEvent event) {
   wake_.cancel();
 }
 
+void Mailbox::forget_round() {
+  std::erase_if(events_, [](const AgentEvent& event) {
+    const auto* failed = std::get_if<PeerFailed>(&event);
+    return (failed != nullptr && failed->failure.restart) || std::holds_alternative<MembersChanged>(event) ||
+           std::holds_alternative<AllGone>(event) || std::holds_alternative<BarrierDone>(event) ||
+           std::holds_alternative<RendezvousDone>(event) || std::holds_alternative<RendezvousFailed>(event);
+  });
+}
+
 boost::asio::awaitable<std::optional<AgentEvent>> Mailbox::take(Time deadline) {
   while (events_.empty()) {
     if (now() >= deadline) co_return std::nullopt;

@@ -39,6 +39,8 @@ Result<Outputs> open_outputs(const WorkerLogs& logs) {
 }  // namespace
 
 std::optional<WorkerNotStarted> WorkerGroup::start(std::vector<WorkerSpec> specs, const std::string& script) {
+  reaper_.begin();
+  children_.clear();
   children_.reserve(specs.size());
   for (WorkerSpec& spec : specs) {
     SpawnRequest request;

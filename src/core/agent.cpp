@@ -15,6 +15,10 @@ constexpr Duration after_kill = 5s;
 
 }  // namespace
 
+Agent::Agent(AgentSettings settings) : settings_(std::move(settings)), policy_(settings_.restarts) {
+  round_.assignment.group_rank = settings_.node_rank;
+}
+
 AgentActions Agent::start(Time /*now*/) { return {StartRendezvous{}}; }
 
 AgentActions Agent::on(const AgentEvent& event, Time now) {
@@ -24,6 +28,10 @@ AgentActions Agent::on(const AgentEvent& event, Time now) {
 
 AgentActions Agent::on_deadline(Time now) {
   deadline_ = never;
+  if (state_ == State::pausing) {
+    state_ = State::joining;
+    return {StartRendezvous{}};
+  }
   if (state_ == State::stopping) return kill(now);
   if (state_ == State::clearing && !kill_sent_) {
     AgentActions actions = kill(now);
@@ -34,12 +42,13 @@ AgentActions Agent::on_deadline(Time now) {
   return handle(AllGone{}, now);
 }
 
-AgentActions Agent::handle(const RendezvousDone& event, Time /*now*/) {
+AgentActions Agent::handle(const RendezvousDone& event, Time now) {
   if (state_ != State::joining) return {};
   state_ = State::running;
-  assignment_ = event.assignment;
+  round_ = event.round;
+  started_ = now;
   running_ = settings_.nproc;
-  return {StartWorkers{assignment_}};
+  return {StartWorkers{round_}};
 }
 
 AgentActions Agent::handle(const RendezvousFailed& event, Time now) {
@@ -48,11 +57,16 @@ AgentActions Agent::handle(const RendezvousFailed& event, Time now) {
               now);
 }
 
+AgentActions Agent::handle(const NotNeeded& /*event*/, Time /*now*/) {
+  if (state_ != State::joining) return {};
+  return {finish()};
+}
+
 AgentActions Agent::handle(const StartFailed& event, Time now) { return fail(event.failure, SIGTERM, true, now); }
 
 AgentActions Agent::handle(const WorkerExited& event, Time now) {
   --running_;
-  const int rank = assignment_.base_global_rank + event.local_rank;
+  const int rank = round_.assignment.base_global_rank + event.local_rank;
   const bool stopped = winding_down() && event.status.kind == ExitStatus::Kind::signalled;
   ends_.push_back(WorkerEnd{rank, event.local_rank, event.status, stopped});
   if (winding_down()) return {};
@@ -65,22 +79,41 @@ AgentActions Agent::handle(const WorkerExited& event, Time now) {
 
 AgentActions Agent::handle(const SignalReceived& event, Time now) {
   // A second Ctrl-C means: now. Schedulers repeat their SIGTERM, so that one says nothing new.
+  Failure failure = make_failure(Failure::Kind::signal, 128 + event.signal,
+                                 fmt::format("launch was told to stop by {}", signal_name(event.signal)));
+  if (winding_down() && goes_on()) {
+    first_ = std::move(failure);
+    return settings_.nnodes > 1 ? AgentActions{TellPeers{*first_}} : AgentActions{};
+  }
   if (winding_down()) return event.signal == SIGINT && state_ == State::stopping ? kill(now) : AgentActions{};
-  return fail(make_failure(Failure::Kind::signal, 128 + event.signal,
-                           fmt::format("launch was told to stop by {}", signal_name(event.signal))),
-              event.signal, true, now);
+  return fail(std::move(failure), event.signal, true, now);
 }
 
 AgentActions Agent::handle(const PeerFailed& event, Time now) {
   if (winding_down()) {
-    first_ = event.failure;  // the store saw it before ours
+    // The store saw it before ours; but what ends the job is not undone by what came before.
+    const bool final = first_ && !first_->restart;
+    if (!final || !event.failure.restart) first_ = event.failure;
     return {};
   }
+  if (state_ == State::pausing && event.failure.restart) return {};  // the one that this node is about to follow
   return fail(event.failure, SIGTERM, false, now);
 }
 
+AgentActions Agent::handle(const MembersChanged& event, Time now) {
+  if (winding_down() || state_ == State::pausing) return {};
+  if (state_ == State::leaving && !event.anew) return {};
+  changed_ = event.reason;
+  if (state_ == State::joining || state_ == State::leaving) return start_anew(now);
+  return stop(SIGTERM, now);
+}
+
 AgentActions Agent::handle(const StoreLost& event, Time now) {
-  if (winding_down()) return {};
+  if (winding_down() && !goes_on()) return {};
+  if (winding_down()) {
+    first_ = make_failure(Failure::Kind::store, 1, fmt::format("the store went away ({})", event.reason));
+    return {};
+  }
   // The host leaves as soon as all have passed the barrier; our answer may have been on its way.
   if (state_ == State::leaving) return handle(BarrierDone{}, now);
   return fail(
@@ -94,8 +127,8 @@ AgentActions Agent::handle(const BarrierDone& /*event*/, Time /*now*/) {
   return {finish()};
 }
 
-AgentActions Agent::handle(const AllGone& /*event*/, Time /*now*/) {
-  if (winding_down()) return {finish()};
+AgentActions Agent::handle(const AllGone& /*event*/, Time now) {
+  if (winding_down()) return wound_down(now);
   if (state_ != State::clearing) return {};
   deadline_ = never;
   if (first_ || settings_.nnodes == 1) return {finish()};
@@ -103,12 +136,56 @@ AgentActions Agent::handle(const AllGone& /*event*/, Time /*now*/) {
   return {EnterBarrier{}};
 }
 
+AgentActions Agent::wound_down(Time now) {
+  if (!goes_on()) return {finish()};
+  if (!left_behind_) return start_anew(now);
+  // What is left would meet the new workers.
+  first_ =
+      make_failure(Failure::Kind::start, 1, "processes of the last workers outlived SIGKILL, so none are started anew");
+  AgentActions actions;
+  if (settings_.nnodes > 1) actions.push_back(TellPeers{*first_});
+  actions.push_back(finish());
+  return actions;
+}
+
+AgentActions Agent::start_anew(Time now) {
+  const Duration lived = now - started_;
+  AgentActions actions;
+  if (state_ == State::joining) actions.push_back(StopRendezvous{});
+  actions.push_back(first_ ? AnnounceRound{describe(*first_), round_.restarts + 1} : AnnounceRound{*changed_, 0});
+  const Duration pause =
+      first_ && first_->node_rank == round_.assignment.group_rank ? policy_.pause(lived) : Duration();
+  first_.reset();
+  changed_.reset();
+  ends_.clear();
+  kill_sent_ = false;
+  state_ = State::joining;
+  deadline_ = never;
+  if (pause == Duration::zero()) {
+    actions.push_back(StartRendezvous{});
+  } else {
+    state_ = State::pausing;
+    deadline_ = later(now, pause);
+  }
+  return actions;
+}
+
 AgentActions Agent::fail(Failure failure, int signal, bool tell, Time now) {
   if (first_) return {};
+  const bool ours = tell && (failure.kind == Failure::Kind::worker || failure.kind == Failure::Kind::start);
+  if (ours && state_ != State::joining) {
+    const auto refusal = policy_.refuses(failure, round_.restarts, now - started_, now);
+    failure.restart = !refusal && round_.can_restart;
+    failure.why_final = refusal              ? *refusal
+                        : round_.can_restart ? ""
+                                             : "a torchrun node cannot start anew with the others";
+  }
   first_ = std::move(failure);
-  AgentActions actions;
-  const bool joining = state_ == State::joining;
+  changed_.reset();
+  const bool joining = state_ == State::joining || state_ == State::pausing;
   const bool leaving = state_ == State::leaving;
+  if (first_->restart && (joining || leaving)) return start_anew(now);
+  AgentActions actions;
   if (joining) actions.push_back(StopRendezvous{});
   if (!joining && !leaving) actions = stop(signal, now);
   if (tell && settings_.nnodes > 1) actions.push_back(TellPeers{*first_});
@@ -139,7 +216,7 @@ Finish Agent::finish() {
   deadline_ = never;
   Finish result{first_ ? first_->exit_code : 0, first_, {}, left_behind_};
   for (const WorkerEnd& end : ends_) {
-    const bool is_first = first_ && first_->rank == end.rank && first_->node_rank == settings_.node_rank;
+    const bool is_first = first_ && first_->rank == end.rank && first_->node_rank == round_.assignment.group_rank;
     if (!is_first) result.others.push_back(end);
   }
   std::sort(result.others.begin(), result.others.end(),
@@ -151,7 +228,7 @@ Failure Agent::make_failure(Failure::Kind kind, int exit_code, std::string what)
   Failure failure;
   failure.kind = kind;
   failure.exit_code = exit_code;
-  failure.node_rank = settings_.node_rank;
+  failure.node_rank = round_.assignment.group_rank;
   failure.host = settings_.host;
   failure.what = std::move(what);
   return failure;

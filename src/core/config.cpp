@@ -17,15 +17,47 @@ namespace {
 
 constexpr int default_shutdown_timeout_s = 30;
 
+Result<EndSet> read_ends(const Setting<std::string>& setting) {
+  EndSet ends;
+  if (!setting.given()) return ends;
+  for (const std::string_view part : split(setting.value, ',')) {
+    const std::string_view word = trim(part);
+    const auto code = parse_int(word);
+    const auto signal = signal_number(word);
+    if (word == "start") {
+      ends.start = true;
+    } else if (code && *code >= 1 && *code <= 255) {
+      ends.codes.insert(*code);
+    } else if (signal) {
+      ends.codes.insert(128 + *signal);
+    } else {
+      return usage_error(
+          fmt::format("{}: {} is no end of a worker; expected exit codes from 1 to 255, signals as "
+                      "SIGKILL, or start",
+                      as_typed(setting), shown(word)));
+    }
+  }
+  return ends;
+}
+
 Status settle_restarts(const Options& options, const HostFacts&, Config& config) {
-  config.max_restarts = options.max_restarts.value;
-  if (config.max_restarts < 0) {
+  config.restarts.max_restarts = options.max_restarts.value;
+  config.restarts.repeat_errors = options.repeat_errors.value;
+  if (options.max_restarts.value < 0)
     return usage_error(fmt::format("{}: expected 0 or more restarts", as_typed(options.max_restarts)));
+  auto restart_on = read_ends(options.restart_on);
+  if (!restart_on) return restart_on.error();
+  config.restarts.restart_on = *std::move(restart_on);
+  auto fail_on = read_ends(options.fail_on);
+  if (!fail_on) return fail_on.error();
+  config.restarts.fail_on = *std::move(fail_on);
+  if (!options.restart_window.value) return {};
+  const int window = *options.restart_window.value;
+  if (window < 1) {
+    return usage_error(
+        fmt::format("{}: expected seconds above 0", as_typed(options.restart_window.origin, std::to_string(window))));
   }
-  if (config.max_restarts > 0) {
-    config.notices.push_back(fmt::format("{}: this version does not restart workers; a failure ends the job",
-                                         as_typed(options.max_restarts)));
-  }
+  config.restarts.window = std::chrono::seconds(window);
   return {};
 }
 

@@ -20,19 +20,27 @@ using OrderedJson = nlohmann::ordered_json;
 
 Assignment expected_assignment(const Config& config) {
   Assignment assignment;
-  assignment.group_rank = config.node_rank;
+  const int node_rank = std::max(config.node_rank, 0);  // c10d: as if it were the first
+  assignment.group_rank = node_rank;
   assignment.group_world_size = config.nnodes;
-  assignment.base_global_rank = config.node_rank * config.nproc_per_node;
+  assignment.base_global_rank = node_rank * config.nproc_per_node;
   assignment.world_size = config.nnodes * config.nproc_per_node;
   assignment.base_role_rank = assignment.base_global_rank;
   assignment.role_world_size = assignment.world_size;
   return assignment;
 }
 
+Round expected_round(const Config& config) {
+  Round round;
+  round.assignment = expected_assignment(config);
+  if (config.elastic) round.master = Endpoint{"<the node of rank 0>", 0};
+  return round;
+}
+
 std::vector<WorkerSpec> expected_workers(const Config& config) {
-  if (config.log_folder == "/dev/null") return make_worker_specs(config, expected_assignment(config), "");
+  if (config.log_folder == "/dev/null") return make_worker_specs(config, expected_round(config), "");
   const std::string folder = config.log_folder.empty() ? "<temporary folder>" : config.log_folder;
-  return make_worker_specs(config, expected_assignment(config), folder + "/<job>/attempt_0");
+  return make_worker_specs(config, expected_round(config), folder + "/<job>/attempt_0");
 }
 
 struct Variable {
@@ -47,7 +55,7 @@ std::vector<Variable> changed_variables(const WorkerSpec& spec, const Config& co
     const auto equals = line.find('=');
     Variable variable{line.substr(0, equals), line.substr(equals + 1)};
     if (env.get(variable.name) == variable.value) continue;
-    if (variable.name == "MASTER_PORT" && config.master.port == 0) variable.value = free_port;
+    if (variable.name == "MASTER_PORT" && (config.master.port == 0 || config.elastic)) variable.value = free_port;
     result.push_back(std::move(variable));
   }
   std::sort(result.begin(), result.end(), [](const Variable& a, const Variable& b) { return a.name < b.name; });
@@ -81,7 +89,18 @@ std::string settings_text(const Options& options) {
   return result;
 }
 
+std::string elastic_text(const Config& config) {
+  const ElasticSettings& settings = config.elastic->settings;
+  return fmt::format(
+      "A node of {} to {}, job {}, rendezvous at {}; waits up to {} for the others.\nRanks are dealt out there; shown "
+      "as if "
+      "this were the first node of {} like it.\n",
+      settings.nodes.min, settings.nodes.max, shown(config.run_id), to_text(config.master),
+      to_text(settings.join_timeout), config.nnodes);
+}
+
 std::string meeting_text(const Config& config) {
+  if (config.elastic) return elastic_text(config);
   const std::string port = config.master.port == 0 ? std::string(free_port) : std::to_string(config.master.port);
   std::string result = fmt::format("Node {} of {}, job {}, master {} port {}\n", config.node_rank, config.nnodes,
                                    shown(config.run_id), config.master.host, port);

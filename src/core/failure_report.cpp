@@ -68,12 +68,14 @@ std::string text_or_empty(const Json& object, const char* name) {
 std::string to_json(const Failure& failure) {
   const Json object = {{"kind", kind_name(failure.kind)},
                        {"exit_code", failure.exit_code},
+                       {"restart", failure.restart},
                        {"node_rank", failure.node_rank},
                        {"host", failure.host},
                        {"rank", failure.rank},
                        {"local_rank", failure.local_rank},
                        {"pid", failure.pid},
                        {"what", failure.what},
+                       {"why_final", failure.why_final},
                        {"time", failure.time},
                        {"detail", failure.detail},
                        {"error_file", failure.error_file},
@@ -92,12 +94,14 @@ Result<Failure> parse_failure(std::string_view json) {
   Failure failure;
   failure.kind = *kind;
   failure.exit_code = code;
+  failure.restart = object.value("restart", Json()) == true;
   failure.node_rank = number_or(object, "node_rank", 0);
   failure.host = text_or_empty(object, "host");
   failure.rank = number_or(object, "rank", -1);
   failure.local_rank = number_or(object, "local_rank", -1);
   failure.pid = number_or(object, "pid", 0);
   failure.what = text_or_empty(object, "what");
+  failure.why_final = text_or_empty(object, "why_final");
   failure.time = text_or_empty(object, "time");
   failure.detail = text_or_empty(object, "detail");
   failure.error_file = text_or_empty(object, "error_file");
@@ -108,6 +112,7 @@ Result<Failure> parse_failure(std::string_view json) {
 std::string describe(const Failure& failure) {
   std::string where = fmt::format("node {}", failure.node_rank);
   if (!failure.host.empty()) where += fmt::format(" (host {})", failure.host);
+  if (failure.node_rank < 0) where = fmt::format("host {}", failure.host);  // it has no rank yet
   if (failure.rank >= 0) where = fmt::format("rank {} (local rank {}) on {}", failure.rank, failure.local_rank, where);
   if (failure.pid > 0) where += fmt::format(", pid {}", failure.pid);
   return fmt::format("{}: {}", where, failure.what);
@@ -160,6 +165,7 @@ std::string render_report(const ReportInput& input) {
   if (!first.log_file.empty()) text += fmt::format("\n  log            {}", first.log_file);
   if (first.kind == Failure::Kind::worker && first.detail.empty() && first.log_file.empty())
     text += "\n  log            the worker's own output, above (not redirected to a file)";
+  if (!first.why_final.empty()) text += fmt::format("\n  not restarted  {}", first.why_final);
   text += others_text(input.others);
   text += fmt::format("\n  exit code      {}", first.exit_code);
   return text;

@@ -15,6 +15,7 @@ namespace {
 
 constexpr int max_nodes = 100'000;  // what the store can hold in one request
 constexpr int default_master_port = 29'500;
+constexpr int default_c10d_port = 29'400;
 constexpr double default_rendezvous_timeout_s = 900;
 constexpr double max_timeout_s = 1e9;  // thirty years; nanoseconds of it fit into Duration
 constexpr const char* local_address = "127.0.0.1";
@@ -154,23 +155,6 @@ Status check_c10d_keys(const Options& options) {
   return {};
 }
 
-Status settle_c10d(const Options& options, const HostFacts& facts, const NodeRange& range, Config& config) {
-  if (range.max != 1) {
-    return usage_error(
-        fmt::format("{}: this version forms c10d jobs of one node only; for {} nodes leave it out, and give "
-                    "--master-addr, --master-port and --node-rank",
-                    as_typed(options.rdzv_backend), range.max));
-  }
-  if (Status fits = check_c10d_keys(options); !fits) return fits;
-  const auto endpoint = parse_endpoint(options.rdzv_endpoint.value);
-  if (options.rdzv_endpoint.given() && !endpoint)
-    return usage_error(fmt::format("{}: {}", as_typed(options.rdzv_endpoint), endpoint.error().message));
-  meet_at_home(options, facts, config);
-  notice_ignored(origins(options.node_rank, options.master_addr, options.master_port),
-                 fmt::format("{} chooses address, port and ranks itself", as_typed(options.rdzv_backend)), config);
-  return settle_run_id(options, facts, config);
-}
-
 Result<std::uint16_t> check_port(int port, const std::string& source, int nnodes) {
   if (port == 0 && nnodes > 1) {
     return usage_error(
@@ -178,6 +162,64 @@ Result<std::uint16_t> check_port(int port, const std::string& source, int nnodes
   }
   if (port < 0 || port > 65'535) return usage_error(fmt::format("{} is outside 1..65535, the possible ports", source));
   return static_cast<std::uint16_t>(port);
+}
+
+// What check_c10d_keys has let through.
+ElasticChoice read_elastic(const Options& options, const NodeRange& range) {
+  ElasticChoice choice;
+  ElasticSettings& settings = choice.settings;
+  settings.nodes = {range.min, range.max};
+  const auto conf = parse_key_values(options.rdzv_conf.value);
+  const auto seconds = [&](const char* key, Duration& value) {
+    if (const auto it = conf->find(key); it != conf->end()) value = std::chrono::seconds(*parse_int(it->second));
+  };
+  seconds("join_timeout", settings.join_timeout);
+  seconds("last_call_timeout", settings.last_call_timeout);
+  seconds("close_timeout", settings.close_timeout);
+  seconds("keep_alive_interval", settings.keep_alive_interval);
+  if (const auto it = conf->find("keep_alive_max_attempt"); it != conf->end())
+    settings.keep_alive_max_attempt = *parse_int(it->second);
+  if (const auto it = conf->find("is_host"); it != conf->end())
+    choice.is_host = parse_bool(it->second).value_or(it->second.find_first_of("tTyY") == 0);
+  if (options.local_addr.given()) choice.address = parse_endpoint(options.local_addr.value)->host;
+  return choice;
+}
+
+Status settle_elastic(const Options& options, const HostFacts& facts, const NodeRange& range, Config& config) {
+  const auto conf = parse_key_values(options.rdzv_conf.value);
+  if (const auto it = conf->find("store_type"); it != conf->end() && it->second != "tcp")
+    return usage_error(fmt::format("{}: store_type=file is for one node; leave it out", as_typed(options.rdzv_conf)));
+  config.nnodes = range.max;
+  config.node_rank = -1;
+  config.elastic = read_elastic(options, range);
+  config.serves_workers = facts.env.get("TORCH_DISABLE_SHARE_RDZV_TCP_STORE") != "1";
+  config.master = {"localhost", default_c10d_port};
+  if (options.rdzv_endpoint.given() && !options.rdzv_endpoint.value.empty()) {
+    const auto endpoint = parse_endpoint(options.rdzv_endpoint.value);
+    const int number = endpoint->port.value_or(default_c10d_port);
+    const auto port = check_port(number, as_typed(options.rdzv_endpoint), config.nnodes);
+    if (!port) return port.error();
+    config.master = {endpoint->host, *port};
+  } else {
+    config.notices.push_back(fmt::format(
+        "--rdzv-endpoint is not given: the other nodes are sought at {}, on this machine", to_text(config.master)));
+  }
+  notice_ignored(origins(options.node_rank, options.master_addr, options.master_port),
+                 fmt::format("{} chooses ranks, and where workers meet, itself", as_typed(options.rdzv_backend)),
+                 config);
+  return settle_run_id(options, facts, config);
+}
+
+Status settle_c10d(const Options& options, const HostFacts& facts, const NodeRange& range, Config& config) {
+  if (Status fits = check_c10d_keys(options); !fits) return fits;
+  const auto endpoint = parse_endpoint(options.rdzv_endpoint.value);
+  if (options.rdzv_endpoint.given() && !options.rdzv_endpoint.value.empty() && !endpoint)
+    return usage_error(fmt::format("{}: {}", as_typed(options.rdzv_endpoint), endpoint.error().message));
+  if (range.max > 1) return settle_elastic(options, facts, range, config);
+  meet_at_home(options, facts, config);
+  notice_ignored(origins(options.node_rank, options.master_addr, options.master_port),
+                 fmt::format("{} chooses address, port and ranks itself", as_typed(options.rdzv_backend)), config);
+  return settle_run_id(options, facts, config);
 }
 
 Result<Endpoint> master_from_endpoint(const Options& options, Config& config) {

@@ -40,6 +40,14 @@ std::string abort_key(const std::string& run_id) { return fmt::format("/{}/launc
 
 std::string claim_key(const std::string& run_id, int node) { return fmt::format("/{}/launch/node/{}", run_id, node); }
 
+std::string attempt_prefix(const std::string& run_id, int attempt) {
+  return attempt == 0 ? run_id : fmt::format("{}/launch/attempt/{}", run_id, attempt);
+}
+
+std::vector<std::string> agent_keys(const std::string& run_id) {
+  return {fmt::format("/{}/torchelastic/", run_id), fmt::format("/{}/launch/", run_id), "launch/"};
+}
+
 std::string formed_key(const std::string& run_id) { return fmt::format("/{}/torchelastic/assigned_ranks/0", run_id); }
 
 Error rank_used_twice(const StaticJob& job, const std::string& other) {
@@ -72,6 +80,7 @@ RendezvousStep StaticRendezvous::start(Time now) {
   give_up_ = later(now, job_.timeout);
   report_ = later(now, first_report);
   look_ = report_;
+  if (job_.found) return counted();
   return go(State::agreeing, CompareSet{key("launch/nnodes"), "", std::to_string(job_.nnodes)});
 }
 
@@ -93,8 +102,14 @@ RendezvousStep StaticRendezvous::on(const Outcome& outcome, Time now) {
       return looked(outcome, now);
     case State::reading:
       return read(outcome);
+    case State::fencing:
+      return assign(role_infos_);
     case State::publishing:
       return formed(own_);
+    case State::surveying: {
+      const std::vector<bool>& claims = std::get<Presence>(outcome).present;
+      return {make_round(std::find(claims.begin(), claims.end(), false) == claims.end()), std::nullopt};
+    }
   }
   return fail(ErrorCode::protocol, "the static rendezvous is in no state");
 }
@@ -118,7 +133,7 @@ RendezvousStep StaticRendezvous::claimed(const Outcome& outcome) {
 RendezvousStep StaticRendezvous::counted() {
   if (!job_.identical_workers)
     return go(State::introducing, SetKeys{{{role_key(job_.self.group_rank), to_json(job_.self)}}});
-  if (leads()) return go(State::gathering, GetKeys{{"init/"}});
+  if (leads() && !job_.found) return go(State::gathering, GetKeys{{"init/"}});
   return assign({});
 }
 
@@ -171,6 +186,11 @@ RendezvousStep StaticRendezvous::looked(const Outcome& outcome, Time now) {
 }
 
 RendezvousStep StaticRendezvous::read(const Outcome& outcome) {
+  if (leads() && job_.fence) {
+    state_ = State::fencing;
+    role_infos_ = std::get<Values>(outcome).values;
+    return {Fence{}, std::nullopt};
+  }
   if (leads()) return assign(std::get<Values>(outcome).values);
   const Result<Assignment> assignment = parse_assignment(only_value(outcome));
   if (!assignment) return {assignment.error(), std::nullopt};
@@ -199,10 +219,16 @@ RendezvousStep StaticRendezvous::assign(const std::vector<std::string>& role_inf
   return go(State::publishing, std::move(publish));
 }
 
-RendezvousStep StaticRendezvous::formed(Assignment assignment) const {
-  assignment.group_rank = job_.self.group_rank;
-  assignment.group_world_size = job_.nnodes;
-  return {assignment, std::nullopt};
+RendezvousStep StaticRendezvous::formed(Assignment assignment) {
+  own_ = assignment;
+  own_.group_rank = job_.self.group_rank;
+  own_.group_world_size = job_.nnodes;
+  if (!job_.survey) return {make_round(true), std::nullopt};
+  CheckKeys claims;
+  for (int node = 0; node < job_.nnodes; ++node) claims.keys.push_back(claim_key(job_.run_id, node));
+  return go(State::surveying, std::move(claims));
 }
+
+Round StaticRendezvous::make_round(bool can_restart) const { return {own_, std::nullopt, job_.restarts, can_restart}; }
 
 }  // namespace launch

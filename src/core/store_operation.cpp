@@ -7,6 +7,8 @@
 namespace launch {
 namespace {
 
+constexpr std::uint64_t most_listed_keys = 10'000'000;
+
 using MaybeOutcome = Result<std::optional<Outcome>>;
 
 std::vector<std::string_view> views(const KeyList& keys) { return {keys.begin(), keys.end()}; }
@@ -27,7 +29,19 @@ struct OperationEncoder {
     for (const std::string& key : op.keys) encode(CheckRequest{{key}}, out);
   }
   void operator()(const AwaitKeys& op) const { encode(WaitRequest{views(op.keys)}, out); }
+  void operator()(const AwaitChange& op) const { encode(AwaitChangeRequest{op.key, op.known}, out); }
+  void operator()(const ListKeys&) const { encode(ListKeysRequest{}, out); }
+  void operator()(const DeleteKeys& op) const {
+    for (const std::string& key : op.keys) encode(DeleteKeyRequest{key}, out);
+  }
 };
+
+MaybeOutcome read_wait(std::string_view bytes, std::size_t& used) {
+  if (bytes.empty()) return std::optional<Outcome>();
+  used = 1;
+  if (bytes[0] == 0) return std::optional<Outcome>(Done{});
+  return Error{ErrorCode::protocol, fmt::format("the store answered a WAIT with {:#x}", bytes[0])};
+}
 
 MaybeOutcome read_values(std::size_t count, std::string_view bytes, std::size_t& used) {
   Values result;
@@ -68,15 +82,31 @@ struct Decoder {
     used = op.keys.size();
     return std::optional<Outcome>(std::move(result));
   }
-  MaybeOutcome operator()(const AwaitKeys&) const {
-    if (bytes.empty()) return std::optional<Outcome>();
-    used = 1;
-    if (bytes[0] == 0) return std::optional<Outcome>(Done{});
-    return Error{ErrorCode::protocol, fmt::format("the store answered a WAIT with {:#x}", bytes[0])};
+  MaybeOutcome operator()(const AwaitKeys&) const { return read_wait(bytes, used); }
+  MaybeOutcome operator()(const AwaitChange&) const { return read_wait(bytes, used); }
+  MaybeOutcome operator()(const ListKeys&) const {
+    if (bytes.size() < 8) return std::optional<Outcome>();
+    const std::int64_t count = read_i64(bytes.data());
+    if (count < 0 || static_cast<std::uint64_t>(count) > most_listed_keys)
+      return Error{ErrorCode::protocol, fmt::format("the store announced {} keys", count)};
+    auto names = read_values(static_cast<std::size_t>(count), bytes.substr(8), used);
+    if (names && names->has_value()) used += 8;
+    return names;
+  }
+  MaybeOutcome operator()(const DeleteKeys& op) const {
+    if (bytes.size() < 8 * op.keys.size()) return std::optional<Outcome>();
+    used = 8 * op.keys.size();
+    Number deleted;
+    for (std::size_t at = 0; at < used; at += 8) deleted.value += read_i64(bytes.data() + at);
+    return std::optional<Outcome>(deleted);
   }
 };
 
 }  // namespace
+
+bool waits(const Operation& operation) {
+  return std::holds_alternative<AwaitKeys>(operation) || std::holds_alternative<AwaitChange>(operation);
+}
 
 void encode_operation(const Operation& operation, std::string& out) { std::visit(OperationEncoder{out}, operation); }
 

@@ -83,6 +83,15 @@ std::optional<std::string_view> StoreTable::get(std::string_view key) const {
   return found->second;
 }
 
+void StoreTable::clear_except(const std::vector<std::string>& kept) {
+  const auto goes = [&](const auto& entry) {
+    return std::none_of(kept.begin(), kept.end(),
+                        [&](const std::string& begin) { return entry.first.starts_with(begin); });
+  };
+  std::erase_if(values_, goes);
+  std::erase_if(queues_, goes);
+}
+
 bool StoreTable::exists(std::string_view key) const { return values_.contains(key) || queues_.contains(key); }
 
 // Values.
@@ -260,6 +269,19 @@ Status StoreTable::on(const BarrierRequest& request, Answer& answer) {
     return {};
   }
   forget_wait(answer.from);
+  Wait wait{next_ticket_++, 0, {}};
+  await(request.key, wait, answer.from);
+  waits_.emplace(answer.from, std::move(wait));
+  return {};
+}
+
+// Who waits for a key that exists is woken by the next write to it, as any other.
+Status StoreTable::on(const AwaitChangeRequest& request, Answer& answer) {
+  forget_wait(answer.from);
+  if (get(request.key).value_or("") != request.known) {
+    append_wait_reply(answer.reply, WaitReply::stop_waiting);
+    return {};
+  }
   Wait wait{next_ticket_++, 0, {}};
   await(request.key, wait, answer.from);
   waits_.emplace(answer.from, std::move(wait));

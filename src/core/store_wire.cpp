@@ -52,6 +52,7 @@ enum class Kind : std::uint8_t {
   queue_length,
   list_keys,
   barrier,
+  await_change,
 };
 
 using enum Field;
@@ -76,11 +77,12 @@ constexpr std::array<CommandForm, std::variant_size_v<Request>> commands = {{
     {"QUEUE_LEN", 16, -1, {key}},
     {"LIST_KEYS", 17, -1, {}},
     {"BARRIER", 18, -1, {key, i64}},
+    {"AWAIT_CHANGE", 128, -1, {key, payload}},
 }};
-static_assert(commands[static_cast<std::size_t>(Kind::barrier)].name == "BARRIER");
+static_assert(commands[static_cast<std::size_t>(Kind::await_change)].name == "AWAIT_CHANGE");
 
 constexpr std::size_t no_command = commands.size();
-using Opcodes = std::array<std::size_t, 19>;
+using Opcodes = std::array<std::size_t, 129>;
 
 constexpr Opcodes opcodes_of(int CommandForm::*dialect) {
   Opcodes opcodes{};
@@ -187,6 +189,8 @@ Request decode(Kind kind, Fields fields) {
       return ListKeysRequest{};
     case Kind::barrier:
       return BarrierRequest{fields.bytes(), fields.number<std::int64_t>()};
+    case Kind::await_change:
+      return AwaitChangeRequest{fields.bytes(), fields.bytes()};
   }
   return ValidateRequest{};
 }
@@ -234,6 +238,7 @@ struct Encoder {
     bytes(request.key);
     append_i64(out, request.world_size);
   }
+  void operator()(const AwaitChangeRequest& request) const { bytes(request.key, request.known); }
 };
 
 }  // namespace

@@ -12,7 +12,9 @@ namespace {
 constexpr std::array<const char*, 4> names_of_one_worker{"LOCAL_RANK", "RANK", "ROLE_RANK", "TORCHELASTIC_ERROR_FILE"};
 
 // What all workers of this node share, as NAME=VALUE.
-std::vector<std::string> shared_lines(const Config& config, const Assignment& assignment) {
+std::vector<std::string> shared_lines(const Config& config, const Round& round) {
+  const Assignment& assignment = round.assignment;
+  const Endpoint& master = round.master ? *round.master : config.master;
   Environment env = config.worker_env;
   env.set("GROUP_RANK", std::to_string(assignment.group_rank));
   env.set("GROUP_WORLD_SIZE", std::to_string(assignment.group_world_size));
@@ -20,12 +22,12 @@ std::vector<std::string> shared_lines(const Config& config, const Assignment& as
   env.set("WORLD_SIZE", std::to_string(assignment.world_size));
   env.set("ROLE_NAME", config.role);
   env.set("ROLE_WORLD_SIZE", std::to_string(assignment.role_world_size));
-  env.set("MASTER_ADDR", config.master.host);
-  env.set("MASTER_PORT", std::to_string(config.master.port));
+  env.set("MASTER_ADDR", master.host);
+  env.set("MASTER_PORT", std::to_string(master.port));
   env.set("TORCHELASTIC_RUN_ID", config.run_id);
   env.set("TORCHELASTIC_USE_AGENT_STORE", config.serves_workers ? "True" : "False");
-  env.set("TORCHELASTIC_RESTART_COUNT", "0");
-  env.set("TORCHELASTIC_MAX_RESTARTS", std::to_string(config.max_restarts));
+  env.set("TORCHELASTIC_RESTART_COUNT", std::to_string(round.restarts));
+  env.set("TORCHELASTIC_MAX_RESTARTS", std::to_string(config.restarts.max_restarts));
   for (const char* name : names_of_one_worker) env.remove(name);
   if (!config.virtual_device.empty()) env.remove("CUDA_VISIBLE_DEVICES");
   return env.lines();
@@ -33,9 +35,9 @@ std::vector<std::string> shared_lines(const Config& config, const Assignment& as
 
 }  // namespace
 
-std::vector<WorkerSpec> make_worker_specs(const Config& config, const Assignment& assignment,
-                                          const std::string& folder) {
-  const std::vector<std::string> shared = shared_lines(config, assignment);
+std::vector<WorkerSpec> make_worker_specs(const Config& config, const Round& round, const std::string& folder) {
+  const Assignment& assignment = round.assignment;
+  const std::vector<std::string> shared = shared_lines(config, round);
   const PrefixFacts facts{config.role, config.hostname, assignment.group_rank, assignment.base_global_rank};
   std::vector<WorkerLogs> logs = plan_logs(config.logs, facts, folder, config.nproc_per_node);
   std::vector<WorkerSpec> specs(static_cast<std::size_t>(config.nproc_per_node));

@@ -7,6 +7,11 @@ namespace launch {
 
 Time now() { return Time(std::chrono::steady_clock::now().time_since_epoch()); }
 
+Instant instant() {
+  const auto wall = std::chrono::system_clock::now().time_since_epoch();
+  return {now(), WallTime(std::chrono::duration_cast<WallClock::duration>(wall))};
+}
+
 std::chrono::steady_clock::time_point to_steady(Time time) {
   if (time == never) return std::chrono::steady_clock::time_point::max();
   return std::chrono::steady_clock::time_point(time.time_since_epoch());

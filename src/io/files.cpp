@@ -59,11 +59,10 @@ std::string as_file_name(std::string text) {
 
 }  // namespace
 
-Result<ErrorFolder> ErrorFolder::create_temporary(const std::string& temp_folder, const std::string& run_id,
-                                                  int nproc) {
+Result<ErrorFolder> ErrorFolder::create_temporary(const std::string& temp_folder, const std::string& run_id) {
   std::string top = temp_folder + "/torchelastic_XXXXXX";
   if (::mkdtemp(top.data()) == nullptr) return cannot_make(top);
-  auto folder = create(top, run_id, nproc);
+  auto folder = create(top, run_id);
   if (folder) {
     folder->top_ = top;
   } else {
@@ -72,27 +71,32 @@ Result<ErrorFolder> ErrorFolder::create_temporary(const std::string& temp_folder
   return folder;
 }
 
-Result<ErrorFolder> ErrorFolder::create(const std::string& place, const std::string& run_id, int nproc) {
+Result<ErrorFolder> ErrorFolder::create(const std::string& place, const std::string& run_id) {
   std::error_code error;
   // A worker may change its folder before it writes.
   const std::string parent = std::filesystem::absolute(place, error).lexically_normal().string();
   if (!error) std::filesystem::create_directories(parent, error);
   if (error) return cannot_make(place, error.value());
   ErrorFolder folder;
-  folder.nproc_ = nproc;
   // mkdtemp makes six letters, torchrun eight.
   constexpr std::string_view letters = "abcdefghijklmnopqrstuvwxyz0123456789_";
   const auto process = static_cast<std::size_t>(::getpid());
   folder.run_ = fmt::format("{}/{}_{}{}XXXXXX", parent, as_file_name(run_id), letters[process % letters.size()],
                             letters[process / letters.size() % letters.size()]);
   if (::mkdtemp(folder.run_.data()) == nullptr) return cannot_make(std::exchange(folder.run_, {}));
-  folder.attempt_ = folder.run_ + "/attempt_0";
-  if (::mkdir(folder.attempt_.c_str(), 0700) != 0) return cannot_make(folder.attempt_);
+  return folder;
+}
+
+Status ErrorFolder::begin_attempt(int nproc) {
+  remove_empty_attempt();
+  nproc_ = nproc;
+  attempt_ = fmt::format("{}/attempt_{}", run_, attempts_++);
+  if (::mkdir(attempt_.c_str(), 0700) != 0) return cannot_make(attempt_);
   for (int rank = 0; rank < nproc; ++rank) {
-    const std::string path = fmt::format("{}/{}", folder.attempt_, rank);
+    const std::string path = fmt::format("{}/{}", attempt_, rank);
     if (::mkdir(path.c_str(), 0700) != 0) return cannot_make(path);
   }
-  return folder;
+  return {};
 }
 
 ErrorFolder::ErrorFolder(ErrorFolder&& other) noexcept { *this = std::move(other); }
@@ -101,14 +105,21 @@ ErrorFolder& ErrorFolder::operator=(ErrorFolder&& other) noexcept {
   std::swap(top_, other.top_);
   std::swap(run_, other.run_);
   std::swap(attempt_, other.attempt_);
+  std::swap(attempts_, other.attempts_);
   std::swap(nproc_, other.nproc_);
   return *this;
 }
 
-void ErrorFolder::remove_empty() {
-  if (run_.empty()) return;
+void ErrorFolder::remove_empty_attempt() {
+  if (attempt_.empty()) return;
   for (int rank = 0; rank < nproc_; ++rank) ::rmdir(fmt::format("{}/{}", attempt_, rank).c_str());
-  for (std::string* path : {&attempt_, &run_, &top_})
+  ::rmdir(attempt_.c_str());
+}
+
+void ErrorFolder::remove_empty() {
+  remove_empty_attempt();
+  attempt_.clear();
+  for (std::string* path : {&run_, &top_})
     if (!path->empty()) ::rmdir(std::exchange(*path, {}).c_str());
 }
 

@@ -20,6 +20,11 @@ void open_log() {
 void log_info(std::string_view message) { spdlog::info("{}", message); }
 void log_warning(std::string_view message) { spdlog::warn("warning: {}", message); }
 void log_error(std::string_view message) { spdlog::error("error: {}", message); }
+void log_refusal(const std::string& reason) {
+  static int left = 10;
+  if (left-- > 0) log_warning("store: " + reason);
+}
+
 void write_report(std::string_view text) { spdlog::error("{}", text); }
 
 }  // namespace launch

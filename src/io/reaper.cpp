@@ -63,6 +63,11 @@ Reaper::Reaper() {
   for (const pid_t pid : list_children()) strangers_.insert(pid);
 }
 
+void Reaper::begin() {
+  last_signal_ = 0;
+  signalled_.clear();
+}
+
 void Reaper::signal_all(int signal) {
   last_signal_ = signal;
   signalled_.clear();

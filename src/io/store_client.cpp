@@ -45,9 +45,12 @@ asio::awaitable<Status> StoreClient::send(std::string bytes) {
 
 // Waits for readiness, and reads afterwards: a read that is cancelled at the deadline could take bytes with it.
 asio::awaitable<bool> StoreClient::readable(Time when) {
+  if (woken_) co_return false;
   const Deadline deadline(socket_, when);
+  listening_ = true;
   auto [error] = co_await socket_.async_wait(tcp::socket::wait_read, as_values);
-  co_return !error || !deadline.passed();
+  listening_ = false;
+  co_return !error || (!deadline.passed() && !woken_);
 }
 
 asio::awaitable<Status> StoreClient::receive_more(Time deadline) {
@@ -112,17 +115,30 @@ asio::awaitable<Result<Outcome>> StoreClient::cancel_wait() {
 asio::awaitable<Result<Outcome>> StoreClient::perform(Operation operation, Time deadline) {
   std::string request;
   encode_operation(operation, request);
+  waiting_ = waits(operation);
   if (auto sent = co_await send(std::move(request)); !sent) co_return sent.error();
-  const bool waits = std::holds_alternative<AwaitKeys>(operation);
   auto outcome = co_await receive(operation, deadline);
-  if (!outcome && waits && outcome.error().code == ErrorCode::timeout) co_return co_await cancel_wait();
+  waiting_ = woken_ = false;
+  if (!outcome && waits(operation) && outcome.error().code == ErrorCode::timeout) co_return co_await cancel_wait();
   co_return outcome;
+}
+
+void StoreClient::wake() {
+  if (!waiting_) return;
+  woken_ = true;
+  boost::system::error_code ignored;
+  if (listening_) socket_.cancel(ignored);
 }
 
 Endpoint StoreClient::peer() const {
   boost::system::error_code ignored;
   const tcp::endpoint address = socket_.remote_endpoint(ignored);
   return Endpoint{address.address().to_string(), address.port()};
+}
+
+std::string StoreClient::own_address() const {
+  boost::system::error_code ignored;
+  return socket_.local_endpoint(ignored).address().to_string();
 }
 
 void StoreClient::close() {

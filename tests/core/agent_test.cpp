@@ -18,7 +18,7 @@ constexpr ExitStatus ok{ExitStatus::Kind::exited, 0};
 constexpr ExitStatus seven{ExitStatus::Kind::exited, 7};
 constexpr ExitStatus terminated{ExitStatus::Kind::signalled, SIGTERM};
 
-AgentSettings settings(int nnodes = 2, int nproc = 2) { return {nnodes, 0, nproc, "h", 30s}; }
+AgentSettings settings(int nnodes = 2, int nproc = 2) { return {nnodes, 0, nproc, "h", 30s, {}}; }
 
 Failure failure_of(int rank, int code) {
   Failure failure;
@@ -34,10 +34,14 @@ const T* find(const AgentActions& actions) {
   return nullptr;
 }
 
+Round round_of(int nnodes, int restarts = 0) {
+  return {Assignment{0, nnodes, 0, 4, 0, 4}, std::nullopt, restarts, true};
+}
+
 Agent running(const AgentSettings& s) {
   Agent agent(s);
   EXPECT_NE(find<StartRendezvous>(agent.start(start_time)), nullptr);
-  const auto actions = agent.on(RendezvousDone{{0, s.nnodes, 0, 4, 0, 4}}, start_time);
+  const auto actions = agent.on(RendezvousDone{round_of(s.nnodes)}, start_time);
   EXPECT_NE(find<StartWorkers>(actions), nullptr);
   return agent;
 }
@@ -250,6 +254,109 @@ TEST(Agent, AnySequenceOfEventsEndsOnce) {
       EXPECT_EQ(agent.deadline(), never);
     }
   }
+}
+
+AgentSettings with_restarts(int count, int nnodes = 2) {
+  AgentSettings result = settings(nnodes, 1);
+  result.restarts.max_restarts = count;
+  return result;
+}
+
+Failure restarted(int rank) {
+  Failure failure = failure_of(rank, 7);
+  failure.restart = true;
+  return failure;
+}
+
+TEST(AgentRestart, AFailureLeadsToTheNextRoundOnceAllHaveGone) {
+  Agent agent = running(with_restarts(1));
+  const auto actions = agent.on(WorkerExited{0, seven, failure_of(0, 7)}, start_time);
+  EXPECT_NE(find<SignalWorkers>(actions), nullptr);
+  EXPECT_TRUE(find<TellPeers>(actions)->failure.restart);
+  EXPECT_TRUE(agent.on(PeerFailed{restarted(0)}, start_time).empty());
+  const auto anew = agent.on(AllGone{}, start_time);
+  EXPECT_EQ(find<AnnounceRound>(anew)->restart, 1);
+  EXPECT_NE(find<StartRendezvous>(anew), nullptr);
+  EXPECT_EQ(find<StartWorkers>(agent.on(RendezvousDone{round_of(2, 1)}, start_time))->round.restarts, 1);
+  // The budget is spent.
+  const auto last = agent.on(WorkerExited{0, seven, failure_of(0, 7)}, start_time);
+  EXPECT_FALSE(find<TellPeers>(last)->failure.restart);
+  EXPECT_EQ(find<TellPeers>(last)->failure.why_final, "it had 1 restart");
+  EXPECT_EQ(find<Finish>(agent.on(AllGone{}, start_time))->exit_code, 7);
+}
+
+TEST(AgentRestart, APeersFailureLeadsThereToo) {
+  Agent agent = running(with_restarts(0));  // the node that failed decides
+  EXPECT_NE(find<SignalWorkers>(agent.on(PeerFailed{restarted(3)}, start_time)), nullptr);
+  EXPECT_NE(find<StartRendezvous>(agent.on(AllGone{}, start_time)), nullptr);
+}
+
+TEST(AgentRestart, ANodeInTheBarrierStartsAnewAtOnce) {
+  Agent agent = running(with_restarts(1));
+  agent.on(WorkerExited{0, ok, {}}, start_time);
+  EXPECT_NE(find<EnterBarrier>(agent.on(AllGone{}, start_time)), nullptr);
+  EXPECT_NE(find<StartRendezvous>(agent.on(PeerFailed{restarted(3)}, start_time)), nullptr);
+}
+
+TEST(AgentRestart, ASignalEndsWhatWasAboutToGoOn) {
+  Agent agent = running(with_restarts(3));
+  agent.on(WorkerExited{0, seven, failure_of(0, 7)}, start_time);
+  const auto actions = agent.on(SignalReceived{SIGTERM}, start_time);
+  EXPECT_FALSE(find<TellPeers>(actions)->failure.restart);
+  EXPECT_TRUE(agent.on(PeerFailed{restarted(1)}, start_time).empty());
+  EXPECT_EQ(find<Finish>(agent.on(AllGone{}, start_time))->exit_code, 143);
+}
+
+TEST(AgentRestart, NothingStartsBesideWhatOutlivedSigkill) {
+  Agent agent = running(with_restarts(3));
+  agent.on(WorkerExited{0, seven, failure_of(0, 7)}, start_time);
+  EXPECT_NE(find<KillWorkers>(agent.on_deadline(start_time + 30s)), nullptr);
+  const auto end = agent.on_deadline(start_time + 40s);
+  EXPECT_FALSE(find<TellPeers>(end)->failure.restart);
+  EXPECT_TRUE(find<Finish>(end)->left_behind);
+}
+
+TEST(AgentRestart, ATorchrunNodeOfAStaticJobKeepsItFromRestarting) {
+  Agent agent(with_restarts(3));
+  agent.start(start_time);
+  Round round = round_of(2);
+  round.can_restart = false;
+  agent.on(RendezvousDone{round}, start_time);
+  const auto actions = agent.on(WorkerExited{0, seven, failure_of(0, 7)}, start_time);
+  EXPECT_FALSE(find<TellPeers>(actions)->failure.restart);
+  EXPECT_THAT(find<TellPeers>(actions)->failure.why_final, HasSubstr("torchrun"));
+}
+
+TEST(AgentRestart, MembersThatChangeCostNoRestart) {
+  Agent agent = running(with_restarts(0));
+  EXPECT_EQ(find<SignalWorkers>(agent.on(MembersChanged{"n2 joins", true}, start_time))->signal, SIGTERM);
+  const auto anew = agent.on(AllGone{}, start_time);
+  EXPECT_EQ(find<AnnounceRound>(anew)->restart, 0);
+  EXPECT_NE(find<StartRendezvous>(anew), nullptr);
+}
+
+TEST(AgentRestart, FailuresInQuickSuccessionArePausedBetween) {
+  Agent agent = running(with_restarts(5, 1));
+  Duration paused{};
+  for (int restarts = 1; restarts <= 3; ++restarts) {
+    agent.on(WorkerExited{0, seven, failure_of(0, 7)}, start_time);
+    const auto anew = agent.on(AllGone{}, start_time);
+    if (find<StartRendezvous>(anew) == nullptr) {
+      EXPECT_GT(agent.deadline() - start_time, paused);
+      paused = agent.deadline() - start_time;
+      EXPECT_NE(find<StartRendezvous>(agent.on_deadline(agent.deadline())), nullptr);
+    } else {
+      EXPECT_EQ(restarts, 1);
+    }
+    agent.on(RendezvousDone{round_of(1, restarts)}, start_time);
+  }
+  EXPECT_EQ(paused, 200ms);
+}
+
+TEST(AgentRestart, ASpareThatWasNotNeededEndsWell) {
+  Agent agent(settings());
+  agent.start(start_time);
+  EXPECT_EQ(find<Finish>(agent.on(NotNeeded{}, start_time))->exit_code, 0);
 }
 
 }  // namespace

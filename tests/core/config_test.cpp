@@ -48,6 +48,9 @@ TEST(Config, BadInputIsOneClearLineThatNamesItsOrigin) {
       {{"--monitor-interval=0"}, "--monitor-interval 0: expected seconds above 0"},
       {{"--shutdown-timeout=-1"}, "--shutdown-timeout -1: expected 0 or more seconds"},
       {{"--max-restarts=-1"}, "--max-restarts -1: expected 0 or more restarts"},
+      {{"--restart-on=0"}, "--restart-on 0: 0 is no end of a worker"},
+      {{"--fail-on=SIGFOO"}, "--fail-on SIGFOO: SIGFOO is no end of a worker"},
+      {{"--restart-window=0"}, "--restart-window 0: expected seconds above 0"},
       {{"--signals-to-handle=SIGFOO"}, "--signals-to-handle SIGFOO: SIGFOO is no signal"},
       {{"--signals-to-handle=SIGTERM,"}, "--signals-to-handle SIGTERM,: \"\" is no signal"},
       {{"--signals-to-handle=SIGTERM,SIGKILL"}, "SIGKILL cannot be passed on"},
@@ -61,10 +64,19 @@ TEST(Config, SignalsAreThoseOfTheListOnce) {
   EXPECT_EQ(config.worker_env.get("TORCHELASTIC_SIGNALS_TO_HANDLE"), " SIGUSR1 ,TERM,SIGUSR1");
 }
 
-TEST(Config, RestartsAreToldToTheWorkersAndNotPromised) {
+TEST(Config, RestartsGoByTheEndsThatTheUserNames) {
+  const Config config = config_of(
+      {"--max-restarts=3", "--restart-on=3,SIGKILL,start", "--fail-on=TERM", "--restart-window=60", "--repeat-errors"});
+  EXPECT_EQ(config.restarts.restart_on.codes, (std::set<int>{3, 137}));
+  EXPECT_TRUE(config.restarts.restart_on.start);
+  EXPECT_EQ(config.restarts.fail_on.codes, std::set<int>{143});
+  EXPECT_EQ(config.restarts.window, std::chrono::seconds(60));
+  EXPECT_TRUE(config.restarts.repeat_errors);
+}
+
+TEST(Config, RestartsAreCounted) {
   const Config config = config_of({"--max-restarts=3"});
-  EXPECT_EQ(config.max_restarts, 3);
-  EXPECT_THAT(config.notices, ElementsAre(HasSubstr("--max-restarts 3: this version does not restart")));
+  EXPECT_EQ(config.restarts.max_restarts, 3);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@ namespace launch {
 namespace {
 
 using namespace std::chrono_literals;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -108,7 +109,12 @@ TEST(NodeSettings, BadInputIsOneClearLineThatNamesItsOrigin) {
       {{"--standalone", "--nnodes=2"}, "--standalone is for one node, but --nnodes 2 says 2"},
       {{"--rdzv-backend=bogus"}, "--rdzv-backend bogus: expected static or c10d"},
       {{"--rdzv-backend=etcd-v2", "--rdzv-endpoint=h:1"}, "--rdzv-backend etcd-v2: expected static or c10d"},
-      {{"--rdzv-backend=c10d", "--nnodes=2"}, "--rdzv-backend c10d: this version forms c10d jobs of one node only"},
+      {{"--rdzv-backend=c10d", "--nnodes=2", "--rdzv-conf=store_type=file"}, "store_type=file is for one node"},
+      {{"--rdzv-backend=c10d", "--nnodes=2", "--rdzv-endpoint=h:0"}, "--rdzv-endpoint h:0: port 0"},
+      {{"--rdzv-backend=c10d", "--nnodes=2", "--rdzv-id="}, "--rdzv-id is empty"},
+      {{"--rdzv-backend=c10d", "--nnodes=2", "--rdzv-conf=join_timeout=0"},
+       "join_timeout is to be a whole number above 0"},
+      {{"--rdzv-backend=c10d", "--nnodes=2", "--rdzv-conf=is_host=perhaps"}, "is_host is to be true or false"},
       {{"--rdzv-backend=c10d", "--rdzv-endpoint=h/x:1"}, "--rdzv-endpoint h/x:1: "},
       {{"--rdzv-endpoint=localhost"}, "--rdzv-endpoint localhost: the port is missing"},
       {{"--node-rank=1", "--master-port=5000"}, "--node-rank 1 is outside 0..0 (1 node, counted from 0)"},
@@ -158,6 +164,38 @@ TEST(NodeSettings, WorkersOfOneNodeMayServeTheirOwnStore) {
   EXPECT_FALSE(config_of({}, facts).serves_workers);
   EXPECT_FALSE(config_of({"--standalone"}, facts).serves_workers);
   EXPECT_TRUE(config_of({"--master-port=5000"}, facts).serves_workers);
+}
+
+TEST(NodeSettings, C10dOfSeveralNodesIsElastic) {
+  const Config config = config_of({"--rdzv-backend=c10d", "--nnodes=2:4", "--rdzv-endpoint=n1:5000", "--rdzv-id=j",
+                                   "--rdzv-conf=join_timeout=60,last_call_timeout=7,keep_alive_interval=2,"
+                                   "keep_alive_max_attempt=4,close_timeout=9,is_host=1",
+                                   "--local-addr=10.0.0.7"});
+  ASSERT_TRUE(config.elastic);
+  const ElasticSettings& settings = config.elastic->settings;
+  EXPECT_EQ(settings.nodes.min, 2);
+  EXPECT_EQ(settings.nodes.max, 4);
+  EXPECT_EQ(settings.join_timeout, 60s);
+  EXPECT_EQ(settings.last_call_timeout, 7s);
+  EXPECT_EQ(settings.close_timeout, 9s);
+  EXPECT_EQ(settings.keep_alive_interval, 2s);
+  EXPECT_EQ(settings.keep_alive_max_attempt, 4);
+  EXPECT_EQ(config.elastic->is_host, true);
+  EXPECT_EQ(config.elastic->address, "10.0.0.7");
+  EXPECT_EQ(config.nnodes, 4);
+  EXPECT_EQ(config.node_rank, -1);
+  EXPECT_EQ(config.run_id, "j");
+  EXPECT_EQ(to_text(config.master), "n1:5000");
+}
+
+TEST(NodeSettings, C10dHasTorchrunsDefaults) {
+  const Config config = config_of({"--rdzv-backend=c10d", "--nnodes=2", "--rdzv-endpoint=n1", "--node-rank=1"});
+  ASSERT_TRUE(config.elastic);
+  EXPECT_EQ(config.elastic->settings.join_timeout, 600s);
+  EXPECT_FALSE(config.elastic->is_host);
+  EXPECT_EQ(config.master.port, 29'400);
+  EXPECT_EQ(config.run_id, "none");
+  EXPECT_THAT(config.notices, Contains(HasSubstr("--node-rank ignored: --rdzv-backend c10d chooses ranks")));
 }
 
 }  // namespace

@@ -43,7 +43,9 @@ struct Node {
   }
   void expire(Time now) { step = machine.on(WaitExpired{}, now); }
 
-  const Assignment* assignment() const { return std::get_if<Assignment>(&step.next); }
+  const Round* round() const { return std::get_if<Round>(&step.next); }
+  const Assignment* assignment() const { return round() == nullptr ? nullptr : &round()->assignment; }
+  bool at_fence() const { return std::holds_alternative<Fence>(step.next); }
   const Error* error() const { return std::get_if<Error>(&step.next); }
 
   StaticRendezvous machine;
@@ -195,6 +197,72 @@ TEST(StaticRendezvous, IdenticalWorkersTimeOutToo) {
   }
   ASSERT_NE(first.error(), nullptr);
   EXPECT_EQ(first.error()->code, ErrorCode::timeout);
+}
+
+TEST(StaticRendezvous, AnotherAttemptWaitsForEverybodyAndThenForTheFence) {
+  StoreDriver store;
+  StaticJob a = job(2, 0), b = job(2, 1);
+  a.run_id = b.run_id = attempt_prefix("none", 1);
+  a.fence = b.fence = true;
+  a.restarts = b.restarts = 1;
+  Node first(a), second(b);
+  first.run(store);
+  EXPECT_FALSE(first.at_fence());
+  second.run(store);
+  first.run(store);
+  ASSERT_TRUE(first.at_fence());
+  second.run(store);
+  EXPECT_EQ(second.round(), nullptr);  // no worker starts before the fence
+  first.step = first.machine.on(Done{}, start_time);
+  first.run(store);
+  second.run(store);
+  ASSERT_NE(second.round(), nullptr);
+  EXPECT_EQ(second.round()->restarts, 1);
+  EXPECT_EQ(store.get("/none/launch/attempt/1/torchelastic/assigned_ranks/1"), "[2, 4, 2, 4]");
+}
+
+TEST(StaticRendezvous, FindsOutWhetherAllCanRestart) {
+  for (const bool torchrun : {false, true}) {
+    StoreDriver store;
+    StaticJob a = job(2, 0);
+    a.survey = true;
+    Node first(a), second(job(2, 1));
+    first.run(store);
+    if (torchrun) {
+      store.perform(
+          SetKeys{{{"/none/torchelastic/role_info/1", R"({"role": "b", "rank": 1, "local_world_size": 3})"}}});
+    } else {
+      second.run(store);
+    }
+    first.run(store);
+    ASSERT_NE(first.round(), nullptr);
+    EXPECT_EQ(first.round()->can_restart, !torchrun);
+  }
+}
+
+TEST(StaticRendezvous, NodesThatHaveFoundEachOtherExchangeTheirRanksOnly) {
+  StoreDriver store;
+  StaticJob a = job(2, 0), b = job(2, 1, 3);
+  a.found = b.found = true;
+  a.run_id = b.run_id = "torch.rendezvous.j.0";
+  Node first(a), second(b);
+  second.run(store);
+  first.run(store);
+  second.run(store);
+  ASSERT_NE(second.round(), nullptr);
+  EXPECT_EQ(*second.assignment(), (Assignment{1, 2, 2, 5, 2, 5}));
+  EXPECT_FALSE(store.has("init/"));
+  EXPECT_FALSE(store.has(claim_key(a.run_id, 0)));
+}
+
+TEST(StaticRendezvous, TheFenceKeepsWhatAgentsWrote) {
+  StoreTable table;
+  for (const char* key : {"/none/torchelastic/role_info/0", "/none/launch/abort", "launch/push",
+                          "/default_pg/0//cpu//0/1", "init/", "/none/other"})
+    table.preset(key, "x");
+  table.clear_except(agent_keys("none"));
+  EXPECT_EQ(table.size(), 3U);
+  EXPECT_FALSE(table.get("/default_pg/0//cpu//0/1"));
 }
 
 }  // namespace

@@ -80,6 +80,7 @@ std::vector<Request> one_of_each() {
           QueueLengthRequest{"q"},
           ListKeysRequest{},
           BarrierRequest{"b", 5},
+          AwaitChangeRequest{"k", "known"},
           ValidateRequest{validate_magic}};
 }
 

@@ -24,7 +24,7 @@ Config plain_config() {
   return config;
 }
 
-const Assignment second_node{1, 2, 3, 5, 1, 4};
+const Round second_node{Assignment{1, 2, 3, 5, 1, 4}, std::nullopt, 0, true};
 
 std::string value_of(const WorkerSpec& spec, const std::string& name) {
   for (const std::string& line : spec.env) {
@@ -140,7 +140,7 @@ TEST(WorkerSpec, VirtualLocalRanksAreZeroAndSeeOneDevice) {
 TEST(WorkerSpec, TellsWhoServesTheStoreAndHowOftenWorkersMayBeRestarted) {
   Config config = plain_config();
   config.serves_workers = false;
-  config.max_restarts = 3;
+  config.restarts.max_restarts = 3;
   const auto specs = make_worker_specs(config, second_node, "/tmp/e");
   EXPECT_EQ(value_of(specs[0], "TORCHELASTIC_USE_AGENT_STORE"), "False");
   EXPECT_EQ(value_of(specs[0], "TORCHELASTIC_MAX_RESTARTS"), "3");

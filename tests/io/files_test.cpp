@@ -25,8 +25,15 @@ TEST(Files, ReadsAtMostTheLimit) {
   EXPECT_EQ(read_file(path + "/nothing", 100), "");
 }
 
+// With the folders of one attempt.
+Result<ErrorFolder> begun(Result<ErrorFolder> folder, int nproc) {
+  if (!folder) return folder;
+  if (Status made = folder->begin_attempt(nproc); !made) return made.error();
+  return folder;
+}
+
 TEST(ErrorFolder, HasAFolderForEachLocalRankAndVanishesWhenEmpty) {
-  auto folder = ErrorFolder::create_temporary(temp_folder(), "a/b", 3);
+  auto folder = begun(ErrorFolder::create_temporary(temp_folder(), "a/b"), 3);
   ASSERT_TRUE(folder);
   const std::string attempt = folder->attempt();
   EXPECT_TRUE(fs::is_directory(attempt + "/0"));
@@ -39,7 +46,7 @@ TEST(ErrorFolder, HasAFolderForEachLocalRankAndVanishesWhenEmpty) {
 }
 
 TEST(ErrorFolder, KeepsWhatAWorkerWrote) {
-  auto folder = ErrorFolder::create_temporary(temp_folder(), "id", 2);
+  auto folder = begun(ErrorFolder::create_temporary(temp_folder(), "id"), 2);
   ASSERT_TRUE(folder);
   const std::string written = folder->attempt() + "/1/error.json";
   std::ofstream(written) << "{}";
@@ -49,9 +56,23 @@ TEST(ErrorFolder, KeepsWhatAWorkerWrote) {
   EXPECT_FALSE(fs::exists(empty));
 }
 
+TEST(ErrorFolder, KeepsOfEveryAttemptWhatAWorkerWrote) {
+  auto folder = begun(ErrorFolder::create_temporary(temp_folder(), "id"), 1);
+  ASSERT_TRUE(folder);
+  const std::string first = folder->attempt();
+  ASSERT_TRUE(folder->begin_attempt(1));
+  EXPECT_EQ(folder->attempt(), first.substr(0, first.size() - 1) + "1");
+  EXPECT_FALSE(fs::exists(first));
+  std::ofstream(folder->attempt() + "/0/error.json") << "{}";
+  const std::string second = folder->attempt();
+  ASSERT_TRUE(folder->begin_attempt(1));
+  folder->remove_empty();
+  EXPECT_TRUE(fs::exists(second + "/0/error.json"));
+}
+
 TEST(ErrorFolder, SaysWhereItCouldNotBeMade) {
   for (const auto& folder :
-       {ErrorFolder::create_temporary("/nowhere/at/all", "id", 1), ErrorFolder::create("/dev/null/at/all", "id", 1)}) {
+       {ErrorFolder::create_temporary("/nowhere/at/all", "id"), ErrorFolder::create("/dev/null/at/all", "id")}) {
     ASSERT_FALSE(folder);
     EXPECT_NE(folder.error().message.find("/at/all"), std::string::npos);
     EXPECT_NE(folder.error().message.find("--log-dir or TMPDIR"), std::string::npos);
@@ -60,7 +81,7 @@ TEST(ErrorFolder, SaysWhereItCouldNotBeMade) {
 
 TEST(ErrorFolder, InAFolderOfTheUsersIsMadeWithItAndLeavesItBehind) {
   const std::string place = temp_folder() + "/logs/deep";
-  auto folder = ErrorFolder::create(place, "id", 1);
+  auto folder = begun(ErrorFolder::create(place, "id"), 1);
   ASSERT_TRUE(folder);
   EXPECT_EQ(folder->attempt().substr(0, place.size() + 4), place + "/id_");
   folder->remove_empty();

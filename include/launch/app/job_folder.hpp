@@ -19,6 +19,7 @@ namespace launch {
 
 class JobFolder {
  public:
+  // For the next attempt of the workers.
   Status make(const Config& config);
   // Empty when the user wants none (--log-dir=/dev/null).
   const std::string& attempt() const { return folder_.attempt(); }

@@ -19,6 +19,8 @@ class Mailbox {
   void put(AgentEvent event);
   // Ahead of what is waiting.
   void put_first(AgentEvent event);
+  // What the round that ends has said and nobody has read: it must not be taken for news of the next one.
+  void forget_round();
   // nullopt: the deadline came first.
   boost::asio::awaitable<std::optional<AgentEvent>> take(Time deadline);
 

@@ -5,6 +5,7 @@
 #include "launch/core/error.hpp"
 #include "launch/core/failure_report.hpp"
 #include "launch/core/job.hpp"
+#include "launch/core/restart_policy.hpp"
 #include "launch/core/time.hpp"
 
 #include <optional>
@@ -17,12 +18,14 @@ namespace launch {
 // clang-format off
 
 // Events.
-struct RendezvousDone { Assignment assignment; };
+struct RendezvousDone { Round round; };
 struct RendezvousFailed { Error error; };
+struct NotNeeded {};                       // a spare whose job has ended
 struct StartFailed { Failure failure; };   // no further worker was started
 struct WorkerExited { int local_rank = 0; ExitStatus status; Failure failure; };  // failure: unless it ended well
 struct SignalReceived { int signal = 0; };
 struct PeerFailed { Failure failure; };    // the job's first failure, as the store has it
+struct MembersChanged { std::string reason; bool anew = true; };  // the round breaks up; anew: for another one
 struct StoreLost { std::string reason; };
 struct BarrierDone {};
 struct AllGone {};                         // no process of this node's workers is left
@@ -30,9 +33,10 @@ struct AllGone {};                         // no process of this node's workers 
 // Actions, to be carried out in order.
 struct StartRendezvous {};
 struct StopRendezvous {};
-struct StartWorkers { Assignment assignment; };
+struct StartWorkers { Round round; };
 struct SignalWorkers { int signal = 0; };  // to every process group that is left
 struct KillWorkers {};                     // SIGKILL to everything that is left
+struct AnnounceRound { std::string reason; int restart = 0; };  // why all workers start anew; restart: 0, or its number
 struct TellPeers { Failure failure; };     // write the abort key if nobody has; what it then holds comes as PeerFailed
 struct EnterBarrier {};
 
@@ -46,23 +50,24 @@ struct Finish {
   bool left_behind = false;       // something outlived SIGKILL
 };
 
-using AgentEvent = std::variant<RendezvousDone, RendezvousFailed, StartFailed, WorkerExited, SignalReceived, PeerFailed,
-                                StoreLost, BarrierDone, AllGone>;
-using AgentAction = std::variant<StartRendezvous, StopRendezvous, StartWorkers, SignalWorkers, KillWorkers, TellPeers,
-                                 EnterBarrier, Finish>;
+using AgentEvent = std::variant<RendezvousDone, RendezvousFailed, NotNeeded, StartFailed, WorkerExited, SignalReceived,
+                                PeerFailed, MembersChanged, StoreLost, BarrierDone, AllGone>;
+using AgentAction = std::variant<StartRendezvous, StopRendezvous, AnnounceRound, StartWorkers, SignalWorkers,
+                                 KillWorkers, TellPeers, EnterBarrier, Finish>;
 using AgentActions = std::vector<AgentAction>;
 
 struct AgentSettings {
   int nnodes = 1;
-  int node_rank = 0;
+  int node_rank = 0;  // -1: known only after the rendezvous
   int nproc = 1;
   std::string host;
   Duration shutdown_timeout{};
+  RestartRules restarts;
 };
 
 class Agent {
  public:
-  explicit Agent(AgentSettings settings) : settings_(std::move(settings)) {}
+  explicit Agent(AgentSettings settings);
 
   AgentActions start(Time now);
   AgentActions on(const AgentEvent& event, Time now);
@@ -73,6 +78,7 @@ class Agent {
  private:
   enum class State {
     joining,   // in the rendezvous
+    pausing,   // before the next one
     running,   // workers run
     clearing,  // all workers ended well; what they left behind is told to end
     leaving,   // in the exit barrier
@@ -83,14 +89,20 @@ class Agent {
 
   AgentActions handle(const RendezvousDone& event, Time now);
   AgentActions handle(const RendezvousFailed& event, Time now);
+  AgentActions handle(const NotNeeded& event, Time now);
   AgentActions handle(const StartFailed& event, Time now);
   AgentActions handle(const WorkerExited& event, Time now);
   AgentActions handle(const SignalReceived& event, Time now);
   AgentActions handle(const PeerFailed& event, Time now);
+  AgentActions handle(const MembersChanged& event, Time now);
   AgentActions handle(const StoreLost& event, Time now);
   AgentActions handle(const BarrierDone& event, Time now);
   AgentActions handle(const AllGone& event, Time now);
 
+  // After what is being stopped, the workers start anew.
+  bool goes_on() const { return first_ ? first_->restart : changed_.has_value(); }
+  AgentActions start_anew(Time now);
+  AgentActions wound_down(Time now);
   bool winding_down() const { return state_ == State::stopping || state_ == State::killing; }
   // The job has failed: stops what runs here, with `signal`, and tells the others when the news is ours.
   AgentActions fail(Failure failure, int signal, bool tell, Time now);
@@ -102,11 +114,14 @@ class Agent {
   AgentSettings settings_;
   State state_ = State::joining;
   Time deadline_ = never;
-  Assignment assignment_;
+  RestartPolicy policy_;
+  Round round_;
+  Time started_{};   // the workers
   int running_ = 0;  // workers not yet seen to end
   bool kill_sent_ = false;
   bool left_behind_ = false;  // something outlived SIGKILL
   std::optional<Failure> first_;
+  std::optional<std::string> changed_;  // why the round breaks up, where nothing has failed
   std::vector<WorkerEnd> ends_;
 };
 

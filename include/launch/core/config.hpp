@@ -5,9 +5,11 @@
 
 #include "launch/core/accelerator.hpp"
 #include "launch/core/binding.hpp"
+#include "launch/core/elastic_rendezvous.hpp"
 #include "launch/core/endpoint.hpp"
 #include "launch/core/log_plan.hpp"
 #include "launch/core/options.hpp"
+#include "launch/core/restart_policy.hpp"
 #include "launch/core/time.hpp"
 
 #include <optional>
@@ -49,14 +51,23 @@ struct ProgramCommand {
   std::string name;    // as the user typed it, for reports
 };
 
+// What a c10d job of several nodes needs to know beyond the rest.
+struct ElasticChoice {
+  ElasticSettings settings;     // but for the own NodeDesc
+  std::optional<bool> is_host;  // of the store; nullopt: the node that `master` leads to
+  std::string address;          // this node's for the others, by --local-addr; empty: to be found out
+};
+
 struct Config {
-  int nnodes = 1;
+  int nnodes = 1;  // the most, in a c10d job
   int node_rank = 0;
   int nproc_per_node = 1;
-  int max_restarts = 0;
+  std::optional<ElasticChoice> elastic;  // ranks are dealt out by the rendezvous
+  RestartRules restarts;
   std::string role;
   std::string run_id;
-  Endpoint master;                 // MASTER_ADDR, MASTER_PORT; port 0: node 0 takes a free one (one node only)
+  Endpoint
+      master;  // MASTER_ADDR, MASTER_PORT (c10d: where the store is); port 0: node 0 takes a free one (one node only)
   bool loopback_only = false;      // the store needs no listener beyond this machine
   bool serves_workers = true;      // false: the worker of rank 0 is to serve the store, at a port that we leave free
   bool identical_workers = false;  // TORCH_ELASTIC_WORKER_IDENTICAL=1: equal nodes, so no exchange of roles

@@ -21,13 +21,15 @@ struct Failure {
     store,       // the store's host went away
   };
   Kind kind = Kind::worker;
-  int exit_code = 1;  // what every launch of the job ends with
-  int node_rank = 0;  // where it happened
+  int exit_code = 1;     // what every launch of the job ends with
+  bool restart = false;  // not the end: all nodes start their workers anew
+  int node_rank = 0;     // where it happened
   std::string host;
   int rank = -1;  // worker and start only
   int local_rank = -1;
   int pid = 0;             // worker only
   std::string what;        // "exit code 7", "signal 11 (SIGSEGV)", or a sentence
+  std::string why_final;   // why it is not restarted after, where restarts were asked for
   std::string time;        // local time of that host, as text
   std::string detail;      // the worker's own words from its error.json; may be empty
   std::string error_file;  // where these are; may be empty

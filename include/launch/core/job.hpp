@@ -1,6 +1,8 @@
 // The words of the field, as values: who is in a job, which ranks a node has, how a worker ended.
 #pragma once
 
+#include "launch/core/endpoint.hpp"
+
 #include <optional>
 #include <string>
 #include <string_view>
@@ -26,6 +28,14 @@ struct Assignment {
   int role_world_size = 0;
 
   bool operator==(const Assignment&) const = default;
+};
+
+// What a rendezvous comes to: the nodes have found each other and the workers may start.
+struct Round {
+  Assignment assignment;
+  std::optional<Endpoint> master;  // MASTER_ADDR and MASTER_PORT, where they are not those of the command line
+  int restarts = 0;                // that the job has had, the same on every launch node
+  bool can_restart = true;         // every node would start anew with this one
 };
 
 // How a process ended. Decoded once, from the kernel's siginfo (io/child).

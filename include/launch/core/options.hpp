@@ -48,6 +48,10 @@ struct Options {
   Setting<std::string> omp_threads;
   Setting<std::string> start_method{"spawn", {}};
   Setting<int> max_restarts{0, {}};
+  Setting<std::string> restart_on;
+  Setting<std::string> fail_on;
+  Setting<std::optional<int>> restart_window;  // seconds
+  Setting<bool> repeat_errors;
   Setting<double> monitor_interval{0.1, {}};     // seconds
   Setting<std::optional<int>> shutdown_timeout;  // seconds
   Setting<std::string> signals_to_handle{"SIGTERM,SIGINT,SIGHUP,SIGQUIT", {}};

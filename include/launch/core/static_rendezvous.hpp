@@ -16,11 +16,15 @@
 namespace launch {
 
 struct StaticJob {
-  std::string run_id;
+  std::string run_id;  // what the keys begin with, between slashes
   int nnodes = 1;
   Member self;                     // group_rank is the node rank
   bool identical_workers = false;  // nodes are alike: ranks are computed, roles not exchanged
   Duration timeout{};
+  bool found = false;    // c10d: the nodes have found each other, and only exchange their ranks
+  bool fence = false;    // node 0 asks for a Fence before it lets the workers start
+  bool survey = false;   // find out whether all are launch agents
+  int restarts = 0;      // that came before, for Round
   std::string identity;  // this agent, unique: "host, pid 123, started …"; shown to a node that claims the same rank
 };
 
@@ -31,9 +35,13 @@ struct Waiting {
   Duration left{};
 };
 
+// Every node is in, so no worker of an earlier round lives, and none of this one does yet: what they left in the store
+// is to be removed. Answered by Done.
+struct Fence {};
+
 // Next: an operation on the store, or the end.
 struct RendezvousStep {
-  std::variant<Operation, Assignment, Error> next;
+  std::variant<Operation, Fence, Round, Error> next;
   std::optional<Waiting> waiting;
 };
 
@@ -57,7 +65,9 @@ class StaticRendezvous {
     waiting,      // for all role_info (node 0) or the own assigned_ranks
     looking,      // which role_info is missing
     reading,      // the values waited for
-    publishing,   // assigned_ranks, by node 0
+    fencing,
+    publishing,  // assigned_ranks, by node 0
+    surveying,   // who has claimed a rank
   };
 
   bool leads() const { return job_.self.group_rank == 0; }
@@ -74,7 +84,8 @@ class StaticRendezvous {
   RendezvousStep looked(const Outcome& outcome, Time now);
   RendezvousStep read(const Outcome& outcome);
   RendezvousStep assign(const std::vector<std::string>& role_infos);
-  RendezvousStep formed(Assignment assignment) const;
+  RendezvousStep formed(Assignment assignment);
+  Round make_round(bool can_restart) const;
 
   StaticJob job_;
   State state_ = State::agreeing;
@@ -82,6 +93,7 @@ class StaticRendezvous {
   Time look_ = never;    // when to look who is missing
   Time report_ = never;  // when to tell the user of a count (identical workers)
   Assignment own_;
+  std::vector<std::string> role_infos_;  // until the fence
 };
 
 // The key that carries the first failure of the job to all launch agents.
@@ -89,6 +101,12 @@ std::string abort_key(const std::string& run_id);
 
 // The key under which a launch agent claims a node rank; its value is the agent's identity.
 std::string claim_key(const std::string& run_id, int node);
+
+// What the keys of an attempt begin with: the run id for the first, torchrun's.
+std::string attempt_prefix(const std::string& run_id, int attempt);
+
+// What a fence keeps: everything that agents write.
+std::vector<std::string> agent_keys(const std::string& run_id);
 
 // A key that is there once the nodes have found each other (not where TORCH_ELASTIC_WORKER_IDENTICAL is set).
 std::string formed_key(const std::string& run_id);

@@ -25,9 +25,16 @@ struct AddNumber { std::string key; std::int64_t amount = 0; };                /
 struct GetKeys { KeyList keys; };                                              // → Values; empty where missing
 struct CheckKeys { KeyList keys; };                                            // → Presence, key by key
 struct AwaitKeys { KeyList keys; };  // → Done when all exist, WaitExpired when the deadline came first
+struct AwaitChange { std::string key, known; };  // → the same, when the key holds something else; see push_key
+struct ListKeys {};                  // → Values: the names of all keys
+struct DeleteKeys { KeyList keys; }; // → Number: how many there were
 // clang-format on
 
-using Operation = std::variant<SetKeys, CompareSet, AddNumber, GetKeys, CheckKeys, AwaitKeys>;
+using Operation =
+    std::variant<SetKeys, CompareSet, AddNumber, GetKeys, CheckKeys, AwaitKeys, AwaitChange, ListKeys, DeleteKeys>;
+
+// Whether it may take as long as others please, so that it is to be cancelled at its deadline.
+bool waits(const Operation& operation);
 
 // clang-format off
 struct Done {};

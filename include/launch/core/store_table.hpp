@@ -42,6 +42,13 @@ class StoreTable {
   void drop(ConnectionId connection);
 
   std::optional<std::string_view> get(std::string_view key) const;
+
+  // What a server has from the start. Wakes nobody.
+  void preset(std::string_view key, std::string_view value) { values_.insert_or_assign(std::string(key), value); }
+
+  // Removes every key and queue that begins with none of `kept`: what workers wrote who are no more. Nobody waits.
+  void clear_except(const std::vector<std::string>& kept);
+
   std::size_t size() const { return values_.size(); }
 
   // For tests and for the wary: connections that wait, and keys that somebody waits for or watches.
@@ -89,6 +96,7 @@ class StoreTable {
   Status on(const QueueLengthRequest& request, Answer& answer);
   Status on(const ListKeysRequest& request, Answer& answer);
   Status on(const BarrierRequest& request, Answer& answer);
+  Status on(const AwaitChangeRequest& request, Answer& answer);
 
   bool exists(std::string_view key) const;  // as a value or as a queue with something in it
   Status store(std::string_view key, std::string_view value, Answer& answer);  // wakes nobody

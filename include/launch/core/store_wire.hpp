@@ -30,6 +30,9 @@ inline constexpr std::size_t max_keys = 131'072;
 inline constexpr std::size_t max_request_bytes = std::size_t{64} * 1024 * 1024;
 inline constexpr std::uint32_t validate_magic = 0x3C85F7CE;
 
+// A key that exists from the start in a store that knows AWAIT_CHANGE; PyTorch's clients cannot see or make it.
+inline constexpr std::string_view push_key = "launch/push";
+
 // Keys and payloads are views into the reader's buffer: valid until its next call.
 struct ValidateRequest {
   std::uint32_t magic;
@@ -87,11 +90,16 @@ struct BarrierRequest {
   std::string_view key;
   std::int64_t world_size;
 };
+// Ours alone: answered as WAIT is, once the key holds something else than `known` (or something was written to it).
+// Asked only of a server that has push_key.
+struct AwaitChangeRequest {
+  std::string_view key, known;
+};
 
 using Request = std::variant<ValidateRequest, SetRequest, CompareSetRequest, GetRequest, AddRequest, CheckRequest,
                              WaitRequest, CountKeysRequest, WatchKeyRequest, DeleteKeyRequest, AppendRequest,
                              MultiGetRequest, MultiSetRequest, CancelWaitRequest, PingRequest, QueuePushRequest,
-                             QueuePopRequest, QueueLengthRequest, ListKeysRequest, BarrierRequest>;
+                             QueuePopRequest, QueueLengthRequest, ListKeysRequest, BarrierRequest, AwaitChangeRequest>;
 
 // Bytes of one connection, in pieces of any size, to requests. Incremental: no byte is looked at twice because
 // the bytes after it were late. Memory follows what arrived, never what was announced: none before the first

@@ -24,6 +24,22 @@ inline constexpr Time never = Time::max();
 // `d` after `t`, staying at `never` instead of overflowing.
 Time later(Time t, Duration d);
 
+// UTC as a host has it: written down for torchrun's agents, who compare it; never compared by ours.
+struct WallClock {
+  using duration = std::chrono::microseconds;
+  using rep = duration::rep;
+  using period = duration::period;
+  using time_point = std::chrono::time_point<WallClock, duration>;
+  static constexpr bool is_steady = false;
+};
+using WallTime = WallClock::time_point;  // since 1970
+
+// The same moment on both clocks of this host.
+struct Instant {
+  Time time;
+  WallTime wall;
+};
+
 // For people: "300 ms", "2.5 s", "15 s", "15 min".
 std::string to_text(Duration d);
 

@@ -22,7 +22,6 @@ struct WorkerSpec {
 
 // One spec a local rank, in order. `folder` is the attempt's, with a folder per local rank; empty: there is none.
 // Macros in arguments: ${local_rank} and $local_rank; $$ is $; any other $x stays.
-std::vector<WorkerSpec> make_worker_specs(const Config& config, const Assignment& assignment,
-                                          const std::string& folder);
+std::vector<WorkerSpec> make_worker_specs(const Config& config, const Round& round, const std::string& folder);
 
 }  // namespace launch

@@ -11,6 +11,9 @@ namespace launch {
 // The monotonic clock of this host.
 Time now();
 
+// Now on both clocks.
+Instant instant();
+
 // The same point for Asio's timers; `never` stays never.
 std::chrono::steady_clock::time_point to_steady(Time time);
 

@@ -15,14 +15,17 @@ std::string read_file(const std::string& path, std::size_t limit);
 // Opens a file for what a worker writes, empty, made where it is missing.
 Result<Fd> open_output(const std::string& path);
 
-// FOLDER/RUNID_XXXXXX/attempt_0 with a folder for each local rank, as torchrun lays them out; only this user can read
+// FOLDER/RUNID_XXXXXX/attempt_N with a folder for each local rank, as torchrun lays them out; only this user can read
 // it. On destruction whatever is empty is removed, and what workers wrote stays.
 class ErrorFolder {
  public:
   // `folder` is made where it is missing.
-  static Result<ErrorFolder> create(const std::string& folder, const std::string& run_id, int nproc);
+  static Result<ErrorFolder> create(const std::string& folder, const std::string& run_id);
   // The same in a new folder of `temp_folder`: torchelastic_XXXXXX.
-  static Result<ErrorFolder> create_temporary(const std::string& temp_folder, const std::string& run_id, int nproc);
+  static Result<ErrorFolder> create_temporary(const std::string& temp_folder, const std::string& run_id);
+
+  // The next attempt's folder, from 0 on, and those of its local ranks.
+  Status begin_attempt(int nproc);
 
   ErrorFolder() = default;
   ErrorFolder(ErrorFolder&& other) noexcept;
@@ -31,11 +34,16 @@ class ErrorFolder {
   ErrorFolder& operator=(const ErrorFolder&) = delete;
   ~ErrorFolder() { remove_empty(); }
 
+  // Of the attempt that began last.
   const std::string& attempt() const { return attempt_; }
+  bool made() const { return !run_.empty(); }
   void remove_empty();
 
  private:
+  void remove_empty_attempt();
+
   std::string top_, run_, attempt_;  // top_ is empty where the folder is not ours to remove
+  int attempts_ = 0;
   int nproc_ = 0;
 };
 

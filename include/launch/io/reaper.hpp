@@ -17,6 +17,9 @@ class Reaper {
   // Makes this process a child subreaper.
   Reaper();
 
+  // Before new workers: what comes from now on gets no signal of before.
+  void begin();
+
   // A worker leads the group and session of its own pid.
   void add_worker(pid_t pid) { workers_.insert(pid); }
   // The worker has been reaped.

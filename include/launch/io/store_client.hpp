@@ -27,8 +27,13 @@ class StoreClient {
   // An error closed means that the store went away or close() was called; timeout, that it did not answer in time.
   boost::asio::awaitable<Result<Outcome>> perform(Operation operation, Time deadline);
 
+  // Ends the wait under way (AwaitKeys, AwaitChange) as its deadline would; without one, does nothing.
+  void wake();
+
   // The address on the other side.
   Endpoint peer() const;
+  // The address on ours: one by which the store's host reaches us.
+  std::string own_address() const;
 
   void close();
 
@@ -41,6 +46,9 @@ class StoreClient {
 
   boost::asio::ip::tcp::socket socket_;
   std::string received_;
+  bool waiting_ = false;    // the operation under way waits for others
+  bool woken_ = false;      // and is to end now
+  bool listening_ = false;  // for the next byte
 };
 
 // Connects and greets, again and again with jittered back-off, until the deadline; `on_retry` is told the reason

@@ -36,6 +36,11 @@ class StoreServer {
   Status listen(const std::string& host, std::uint16_t port, bool loopback_only);
   std::uint16_t port() const { return port_; }
 
+  // What the store has from the start; before listen().
+  void preset(const std::string& key, const std::string& value) { table_.preset(key, value); }
+  // Removes every key that begins with none of `kept`.
+  void clear_except(const std::vector<std::string>& kept) { table_.clear_except(kept); }
+
   // Connections that have sent at least a byte.
   std::size_t talkers() const { return talkers_; }
   // Until there is none, or the deadline.

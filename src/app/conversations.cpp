@@ -1,6 +1,8 @@
-#include "launch/app/rendezvous_session.hpp"
+#include "launch/app/conversations.hpp"
 
 #include "launch/io/clock.hpp"
+
+#include <algorithm>
 
 #include <fmt/format.h>
 
@@ -9,23 +11,36 @@ namespace asio = boost::asio;
 
 namespace {
 
+constexpr std::size_t keys_at_once = 1000;
+
 std::string acknowledged_key(const std::string& run_id, int node) {
   return fmt::format("/{}/launch/informed/{}", run_id, node);
 }
 
 }  // namespace
 
-asio::awaitable<Result<Assignment>> form(StoreClient& client, StaticRendezvous machine,
-                                         std::function<void(const Waiting&)> on_waiting) {
+asio::awaitable<Result<StoreClient>> connect_quietly(Endpoint endpoint, Time deadline, Random& random) {
+  const std::function<void(const Error&)> say_nothing = [](const Error&) {};
+  co_return co_await connect_to_store(std::move(endpoint), deadline, random, say_nothing);
+}
+
+asio::awaitable<Result<Round>> form(StoreClient& client, StaticRendezvous machine,
+                                    std::function<void(const Waiting&)> on_waiting, std::function<void()> fence) {
   RendezvousStep step = machine.start(now());
-  while (auto* operation = std::get_if<Operation>(&step.next)) {
+  while (true) {
     if (step.waiting) on_waiting(*step.waiting);
-    auto outcome = co_await client.perform(std::move(*operation), machine.deadline());
+    if (auto* error = std::get_if<Error>(&step.next)) co_return std::move(*error);
+    if (auto* round = std::get_if<Round>(&step.next)) co_return std::move(*round);
+    if (std::holds_alternative<Fence>(step.next)) {
+      fence();
+      step = machine.on(Done{}, now());
+      continue;
+    }
+    Operation operation = std::get<Operation>(std::move(step.next));
+    auto outcome = co_await client.perform(std::move(operation), machine.deadline());
     if (!outcome) co_return outcome.error();
     step = machine.on(*outcome, now());
   }
-  if (auto* error = std::get_if<Error>(&step.next)) co_return std::move(*error);
-  co_return std::get<Assignment>(step.next);
 }
 
 asio::awaitable<Result<bool>> pass(StoreClient& client, ExitBarrier barrier) {
@@ -83,17 +98,39 @@ asio::awaitable<Result<Failure>> tell_abort(StoreClient& client, std::string run
   co_return parse_failure(std::get<Values>(*outcome).values.at(0));
 }
 
-asio::awaitable<void> await_informed(StoreClient& client, std::string run_id, int nnodes, Time deadline) {
+asio::awaitable<std::vector<int>> claimed_nodes(StoreClient& client, std::string run_id, int nnodes, Time deadline) {
   CheckKeys claims;
   for (int node = 0; node < nnodes; ++node) claims.keys.push_back(claim_key(run_id, node));
   Operation check = claims;
   auto claimed = co_await client.perform(std::move(check), deadline);
-  if (!claimed) co_return;
-  AwaitKeys informed;
+  std::vector<int> nodes;
+  if (!claimed) co_return nodes;
   for (int node = 0; node < nnodes; ++node)
-    if (std::get<Presence>(*claimed).present.at(node)) informed.keys.push_back(acknowledged_key(run_id, node));
+    if (std::get<Presence>(*claimed).present.at(node)) nodes.push_back(node);
+  co_return nodes;
+}
+
+asio::awaitable<void> await_informed(StoreClient& client, std::string run_id, std::vector<int> nodes, Time deadline) {
+  AwaitKeys informed;
+  for (const int node : nodes) informed.keys.push_back(acknowledged_key(run_id, node));
   Operation wait = informed;
   (void)co_await client.perform(std::move(wait), deadline);
+}
+
+asio::awaitable<Status> remove_all_keys(StoreClient& client, Time deadline) {
+  Operation list = ListKeys{};
+  auto listed = co_await client.perform(std::move(list), deadline);
+  if (!listed) co_return listed.error();
+  KeyList keys = std::get<Values>(std::move(*listed)).values;
+  while (!keys.empty()) {
+    const std::size_t count = std::min(keys.size(), keys_at_once);
+    DeleteKeys some{KeyList(keys.end() - static_cast<std::ptrdiff_t>(count), keys.end())};
+    keys.resize(keys.size() - count);
+    Operation remove = std::move(some);
+    auto removed = co_await client.perform(std::move(remove), deadline);
+    if (!removed) co_return removed.error();
+  }
+  co_return Status();
 }
 
 }  // namespace launch

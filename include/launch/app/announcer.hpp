@@ -1,0 +1,19 @@
+// Decides when a wait is worth another line to the user.
+#pragma once
+
+#include "launch/core/time.hpp"
+
+namespace launch {
+
+class Announcer {
+ public:
+  explicit Announcer(Time start);
+
+  // True a second after the start, and then every half minute.
+  bool due();
+
+ private:
+  Time next_;
+};
+
+}  // namespace launch

@@ -1,0 +1,54 @@
+// The conversations of an agent with the store: each carries out one machine of core, or one exchange over a private
+// key, on a connection. Nothing here decides.
+#pragma once
+
+#include "launch/core/exit_barrier.hpp"
+#include "launch/core/failure_report.hpp"
+#include "launch/core/static_rendezvous.hpp"
+#include "launch/io/store_client.hpp"
+
+#include <boost/asio/awaitable.hpp>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace launch {
+
+inline constexpr Duration quick_answer = std::chrono::seconds(2);     // what a live store needs for a round trip
+inline constexpr Duration silent_farewell = std::chrono::seconds(1);  // waiting for peers to end without a word
+inline constexpr Duration peers_patience = std::chrono::seconds(30);  // torchrun's agents take seconds to end
+
+// To a store that has answered before: nothing is said of failed tries.
+boost::asio::awaitable<Result<StoreClient>> connect_quietly(Endpoint endpoint, Time deadline, Random& random);
+
+// `fence` removes what the workers of earlier rounds left in the store.
+boost::asio::awaitable<Result<Round>> form(StoreClient& client, StaticRendezvous machine,
+                                           std::function<void(const Waiting&)> on_waiting, std::function<void()> fence);
+
+// False when the time-out came first.
+boost::asio::awaitable<Result<bool>> pass(StoreClient& client, ExitBarrier barrier);
+
+// The identity of the agent that has claimed `node`, as soon as there is one.
+boost::asio::awaitable<Result<std::string>> await_claim(StoreClient& client, std::string run_id, int node,
+                                                        Time deadline);
+
+// Waits for the first failure of the job, for as long as the connection lives, and acknowledges it for this node.
+boost::asio::awaitable<Result<Failure>> await_abort(StoreClient& client, std::string run_id, int node_rank);
+
+// Writes the abort key unless somebody has; returns what it then holds.
+boost::asio::awaitable<Result<Failure>> tell_abort(StoreClient& client, std::string run_id, Failure failure,
+                                                   Time deadline);
+
+// Those of `nnodes` nodes that launch agents have claimed.
+boost::asio::awaitable<std::vector<int>> claimed_nodes(StoreClient& client, std::string run_id, int nnodes,
+                                                       Time deadline);
+
+// Until these nodes have acknowledged the abort.
+boost::asio::awaitable<void> await_informed(StoreClient& client, std::string run_id, std::vector<int> nodes,
+                                            Time deadline);
+
+// Removes all keys of a store that is not ours.
+boost::asio::awaitable<Status> remove_all_keys(StoreClient& client, Time deadline);
+
+}  // namespace launch

@@ -1,0 +1,31 @@
+// The rendezvous of a job of one node: it has found itself. The store is there for the workers.
+#pragma once
+
+#include "launch/app/rendezvous.hpp"
+#include "launch/core/config.hpp"
+#include "launch/io/store_server.hpp"
+
+namespace launch {
+
+class HomeRendezvous : public Rendezvous {
+ public:
+  // All must outlive the object. Takes a free port where the configuration leaves it open.
+  HomeRendezvous(Config& config, StoreServer& server, Mailbox& mailbox)
+      : config_(config), server_(server), mailbox_(mailbox) {}
+
+  boost::asio::awaitable<Status> open() override;
+  void join() override;
+  void stop_joining() override {}
+  boost::asio::awaitable<void> tell(Failure failure) override;
+  void enter_barrier() override;
+  boost::asio::awaitable<void> end(bool failed) override;
+  void hurry() override {}
+
+ private:
+  Config& config_;
+  StoreServer& server_;
+  Mailbox& mailbox_;
+  int rounds_ = 0;
+};
+
+}  // namespace launch

@@ -1,0 +1,46 @@
+// How the nodes of a job find each other and hear from each other, as AgentLoop sees it. News come as events to the
+// mailbox. One implementation for nodes that know their rank, one for c10d, one for a job of one node.
+#pragma once
+
+#include "launch/app/mailbox.hpp"
+#include "launch/core/config.hpp"
+#include "launch/core/failure_report.hpp"
+#include "launch/io/store_server.hpp"
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+
+#include <memory>
+
+namespace launch {
+
+class Rendezvous {
+ public:
+  virtual ~Rendezvous() = default;
+
+  // Opens the listener, where this node has one: before anything else, so that a busy port costs nothing.
+  virtual boost::asio::awaitable<Status> open() = 0;
+
+  // The next round: RendezvousDone or RendezvousFailed. Afterwards PeerFailed, MembersChanged and StoreLost may come.
+  virtual void join() = 0;
+  // The round that is being joined is given up.
+  virtual void stop_joining() = 0;
+
+  // Tells the other nodes, unless somebody has told them of another failure first: the first one comes as PeerFailed,
+  // ahead of what waits.
+  virtual boost::asio::awaitable<void> tell(Failure failure) = 0;
+
+  // BarrierDone comes when every node has come here, or too long after.
+  virtual void enter_barrier() = 0;
+
+  // This node's last word; returns when the others no longer need it.
+  virtual boost::asio::awaitable<void> end(bool failed) = 0;
+  // end() is to return soon.
+  virtual void hurry() = 0;
+};
+
+// The one that the configuration asks for. All references must outlive it.
+std::unique_ptr<Rendezvous> make_rendezvous(const boost::asio::any_io_executor& executor, Config& config,
+                                            StoreServer& server, Mailbox& mailbox);
+
+}  // namespace launch

@@ -1,0 +1,57 @@
+// The rendezvous of nodes that know their rank; node 0 hosts the store. After a failure all of them go on to the next
+// attempt, if all are launch agents.
+#pragma once
+
+#include "launch/app/rendezvous.hpp"
+#include "launch/app/round_line.hpp"
+#include "launch/core/config.hpp"
+#include "launch/core/static_rendezvous.hpp"
+#include "launch/io/store_server.hpp"
+
+#include <boost/asio/any_io_executor.hpp>
+
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace launch {
+
+class StaticSession : public Rendezvous {
+ public:
+  // All references must outlive the object.
+  StaticSession(boost::asio::any_io_executor executor, Config& config, StoreServer& server, Mailbox& mailbox);
+
+  boost::asio::awaitable<Status> open() override;
+  void join() override;
+  void stop_joining() override;
+  boost::asio::awaitable<void> tell(Failure failure) override;
+  void enter_barrier() override;
+  boost::asio::awaitable<void> end(bool failed) override;
+  void hurry() override { server_.stop_waiting(); }
+
+ private:
+  using Task = boost::asio::awaitable<void>;
+
+  bool hosts() const { return config_.node_rank == 0; }
+  std::string prefix() const { return attempt_prefix(config_.run_id, attempt_); }
+  Task join_attempt(int attempt);
+  Task look_for_another_node_0();
+  Endpoint store_endpoint() const;
+  StaticJob static_job() const;
+  boost::asio::awaitable<Result<StoreClient>> connect_again(Time deadline);
+
+  boost::asio::any_io_executor executor_;
+  Config& config_;
+  StoreServer& server_;
+  Mailbox& mailbox_;
+  Random random_;
+  std::string identity_;  // this agent, among those that may claim its node rank
+  int attempt_ = -1;      // the one that was joined last
+  Time give_up_joining_ = never;
+  std::optional<Endpoint> reached_;  // the store's address, once it has answered
+  std::shared_ptr<RoundLine> line_;  // of the attempt
+  bool formed_ = false;
+  bool ending_ = false;
+};
+
+}  // namespace launch

@@ -1,0 +1,44 @@
+// Where the workers of a c10d round meet: in the store of rank 0's agent, which is ours when this node leads. Before
+// they do, nothing is left there of the workers before them.
+#pragma once
+
+#include "launch/core/config.hpp"
+#include "launch/core/elastic_rendezvous.hpp"
+#include "launch/core/random.hpp"
+#include "launch/io/store_client.hpp"
+#include "launch/io/store_server.hpp"
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+
+#include <map>
+#include <string>
+
+namespace launch {
+
+class WorkerMeeting {
+ public:
+  // `config` must outlive the object.
+  WorkerMeeting(const boost::asio::any_io_executor& executor, const Config& config);
+
+  // MASTER_ADDR and MASTER_PORT of the round, by its keys on `control`. When this returns no key of an earlier round is
+  // left there.
+  boost::asio::awaitable<Result<Endpoint>> agree(StoreClient& control, RoundFormed formed, std::string own_address);
+
+  // This node has led a round: workers of others may depend on it.
+  bool hosts() const { return store_.port() != 0; }
+
+ private:
+  boost::asio::awaitable<Result<Endpoint>> find_master(StoreClient& control, const RoundFormed& formed);
+  boost::asio::awaitable<Result<Endpoint>> read_master(StoreClient& control, std::int64_t round, Time deadline);
+  KeyList master_keys(std::int64_t round) const;
+  Result<Endpoint> own_store(const std::string& own_address);
+  boost::asio::awaitable<Status> clear_foreign_store(Endpoint master);
+
+  const Config& config_;
+  StoreServer store_;
+  Random random_;
+  std::map<NodeDesc, Endpoint> masters_;  // by leader
+};
+
+}  // namespace launch

@@ -1,0 +1,15 @@
+// Base64 in the standard alphabet, padded, without line breaks, as Python's b64encode writes it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace launch {
+
+std::string encode_base64(std::string_view bytes);
+
+// nullopt where a byte is not of the alphabet, padding is missing or bits are left over.
+std::optional<std::string> decode_base64(std::string_view text);
+
+}  // namespace launch

@@ -1,0 +1,63 @@
+// The state that the agents of a c10d rendezvous share under one key, and the steps they take on it (torchrun's
+// rules: tcpstore-protocol section 5.4). Values only: who writes them and when is ElasticRendezvous' business.
+#pragma once
+
+#include "launch/core/time.hpp"
+
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace launch {
+
+// One agent, for as long as its process lives. Sorted as torchrun sorts: address, pid, local_id.
+struct NodeDesc {
+  std::string addr;
+  std::int64_t pid = 0;
+  std::int64_t local_id = 0;
+
+  auto operator<=>(const NodeDesc&) const = default;
+};
+
+// torchrun counts its local_ids from 0; a launch agent has this one, and so its like know it.
+inline constexpr std::int64_t launch_local_id = 0x6c61756e;
+
+inline bool is_launch(const NodeDesc& node) { return node.local_id == launch_local_id; }
+
+// "n1 (pid 42)"
+std::string to_text(const NodeDesc& node);
+
+struct ElasticState {
+  std::int64_t round = 0;
+  bool complete = false;
+  std::optional<WallTime> deadline;  // of the last call
+  bool closed = false;               // for good
+  std::map<NodeDesc, int> participants;
+  std::set<NodeDesc> wait_list;        // they want the next round soon
+  std::set<NodeDesc> redundancy_list;  // spares, above the maximum
+  std::map<NodeDesc, WallTime> last_heartbeats;
+
+  bool operator==(const ElasticState&) const = default;
+};
+
+struct NodeLimits {
+  int min = 1;
+  int max = 1;
+};
+
+// The order of ranks is given by `order`, which holds the participants.
+void complete_round(ElasticState& state, const std::vector<NodeDesc>& order);
+
+// Sorted as torchrun does, unless all are launch agents: then those of the round before keep their order, and the
+// others follow in natural order (n2 before n10).
+std::vector<NodeDesc> rank_order(const ElasticState& state, const std::map<NodeDesc, int>& before);
+
+// Forgets a node that left or died. When nobody is left of a complete round, the next one begins; an incomplete one
+// that falls below the minimum has its last call taken back.
+void remove_node(ElasticState& state, const NodeDesc& node, const NodeLimits& limits);
+
+}  // namespace launch

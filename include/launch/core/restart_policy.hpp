@@ -1,0 +1,53 @@
+// Whether workers that failed start anew, and when. Pure; one per agent, asked once a failure.
+#pragma once
+
+#include "launch/core/failure_report.hpp"
+#include "launch/core/time.hpp"
+
+#include <deque>
+#include <optional>
+#include <set>
+#include <string>
+
+namespace launch {
+
+// Ends of a worker, for --restart-on and --fail-on: exit codes, 128 + signal, and `start` for one that did not start.
+struct EndSet {
+  std::set<int> codes;
+  bool start = false;
+
+  bool empty() const { return codes.empty() && !start; }
+  bool contains(const Failure& failure) const;
+};
+
+struct RestartRules {
+  int max_restarts = 0;
+  Duration window = Duration::zero();  // only restarts within it count; zero: all do
+  EndSet restart_on;                   // empty: any end
+  EndSet fail_on;                      // wins over restart_on
+  bool repeat_errors = false;          // go on although the same Python exception comes again and again
+};
+
+class RestartPolicy {
+ public:
+  explicit RestartPolicy(RestartRules rules) : rules_(std::move(rules)) {}
+
+  // Why `failure` ends the job; nullopt: it does not. `restarts`: that the job has had; `lived`: how long the workers
+  // ran.
+  std::optional<std::string> refuses(const Failure& failure, int restarts, Duration lived, Time now);
+
+  // Until the next start: none, but growing where workers fail as soon as they run.
+  Duration pause(Duration lived);
+
+ private:
+  bool repeats(const Failure& failure, Duration lived);
+
+  RestartRules rules_;
+  std::deque<Time> failures_;  // restarted after, within the window
+  std::string last_error_;
+  Duration last_lived_{};
+  int same_errors_ = 0;     // in a row, beyond the first
+  int quick_failures_ = 0;  // in a row
+};
+
+}  // namespace launch

@@ -1,0 +1,185 @@
+#include "launch/app/static_session.hpp"
+
+#include "launch/app/announcer.hpp"
+#include "launch/app/conversations.hpp"
+#include "launch/io/background.hpp"
+#include "launch/io/clock.hpp"
+#include "launch/io/connect.hpp"
+#include "launch/io/host.hpp"
+#include "launch/io/log.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+namespace launch {
+namespace asio = boost::asio;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr Duration one_look = 5s;
+
+void announce(const Waiting& waiting, int nnodes) {
+  std::string missing;
+  if (!waiting.missing.empty()) missing = fmt::format(", missing node rank {}", fmt::join(waiting.missing, ", "));
+  log_info(fmt::format("waiting for the other nodes: {} of {} are in{}; giving up in {}", waiting.arrived, nnodes,
+                       missing, to_text(waiting.left)));
+}
+
+}  // namespace
+
+StaticSession::StaticSession(asio::any_io_executor executor, Config& config, StoreServer& server, Mailbox& mailbox)
+    : executor_(std::move(executor)), config_(config), server_(server), mailbox_(mailbox), random_(random_seed()) {
+  identity_ = fmt::format("host {} (pid {}, {:08x})", config_.hostname, ::getpid(), random_.next() >> 32U);
+}
+
+asio::awaitable<Status> StaticSession::open() {
+  if (!hosts()) co_return Status();
+  co_return server_.listen(config_.master.host, config_.master.port, config_.loopback_only);
+}
+
+Endpoint StaticSession::store_endpoint() const {
+  // The host's own way in does not depend on the name the others use.
+  if (hosts()) return Endpoint{config_.loopback_only ? config_.master.host : "127.0.0.1", config_.master.port};
+  return config_.master;
+}
+
+StaticJob StaticSession::static_job() const {
+  StaticJob job;
+  job.run_id = prefix();
+  job.nnodes = config_.nnodes;
+  job.self = Member{config_.node_rank, config_.role, config_.nproc_per_node};
+  job.identical_workers = config_.identical_workers && attempt_ == 0;
+  job.timeout = give_up_joining_ - now();
+  job.fence = attempt_ > 0;
+  job.survey = config_.restarts.max_restarts > 0;
+  job.restarts = attempt_;
+  job.identity = identity_;
+  return job;
+}
+
+void StaticSession::join() {
+  ++attempt_;
+  formed_ = false;
+  if (line_) line_->close();
+  line_.reset();
+  mailbox_.forget_round();
+  give_up_joining_ = later(now(), config_.rendezvous_timeout);
+  run_in_background(executor_, join_attempt(attempt_));
+  if (attempt_ == 0 && hosts() && !is_loopback(config_.master.host))
+    run_in_background(executor_, look_for_another_node_0());
+}
+
+void StaticSession::stop_joining() {
+  if (line_) line_->control().close();
+}
+
+asio::awaitable<void> StaticSession::join_attempt(int attempt) {
+  Announcer announcer(now());
+  const std::function<void(const Error&)> on_retry = [&](const Error& reason) {
+    if (announcer.due())
+      log_info(fmt::format("waiting for the store of node 0 at {} ({}); giving up in {}", to_text(config_.master),
+                           reason.message, to_text(give_up_joining_ - now())));
+  };
+  auto connected = co_await connect_to_store(reached_.value_or(store_endpoint()), give_up_joining_, random_, on_retry);
+  if (attempt != attempt_ || ending_) co_return;
+  if (!connected) {
+    Error error = connected.error();
+    error.message = fmt::format("the rendezvous timed out after {}: node 0 is missing: {}",
+                                to_text(config_.rendezvous_timeout), error.message);
+    mailbox_.put(RendezvousFailed{std::move(error)});
+    co_return;
+  }
+  reached_ = connected->peer();
+  RoundLine::Place place{prefix(), config_.node_rank, config_.nnodes};
+  const auto line = std::make_shared<RoundLine>(executor_, mailbox_, std::move(*connected), std::move(place));
+  line_ = line;
+  line->start_watching(give_up_joining_);
+  StaticRendezvous machine(static_job());
+  const std::function<void(const Waiting&)> on_waiting = [this](const Waiting& waiting) {
+    announce(waiting, config_.nnodes);
+  };
+  const std::function<void()> fence = [this] { server_.clear_except(agent_keys(config_.run_id)); };
+  auto formed = co_await form(line->control(), std::move(machine), on_waiting, fence);
+  if (line->closed()) co_return;
+  formed_ = formed.has_value();
+  if (formed) {
+    mailbox_.put(RendezvousDone{*formed});
+  } else {
+    mailbox_.put(RendezvousFailed{formed.error()});
+  }
+}
+
+asio::awaitable<Result<StoreClient>> StaticSession::connect_again(Time deadline) {
+  co_return co_await connect_quietly(reached_.value_or(store_endpoint()), deadline, random_);
+}
+
+// Two machines that both take themselves for node 0 both have a store. Where the address that the user gave leads to
+// the other's, the claim found there is not ours.
+asio::awaitable<void> StaticSession::look_for_another_node_0() {
+  while (!formed_ && !ending_ && attempt_ == 0) {
+    const Time deadline = std::min(give_up_joining_, later(now(), one_look));
+    auto client = co_await connect_quietly(config_.master, deadline, random_);
+    if (now() >= give_up_joining_) co_return;
+    if (!client) continue;
+    auto claim = co_await await_claim(*client, config_.run_id, 0, give_up_joining_);
+    if (!claim || *claim == identity_) co_return;
+    Error error = rank_used_twice(static_job(), *claim);
+    Failure failure;
+    failure.kind = Failure::Kind::rendezvous;
+    failure.exit_code = exit_code(error.code);
+    failure.host = config_.hostname;
+    failure.what = error.message;
+    (void)co_await tell_abort(*client, config_.run_id, std::move(failure), later(now(), quick_answer));
+    mailbox_.put(RendezvousFailed{std::move(error)});
+    co_return;
+  }
+}
+
+asio::awaitable<void> StaticSession::tell(Failure failure) {
+  if (!reached_ && !hosts()) co_return;  // this node has never reached the store
+  const Time deadline = later(now(), quick_answer);
+  auto client = co_await connect_again(deadline);
+  Result<Failure> first = failure;
+  if (client) {
+    first = co_await tell_abort(*client, prefix(), failure, deadline);
+  } else {
+    first = client.error();
+  }
+  // An end is told to those who are about to go on, too.
+  if (first && first->restart && !failure.restart)
+    first = co_await tell_abort(*client, attempt_prefix(config_.run_id, attempt_ + 1), failure, deadline);
+  if (first) {
+    mailbox_.put_first(PeerFailed{*first});
+  } else {
+    log_warning("the other nodes could not be told: " + first.error().message);
+  }
+}
+
+void StaticSession::enter_barrier() { line_->start_leaving(); }
+
+// The store ends with us: not before its peers know the end of the job.
+asio::awaitable<void> StaticSession::end(bool failed) {
+  ending_ = true;
+  if (hosts() && failed) {
+    const Time deadline = later(now(), quick_answer);
+    if (auto client = co_await connect_again(deadline)) {
+      std::vector<int> nodes = co_await claimed_nodes(*client, prefix(), config_.nnodes, deadline);
+      co_await await_informed(*client, prefix(), std::move(nodes), deadline);
+    }
+  }
+  if (line_) line_->close();
+  if (!hosts() || failed) co_return;
+  const Time start = now();
+  co_await server_.until_quiet(later(start, silent_farewell));
+  if (server_.talkers() == 0) co_return;
+  log_info(fmt::format("waiting for {} connections to the store to end", server_.talkers()));
+  co_await server_.until_quiet(later(start, peers_patience));
+}
+
+}  // namespace launch

@@ -1,0 +1,312 @@
+#include "launch/core/elastic_rendezvous.hpp"
+
+#include "launch/core/rendezvous_pickle.hpp"
+#include "launch/core/store_wire.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace launch {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Duration answer_time = 60s;  // of a store that is there; torchrun's read_timeout
+constexpr Duration poll = 500ms;       // where the store does not push
+constexpr Duration first_report = 1s;
+constexpr Duration next_report = 30s;
+constexpr Duration most_backoff = 200ms;
+constexpr Duration torchrun_looks = 2s;                 // once within this, at the state
+constexpr std::string_view never_key = "launch/never";  // which nobody writes
+
+}  // namespace
+
+std::string state_key(const std::string& run_id) { return "/torch.rendezvous." + run_id; }
+
+std::string round_prefix(const std::string& run_id, std::int64_t round) {
+  return fmt::format("torch.rendezvous.{}.{}", run_id, round);
+}
+
+ElasticRendezvous::ElasticRendezvous(ElasticSettings settings, Random random)
+    : settings_(std::move(settings)), random_(random), key_(state_key(settings_.run_id)) {}
+
+ElasticStep ElasticRendezvous::start(Instant now) {
+  phase_ = Phase::looking;
+  deadline_ = later(now.time, answer_time);
+  return {CheckKeys{{std::string(push_key)}}, {}};
+}
+
+void ElasticRendezvous::join(Time now) {
+  if (goal_ == Goal::close) return;
+  goal_ = Goal::join;
+  give_up_ = later(now, settings_.join_timeout);
+  report_ = later(now, first_report);
+  told_broken_ = false;
+}
+
+void ElasticRendezvous::close(Time now) {
+  goal_ = Goal::close;
+  give_up_ = later(now, settings_.close_timeout);
+}
+
+void ElasticRendezvous::leave(Time now) {
+  if (goal_ == Goal::close) return;
+  goal_ = Goal::leave;
+  give_up_ = later(now, settings_.close_timeout);
+}
+
+Result<ElasticStep> ElasticRendezvous::on(const Outcome& outcome, Instant now) {
+  now_ = now.time;
+  if (phase_ == Phase::looking) {
+    pushes_ = std::get<Presence>(outcome).present.at(0);
+    phase_ = Phase::founding;
+    deadline_ = later(now.time, answer_time);
+    return ElasticStep{CompareSet{key_, "", std::string(no_state)}, {}};
+  }
+  if (phase_ == Phase::waiting) {
+    // Where the store would have told us of a change, there is nothing new to read.
+    const bool as_it_was = pushes_ && !pausing_ && std::holds_alternative<WaitExpired>(outcome);
+    pausing_ = false;
+    return as_it_was ? act(now) : ElasticStep{read(now.time), {}};
+  }
+  const std::string& text = std::get<Values>(outcome).values.at(0);
+  if (phase_ == Phase::writing) lost_writes_ = text == written_ ? 0 : lost_writes_ + 1;
+  auto state = read_state(text);
+  if (!state) return Error{state.error().code, fmt::format("key {}: {}", key_, state.error().message)};
+  take(text, *std::move(state), now.time);
+  return act(now);
+}
+
+void ElasticRendezvous::take(const std::string& text, ElasticState state, Time now) {
+  text_ = text;
+  // The last call ends by this clock, counted from when it was first heard of.
+  if (!state.deadline) {
+    last_call_ = never;
+  } else if (state.deadline != state_.deadline || last_call_ == never) {
+    last_call_ = later(now, settings_.last_call_timeout);
+  }
+  state_ = std::move(state);
+  std::map<NodeDesc, Seen> seen;
+  for (const auto& [node, heartbeat] : state_.last_heartbeats) {
+    const auto before = seen_.find(node);
+    const bool same = before != seen_.end() && before->second.heartbeat == heartbeat;
+    seen.emplace(node, same ? before->second : Seen{heartbeat, now});
+  }
+  seen_ = std::move(seen);
+}
+
+// One look at the state: what it means for this node, and what this node changes in it.
+ElasticStep ElasticRendezvous::act(Instant now) {
+  now_ = now.time;
+  deadline_ = never;
+  ElasticState next = state_;
+  // Who has seen the round complete may still be without one of its members, but never without a sign that it broke up:
+  // dead members are taken out of it by those who leave it.
+  if (goal_ != Goal::none && goal_ != Goal::member) drop_dead(next);
+  pursue(next, now);
+  Operation operation = next == state_ ? wait(now.time) : write(next, now.time);
+  return {std::move(operation), std::exchange(news_, {})};
+}
+
+Operation ElasticRendezvous::read(Time now) {
+  phase_ = Phase::reading;
+  deadline_ = later(now, answer_time);
+  return GetKeys{{key_}};
+}
+
+Operation ElasticRendezvous::write(const ElasticState& next, Time now) {
+  // Many that write at once make each other lose: from the second loss on, each waits a while of its own first.
+  if (lost_writes_ > 1) {
+    const Duration most = std::min<Duration>(1ms * (1 << std::min(lost_writes_, 10)), most_backoff);
+    phase_ = Phase::waiting;
+    pausing_ = true;
+    deadline_ = later(now, random_.between(Duration(1), most));
+    lost_writes_ = 1;
+    return AwaitKeys{{std::string(never_key)}};
+  }
+  phase_ = Phase::writing;
+  deadline_ = later(now, answer_time);
+  written_ = write_state(next);
+  return CompareSet{key_, text_, written_};
+}
+
+Operation ElasticRendezvous::wait(Time now) {
+  phase_ = Phase::waiting;
+  for (const auto& [node, seen] : seen_)
+    if (goal_ != Goal::none && node != settings_.self && expiry(seen.since) > now) wake_by(expiry(seen.since));
+  if (pushes_) return AwaitChange{key_, text_};
+  wake_by(later(now, poll));
+  return AwaitKeys{{std::string(never_key)}};
+}
+
+// ---- what this node wants
+
+Time ElasticRendezvous::expiry(Time since) const {
+  return later(since, settings_.keep_alive_interval * settings_.keep_alive_max_attempt);
+}
+
+bool ElasticRendezvous::listed(const ElasticState& state) const {
+  return state.participants.contains(settings_.self) || state.wait_list.contains(settings_.self) ||
+         state.redundancy_list.contains(settings_.self);
+}
+
+void ElasticRendezvous::drop_dead(ElasticState& next) const {
+  for (const auto& [node, seen] : seen_)
+    if (node != settings_.self && now_ >= expiry(seen.since)) remove_node(next, node, settings_.nodes);
+}
+
+void ElasticRendezvous::pursue(ElasticState& next, Instant now) {
+  if (state_.closed && !told_closed_) {
+    told_closed_ = true;
+    news_.emplace_back(RendezvousClosed{});
+  }
+  switch (goal_) {
+    case Goal::none:
+      return;
+    case Goal::join:
+      return try_join(next, now);
+    case Goal::member:
+      return stay(next, now);
+    case Goal::leave:
+      if (listed(state_) && now.time < give_up_) return remove_node(next, settings_.self, settings_.nodes);
+      goal_ = Goal::none;
+      news_.emplace_back(RendezvousEnded{});
+      return;
+    case Goal::close:
+      if (!state_.closed && now.time < give_up_) {
+        next.closed = true;
+        return;
+      }
+      goal_ = Goal::none;
+      news_.emplace_back(RendezvousEnded{});
+      return;
+  }
+}
+
+void ElasticRendezvous::refuse(ErrorCode code, std::string message) {
+  goal_ = Goal::none;
+  news_.emplace_back(RoundRefused{{code, std::move(message)}, state_.redundancy_list.contains(settings_.self)});
+}
+
+// Who waits although the round is full cannot be of it, and would not get in if it broke up.
+bool ElasticRendezvous::has_room_for_waiting(const ElasticState& state) const {
+  return !state.wait_list.empty() && static_cast<int>(state.participants.size()) < settings_.nodes.max;
+}
+
+// The round that is complete has this node in it, and is not the one it left.
+bool ElasticRendezvous::formed(Time now) {
+  if (!state_.complete || !state_.participants.contains(settings_.self) || state_.round == round_) return false;
+  std::vector<NodeDesc> members(state_.participants.size());
+  for (const auto& [node, rank] : state_.participants)
+    if (static_cast<std::size_t>(rank) < members.size()) members[static_cast<std::size_t>(rank)] = node;
+  const bool whole = std::find(members.begin(), members.end(), NodeDesc()) == members.end();
+  round_ = state_.round;
+  formed_at_ = now;
+  mixed_ = std::any_of(state_.participants.begin(), state_.participants.end(),
+                       [](const auto& entry) { return !is_launch(entry.first); });
+  if (!whole || has_room_for_waiting(state_)) return false;  // it has broken up before this node saw it
+  goal_ = Goal::member;
+  ranks_ = state_.participants;
+  const int rank = ranks_.at(settings_.self);
+  news_.emplace_back(RoundFormed{state_.round, std::move(members), rank});
+  return true;
+}
+
+// torchrun looks once a second: what it has not seen complete must not break up.
+bool ElasticRendezvous::leaves_too_early(Time now) {
+  if (!mixed_ || now >= later(formed_at_, torchrun_looks)) return false;
+  wake_by(later(formed_at_, torchrun_looks));
+  return true;
+}
+
+void ElasticRendezvous::try_join(ElasticState& next, Instant now) {
+  const NodeDesc& self = settings_.self;
+  if (state_.closed) return refuse(ErrorCode::closed, "the rendezvous is closed");
+  if (formed(now.time)) {
+    next = state_;
+    return stay(next, now);
+  }
+  if (next.complete && next.round == round_ && next.participants.contains(self)) {
+    if (leaves_too_early(now.time)) return keep_alive(next, now);
+    remove_node(next, self, settings_.nodes);  // it starts anew
+  }
+  if (now.time >= give_up_) {
+    if (listed(next)) {
+      came_ = state_.participants.size() + state_.wait_list.size();
+      return remove_node(next, self, settings_.nodes);
+    }
+    return refuse(ErrorCode::timeout, fmt::format("the rendezvous timed out after {}: {} of at least {} nodes came",
+                                                  to_text(settings_.join_timeout), came_, settings_.nodes.min));
+  }
+  const int count = static_cast<int>(next.participants.size());
+  if (next.redundancy_list.contains(self) && count < settings_.nodes.max) {
+    remove_node(next, self, settings_.nodes);
+    give_up_ = later(now.time, settings_.join_timeout);
+  }
+  if (!next.complete) {
+    if (!next.participants.contains(self)) {
+      enter(next, now.wall);
+    } else if (count >= settings_.nodes.min && count <= settings_.nodes.max && now.time >= last_call_) {
+      complete_round(next, rank_order(next, ranks_));
+    }
+  } else if (!listed(next)) {
+    (count < settings_.nodes.max ? next.wait_list : next.redundancy_list).insert(self);
+    next.last_heartbeats[self] = now.wall;
+  }
+  keep_alive(next, now);
+  if (now.time >= report_) {
+    report_ = later(now.time, next_report);
+    news_.emplace_back(RoundWaits{count, next.redundancy_list.contains(self), give_up_ - now.time});
+  }
+  wake_by(report_);
+  wake_by(give_up_);
+  if (!next.complete && last_call_ > now.time) wake_by(last_call_);
+}
+
+void ElasticRendezvous::enter(ElasticState& next, WallTime wall) const {
+  next.wait_list.erase(settings_.self);
+  next.participants[settings_.self] = 0;
+  next.last_heartbeats[settings_.self] = wall;
+  const int count = static_cast<int>(next.participants.size());
+  if (count == settings_.nodes.min)
+    next.deadline = wall + std::chrono::duration_cast<WallClock::duration>(settings_.last_call_timeout);
+  if (count == settings_.nodes.max) complete_round(next, rank_order(next, ranks_));
+}
+
+void ElasticRendezvous::keep_alive(ElasticState& next, Instant now) {
+  const auto own = seen_.find(settings_.self);
+  if (own == seen_.end() || !next.last_heartbeats.contains(settings_.self)) return;
+  const Time due = later(own->second.since, settings_.keep_alive_interval);
+  if (now.time >= due) {
+    next.last_heartbeats[settings_.self] = now.wall;
+  } else {
+    wake_by(due);
+  }
+}
+
+void ElasticRendezvous::stay(ElasticState& next, Instant now) {
+  keep_alive(next, now);
+  if (told_broken_) return;
+  ElasticState view = next;
+  drop_dead(view);
+  std::string reason = why_broken(view);
+  if (reason.empty()) return;
+  told_broken_ = true;
+  news_.emplace_back(RoundBroken{std::move(reason)});
+}
+
+std::string ElasticRendezvous::why_broken(const ElasticState& next) const {
+  const bool same_round = next.complete && next.round == round_;
+  for (const auto& [node, rank] : ranks_) {
+    if (same_round && next.participants.contains(node)) continue;
+    if (node == settings_.self) return "the others take this node for dead";
+    if (next.wait_list.contains(node) || next.participants.contains(node)) return to_text(node) + " starts anew";
+    return to_text(node) + (state_.last_heartbeats.contains(node) ? " has gone silent" : " has left");
+  }
+  if (has_room_for_waiting(next)) return to_text(*next.wait_list.begin()) + " joins";
+  return {};
+}
+
+}  // namespace launch

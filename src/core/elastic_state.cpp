@@ -1,0 +1,61 @@
+#include "launch/core/elastic_state.hpp"
+
+#include "launch/core/text.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include <fmt/format.h>
+
+namespace launch {
+namespace {
+
+// Runs of digits count as numbers.
+bool natural_less(const NodeDesc& left, const NodeDesc& right) {
+  const int order = ::strverscmp(left.addr.c_str(), right.addr.c_str());
+  if (order != 0) return order < 0;
+  return left < right;
+}
+
+}  // namespace
+
+std::string to_text(const NodeDesc& node) { return fmt::format("{} (pid {})", shown(node.addr), node.pid); }
+
+void complete_round(ElasticState& state, const std::vector<NodeDesc>& order) {
+  state.complete = true;
+  state.deadline.reset();
+  int rank = 0;
+  for (const NodeDesc& node : order) state.participants[node] = rank++;
+}
+
+std::vector<NodeDesc> rank_order(const ElasticState& state, const std::map<NodeDesc, int>& before) {
+  std::vector<NodeDesc> order;
+  for (const auto& [node, rank] : state.participants) order.push_back(node);
+  if (!std::all_of(order.begin(), order.end(), is_launch)) return order;
+  const auto rank_before = [&](const NodeDesc& node) {
+    const auto found = before.find(node);
+    return found == before.end() ? static_cast<int>(before.size()) : found->second;
+  };
+  std::sort(order.begin(), order.end(), [&](const NodeDesc& left, const NodeDesc& right) {
+    const int left_rank = rank_before(left);
+    const int right_rank = rank_before(right);
+    return left_rank != right_rank ? left_rank < right_rank : natural_less(left, right);
+  });
+  return order;
+}
+
+void remove_node(ElasticState& state, const NodeDesc& node, const NodeLimits& limits) {
+  state.last_heartbeats.erase(node);
+  state.wait_list.erase(node);
+  state.redundancy_list.erase(node);
+  if (state.participants.erase(node) == 0) return;
+  if (state.complete) {
+    if (!state.participants.empty()) return;
+    state.complete = false;
+    ++state.round;
+  } else if (static_cast<int>(state.participants.size()) < limits.min) {
+    state.deadline.reset();
+  }
+}
+
+}  // namespace launch

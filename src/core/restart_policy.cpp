@@ -1,0 +1,59 @@
+#include "launch/core/restart_policy.hpp"
+
+#include "launch/core/job.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace launch {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Duration quick = 10s;  // workers that live shorter have hardly begun
+constexpr Duration first_pause = 100ms;
+constexpr Duration most_pause = 10s;
+
+}  // namespace
+
+bool EndSet::contains(const Failure& failure) const {
+  if (failure.kind == Failure::Kind::start) return start;
+  return codes.contains(failure.exit_code);
+}
+
+std::optional<std::string> RestartPolicy::refuses(const Failure& failure, int restarts, Duration lived, Time now) {
+  if (rules_.max_restarts == 0) return "";
+  if (rules_.fail_on.contains(failure)) return "--fail-on says so";
+  if (!rules_.restart_on.empty() && !rules_.restart_on.contains(failure)) return "--restart-on does not name it";
+  if (!rules_.repeat_errors && repeats(failure, lived))
+    return "the same exception has come twice in a row; --repeat-errors would go on";
+  if (rules_.window > Duration::zero()) {
+    while (!failures_.empty() && now - failures_.front() >= rules_.window) failures_.pop_front();
+    restarts = static_cast<int>(failures_.size());
+  }
+  if (restarts < rules_.max_restarts) {
+    failures_.push_back(now);
+    return std::nullopt;
+  }
+  const std::string within =
+      rules_.window > Duration::zero() ? fmt::format(" within {}", to_text(rules_.window)) : std::string();
+  return fmt::format("it had {} restart{}{}", restarts, restarts == 1 ? "" : "s", within);
+}
+
+// Only where error.json tells the exception, and workers do not get further than before.
+bool RestartPolicy::repeats(const Failure& failure, Duration lived) {
+  const bool same = !failure.detail.empty() && failure.detail == last_error_ && lived <= last_lived_ * 3 / 2 + 1s;
+  same_errors_ = same ? same_errors_ + 1 : 0;
+  last_error_ = failure.detail;
+  last_lived_ = lived;
+  return same_errors_ >= 1;
+}
+
+Duration RestartPolicy::pause(Duration lived) {
+  quick_failures_ = lived < quick ? quick_failures_ + 1 : 0;
+  if (quick_failures_ <= 1) return Duration::zero();
+  return std::min<Duration>(first_pause * (1 << std::min(quick_failures_ - 2, 10)), most_pause);
+}
+
+}  // namespace launch

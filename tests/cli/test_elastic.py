@@ -1,0 +1,117 @@
+"""c10d jobs and restarts with workers of a few lines: who gets which rank, what is counted, and how it ends."""
+import pathlib
+import re
+import signal
+
+from harness import free_port, wait_for
+from job import SLEEP, UNTIL_ALL_UP, UP, JobCase
+
+TELL = 'echo "attempt $TORCHELASTIC_RESTART_COUNT rank $RANK of $WORLD_SIZE at $MASTER_ADDR:$MASTER_PORT"\n'
+
+
+def fail_before(attempt, code=7, rank=1):
+    """Every rank waits for the others of its attempt; then this rank fails in the attempts before `attempt`."""
+    return ('a=$TORCHELASTIC_RESTART_COUNT; : > "$TEST_FOLDER/in.$a.$RANK"\n'
+            'while [ "$(ls "$TEST_FOLDER" | grep -c "^in\\.$a\\.")" -lt "$WORLD_SIZE" ]; do sleep 0.02; done\n'
+            f'if [ "$RANK" = {rank} ] && [ "$a" -lt {attempt} ]; then exit {code}; fi\n')
+
+
+class ElasticCase(JobCase):
+    def elastic(self, count, *command, nnodes=None, options=(), port=None, nproc=1):
+        port = port or free_port()
+        return [self.launch(f"--nnodes={nnodes or count}", f"--nproc-per-node={nproc}", "--rdzv-backend=c10d",
+                            f"--rdzv-endpoint=127.0.0.1:{port}", "--rdzv-id=job", *options, *command)
+                for _ in range(count)]
+
+    def told(self, runs):
+        """(attempt, rank, size) of every worker that has spoken."""
+        text = "".join(run.out for run in runs)
+        return sorted((int(a), int(r), int(s)) for a, r, s in re.findall(r"attempt (\d+) rank (\d+) of (\d+)", text))
+
+
+class Forming(ElasticCase):
+    def test_ranks_are_dealt_out_and_all_meet_at_one_place(self):
+        runs = self.elastic(3, self.worker(TELL), nproc=2)
+        self.expect([0] * 3, runs)
+        self.assertEqual([(0, rank, 6) for rank in range(6)], self.told(runs))
+        self.assertEqual(1, len(set(re.findall(r" at (\S+)", "".join(run.out for run in runs)))))
+
+    def test_the_last_call_ends_without_the_maximum(self):
+        runs = self.elastic(2, self.worker(TELL), nnodes="1:3", options=["--rdzv-conf=last_call_timeout=1"])
+        self.expect([0] * 2, runs)
+        self.assertEqual([(0, 0, 2), (0, 1, 2)], self.told(runs))
+
+    def test_a_spare_ends_well_when_it_was_not_needed(self):
+        port = free_port()
+        worker = self.worker(UP, 'while [ ! -e "$TEST_FOLDER/go" ]; do sleep 0.02; done\n')
+        members = self.elastic(2, worker, port=port)
+        self.wait_until_up(2, *members)
+        (spare,) = self.elastic(1, worker, nnodes=2, port=port)
+        self.assertTrue(wait_for(lambda: "stands by" in spare.err, 20), str(spare))
+        (self.folder / "go").touch()
+        self.expect([0] * 3, [*members, spare])
+
+    def test_the_next_job_at_the_same_place_is_a_new_one(self):
+        port = free_port()
+        worker = self.worker(UP, UNTIL_ALL_UP, "exit 7\n")
+        self.expect([7, 7], self.elastic(2, worker, port=port))
+        late = self.elastic(1, worker, nnodes=2, port=port)
+        self.assertTrue(wait_for(lambda: "waiting for the other nodes" in late[0].err, 20), str(late[0]))
+        late[0].signal(signal.SIGTERM)
+        self.expect([143], late)
+
+    def test_a_wait_in_vain_is_counted(self):
+        (run,) = self.elastic(1, self.worker(UP), nnodes=2, options=["--rdzv-conf=join_timeout=1"])
+        self.expect([124], [run])
+        self.assert_says(run, r"timed out after 1 s: 1 of at least 2 nodes came")
+
+
+class Restarting(ElasticCase):
+    def test_all_nodes_start_anew_and_count_the_same(self):
+        runs = self.elastic(2, self.worker(TELL, fail_before(2)), nproc=2, options=["--max-restarts=3"])
+        self.expect([0, 0], runs)
+        self.assertEqual([(attempt, rank, 4) for attempt in range(3) for rank in range(4)], self.told(runs))
+        for run in runs:
+            self.assert_says(run, r"exit code 7; starting all workers anew, restart 1 of 3", "restart 2 of 3")
+
+    def test_static_jobs_too(self):
+        runs = self.nodes([2, 1], self.worker(TELL, fail_before(1)), options=["--max-restarts=1"])
+        self.expect([0, 0], runs)
+        self.assertEqual([(attempt, rank, 3) for attempt in range(2) for rank in range(3)], self.told(runs))
+
+    def test_the_last_failure_is_the_verdict_everywhere(self):
+        for runs in (self.elastic(2, self.worker(fail_before(9)), options=["--max-restarts=1"]),
+                     self.nodes([1, 1], self.worker(fail_before(9), name="other"), options=["--max-restarts=1"])):
+            with self.subTest(command=runs[0].command):
+                self.expect([7, 7], runs)
+                for run in runs:
+                    self.assert_says(run, r"first failure  rank 1 ", r"not restarted  it had 1 restart\b")
+            for path in self.folder.glob("in.*"):
+                path.unlink()
+
+    def test_ends_that_are_not_to_be_restarted_after(self):
+        run = self.launch("--nproc-per-node=2", "--max-restarts=3", "--fail-on=7", self.worker(fail_before(1)))
+        self.expect([7], [run])
+        self.assert_says(run, "--fail-on says so")
+
+    def test_a_worker_that_cannot_start_is_tried_again(self):
+        run = self.launch("--max-restarts=1", "--no-python", "/bin/sh/nothing")
+        self.expect([127], [run])
+        self.assert_says(run, "restart 1 of 1")
+
+    def test_a_signal_ends_the_job_between_two_attempts_too(self):
+        worker = self.worker('trap "" TERM\n', UP, UNTIL_ALL_UP, 'if [ "$RANK" = 1 ]; then exit 7; fi\n', SLEEP)
+        run = self.launch("--nproc-per-node=2", "--max-restarts=3", "--shutdown-timeout=20", worker)
+        self.wait_until_up(2, run)
+        self.assertTrue(wait_for(lambda: not self.alive_rank(1), 20))
+        run.signal(signal.SIGTERM)
+        run.signal(signal.SIGINT)
+        self.finish(run, seconds=40)
+        self.assertIn(run.code, (130, 143), str(run))
+
+    def alive_rank(self, rank):
+        return any(f"RANK={rank}" in path.read_text(errors="replace").split("\0")
+                   for path in self.environments())
+
+    def environments(self):
+        return [path for pid in self.leftovers() if (path := pathlib.Path(f"/proc/{pid}/environ")).exists()]
