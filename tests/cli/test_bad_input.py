@@ -34,7 +34,7 @@ COMMAND_LINES = [
     (["--rdzv-conf", "x=1,", W], "--rdzv-conf"),
     (["--rdzv-conf", "timeout=soon", W], "--rdzv-conf"),
     (["--rdzv-backend", "zz", W], "--rdzv-backend"),
-    (["--rdzv-backend=c10d", "--nnodes=2", W], "--rdzv-backend"),
+    (["--rdzv-backend=c10d", "--nnodes=2", "--rdzv-conf=join_timeout=0", W], "--rdzv-conf.*join_timeout"),
     (["--rdzv-conf=endpoint=a", W], "--rdzv-conf"),
     (["--rdzv-endpoint", "localhost", W], "--rdzv-endpoint.*port"),
     (["--local-addr", "a b", W], "--local-addr"),
