@@ -102,6 +102,7 @@ asio::awaitable<bool> ElasticSession::connect() {
   reached_ = state_client_->peer();
   address_ = config_.elastic->address;
   if (address_.empty()) address_ = hosts_ ? config_.master.host : state_client_->own_address();
+  if (address_ == "localhost") address_ = "127.0.0.1";  // which asks no resolver
   co_return true;
 }
 
@@ -129,7 +130,7 @@ asio::awaitable<void> ElasticSession::take(ElasticNews news) {
     members_ = formed->members;
     run_in_background(executor_, form_round(std::move(*formed), generation_));
   } else if (auto* broken = std::get_if<RoundBroken>(&news)) {
-    run_in_background(executor_, explain_break(std::move(broken->reason), line_));
+    run_in_background(executor_, explain_break(std::move(*broken), line_));
   } else if (const auto* waits = std::get_if<RoundWaits>(&news)) {
     const NodeLimits& limits = config_.elastic->settings.nodes;
     if (waits->spare) {
@@ -167,15 +168,14 @@ asio::awaitable<void> ElasticSession::explain_refusal(RoundRefused refused) {
 }
 
 // A node that starts its workers anew has said why, if it is a launch agent; that comes as PeerFailed.
-asio::awaitable<void> ElasticSession::explain_break(std::string reason, std::shared_ptr<RoundLine> line) {
+asio::awaitable<void> ElasticSession::explain_break(RoundBroken broken, std::shared_ptr<RoundLine> line) {
   const int generation = generation_;
   if (line) {
     const auto failure = co_await read_abort(line->place().prefix);
     if (failure && failure->restart) co_return;
   }
   if (generation != generation_ || ending_) co_return;
-  const bool anew = reason.find("silent") == std::string::npos;
-  mailbox_.put(MembersChanged{std::move(reason), anew});
+  mailbox_.put(MembersChanged{std::move(broken.reason), broken.anew});
 }
 
 asio::awaitable<Result<StoreClient>> ElasticSession::connect_again(Time deadline) {

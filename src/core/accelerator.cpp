@@ -182,7 +182,7 @@ std::string with_small_digits(std::string_view list) {
 // ROCR_VISIBLE_DEVICES takes devices away first, then HIP's list counts among those that are left.
 DeviceList visible_to_rocm(const DeviceList& devices, const Environment& env) {
   const auto lower_list = env.get("ROCR_VISIBLE_DEVICES");
-  const DeviceList left = lower_list ? visible_to_rocr(devices, *lower_list) : devices;
+  DeviceList left = lower_list ? visible_to_rocr(devices, *lower_list) : devices;
   for (const char* name : {"HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"})
     if (const auto list = env.get(name)) return chosen_by(left, with_small_digits(*list));
   return left;

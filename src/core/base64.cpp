@@ -43,7 +43,7 @@ std::optional<std::string> decode_base64(std::string_view text) {
   std::uint32_t bits = 0;
   unsigned held = 0;
   for (const char c : text) {
-    const int value = letter_values[static_cast<unsigned char>(c)];
+    const std::int8_t value = letter_values[static_cast<unsigned char>(c)];
     if (value < 0) return std::nullopt;
     bits = bits << 6U | static_cast<unsigned>(value);
     held += 6;

@@ -232,7 +232,8 @@ void ElasticRendezvous::try_join(ElasticState& next, Instant now) {
     if (leaves_too_early(now.time)) return keep_alive(next, now);
     remove_node(next, self, settings_.nodes);  // it starts anew
   }
-  if (now.time >= give_up_) {
+  // Whoever stands by does so for as long as the job runs.
+  if (now.time >= give_up_ && !next.redundancy_list.contains(self)) {
     if (listed(next)) {
       came_ = state_.participants.size() + state_.wait_list.size();
       return remove_node(next, self, settings_.nodes);
@@ -261,7 +262,7 @@ void ElasticRendezvous::try_join(ElasticState& next, Instant now) {
     news_.emplace_back(RoundWaits{count, next.redundancy_list.contains(self), give_up_ - now.time});
   }
   wake_by(report_);
-  wake_by(give_up_);
+  if (!next.redundancy_list.contains(self)) wake_by(give_up_);
   if (!next.complete && last_call_ > now.time) wake_by(last_call_);
 }
 
@@ -291,22 +292,24 @@ void ElasticRendezvous::stay(ElasticState& next, Instant now) {
   if (told_broken_) return;
   ElasticState view = next;
   drop_dead(view);
-  std::string reason = why_broken(view);
-  if (reason.empty()) return;
+  auto broken = find_break(view);
+  if (!broken) return;
   told_broken_ = true;
-  news_.emplace_back(RoundBroken{std::move(reason)});
+  news_.emplace_back(*std::move(broken));
 }
 
-std::string ElasticRendezvous::why_broken(const ElasticState& next) const {
+std::optional<RoundBroken> ElasticRendezvous::find_break(const ElasticState& next) const {
   const bool same_round = next.complete && next.round == round_;
   for (const auto& [node, rank] : ranks_) {
     if (same_round && next.participants.contains(node)) continue;
-    if (node == settings_.self) return "the others take this node for dead";
-    if (next.wait_list.contains(node) || next.participants.contains(node)) return to_text(node) + " starts anew";
-    return to_text(node) + (state_.last_heartbeats.contains(node) ? " has gone silent" : " has left");
+    if (node == settings_.self) return RoundBroken{"the others take this node for dead", true};
+    if (next.wait_list.contains(node) || next.participants.contains(node))
+      return RoundBroken{to_text(node) + " starts anew", true};
+    if (state_.last_heartbeats.contains(node)) return RoundBroken{to_text(node) + " has gone silent", false};
+    return RoundBroken{to_text(node) + " has left", true};
   }
-  if (has_room_for_waiting(next)) return to_text(*next.wait_list.begin()) + " joins";
-  return {};
+  if (has_room_for_waiting(next)) return RoundBroken{to_text(*next.wait_list.begin()) + " joins", true};
+  return std::nullopt;
 }
 
 }  // namespace launch

@@ -197,7 +197,8 @@ Status settle_elastic(const Options& options, const HostFacts& facts, const Node
   if (options.rdzv_endpoint.given() && !options.rdzv_endpoint.value.empty()) {
     const auto endpoint = parse_endpoint(options.rdzv_endpoint.value);
     const int number = endpoint->port.value_or(default_c10d_port);
-    const auto port = check_port(number, as_typed(options.rdzv_endpoint), config.nnodes);
+    // One node may do without the others, and then nobody needs to know the port.
+    const auto port = check_port(number, as_typed(options.rdzv_endpoint), range.min);
     if (!port) return port.error();
     config.master = {endpoint->host, *port};
   } else {

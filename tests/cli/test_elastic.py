@@ -36,6 +36,42 @@ class Forming(ElasticCase):
         self.assertEqual([(0, rank, 6) for rank in range(6)], self.told(runs))
         self.assertEqual(1, len(set(re.findall(r" at (\S+)", "".join(run.out for run in runs)))))
 
+    def test_ranks_go_by_the_addresses_that_the_nodes_name(self):
+        port = free_port()
+        runs = [self.elastic(1, self.worker(TELL), nnodes=2, port=port, options=[f"--local-addr={address}"])[0]
+                for address in ("127.0.0.2", "127.0.0.1")]
+        self.expect([0, 0], runs)
+        self.assertIn("rank 1 of 2", runs[0].out)
+        self.assertRegex(runs[1].out, r"rank 0 of 2 at 127\.0\.0\.1:\d+")
+
+    def test_a_node_rank_is_ignored_and_said_so(self):
+        runs = self.elastic(2, self.worker(TELL), options=["--node-rank=1"])
+        self.expect([0, 0], runs)
+        self.assertEqual([(0, 0, 2), (0, 1, 2)], self.told(runs))
+        self.assert_says(runs[0], "--node-rank ignored: --rdzv-backend c10d chooses ranks")
+
+    def test_where_nobody_hosts_the_store_it_is_missed(self):
+        (run,) = self.elastic(1, self.worker(TELL), nnodes=2, options=["--rdzv-conf=is_host=0,join_timeout=1"])
+        self.expect([124], [run])
+        self.assert_says(run, r"timed out after 1 s: its store is missing: .*refused")
+
+    def test_jobs_of_different_names_at_one_place_do_not_mix(self):
+        port = free_port()
+        runs = self.elastic(2, self.worker(TELL, UP, UNTIL_ALL_UP), port=port)
+        others = self.elastic(2, self.worker(TELL, name="other"), port=port, options=["--rdzv-id=another"])
+        self.expect([0] * 4, [*runs, *others])
+        for job in (runs, others):
+            self.assertEqual([(0, 0, 2), (0, 1, 2)], self.told(job))
+
+    def test_a_node_that_comes_later_joins_in(self):
+        port = free_port()
+        worker = self.worker(TELL, 'while [ "$WORLD_SIZE" = 1 ]; do sleep 0.02; done\n')
+        first = self.elastic(1, worker, nnodes="1:2", port=port, options=["--rdzv-conf=last_call_timeout=1"])
+        self.assertTrue(wait_for(lambda: "of 1 at" in first[0].out, 20), str(first[0]))
+        second = self.elastic(1, worker, nnodes="1:2", port=port, options=["--rdzv-conf=last_call_timeout=1"])
+        self.expect([0, 0], [*first, *second])
+        self.assertEqual([(0, 0, 1), (0, 0, 2), (0, 1, 2)], self.told([*first, *second]))
+
     def test_the_last_call_ends_without_the_maximum(self):
         runs = self.elastic(2, self.worker(TELL), nnodes="1:3", options=["--rdzv-conf=last_call_timeout=1"])
         self.expect([0] * 2, runs)
@@ -101,7 +137,7 @@ class Restarting(ElasticCase):
 
     def test_a_signal_ends_the_job_between_two_attempts_too(self):
         worker = self.worker('trap "" TERM\n', UP, UNTIL_ALL_UP, 'if [ "$RANK" = 1 ]; then exit 7; fi\n', SLEEP)
-        run = self.launch("--nproc-per-node=2", "--max-restarts=3", "--shutdown-timeout=20", worker)
+        run = self.launch("--nproc-per-node=2", "--max-restarts=3", "--shutdown-timeout=3", worker)
         self.wait_until_up(2, run)
         self.assertTrue(wait_for(lambda: not self.alive_rank(1), 20))
         run.signal(signal.SIGTERM)

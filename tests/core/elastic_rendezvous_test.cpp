@@ -129,6 +129,20 @@ TEST(ElasticRendezvous, ANodeTooManyStandsBy) {
   EXPECT_TRUE(b.heard<RoundRefused>()->spare);
 }
 
+TEST(ElasticRendezvous, AStandByHasNoTimeOut) {
+  StoreDriver store;
+  Node a(store, "a", 1, 1);
+  a.run();
+  Node b(store, "b", 1, 1);
+  b.run();
+  for (int i = 0; i < 200; ++i) {
+    a.pass(5s);
+    b.pass(5s);
+  }
+  EXPECT_EQ(b.heard<RoundRefused>(), nullptr);
+  EXPECT_TRUE(b.state().redundancy_list.contains(NodeDesc{"b", 1, launch_local_id}));
+}
+
 TEST(ElasticRendezvous, ANodeThatStartsAnewBreaksTheRoundForTheOthers) {
   StoreDriver store;
   Node a(store, "a", 2, 2), b(store, "b", 2, 2);

@@ -72,10 +72,10 @@ TABLE = {
     "deepspeed": Recipe("deepspeed/run.sh", 2, TWO_NODES, facts={"stage": 2, "local_rank_flag": -1}),
     "kubeflow": Recipe("kubeflow/command.sh", 4, (kubeflow_static(0), kubeflow_static(1))),
     "kubeflow_elastic": Recipe("kubeflow/command.sh", 2, (kubeflow_elastic(0), kubeflow_elastic(1)),
-                               own=frozenset({"MASTER_PORT"})),
+                               own=frozenset({"MASTER_ADDR", "MASTER_PORT"})),
     "slurm": Recipe("slurm/job.sh", 2, (SLURM,), facts={"arguments": ["--job", "4711"]}),
     "slurm_elastic": Recipe("slurm/elastic_job.sh", 2, (SLURM,),
-                            own=frozenset({"MASTER_PORT", "TORCHELASTIC_RUN_ID"}),
+                            own=frozenset({"MASTER_ADDR", "MASTER_PORT", "TORCHELASTIC_RUN_ID"}),
                             facts={"arguments": ["--job", "4711"]}),
     "node_rank_by_address": Recipe("by_address/train.sh", 2, tuple(
         {"NODE_ADDRESS": f"127.0.0.{number}", "PORT": "{port}"} for number in (2, 3)), ("--config", "a b"),

@@ -39,7 +39,7 @@ class ElasticSession : public Rendezvous {
   boost::asio::awaitable<bool> connect();
   Task take(ElasticNews news);
   Task explain_refusal(RoundRefused refused);
-  Task explain_break(std::string reason, std::shared_ptr<RoundLine> line);
+  Task explain_break(RoundBroken broken, std::shared_ptr<RoundLine> line);
   void wake();
 
   // One round.

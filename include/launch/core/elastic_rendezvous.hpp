@@ -34,7 +34,7 @@ struct ElasticSettings {
 // What a step tells, one line each.
 // clang-format off
 struct RoundFormed { std::int64_t round = 0; std::vector<NodeDesc> members; int rank = 0; };  // members by rank
-struct RoundBroken { std::string reason; };  // the round is to be left: a member has gone, or a node wants to join
+struct RoundBroken { std::string reason; bool anew = true; };  // a member has gone, or a node wants to join
 struct RoundWaits { int arrived = 0; bool spare = false; Duration left{}; };  // for a line to the user
 struct RoundRefused { Error error; bool spare = false; };  // time-out or closed; a spare was not needed, that is all
 struct RendezvousClosed {};                  // by anybody, for good
@@ -106,7 +106,7 @@ class ElasticRendezvous {
   bool formed(Time now);
   bool leaves_too_early(Time now);
   void refuse(ErrorCode code, std::string message);
-  std::string why_broken(const ElasticState& next) const;
+  std::optional<RoundBroken> find_break(const ElasticState& next) const;
   void wake_by(Time time) { deadline_ = std::min(deadline_, time); }
   bool listed(const ElasticState& state) const;
   Time expiry(Time since) const;
