@@ -55,14 +55,6 @@ class Forming(ElasticCase):
         self.expect([124], [run])
         self.assert_says(run, r"timed out after 1 s: its store is missing: .*refused")
 
-    def test_jobs_of_different_names_at_one_place_do_not_mix(self):
-        port = free_port()
-        runs = self.elastic(2, self.worker(TELL, UP, UNTIL_ALL_UP), port=port)
-        others = self.elastic(2, self.worker(TELL, name="other"), port=port, options=["--rdzv-id=another"])
-        self.expect([0] * 4, [*runs, *others])
-        for job in (runs, others):
-            self.assertEqual([(0, 0, 2), (0, 1, 2)], self.told(job))
-
     def test_a_node_that_comes_later_joins_in(self):
         port = free_port()
         worker = self.worker(TELL, 'while [ "$WORLD_SIZE" = 1 ]; do sleep 0.02; done\n')
