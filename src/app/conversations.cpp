@@ -1,6 +1,7 @@
 #include "launch/app/conversations.hpp"
 
 #include "launch/io/clock.hpp"
+#include "launch/io/log.hpp"
 
 #include <algorithm>
 
@@ -8,10 +9,12 @@
 
 namespace launch {
 namespace asio = boost::asio;
+using namespace std::chrono_literals;
 
 namespace {
 
 constexpr std::size_t keys_at_once = 1000;
+constexpr Duration peers_patience = 30s;  // torchrun's agents take seconds to end
 
 std::string acknowledged_key(const std::string& run_id, int node) {
   return fmt::format("/{}/launch/informed/{}", run_id, node);
@@ -99,9 +102,7 @@ asio::awaitable<Result<Failure>> tell_abort(StoreClient& client, std::string run
 }
 
 asio::awaitable<std::vector<int>> claimed_nodes(StoreClient& client, std::string run_id, int nnodes, Time deadline) {
-  CheckKeys claims;
-  for (int node = 0; node < nnodes; ++node) claims.keys.push_back(claim_key(run_id, node));
-  Operation check = claims;
+  Operation check = check_claims(run_id, nnodes);
   auto claimed = co_await client.perform(std::move(check), deadline);
   std::vector<int> nodes;
   if (!claimed) co_return nodes;
@@ -115,6 +116,21 @@ asio::awaitable<void> await_informed(StoreClient& client, std::string run_id, st
   for (const int node : nodes) informed.keys.push_back(acknowledged_key(run_id, node));
   Operation wait = informed;
   (void)co_await client.perform(std::move(wait), deadline);
+}
+
+void pass_on(Mailbox& mailbox, const Result<Failure>& first) {
+  if (first) {
+    mailbox.put_first(PeerFailed{*first});
+  } else {
+    log_warning("the other nodes could not be told: " + first.error().message);
+  }
+}
+
+asio::awaitable<void> see_talkers_off(StoreServer& server, Time start) {
+  co_await server.until_quiet(later(start, silent_farewell));
+  if (server.talkers() == 0) co_return;
+  log_info(fmt::format("waiting for {} connections to the store to end", server.talkers()));
+  co_await server.until_quiet(later(start, peers_patience));
 }
 
 asio::awaitable<Status> remove_all_keys(StoreClient& client, Time deadline) {

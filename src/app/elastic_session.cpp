@@ -5,7 +5,6 @@
 #include "launch/core/text.hpp"
 #include "launch/io/background.hpp"
 #include "launch/io/clock.hpp"
-#include "launch/io/connect.hpp"
 #include "launch/io/deadline.hpp"
 #include "launch/io/host.hpp"
 #include "launch/io/local_address.hpp"
@@ -20,9 +19,9 @@
 
 namespace launch {
 namespace asio = boost::asio;
-using namespace std::chrono_literals;
 
 namespace {
+
 const std::function<void(const Waiting&)> say_nothing_of = [](const Waiting&) {};
 const std::function<void()> no_fence = [] {};
 
@@ -68,8 +67,10 @@ void ElasticSession::join() {
   if (line_) line_->close();
   line_.reset();
   mailbox_.forget_round();
-  machine_.join(now());
-  if (running_) return wake();
+  if (running_) {
+    machine_.join(now());
+    return wake();
+  }
   running_ = true;
   run_in_background(executor_, run());
 }
@@ -278,11 +279,7 @@ asio::awaitable<void> ElasticSession::tell(Failure failure) {
     machine_.close(now());
     wake();
   }
-  if (first) {
-    mailbox_.put_first(PeerFailed{*first});
-  } else {
-    log_warning("the other nodes could not be told: " + first.error().message);
-  }
+  pass_on(mailbox_, first);
 }
 
 void ElasticSession::enter_barrier() { line_->start_leaving(); }
@@ -313,10 +310,9 @@ asio::awaitable<void> ElasticSession::end(bool failed) {
   if (line_) line_->close();
   state_client_->close();
   if (!hosts_) co_return;
-  co_await server_.until_quiet(later(start, silent_farewell));
-  if (server_.talkers() == 0 || (failed && !mixed)) co_return;
-  log_info(fmt::format("waiting for {} connections to the store to end", server_.talkers()));
-  co_await server_.until_quiet(later(start, peers_patience));
+  // launch agents know of a failure; torchrun's take their time.
+  if (failed && !mixed) co_return co_await server_.until_quiet(later(start, silent_farewell));
+  co_await see_talkers_off(server_, start);
 }
 
 void ElasticSession::hurry() { server_.stop_waiting(); }

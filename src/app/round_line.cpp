@@ -6,14 +6,12 @@
 #include "launch/io/host.hpp"
 #include "launch/io/log.hpp"
 
-#include <functional>
 #include <utility>
 
 #include <fmt/format.h>
 
 namespace launch {
 namespace asio = boost::asio;
-using namespace std::chrono_literals;
 
 RoundLine::RoundLine(asio::any_io_executor executor, Mailbox& mailbox, StoreClient control, Place place)
     : executor_(std::move(executor)),

@@ -154,11 +154,7 @@ asio::awaitable<void> StaticSession::tell(Failure failure) {
   // An end is told to those who are about to go on, too.
   if (first && first->restart && !failure.restart)
     first = co_await tell_abort(*client, attempt_prefix(config_.run_id, attempt_ + 1), failure, deadline);
-  if (first) {
-    mailbox_.put_first(PeerFailed{*first});
-  } else {
-    log_warning("the other nodes could not be told: " + first.error().message);
-  }
+  pass_on(mailbox_, first);
 }
 
 void StaticSession::enter_barrier() { line_->start_leaving(); }
@@ -175,11 +171,7 @@ asio::awaitable<void> StaticSession::end(bool failed) {
   }
   if (line_) line_->close();
   if (!hosts() || failed) co_return;
-  const Time start = now();
-  co_await server_.until_quiet(later(start, silent_farewell));
-  if (server_.talkers() == 0) co_return;
-  log_info(fmt::format("waiting for {} connections to the store to end", server_.talkers()));
-  co_await server_.until_quiet(later(start, peers_patience));
+  co_await see_talkers_off(server_, now());
 }
 
 }  // namespace launch

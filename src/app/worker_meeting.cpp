@@ -40,19 +40,13 @@ asio::awaitable<Result<Endpoint>> WorkerMeeting::agree(StoreClient& control, Rou
     if (!told) co_return told.error();
     co_return *master;
   }
-  // torchrun's agent says it once, in the first round that it leads.
-  const auto known = masters_.find(leader);
-  if (known == masters_.end()) {
+  if (const auto known = masters_.find(leader); known == masters_.end()) {
     auto master = co_await find_master(control, formed);
-    if (!master) co_return master.error();
+    if (!master || is_launch(leader)) co_return master;
     masters_.emplace(leader, *master);
-  } else if (is_launch(leader)) {
-    auto master = co_await read_master(control, formed.round, later(now(), config_.elastic->settings.join_timeout));
-    if (!master) co_return master.error();
-    masters_[leader] = *master;
   }
   const Endpoint master = masters_.at(leader);
-  if (formed.round > 0 && !is_launch(leader) && config_.serves_workers) {
+  if (formed.round > 0 && config_.serves_workers) {
     const Status cleared = co_await clear_foreign_store(master);
     if (!cleared) log_warning("the last workers' keys stay in torchrun's store: " + cleared.error().message);
   }

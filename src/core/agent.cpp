@@ -78,13 +78,13 @@ AgentActions Agent::handle(const WorkerExited& event, Time now) {
 }
 
 AgentActions Agent::handle(const SignalReceived& event, Time now) {
-  // A second Ctrl-C means: now. Schedulers repeat their SIGTERM, so that one says nothing new.
   Failure failure = make_failure(Failure::Kind::signal, 128 + event.signal,
                                  fmt::format("launch was told to stop by {}", signal_name(event.signal)));
   if (winding_down() && goes_on()) {
     first_ = std::move(failure);
     return settings_.nnodes > 1 ? AgentActions{TellPeers{*first_}} : AgentActions{};
   }
+  // A second Ctrl-C means: now. Schedulers repeat their SIGTERM, so that one says nothing new.
   if (winding_down()) return event.signal == SIGINT && state_ == State::stopping ? kill(now) : AgentActions{};
   return fail(std::move(failure), event.signal, true, now);
 }
@@ -176,9 +176,11 @@ AgentActions Agent::fail(Failure failure, int signal, bool tell, Time now) {
   if (ours && state_ != State::joining) {
     const auto refusal = policy_.refuses(failure, round_.restarts, now - started_, now);
     failure.restart = !refusal && round_.can_restart;
-    failure.why_final = refusal              ? *refusal
-                        : round_.can_restart ? ""
-                                             : "a torchrun node cannot start anew with the others";
+    if (refusal) {
+      failure.why_final = *refusal;
+    } else if (!round_.can_restart) {
+      failure.why_final = "a torchrun node cannot start anew with the others";
+    }
   }
   first_ = std::move(failure);
   changed_.reset();

@@ -58,7 +58,6 @@ void ElasticRendezvous::leave(Time now) {
 }
 
 Result<ElasticStep> ElasticRendezvous::on(const Outcome& outcome, Instant now) {
-  now_ = now.time;
   if (phase_ == Phase::looking) {
     pushes_ = std::get<Presence>(outcome).present.at(0);
     phase_ = Phase::founding;
@@ -67,10 +66,10 @@ Result<ElasticStep> ElasticRendezvous::on(const Outcome& outcome, Instant now) {
   }
   if (phase_ == Phase::waiting) {
     // Where the store would have told us of a change, there is nothing new to read.
-    const bool as_it_was = pushes_ && !pausing_ && std::holds_alternative<WaitExpired>(outcome);
-    pausing_ = false;
+    const bool as_it_was = pushes_ && std::holds_alternative<WaitExpired>(outcome);
     return as_it_was ? act(now) : ElasticStep{read(now.time), {}};
   }
+  if (phase_ == Phase::pausing) return ElasticStep{read(now.time), {}};
   const std::string& text = std::get<Values>(outcome).values.at(0);
   if (phase_ == Phase::writing) lost_writes_ = text == written_ ? 0 : lost_writes_ + 1;
   auto state = read_state(text);
@@ -99,12 +98,11 @@ void ElasticRendezvous::take(const std::string& text, ElasticState state, Time n
 
 // One look at the state: what it means for this node, and what this node changes in it.
 ElasticStep ElasticRendezvous::act(Instant now) {
-  now_ = now.time;
   deadline_ = never;
   ElasticState next = state_;
   // Who has seen the round complete may still be without one of its members, but never without a sign that it broke up:
   // dead members are taken out of it by those who leave it.
-  if (goal_ != Goal::none && goal_ != Goal::member) drop_dead(next);
+  if (goal_ != Goal::none && goal_ != Goal::member) drop_dead(next, now.time);
   pursue(next, now);
   Operation operation = next == state_ ? wait(now.time) : write(next, now.time);
   return {std::move(operation), std::exchange(news_, {})};
@@ -120,8 +118,7 @@ Operation ElasticRendezvous::write(const ElasticState& next, Time now) {
   // Many that write at once make each other lose: from the second loss on, each waits a while of its own first.
   if (lost_writes_ > 1) {
     const Duration most = std::min<Duration>(1ms * (1 << std::min(lost_writes_, 10)), most_backoff);
-    phase_ = Phase::waiting;
-    pausing_ = true;
+    phase_ = Phase::pausing;
     deadline_ = later(now, random_.between(Duration(1), most));
     lost_writes_ = 1;
     return AwaitKeys{{std::string(never_key)}};
@@ -152,9 +149,9 @@ bool ElasticRendezvous::listed(const ElasticState& state) const {
          state.redundancy_list.contains(settings_.self);
 }
 
-void ElasticRendezvous::drop_dead(ElasticState& next) const {
+void ElasticRendezvous::drop_dead(ElasticState& next, Time now) const {
   for (const auto& [node, seen] : seen_)
-    if (node != settings_.self && now_ >= expiry(seen.since)) remove_node(next, node, settings_.nodes);
+    if (node != settings_.self && now >= expiry(seen.since)) remove_node(next, node, settings_.nodes);
 }
 
 void ElasticRendezvous::pursue(ElasticState& next, Instant now) {
@@ -291,7 +288,7 @@ void ElasticRendezvous::stay(ElasticState& next, Instant now) {
   keep_alive(next, now);
   if (told_broken_) return;
   ElasticState view = next;
-  drop_dead(view);
+  drop_dead(view, now.time);
   auto broken = find_break(view);
   if (!broken) return;
   told_broken_ = true;

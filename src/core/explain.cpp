@@ -92,9 +92,8 @@ std::string settings_text(const Options& options) {
 std::string elastic_text(const Config& config) {
   const ElasticSettings& settings = config.elastic->settings;
   return fmt::format(
-      "A node of {} to {}, job {}, rendezvous at {}; waits up to {} for the others.\nRanks are dealt out there; shown "
-      "as if "
-      "this were the first node of {} like it.\n",
+      "A node of {} to {}, job {}, rendezvous at {}; waits up to {} for the others.\n"
+      "Ranks are dealt out there; shown as if this were the first node of {} like it.\n",
       settings.nodes.min, settings.nodes.max, shown(config.run_id), to_text(config.master),
       to_text(settings.join_timeout), config.nnodes);
 }

@@ -165,21 +165,20 @@ Result<std::uint16_t> check_port(int port, const std::string& source, int nnodes
 }
 
 // What check_c10d_keys has let through.
-ElasticChoice read_elastic(const Options& options, const NodeRange& range) {
+ElasticChoice read_elastic(const Options& options, const KeyValues& conf, const NodeRange& range) {
   ElasticChoice choice;
   ElasticSettings& settings = choice.settings;
   settings.nodes = {range.min, range.max};
-  const auto conf = parse_key_values(options.rdzv_conf.value);
   const auto seconds = [&](const char* key, Duration& value) {
-    if (const auto it = conf->find(key); it != conf->end()) value = std::chrono::seconds(*parse_int(it->second));
+    if (const auto it = conf.find(key); it != conf.end()) value = std::chrono::seconds(*parse_int(it->second));
   };
   seconds("join_timeout", settings.join_timeout);
   seconds("last_call_timeout", settings.last_call_timeout);
   seconds("close_timeout", settings.close_timeout);
   seconds("keep_alive_interval", settings.keep_alive_interval);
-  if (const auto it = conf->find("keep_alive_max_attempt"); it != conf->end())
+  if (const auto it = conf.find("keep_alive_max_attempt"); it != conf.end())
     settings.keep_alive_max_attempt = *parse_int(it->second);
-  if (const auto it = conf->find("is_host"); it != conf->end())
+  if (const auto it = conf.find("is_host"); it != conf.end())
     choice.is_host = parse_bool(it->second).value_or(it->second.find_first_of("tTyY") == 0);
   if (options.local_addr.given()) choice.address = parse_endpoint(options.local_addr.value)->host;
   return choice;
@@ -191,7 +190,7 @@ Status settle_elastic(const Options& options, const HostFacts& facts, const Node
     return usage_error(fmt::format("{}: store_type=file is for one node; leave it out", as_typed(options.rdzv_conf)));
   config.nnodes = range.max;
   config.node_rank = -1;
-  config.elastic = read_elastic(options, range);
+  config.elastic = read_elastic(options, *conf, range);
   config.serves_workers = facts.env.get("TORCH_DISABLE_SHARE_RDZV_TCP_STORE") != "1";
   config.master = {"localhost", default_c10d_port};
   if (options.rdzv_endpoint.given() && !options.rdzv_endpoint.value.empty()) {

@@ -40,6 +40,12 @@ std::string abort_key(const std::string& run_id) { return fmt::format("/{}/launc
 
 std::string claim_key(const std::string& run_id, int node) { return fmt::format("/{}/launch/node/{}", run_id, node); }
 
+CheckKeys check_claims(const std::string& run_id, int nnodes) {
+  CheckKeys claims;
+  for (int node = 0; node < nnodes; ++node) claims.keys.push_back(claim_key(run_id, node));
+  return claims;
+}
+
 std::string attempt_prefix(const std::string& run_id, int attempt) {
   return attempt == 0 ? run_id : fmt::format("{}/launch/attempt/{}", run_id, attempt);
 }
@@ -224,9 +230,7 @@ RendezvousStep StaticRendezvous::formed(Assignment assignment) {
   own_.group_rank = job_.self.group_rank;
   own_.group_world_size = job_.nnodes;
   if (!job_.survey) return {make_round(true), std::nullopt};
-  CheckKeys claims;
-  for (int node = 0; node < job_.nnodes; ++node) claims.keys.push_back(claim_key(job_.run_id, node));
-  return go(State::surveying, std::move(claims));
+  return go(State::surveying, check_claims(job_.run_id, job_.nnodes));
 }
 
 Round StaticRendezvous::make_round(bool can_restart) const { return {own_, std::nullopt, job_.restarts, can_restart}; }

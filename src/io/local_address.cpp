@@ -4,6 +4,7 @@
 #include "launch/io/clock.hpp"
 #include "launch/io/connect.hpp"
 
+#include <algorithm>
 #include <set>
 
 #include <ifaddrs.h>

@@ -1,8 +1,8 @@
 """c10d jobs and restarts with workers of a few lines: who gets which rank, what is counted, and how it ends."""
-import pathlib
 import re
 import signal
 
+import processes
 from harness import free_port, wait_for
 from job import SLEEP, UNTIL_ALL_UP, UP, JobCase
 
@@ -138,8 +138,4 @@ class Restarting(ElasticCase):
         self.assertIn(run.code, (130, 143), str(run))
 
     def alive_rank(self, rank):
-        return any(f"RANK={rank}" in path.read_text(errors="replace").split("\0")
-                   for path in self.environments())
-
-    def environments(self):
-        return [path for pid in self.leftovers() if (path := pathlib.Path(f"/proc/{pid}/environ")).exists()]
+        return processes.marked(f"RANK={rank}") & self.leftovers()

@@ -35,9 +35,7 @@ namespace {
 class OurAgent : public SimAgent {
  public:
   OurAgent(World& world, Referee& referee, ElasticSettings settings, Duration clock_offset)
-      : SimAgent(world, referee, settings, clock_offset),
-        machine_(settings, Random(world.random().next())),
-        client_(world, [this](const Outcome& outcome) { on(outcome); }) {}
+      : SimAgent(world, referee, settings, clock_offset), machine_(settings, Random(world.random().next())) {}
 
   void start() override {
     machine_.join(world_.now());
@@ -55,14 +53,6 @@ class OurAgent : public SimAgent {
     client_.wake();
   }
 
-  void crash() override {
-    alive_ = false;
-    round_.reset();
-    client_.drop();
-  }
-
-  void freeze(Duration duration) override { client_.freeze_until(world_.now() + duration); }
-
  private:
   Instant instant() const { return {world_.now(), wall()}; }
 
@@ -73,8 +63,7 @@ class OurAgent : public SimAgent {
     client_.wake();
   }
 
-  void on(const Outcome& outcome) {
-    if (!alive_) return;
+  void on(const Outcome& outcome) override {
     auto step = machine_.on(outcome, instant());
     if (step) return take(*std::move(step));
     referee_.fault(step.error().message);
@@ -105,15 +94,13 @@ class OurAgent : public SimAgent {
   }
 
   ElasticRendezvous machine_;
-  Client client_;
 };
 
 // After dynamic_rendezvous.py of PyTorch 2.13: exit op, join op, keep-alive thread, num_nodes_waiting.
 class TorchrunAgent : public SimAgent {
  public:
   TorchrunAgent(World& world, Referee& referee, ElasticSettings settings, Duration clock_offset)
-      : SimAgent(world, referee, std::move(settings), clock_offset),
-        client_(world, [this](const Outcome& outcome) { on(outcome); }) {}
+      : SimAgent(world, referee, std::move(settings), clock_offset) {}
 
   void start() override {
     deadline_ = world_.now() + settings_.join_timeout;
@@ -126,12 +113,6 @@ class TorchrunAgent : public SimAgent {
     again();
   }
   void close() override { closing_ = true; }
-  void crash() override {
-    alive_ = false;
-    round_.reset();
-    client_.drop();
-  }
-  void freeze(Duration duration) override { client_.freeze_until(world_.now() + duration); }
 
  private:
   void again() {
@@ -140,8 +121,7 @@ class TorchrunAgent : public SimAgent {
     deadline_ = world_.now() + settings_.join_timeout;
   }
 
-  void on(const Outcome& outcome) {
-    if (!alive_) return;
+  void on(const Outcome& outcome) override {
     const std::string text = std::get<Values>(outcome).values.at(0);
     auto state = read_state(text);
     if (!state) return referee_.fault("torchrun cannot read the state: " + state.error().message);
@@ -267,7 +247,6 @@ class TorchrunAgent : public SimAgent {
     return false;
   }
 
-  Client client_;
   ElasticState state_;
   std::string token_;
   Time deadline_{};

@@ -32,14 +32,24 @@ class Referee {
 class SimAgent {
  public:
   SimAgent(World& world, Referee& referee, ElasticSettings settings, Duration clock_offset)
-      : world_(world), referee_(referee), settings_(std::move(settings)), clock_offset_(clock_offset) {}
+      : world_(world),
+        referee_(referee),
+        settings_(std::move(settings)),
+        clock_offset_(clock_offset),
+        client_(world, [this](const Outcome& outcome) {
+          if (alive_) on(outcome);
+        }) {}
   virtual ~SimAgent() = default;
 
   virtual void start() = 0;
   virtual void fail_worker() = 0;  // so that it starts anew
   virtual void close() = 0;
-  virtual void crash() = 0;
-  virtual void freeze(Duration duration) = 0;
+  void crash() {
+    alive_ = false;
+    round_.reset();
+    client_.drop();
+  }
+  void freeze(Duration duration) { client_.freeze_until(world_.now() + duration); }
 
   const NodeDesc& self() const { return settings_.self; }
   bool alive() const { return alive_; }
@@ -49,6 +59,8 @@ class SimAgent {
   bool saw_closed() const { return saw_closed_; }
 
  protected:
+  virtual void on(const Outcome& outcome) = 0;
+
   WallTime wall() const {
     return WallTime(std::chrono::duration_cast<WallClock::duration>(world_.now().time_since_epoch() + clock_offset_) +
                     std::chrono::hours(400'000));
@@ -58,6 +70,7 @@ class SimAgent {
   Referee& referee_;
   ElasticSettings settings_;
   Duration clock_offset_;
+  Client client_;
   bool alive_ = true;
   bool refused_ = false;
   bool saw_closed_ = false;

@@ -26,7 +26,6 @@ struct Run {
   std::uint64_t hash = 0;
   std::vector<std::string> faults;
   std::vector<std::string> story;
-  int rounds = 0;
 };
 
 class Job {
@@ -51,8 +50,7 @@ class Job {
     finish();
     if (world_.busiest_second() > 600)
       referee_->fault(std::to_string(world_.busiest_second()) + " requests within a second");
-    Run run{world_.hash(), referee_->faults(), world_.story(), 0};
-    return run;
+    return {world_.hash(), referee_->faults(), world_.story()};
   }
 
  private:

@@ -2,10 +2,12 @@
 // key, on a connection. Nothing here decides.
 #pragma once
 
+#include "launch/app/mailbox.hpp"
 #include "launch/core/exit_barrier.hpp"
 #include "launch/core/failure_report.hpp"
 #include "launch/core/static_rendezvous.hpp"
 #include "launch/io/store_client.hpp"
+#include "launch/io/store_server.hpp"
 
 #include <boost/asio/awaitable.hpp>
 
@@ -17,7 +19,6 @@ namespace launch {
 
 inline constexpr Duration quick_answer = std::chrono::seconds(2);     // what a live store needs for a round trip
 inline constexpr Duration silent_farewell = std::chrono::seconds(1);  // waiting for peers to end without a word
-inline constexpr Duration peers_patience = std::chrono::seconds(30);  // torchrun's agents take seconds to end
 
 // To a store that has answered before: nothing is said of failed tries.
 boost::asio::awaitable<Result<StoreClient>> connect_quietly(Endpoint endpoint, Time deadline, Random& random);
@@ -47,6 +48,12 @@ boost::asio::awaitable<std::vector<int>> claimed_nodes(StoreClient& client, std:
 // Until these nodes have acknowledged the abort.
 boost::asio::awaitable<void> await_informed(StoreClient& client, std::string run_id, std::vector<int> nodes,
                                             Time deadline);
+
+// After an attempt to tell the others: the first failure, ahead of what waits, or a warning.
+void pass_on(Mailbox& mailbox, const Result<Failure>& first);
+
+// Until nobody talks to our store any more; says so when it takes long. `start`: since when this has been waited for.
+boost::asio::awaitable<void> see_talkers_off(StoreServer& server, Time start);
 
 // Removes all keys of a store that is not ours.
 boost::asio::awaitable<Status> remove_all_keys(StoreClient& client, Time deadline);

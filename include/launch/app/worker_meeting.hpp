@@ -38,7 +38,7 @@ class WorkerMeeting {
   const Config& config_;
   StoreServer store_;
   Random random_;
-  std::map<NodeDesc, Endpoint> masters_;  // by leader
+  std::map<NodeDesc, Endpoint> masters_;  // by leader; torchrun's, who say it once, in the first round that they lead
 };
 
 }  // namespace launch

@@ -77,6 +77,7 @@ class ElasticRendezvous {
     reading,
     writing,
     waiting,  // for a change, or for a time
+    pausing,  // after lost writes
   };
   enum class Goal {
     none,    // outside
@@ -96,7 +97,7 @@ class ElasticRendezvous {
   Operation write(const ElasticState& next, Time now);
   Operation wait(Time now);
 
-  void drop_dead(ElasticState& next) const;
+  void drop_dead(ElasticState& next, Time now) const;
   void pursue(ElasticState& next, Instant now);
   void try_join(ElasticState& next, Instant now);
   void stay(ElasticState& next, Instant now);
@@ -116,12 +117,11 @@ class ElasticRendezvous {
   std::string key_;
   Phase phase_ = Phase::looking;
   Goal goal_ = Goal::none;
-  bool pushes_ = false;   // the store wakes us at a change
-  ElasticState state_;    // as stored
-  std::string text_;      // the same as text: what a write expects to find
-  std::string written_;   // by the write under way
-  int lost_writes_ = 0;   // in a row
-  bool pausing_ = false;  // after lost writes
+  bool pushes_ = false;  // the store wakes us at a change
+  ElasticState state_;   // as stored
+  std::string text_;     // the same as text: what a write expects to find
+  std::string written_;  // by the write under way
+  int lost_writes_ = 0;  // in a row
   Time deadline_ = never;
   Time give_up_ = never;    // joining, leaving or closing
   Time last_call_ = never;  // by this host's clock, of the round that is forming
@@ -134,7 +134,6 @@ class ElasticRendezvous {
   Time formed_at_{};
   bool mixed_ = false;  // with torchrun's agents
   std::map<NodeDesc, Seen> seen_;
-  Time now_{};
   std::vector<ElasticNews> news_;
 };
 

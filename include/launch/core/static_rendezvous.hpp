@@ -102,6 +102,9 @@ std::string abort_key(const std::string& run_id);
 // The key under which a launch agent claims a node rank; its value is the agent's identity.
 std::string claim_key(const std::string& run_id, int node);
 
+// Asks which nodes are launch agents: one answer a node.
+CheckKeys check_claims(const std::string& run_id, int nnodes);
+
 // What the keys of an attempt begin with: the run id for the first, torchrun's.
 std::string attempt_prefix(const std::string& run_id, int attempt);
 
