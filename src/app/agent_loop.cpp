@@ -123,6 +123,7 @@ asio::awaitable<void> AgentLoop::carry_out_one(AnnounceRound action) {
 }
 
 asio::awaitable<void> AgentLoop::carry_out_one(StartWorkers action) {
+  end_progress();
   round_ = std::move(action.round);
   started_ = true;
   const Status made = folder_.make(config_);
@@ -173,6 +174,7 @@ asio::awaitable<void> AgentLoop::carry_out_one(EnterBarrier /*action*/) {
 }
 
 asio::awaitable<void> AgentLoop::carry_out_one(Finish action) {
+  end_progress();
   co_await folder_.show_rest();
   say_end(action);
   folder_.remove_empty();

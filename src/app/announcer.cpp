@@ -1,6 +1,7 @@
 #include "launch/app/announcer.hpp"
 
 #include "launch/io/clock.hpp"
+#include "launch/io/log.hpp"
 
 namespace launch {
 using namespace std::chrono_literals;
@@ -8,7 +9,6 @@ using namespace std::chrono_literals;
 namespace {
 
 constexpr Duration first_word = 1s;
-constexpr Duration next_word = 30s;
 
 }  // namespace
 
@@ -16,7 +16,7 @@ Announcer::Announcer(Time start) : next_(later(start, first_word)) {}
 
 bool Announcer::due() {
   if (now() < next_) return false;
-  next_ = later(now(), next_word);
+  next_ = later(now(), progress_interval());
   return true;
 }
 

@@ -1,5 +1,7 @@
 #include "launch/app/conversations.hpp"
 
+#include "launch/core/other_jobs.hpp"
+#include "launch/core/text.hpp"
 #include "launch/io/clock.hpp"
 #include "launch/io/log.hpp"
 
@@ -46,14 +48,15 @@ asio::awaitable<Result<Round>> form(StoreClient& client, StaticRendezvous machin
   }
 }
 
-asio::awaitable<Result<bool>> pass(StoreClient& client, ExitBarrier barrier) {
+asio::awaitable<Result<bool>> pass(StoreClient& client, ExitBarrier barrier, std::function<void(int)> on_waiting) {
   BarrierStep step = barrier.start(now());
-  while (auto* operation = std::get_if<Operation>(&step)) {
+  while (auto* operation = std::get_if<Operation>(&step.next)) {
+    if (step.arrived) on_waiting(*step.arrived);
     auto outcome = co_await client.perform(std::move(*operation), barrier.deadline());
     if (!outcome) co_return outcome.error();
     step = barrier.on(*outcome, now());
   }
-  co_return std::get<BarrierPassed>(step).everybody;
+  co_return std::get<BarrierPassed>(step.next).everybody;
 }
 
 asio::awaitable<Result<std::string>> await_claim(StoreClient& client, std::string run_id, int node, Time deadline) {
@@ -68,16 +71,12 @@ asio::awaitable<Result<std::string>> await_claim(StoreClient& client, std::strin
   co_return std::get<Values>(*got).values.at(0);
 }
 
-asio::awaitable<Result<Failure>> await_abort(StoreClient& client, std::string run_id, int node_rank) {
-  const KeyList keys(1, abort_key(run_id));
-  Operation wait = AwaitKeys{keys};
-  auto waited = co_await client.perform(std::move(wait), never);
-  if (!waited) co_return waited.error();
-  Operation get = GetKeys{keys};
-  auto got = co_await client.perform(std::move(get), never);
+asio::awaitable<Result<Failure>> learn_abort(StoreClient& client, std::string run_id, int node_rank, Time deadline) {
+  Operation get = GetKeys{KeyList(1, abort_key(run_id))};
+  auto got = co_await client.perform(std::move(get), deadline);
   if (!got) co_return got.error();
   Operation acknowledge = SetKeys{{{acknowledged_key(run_id, node_rank), "1"}}};
-  (void)co_await client.perform(std::move(acknowledge), never);
+  (void)co_await client.perform(std::move(acknowledge), deadline);
   co_return parse_failure(std::get<Values>(*got).values.at(0));
 }
 
@@ -131,6 +130,16 @@ asio::awaitable<void> see_talkers_off(StoreServer& server, Time start) {
   if (server.talkers() == 0) co_return;
   log_info(fmt::format("waiting for {} connections to the store to end", server.talkers()));
   co_await server.until_quiet(later(start, peers_patience));
+}
+
+asio::awaitable<std::string> other_jobs(StoreClient& client, std::string run_id) {
+  Operation list = ListKeys{};
+  auto listed = co_await client.perform(std::move(list), later(now(), quick_answer));
+  if (!listed) co_return "";
+  const auto others = other_run_ids(std::get<Values>(*listed).values, run_id);
+  if (others.empty()) co_return "";
+  co_return fmt::format("; the same store serves run id {}: is --rdzv-id {} right?", fmt::join(others, ", "),
+                        shown(run_id));
 }
 
 asio::awaitable<Status> remove_all_keys(StoreClient& client, Time deadline) {

@@ -24,11 +24,13 @@ namespace {
 
 const std::function<void(const Waiting&)> say_nothing_of = [](const Waiting&) {};
 const std::function<void()> no_fence = [] {};
+constexpr int few_nodes = 8;  // that are in: perhaps the others are elsewhere
 
 ElasticSettings with_self(const Config& config) {
   ElasticSettings settings = config.elastic->settings;
   settings.run_id = config.run_id;
   const std::string& address = config.elastic->address;
+  settings.report_interval = progress_interval();
   settings.self = NodeDesc{address.empty() ? config.hostname : address, ::getpid(), launch_local_id};
   return settings;
 }
@@ -49,13 +51,29 @@ ElasticSession::ElasticSession(asio::any_io_executor executor, const Config& con
 asio::awaitable<Status> ElasticSession::open() {
   const auto& chosen = config_.elastic->is_host;
   hosts_ = chosen.value_or(false);
-  if (!chosen) hosts_ = co_await is_this_host(config_.master.host, config_.hostname);
+  if (!chosen) {
+    const Whereabouts found = co_await find_host(config_.master.host, config_.hostname);
+    hosts_ = found.here;
+    if (found.here && found.elsewhere)
+      log_warning(
+          fmt::format("the name {} leads to this machine and to others, and each of them takes itself for the "
+                      "host of the store; name one of them in --rdzv-endpoint",
+                      config_.master.host));
+  }
   if (!hosts_) co_return Status();
   server_.preset(std::string(push_key), "1");
+  server_.set_silence_limit(config_.heartbeat_timeout);
   const Status opened = server_.listen(config_.master.host, config_.master.port, config_.loopback_only);
   if (opened || chosen) co_return opened;
   hosts_ = false;  // another agent on this machine was first
+  could_host_ = true;
   co_return Status();
+}
+
+// Who was first may be gone: then another of this machine takes its place.
+void ElasticSession::try_to_host() {
+  if (!could_host_ || hosts_) return;
+  hosts_ = server_.listen(config_.master.host, config_.master.port, config_.loopback_only).has_value();
 }
 
 void ElasticSession::wake() {
@@ -84,9 +102,10 @@ asio::awaitable<bool> ElasticSession::connect() {
   Announcer announcer(now());
   const Time give_up = later(now(), config_.elastic->settings.join_timeout);
   const std::function<void(const Error&)> on_retry = [&](const Error& reason) {
+    try_to_host();
     if (announcer.due())
-      log_info(fmt::format("waiting for the store at {} ({}); giving up in {}", to_text(config_.master), reason.message,
-                           to_text(give_up - now())));
+      log_progress(fmt::format("waiting for the store at {} ({}); giving up in {}", to_text(config_.master),
+                               reason.message, to_text(give_up - now())));
   };
   Endpoint endpoint = config_.master;
   if (hosts_) endpoint = {config_.loopback_only ? config_.master.host : "127.0.0.1", server_.port()};
@@ -107,22 +126,37 @@ asio::awaitable<bool> ElasticSession::connect() {
   co_return true;
 }
 
+// As long as no round has formed here, nothing is lost with a store: it may have been that of a job that has ended.
 asio::awaitable<void> ElasticSession::run() {
-  if (!co_await connect()) co_return;
-  machine_.join(now());
+  while (co_await connect()) {
+    machine_ = ElasticRendezvous(with_self(config_), Random(random_.next()));
+    machine_.join(now());
+    const Error lost = co_await pursue();
+    if (ended_) co_return;
+    if (line_ || ending_ || left_ || lost.code != ErrorCode::closed) {
+      ended_ = true;
+      end_timer_.cancel();
+      if (!ending_) mailbox_.put(StoreLost{lost.message});
+      co_return;
+    }
+    state_client_.reset();
+    reached_.reset();
+    log_info(
+        fmt::format("the store at {} has gone before a round formed; looking for it anew", to_text(config_.master)));
+  }
+}
+
+// Until the machine has ended, or the store is lost.
+asio::awaitable<Error> ElasticSession::pursue() {
   Result<ElasticStep> step = machine_.start(instant());
   while (true) {
     for (ElasticNews& news : step->news) co_await take(std::move(news));
-    if (ended_) co_return;
+    if (ended_) co_return Error{};
     auto outcome = co_await state_client_->perform(std::move(step->next), machine_.deadline());
-    if (ended_) co_return;
-    if (outcome) step = machine_.on(*outcome, instant());
-    if (outcome && step) continue;
-    const Error error = outcome ? step.error() : outcome.error();
-    ended_ = true;
-    end_timer_.cancel();
-    if (!ending_) mailbox_.put(StoreLost{error.message});
-    co_return;
+    if (ended_) co_return Error{};
+    if (!outcome) co_return outcome.error();
+    step = machine_.on(*outcome, instant());
+    if (!step) co_return step.error();
   }
 }
 
@@ -133,21 +167,30 @@ asio::awaitable<void> ElasticSession::take(ElasticNews news) {
   } else if (auto* broken = std::get_if<RoundBroken>(&news)) {
     run_in_background(executor_, explain_break(std::move(*broken), line_));
   } else if (const auto* waits = std::get_if<RoundWaits>(&news)) {
-    const NodeLimits& limits = config_.elastic->settings.nodes;
-    if (waits->spare) {
-      log_info(fmt::format("the job has its {} nodes; this one stands by", limits.max));
-    } else {
-      log_info(fmt::format(
-          "waiting for the other nodes: {} of {} are in; giving up in {}", waits->arrived,
-          limits.min == limits.max ? fmt::to_string(limits.max) : fmt::format("{} to {}", limits.min, limits.max),
-          to_text(waits->left)));
-    }
+    run_in_background(executor_, announce(*waits, generation_));
   } else if (auto* refused = std::get_if<RoundRefused>(&news)) {
     co_await explain_refusal(std::move(*refused));
   } else if (std::holds_alternative<RendezvousEnded>(news)) {
     ended_ = true;
     end_timer_.cancel();
   }
+}
+
+asio::awaitable<void> ElasticSession::announce(RoundWaits waits, int generation) {
+  const NodeLimits& limits = config_.elastic->settings.nodes;
+  if (waits.spare) {
+    log_progress(fmt::format("the job has its {} nodes; this one stands by", limits.max));
+    co_return;
+  }
+  std::string others;
+  if (waits.arrived <= few_nodes && reached_)
+    if (auto client = co_await connect_again(later(now(), quick_answer)))
+      others = co_await other_jobs(*client, config_.run_id);
+  if (line_ || ending_ || generation != generation_) co_return;
+  log_progress(fmt::format(
+      "waiting for the other nodes: {} of {} are in; giving up in {}{}", waits.arrived,
+      limits.min == limits.max ? fmt::to_string(limits.max) : fmt::format("{} to {}", limits.min, limits.max),
+      to_text(waits.left), others));
 }
 
 // Closed means that the job has ended; why, its launch agents have left in the store.
@@ -209,7 +252,8 @@ asio::awaitable<void> ElasticSession::form_round(RoundFormed formed, int generat
     co_return;
   }
   const int nnodes = static_cast<int>(formed.members.size());
-  RoundLine::Place place{round_prefix(config_.run_id, formed.round), formed.rank, nnodes};
+  RoundLine::Place place{round_prefix(config_.run_id, formed.round), formed.rank, nnodes, std::string(push_key),
+                         config_.heartbeat_timeout};
   const auto line = std::make_shared<RoundLine>(executor_, mailbox_, std::move(*connected), place);
   line_ = line;
   line->start_watching(deadline);
@@ -237,7 +281,11 @@ asio::awaitable<void> ElasticSession::form_round(RoundFormed formed, int generat
   if (line->closed() || generation != generation_) co_return;
   round->restarts = restarts_;
   round->master = *master;
-  mailbox_.put(RendezvousDone{*round});
+  Failure self;
+  self.node_rank = formed.rank;
+  self.host = config_.hostname;
+  self.restart = others_go_on();
+  line->pledge(std::move(self), *round);
 }
 
 asio::awaitable<int> ElasticSession::count_restarts(std::shared_ptr<RoundLine> line) {
@@ -282,7 +330,13 @@ asio::awaitable<void> ElasticSession::tell(Failure failure) {
   pass_on(mailbox_, first);
 }
 
-void ElasticSession::enter_barrier() { line_->start_leaving(); }
+// Who hosts a store waits for the others as long as it takes, where it would hear of a node that goes away.
+void ElasticSession::enter_barrier() {
+  const bool may_wait_in_vain = mixed() && (hosts_ || meeting_.hosts());
+  line_->start_leaving(may_wait_in_vain ? std::optional(exit_barrier_timeout) : std::nullopt);
+}
+
+bool ElasticSession::mixed() const { return !std::all_of(members_.begin(), members_.end(), is_launch); }
 
 asio::awaitable<void> ElasticSession::await_end(Time deadline) {
   while (running_ && !ended_ && now() < deadline) {
@@ -299,7 +353,6 @@ asio::awaitable<void> ElasticSession::end(bool failed) {
   if (!state_client_) co_return;
   co_await await_end(later(start, quick_answer));
   ended_ = true;
-  const bool mixed = !std::all_of(members_.begin(), members_.end(), is_launch);
   if ((hosts_ || meeting_.hosts()) && failed && line_ && !left_) {
     std::vector<int> nodes;
     for (std::size_t rank = 0; rank < members_.size(); ++rank)
@@ -311,7 +364,7 @@ asio::awaitable<void> ElasticSession::end(bool failed) {
   state_client_->close();
   if (!hosts_) co_return;
   // launch agents know of a failure; torchrun's take their time.
-  if (failed && !mixed) co_return co_await server_.until_quiet(later(start, silent_farewell));
+  if (failed && !mixed()) co_return co_await server_.until_quiet(later(start, silent_farewell));
   co_await see_talkers_off(server_, start);
 }
 

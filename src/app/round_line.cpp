@@ -13,6 +13,12 @@
 namespace launch {
 namespace asio = boost::asio;
 
+namespace {
+
+constexpr int beats_per_limit = 5;
+
+}  // namespace
+
 RoundLine::RoundLine(asio::any_io_executor executor, Mailbox& mailbox, StoreClient control, Place place)
     : executor_(std::move(executor)),
       mailbox_(mailbox),
@@ -23,7 +29,22 @@ RoundLine::RoundLine(asio::any_io_executor executor, Mailbox& mailbox, StoreClie
 
 void RoundLine::start_watching(Time connect_by) { run_in_background(executor_, watch(shared_from_this(), connect_by)); }
 
-void RoundLine::start_leaving() { run_in_background(executor_, leave(shared_from_this())); }
+void RoundLine::pledge(Failure who, Round formed) {
+  if (place_.silence_limit == Duration::zero()) return mailbox_.put(RendezvousDone{std::move(formed)});
+  formed_ = std::move(formed);
+  who.kind = Failure::Kind::lost;
+  who.what = "its launch ended without a word";
+  will_.key = abort_key(place_.prefix);
+  will_.if_closed = to_json(who);
+  who.what = fmt::format("its launch has said nothing for {}", to_text(place_.silence_limit));
+  will_.if_silent = to_json(who);
+  will_is_new_ = true;
+  if (watch_) watch_->wake();
+}
+
+void RoundLine::start_leaving(std::optional<Duration> patience) {
+  run_in_background(executor_, leave(shared_from_this(), patience));
+}
 
 asio::awaitable<void> RoundLine::watch(std::shared_ptr<RoundLine> /*self*/, Time connect_by) {
   auto connected = co_await connect_quietly(store_, connect_by, random_);
@@ -33,18 +54,58 @@ asio::awaitable<void> RoundLine::watch(std::shared_ptr<RoundLine> /*self*/, Time
     co_return;
   }
   watch_.emplace(std::move(*connected));
-  auto failure = co_await await_abort(*watch_, place_.prefix, place_.node_rank);
+  auto failure = co_await await_abort();
   if (closed_) co_return;
   if (failure) {
     mailbox_.put(PeerFailed{*failure});
   } else {
+    has_will_ = false;  // it stands: a host that was only asleep must hear that this node has gone
     mailbox_.put(StoreLost{failure.error().message});
   }
 }
 
-asio::awaitable<void> RoundLine::leave(std::shared_ptr<RoundLine> /*self*/) {
-  ExitBarrier barrier(place_.prefix, place_.nnodes);
-  auto passed = co_await pass(control_, std::move(barrier));
+asio::awaitable<Result<Failure>> RoundLine::await_abort() {
+  const bool beats = place_.silence_limit != Duration::zero();
+  const Duration beat = place_.silence_limit / beats_per_limit;
+  const Duration patience = place_.silence_limit - beat;
+  if (beats) watch_->set_patience(patience);
+  while (true) {
+    if (std::exchange(will_is_new_, false)) {
+      Status left = co_await leave_will(later(now(), patience));
+      if (!left) co_return left.error();
+      if (closed_) co_return Error{ErrorCode::cancelled, "the round is over"};
+      if (auto formed = std::exchange(formed_, std::nullopt)) mailbox_.put(RendezvousDone{std::move(*formed)});
+    }
+    Operation wait = AwaitKeys{KeyList(1, abort_key(place_.prefix))};
+    auto waited = co_await watch_->perform(std::move(wait), beats ? later(now(), beat) : never);
+    if (!waited) co_return waited.error();
+    if (std::holds_alternative<Done>(*waited)) break;
+  }
+  co_return co_await learn_abort(*watch_, place_.prefix, place_.node_rank, beats ? later(now(), patience) : never);
+}
+
+asio::awaitable<Status> RoundLine::leave_will(Time deadline) {
+  Operation check = CheckKeys{KeyList(1, place_.host_sign)};
+  auto checked = co_await watch_->perform(std::move(check), deadline);
+  if (!checked) co_return checked.error();
+  if (!std::get<Presence>(*checked).present.at(0)) co_return Status();  // torchrun's store knows no wills
+  has_will_ = !will_.key.empty();
+  Operation leave = will_;
+  auto left = co_await watch_->perform(std::move(leave), deadline);
+  if (!left) co_return left.error();
+  co_return Status();
+}
+
+asio::awaitable<void> RoundLine::leave(std::shared_ptr<RoundLine> /*self*/, std::optional<Duration> patience) {
+  const std::function<void(int)> on_waiting = [this](int ended) {
+    log_progress(fmt::format("the workers here have ended; waiting for the other nodes: {} of {} have ended", ended,
+                             place_.nnodes));
+  };
+  ExitBarrier barrier(place_.prefix, place_.nnodes, patience, progress_interval());
+  will_ = {};
+  will_is_new_ = has_will_;
+  if (watch_) watch_->wake();
+  auto passed = co_await pass(control_, std::move(barrier), on_waiting);
   if (closed_) co_return;
   if (passed && !*passed)
     log_warning(fmt::format("some nodes have not ended {} after this one; leaving without them",
@@ -64,7 +125,9 @@ asio::awaitable<Result<Failure>> RoundLine::tell(Failure failure) {
 void RoundLine::close() {
   closed_ = true;
   control_.close();
-  if (watch_) watch_->close();
+  if (!watch_) return;
+  if (has_will_) return watch_->part();
+  watch_->close();
 }
 
 }  // namespace launch

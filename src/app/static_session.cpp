@@ -23,13 +23,7 @@ using namespace std::chrono_literals;
 namespace {
 
 constexpr Duration one_look = 5s;
-
-void announce(const Waiting& waiting, int nnodes) {
-  std::string missing;
-  if (!waiting.missing.empty()) missing = fmt::format(", missing node rank {}", fmt::join(waiting.missing, ", "));
-  log_info(fmt::format("waiting for the other nodes: {} of {} are in{}; giving up in {}", waiting.arrived, nnodes,
-                       missing, to_text(waiting.left)));
-}
+constexpr int few_nodes = 8;  // that are in: perhaps the others are elsewhere
 
 }  // namespace
 
@@ -40,6 +34,7 @@ StaticSession::StaticSession(asio::any_io_executor executor, Config& config, Sto
 
 asio::awaitable<Status> StaticSession::open() {
   if (!hosts()) co_return Status();
+  server_.set_silence_limit(config_.heartbeat_timeout);
   co_return server_.listen(config_.master.host, config_.master.port, config_.loopback_only);
 }
 
@@ -60,6 +55,7 @@ StaticJob StaticSession::static_job() const {
   job.survey = config_.restarts.max_restarts > 0;
   job.restarts = attempt_;
   job.identity = identity_;
+  job.report_interval = progress_interval();
   return job;
 }
 
@@ -83,8 +79,8 @@ asio::awaitable<void> StaticSession::join_attempt(int attempt) {
   Announcer announcer(now());
   const std::function<void(const Error&)> on_retry = [&](const Error& reason) {
     if (announcer.due())
-      log_info(fmt::format("waiting for the store of node 0 at {} ({}); giving up in {}", to_text(config_.master),
-                           reason.message, to_text(give_up_joining_ - now())));
+      log_progress(fmt::format("waiting for the store of node 0 at {} ({}); giving up in {}", to_text(config_.master),
+                               reason.message, to_text(give_up_joining_ - now())));
   };
   auto connected = co_await connect_to_store(reached_.value_or(store_endpoint()), give_up_joining_, random_, on_retry);
   if (attempt != attempt_ || ending_) co_return;
@@ -96,23 +92,39 @@ asio::awaitable<void> StaticSession::join_attempt(int attempt) {
     co_return;
   }
   reached_ = connected->peer();
-  RoundLine::Place place{prefix(), config_.node_rank, config_.nnodes};
+  RoundLine::Place place{prefix(), config_.node_rank, config_.nnodes, claim_key(config_.run_id, 0),
+                         config_.heartbeat_timeout};
   const auto line = std::make_shared<RoundLine>(executor_, mailbox_, std::move(*connected), std::move(place));
   line_ = line;
   line->start_watching(give_up_joining_);
   StaticRendezvous machine(static_job());
-  const std::function<void(const Waiting&)> on_waiting = [this](const Waiting& waiting) {
-    announce(waiting, config_.nnodes);
+  const std::function<void(const Waiting&)> on_waiting = [this, attempt](const Waiting& waiting) {
+    run_in_background(executor_, announce(waiting, attempt));
   };
   const std::function<void()> fence = [this] { server_.clear_except(agent_keys(config_.run_id)); };
   auto formed = co_await form(line->control(), std::move(machine), on_waiting, fence);
   if (line->closed()) co_return;
   formed_ = formed.has_value();
   if (formed) {
-    mailbox_.put(RendezvousDone{*formed});
+    Failure self;
+    self.node_rank = config_.node_rank;
+    self.host = config_.hostname;
+    line->pledge(std::move(self), *formed);
   } else {
     mailbox_.put(RendezvousFailed{formed.error()});
   }
+}
+
+asio::awaitable<void> StaticSession::announce(Waiting waiting, int attempt) {
+  std::string others;
+  if (waiting.arrived <= few_nodes)
+    if (auto client = co_await connect_again(later(now(), quick_answer)))
+      others = co_await other_jobs(*client, config_.run_id);
+  if (formed_ || ending_ || attempt != attempt_) co_return;
+  std::string missing;
+  if (!waiting.missing.empty()) missing = fmt::format(", missing node rank {}", fmt::join(waiting.missing, ", "));
+  log_progress(fmt::format("waiting for the other nodes: {} of {} are in{}; giving up in {}{}", waiting.arrived,
+                           config_.nnodes, missing, to_text(waiting.left), others));
 }
 
 asio::awaitable<Result<StoreClient>> StaticSession::connect_again(Time deadline) {
@@ -157,7 +169,17 @@ asio::awaitable<void> StaticSession::tell(Failure failure) {
   pass_on(mailbox_, first);
 }
 
-void StaticSession::enter_barrier() { line_->start_leaving(); }
+void StaticSession::enter_barrier() { run_in_background(executor_, leave_round(line_)); }
+
+// Who hosts the store waits for the others as long as it takes, where it would hear of a node that goes away.
+asio::awaitable<void> StaticSession::leave_round(std::shared_ptr<RoundLine> line) {
+  std::optional<Duration> patience;
+  if (hosts()) {
+    const auto nodes = co_await claimed_nodes(line->control(), prefix(), config_.nnodes, later(now(), quick_answer));
+    if (static_cast<int>(nodes.size()) < config_.nnodes) patience = exit_barrier_timeout;
+  }
+  if (!line->closed()) line->start_leaving(patience);
+}
 
 // The store ends with us: not before its peers know the end of the job.
 asio::awaitable<void> StaticSession::end(bool failed) {

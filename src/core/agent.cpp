@@ -90,6 +90,9 @@ AgentActions Agent::handle(const SignalReceived& event, Time now) {
 }
 
 AgentActions Agent::handle(const PeerFailed& event, Time now) {
+  // A node that is gone costs no restart: the others form anew, with another in its place or without.
+  if (event.failure.kind == Failure::Kind::lost && event.failure.restart)
+    return handle(MembersChanged{describe(event.failure), true}, now);
   if (winding_down()) {
     // The store saw it before ours; but what ends the job is not undone by what came before.
     const bool final = first_ && !first_->restart;

@@ -16,6 +16,8 @@ namespace launch {
 namespace {
 
 constexpr int default_shutdown_timeout_s = 30;
+constexpr double least_heartbeat_s = 0.5;  // a loaded host takes such naps
+constexpr double most_heartbeat_s = 86'400;
 
 Result<EndSet> read_ends(const Setting<std::string>& setting) {
   EndSet ends;
@@ -65,6 +67,12 @@ Status settle_stopping(const Options& options, const HostFacts&, Config& config)
   if (options.monitor_interval.value <= 0) {
     return usage_error(fmt::format("{}: expected seconds above 0", as_typed(options.monitor_interval)));
   }
+  const double heartbeat = options.heartbeat_timeout.value;
+  if (heartbeat != 0 && !(heartbeat >= least_heartbeat_s && heartbeat <= most_heartbeat_s)) {
+    return usage_error(fmt::format("{}: expected seconds from {} to {}, or 0", as_typed(options.heartbeat_timeout),
+                                   least_heartbeat_s, most_heartbeat_s));
+  }
+  config.heartbeat_timeout = std::chrono::duration_cast<Duration>(std::chrono::duration<double>(heartbeat));
   const int shutdown = options.shutdown_timeout.value.value_or(default_shutdown_timeout_s);
   if (shutdown < 0) {
     return usage_error(fmt::format("{}: expected 0 or more seconds",

@@ -16,7 +16,6 @@ using namespace std::chrono_literals;
 constexpr Duration answer_time = 60s;  // of a store that is there; torchrun's read_timeout
 constexpr Duration poll = 500ms;       // where the store does not push
 constexpr Duration first_report = 1s;
-constexpr Duration next_report = 30s;
 constexpr Duration most_backoff = 200ms;
 constexpr Duration torchrun_looks = 2s;                 // once within this, at the state
 constexpr std::string_view never_key = "launch/never";  // which nobody writes
@@ -255,7 +254,7 @@ void ElasticRendezvous::try_join(ElasticState& next, Instant now) {
   }
   keep_alive(next, now);
   if (now.time >= report_) {
-    report_ = later(now.time, next_report);
+    report_ = later(now.time, settings_.report_interval);
     news_.emplace_back(RoundWaits{count, next.redundancy_list.contains(self), give_up_ - now.time});
   }
   wake_by(report_);

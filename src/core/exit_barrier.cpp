@@ -1,26 +1,60 @@
 #include "launch/core/exit_barrier.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 namespace launch {
+namespace {
+
+constexpr Duration first_report = std::chrono::seconds(1);
+constexpr Duration answer_time = std::chrono::seconds(60);
+
+}  // namespace
+
+ExitBarrier::ExitBarrier(std::string run_id, int nnodes, std::optional<Duration> patience, Duration report_interval)
+    : run_id_(std::move(run_id)), nnodes_(nnodes), patience_(patience), report_interval_(report_interval) {}
 
 std::string ExitBarrier::key(const char* rest) const {
   return fmt::format("/{}/torchelastic/agent/terminal_state/{}", run_id_, rest);
 }
 
 BarrierStep ExitBarrier::start(Time now) {
-  deadline_ = later(now, exit_barrier_timeout);
-  return Operation(AddNumber{key("num_members"), 1});
+  if (patience_) give_up_ = later(now, *patience_);
+  report_ = later(now, first_report);
+  deadline_ = later(now, answer_time);
+  return {AddNumber{key("num_members"), 1}, std::nullopt};
 }
 
-BarrierStep ExitBarrier::on(const Outcome& outcome, Time /*now*/) {
-  if (const auto* count = std::get_if<Number>(&outcome); count != nullptr && count->value == nnodes_)
-    return Operation(SetKeys{{{key("last_member"), "<val_ignored>"}}});
-  if (!waiting_) {
-    waiting_ = true;
-    return Operation(AwaitKeys{{key("last_member")}});
+BarrierStep ExitBarrier::on(const Outcome& outcome, Time now) {
+  switch (state_) {
+    case State::counting:
+      if (std::get<Number>(outcome).value != nnodes_) return wait(now);
+      state_ = State::telling;
+      deadline_ = later(now, answer_time);
+      return {SetKeys{{{key("last_member"), "<val_ignored>"}}}, std::nullopt};
+    case State::telling:
+      return {BarrierPassed{true}, std::nullopt};
+    case State::waiting:
+      if (std::holds_alternative<Done>(outcome)) return {BarrierPassed{true}, std::nullopt};
+      if (now >= give_up_) return {BarrierPassed{false}, std::nullopt};
+      state_ = State::looking;
+      deadline_ = later(now, answer_time);
+      return {AddNumber{key("num_members"), 0}, std::nullopt};
+    case State::looking: {
+      report_ = later(now, report_interval_);
+      BarrierStep step = wait(now);
+      step.arrived = static_cast<int>(std::get<Number>(outcome).value);
+      return step;
+    }
   }
-  return BarrierPassed{std::holds_alternative<Done>(outcome)};
+  return {BarrierPassed{false}, std::nullopt};
+}
+
+BarrierStep ExitBarrier::wait(Time now) {
+  state_ = State::waiting;
+  deadline_ = std::min(give_up_, std::max(report_, now));
+  return {AwaitKeys{{key("last_member")}}, std::nullopt};
 }
 
 }  // namespace launch

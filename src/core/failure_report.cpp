@@ -27,13 +27,15 @@ std::string kind_name(Failure::Kind kind) {
       return "signal";
     case Failure::Kind::store:
       return "store";
+    case Failure::Kind::lost:
+      return "lost";
   }
   return "worker";
 }
 
 std::optional<Failure::Kind> kind_of(std::string_view name) {
   using Kind = Failure::Kind;
-  for (const Kind kind : {Kind::worker, Kind::start, Kind::rendezvous, Kind::signal, Kind::store})
+  for (const Kind kind : {Kind::worker, Kind::start, Kind::rendezvous, Kind::signal, Kind::store, Kind::lost})
     if (kind_name(kind) == name) return kind;
   return std::nullopt;
 }

@@ -131,6 +131,7 @@ const std::vector<Slot>& slots() {
       slot<&Options::restart_window>("--restart-window"),
       slot<&Options::repeat_errors>("--repeat-errors"),
       slot<&Options::monitor_interval>("--monitor-interval"),
+      slot<&Options::heartbeat_timeout>("--heartbeat-timeout"),
       slot<&Options::shutdown_timeout>("--shutdown-timeout"),
       slot<&Options::signals_to_handle>("--signals-to-handle"),
       slot<&Options::log_dir, Empty::none>("--log-dir"),

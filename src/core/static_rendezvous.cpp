@@ -16,7 +16,6 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Duration first_report = 1s;
-constexpr Duration next_report = 30s;
 constexpr Duration answer_time = 5s;  // for what a live store answers at once
 constexpr Duration count_poll = 100ms;
 
@@ -153,7 +152,7 @@ RendezvousStep StaticRendezvous::gathered(const Outcome& outcome, Time now) {
   RendezvousStep step = go(State::waiting, AwaitKeys{{key("launch/never")}});
   look_ = later(now, count_poll);
   if (now >= report_) {
-    report_ = later(now, next_report);
+    report_ = later(now, job_.report_interval);
     step.waiting = Waiting{arrived, {}, give_up_ - now};
   }
   return step;
@@ -185,7 +184,7 @@ RendezvousStep StaticRendezvous::looked(const Outcome& outcome, Time now) {
                 fmt::format("the rendezvous timed out after {}: {} of {} nodes are in, {}", to_text(job_.timeout),
                             job_.nnodes - static_cast<int>(missing.size()), job_.nnodes, who));
   }
-  look_ = later(now, next_report);
+  look_ = later(now, job_.report_interval);
   RendezvousStep step = wait_for_peers();
   step.waiting = Waiting{job_.nnodes - static_cast<int>(missing.size()), std::move(missing), give_up_ - now};
   return step;

@@ -34,13 +34,14 @@ struct OperationEncoder {
   void operator()(const DeleteKeys& op) const {
     for (const std::string& key : op.keys) encode(DeleteKeyRequest{key}, out);
   }
+  void operator()(const LeaveWill& op) const { encode(LeaveWillRequest{op.key, op.if_closed, op.if_silent}, out); }
 };
 
-MaybeOutcome read_wait(std::string_view bytes, std::size_t& used) {
+MaybeOutcome read_zero(std::string_view bytes, std::size_t& used) {
   if (bytes.empty()) return std::optional<Outcome>();
   used = 1;
   if (bytes[0] == 0) return std::optional<Outcome>(Done{});
-  return Error{ErrorCode::protocol, fmt::format("the store answered a WAIT with {:#x}", bytes[0])};
+  return Error{ErrorCode::protocol, fmt::format("the store answered {:#x} where zero was due", bytes[0])};
 }
 
 MaybeOutcome read_values(std::size_t count, std::string_view bytes, std::size_t& used) {
@@ -82,8 +83,8 @@ struct Decoder {
     used = op.keys.size();
     return std::optional<Outcome>(std::move(result));
   }
-  MaybeOutcome operator()(const AwaitKeys&) const { return read_wait(bytes, used); }
-  MaybeOutcome operator()(const AwaitChange&) const { return read_wait(bytes, used); }
+  MaybeOutcome operator()(const AwaitKeys&) const { return read_zero(bytes, used); }
+  MaybeOutcome operator()(const AwaitChange&) const { return read_zero(bytes, used); }
   MaybeOutcome operator()(const ListKeys&) const {
     if (bytes.size() < 8) return std::optional<Outcome>();
     const std::int64_t count = read_i64(bytes.data());
@@ -100,6 +101,7 @@ struct Decoder {
     for (std::size_t at = 0; at < used; at += 8) deleted.value += read_i64(bytes.data() + at);
     return std::optional<Outcome>(deleted);
   }
+  MaybeOutcome operator()(const LeaveWill&) const { return read_zero(bytes, used); }
 };
 
 }  // namespace

@@ -72,9 +72,14 @@ Status StoreTable::apply(ConnectionId from, const Request& request, std::string&
   return status;
 }
 
-void StoreTable::drop(ConnectionId connection) {
+void StoreTable::drop(ConnectionId connection, bool silent, std::vector<Push>& pushes) {
   forget_wait(connection);
   forget_watches(connection);
+  const auto will = wills_.extract(connection);
+  if (will.empty()) return;
+  const auto& [key, if_closed, if_silent] = will.mapped();
+  std::string unread;
+  (void)apply(connection, CompareSetRequest{key, "", silent ? if_silent : if_closed}, unread, pushes);
 }
 
 std::optional<std::string_view> StoreTable::get(std::string_view key) const {
@@ -209,6 +214,15 @@ Status StoreTable::on(const ValidateRequest& request, Answer&) {
 
 Status StoreTable::on(const PingRequest& request, Answer& answer) {
   append_u32(answer.reply, request.nonce);
+  return {};
+}
+
+Status StoreTable::on(const LeaveWillRequest& request, Answer& answer) {
+  wills_.erase(answer.from);
+  if (!request.key.empty())
+    wills_.try_emplace(answer.from,
+                       Will{std::string(request.key), std::string(request.if_closed), std::string(request.if_silent)});
+  append_u8(answer.reply, 0);
   return {};
 }
 

@@ -53,6 +53,7 @@ enum class Kind : std::uint8_t {
   list_keys,
   barrier,
   await_change,
+  leave_will,
 };
 
 using enum Field;
@@ -78,11 +79,12 @@ constexpr std::array<CommandForm, std::variant_size_v<Request>> commands = {{
     {"LIST_KEYS", 17, -1, {}},
     {"BARRIER", 18, -1, {key, i64}},
     {"AWAIT_CHANGE", 128, -1, {key, payload}},
+    {"LEAVE_WILL", 129, -1, {key, payload, payload}},
 }};
-static_assert(commands[static_cast<std::size_t>(Kind::await_change)].name == "AWAIT_CHANGE");
+static_assert(commands[static_cast<std::size_t>(Kind::leave_will)].name == "LEAVE_WILL");
 
 constexpr std::size_t no_command = commands.size();
-using Opcodes = std::array<std::size_t, 129>;
+using Opcodes = std::array<std::size_t, 130>;
 
 constexpr Opcodes opcodes_of(int CommandForm::*dialect) {
   Opcodes opcodes{};
@@ -191,6 +193,8 @@ Request decode(Kind kind, Fields fields) {
       return BarrierRequest{fields.bytes(), fields.number<std::int64_t>()};
     case Kind::await_change:
       return AwaitChangeRequest{fields.bytes(), fields.bytes()};
+    case Kind::leave_will:
+      return LeaveWillRequest{fields.bytes(), fields.bytes(), fields.bytes()};
   }
   return ValidateRequest{};
 }
@@ -209,36 +213,32 @@ struct Encoder {
     for (const std::string_view key : keys) append_bytes(out, key);
   }
 
+  // No field, a key alone, or keys alone.
+  template <class Plain>
+  void operator()(const Plain& request) const {
+    if constexpr (requires { request.key; }) bytes(request.key);
+    if constexpr (requires { request.keys; }) keys(request.keys);
+  }
   void operator()(const ValidateRequest& request) const { append_u32(out, request.magic); }
   void operator()(const SetRequest& request) const { bytes(request.key, request.payload); }
   void operator()(const CompareSetRequest& request) const { bytes(request.key, request.expected, request.desired); }
-  void operator()(const GetRequest& request) const { bytes(request.key); }
   void operator()(const AddRequest& request) const {
     bytes(request.key);
     append_i64(out, request.amount);
   }
-  void operator()(const CheckRequest& request) const { keys(request.keys); }
-  void operator()(const WaitRequest& request) const { keys(request.keys); }
-  void operator()(const CountKeysRequest&) const {}
-  void operator()(const WatchKeyRequest& request) const { bytes(request.key); }
-  void operator()(const DeleteKeyRequest& request) const { bytes(request.key); }
   void operator()(const AppendRequest& request) const { bytes(request.key, request.payload); }
-  void operator()(const MultiGetRequest& request) const { keys(request.keys); }
   void operator()(const MultiSetRequest& request) const {
     append_number<std::uint64_t>(out, request.entries.size());
     for (const SetRequest& entry : request.entries) bytes(entry.key, entry.payload);
   }
-  void operator()(const CancelWaitRequest&) const {}
   void operator()(const PingRequest& request) const { append_u32(out, request.nonce); }
   void operator()(const QueuePushRequest& request) const { bytes(request.key, request.payload); }
-  void operator()(const QueuePopRequest& request) const { bytes(request.key); }
-  void operator()(const QueueLengthRequest& request) const { bytes(request.key); }
-  void operator()(const ListKeysRequest&) const {}
   void operator()(const BarrierRequest& request) const {
     bytes(request.key);
     append_i64(out, request.world_size);
   }
   void operator()(const AwaitChangeRequest& request) const { bytes(request.key, request.known); }
+  void operator()(const LeaveWillRequest& request) const { bytes(request.key, request.if_closed, request.if_silent); }
 };
 
 }  // namespace

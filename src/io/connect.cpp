@@ -94,6 +94,7 @@ asio::awaitable<Result<tcp::socket>> connect(Endpoint endpoint, Time deadline) {
   auto addresses = co_await resolve(endpoint, deadline);
   if (!addresses) co_return addresses.error();
   std::string reason = "it has no address";
+  const std::string which = addresses->size() > 1 ? fmt::format(" at any of its {} addresses", addresses->size()) : "";
   for (const tcp::endpoint& address : *addresses) {
     tcp::socket socket(executor);
     const Time until = std::min(deadline, later(now(), longest_attempt));
@@ -104,7 +105,7 @@ asio::awaitable<Result<tcp::socket>> connect(Endpoint endpoint, Time deadline) {
     }
     reason = error.message();
   }
-  co_return Error{ErrorCode::closed, fmt::format("{} does not answer: {}", to_text(endpoint), reason)};
+  co_return Error{ErrorCode::closed, fmt::format("{} does not answer{}: {}", to_text(endpoint), which, reason)};
 }
 
 }  // namespace launch

@@ -45,15 +45,18 @@ asio::ip::address plain(const asio::ip::address& address) {
 
 }  // namespace
 
-asio::awaitable<bool> is_this_host(std::string host, std::string own_name) {
-  if (is_loopback(host) || host == own_name) co_return true;
+asio::awaitable<Whereabouts> find_host(std::string host, std::string own_name) {
+  Whereabouts result;
+  if (is_loopback(host) || host == own_name) {
+    result.here = true;
+    co_return result;
+  }
   const Endpoint endpoint{host, 0};
   const auto addresses = co_await resolve(endpoint, later(now(), look_up_time));
-  if (!addresses) co_return false;
+  if (!addresses) co_return result;
   const std::set<asio::ip::address> own = own_addresses();
-  for (const auto& found : *addresses)
-    if (own.contains(plain(found.address()))) co_return true;
-  co_return false;
+  for (const auto& found : *addresses) (own.contains(plain(found.address())) ? result.here : result.elsewhere) = true;
+  co_return result;
 }
 
 }  // namespace launch

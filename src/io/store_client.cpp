@@ -98,7 +98,7 @@ asio::awaitable<Result<Outcome>> StoreClient::cancel_wait() {
   std::string cancel;
   encode(CancelWaitRequest{}, cancel);
   if (auto sent = co_await send(std::move(cancel)); !sent) co_return sent.error();
-  const Time patience = later(now(), greeting_time);
+  const Time patience = later(now(), patience_);
   bool satisfied = false;
   while (true) {
     while (received_.empty())
@@ -139,6 +139,14 @@ Endpoint StoreClient::peer() const {
 std::string StoreClient::own_address() const {
   boost::system::error_code ignored;
   return socket_.local_endpoint(ignored).address().to_string();
+}
+
+void StoreClient::part() {
+  std::string farewell;
+  encode(LeaveWillRequest{}, farewell);
+  boost::system::error_code ignored;
+  (void)socket_.write_some(asio::buffer(farewell), ignored);
+  close();
 }
 
 void StoreClient::close() {

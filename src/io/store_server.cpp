@@ -28,6 +28,7 @@ constexpr std::size_t most_answers = std::size_t{512} << 20;
 // Of all connections together, for requests that have not come to their end and answers that were not read.
 constexpr std::size_t most_buffered = std::size_t{1} << 30;
 constexpr Duration pause_after_accept_error = 100ms;
+constexpr int looks_per_limit = 20;  // at who is silent
 
 }  // namespace
 
@@ -39,6 +40,12 @@ class StoreConnection : public std::enable_shared_from_this<StoreConnection> {
 
   ConnectionId id() const { return id_; }
   bool spoke() const { return spoke_; }
+  // Since when nothing has been heard, to the nearest look.
+  Time silent_since(Time look) {
+    if (std::exchange(heard_, false)) silent_since_ = look;
+    return silent_since_;
+  }
+  void excuse_silence() { heard_ = true; }
   std::size_t buffered() const { return counted_; }
 
   // Waits for the first byte without holding a buffer: thousands of connections may say nothing.
@@ -82,6 +89,7 @@ class StoreConnection : public std::enable_shared_from_this<StoreConnection> {
       spoke_ = true;
       ++server_->talkers_;
     }
+    heard_ = true;
     reader_.commit(length);
     process();
   }
@@ -117,8 +125,9 @@ class StoreConnection : public std::enable_shared_from_this<StoreConnection> {
       }
       if (!request->has_value()) return false;
       const Status applied = server_->table_.apply(id_, **request, answers_, server_->pushes_);
-      if (!server_->pushes_.empty()) server_->deliver();
+      if (!server_->pushes_.empty()) server_->deliver(std::exchange(server_->pushes_, {}));
       if (server_ == nullptr) return false;
+      if (!server_->listening_for_silence_ && server_->table_.wills() > 0) server_->watch_for_silence();
       if (!applied) {
         refuse(applied.error().message);
         return false;
@@ -182,12 +191,18 @@ class StoreConnection : public std::enable_shared_from_this<StoreConnection> {
   std::size_t sent_ = 0;
   std::size_t counted_ = 0;  // our part of the server's buffered_
   bool spoke_ = false;
+  bool heard_ = true;  // since the last look
+  Time silent_since_{};
   bool writing_ = false;  // waits until the socket takes more
   bool held_ = false;     // its requests wait until it has read its answers
 };
 
 StoreServer::StoreServer(asio::any_io_executor executor, std::function<void(const std::string&)> on_refusal)
-    : executor_(executor), on_refusal_(std::move(on_refusal)), quiet_(executor), accept_pause_(executor) {}
+    : executor_(executor),
+      on_refusal_(std::move(on_refusal)),
+      look_(executor),
+      quiet_(executor),
+      accept_pause_(executor) {}
 
 StoreServer::~StoreServer() {
   for (const auto& connection : connections_)
@@ -263,19 +278,43 @@ void StoreServer::add(tcp::socket socket) {
   connections_[id]->start();
 }
 
-void StoreServer::remove(StoreConnection& connection) {
+void StoreServer::remove(StoreConnection& connection, bool silent) {
   const ConnectionId id = connection.id();
   const std::shared_ptr<StoreConnection> alive = std::move(connections_[id]);
-  table_.drop(id);
+  std::vector<Push> pushes;
+  table_.drop(id, silent, pushes);
   free_ids_.push_back(id);
   buffered_ -= alive->buffered();
   if (alive->spoke() && --talkers_ == 0) quiet_.cancel();
   alive->abandon();
+  deliver(std::move(pushes));
 }
 
-void StoreServer::deliver() {
-  const std::vector<Push> pushes = std::move(pushes_);
-  pushes_.clear();
+void StoreServer::watch_for_silence() {
+  if (silence_limit_ == Duration::zero()) return;
+  listening_for_silence_ = true;
+  next_look_ = later(now(), silence_limit_ / looks_per_limit);
+  look_.expires_at(to_steady(next_look_));
+  look_.async_wait([this, alive = std::weak_ptr(alive_)](const error_code&) {
+    if (!alive.expired()) drop_silent();
+  });
+}
+
+void StoreServer::drop_silent() {
+  const Time look = now();
+  // We were asleep ourselves: what they said is still to be read.
+  const bool overslept = look > later(next_look_, silence_limit_ / looks_per_limit);
+  for (std::size_t id = 0; id < connections_.size(); ++id) {
+    if (!connections_[id] || !table_.has_will(static_cast<ConnectionId>(id))) continue;
+    if (overslept) connections_[id]->excuse_silence();
+    if (look - connections_[id]->silent_since(look) >= silence_limit_ - silence_limit_ / looks_per_limit)
+      remove(*connections_[id], true);
+  }
+  listening_for_silence_ = false;
+  if (table_.wills() > 0) watch_for_silence();
+}
+
+void StoreServer::deliver(std::vector<Push> pushes) {
   for (const Push& push : pushes)
     if (connections_[push.to]) connections_[push.to]->push(push.bytes);
 }

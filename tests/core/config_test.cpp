@@ -33,6 +33,9 @@ TEST(Config, TimeoutsAreRead) {
   EXPECT_EQ(config_of({"--rdzv-conf=timeout=1.5,rank=9,unknown=x"}).rendezvous_timeout, 1500ms);
   EXPECT_EQ(config_of({"--rdzv-conf=timeout=1e300"}).rendezvous_timeout, 1'000'000'000s);
   EXPECT_EQ(config_of({"--rdzv-conf=rank=9"}).node_rank, 0);
+  EXPECT_EQ(config_of({}).heartbeat_timeout, 5s);
+  EXPECT_EQ(config_of({"--heartbeat-timeout=2.5"}).heartbeat_timeout, 2500ms);
+  EXPECT_EQ(config_of({"--heartbeat-timeout=0"}).heartbeat_timeout, 0s);
   EXPECT_EQ(config_of({"--shutdown-timeout=0"}).shutdown_timeout, 0s);
   EXPECT_EQ(config_of({"--shutdown-timeout=99999999999"}).shutdown_timeout, 2'147'483'647s);
 }
@@ -47,6 +50,9 @@ TEST(Config, BadInputIsOneClearLineThatNamesItsOrigin) {
   expect_faults({
       {{"--monitor-interval=0"}, "--monitor-interval 0: expected seconds above 0"},
       {{"--shutdown-timeout=-1"}, "--shutdown-timeout -1: expected 0 or more seconds"},
+      {{"--heartbeat-timeout=-1"}, "--heartbeat-timeout -1: expected seconds from 0.5 to 86400, or 0"},
+      {{"--heartbeat-timeout=0.1"}, "--heartbeat-timeout 0.1: expected seconds from 0.5 to 86400, or 0"},
+      {{"--heartbeat-timeout=nan"}, "--heartbeat-timeout"},
       {{"--max-restarts=-1"}, "--max-restarts -1: expected 0 or more restarts"},
       {{"--restart-on=0"}, "--restart-on 0: 0 is no end of a worker"},
       {{"--fail-on=SIGFOO"}, "--fail-on SIGFOO: SIGFOO is no end of a worker"},

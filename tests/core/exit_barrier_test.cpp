@@ -7,11 +7,17 @@
 namespace launch {
 namespace {
 
-constexpr Time start_time = Time(std::chrono::hours(1));
+using namespace std::chrono_literals;
+
+constexpr Time start_time = Time(1h);
+
+ExitBarrier barrier_of(int nnodes, std::optional<Duration> patience = std::nullopt) {
+  return ExitBarrier("none", nnodes, patience, 30s);
+}
 
 // Runs until the barrier is passed or waits.
 BarrierStep run(ExitBarrier& barrier, BarrierStep step, StoreDriver& store) {
-  while (auto* operation = std::get_if<Operation>(&step)) {
+  while (auto* operation = std::get_if<Operation>(&step.next)) {
     const auto outcome = store.perform(*operation);
     if (!outcome) break;
     step = barrier.on(*outcome, start_time);
@@ -19,24 +25,44 @@ BarrierStep run(ExitBarrier& barrier, BarrierStep step, StoreDriver& store) {
   return step;
 }
 
+bool passed_with_all(const BarrierStep& step) { return std::get<BarrierPassed>(step.next).everybody; }
+
 TEST(ExitBarrier, AllPassWhenTheLastHasCome) {
   StoreDriver store;
-  ExitBarrier first("none", 2), second("none", 2);
+  ExitBarrier first = barrier_of(2), second = barrier_of(2);
   BarrierStep waiting = run(first, first.start(start_time), store);
-  EXPECT_TRUE(std::holds_alternative<Operation>(waiting));
-  EXPECT_TRUE(std::get<BarrierPassed>(run(second, second.start(start_time), store)).everybody);
-  EXPECT_TRUE(std::get<BarrierPassed>(run(first, waiting, store)).everybody);
+  EXPECT_TRUE(std::holds_alternative<Operation>(waiting.next));
+  EXPECT_TRUE(passed_with_all(run(second, second.start(start_time), store)));
+  EXPECT_TRUE(passed_with_all(run(first, waiting, store)));
   EXPECT_EQ(store.get("/none/torchelastic/agent/terminal_state/num_members"), "2");
   EXPECT_EQ(store.get("/none/torchelastic/agent/terminal_state/last_member"), "<val_ignored>");
 }
 
-TEST(ExitBarrier, LeavesWithoutTheOthersAtItsDeadline) {
+TEST(ExitBarrier, SaysNowAndThenHowManyHaveCome) {
   StoreDriver store;
-  ExitBarrier barrier("none", 2);
+  ExitBarrier barrier = barrier_of(3);
   run(barrier, barrier.start(start_time), store);
-  EXPECT_EQ(barrier.deadline(), start_time + exit_barrier_timeout);
-  const BarrierStep step = barrier.on(WaitExpired{}, barrier.deadline());
-  EXPECT_FALSE(std::get<BarrierPassed>(step).everybody);
+  for (const Time now : {start_time + 1s, start_time + 31s}) {
+    EXPECT_EQ(barrier.deadline(), now);
+    BarrierStep step = barrier.on(WaitExpired{}, now);
+    step = barrier.on(*store.perform(std::get<Operation>(step.next)), now);
+    EXPECT_EQ(step.arrived, 1);
+    EXPECT_TRUE(std::holds_alternative<AwaitKeys>(std::get<Operation>(step.next)));
+  }
+}
+
+TEST(ExitBarrier, LeavesWithoutTheOthersWhenItsPatienceEnds) {
+  StoreDriver store;
+  ExitBarrier barrier = barrier_of(2, 300s);
+  run(barrier, barrier.start(start_time), store);
+  EXPECT_FALSE(passed_with_all(barrier.on(WaitExpired{}, start_time + 300s)));
+}
+
+TEST(ExitBarrier, WithoutALimitWaitsOn) {
+  StoreDriver store;
+  ExitBarrier barrier = barrier_of(2);
+  run(barrier, barrier.start(start_time), store);
+  EXPECT_TRUE(std::holds_alternative<Operation>(barrier.on(WaitExpired{}, start_time + 1000h).next));
 }
 
 }  // namespace

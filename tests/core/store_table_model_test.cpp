@@ -229,7 +229,8 @@ TEST(StoreTableModel, BehavesAsTheNaiveStoreUnderRandomRequests) {
     for (int step = 0; step < 500; ++step) {
       const auto from = static_cast<ConnectionId>(maker.below(6));
       if (maker.below(40) == 0) {
-        table.drop(from);
+        std::vector<Push> none;
+        table.drop(from, false, none);
         naive.drop(from);
       }
       const Request request = maker.make();
@@ -240,7 +241,8 @@ TEST(StoreTableModel, BehavesAsTheNaiveStoreUnderRandomRequests) {
         ASSERT_EQ(answer_of(table, from, anew), naive.answer(from, anew));
       }
     }
-    for (ConnectionId connection = 0; connection < 6; ++connection) table.drop(connection);
+    std::vector<Push> none;
+    for (ConnectionId connection = 0; connection < 6; ++connection) table.drop(connection, false, none);
     ASSERT_EQ(table.waiting_connections() + table.awaited_keys(), 0U) << "seed " << seed;
   }
 }

@@ -54,6 +54,8 @@ class Store {
     return taken;
   }
 
+  void drop(ConnectionId connection, bool silent = false) { table.drop(connection, silent, pushes_); }
+
   StoreTable table;
 
  private:
@@ -266,8 +268,8 @@ TEST(StoreTable, DropForgetsWaitsAndWatchesButNoKeys) {
   store.ask(7, SetRequest{"kept", "x"});
   store.ask(7, WaitRequest{{"a", "b"}});
   store.ask(7, WatchKeyRequest{"kept"});
-  store.table.drop(7);
-  store.table.drop(8);
+  store.drop(7);
+  store.drop(8);
   EXPECT_EQ(store.table.waiting_connections() + store.table.awaited_keys() + store.table.watched_keys(), 0U);
   store.ask(1, MultiSetRequest{{{"a", ""}, {"b", ""}, {"kept", "y"}}});
   EXPECT_THAT(store.pushed(), IsEmpty());

@@ -82,7 +82,12 @@ class Server {
   }
 
   Progress close(std::size_t connection, std::string_view reason = {}) {
-    table_.drop(static_cast<ConnectionId>(connection));
+    std::vector<Push> pushes;
+    table_.drop(static_cast<ConnectionId>(connection), connection % 2 == 1, pushes);
+    for (const Push& push : pushes) {
+      require(push.to != connection && push.to < connections, "what a will wakes is others");
+      transcripts_[push.to].sent += push.bytes;
+    }
     readers_[connection] = RequestReader{};
     transcripts_[connection].sent += reason;
     return Progress::closed;

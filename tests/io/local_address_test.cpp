@@ -8,7 +8,7 @@
 namespace launch {
 namespace {
 
-boost::asio::awaitable<void> ask(std::string host, bool& answer) { answer = co_await is_this_host(host, "n7"); }
+boost::asio::awaitable<void> ask(std::string host, bool& answer) { answer = (co_await find_host(host, "n7")).here; }
 
 bool is_here(const std::string& host) {
   boost::asio::io_context context;

@@ -16,5 +16,14 @@ TEST(Log, WritesOneLineAFactToStandardError) {
             "launch: fact {not a format}\nlaunch: warning: odd\nlaunch: error: bad\nlaunch: first\n  second\n");
 }
 
+TEST(Log, ProgressIsALineWhereNoTerminalIs) {
+  testing::internal::CaptureStderr();
+  open_log();
+  log_progress("1 of 2");
+  end_progress();
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "launch: 1 of 2\n");
+  EXPECT_EQ(progress_interval(), std::chrono::seconds(30));
+}
+
 }  // namespace
 }  // namespace launch

@@ -165,5 +165,32 @@ TEST_F(StoreServerTest, ItsEndEndsItsConnections) {
   EXPECT_EQ(receive(socket, 1), "");
 }
 
+TEST_F(StoreServerTest, TheWillOfAClosedConnectionWakesWhoWaits) {
+  tcp::socket waiter = open();
+  send(waiter, encoded(WaitRequest{{"why"}}));
+  {
+    tcp::socket mortal = open();
+    send(mortal, encoded(LeaveWillRequest{"why", "closed", "silent"}));
+    receive(mortal, 1);
+  }
+  EXPECT_EQ(receive(waiter, 1), std::string(1, '\0'));
+  send(waiter, encoded(GetRequest{"why"}));
+  EXPECT_EQ(receive(waiter, 8 + 6).substr(8), "closed");
+}
+
+TEST_F(StoreServerTest, WhoHasAWillAndSaysNothingIsTakenForDead) {
+  server_.set_silence_limit(300ms);
+  tcp::socket waiter = open();
+  send(waiter, encoded(WaitRequest{{"why"}}));
+  tcp::socket mortal = open();
+  send(mortal, encoded(LeaveWillRequest{"why", "closed", "silent"}));
+  receive(mortal, 1);
+  EXPECT_EQ(receive(waiter, 1), std::string(1, '\0'));
+  EXPECT_EQ(receive(mortal, 1), "");
+  send(waiter, encoded(GetRequest{"why"}));
+  EXPECT_EQ(receive(waiter, 8 + 6).substr(8), "silent");
+  expect_served(waiter);
+}
+
 }  // namespace
 }  // namespace launch

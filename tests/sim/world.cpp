@@ -31,7 +31,11 @@ ConnectionId World::connect(std::function<void(const std::string&)> deliver) {
 
 void World::disconnect(ConnectionId connection) {
   connections_[connection] = nullptr;
-  at(now_ + delay(), [this, connection] { table_.drop(connection); });
+  at(now_ + delay(), [this, connection] {
+    std::vector<Push> pushes;
+    table_.drop(connection, false, pushes);
+    for (Push& push : pushes) deliver(push.to, std::move(push.bytes));
+  });
 }
 
 void World::request(ConnectionId connection, const std::string& bytes) {

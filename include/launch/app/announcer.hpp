@@ -9,7 +9,7 @@ class Announcer {
  public:
   explicit Announcer(Time start);
 
-  // True a second after the start, and then every half minute.
+  // True a second after the start, and then each progress_interval().
   bool due();
 
  private:

@@ -28,14 +28,16 @@ boost::asio::awaitable<Result<Round>> form(StoreClient& client, StaticRendezvous
                                            std::function<void(const Waiting&)> on_waiting, std::function<void()> fence);
 
 // False when the time-out came first.
-boost::asio::awaitable<Result<bool>> pass(StoreClient& client, ExitBarrier barrier);
+boost::asio::awaitable<Result<bool>> pass(StoreClient& client, ExitBarrier barrier,
+                                          std::function<void(int)> on_waiting);
 
 // The identity of the agent that has claimed `node`, as soon as there is one.
 boost::asio::awaitable<Result<std::string>> await_claim(StoreClient& client, std::string run_id, int node,
                                                         Time deadline);
 
-// Waits for the first failure of the job, for as long as the connection lives, and acknowledges it for this node.
-boost::asio::awaitable<Result<Failure>> await_abort(StoreClient& client, std::string run_id, int node_rank);
+// The first failure of the job, which is there, acknowledged for this node.
+boost::asio::awaitable<Result<Failure>> learn_abort(StoreClient& client, std::string run_id, int node_rank,
+                                                    Time deadline);
 
 // Writes the abort key unless somebody has; returns what it then holds.
 boost::asio::awaitable<Result<Failure>> tell_abort(StoreClient& client, std::string run_id, Failure failure,
@@ -54,6 +56,10 @@ void pass_on(Mailbox& mailbox, const Result<Failure>& first);
 
 // Until nobody talks to our store any more; says so when it takes long. `start`: since when this has been waited for.
 boost::asio::awaitable<void> see_talkers_off(StoreServer& server, Time start);
+
+// Ids of other jobs that use this store, as text for a line to the user; empty when there is none. Where a node waits
+// alone, they tell why.
+boost::asio::awaitable<std::string> other_jobs(StoreClient& client, std::string run_id);
 
 // Removes all keys of a store that is not ours.
 boost::asio::awaitable<Status> remove_all_keys(StoreClient& client, Time deadline);

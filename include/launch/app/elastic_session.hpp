@@ -37,6 +37,9 @@ class ElasticSession : public Rendezvous {
   // The state's connection.
   Task run();
   boost::asio::awaitable<bool> connect();
+  void try_to_host();
+  boost::asio::awaitable<Error> pursue();
+  Task announce(RoundWaits waits, int generation);
   Task take(ElasticNews news);
   Task explain_refusal(RoundRefused refused);
   Task explain_break(RoundBroken broken, std::shared_ptr<RoundLine> line);
@@ -51,6 +54,7 @@ class ElasticSession : public Rendezvous {
   std::string job_prefix() const { return "torch.rendezvous." + config_.run_id; }
   std::string restarts_key() const { return "/" + job_prefix() + "/launch/restarts"; }
   bool others_go_on() const;
+  bool mixed() const;
   Task await_end(Time deadline);
 
   boost::asio::any_io_executor executor_;
@@ -61,6 +65,7 @@ class ElasticSession : public Rendezvous {
   Random random_;
   ElasticRendezvous machine_;
   bool hosts_ = false;
+  bool could_host_ = false;          // but another agent of this machine did
   std::string address_;              // of this node, for the workers of others
   std::optional<Endpoint> reached_;  // the store's address, once it has answered
   std::optional<StoreClient> state_client_;

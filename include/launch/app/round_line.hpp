@@ -1,4 +1,6 @@
-// A node's connections to the store within one round: one to talk, one that waits for the round's first failure.
+// A node's connections to the store within one round: one to talk, one that waits for the round's first failure and
+// is this node's sign of life. That one asks anew a few times within the limit of silence: so the store's host hears of
+// this node, and this node of the host.
 //
 // Shared with its coroutines; after close() none of them puts an event any more.
 #pragma once
@@ -23,6 +25,8 @@ class RoundLine : public std::enable_shared_from_this<RoundLine> {
     std::string prefix;  // of the round's keys
     int node_rank = 0;
     int nnodes = 1;
+    std::string host_sign;     // a key that is there where a launch agent hosts the store
+    Duration silence_limit{};  // zero: nobody's silence is a failure
   };
 
   // The mailbox must outlive the line until close().
@@ -33,8 +37,11 @@ class RoundLine : public std::enable_shared_from_this<RoundLine> {
 
   // PeerFailed or StoreLost will come.
   void start_watching(Time connect_by);
-  // BarrierDone will come.
-  void start_leaving();
+  // The others will be told when this node goes away without a word, or falls silent: `who`, and what of it. Puts
+  // RendezvousDone once that is sure, as far as the store can.
+  void pledge(Failure who, Round formed);
+  // BarrierDone will come. From now on this node is free to go away.
+  void start_leaving(std::optional<Duration> patience);
 
   // What the round's abort key holds, after an attempt to write `failure` there.
   boost::asio::awaitable<Result<Failure>> tell(Failure failure);
@@ -44,7 +51,9 @@ class RoundLine : public std::enable_shared_from_this<RoundLine> {
 
  private:
   boost::asio::awaitable<void> watch(std::shared_ptr<RoundLine> self, Time connect_by);
-  boost::asio::awaitable<void> leave(std::shared_ptr<RoundLine> self);
+  boost::asio::awaitable<Result<Failure>> await_abort();
+  boost::asio::awaitable<Status> leave_will(Time deadline);
+  boost::asio::awaitable<void> leave(std::shared_ptr<RoundLine> self, std::optional<Duration> patience);
 
   boost::asio::any_io_executor executor_;
   Mailbox& mailbox_;
@@ -53,6 +62,10 @@ class RoundLine : public std::enable_shared_from_this<RoundLine> {
   Random random_;
   StoreClient control_;
   std::optional<StoreClient> watch_;
+  LeaveWill will_;               // as it is to be
+  bool will_is_new_ = false;     // the store does not have it yet
+  std::optional<Round> formed_;  // to be told of
+  bool has_will_ = false;        // the store has one
   bool closed_ = false;
 };
 

@@ -36,6 +36,8 @@ class StaticSession : public Rendezvous {
   std::string prefix() const { return attempt_prefix(config_.run_id, attempt_); }
   Task join_attempt(int attempt);
   Task look_for_another_node_0();
+  Task announce(Waiting waiting, int attempt);
+  Task leave_round(std::shared_ptr<RoundLine> line);
   Endpoint store_endpoint() const;
   StaticJob static_job() const;
   boost::asio::awaitable<Result<StoreClient>> connect_again(Time deadline);

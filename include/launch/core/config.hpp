@@ -72,6 +72,7 @@ struct Config {
   bool serves_workers = true;      // false: the worker of rank 0 is to serve the store, at a port that we leave free
   bool identical_workers = false;  // TORCH_ELASTIC_WORKER_IDENTICAL=1: equal nodes, so no exchange of roles
   Duration rendezvous_timeout{};
+  Duration heartbeat_timeout{};  // zero: silence is no failure
   Duration shutdown_timeout{};
   std::vector<int> signals;  // that are passed on and end the job
   std::string hostname;

@@ -29,6 +29,7 @@ struct ElasticSettings {
   Duration close_timeout = std::chrono::seconds(30);
   Duration keep_alive_interval = std::chrono::seconds(5);
   int keep_alive_max_attempt = 3;
+  Duration report_interval = std::chrono::seconds(30);  // between two lines to the user; no key sets it
 };
 
 // What a step tells, one line each.

@@ -5,6 +5,7 @@
 #include "launch/core/store_operation.hpp"
 #include "launch/core/time.hpp"
 
+#include <optional>
 #include <string>
 #include <variant>
 
@@ -17,11 +18,16 @@ struct BarrierPassed {
   bool everybody = true;  // false: the time-out came first
 };
 
-using BarrierStep = std::variant<Operation, BarrierPassed>;
+struct BarrierStep {
+  std::variant<Operation, BarrierPassed> next;
+  std::optional<int> arrived;  // for a line to the user: nodes that have ended
+};
 
 class ExitBarrier {
  public:
-  ExitBarrier(std::string run_id, int nnodes) : run_id_(std::move(run_id)), nnodes_(nnodes) {}
+  // `patience`: torchrun's agents may die without a word, so a job that has some does not wait for ever.
+  // `report_interval`: between two lines to the user.
+  ExitBarrier(std::string run_id, int nnodes, std::optional<Duration> patience, Duration report_interval);
 
   BarrierStep start(Time now);
   BarrierStep on(const Outcome& outcome, Time now);
@@ -29,10 +35,21 @@ class ExitBarrier {
 
  private:
   std::string key(const char* rest) const;
+  BarrierStep wait(Time now);
 
   std::string run_id_;
   int nnodes_;
-  bool waiting_ = false;
+  std::optional<Duration> patience_;
+  Duration report_interval_;
+  enum class State {
+    counting,
+    telling,  // the last one, all the others
+    waiting,
+    looking,  // how many there are
+  };
+  State state_ = State::counting;
+  Time give_up_ = never;
+  Time report_ = never;
   Time deadline_ = never;
 };
 

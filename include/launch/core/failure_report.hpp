@@ -19,6 +19,7 @@ struct Failure {
     rendezvous,  // the nodes did not come together: time-out or contradiction
     signal,      // a launch process was told to stop
     store,       // the store's host went away
+    lost,        // a launch process went away without a word, or its host
   };
   Kind kind = Kind::worker;
   int exit_code = 1;     // what every launch of the job ends with

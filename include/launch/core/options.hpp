@@ -53,6 +53,7 @@ struct Options {
   Setting<std::optional<int>> restart_window;  // seconds
   Setting<bool> repeat_errors;
   Setting<double> monitor_interval{0.1, {}};     // seconds
+  Setting<double> heartbeat_timeout{5, {}};      // seconds
   Setting<std::optional<int>> shutdown_timeout;  // seconds
   Setting<std::string> signals_to_handle{"SIGTERM,SIGINT,SIGHUP,SIGQUIT", {}};
   Setting<std::string> log_dir;

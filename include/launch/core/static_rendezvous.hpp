@@ -21,10 +21,11 @@ struct StaticJob {
   Member self;                     // group_rank is the node rank
   bool identical_workers = false;  // nodes are alike: ranks are computed, roles not exchanged
   Duration timeout{};
-  bool found = false;    // c10d: the nodes have found each other, and only exchange their ranks
-  bool fence = false;    // node 0 asks for a Fence before it lets the workers start
-  bool survey = false;   // find out whether all are launch agents
-  int restarts = 0;      // that came before, for Round
+  bool found = false;   // c10d: the nodes have found each other, and only exchange their ranks
+  bool fence = false;   // node 0 asks for a Fence before it lets the workers start
+  bool survey = false;  // find out whether all are launch agents
+  int restarts = 0;     // that came before, for Round
+  Duration report_interval = std::chrono::seconds(30);  // between two lines to the user
   std::string identity;  // this agent, unique: "host, pid 123, started …"; shown to a node that claims the same rank
 };
 

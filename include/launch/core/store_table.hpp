@@ -38,8 +38,13 @@ class StoreTable {
   // An error means: close `from` (and call drop); nothing was appended to `reply`, what was stored before stays.
   Status apply(ConnectionId from, const Request& request, std::string& reply, std::vector<Push>& pushes);
 
-  // The connection is gone: its waits and watches are forgotten, its keys stay.
-  void drop(ConnectionId connection);
+  // The connection is gone: its waits and watches are forgotten, its will is done, its keys stay. `silent`: it was not
+  // closed, but nothing was heard of it.
+  void drop(ConnectionId connection, bool silent, std::vector<Push>& pushes);
+
+  // Connections that have left a will.
+  bool has_will(ConnectionId connection) const { return wills_.contains(connection); }
+  std::size_t wills() const { return wills_.size(); }
 
   std::optional<std::string_view> get(std::string_view key) const;
 
@@ -74,6 +79,9 @@ class StoreTable {
     std::size_t missing = 0;        // how many of the keys are still to come
     std::vector<std::string> keys;  // each once, also those that came meanwhile
   };
+  struct Will {
+    std::string key, if_closed, if_silent;
+  };
   struct Answer;  // what one apply() appends to
 
   Status on(const ValidateRequest& request, Answer& answer);
@@ -97,6 +105,7 @@ class StoreTable {
   Status on(const ListKeysRequest& request, Answer& answer);
   Status on(const BarrierRequest& request, Answer& answer);
   Status on(const AwaitChangeRequest& request, Answer& answer);
+  Status on(const LeaveWillRequest& request, Answer& answer);
 
   bool exists(std::string_view key) const;  // as a value or as a queue with something in it
   Status store(std::string_view key, std::string_view value, Answer& answer);  // wakes nobody
@@ -119,6 +128,7 @@ class StoreTable {
   std::unordered_map<ConnectionId, Wait> waits_;
   KeyMap<std::set<ConnectionId>> watchers_;
   std::unordered_map<ConnectionId, std::set<std::string, std::less<>>> watches_;
+  std::unordered_map<ConnectionId, Will> wills_;
   Ticket next_ticket_ = 0;
 };
 

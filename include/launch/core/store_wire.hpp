@@ -30,7 +30,8 @@ inline constexpr std::size_t max_keys = 131'072;
 inline constexpr std::size_t max_request_bytes = std::size_t{64} * 1024 * 1024;
 inline constexpr std::uint32_t validate_magic = 0x3C85F7CE;
 
-// A key that exists from the start in a store that knows AWAIT_CHANGE; PyTorch's clients cannot see or make it.
+// A key that exists from the start in a store that knows AWAIT_CHANGE and LEAVE_WILL; PyTorch's clients cannot see or
+// make it.
 inline constexpr std::string_view push_key = "launch/push";
 
 // Keys and payloads are views into the reader's buffer: valid until its next call.
@@ -95,11 +96,17 @@ struct BarrierRequest {
 struct AwaitChangeRequest {
   std::string_view key, known;
 };
+// Ours alone: when this connection ends, or falls silent for too long, the key is set, unless it has a value. An empty
+// key takes the will back. Answered by a zero byte. Asked only of a store that a launch agent hosts.
+struct LeaveWillRequest {
+  std::string_view key, if_closed, if_silent;
+};
 
-using Request = std::variant<ValidateRequest, SetRequest, CompareSetRequest, GetRequest, AddRequest, CheckRequest,
-                             WaitRequest, CountKeysRequest, WatchKeyRequest, DeleteKeyRequest, AppendRequest,
-                             MultiGetRequest, MultiSetRequest, CancelWaitRequest, PingRequest, QueuePushRequest,
-                             QueuePopRequest, QueueLengthRequest, ListKeysRequest, BarrierRequest, AwaitChangeRequest>;
+using Request =
+    std::variant<ValidateRequest, SetRequest, CompareSetRequest, GetRequest, AddRequest, CheckRequest, WaitRequest,
+                 CountKeysRequest, WatchKeyRequest, DeleteKeyRequest, AppendRequest, MultiGetRequest, MultiSetRequest,
+                 CancelWaitRequest, PingRequest, QueuePushRequest, QueuePopRequest, QueueLengthRequest, ListKeysRequest,
+                 BarrierRequest, AwaitChangeRequest, LeaveWillRequest>;
 
 // Bytes of one connection, in pieces of any size, to requests. Incremental: no byte is looked at twice because
 // the bytes after it were late. Memory follows what arrived, never what was announced: none before the first

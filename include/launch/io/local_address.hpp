@@ -7,8 +7,13 @@
 
 namespace launch {
 
+struct Whereabouts {
+  bool here = false;
+  bool elsewhere = false;  // where it is here: another of its addresses is not this machine's
+};
+
 // By name, or because it leads to an address of one of this machine's interfaces; a name that is not found within a few
 // seconds does not.
-boost::asio::awaitable<bool> is_this_host(std::string host, std::string own_name);
+boost::asio::awaitable<Whereabouts> find_host(std::string host, std::string own_name);
 
 }  // namespace launch

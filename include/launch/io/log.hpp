@@ -1,6 +1,8 @@
 // The launcher's own messages: one line a fact, on standard error. A user's verdict is not a log line: write_report.
 #pragma once
 
+#include "launch/core/time.hpp"
+
 #include <string>
 #include <string_view>
 
@@ -12,6 +14,13 @@ void open_log();
 void log_info(std::string_view message);
 void log_warning(std::string_view message);
 void log_error(std::string_view message);
+
+// How a wait goes on. On a terminal one line that is written anew until something else is said, elsewhere a line.
+void log_progress(std::string_view message);
+// How often a wait is worth another word: each second on a terminal, each half minute elsewhere.
+Duration progress_interval();
+// The wait is over: a terminal's line goes.
+void end_progress();
 
 // Why the store closed a connection. A scanner that comes again and again does not fill the log: ten lines are all.
 void log_refusal(const std::string& reason);

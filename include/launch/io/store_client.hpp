@@ -27,6 +27,12 @@ class StoreClient {
   // An error closed means that the store went away or close() was called; timeout, that it did not answer in time.
   boost::asio::awaitable<Result<Outcome>> perform(Operation operation, Time deadline);
 
+  // How long a store that is there may take to answer when a wait is given up; 10 s at first.
+  void set_patience(Duration patience) { patience_ = patience; }
+
+  // Takes the will back, if one was left, and closes; never waits.
+  void part();
+
   // Ends the wait under way (AwaitKeys, AwaitChange) as its deadline would; without one, does nothing.
   void wake();
 
@@ -46,6 +52,7 @@ class StoreClient {
 
   boost::asio::ip::tcp::socket socket_;
   std::string received_;
+  Duration patience_ = std::chrono::seconds(10);
   bool waiting_ = false;    // the operation under way waits for others
   bool woken_ = false;      // and is to end now
   bool listening_ = false;  // for the next byte

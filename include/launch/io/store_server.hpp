@@ -41,6 +41,10 @@ class StoreServer {
   // Removes every key that begins with none of `kept`.
   void clear_except(const std::vector<std::string>& kept) { table_.clear_except(kept); }
 
+  // Connections that have left a will and say nothing for this long are taken for dead. Zero: never. A host that was
+  // itself asleep starts counting anew.
+  void set_silence_limit(Duration limit) { silence_limit_ = limit; }
+
   // Connections that have sent at least a byte.
   std::size_t talkers() const { return talkers_; }
   // Until there is none, or the deadline.
@@ -56,8 +60,10 @@ class StoreServer {
   void accept(Acceptor& acceptor);
   void accept_later(Acceptor& acceptor);
   void add(boost::asio::ip::tcp::socket socket);
-  void remove(StoreConnection& connection);
-  void deliver();  // pushes_ to their connections
+  void remove(StoreConnection& connection, bool silent = false);
+  void deliver(std::vector<Push> pushes);
+  void watch_for_silence();
+  void drop_silent();
 
   boost::asio::any_io_executor executor_;
   std::function<void(const std::string&)> on_refusal_;
@@ -70,6 +76,10 @@ class StoreServer {
   std::size_t buffered_ = 0;  // bytes that all connections hold for unfinished requests and unread answers
   std::size_t talkers_ = 0;
   bool hurried_ = false;
+  Duration silence_limit_{};
+  bool listening_for_silence_ = false;
+  Time next_look_{};
+  boost::asio::steady_timer look_;  // at who is silent
   boost::asio::steady_timer quiet_;
   boost::asio::steady_timer accept_pause_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // for handlers that come after our end

@@ -1,0 +1,151 @@
+"""Nodes whose launch goes away without a word, or sleeps; and how those who wait are kept informed."""
+import os
+import pty
+import re
+import signal
+import time
+
+from harness import free_port, wait_for
+from job import SLEEP, UP, JobCase
+
+
+class LostCase(JobCase):
+    def running_job(self, nodes=3, options=()):
+        runs = self.nodes([1] * nodes, self.worker(UP, SLEEP), options=["--shutdown-timeout=2", *options])
+        self.wait_until_up(nodes, *runs)
+        return runs
+
+
+    def assert_nobody_ends(self, runs, seconds):
+        self.assertFalse(wait_for(lambda: any(run.wait(0) is not None for run in runs), seconds),
+                         "\n".join(str(run) for run in runs))
+
+
+class Lost(LostCase):
+    def test_a_killed_launch_ends_the_job_on_the_other_nodes(self):
+        runs = self.running_job()
+        runs[1].signal(signal.SIGKILL)
+        killed = time.time()
+        self.assertEqual([1, 137, 1], self.finish(*runs, seconds=20))
+        for run in (runs[0], runs[2]):
+            self.assert_says(run, r"node 1 \(host \S+\): its launch ended without a word")
+            self.assertLess(run.ended - killed, 3)
+
+    def test_without_the_store_every_node_ends(self):
+        runs = self.running_job()
+        runs[0].signal(signal.SIGKILL)
+        self.assertEqual([137, 1, 1], self.finish(*runs, seconds=20))
+        for run in runs[1:]:
+            self.assert_says(run, "the store of node 0 went away")
+
+    def test_a_silent_launch_is_given_up_after_the_heartbeat_timeout(self):
+        for silent in (1, 0):
+            with self.subTest(silent=silent):
+                runs = self.running_job(options=["--heartbeat-timeout=1"])
+                runs[silent].signal(signal.SIGSTOP)
+                others = [run for run in runs if run is not runs[silent]]
+                self.expect([1, 1], others, seconds=20)
+                for run in others:
+                    self.assert_says(run, "has said nothing for 1 s" if silent else "the store does not answer")
+                runs[silent].signal(signal.SIGCONT)
+                self.expect([1], [runs[silent]], seconds=20)
+                for path in self.folder.glob("up.*"):
+                    path.unlink()
+
+    def test_a_short_sleep_harms_nobody(self):
+        runs = self.nodes([1] * 3, self.worker(UP, 'while [ ! -e "$TEST_FOLDER/go" ]; do sleep 0.05; done\n'),
+                          options=["--heartbeat-timeout=2"])
+        self.wait_until_up(3, *runs)
+        for run in runs:
+            run.signal(signal.SIGSTOP)
+            self.assert_nobody_ends(runs, seconds=1)
+            run.signal(signal.SIGCONT)
+        self.assert_nobody_ends(runs, seconds=1)
+        (self.folder / "go").touch()
+        self.expect([0, 0, 0], runs)
+
+    def test_a_node_that_has_ended_well_may_go(self):
+        runs = self.nodes([1, 1, 1], self.worker(UP, 'if [ "$RANK" != 1 ]; then\n',
+                                                 'while [ ! -e "$TEST_FOLDER/go" ]; do sleep 0.05; done\nfi\n'))
+        self.wait_until_up(3, *runs)
+        self.assertTrue(wait_for(lambda: "1 of 3 have ended" in runs[1].err, 20), str(runs[1]))
+        runs[1].signal(signal.SIGKILL)
+        (self.folder / "go").touch()
+        self.assertEqual([0, 137, 0], self.finish(*runs))
+
+
+class Elastic(JobCase):
+    def elastic(self, count, *command, run_id="job", port, nnodes=None, options=()):
+        return [self.launch(f"--nnodes={nnodes or count}", "--rdzv-backend=c10d", f"--rdzv-endpoint=127.0.0.1:{port}",
+                            f"--rdzv-id={run_id}", *options, *command) for _ in range(count)]
+
+    def test_the_others_form_anew_without_a_node_that_was_killed(self):
+        tell = 'echo "rank $RANK of $WORLD_SIZE"; if [ "$WORLD_SIZE" = 2 ]; then exit 0; fi\n'
+        runs = self.elastic(3, self.worker(tell, UP, SLEEP), nnodes="2:3", port=free_port(), options=[
+            "--shutdown-timeout=2", "--rdzv-conf=last_call_timeout=1,keep_alive_interval=1"])
+        self.wait_until_up(3, *runs)
+        last = [run for run in runs if "rank 2 of 3" in run.out][0]
+        # The host of the store is not the one to go.
+        victim = last if last is not runs[0] else [run for run in runs if "rank 1 of 3" in run.out][0]
+        victim.signal(signal.SIGKILL)
+        others = [run for run in runs if run is not victim]
+        self.expect([0, 0], others)
+        self.assertEqual({"0", "1"}, {rank for run in others for rank in re.findall(r"rank (\d) of 2", run.out)})
+        self.finish(victim)
+
+    def test_two_jobs_share_a_store_and_the_host_of_the_other_may_end(self):
+        port = free_port()
+        (first,) = self.elastic(1, self.worker("exit 0\n", name="a"), run_id="a", nnodes=2, port=port)
+        self.assertTrue(wait_for(lambda: "waiting for the other nodes" in first.err, 20), str(first))
+        (second,) = self.elastic(1, self.worker("exit 0\n", name="b"), run_id="b", nnodes=2, port=port)
+        self.assertTrue(wait_for(lambda: "waiting for the other nodes" in second.err, 20), str(second))
+        self.assert_says(second, "the same store serves run id a: is --rdzv-id b right")
+        first.signal(signal.SIGTERM)
+        self.assertEqual([143], self.finish(first))
+        late = self.elastic(1, self.worker("exit 0\n", name="b"), run_id="b", nnodes=2, port=port)
+        self.expect([0, 0], [second, *late])
+        self.assert_says(second, "gone before a round formed; looking for it anew")
+
+    def test_two_jobs_at_one_place_form_separate_groups(self):
+        port = free_port()
+        tell = 'echo "job $TORCHELASTIC_RUN_ID rank $RANK of $WORLD_SIZE"\n'
+        runs = {job: self.elastic(2, self.worker(tell, UP.replace("RANK", "TORCHELASTIC_RUN_ID.$RANK"),
+                                                 'while [ "$(ls "$TEST_FOLDER" | grep -c "^up\\.")" -lt 4 ]; '
+                                                 'do sleep 0.02; done\n', name=job), run_id=job, port=port)
+                for job in "ab"}
+        self.expect([0] * 4, runs["a"] + runs["b"])
+        for job, members in runs.items():
+            self.assertEqual([f"job {job} rank {rank} of 2" for rank in (0, 1)],
+                             sorted(line for run in members for line in run.out.splitlines()))
+
+
+class Waiting(JobCase):
+    def test_on_a_terminal_the_line_is_written_anew(self):
+        port = free_port()
+        worker = self.worker("exit 0\n")
+        ours, theirs = pty.openpty()
+        self.addCleanup(os.close, ours)
+        os.set_blocking(ours, False)
+        run = self.node(0, 2, 1, worker, port=port, stderr=theirs)
+        os.close(theirs)
+        shown = [b""]
+
+        def text():
+            try:
+                shown[0] += os.read(ours, 65536)
+            except OSError:  # nothing new, or nobody writes any more
+                pass
+            return shown[0].decode()
+
+        self.assertTrue(wait_for(lambda: text().count("\r") >= 3, 20), repr(text()))
+        self.assertRegex(text(), r"\rlaunch: waiting for the other nodes: 1 of 2 are in.*\x1b\[K")
+        self.assertNotIn("\n", text())
+        self.expect([0, 0], [run, self.node(1, 2, 1, worker, port=port)])
+        self.assertTrue(text().endswith("\r\x1b[K"), repr(text()))
+
+    def test_the_end_of_the_others_is_waited_for_and_said(self):
+        runs = self.nodes([1, 1], self.worker('if [ "$RANK" = 1 ]; then\n',
+                                              'while [ ! -e "$TEST_FOLDER/go" ]; do sleep 0.05; done\nfi\n'))
+        self.assertTrue(wait_for(lambda: "1 of 2 have ended" in runs[0].err, 20), str(runs[0]))
+        (self.folder / "go").touch()
+        self.expect([0, 0], runs)
