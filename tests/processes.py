@@ -35,6 +35,11 @@ def children_of(pid):
     return sorted(child for child, (_, parent) in _table().items() if parent == pid)
 
 
+def launcher(pid):
+    """The processes of the launcher that was started as `pid`: launch is a guard and its agent."""
+    return {pid} | {child for child in children_of(pid) if _read(child, "comm") == b"launch-agent\n"}
+
+
 def descendants_of(pid):
     """All living processes below `pid`."""
     parents = {child: parent for child, (_, parent) in _table().items()}
@@ -49,6 +54,12 @@ def marked(marker):
     """All living processes that were started with `marker` (NAME=VALUE) in their environment."""
     wanted = marker.encode()
     return {pid for pid in _table() if wanted in _read(pid, "environ").split(b"\0")}
+
+
+def state(pid):
+    """The letter that ps shows: R, S, D, T (stopped), Z; None when it is gone."""
+    entry = _stat(pid)
+    return entry and entry[0]
 
 
 def alive(pid):

@@ -3,8 +3,10 @@
 #include "launch/core/worker_spec.hpp"
 #include "launch/io/background.hpp"
 #include "launch/io/clock.hpp"
+#include "launch/io/guard.hpp"
 #include "launch/io/log.hpp"
 
+#include <algorithm>
 #include <csignal>
 #include <utility>
 
@@ -23,10 +25,13 @@ AgentSettings agent_settings(const Config& config) {
 
 }  // namespace
 
-AgentLoop::AgentLoop(asio::any_io_executor executor, Config config, const SignalPlan& signals, rlimit open_files)
+AgentLoop::AgentLoop(asio::any_io_executor executor, Config config, const SignalPlan& signals, pid_t guard,
+                     rlimit open_files)
     : executor_(executor),
       config_(std::move(config)),
       signals_(executor, signals),
+      passed_signals_(signals.passed),
+      guard_(guard),
       server_(executor, log_refusal),
       agent_(agent_settings(config_)),
       mailbox_(executor),
@@ -46,25 +51,68 @@ asio::awaitable<int> AgentLoop::run() {
   while (!exit_code_) {
     for (AgentAction& action : actions) co_await carry_out(std::move(action));
     if (exit_code_) break;
-    const auto event = co_await mailbox_.take(agent_.deadline());
-    actions = event ? agent_.on(*event, now()) : agent_.on_deadline(now());
+    count_down();
+    const auto event = co_await mailbox_.take(std::min(agent_.deadline(), countdown_ ? countdown_->next() : never));
+    actions.clear();
+    if (event) {
+      actions = agent_.on(*event, now());
+    } else if (now() >= agent_.deadline()) {
+      actions = agent_.on_deadline(now());
+    }
   }
   co_return *exit_code_;
+}
+
+void AgentLoop::count_down() {
+  if (!agent_.stopping()) return countdown_.reset();
+  if (!countdown_) countdown_.emplace(now());
+  if (!countdown_->due()) return;
+  const std::size_t left = workers_.remaining().size();
+  if (left > 0)
+    log_progress(fmt::format("stopping: {} left; SIGKILL in {}",
+                             left == 1 ? "1 process" : fmt::format("{} processes", left),
+                             to_text(agent_.deadline() - now())));
 }
 
 // ---- sources of events
 
 asio::awaitable<void> AgentLoop::watch_signals() {
   while (true) {
-    const auto signal = co_await signals_.next();
-    if (!signal) co_return;
-    if (*signal == SIGCHLD) {
+    const auto received = co_await signals_.next();
+    if (!received) co_return;
+    const int signal = received->signal;
+    if (signal == SIGCHLD) {
       if (started_) look_for_end();
+    } else if (signal == guard_gone_signal()) {
+      rendezvous_->hurry();
+      mailbox_.put_first(GuardLost{});
+    } else if (!is_new(*received)) {
       continue;
+    } else if (std::find(passed_signals_.begin(), passed_signals_.end(), signal) != passed_signals_.end()) {
+      pass_on(signal);
+    } else {
+      if (leaving_) rendezvous_->hurry();
+      mailbox_.put(SignalReceived{signal});
+      log_info(fmt::format("received {}, stopping", signal_name(signal)));
     }
-    if (leaving_) rendezvous_->hurry();
-    mailbox_.put(SignalReceived{*signal});
-    log_info(fmt::format("received {}, stopping", signal_name(*signal)));
+  }
+}
+
+// A scheduler that signals every process of a job reaches this one directly and by way of the guard: that is one.
+bool AgentLoop::is_new(const ReceivedSignal& received) {
+  auto& [by_guard, directly] = heard_[received.signal];
+  const int before = std::max(by_guard, directly);
+  ++(received.sender == guard_ ? by_guard : directly);
+  return std::max(by_guard, directly) > before;
+}
+
+void AgentLoop::pass_on(int signal) {
+  if (started_) workers_.pass_on(signal);
+  if (signal != SIGUSR1 && signal != SIGUSR2) return;
+  if (started_) {
+    log_info(fmt::format("passed {} on to the workers", signal_name(signal)));
+  } else {
+    log_info(fmt::format("received {}, but there is no worker to pass it on to", signal_name(signal)));
   }
 }
 

@@ -4,6 +4,7 @@
 #include "launch/core/explain.hpp"
 #include "launch/io/background.hpp"
 #include "launch/io/fd.hpp"
+#include "launch/io/guard.hpp"
 #include "launch/io/host.hpp"
 #include "launch/io/log.hpp"
 
@@ -31,12 +32,14 @@ int explain(const Options& options, const Config& config, const Environment& env
   return write_all(STDOUT_FILENO, text) ? 0 : 1;
 }
 
-int run_job(const Config& config, const SignalPlan& signals) {
+int run_job(const Config& config, SignalPlan& signals) {
+  const Guarded guarded = stand_guard(signals);
+  if (guarded.exit_code) return *guarded.exit_code;
   for (const std::string& notice : config.notices) log_warning(notice);
   const rlimit open_files = raise_open_files();
   // Never destroyed: that would wait for a look-up in the system's resolver that we have given up.
   asio::io_context& context = *new asio::io_context(1);
-  AgentLoop loop(context.get_executor(), config, signals, open_files);
+  AgentLoop loop(context.get_executor(), config, signals, guarded.guard, open_files);
   int code = 1;
   run_in_background(context.get_executor(), run_to_end(loop, context, code));
   context.run();

@@ -12,6 +12,7 @@ using namespace std::chrono_literals;
 
 // After SIGKILL a process needs a moment; one in an uninterruptible sleep may never end, and does not hold us up.
 constexpr Duration after_kill = 5s;
+constexpr Duration hurried_grace = 3s;
 
 }  // namespace
 
@@ -84,9 +85,20 @@ AgentActions Agent::handle(const SignalReceived& event, Time now) {
     first_ = std::move(failure);
     return settings_.nnodes > 1 ? AgentActions{TellPeers{*first_}} : AgentActions{};
   }
-  // A second Ctrl-C means: now. Schedulers repeat their SIGTERM, so that one says nothing new.
-  if (winding_down()) return event.signal == SIGINT && state_ == State::stopping ? kill(now) : AgentActions{};
+  // A second Ctrl-C means: soon, a third: now. Schedulers repeat their SIGTERM, so that one says nothing new.
+  if (winding_down()) return event.signal == SIGINT && state_ == State::stopping ? hurry(now) : AgentActions{};
   return fail(std::move(failure), event.signal, true, now);
+}
+
+AgentActions Agent::handle(const GuardLost& /*event*/, Time now) {
+  Failure failure = make_failure(Failure::Kind::signal, 128 + SIGKILL, "launch was killed");
+  if (!winding_down()) return fail(std::move(failure), SIGKILL, true, now);
+  AgentActions actions;
+  if (state_ == State::stopping) actions = kill(now);
+  if (!goes_on()) return actions;
+  first_ = std::move(failure);
+  if (settings_.nnodes > 1) actions.push_back(TellPeers{*first_});
+  return actions;
 }
 
 AgentActions Agent::handle(const PeerFailed& event, Time now) {
@@ -161,7 +173,7 @@ AgentActions Agent::start_anew(Time now) {
   first_.reset();
   changed_.reset();
   ends_.clear();
-  kill_sent_ = false;
+  kill_sent_ = hurried_ = false;
   state_ = State::joining;
   deadline_ = never;
   if (pause == Duration::zero()) {
@@ -207,6 +219,13 @@ AgentActions Agent::stop(int signal, Time now) {
   state_ = State::stopping;
   deadline_ = later(now, settings_.shutdown_timeout);
   return {SignalWorkers{signal}};
+}
+
+AgentActions Agent::hurry(Time now) {
+  if (hurried_) return kill(now);
+  hurried_ = true;
+  deadline_ = std::min(deadline_, later(now, hurried_grace));
+  return {};
 }
 
 AgentActions Agent::kill(Time now) {

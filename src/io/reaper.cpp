@@ -6,6 +6,7 @@
 #include <charconv>
 #include <csignal>
 #include <string>
+#include <utility>
 
 #include <dirent.h>
 #include <fmt/format.h>
@@ -68,7 +69,22 @@ void Reaper::begin() {
   signalled_.clear();
 }
 
+void Reaper::forget_worker(pid_t pid) {
+  workers_.erase(pid);
+  const bool told = last_signal_ != 0;
+  if (told || ::kill(-pid, 0) != 0) return;
+  for (const pid_t child : remaining())
+    if (!workers_.contains(child) && ::getsid(child) == pid) ::kill(-::getpgid(child), SIGTERM);
+}
+
+void Reaper::pass_on(int signal) {
+  stopped_ = signal == SIGTSTP || (stopped_ && signal != SIGCONT);
+  const bool to_leader = signal == SIGUSR1 || signal == SIGUSR2;
+  for (const pid_t worker : workers_) ::kill(to_leader ? worker : -worker, signal == SIGTSTP ? SIGSTOP : signal);
+}
+
 void Reaper::signal_all(int signal) {
+  if (std::exchange(stopped_, false)) pass_on(SIGCONT);
   last_signal_ = signal;
   signalled_.clear();
   // A worker's pid cannot be somebody else's: it is not reaped yet.

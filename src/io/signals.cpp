@@ -1,5 +1,6 @@
 #include "launch/io/signals.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -26,6 +27,12 @@ sigset_t set_of(const std::vector<int>& signals) {
   return set;
 }
 
+std::vector<int> all_of(const SignalPlan& plan) {
+  std::vector<int> signals = plan.handled;
+  signals.insert(signals.end(), plan.passed.begin(), plan.passed.end());
+  return signals;
+}
+
 }  // namespace
 
 SignalPlan take_over_signals() {
@@ -48,27 +55,32 @@ void choose_signals(SignalPlan& plan, const std::vector<int>& wanted) {
   plan.handled = {SIGCHLD};
   for (const int signal : wanted)
     if (signal != SIGHUP || !is_ignored(SIGHUP)) plan.handled.push_back(signal);
+  plan.passed.clear();
+  for (const int signal : {SIGUSR1, SIGUSR2, SIGCONT, SIGTSTP, SIGWINCH})
+    if (!is_ignored(signal) && std::find(wanted.begin(), wanted.end(), signal) == wanted.end())
+      plan.passed.push_back(signal);
+  const std::vector<int> chosen = all_of(plan);
   const sigset_t old_set = set_of(before);
-  const sigset_t new_set = set_of(plan.handled);
+  const sigset_t new_set = set_of(chosen);
   ::sigprocmask(SIG_BLOCK, &new_set, nullptr);
   sigset_t released = old_set;
-  for (const int signal : plan.handled) sigdelset(&released, signal);
+  for (const int signal : chosen) sigdelset(&released, signal);
   ::sigprocmask(SIG_UNBLOCK, &released, nullptr);
 }
 
 SignalStream::SignalStream(const asio::any_io_executor& executor, const SignalPlan& plan) : fd_(executor) {
-  const sigset_t set = set_of(plan.handled);
+  const sigset_t set = set_of(all_of(plan));
   const int fd = ::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
   if (fd >= 0) fd_.assign(fd);
 }
 
-asio::awaitable<Result<int>> SignalStream::next() {
+asio::awaitable<Result<ReceivedSignal>> SignalStream::next() {
   signalfd_siginfo info{};
   auto [error, length] =
       co_await fd_.async_read_some(asio::buffer(&info, sizeof info), asio::as_tuple(asio::use_awaitable));
   if (error || length != sizeof info)
     co_return Error{ErrorCode::cancelled, "the signal stream ended: " + error.message()};
-  co_return static_cast<int>(info.ssi_signo);
+  co_return ReceivedSignal{static_cast<int>(info.ssi_signo), static_cast<pid_t>(info.ssi_pid)};
 }
 
 }  // namespace launch

@@ -52,16 +52,17 @@ class Started:
 def memory_of(*commands, workers=WORKERS, only_first=False):
     """MiB of all processes of the launchers (Hydra: mpiexec and its proxy), or of the first command's alone."""
     with Started(*commands, workers=workers) as job:
-        agents = {job.running[0].pid} if only_first else job.agents()
+        agents = processes.launcher(job.running[0].pid) if only_first else job.agents()
         return sum(processes.memory_kib(pid) for pid in agents) / 1024
 
 
 def wake_ups(command, seconds):
     with Started(command) as job:
-        pid = job.running[0].pid
-        before, cpu = processes.context_switches(pid), processes.cpu_seconds(pid)
+        pids = processes.launcher(job.running[0].pid)
+        before = [(processes.context_switches(pid), processes.cpu_seconds(pid)) for pid in pids]
         time.sleep(seconds)
-        return processes.context_switches(pid) - before, processes.cpu_seconds(pid) - cpu
+        after = [(processes.context_switches(pid), processes.cpu_seconds(pid)) for pid in pids]
+        return tuple(sum(column) for column in zip(*[(a - b, c - d) for (a, c), (b, d) in zip(after, before)]))
 
 
 def two_nodes(launch, build):

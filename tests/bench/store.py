@@ -30,6 +30,9 @@ class Server:
         if not tools.wait_for(self.answers, 30):
             raise RuntimeError(f"{command} does not serve")
 
+    def cpu_seconds(self):
+        return sum(map(processes.cpu_seconds, processes.launcher(self.process.pid)))
+
     def answers(self):
         return subprocess.run([str(self.load), str(self.port), "add", "1", "0"], check=False,
                               capture_output=True).returncode == 0
@@ -41,17 +44,17 @@ class Server:
 
     def microseconds_per_operation(self, operation, connections, seconds):
         """(server CPU, time) of one operation."""
-        before = processes.cpu_seconds(self.process.pid)
+        before = self.cpu_seconds()
         count, duration = self.run(operation, connections, seconds)
-        cpu = processes.cpu_seconds(self.process.pid) - before
+        cpu = self.cpu_seconds() - before
         return cpu * 1e6 / count, duration / 1e3 / count
 
     def barrier(self, connections):
         """(milliseconds, server CPU in milliseconds)."""
-        before = processes.cpu_seconds(self.process.pid)
+        before = self.cpu_seconds()
         (duration,) = self.run("barrier", connections)
         time.sleep(0.2)  # the server sees the connections close; the next turn must not pay for it
-        return duration / 1e6, (processes.cpu_seconds(self.process.pid) - before) * 1e3
+        return duration / 1e6, (self.cpu_seconds() - before) * 1e3
 
     def stop(self):
         self.process.send_signal(signal.SIGTERM)

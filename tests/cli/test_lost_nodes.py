@@ -5,6 +5,7 @@ import re
 import signal
 import time
 
+import processes
 from harness import free_port, wait_for
 from job import SLEEP, UP, JobCase
 
@@ -16,38 +17,66 @@ class LostCase(JobCase):
         return runs
 
 
+    def agent_of(self, run):
+        """The process that does the work; the one that was started guards it."""
+        (agent,) = processes.children_of(run.pid)
+        return agent
+
+    def kill(self, run):
+        """All at once, as when a host loses its power."""
+        agent = self.agent_of(run)
+        run.signal(signal.SIGSTOP)
+        processes.kill([agent])
+        run.signal(signal.SIGKILL)
+
     def assert_nobody_ends(self, runs, seconds):
         self.assertFalse(wait_for(lambda: any(run.wait(0) is not None for run in runs), seconds),
                          "\n".join(str(run) for run in runs))
 
 
 class Lost(LostCase):
-    def test_a_killed_launch_ends_the_job_on_the_other_nodes(self):
+    def test_a_killed_launch_ends_the_job_and_says_so(self):
+        for victim in (1, 0):
+            with self.subTest(victim=victim):
+                runs = self.running_job()
+                runs[victim].signal(signal.SIGKILL)
+                killed = time.time()
+                self.expect([137, 137, 137], runs, seconds=20)
+                for run in runs:
+                    self.assertLess(run.ended - killed, 3)
+                    said = lambda run=run: re.search(rf"node {victim} \(host \S+\): launch was killed", run.err)
+                    self.assertTrue(wait_for(said, 5), str(run))
+                for path in self.folder.glob("up.*"):
+                    path.unlink()
+
+    def test_a_lost_agent_ends_the_job_on_the_other_nodes(self):
         runs = self.running_job()
-        runs[1].signal(signal.SIGKILL)
+        processes.kill([self.agent_of(runs[1])])
         killed = time.time()
         self.assertEqual([1, 137, 1], self.finish(*runs, seconds=20))
+        self.assert_says(runs[1], "the agent of this launch .* was ended by signal 9")
         for run in (runs[0], runs[2]):
             self.assert_says(run, r"node 1 \(host \S+\): its launch ended without a word")
             self.assertLess(run.ended - killed, 3)
 
     def test_without_the_store_every_node_ends(self):
         runs = self.running_job()
-        runs[0].signal(signal.SIGKILL)
+        self.kill(runs[0])
         self.assertEqual([137, 1, 1], self.finish(*runs, seconds=20))
         for run in runs[1:]:
             self.assert_says(run, "the store of node 0 went away")
 
-    def test_a_silent_launch_is_given_up_after_the_heartbeat_timeout(self):
+    def test_a_silent_agent_is_given_up_after_the_heartbeat_timeout(self):
         for silent in (1, 0):
             with self.subTest(silent=silent):
                 runs = self.running_job(options=["--heartbeat-timeout=1"])
-                runs[silent].signal(signal.SIGSTOP)
+                agent = self.agent_of(runs[silent])
+                os.kill(agent, signal.SIGSTOP)
                 others = [run for run in runs if run is not runs[silent]]
                 self.expect([1, 1], others, seconds=20)
                 for run in others:
                     self.assert_says(run, "has said nothing for 1 s" if silent else "the store does not answer")
-                runs[silent].signal(signal.SIGCONT)
+                os.kill(agent, signal.SIGCONT)
                 self.expect([1], [runs[silent]], seconds=20)
                 for path in self.folder.glob("up.*"):
                     path.unlink()
@@ -57,9 +86,10 @@ class Lost(LostCase):
                           options=["--heartbeat-timeout=2"])
         self.wait_until_up(3, *runs)
         for run in runs:
-            run.signal(signal.SIGSTOP)
+            agent = self.agent_of(run)
+            os.kill(agent, signal.SIGSTOP)
             self.assert_nobody_ends(runs, seconds=1)
-            run.signal(signal.SIGCONT)
+            os.kill(agent, signal.SIGCONT)
         self.assert_nobody_ends(runs, seconds=1)
         (self.folder / "go").touch()
         self.expect([0, 0, 0], runs)
@@ -69,12 +99,12 @@ class Lost(LostCase):
                                                  'while [ ! -e "$TEST_FOLDER/go" ]; do sleep 0.05; done\nfi\n'))
         self.wait_until_up(3, *runs)
         self.assertTrue(wait_for(lambda: "1 of 3 have ended" in runs[1].err, 20), str(runs[1]))
-        runs[1].signal(signal.SIGKILL)
+        self.kill(runs[1])
         (self.folder / "go").touch()
         self.assertEqual([0, 137, 0], self.finish(*runs))
 
 
-class Elastic(JobCase):
+class Elastic(LostCase):
     def elastic(self, count, *command, run_id="job", port, nnodes=None, options=()):
         return [self.launch(f"--nnodes={nnodes or count}", "--rdzv-backend=c10d", f"--rdzv-endpoint=127.0.0.1:{port}",
                             f"--rdzv-id={run_id}", *options, *command) for _ in range(count)]
@@ -87,7 +117,7 @@ class Elastic(JobCase):
         last = [run for run in runs if "rank 2 of 3" in run.out][0]
         # The host of the store is not the one to go.
         victim = last if last is not runs[0] else [run for run in runs if "rank 1 of 3" in run.out][0]
-        victim.signal(signal.SIGKILL)
+        self.kill(victim)
         others = [run for run in runs if run is not victim]
         self.expect([0, 0], others)
         self.assertEqual({"0", "1"}, {rank for run in others for rank in re.findall(r"rank (\d) of 2", run.out)})

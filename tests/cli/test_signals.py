@@ -1,4 +1,5 @@
 """Signals to launch reach every worker group once; what does not obey is killed; nothing outlives the launcher."""
+import os
 import signal
 import time
 
@@ -108,14 +109,19 @@ class NothingIsLeft(JobCase):
         run.signal(signal.SIGTERM)
         self.expect([143], [run], seconds=15)
 
-    def test_workers_end_when_launch_itself_is_killed(self):
-        run = self.launch("--nproc-per-node=4", self.worker(STUBBORN.replace("sleep 1", "sleep 0.1")))
-        self.wait_until_up(4, run)
-        workers = processes.children_of(run.pid)
-        self.assertEqual(4, len(workers), self.tree())
-        run.signal(signal.SIGKILL)
-        self.finish(run)
-        self.assertTrue(wait_for(lambda: not any(map(processes.alive, workers)), 2), self.tree())
+    def test_all_ends_when_either_process_of_launch_is_killed(self):
+        for victim in ("guard", "agent"):
+            with self.subTest(victim=victim):
+                worker = self.worker(self.GRANDCHILDREN, STUBBORN.replace("sleep 1", "sleep 0.1"))
+                run = self.launch("--nproc-per-node=2", worker)
+                self.wait_until_up(2, run)
+                (agent,) = processes.children_of(run.pid)
+                self.assertEqual(2, len(processes.children_of(agent)), self.tree())
+                processes.kill([run.pid if victim == "guard" else agent])
+                self.expect([137], [run])
+                self.assertTrue(wait_for(lambda: not self.leftovers(), 2), self.tree())
+                for path in self.folder.glob("up.*"):
+                    path.unlink()
 
     def test_workers_end_when_launch_is_killed_while_it_stops_them(self):
         run = self.launch("--shutdown-timeout=60", self.worker(STUBBORN.replace("sleep 1", "sleep 0.1")))
@@ -125,3 +131,86 @@ class NothingIsLeft(JobCase):
         run.signal(signal.SIGKILL)
         self.expect([137], [run])
         self.assertTrue(wait_for(lambda: not self.leftovers(), 2), self.tree())
+
+    def test_a_worker_that_ends_leaves_no_children_while_the_others_run(self):
+        run = self.launch("--nproc-per-node=2", self.worker('[ "$RANK" = 0 ] && { sleep 301 & sh -c "sleep 302; :" & '
+                                                            ': > "$TEST_FOLDER/left"; exit 0; }\n', UP, SLEEP))
+        self.wait_until_up(1, run)
+        self.assertTrue(wait_for((self.folder / "left").exists, 20))
+        # The guard, the agent, and rank 1.
+        self.assertTrue(wait_for(lambda: len(self.leftovers()) == 3, 10), self.tree())
+        run.signal(signal.SIGTERM)
+        self.expect([143], [run])
+
+
+class ForTheWorkers(JobCase):
+    """Signals that end nothing."""
+
+    def noting(self, *names, more=""):
+        traps = "".join(f"trap 'echo {name} >> \"$TEST_FOLDER/got.$RANK\"' {name}\n" for name in names)
+        return self.worker(traps, more, UP, 'while [ ! -e "$TEST_FOLDER/go" ]; do sleep 0.02; done\n')
+
+    def got(self, rank):
+        path = self.folder / f"got.{rank}"
+        return path.read_text().split() if path.exists() else []
+
+    def test_user_signals_go_to_the_workers_and_the_job_goes_on(self):
+        run = self.launch("--nproc-per-node=2", self.noting("USR1", "USR2", "WINCH"))
+        self.wait_until_up(2, run)
+        for number in (signal.SIGUSR1, signal.SIGUSR2, signal.SIGWINCH):
+            run.signal(number)
+            name = number.name[3:]
+            self.assertTrue(wait_for(lambda: all(name in self.got(rank) for rank in (0, 1)), 10), str(run))
+        (self.folder / "go").touch()
+        self.expect([0], [run])
+        self.assertEqual([["USR1", "USR2", "WINCH"]] * 2, [self.got(0), self.got(1)])
+
+    def test_a_user_signal_of_the_list_ends_the_job(self):
+        run = self.launch("--signals-to-handle=SIGTERM,SIGUSR1", self.worker(UP, SLEEP))
+        self.wait_until_up(1, run)
+        run.signal(signal.SIGUSR1)
+        self.expect([128 + signal.SIGUSR1], [run])
+
+    def test_a_job_is_stopped_and_goes_on(self):
+        run = self.launch("--nproc-per-node=2", self.worker(
+            UP, 'while [ ! -e "$TEST_FOLDER/go" ]; do : > "$TEST_FOLDER/alive.$RANK"; sleep 0.02; done\n'))
+        self.wait_until_up(2, run)
+        run.signal(signal.SIGTSTP)
+        (agent,) = processes.children_of(run.pid)
+        stopped = lambda: {processes.state(pid) for pid in [run.pid, *processes.children_of(agent)]} == {"T"}
+        self.assertTrue(wait_for(stopped, 10), self.tree())
+        run.signal(signal.SIGCONT)
+        for path in self.folder.glob("alive.*"):
+            path.unlink()
+        self.assertTrue(wait_for(lambda: len(list(self.folder.glob("alive.*"))) == 2, 10), self.tree())
+        (self.folder / "go").touch()
+        self.expect([0], [run])
+
+    def test_a_stopped_job_can_be_ended(self):
+        run = self.launch("--shutdown-timeout=60", self.worker(UP, SLEEP))
+        self.wait_until_up(1, run)
+        (agent,) = processes.children_of(run.pid)
+        run.signal(signal.SIGTSTP)
+        self.assertTrue(wait_for(lambda: processes.state(run.pid) == "T", 10))
+        run.signal(signal.SIGTERM)
+        run.signal(signal.SIGCONT)
+        self.expect([143], [run], seconds=10)
+
+    def test_one_signal_to_every_process_is_one_signal(self):
+        run = self.launch("--shutdown-timeout=60", self.worker(STUBBORN))
+        self.wait_until_up(1, run)
+        for pid in (run.pid, *processes.children_of(run.pid)):
+            os.kill(pid, signal.SIGINT)
+        self.assertIsNone(run.wait(4))  # twice would have been the end after 3 s
+        run.signal(signal.SIGINT)
+        run.signal(signal.SIGINT)
+        self.expect([130], [run], seconds=10)
+
+    def test_the_second_interrupt_shortens_the_grace(self):
+        run = self.launch("--shutdown-timeout=60", self.worker(STUBBORN))
+        self.wait_until_up(1, run)
+        run.signal(signal.SIGINT)
+        self.assertTrue(wait_for(lambda: "received SIGINT" in run.err, 10))
+        self.assertTrue(wait_for(lambda: "SIGKILL in" in run.err, 10), str(run))
+        run.signal(signal.SIGINT)
+        self.expect([130], [run], seconds=10)

@@ -110,11 +110,32 @@ TEST(Agent, ASignalIsPassedOnAndGivesTheExitCode) {
   }
 }
 
-TEST(Agent, ASecondCtrlCKillsARepeatedSigtermDoesNot) {
+TEST(Agent, CtrlCAgainShortensTheGraceAndThenKillsARepeatedSigtermDoesNot) {
   Agent agent = running(settings());
   agent.on(SignalReceived{SIGTERM}, start_time);
   EXPECT_TRUE(agent.on(SignalReceived{SIGTERM}, start_time).empty());
+  EXPECT_EQ(agent.deadline(), start_time + 30s);
+  EXPECT_TRUE(agent.on(SignalReceived{SIGINT}, start_time).empty());
+  EXPECT_EQ(agent.deadline(), start_time + 3s);
   EXPECT_NE(find<KillWorkers>(agent.on(SignalReceived{SIGINT}, start_time)), nullptr);
+}
+
+TEST(Agent, WithoutItsGuardItKillsAndTellsWhateverItWasDoing) {
+  Agent agent = running(settings());
+  const auto actions = agent.on(GuardLost{}, start_time);
+  EXPECT_EQ(find<SignalWorkers>(actions)->signal, SIGKILL);
+  EXPECT_EQ(find<TellPeers>(actions)->failure.exit_code, 128 + SIGKILL);
+
+  Agent stopping = running(settings());
+  stopping.on(SignalReceived{SIGTERM}, start_time);
+  EXPECT_NE(find<KillWorkers>(stopping.on(GuardLost{}, start_time)), nullptr);
+
+  Agent restarting = running(settings());
+  Failure failure = failure_of(3, 9);
+  failure.restart = true;
+  restarting.on(PeerFailed{failure}, start_time);
+  EXPECT_NE(find<KillWorkers>(restarting.on(GuardLost{}, start_time)), nullptr);
+  EXPECT_EQ(find<Finish>(restarting.on(AllGone{}, start_time))->exit_code, 128 + SIGKILL);
 }
 
 TEST(Agent, APeersFailureStopsUsWithItsCodeAndIsNotToldAgain) {

@@ -9,7 +9,7 @@ WORKER = WORKERS / "restart_train.py"
 
 
 class ElasticCase(TorchCase):
-    def elastic(self, launchers, *command, nproc=2, options=(), host=0, env=None, nnodes=None):
+    def elastic(self, launchers, *command, nproc=2, options=(), host=0, env=None, nnodes=None, addresses=None):
         """A c10d job of these launchers; the one at index `host` is started first, and so hosts the store."""
         port = free_port()
         line = [f"--nnodes={nnodes or len(launchers)}", f"--nproc-per-node={nproc}", "--rdzv-backend=c10d",
@@ -17,7 +17,7 @@ class ElasticCase(TorchCase):
         env = {"PYTHON_EXEC": str(self.python("2.13")), **(env or {})}
         runs = {}
         for index in sorted(range(len(launchers)), key=lambda index: index != host):
-            own = [] if launchers[index] == Settings.launch else ["--local-addr=127.0.0.1"]
+            own = [f"--local-addr={addresses[index]}"] if addresses else []
             own.append(f"--rdzv-conf=is_host={int(index == host)}")
             runs[index] = self.start([launchers[index], *line, *own, *command], env=env)
         return [runs[index] for index in range(len(launchers))]
@@ -58,37 +58,48 @@ class LaunchAlone(ElasticCase):
 class Mixed(ElasticCase):
     """{who hosts the store} x {who gets rank 0, which goes by address} x {no failure, one on either kind}."""
 
-    def mixed(self, kinds, host, victim=None, nproc=2):
+    def mixed(self, kinds, host, rank_0, victim=None):
+        """`kinds`: l and t, one a node. `host`: index of the store's host. `rank_0`: the kind with the first address.
+        `victim`: the kind whose first worker fails once."""
         launchers = [Settings.launch if kind == "l" else self.torchrun() for kind in kinds]
-        size = nproc * len(kinds)
+        addresses = ["127.0.0.1" if kind == rank_0 else "127.0.0.2" for kind in kinds]
         env = {}
         failures = 0
         if victim is not None:
             marks = self.folder / f"attempts{len(self.runs)}"
             marks.mkdir()
-            env, failures = {"ATTEMPTS": str(marks), "VICTIM": str(victim)}, 1
-        runs = self.elastic(launchers, WORKER, 10, failures, random.randrange(10 ** 6), host=host, nproc=nproc, env=env,
-                            options=["--max-restarts=3"])
-        self.assert_all_got_through(runs, size, attempt=failures)
+            rank = 0 if victim == rank_0 else kinds.count(rank_0)
+            env, failures = {"ATTEMPTS": str(marks), "VICTIM": str(rank)}, 1
+        runs = self.elastic(launchers, WORKER, 10, failures, random.randrange(10 ** 6), host=host, nproc=1, env=env,
+                            options=["--max-restarts=3"], addresses=addresses)
+        self.assert_all_got_through(runs, len(kinds), attempt=failures)
+        (first,) = [kind for kind, run in zip(kinds, runs) if "OK rank 0 of" in run.out]
+        self.assertEqual(rank_0, first)
+
+    def all_variants(self, kinds, victim):
+        for host in (0, 1):
+            for rank_0 in "lt":
+                with self.subTest(kinds=kinds, host=kinds[host], rank_0=rank_0, victim=victim):
+                    self.mixed(kinds, host, rank_0, victim)
 
     @repeated
-    def test_launch_hosts(self):
-        self.mixed("lt", host=0)
+    def test_without_a_failure(self):
+        self.all_variants("lt", None)
 
     @repeated
-    def test_torchrun_hosts(self):
-        self.mixed("lt", host=1)
+    def test_a_worker_of_launch_fails(self):
+        self.all_variants("lt", "l")
 
     @repeated
-    def test_launch_hosts_and_a_worker_fails(self):
-        for victim in (0, 3):
-            self.mixed("lt", host=0, victim=victim)
+    def test_a_worker_of_torchrun_fails(self):
+        self.all_variants("lt", "t")
 
     @repeated
-    def test_torchrun_hosts_and_a_worker_fails(self):
-        for victim in (0, 3):
-            self.mixed("lt", host=1, victim=victim)
+    def test_three_nodes(self):
+        self.mixed("ltl", 0, "t", "l")
+        self.mixed("ltl", 1, "l", "t")
 
     @repeated
-    def test_four_nodes_and_a_worker_fails(self):
-        self.mixed("ltlt", host=0, victim=2, nproc=1)
+    def test_four_nodes(self):
+        self.mixed("ltlt", 0, "l", "t")
+        self.mixed("ltlt", 1, "t", "l")

@@ -73,10 +73,16 @@ TEST_F(Family, AWorkerAloneIsGoneWhenItEnds) {
 }
 
 TEST_F(Family, WhatAWorkerLeavesBehindIsFoundAndEnded) {
-  start("sleep 100 & sleep 100 & exit 0");
+  start("setsid sleep 100 & setsid sleep 100 & exit 0");
   ASSERT_TRUE(becomes_true([this] { return status_.has_value() && reaper_.remaining().size() == 2; }));
   EXPECT_FALSE(reaper_.collect());
   reaper_.signal_all(SIGTERM);
+  EXPECT_TRUE(gone());
+}
+
+TEST_F(Family, TheGroupOfAWorkerEndsWithIt) {
+  start("sleep 100 & sleep 100 & exit 0");
+  ASSERT_TRUE(becomes_true([this] { return status_.has_value(); }));
   EXPECT_TRUE(gone());
 }
 

@@ -39,7 +39,7 @@ TEST_F(Signals, ArriveInTheStreamInsteadOfEndingTheProcess) {
   SignalStream stream(io.get_executor(), plan);
   for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGQUIT}) {
     ::kill(::getpid(), signal);
-    EXPECT_EQ(*run(io, stream.next()), signal);
+    EXPECT_EQ(run(io, stream.next())->signal, signal);
   }
 }
 
@@ -71,7 +71,7 @@ TEST_F(Signals, AreThoseThatWereChosen) {
   boost::asio::io_context io(1);
   SignalStream stream(io.get_executor(), plan);
   ::kill(::getpid(), SIGUSR1);
-  EXPECT_EQ(*run(io, stream.next()), SIGUSR1);
+  EXPECT_EQ(run(io, stream.next())->signal, SIGUSR1);
 }
 
 TEST_F(Signals, AHangUpThatNohupIgnoresIsNotChosen) {

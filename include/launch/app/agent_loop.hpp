@@ -1,6 +1,7 @@
 // One node of the job, from the listener to the exit code: feeds Agent with what happens and carries out what it says.
 #pragma once
 
+#include "launch/app/announcer.hpp"
 #include "launch/app/job_folder.hpp"
 #include "launch/app/mailbox.hpp"
 #include "launch/app/rendezvous.hpp"
@@ -9,16 +10,20 @@
 #include "launch/io/signals.hpp"
 #include "launch/io/store_server.hpp"
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace launch {
 
 class AgentLoop {
  public:
-  AgentLoop(boost::asio::any_io_executor executor, Config config, const SignalPlan& signals, rlimit open_files);
+  // `guard`: as stand_guard() told.
+  AgentLoop(boost::asio::any_io_executor executor, Config config, const SignalPlan& signals, pid_t guard,
+            rlimit open_files);
 
   // The exit code of launch.
   boost::asio::awaitable<int> run();
@@ -28,6 +33,9 @@ class AgentLoop {
 
   // Sources of events.
   Task watch_signals();
+  bool is_new(const ReceivedSignal& received);
+  void pass_on(int signal);
+  void count_down();
   void worker_exited(int local_rank, pid_t pid, ExitStatus status);
   void look_for_end();
 
@@ -49,6 +57,10 @@ class AgentLoop {
   boost::asio::any_io_executor executor_;
   Config config_;
   SignalStream signals_;
+  std::vector<int> passed_signals_;
+  pid_t guard_;
+  // How often each signal came from the guard, and from elsewhere.
+  std::map<int, std::pair<int, int>> heard_;
   StoreServer server_;
   Agent agent_;
   Mailbox mailbox_;
@@ -58,6 +70,7 @@ class AgentLoop {
   Round round_;
   bool started_ = false;  // workers: before, what ends is none of ours
   bool leaving_ = false;
+  std::optional<Announcer> countdown_;  // to SIGKILL
   std::optional<int> exit_code_;
 };
 

@@ -11,6 +11,8 @@ class Announcer {
 
   // True a second after the start, and then each progress_interval().
   bool due();
+  // When it will be.
+  Time next() const { return next_; }
 
  private:
   Time next_;

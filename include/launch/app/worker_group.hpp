@@ -38,6 +38,7 @@ class WorkerGroup {
   std::optional<WorkerNotStarted> start(std::vector<WorkerSpec> specs, const std::string& script);
 
   void signal_all(int signal) { reaper_.signal_all(signal); }
+  void pass_on(int signal) { reaper_.pass_on(signal); }
   // After SIGCHLD, an exit or a signal: true when no process of this group is left.
   bool collect() { return reaper_.collect(); }
   std::vector<pid_t> remaining() const { return reaper_.remaining(); }

@@ -24,6 +24,7 @@ struct NotNeeded {};                       // a spare whose job has ended
 struct StartFailed { Failure failure; };   // no further worker was started
 struct WorkerExited { int local_rank = 0; ExitStatus status; Failure failure; };  // failure: unless it ended well
 struct SignalReceived { int signal = 0; };
+struct GuardLost {};                       // the process that the user sees was killed: everything ends, now
 struct PeerFailed { Failure failure; };    // the job's first failure, as the store has it
 struct MembersChanged { std::string reason; bool anew = true; };  // the round breaks up; anew: for another one
 struct StoreLost { std::string reason; };
@@ -51,7 +52,7 @@ struct Finish {
 };
 
 using AgentEvent = std::variant<RendezvousDone, RendezvousFailed, NotNeeded, StartFailed, WorkerExited, SignalReceived,
-                                PeerFailed, MembersChanged, StoreLost, BarrierDone, AllGone>;
+                                GuardLost, PeerFailed, MembersChanged, StoreLost, BarrierDone, AllGone>;
 using AgentAction = std::variant<StartRendezvous, StopRendezvous, AnnounceRound, StartWorkers, SignalWorkers,
                                  KillWorkers, TellPeers, EnterBarrier, Finish>;
 using AgentActions = std::vector<AgentAction>;
@@ -74,6 +75,8 @@ class Agent {
   // When on_deadline() is to be called.
   Time deadline() const { return deadline_; }
   AgentActions on_deadline(Time now);
+  // Workers were told to end, and get SIGKILL at deadline().
+  bool stopping() const { return state_ == State::stopping; }
 
  private:
   enum class State {
@@ -93,6 +96,7 @@ class Agent {
   AgentActions handle(const StartFailed& event, Time now);
   AgentActions handle(const WorkerExited& event, Time now);
   AgentActions handle(const SignalReceived& event, Time now);
+  AgentActions handle(const GuardLost& event, Time now);
   AgentActions handle(const PeerFailed& event, Time now);
   AgentActions handle(const MembersChanged& event, Time now);
   AgentActions handle(const StoreLost& event, Time now);
@@ -108,6 +112,7 @@ class Agent {
   AgentActions fail(Failure failure, int signal, bool tell, Time now);
   AgentActions stop(int signal, Time now);
   AgentActions kill(Time now);
+  AgentActions hurry(Time now);
   Finish finish();
   Failure make_failure(Failure::Kind kind, int exit_code, std::string what) const;
 
@@ -116,8 +121,9 @@ class Agent {
   Time deadline_ = never;
   RestartPolicy policy_;
   Round round_;
-  Time started_{};   // the workers
-  int running_ = 0;  // workers not yet seen to end
+  Time started_{};        // the workers
+  int running_ = 0;       // workers not yet seen to end
+  bool hurried_ = false;  // by a second Ctrl-C
   bool kill_sent_ = false;
   bool left_behind_ = false;  // something outlived SIGKILL
   std::optional<Failure> first_;

@@ -1,6 +1,6 @@
 // Everything that descends from the workers: found, signalled, reaped, and proved gone.
 //
-// launch is a child subreaper: when a worker ends, what it leaves behind becomes our own child, whatever session or
+// The agent is a child subreaper: when a worker ends, what it leaves behind becomes our own child, whatever session or
 // process group it is in. So "no child left" means that nothing of the job is left. Processes that were our children
 // before the first worker (an exec'ing shell's) are strangers and stay untouched.
 #pragma once
@@ -22,12 +22,16 @@ class Reaper {
 
   // A worker leads the group and session of its own pid.
   void add_worker(pid_t pid) { workers_.insert(pid); }
-  // The worker has been reaped.
-  void forget_worker(pid_t pid) { workers_.erase(pid); }
+  // The worker has been reaped. What is left of its group and session is told to end.
+  void forget_worker(pid_t pid);
 
   // Sends `signal` to every worker's group and to whatever was adopted, now and, until another signal is sent,
   // to what turns up later.
   void signal_all(int signal);
+
+  // For the workers, and of no other meaning: SIGUSR1 and SIGUSR2 to the workers themselves, others to their groups.
+  // SIGTSTP becomes SIGSTOP: a group without a shell does not stop at it.
+  void pass_on(int signal);
 
   // To be called after SIGCHLD and after a worker was reaped: reaps adopted processes that ended, passes the last
   // signal on to new ones. True when nothing is left.
@@ -44,6 +48,7 @@ class Reaper {
   std::set<pid_t> workers_;
   std::set<pid_t> signalled_;  // adopted processes that have had the last signal
   int last_signal_ = 0;
+  bool stopped_ = false;  // by SIGTSTP
 };
 
 // Direct children of this process.

@@ -9,11 +9,14 @@
 
 #include <vector>
 
+#include <sys/types.h>
+
 namespace launch {
 
 // What spawn must undo in a worker: everything that was ignored when launch began, SIGHUP excepted (nohup).
 struct SignalPlan {
   std::vector<int> handled;  // blocked, and delivered by SignalStream
+  std::vector<int> passed;   // the same, but they are for the workers and end nothing
   std::vector<int> reset;    // ignored now, to be set to default in workers
 };
 
@@ -22,15 +25,21 @@ struct SignalPlan {
 SignalPlan take_over_signals();
 
 // From now on handles the signals in `wanted` and no other, except SIGCHLD, and SIGHUP under nohup, which stay as they
-// are. To be called before any SignalStream is made.
+// are. SIGUSR1, SIGUSR2, SIGCONT, SIGTSTP and SIGWINCH are passed on, unless they are ignored or in `wanted`. To be
+// called before any SignalStream is made.
 void choose_signals(SignalPlan& plan, const std::vector<int>& wanted);
+
+struct ReceivedSignal {
+  int signal = 0;
+  pid_t sender = 0;  // 0: the kernel
+};
 
 class SignalStream {
  public:
   SignalStream(const boost::asio::any_io_executor& executor, const SignalPlan& plan);
 
-  // The next signal's number; an error only when the stream was closed.
-  boost::asio::awaitable<Result<int>> next();
+  // The next signal; an error only when the stream was closed.
+  boost::asio::awaitable<Result<ReceivedSignal>> next();
 
  private:
   boost::asio::posix::stream_descriptor fd_;

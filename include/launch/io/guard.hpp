@@ -1,0 +1,28 @@
+// Two processes in place of one, so that the end of neither leaves anything behind.
+//
+// The guard is the process that the user started. The agent is its child, in a session of its own, and does all the
+// work. The guard passes signals on, ends with the agent's exit code, and, when the agent was killed or has crashed,
+// kills whatever descends from it: both are child subreapers, so that falls to the guard. When the guard is killed, the
+// agent gets guard_gone_signal() and kills its workers. Only both at one time would leave something.
+#pragma once
+
+#include "launch/io/signals.hpp"
+
+#include <optional>
+
+#include <sys/types.h>
+
+namespace launch {
+
+struct Guarded {
+  std::optional<int> exit_code;  // in the guard, at the end
+  pid_t guard = 0;               // in the agent; 0: there is none, since no process could be made
+};
+
+// To be called with signals chosen, before there is any thread. Returns in both processes. Processes that were children
+// before are strangers and stay untouched.
+Guarded stand_guard(SignalPlan& signals);
+
+int guard_gone_signal();
+
+}  // namespace launch

@@ -1,0 +1,135 @@
+#include "launch/io/guard.hpp"
+
+#include "launch/core/job.hpp"
+#include "launch/io/clock.hpp"
+#include "launch/io/log.hpp"
+#include "launch/io/reaper.hpp"
+
+#include <algorithm>
+#include <csignal>
+#include <ctime>
+#include <set>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace launch {
+namespace {
+
+using namespace std::chrono_literals;
+
+// What SIGKILL cannot end within this sleeps in the kernel, and does not hold us up.
+constexpr Duration most_sweeping = 5s;
+constexpr timespec between_sweeps{0, 2'000'000};
+
+sigset_t set_of(const SignalPlan& plan) {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int signal : plan.handled) sigaddset(&set, signal);
+  for (const int signal : plan.passed) sigaddset(&set, signal);
+  sigdelset(&set, guard_gone_signal());
+  return set;
+}
+
+class Guard {
+ public:
+  Guard(pid_t agent, std::set<pid_t> strangers, sigset_t signals)
+      : agent_(agent), strangers_(std::move(strangers)), signals_(signals) {}
+
+  int watch() {
+    while (true) {
+      siginfo_t info{};
+      const int signal = ::sigwaitinfo(&signals_, &info);
+      if (signal == SIGCHLD && reap()) return sweep();
+      if (signal > 0 && signal != SIGCHLD) pass_on(signal);
+    }
+  }
+
+ private:
+  // A stopped job is one whose workers are stopped; the shell waits for us to stop too. The agent goes on: its peers
+  // hear that it lives.
+  void pass_on(int signal) const {
+    ::kill(agent_, signal);
+    if (signal == SIGTSTP) ::raise(SIGSTOP);
+  }
+
+  // Whatever has ended; true when the agent has.
+  bool reap() {
+    while (true) {
+      siginfo_t info{};
+      if (::waitid(P_ALL, 0, &info, WEXITED | WNOHANG) != 0 || info.si_pid == 0) return ended_.has_value();
+      strangers_.erase(info.si_pid);
+      if (info.si_pid != agent_) continue;
+      const bool exited = info.si_code == CLD_EXITED;
+      ended_ = ExitStatus{exited ? ExitStatus::Kind::exited : ExitStatus::Kind::signalled, info.si_status};
+    }
+  }
+
+  // What has come to us from the agent. It can be in no session of ours, since the agent has left it.
+  std::vector<pid_t> orphans() const {
+    std::vector<pid_t> result;
+    for (const pid_t child : list_children())
+      if (!strangers_.contains(child) && ::getsid(child) != ::getsid(0)) result.push_back(child);
+    return result;
+  }
+
+  int sweep() {
+    const Time give_up = later(now(), most_sweeping);
+    std::set<pid_t> killed;
+    std::vector<pid_t> left = orphans();
+    while (!left.empty() && now() < give_up) {
+      for (const pid_t pid : left) ::kill(pid, SIGKILL);
+      killed.insert(left.begin(), left.end());
+      ::sigtimedwait(&signals_, nullptr, &between_sweeps);
+      reap();
+      left = orphans();
+    }
+    if (ended_->kind == ExitStatus::Kind::signalled)
+      log_error(fmt::format("the agent of this launch (pid {}) was ended by {}; killed {} that it left", agent_,
+                            to_text(*ended_),
+                            killed.size() == 1 ? "1 process" : fmt::format("{} processes", killed.size())));
+    if (!left.empty()) log_error(fmt::format("these processes outlived SIGKILL: pid {}", fmt::join(left, ", ")));
+    return exit_code(*ended_);
+  }
+
+  pid_t agent_;
+  std::set<pid_t> strangers_;
+  sigset_t signals_;
+  std::optional<ExitStatus> ended_;
+};
+
+void become_agent(pid_t guard) {
+  ::setsid();
+  ::prctl(PR_SET_NAME, "launch-agent");
+  ::prctl(PR_SET_PDEATHSIG, guard_gone_signal());
+  if (::getppid() != guard) ::raise(guard_gone_signal());  // it was gone before
+}
+
+}  // namespace
+
+int guard_gone_signal() { return SIGRTMAX; }
+
+Guarded stand_guard(SignalPlan& signals) {
+  signals.handled.push_back(guard_gone_signal());
+  sigset_t gone;
+  sigemptyset(&gone);
+  sigaddset(&gone, guard_gone_signal());
+  ::sigprocmask(SIG_BLOCK, &gone, nullptr);
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  const std::vector<pid_t> before = list_children();
+  const pid_t guard = ::getpid();
+  const pid_t agent = ::fork();
+  if (agent < 0) {
+    log_warning("no process could be made to guard this one: if it is killed, children of workers may stay behind");
+    return {};
+  }
+  if (agent > 0) return {Guard(agent, {before.begin(), before.end()}, set_of(signals)).watch(), 0};
+  become_agent(guard);
+  return {std::nullopt, guard};
+}
+
+}  // namespace launch
