@@ -2,6 +2,7 @@
 
 #include "launch/core/base64.hpp"
 #include "launch/core/pickle_reader.hpp"
+#include "launch/core/text.hpp"
 
 #include <chrono>
 #include <set>
@@ -221,7 +222,7 @@ class StateReader {
   using Pair = std::pair<PickleValue, PickleValue>;
 
   static Error fault(const std::string& what) { return protocol_error("the state of the rendezvous: " + what); }
-  static std::string shown_name(std::string_view name) { return fmt::format("{:.40}", name); }
+  static std::string shown_name(std::string_view name) { return shown(name.substr(0, 40)); }
   void wrong(std::string what) {
     if (fault_.empty()) fault_ = std::move(what);
   }

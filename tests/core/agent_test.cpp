@@ -380,23 +380,18 @@ TEST(AgentRestart, ASpareThatWasNotNeededEndsWell) {
   EXPECT_EQ(find<Finish>(agent.on(NotNeeded{}, start_time))->exit_code, 0);
 }
 
-TEST(Agent, ALostNodeCostsNoRestartWhereTheOthersCanGoOn) {
-  Agent agent = running(settings(3));
-  Failure lost = failure_of(-1, 1);
-  lost.kind = Failure::Kind::lost;
-  lost.restart = true;
-  EXPECT_EQ(find<SignalWorkers>(agent.on(PeerFailed{lost}, start_time))->signal, SIGTERM);
-  const auto actions = agent.on(AllGone{}, start_time);
-  EXPECT_EQ(find<AnnounceRound>(actions)->restart, 0);
-  EXPECT_NE(find<StartRendezvous>(actions), nullptr);
-}
-
-TEST(Agent, ALostNodeIsTheEndWhereTheyCannot) {
-  Agent agent = running(settings(3));
-  Failure lost = failure_of(-1, 1);
-  lost.kind = Failure::Kind::lost;
-  EXPECT_EQ(find<SignalWorkers>(agent.on(PeerFailed{lost}, start_time))->signal, SIGTERM);
-  EXPECT_EQ(find<Finish>(agent.on(AllGone{}, start_time))->exit_code, 1);
+TEST(Agent, ALostNodeCostsNoRestartWhereTheOthersCanGoOnAndIsTheEndElsewhere) {
+  for (const bool can_go_on : {true, false}) {
+    Agent agent = running(settings(3));
+    Failure lost = failure_of(-1, 1);
+    lost.kind = Failure::Kind::lost;
+    lost.restart = can_go_on;
+    EXPECT_EQ(find<SignalWorkers>(agent.on(PeerFailed{lost}, start_time))->signal, SIGTERM);
+    const auto actions = agent.on(AllGone{}, start_time);
+    if (can_go_on) EXPECT_EQ(find<AnnounceRound>(actions)->restart, 0);
+    EXPECT_EQ(find<StartRendezvous>(actions) != nullptr, can_go_on);
+    EXPECT_EQ(find<Finish>(actions) != nullptr, !can_go_on);
+  }
 }
 
 }  // namespace

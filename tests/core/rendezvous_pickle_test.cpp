@@ -117,6 +117,8 @@ TEST(RendezvousPickle, RefusesFieldsItDoesNotKnow) {
   std::string other = pickle_state(full_state());
   other.replace(other.find("closed"), 6, "colour");
   EXPECT_THAT(fault_of(other), HasSubstr("a state has no field colour"));
+  other.replace(other.find("colour"), 6, "col\nur");
+  EXPECT_THAT(fault_of(other), testing::Not(HasSubstr("\n")));
 }
 
 // A few bytes that name one object a million times must not cost a million readings of it.

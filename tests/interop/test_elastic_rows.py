@@ -1,0 +1,165 @@
+"""The same c10d and restart lines to launch and to torchrun, side by side: who starts, as which rank, and how it ends.
+
+Workers are shell scripts. Where launch differs on purpose (docs/torchrun.md), both sides have their own expectation.
+"""
+import re
+import time
+
+from harness import Settings, free_port, wait_for
+from torch_job import SECONDS, TorchCase
+
+TELL = 'echo "attempt $TORCHELASTIC_RESTART_COUNT of $TORCHELASTIC_MAX_RESTARTS rank $RANK of $WORLD_SIZE"\n'
+FAIL = 'exit 7\n'
+
+
+class Rows(TorchCase):
+    def both(self):
+        for name, launcher in (("launch", Settings.launch), ("torchrun", self.torchrun())):
+            self.side = self.folder / name
+            self.side.mkdir(exist_ok=True)
+            yield name, launcher
+
+    def worker(self, *parts):
+        return self.program("#!/bin/sh\n" + "".join(parts), "worker")
+
+    def c10d(self, launcher, endpoint, *command, nnodes=2, run_id="job", conf=(), options=()):
+        conf = [f"--rdzv-conf={','.join(conf)}"] if conf else []
+        return self.start([launcher, "--no-python", f"--nnodes={nnodes}", "--nproc-per-node=1", "--rdzv-backend=c10d",
+                           f"--rdzv-endpoint={endpoint}", f"--rdzv-id={run_id}", "--local-addr=127.0.0.1", *conf,
+                           *options, *command], env={"SIDE": str(self.side)})
+
+    def pair(self, launcher, *command, **more):
+        endpoint = f"127.0.0.1:{free_port()}"
+        return [self.c10d(launcher, endpoint, *command, **more) for _ in range(2)]
+
+    def told(self, runs):
+        text = "".join(run.out for run in runs)
+        return sorted(re.findall(r"attempt (\d+) of (\d+) rank (\d+) of (\d+)", text))
+
+    def ended(self, *runs, seconds=SECONDS):
+        """Exit codes; any failure counts as 1, since launch's are those of the workers."""
+        return [min(1, code) for code in self.finish(*runs, seconds=seconds)]
+
+    def test_row_46_two_nodes_have_ranks_of_their_own(self):
+        for _, launcher in self.both():
+            runs = self.pair(launcher, self.worker(TELL))
+            self.assertEqual([0, 0], self.ended(*runs))
+            self.assertEqual([("0", "0", "0", "2"), ("0", "0", "1", "2")], self.told(runs))
+
+    def test_row_47_the_default_port(self):
+        for _, launcher in self.both():
+            runs = [self.c10d(launcher, "127.0.0.1", self.worker(TELL)) for _ in range(2)]
+            self.assertEqual([0, 0], self.ended(*runs))
+            self.assertEqual(2, len(self.told(runs)))
+
+    def test_row_48_the_host_may_come_late(self):
+        for _, launcher in self.both():
+            endpoint = f"127.0.0.1:{free_port()}"
+            early = self.c10d(launcher, endpoint, self.worker(TELL), conf=["is_host=0"])
+            early.wait(3)
+            late = self.c10d(launcher, endpoint, self.worker(TELL), conf=["is_host=1"])
+            self.assertEqual([0, 0], self.ended(early, late))
+
+    def test_row_50_without_a_host_there_is_no_store(self):
+        for _, launcher in self.both():
+            conf = ["is_host=0", "join_timeout=3", "read_timeout=3"]
+            runs = self.pair(launcher, self.worker(TELL), conf=conf)
+            self.assertEqual([1, 1], self.ended(*runs))
+            self.assertEqual([], self.told(runs))
+
+    def test_row_51_two_ids_are_two_jobs(self):
+        for _, launcher in self.both():
+            endpoint = f"127.0.0.1:{free_port()}"
+            # All four meet, so that no host of a store is gone too early.
+            here = (': > "$SIDE/$TORCHELASTIC_RUN_ID.$RANK"\n'
+                    'while [ "$(ls "$SIDE" | wc -l)" -lt 4 ]; do sleep 0.05; done\n')
+            runs = [self.c10d(launcher, endpoint, self.worker(TELL, here, "sleep 2\n"), run_id=run_id)
+                    for run_id in ("a", "a", "b", "b")]
+            self.finish(*runs, seconds=SECONDS)
+            self.assertEqual([("0", "0", "0", "2")] * 2 + [("0", "0", "1", "2")] * 2, self.told(runs))
+
+    def test_row_52_a_wait_in_vain(self):
+        for _, launcher in self.both():
+            run = self.c10d(launcher, f"127.0.0.1:{free_port()}", self.worker(TELL), conf=["join_timeout=5"])
+            self.assertEqual([1], self.ended(run))
+            self.assertGreater(run.seconds, 5)
+
+    def test_row_53_the_last_call(self):
+        for _, launcher in self.both():
+            run = self.c10d(launcher, f"127.0.0.1:{free_port()}", self.worker(TELL), nnodes="1:2",
+                            conf=["last_call_timeout=3"])
+            self.assertEqual([0], self.ended(run))
+            self.assertEqual([("0", "0", "0", "1")], self.told([run]))
+            self.assertGreater(run.seconds, 3)
+
+    def test_rows_64_to_66_the_end_of_one_is_the_end_of_all(self):
+        for name, launcher in self.both():
+            runs = self.pair(launcher, self.worker("exit 0\n"))
+            self.assertEqual([0, 0], self.ended(*runs))
+            fails = self.worker('trap \'echo told > "$SIDE/told.$RANK"; exit 0\' TERM\n'
+                                'if [ "$LOCAL_RANK" = 0 ]; then\n'
+                                'while [ ! -e "$SIDE/up" ]; do sleep 0.05; done; exit 7; fi\n'
+                                ': > "$SIDE/up"; while :; do sleep 0.05; done\n')
+            run = self.start([launcher, "--no-python", "--nproc-per-node=2", fails], env={"SIDE": str(self.side)})
+            self.assertEqual([7 if name == "launch" else 1], self.finish(run, seconds=SECONDS))
+            self.assertTrue((self.side / "told.1").exists(), str(run))
+
+    def test_row_68_three_attempts(self):
+        for name, launcher in self.both():
+            run = self.start([launcher, "--no-python", "--max-restarts=2", self.worker(TELL, FAIL)])
+            self.assertEqual([7 if name == "launch" else 1], self.finish(run, seconds=SECONDS))
+            self.assertEqual([(str(attempt), "2", "0", "1") for attempt in range(3)], self.told([run]))
+
+    def test_row_69_a_restart_that_helps(self):
+        for _, launcher in self.both():
+            run = self.start([launcher, "--no-python", "--max-restarts=2",
+                              self.worker(TELL, '[ "$TORCHELASTIC_RESTART_COUNT" = 1 ]\n')])
+            self.assertEqual([0], self.ended(run))
+            self.assertEqual([("0", "2", "0", "1"), ("1", "2", "0", "1")], self.told([run]))
+
+    def test_row_70_both_nodes_start_anew(self):
+        """torchrun counts on the node that failed alone; launch on both."""
+        # In the round after the failure both files are there, and both ranks end well, whichever node has which.
+        fails_once = ('if [ "$RANK" = 0 ]; then [ -e "$SIDE/up" ] && exit 0; : > "$SIDE/up"; exec sleep 300; fi\n'
+                      'while [ ! -e "$SIDE/up" ]; do sleep 0.05; done\n'
+                      '[ -e "$SIDE/failed" ] || { : > "$SIDE/failed"; exit 7; }\n')
+        for name, launcher in self.both():
+            runs = self.pair(launcher, self.worker(TELL, fails_once), options=["--max-restarts=2"])
+            self.assertEqual([0, 0], self.ended(*runs))
+            attempts = sorted(attempt for attempt, *_ in self.told(runs))
+            self.assertEqual(["0", "0", "1", "1"] if name == "launch" else ["0", "0", "0", "1"], attempts)
+
+    def test_row_71_the_last_failure_on_one_node(self):
+        """torchrun's other node ends by its own workers' result; launch ends the job everywhere, with one code."""
+        for name, launcher in self.both():
+            runs = self.pair(launcher, self.worker('[ "$RANK" = 1 ] && exit 7\nsleep 3\n'))
+            codes = sorted(self.finish(*runs, seconds=SECONDS))
+            # Where the one that failed hosts the store, the other torchrun ends with an error as well.
+            self.assertIn(codes, [[7, 7]] if name == "launch" else [[0, 1], [1, 1]])
+
+    def test_row_73_the_exit_barrier(self):
+        for _, launcher in self.both():
+            runs = self.pair(launcher, self.worker('[ "$RANK" = 1 ] && sleep 5\nexit 0\n'))
+            self.assertEqual([0, 0], self.ended(*runs))
+            ends = sorted(run.ended for run in runs)
+            self.assertLess(ends[1] - ends[0], 4)
+
+    def test_row_74_early_exits_are_no_failure(self):
+        for _, launcher in self.both():
+            worker = self.worker('[ "$RANK" = 1 ] && sleep 2\nexit 0\n')
+            run = self.start([launcher, "--no-python", "--nproc-per-node=2", worker])
+            self.assertEqual([0], self.ended(run))
+            self.assertGreater(run.seconds, 2)
+
+    def test_row_67_what_ignores_the_request_is_killed(self):
+        """torchrun after 30 s, always; launch after --shutdown-timeout."""
+        stubborn = self.worker('trap "" TERM\nif [ "$RANK" = 0 ]; then sleep 1; exit 7; fi\n'
+                               'while :; do sleep 0.2; done\n')
+        run = self.launch("--no-python", "--nproc-per-node=2", "--shutdown-timeout=2", stubborn)
+        began = time.time()
+        self.assertEqual([7], self.finish(run, seconds=SECONDS))
+        self.assertTrue(2.5 < run.ended - began < 12, str(run))
+        other = self.start([self.torchrun(), "--no-python", "--nproc-per-node=2", stubborn])
+        self.assertTrue(wait_for(lambda: other.wait(0) is not None, SECONDS))
+        self.assertEqual(1, other.code)
+        self.assertGreater(other.seconds, 30)
