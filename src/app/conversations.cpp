@@ -111,6 +111,11 @@ asio::awaitable<std::vector<int>> claimed_nodes(StoreClient& client, std::string
 }
 
 asio::awaitable<void> await_informed(StoreClient& client, std::string run_id, std::vector<int> nodes, Time deadline) {
+  Operation get = GetKeys{KeyList(1, abort_key(run_id))};
+  auto told = co_await client.perform(std::move(get), deadline);
+  if (!told) co_return;
+  const auto failure = parse_failure(std::get<Values>(*told).values.at(0));
+  if (failure && failure->kind == Failure::Kind::lost) std::erase(nodes, failure->node_rank);
   AwaitKeys informed;
   for (const int node : nodes) informed.keys.push_back(acknowledged_key(run_id, node));
   Operation wait = informed;

@@ -67,7 +67,7 @@ asio::awaitable<void> RoundLine::watch(std::shared_ptr<RoundLine> /*self*/, Time
 asio::awaitable<Result<Failure>> RoundLine::await_abort() {
   const bool beats = place_.silence_limit != Duration::zero();
   const Duration beat = place_.silence_limit / beats_per_limit;
-  const Duration patience = place_.silence_limit - beat;
+  const Duration patience = place_.silence_limit * 3 / 4;
   if (beats) watch_->set_patience(patience);
   while (true) {
     if (std::exchange(will_is_new_, false)) {

@@ -307,7 +307,7 @@ void StoreServer::drop_silent() {
   for (std::size_t id = 0; id < connections_.size(); ++id) {
     if (!connections_[id] || !table_.has_will(static_cast<ConnectionId>(id))) continue;
     if (overslept) connections_[id]->excuse_silence();
-    if (look - connections_[id]->silent_since(look) >= silence_limit_ - silence_limit_ / looks_per_limit)
+    if (look - connections_[id]->silent_since(look) >= silence_limit_ - silence_limit_ / 10)
       remove(*connections_[id], true);
   }
   listening_for_silence_ = false;

@@ -36,6 +36,14 @@ class Hosts:
         for name in [*self.names, self.switch]:
             subprocess.run(["ip", "netns", "delete", name], check=False, stderr=subprocess.DEVNULL)
 
+    def cut(self, number):
+        """Pulls the cable of host `number` out of the switch."""
+        _ip("-n", self.switch, "link", "set", f"port{number}", "down")
+
+    def drop_packets(self, number):
+        """The cable of host `number` is in, but the switch no longer passes anything from there or to there."""
+        _ip("-n", self.switch, "link", "set", f"port{number}", "nomaster")
+
     def inside(self, number, *command):
         """The command line that runs `command` on host `number`."""
         return ["ip", "netns", "exec", self.names[number - 1], *command]

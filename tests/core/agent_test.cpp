@@ -388,7 +388,9 @@ TEST(Agent, ALostNodeCostsNoRestartWhereTheOthersCanGoOnAndIsTheEndElsewhere) {
     lost.restart = can_go_on;
     EXPECT_EQ(find<SignalWorkers>(agent.on(PeerFailed{lost}, start_time))->signal, SIGTERM);
     const auto actions = agent.on(AllGone{}, start_time);
-    if (can_go_on) EXPECT_EQ(find<AnnounceRound>(actions)->restart, 0);
+    if (can_go_on) {
+      EXPECT_EQ(find<AnnounceRound>(actions)->restart, 0);
+    }
     EXPECT_EQ(find<StartRendezvous>(actions) != nullptr, can_go_on);
     EXPECT_EQ(find<Finish>(actions) != nullptr, !can_go_on);
   }

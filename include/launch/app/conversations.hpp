@@ -47,7 +47,7 @@ boost::asio::awaitable<Result<Failure>> tell_abort(StoreClient& client, std::str
 boost::asio::awaitable<std::vector<int>> claimed_nodes(StoreClient& client, std::string run_id, int nnodes,
                                                        Time deadline);
 
-// Until these nodes have acknowledged the abort.
+// Until these nodes have acknowledged the abort, but for the one whose loss it tells of.
 boost::asio::awaitable<void> await_informed(StoreClient& client, std::string run_id, std::vector<int> nodes,
                                             Time deadline);
 
