@@ -137,6 +137,9 @@ Failure AgentLoop::worker_failure(int local_rank, pid_t pid, ExitStatus status) 
   failure.local_rank = local_rank;
   failure.pid = pid;
   failure.what = to_text(status);
+  const bool killed = status == ExitStatus{ExitStatus::Kind::signalled, SIGKILL};
+  if (const std::string evidence = killed ? memory_->evidence() : ""; !evidence.empty())
+    failure.what += ", " + evidence;
   failure.time = wall_time_text();
   folder_.complete(failure);
   return failure;
@@ -186,6 +189,7 @@ asio::awaitable<void> AgentLoop::carry_out_one(StartWorkers action) {
   }
   std::vector<WorkerSpec> specs = make_worker_specs(config_, round_, folder_.attempt());
   folder_.expect(specs);
+  memory_.emplace();
   const auto not_started = workers_.start(std::move(specs), config_.program.script);
   folder_.follow(executor_, config_.logs);
   if (!not_started) co_return;
@@ -235,6 +239,7 @@ void AgentLoop::say_end(const Finish& end) {
   if (end.left_behind)
     log_error(fmt::format("these processes outlived SIGKILL: pid {}", fmt::join(workers_.remaining(), ", ")));
   if (!end.first) return;
+  JobFolder::tell_parent(config_.parent_error_file, *end.first);
   if (end.first->kind == Failure::Kind::worker) {
     write_report(render_report(ReportInput{config_.program.name, config_.run_id, *end.first, end.others}));
   } else {

@@ -1,6 +1,7 @@
 #include "launch/app/job_folder.hpp"
 
 #include "launch/io/clock.hpp"
+#include "launch/io/fd.hpp"
 #include "launch/io/log.hpp"
 
 #include <utility>
@@ -74,6 +75,16 @@ void JobFolder::complete(Failure& failure) const {
   // Errors tell why; where these are on the console, the other stream's file does not help.
   failure.log_file = worker.logs.err.file;
   if (worker.logs.err.sink == StreamPlan::Sink::nowhere) failure.log_file = "not kept, by --local-ranks-filter";
+}
+
+// The worker's error file can be read where it is one of this node.
+void JobFolder::tell_parent(const std::string& parent_error_file, const Failure& first) {
+  if (parent_error_file.empty()) return;
+  const std::string own = first.error_file.empty() ? "" : read_file(first.error_file, longest_error_file);
+  auto file = open_output(parent_error_file);
+  if (file && write_all(file->get(), error_for_parent(first, own))) return;
+  log_warning(fmt::format("the failure could not be written to {} (TORCHELASTIC_ERROR_FILE){}", parent_error_file,
+                          file ? "" : ": " + file.error().message));
 }
 
 }  // namespace launch

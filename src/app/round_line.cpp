@@ -15,7 +15,7 @@ namespace asio = boost::asio;
 
 namespace {
 
-constexpr int beats_per_limit = 5;
+constexpr int beats_per_limit = 8;
 
 }  // namespace
 
@@ -67,7 +67,7 @@ asio::awaitable<void> RoundLine::watch(std::shared_ptr<RoundLine> /*self*/, Time
 asio::awaitable<Result<Failure>> RoundLine::await_abort() {
   const bool beats = place_.silence_limit != Duration::zero();
   const Duration beat = place_.silence_limit / beats_per_limit;
-  const Duration patience = place_.silence_limit * 3 / 4;
+  const Duration patience = place_.silence_limit * 4 / 5;
   if (beats) watch_->set_patience(patience);
   while (true) {
     if (std::exchange(will_is_new_, false)) {

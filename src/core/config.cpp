@@ -104,6 +104,7 @@ Status settle_signals(const Options& options, const HostFacts&, Config& config) 
 Result<Config> settle(const Options& options, const HostFacts& facts) {
   Config config;
   config.hostname = facts.hostname;
+  config.parent_error_file = facts.env.get("TORCHELASTIC_ERROR_FILE").value_or("");
   for (const auto step :
        {settle_nodes, settle_workers, settle_restarts, settle_stopping, settle_signals, settle_logs}) {
     if (Status done = step(options, facts, config); !done) return done.error();

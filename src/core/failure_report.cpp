@@ -128,6 +128,14 @@ std::string error_message(std::string_view error_json) {
   return message.is_object() ? text_or_empty(message, "message") : std::string();
 }
 
+std::string error_for_parent(const Failure& first, std::string_view error_json) {
+  Json value = Json::parse(error_json, nullptr, false);
+  const bool of_the_worker = value.is_object() && value.contains("message") && value["message"].is_object();
+  if (!of_the_worker) value = {{"message", {{"message", describe(first)}, {"extraInfo", Json::object()}}}};
+  value["message"]["errorCode"] = first.exit_code;
+  return value.dump(-1, ' ', true, Json::error_handler_t::replace);
+}
+
 namespace {
 
 std::string end_text(const WorkerEnd& end) {

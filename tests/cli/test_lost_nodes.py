@@ -83,7 +83,7 @@ class Lost(LostCase):
 
     def test_a_short_sleep_harms_nobody(self):
         runs = self.nodes([1] * 3, self.worker(UP, 'while [ ! -e "$TEST_FOLDER/go" ]; do sleep 0.05; done\n'),
-                          options=["--heartbeat-timeout=2"])
+                          options=["--heartbeat-timeout=4"])
         self.wait_until_up(3, *runs)
         for run in runs:
             agent = self.agent_of(run)

@@ -1,9 +1,10 @@
 """What a worker is given: environment, arguments, descriptors, signal dispositions, its own session."""
+import json
 import os
 import signal
 
 from harness import free_port
-from job import JobCase
+from job import SLEEP, JobCase
 
 DUMP = 'env -0 > "$TEST_FOLDER/env.$RANK"\n'
 
@@ -46,6 +47,20 @@ class Environment(JobCase):
         self.expect([0], [self.launch("--nproc-per-node=2", self.worker(DUMP, writing))])
         files = {self.variables(rank)["TORCHELASTIC_ERROR_FILE"] for rank in range(2)}
         self.assertEqual(2, len(files))
+
+    def test_a_failure_is_handed_up(self):
+        """By torchrun's contract: our own TORCHELASTIC_ERROR_FILE gets the worker's error.json, with its exit code."""
+        parent = self.folder / "parent.json"
+        told = '{"message": {"message": "ValueError: no", "extraInfo": {"timestamp": "1"}}}'
+        for name, writing in (("told", f"echo '{told}' > \"$TORCHELASTIC_ERROR_FILE\"\n"), ("silent", "")):
+            with self.subTest(worker=name):
+                run = self.launch("--nproc-per-node=2", self.worker(writing, '[ "$RANK" = 1 ] && exit 7\n', SLEEP),
+                                  env={"TORCHELASTIC_ERROR_FILE": str(parent)})
+                self.expect([7], [run])
+                message = json.loads(parent.read_text())["message"]
+                self.assertEqual(7, message["errorCode"])
+                self.assertRegex(message["message"], "^ValueError: no$" if writing else "rank 1 .*exit code 7")
+        self.assertEqual({}, message["extraInfo"])
 
     def test_users_own_values_stay(self):
         given = {"FOO": "a=b c", "OMP_NUM_THREADS": "5", "TORCH_NCCL_ASYNC_ERROR_HANDLING": "0", "EMPTY": "",

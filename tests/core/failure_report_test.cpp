@@ -93,5 +93,16 @@ TEST(FailureReport, ShowsTheWorkersOwnWords) {
   EXPECT_THAT(text, Not(HasSubstr("  log  ")));
 }
 
+TEST(FailureReport, TheParentGetsTheWorkersErrorWithItsExitCode) {
+  Failure failure;
+  failure.exit_code = 139;
+  failure.what = "segmentation fault";
+  EXPECT_EQ(error_for_parent(failure, R"({"message": {"message": "x", "extraInfo": {"timestamp": "1"}}})"),
+            R"({"message":{"errorCode":139,"extraInfo":{"timestamp":"1"},"message":"x"}})");
+  for (const char* other : {"", "no json", "[]", R"({"message": "plain"})"})
+    EXPECT_EQ(error_for_parent(failure, other),
+              R"({"message":{"errorCode":139,"extraInfo":{},"message":"node 0: segmentation fault"}})");
+}
+
 }  // namespace
 }  // namespace launch

@@ -145,7 +145,7 @@ class CheckHouse(unittest.TestCase):
             target.write_text("\npid_t p = fork();\n", encoding="utf-8")
             lines = check_house.House(folder).check()
         self.assertIn("src/app/x.cpp:2: process: fork: processes live in io's process room: "
-                      "use io/spawn, io/child or io/reaper", lines)
+                      "use io/spawn, io/child, io/reaper or io/guard", lines)
 
 
 if __name__ == "__main__":

@@ -73,7 +73,10 @@ TEST_F(Family, AWorkerAloneIsGoneWhenItEnds) {
 }
 
 TEST_F(Family, WhatAWorkerLeavesBehindIsFoundAndEnded) {
-  start("setsid sleep 100 & setsid sleep 100 & exit 0");
+  // It ends when both are in sessions of their own.
+  start(
+      "d=$(mktemp -d); for i in 1 2; do setsid sh -c \": > $d/$i; exec sleep 100\" & done;"
+      "until [ -e $d/1 ] && [ -e $d/2 ]; do sleep 0.01; done; rm -r $d; exit 0");
   ASSERT_TRUE(becomes_true([this] { return status_.has_value() && reaper_.remaining().size() == 2; }));
   EXPECT_FALSE(reaper_.collect());
   reaper_.signal_all(SIGTERM);

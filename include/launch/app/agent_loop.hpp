@@ -7,6 +7,7 @@
 #include "launch/app/rendezvous.hpp"
 #include "launch/app/worker_group.hpp"
 #include "launch/core/config.hpp"
+#include "launch/io/memory_watch.hpp"
 #include "launch/io/signals.hpp"
 #include "launch/io/store_server.hpp"
 
@@ -67,6 +68,7 @@ class AgentLoop {
   std::unique_ptr<Rendezvous> rendezvous_;
   WorkerGroup workers_;
   JobFolder folder_;
+  std::optional<MemoryWatch> memory_;  // since the workers were started
   Round round_;
   bool started_ = false;  // workers: before, what ends is none of ours
   bool leaving_ = false;

@@ -32,6 +32,8 @@ class JobFolder {
 
   // Adds what the worker said in its error file, and where its output is.
   void complete(Failure& failure) const;
+  // Hands a failure up to whoever started launch, by the error file that they named.
+  static void tell_parent(const std::string& parent_error_file, const Failure& first);
   void remove_empty() { folder_.remove_empty(); }
 
  private:

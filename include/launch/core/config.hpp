@@ -76,7 +76,8 @@ struct Config {
   Duration shutdown_timeout{};
   std::vector<int> signals;  // that are passed on and end the job
   std::string hostname;
-  std::string log_folder;  // where the job's folder is made; empty: a temporary one; /dev/null: none
+  std::string parent_error_file;  // where whoever started launch looks for the failure; empty: nobody does
+  std::string log_folder;         // where the job's folder is made; empty: a temporary one; /dev/null: none
   LogChoice logs;
   ProgramCommand program;
   Environment worker_env;                   // what every worker starts from

@@ -48,6 +48,10 @@ std::string describe(const Failure& failure);
 // The message of an error.json as torch's `record` writes it, its last line kept short; empty if there is none.
 std::string error_message(std::string_view error_json);
 
+// What goes into the error file of whoever started launch, as torchrun hands a failure up: the worker's own error.json
+// with its exit code added; where there is none, or it is of another form, one that tells of the failure.
+std::string error_for_parent(const Failure& first, std::string_view error_json);
+
 // How one worker of this node ended, for the report.
 struct WorkerEnd {
   int rank = 0;
