@@ -26,12 +26,12 @@ class MemoryLimit(JobCase):
         try:
             group.mkdir()
             limit = next(group / name for name in ("memory.limit_in_bytes", "memory.max") if (group / name).exists())
-            limit.write_text(str(64 << 20))
+            limit.write_text(str(512 << 20))
         except (AttributeError, OSError, StopIteration) as error:
             self.skipTest(f"no memory control group can be made here: {error}")  # tests/core has recorded ones
         self.addCleanup(group.rmdir)
-        greedy = self.program(f"#!{sys.executable}\nx = bytearray(300 << 20)\nx[:] = b'1' * len(x)\n")
+        greedy = self.program(f"#!{sys.executable}\nx = bytearray(1 << 30)\nx[:] = b'1' * len(x)\n")
         run = self.start(["sh", "-c", f'echo 0 > {group}/cgroup.procs && exec "$@"', "sh", Settings.launch,
                           "--no-python", greedy])
         self.expect([137], [run])
-        self.assert_says(run, r"signal 9 \(SIGKILL\), killed by the out-of-memory killer; memory limit 64 MiB; peak")
+        self.assert_says(run, r"signal 9 \(SIGKILL\), killed by the out-of-memory killer; memory limit 512 MiB; peak")
