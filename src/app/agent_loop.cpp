@@ -18,6 +18,8 @@ namespace asio = boost::asio;
 
 namespace {
 
+constexpr Duration one_volley = std::chrono::seconds(1);  // in which the same signal comes both ways
+
 AgentSettings agent_settings(const Config& config) {
   return {config.nnodes,   config.node_rank,        config.nproc_per_node,
           config.hostname, config.shutdown_timeout, config.restarts};
@@ -100,7 +102,9 @@ asio::awaitable<void> AgentLoop::watch_signals() {
 
 // A scheduler that signals every process of a job reaches this one directly and by way of the guard: that is one.
 bool AgentLoop::is_new(const ReceivedSignal& received) {
-  auto& [by_guard, directly] = heard_[received.signal];
+  auto& [by_guard, directly, last] = heard_[received.signal];
+  if (now() > later(last, one_volley)) by_guard = directly = 0;
+  last = now();
   const int before = std::max(by_guard, directly);
   ++(received.sender == guard_ ? by_guard : directly);
   return std::max(by_guard, directly) > before;

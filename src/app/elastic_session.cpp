@@ -133,12 +133,13 @@ asio::awaitable<void> ElasticSession::run() {
     machine_.join(now());
     const Error lost = co_await pursue();
     if (ended_) co_return;
-    if (line_ || ending_ || left_ || lost.code != ErrorCode::closed) {
+    if (formed_once_ || ending_ || left_ || lost.code != ErrorCode::closed) {
       ended_ = true;
       end_timer_.cancel();
       if (!ending_) mailbox_.put(StoreLost{lost.message});
       co_return;
     }
+    ++generation_;  // what a round of that store has begun
     state_client_.reset();
     reached_.reset();
     log_info(
@@ -256,6 +257,7 @@ asio::awaitable<void> ElasticSession::form_round(RoundFormed formed, int generat
                          config_.heartbeat_timeout};
   const auto line = std::make_shared<RoundLine>(executor_, mailbox_, std::move(*connected), place);
   line_ = line;
+  formed_once_ = true;
   line->start_watching(deadline);
   auto master = co_await meeting_.agree(line->control(), formed, address_);
   if (line->closed() || generation != generation_) co_return;
@@ -315,7 +317,7 @@ asio::awaitable<void> ElasticSession::tell(Failure failure) {
   Result<Failure> first = failure;
   if (line_) first = co_await line_->tell(failure);
   auto client = co_await connect_again(deadline);
-  if (client && first && first->restart) {
+  if (client && first && first->restart && first->kind != Failure::Kind::lost) {
     Operation count = SetKeys{{{restarts_key(), std::to_string(restarts_ + 1)}}};
     (void)co_await client->perform(std::move(count), deadline);
   }
@@ -348,7 +350,12 @@ asio::awaitable<void> ElasticSession::await_end(Time deadline) {
 asio::awaitable<void> ElasticSession::end(bool failed) {
   ending_ = true;
   const Time start = now();
-  if (!left_) machine_.close(start);
+  // Who has lost the store has been taken for dead: the others may have gone on without it.
+  if (!left_ && line_ && line_->lost() && others_go_on()) {
+    machine_.leave(start);
+  } else if (!left_) {
+    machine_.close(start);
+  }
   wake();
   if (!state_client_) co_return;
   co_await await_end(later(start, quick_answer));

@@ -59,6 +59,7 @@ asio::awaitable<void> RoundLine::watch(std::shared_ptr<RoundLine> /*self*/, Time
   if (failure) {
     mailbox_.put(PeerFailed{*failure});
   } else {
+    lost_ = true;
     has_will_ = false;  // it stands: a host that was only asleep must hear that this node has gone
     mailbox_.put(StoreLost{failure.error().message});
   }

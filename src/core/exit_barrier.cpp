@@ -29,10 +29,7 @@ BarrierStep ExitBarrier::start(Time now) {
 BarrierStep ExitBarrier::on(const Outcome& outcome, Time now) {
   switch (state_) {
     case State::counting:
-      if (std::get<Number>(outcome).value != nnodes_) return wait(now);
-      state_ = State::telling;
-      deadline_ = later(now, answer_time);
-      return {SetKeys{{{key("last_member"), "<val_ignored>"}}}, std::nullopt};
+      return std::get<Number>(outcome).value < nnodes_ ? wait(now) : tell(now);
     case State::telling:
       return {BarrierPassed{true}, std::nullopt};
     case State::waiting:
@@ -42,6 +39,8 @@ BarrierStep ExitBarrier::on(const Outcome& outcome, Time now) {
       deadline_ = later(now, answer_time);
       return {AddNumber{key("num_members"), 0}, std::nullopt};
     case State::looking: {
+      // The last one has counted itself, and may be gone.
+      if (std::get<Number>(outcome).value >= nnodes_) return tell(now);
       report_ = later(now, report_interval_);
       BarrierStep step = wait(now);
       step.arrived = static_cast<int>(std::get<Number>(outcome).value);
@@ -49,6 +48,12 @@ BarrierStep ExitBarrier::on(const Outcome& outcome, Time now) {
     }
   }
   return {BarrierPassed{false}, std::nullopt};
+}
+
+BarrierStep ExitBarrier::tell(Time now) {
+  state_ = State::telling;
+  deadline_ = later(now, answer_time);
+  return {SetKeys{{{key("last_member"), "<val_ignored>"}}}, std::nullopt};
 }
 
 BarrierStep ExitBarrier::wait(Time now) {

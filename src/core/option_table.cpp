@@ -174,7 +174,7 @@ std::vector<OptionRow> ending_rows() {
        .group = ending,
        .value = "SECONDS",
        .initial = "5",
-       .text = "a node whose launch says nothing for so long has failed; 0 waits for ever",
+       .text = "a node whose launch says nothing for so long has failed; 0 waits for ever; the same on every node",
        .ours = true},
       {.name = "--shutdown-timeout",
        .group = ending,

@@ -37,8 +37,11 @@ sigset_t set_of(const SignalPlan& plan) {
 
 class Guard {
  public:
-  Guard(pid_t agent, std::set<pid_t> strangers, sigset_t signals)
-      : agent_(agent), strangers_(std::move(strangers)), signals_(signals) {}
+  Guard(pid_t agent, std::set<pid_t> strangers, const SignalPlan& plan)
+      : agent_(agent),
+        strangers_(std::move(strangers)),
+        signals_(set_of(plan)),
+        stops_(std::find(plan.passed.begin(), plan.passed.end(), SIGTSTP) != plan.passed.end()) {}
 
   int watch() {
     while (true) {
@@ -54,7 +57,7 @@ class Guard {
   // hear that it lives.
   void pass_on(int signal) const {
     ::kill(agent_, signal);
-    if (signal == SIGTSTP) ::raise(SIGSTOP);
+    if (signal == SIGTSTP && stops_) ::raise(SIGSTOP);
   }
 
   // Whatever has ended; true when the agent has.
@@ -99,6 +102,7 @@ class Guard {
   pid_t agent_;
   std::set<pid_t> strangers_;
   sigset_t signals_;
+  bool stops_;  // at SIGTSTP, which ends nothing
   std::optional<ExitStatus> ended_;
 };
 
@@ -127,7 +131,7 @@ Guarded stand_guard(SignalPlan& signals) {
     log_warning("no process could be made to guard this one: if it is killed, children of workers may stay behind");
     return {};
   }
-  if (agent > 0) return {Guard(agent, {before.begin(), before.end()}, set_of(signals)).watch(), 0};
+  if (agent > 0) return {Guard(agent, {before.begin(), before.end()}, signals).watch(), 0};
   become_agent(guard);
   return {std::nullopt, guard};
 }

@@ -5,6 +5,7 @@
 #include <string>
 
 #include <fmt/format.h>
+#include <poll.h>
 #include <spdlog/sinks/ansicolor_sink.h>
 #include <spdlog/spdlog.h>
 #include <sys/ioctl.h>
@@ -25,7 +26,10 @@ std::size_t terminal_width() {
   return known ? size.ws_col : 80;
 }
 
+// A terminal that is held (Ctrl-S) must not hold us: then the line is left as it is.
 void rewrite_line(std::string_view text) {
+  pollfd terminal{STDERR_FILENO, POLLOUT, 0};
+  if (::poll(&terminal, 1, 0) != 1 || (terminal.revents & POLLOUT) == 0) return;
   fmt::print(stderr, "\r{}\x1b[K", text);
   std::fflush(stderr);
 }

@@ -58,6 +58,15 @@ TEST(ExitBarrier, LeavesWithoutTheOthersWhenItsPatienceEnds) {
   EXPECT_FALSE(passed_with_all(barrier.on(WaitExpired{}, start_time + 300s)));
 }
 
+TEST(ExitBarrier, WhatTheLastOneCouldNotSaySomebodyElseDoes) {
+  StoreDriver store;
+  ExitBarrier first = barrier_of(2), last = barrier_of(2);
+  run(first, first.start(start_time), store);
+  store.perform(std::get<Operation>(last.start(start_time).next));  // and then it is gone
+  const BarrierStep step = first.on(WaitExpired{}, start_time + std::chrono::seconds(1));
+  EXPECT_TRUE(passed_with_all(run(first, step, store)));
+}
+
 TEST(ExitBarrier, WithoutALimitWaitsOn) {
   StoreDriver store;
   ExitBarrier barrier = barrier_of(2);

@@ -15,7 +15,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace launch {
@@ -60,8 +59,13 @@ class AgentLoop {
   SignalStream signals_;
   std::vector<int> passed_signals_;
   pid_t guard_;
-  // How often each signal came from the guard, and from elsewhere.
-  std::map<int, std::pair<int, int>> heard_;
+  // How often a signal came of late, from the guard and from elsewhere.
+  struct Heard {
+    int by_guard = 0;
+    int directly = 0;
+    Time last{};
+  };
+  std::map<int, Heard> heard_;
   StoreServer server_;
   Agent agent_;
   Mailbox mailbox_;

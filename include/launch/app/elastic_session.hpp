@@ -74,6 +74,7 @@ class ElasticSession : public Rendezvous {
   int generation_ = 0;               // rounds that were joined
   int restarts_ = 0;                 // before this round
   bool running_ = false;             // run()
+  bool formed_once_ = false;         // a round, at this node
   bool left_ = false;                // by a signal: the others may go on
   bool ending_ = false;
   bool ended_ = false;  // what the machine was asked for at the end is done

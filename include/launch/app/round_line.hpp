@@ -48,6 +48,8 @@ class RoundLine : public std::enable_shared_from_this<RoundLine> {
 
   void close();
   bool closed() const { return closed_; }
+  // StoreLost has come.
+  bool lost() const { return lost_; }
 
  private:
   boost::asio::awaitable<void> watch(std::shared_ptr<RoundLine> self, Time connect_by);
@@ -67,6 +69,7 @@ class RoundLine : public std::enable_shared_from_this<RoundLine> {
   std::optional<Round> formed_;  // to be told of
   bool has_will_ = false;        // the store has one
   bool closed_ = false;
+  bool lost_ = false;
 };
 
 }  // namespace launch

@@ -36,6 +36,7 @@ class ExitBarrier {
  private:
   std::string key(const char* rest) const;
   BarrierStep wait(Time now);
+  BarrierStep tell(Time now);
 
   std::string run_id_;
   int nnodes_;
@@ -43,7 +44,7 @@ class ExitBarrier {
   Duration report_interval_;
   enum class State {
     counting,
-    telling,  // the last one, all the others
+    telling,  // all the others that everybody has come
     waiting,
     looking,  // how many there are
   };
