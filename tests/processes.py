@@ -84,22 +84,6 @@ def collect_adopted():
         pass
 
 
-def collect_adopted_except(kept):
-    """The same while a child of ours runs on."""
-    for pid in children_of_any_state(os.getpid()):
-        if pid != kept:
-            try:
-                os.waitpid(pid, os.WNOHANG)
-            except ChildProcessError:
-                pass
-
-
-def children_of_any_state(pid):
-    """Zombies as well."""
-    pids = [int(name) for name in os.listdir("/proc") if name.isdigit()]
-    return [child for child in pids if (_stat(child) or ("", 0))[1] == pid]
-
-
 def context_switches(pid):
     """How often the threads of a process went to sleep by themselves, so how often something woke them."""
     total = 0

@@ -16,6 +16,7 @@ using namespace std::chrono_literals;
 namespace {
 
 constexpr std::size_t keys_at_once = 1000;
+constexpr int few_nodes = 8;
 constexpr Duration peers_patience = 30s;  // torchrun's agents take seconds to end
 
 std::string acknowledged_key(const std::string& run_id, int node) {
@@ -137,9 +138,13 @@ asio::awaitable<void> see_talkers_off(StoreServer& server, Time start) {
   co_await server.until_quiet(later(start, peers_patience));
 }
 
-asio::awaitable<std::string> other_jobs(StoreClient& client, std::string run_id) {
+asio::awaitable<std::string> other_jobs(Endpoint store, std::string run_id, int arrived, Random& random) {
+  if (arrived > few_nodes) co_return "";
+  const Time deadline = later(now(), quick_answer);
+  auto client = co_await connect_quietly(std::move(store), deadline, random);
+  if (!client) co_return "";
   Operation list = ListKeys{};
-  auto listed = co_await client.perform(std::move(list), later(now(), quick_answer));
+  auto listed = co_await client->perform(std::move(list), deadline);
   if (!listed) co_return "";
   const auto others = other_run_ids(std::get<Values>(*listed).values, run_id);
   if (others.empty()) co_return "";

@@ -24,7 +24,6 @@ namespace {
 
 const std::function<void(const Waiting&)> say_nothing_of = [](const Waiting&) {};
 const std::function<void()> no_fence = [] {};
-constexpr int few_nodes = 8;  // that are in: perhaps the others are elsewhere
 
 ElasticSettings with_self(const Config& config) {
   ElasticSettings settings = config.elastic->settings;
@@ -129,7 +128,6 @@ asio::awaitable<bool> ElasticSession::connect() {
 // As long as no round has formed here, nothing is lost with a store: it may have been that of a job that has ended.
 asio::awaitable<void> ElasticSession::run() {
   while (co_await connect()) {
-    machine_ = ElasticRendezvous(with_self(config_), Random(random_.next()));
     machine_.join(now());
     const Error lost = co_await pursue();
     if (ended_) co_return;
@@ -139,6 +137,7 @@ asio::awaitable<void> ElasticSession::run() {
       if (!ending_) mailbox_.put(StoreLost{lost.message});
       co_return;
     }
+    machine_ = ElasticRendezvous(with_self(config_), Random(random_.next()));
     ++generation_;  // what a round of that store has begun
     state_client_.reset();
     reached_.reset();
@@ -183,10 +182,8 @@ asio::awaitable<void> ElasticSession::announce(RoundWaits waits, int generation)
     log_progress(fmt::format("the job has its {} nodes; this one stands by", limits.max));
     co_return;
   }
-  std::string others;
-  if (waits.arrived <= few_nodes && reached_)
-    if (auto client = co_await connect_again(later(now(), quick_answer)))
-      others = co_await other_jobs(*client, config_.run_id);
+  const std::string others =
+      co_await other_jobs(reached_.value_or(config_.master), config_.run_id, waits.arrived, random_);
   if (line_ || ending_ || generation != generation_) co_return;
   log_progress(fmt::format(
       "waiting for the other nodes: {} of {} are in; giving up in {}{}", waits.arrived,
@@ -283,11 +280,7 @@ asio::awaitable<void> ElasticSession::form_round(RoundFormed formed, int generat
   if (line->closed() || generation != generation_) co_return;
   round->restarts = restarts_;
   round->master = *master;
-  Failure self;
-  self.node_rank = formed.rank;
-  self.host = config_.hostname;
-  self.restart = others_go_on();
-  line->pledge(std::move(self), *round);
+  line->pledge(config_.hostname, others_go_on(), *round);
 }
 
 asio::awaitable<int> ElasticSession::count_restarts(std::shared_ptr<RoundLine> line) {

@@ -29,10 +29,14 @@ RoundLine::RoundLine(asio::any_io_executor executor, Mailbox& mailbox, StoreClie
 
 void RoundLine::start_watching(Time connect_by) { run_in_background(executor_, watch(shared_from_this(), connect_by)); }
 
-void RoundLine::pledge(Failure who, Round formed) {
+void RoundLine::pledge(const std::string& host, bool others_go_on, Round formed) {
   if (place_.silence_limit == Duration::zero()) return mailbox_.put(RendezvousDone{std::move(formed)});
   formed_ = std::move(formed);
+  Failure who;
   who.kind = Failure::Kind::lost;
+  who.node_rank = place_.node_rank;
+  who.host = host;
+  who.restart = others_go_on;
   who.what = "its launch ended without a word";
   will_.key = abort_key(place_.prefix);
   will_.if_closed = to_json(who);

@@ -23,7 +23,6 @@ using namespace std::chrono_literals;
 namespace {
 
 constexpr Duration one_look = 5s;
-constexpr int few_nodes = 8;  // that are in: perhaps the others are elsewhere
 
 }  // namespace
 
@@ -106,20 +105,15 @@ asio::awaitable<void> StaticSession::join_attempt(int attempt) {
   if (line->closed()) co_return;
   formed_ = formed.has_value();
   if (formed) {
-    Failure self;
-    self.node_rank = config_.node_rank;
-    self.host = config_.hostname;
-    line->pledge(std::move(self), *formed);
+    line->pledge(config_.hostname, false, *formed);
   } else {
     mailbox_.put(RendezvousFailed{formed.error()});
   }
 }
 
 asio::awaitable<void> StaticSession::announce(Waiting waiting, int attempt) {
-  std::string others;
-  if (waiting.arrived <= few_nodes)
-    if (auto client = co_await connect_again(later(now(), quick_answer)))
-      others = co_await other_jobs(*client, config_.run_id);
+  const std::string others =
+      co_await other_jobs(reached_.value_or(store_endpoint()), config_.run_id, waiting.arrived, random_);
   if (formed_ || ending_ || attempt != attempt_) co_return;
   std::string missing;
   if (!waiting.missing.empty()) missing = fmt::format(", missing node rank {}", fmt::join(waiting.missing, ", "));

@@ -12,11 +12,15 @@ ExitStatus reap(int pidfd) {
   siginfo_t info{};
   while (::waitid(static_cast<idtype_t>(P_PIDFD), static_cast<id_t>(pidfd), &info, WEXITED) != 0 && errno == EINTR) {
   }
-  if (info.si_code == CLD_EXITED) return {ExitStatus::Kind::exited, info.si_status};
-  return {ExitStatus::Kind::signalled, info.si_status};
+  return exit_status_of(info);
 }
 
 }  // namespace
+
+ExitStatus exit_status_of(const siginfo_t& info) {
+  if (info.si_code == CLD_EXITED) return {ExitStatus::Kind::exited, info.si_status};
+  return {ExitStatus::Kind::signalled, info.si_status};
+}
 
 Child::Child(const boost::asio::any_io_executor& executor, Spawned spawned)
     : pid_(spawned.pid), pidfd_(executor, spawned.pidfd.release()) {}

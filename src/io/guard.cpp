@@ -1,6 +1,7 @@
 #include "launch/io/guard.hpp"
 
 #include "launch/core/job.hpp"
+#include "launch/io/child.hpp"
 #include "launch/io/clock.hpp"
 #include "launch/io/log.hpp"
 #include "launch/io/reaper.hpp"
@@ -26,21 +27,12 @@ using namespace std::chrono_literals;
 constexpr Duration most_sweeping = 5s;
 constexpr timespec between_sweeps{0, 2'000'000};
 
-sigset_t set_of(const SignalPlan& plan) {
-  sigset_t set;
-  sigemptyset(&set);
-  for (const int signal : plan.handled) sigaddset(&set, signal);
-  for (const int signal : plan.passed) sigaddset(&set, signal);
-  sigdelset(&set, guard_gone_signal());
-  return set;
-}
-
 class Guard {
  public:
   Guard(pid_t agent, std::set<pid_t> strangers, const SignalPlan& plan)
       : agent_(agent),
         strangers_(std::move(strangers)),
-        signals_(set_of(plan)),
+        signals_(all_signals(plan)),
         stops_(std::find(plan.passed.begin(), plan.passed.end(), SIGTSTP) != plan.passed.end()) {}
 
   int watch() {
@@ -67,8 +59,7 @@ class Guard {
       if (::waitid(P_ALL, 0, &info, WEXITED | WNOHANG) != 0 || info.si_pid == 0) return ended_.has_value();
       strangers_.erase(info.si_pid);
       if (info.si_pid != agent_) continue;
-      const bool exited = info.si_code == CLD_EXITED;
-      ended_ = ExitStatus{exited ? ExitStatus::Kind::exited : ExitStatus::Kind::signalled, info.si_status};
+      ended_ = exit_status_of(info);
     }
   }
 
@@ -118,7 +109,6 @@ void become_agent(pid_t guard) {
 int guard_gone_signal() { return SIGRTMAX; }
 
 Guarded stand_guard(SignalPlan& signals) {
-  signals.handled.push_back(guard_gone_signal());
   sigset_t gone;
   sigemptyset(&gone);
   sigaddset(&gone, guard_gone_signal());
@@ -132,6 +122,7 @@ Guarded stand_guard(SignalPlan& signals) {
     return {};
   }
   if (agent > 0) return {Guard(agent, {before.begin(), before.end()}, signals).watch(), 0};
+  signals.handled.push_back(guard_gone_signal());
   become_agent(guard);
   return {std::nullopt, guard};
 }

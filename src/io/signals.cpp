@@ -27,13 +27,13 @@ sigset_t set_of(const std::vector<int>& signals) {
   return set;
 }
 
-std::vector<int> all_of(const SignalPlan& plan) {
-  std::vector<int> signals = plan.handled;
-  signals.insert(signals.end(), plan.passed.begin(), plan.passed.end());
-  return signals;
-}
-
 }  // namespace
+
+sigset_t all_signals(const SignalPlan& plan) {
+  sigset_t set = set_of(plan.handled);
+  for (const int signal : plan.passed) sigaddset(&set, signal);
+  return set;
+}
 
 SignalPlan take_over_signals() {
   SignalPlan plan;
@@ -59,17 +59,16 @@ void choose_signals(SignalPlan& plan, const std::vector<int>& wanted) {
   for (const int signal : {SIGUSR1, SIGUSR2, SIGCONT, SIGTSTP, SIGWINCH})
     if (!is_ignored(signal) && std::find(wanted.begin(), wanted.end(), signal) == wanted.end())
       plan.passed.push_back(signal);
-  const std::vector<int> chosen = all_of(plan);
-  const sigset_t old_set = set_of(before);
-  const sigset_t new_set = set_of(chosen);
-  ::sigprocmask(SIG_BLOCK, &new_set, nullptr);
-  sigset_t released = old_set;
-  for (const int signal : chosen) sigdelset(&released, signal);
+  const sigset_t chosen = all_signals(plan);
+  ::sigprocmask(SIG_BLOCK, &chosen, nullptr);
+  sigset_t released = set_of(before);
+  for (int signal = 1; signal < NSIG; ++signal)
+    if (sigismember(&chosen, signal) == 1) sigdelset(&released, signal);
   ::sigprocmask(SIG_UNBLOCK, &released, nullptr);
 }
 
 SignalStream::SignalStream(const asio::any_io_executor& executor, const SignalPlan& plan) : fd_(executor) {
-  const sigset_t set = set_of(all_of(plan));
+  const sigset_t set = all_signals(plan);
   const int fd = ::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
   if (fd >= 0) fd_.assign(fd);
 }

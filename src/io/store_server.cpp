@@ -28,7 +28,8 @@ constexpr std::size_t most_answers = std::size_t{512} << 20;
 // Of all connections together, for requests that have not come to their end and answers that were not read.
 constexpr std::size_t most_buffered = std::size_t{1} << 30;
 constexpr Duration pause_after_accept_error = 100ms;
-constexpr int looks_per_limit = 20;  // at who is silent
+constexpr int looks_per_limit = 20;                      // at who is silent
+constexpr int looks_in_vain = looks_per_limit * 9 / 10;  // so that the last word comes within the limit
 
 }  // namespace
 
@@ -307,7 +308,7 @@ void StoreServer::drop_silent() {
   for (std::size_t id = 0; id < connections_.size(); ++id) {
     if (!connections_[id] || !table_.has_will(static_cast<ConnectionId>(id))) continue;
     if (overslept) connections_[id]->excuse_silence();
-    if (look - connections_[id]->silent_since(look) >= silence_limit_ - silence_limit_ / 10)
+    if (look - connections_[id]->silent_since(look) >= silence_limit_ / looks_per_limit * looks_in_vain)
       remove(*connections_[id], true);
   }
   listening_for_silence_ = false;

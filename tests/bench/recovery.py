@@ -19,18 +19,6 @@ SECONDS = {"launch": 120, "torchrun": 45}  # torchrun's gloo workers wait for ha
 STEPS = 10
 
 
-def command_lines(launcher, nodes, backend):
-    port = tools.free_port()
-    for rank in range(nodes):
-        line = [launcher, f"--nnodes={nodes}", f"--nproc-per-node={4 // nodes}", "--max-restarts=3"]
-        if backend == "static":
-            line += [f"--node-rank={rank}", "--master-addr=127.0.0.1", f"--master-port={port}"]
-        else:
-            line += ["--rdzv-backend=c10d", f"--rdzv-endpoint=127.0.0.1:{port}", f"--rdzv-id=job{port}",
-                     "--local-addr=127.0.0.1", f"--rdzv-conf=is_host={int(rank == 0)}"]
-        yield [str(word) for word in line]
-
-
 def recovers(name, launcher, python, nodes, backend, seed):
     failures = random.Random(seed).randrange(1, 3)
     marker = uuid.uuid4().hex
@@ -38,7 +26,8 @@ def recovers(name, launcher, python, nodes, backend, seed):
     with tempfile.TemporaryFile() as said:
         started = [subprocess.Popen([*line, str(WORKER), str(STEPS), str(failures), str(seed)], env=environment,
                                     stdin=subprocess.DEVNULL, stdout=said, stderr=said)
-                   for line in command_lines(launcher, nodes, backend)]
+                   for line in tools.job_lines(launcher, nodes, 4 // nodes, backend, "--max-restarts=3",
+                                                "--local-addr=127.0.0.1")]
         tools.wait_for(lambda: all(process.poll() is not None for process in started), SECONDS[name])
         ended = all(process.poll() == 0 for process in started)
         tools.wait_for(lambda: processes.kill(processes.marked(f"{MARKER}={marker}"))

@@ -14,19 +14,6 @@ import tools
 SECONDS = 120
 
 
-def agents(launcher, count, backend, worker, options):
-    """The command lines of one job, in order of node rank."""
-    port = tools.free_port()
-    for rank in range(count):
-        line = [launcher, f"--nnodes={count}", "--nproc-per-node=1", *options]
-        if backend == "static":
-            line += [f"--node-rank={rank}", "--master-addr=127.0.0.1", f"--master-port={port}"]
-        else:
-            line += ["--rdzv-backend=c10d", f"--rdzv-endpoint=127.0.0.1:{port}", f"--rdzv-id=job{port}",
-                     f"--rdzv-conf=is_host={int(rank == 0)}"]
-        yield [str(word) for word in [*line, worker]]
-
-
 def read_stamps(path, count):
     with open(path, "rb") as file:
         stamps = [stamp for (stamp,) in struct.iter_unpack("<q", file.read())]
@@ -35,13 +22,13 @@ def read_stamps(path, count):
     return stamps
 
 
-def run(lines, folder, count, files):
-    """Starts the agents at once; the moment before that, and the times in each file."""
+def run(launcher, count, backend, worker, options, folder, files):
+    """Starts one agent a node at once; the moment before that, and the times in each file."""
     paths = {name: os.path.join(folder, name) for name in ("STAMP_FILE", "END_FILE", "AGAIN_FILE")}
     environment = {**tools.clean_environment(), **paths, "OMP_NUM_THREADS": "1"}
     began = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
-    started = [subprocess.Popen(line, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-               for line in lines]
+    started = [subprocess.Popen([*line, worker], env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+               for line in tools.job_lines(launcher, count, 1, backend, *options)]
     for process in started:
         said, _ = process.communicate(timeout=SECONDS)
         if process.returncode != 0:
@@ -51,13 +38,13 @@ def run(lines, folder, count, files):
 
 def start_time(launcher, count, backend, worker, options):
     with tempfile.TemporaryDirectory(prefix="launch-bench-") as folder:
-        began, stamps = run(agents(launcher, count, backend, worker, options), folder, count, ["STAMP_FILE"])
+        began, stamps = run(launcher, count, backend, worker, options, folder, ["STAMP_FILE"])
     return (max(stamps) - began) / 1e6
 
 
 def restart_time(launcher, count, backend, worker, options):
     with tempfile.TemporaryDirectory(prefix="launch-bench-") as folder:
-        _, ended, again = run(agents(launcher, count, backend, worker, [*options, "--max-restarts=1"]), folder, count,
+        _, ended, again = run(launcher, count, backend, worker, [*options, "--max-restarts=1"], folder,
                               ["END_FILE", "AGAIN_FILE"])
     return (max(again) - ended[0]) / 1e6
 

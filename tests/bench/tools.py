@@ -52,6 +52,19 @@ def torch_python(build):
     return python if python.exists() else None
 
 
+def job_lines(launcher, nodes, nproc, backend, *options):
+    """The command lines of one job on this machine without its program, in order of node rank; the first one hosts."""
+    port = free_port()
+    for rank in range(nodes):
+        line = [launcher, f"--nnodes={nodes}", f"--nproc-per-node={nproc}", *options]
+        if backend == "static":
+            line += [f"--node-rank={rank}", "--master-addr=127.0.0.1", f"--master-port={port}"]
+        else:
+            line += ["--rdzv-backend=c10d", f"--rdzv-endpoint=127.0.0.1:{port}", f"--rdzv-id=job{port}",
+                     f"--rdzv-conf=is_host={int(rank == 0)}"]
+        yield [str(word) for word in line]
+
+
 def in_turns(rounds, measurements):
     """name -> list of results; every round lets each have one turn, so that a busy moment hits all alike."""
     results = {name: [] for name in measurements}

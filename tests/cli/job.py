@@ -1,4 +1,5 @@
 """Jobs of shell-script workers: one launch a node, all on this machine."""
+import processes
 from harness import Case, free_port, wait_for
 
 # Parts of worker scripts.
@@ -20,6 +21,18 @@ class JobCase(Case):
         return self.launch(f"--nnodes={count}", f"--nproc_per_node={size}", f"--node_rank={rank}",
                            "--master_addr=127.0.0.1", f"--master_port={port}", *options, *command, **start)
 
+    def elastic(self, count, *command, nnodes=None, options=(), port=None, nproc=1, run_id="job"):
+        """A c10d job of `count` launches that are started alike."""
+        port = port or free_port()
+        return [self.launch(f"--nnodes={nnodes or count}", f"--nproc-per-node={nproc}", "--rdzv-backend=c10d",
+                            f"--rdzv-endpoint=127.0.0.1:{port}", f"--rdzv-id={run_id}", *options, *command)
+                for _ in range(count)]
+
+    def agent_of(self, run):
+        """The process that does the work; the one that was started guards it."""
+        (agent,) = processes.children_of(run.pid)
+        return agent
+
     def output_of(self, *words):
         """What launch prints for this line, which must succeed."""
         run = self.launch(*words)
@@ -32,6 +45,12 @@ class JobCase(Case):
     def up(self):
         """Global ranks of the workers that have said so."""
         return sorted(int(path.name[3:]) for path in self.folder.glob("up.*"))
+
+    def forget(self, *patterns):
+        """What workers of the last turn have left: that they were up, and files of these names."""
+        for pattern in ("up.*", *patterns):
+            for path in self.folder.glob(pattern):
+                path.unlink()
 
     def wait_until_up(self, count, *runs):
         if not wait_for(lambda: len(self.up()) == count, 20):

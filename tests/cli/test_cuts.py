@@ -20,10 +20,6 @@ class Cuts(JobCase):
         super().setUp()
         self.need(hosts.possible(), "network namespaces (root, iproute2)")
 
-    def agent_of(self, run):
-        (agent,) = processes.children_of(run.pid)
-        return agent
-
     # Each does its worst to a node and gives back what has to be undone before the test can end.
 
     def worker_fails(self, place, number, run):
@@ -48,8 +44,7 @@ class Cuts(JobCase):
 
     def one_round(self, place, end, number):
         port = free_port()
-        for path in [*self.folder.glob("up.*"), *self.folder.glob("fail.*")]:
-            path.unlink()
+        self.forget("fail.*")
         worker = self.worker(UP, 'while [ ! -e "$TEST_FOLDER/fail.$RANK" ]; do sleep 0.002; done\nexit 7\n')
         runs = [self.start(place.inside(rank + 1, Settings.launch, "--nnodes=4", f"--node-rank={rank}",
                                         f"--master-addr={hosts.address(1)}", f"--master-port={port}",

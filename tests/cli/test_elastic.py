@@ -17,12 +17,6 @@ def fail_before(attempt, code=7, rank=1):
 
 
 class ElasticCase(JobCase):
-    def elastic(self, count, *command, nnodes=None, options=(), port=None, nproc=1):
-        port = port or free_port()
-        return [self.launch(f"--nnodes={nnodes or count}", f"--nproc-per-node={nproc}", "--rdzv-backend=c10d",
-                            f"--rdzv-endpoint=127.0.0.1:{port}", "--rdzv-id=job", *options, *command)
-                for _ in range(count)]
-
     def told(self, runs):
         """(attempt, rank, size) of every worker that has spoken."""
         text = "".join(run.out for run in runs)
@@ -114,8 +108,7 @@ class Restarting(ElasticCase):
                 self.expect([7, 7], runs)
                 for run in runs:
                     self.assert_says(run, r"first failure  rank 1 ", r"not restarted  it had 1 restart\b")
-            for path in self.folder.glob("in.*"):
-                path.unlink()
+            self.forget("in.*")
 
     def test_ends_that_are_not_to_be_restarted_after(self):
         run = self.launch("--nproc-per-node=2", "--max-restarts=3", "--fail-on=7", self.worker(fail_before(1)))

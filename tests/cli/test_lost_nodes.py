@@ -17,11 +17,6 @@ class LostCase(JobCase):
         return runs
 
 
-    def agent_of(self, run):
-        """The process that does the work; the one that was started guards it."""
-        (agent,) = processes.children_of(run.pid)
-        return agent
-
     def kill(self, run):
         """All at once, as when a host loses its power."""
         agent = self.agent_of(run)
@@ -46,8 +41,7 @@ class Lost(LostCase):
                     self.assertLess(run.ended - killed, 3)
                     said = lambda run=run: re.search(rf"node {victim} \(host \S+\): launch was killed", run.err)
                     self.assertTrue(wait_for(said, 5), str(run))
-                for path in self.folder.glob("up.*"):
-                    path.unlink()
+                self.forget()
 
     def test_a_lost_agent_ends_the_job_on_the_other_nodes(self):
         runs = self.running_job()
@@ -78,8 +72,7 @@ class Lost(LostCase):
                     self.assert_says(run, "has said nothing for 1 s" if silent else "the store does not answer")
                 os.kill(agent, signal.SIGCONT)
                 self.expect([1], [runs[silent]], seconds=20)
-                for path in self.folder.glob("up.*"):
-                    path.unlink()
+                self.forget()
 
     def test_a_short_sleep_harms_nobody(self):
         runs = self.nodes([1] * 3, self.worker(UP, 'while [ ! -e "$TEST_FOLDER/go" ]; do sleep 0.05; done\n'),
@@ -105,10 +98,6 @@ class Lost(LostCase):
 
 
 class Elastic(LostCase):
-    def elastic(self, count, *command, run_id="job", port, nnodes=None, options=()):
-        return [self.launch(f"--nnodes={nnodes or count}", "--rdzv-backend=c10d", f"--rdzv-endpoint=127.0.0.1:{port}",
-                            f"--rdzv-id={run_id}", *options, *command) for _ in range(count)]
-
     def test_the_others_form_anew_without_a_node_that_was_killed(self):
         tell = 'echo "rank $RANK of $WORLD_SIZE"; if [ "$WORLD_SIZE" = 2 ]; then exit 0; fi\n'
         runs = self.elastic(3, self.worker(tell, UP, SLEEP), nnodes="2:3", port=free_port(), options=[

@@ -41,12 +41,12 @@ class Matrix(JobCase):
         worker = self.worker("exit 0\n")
         run = self.node(0, 2, 1, worker, port=port)
         self.assertTrue(wait_for(lambda: "waiting for the other nodes" in run.err, 10), str(run))
-        return run, lambda: [self.node(1, 2, 1, worker, port=port)], 0
+        return run, lambda: [self.node(1, 2, 1, worker, port=port)]
 
     def running(self):
         run = self.launch(self.worker(self.CALM, UP, self.GO))
         self.wait_until_up(1, run)
-        return run, lambda: [], 0
+        return run, lambda: []
 
     def stopping(self):
         """A worker has failed, the other one takes its time."""
@@ -54,18 +54,16 @@ class Matrix(JobCase):
         run = self.launch("--nproc-per-node=2", "--shutdown-timeout=60", self.worker(
             'if [ "$RANK" = 1 ]; then while [ ! -e "$TEST_FOLDER/up.0" ]; do sleep 0.02; done; exit 7; fi\n', slow))
         self.assertTrue(wait_for((self.folder / "told").exists, 10), str(run))
-        return run, lambda: [], 7
+        return run, lambda: []
 
     def in_barrier(self):
         runs = self.nodes([1, 1], self.worker(self.CALM, UP, 'if [ "$RANK" = 1 ]; then\n', self.GO, "fi\n"))
         self.assertTrue(wait_for(lambda: "1 of 2 have ended" in runs[0].err, 10), str(runs[0]))
-        return runs[0], lambda: [runs[1]], 0
+        return runs[0], lambda: [runs[1]]
 
     def code(self, state, number):
-        for path in self.folder.iterdir():
-            if path.name.startswith(("up.", "go", "told")):
-                path.unlink()
-        run, complete, _ = state()
+        self.forget("go", "told")
+        run, complete = state()
         run.signal(number)
         if number in PASSED:
             wait_for(lambda: f"{number.name}" in run.err, 0.2)

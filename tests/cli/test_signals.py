@@ -20,19 +20,24 @@ exit 0
 STUBBORN = "trap '' TERM INT HUP QUIT\n" + UP + "while :; do sleep 1; done\n"
 
 
-class Signals(JobCase):
-    def forget(self):
-        for old in [*self.folder.glob("got.*"), *self.folder.glob("up.*")]:
-            old.unlink()
-
+class SignalCase(JobCase):
     def got(self, rank):
+        """The signals that this worker has noted."""
         path = self.folder / f"got.{rank}"
         return path.read_text().split() if path.exists() else []
 
+    def stubborn(self):
+        """A launch whose worker runs and will not end when it is told to; there is a minute until SIGKILL."""
+        run = self.launch("--shutdown-timeout=60", self.worker(STUBBORN))
+        self.wait_until_up(1, run)
+        return run
+
+
+class Signals(SignalCase):
     def test_each_signal_is_passed_on_once_and_gives_128_and_its_number(self):
         for number in FORWARDED:
             with self.subTest(signal=number.name):
-                self.forget()
+                self.forget("got.*")
                 run = self.launch("--nproc-per-node=2", self.worker(LISTENER))
                 self.wait_until_up(2, run)
                 run.signal(number)
@@ -65,7 +70,7 @@ class Signals(JobCase):
     def test_signal_to_one_node_ends_the_whole_job(self):
         for target in (0, 1):
             with self.subTest(node=target):
-                self.forget()
+                self.forget("got.*")
                 runs = self.nodes([2, 2], self.worker(UP, SLEEP))
                 self.wait_until_up(4, *runs)
                 runs[target].signal(signal.SIGTERM)
@@ -115,13 +120,12 @@ class NothingIsLeft(JobCase):
                 worker = self.worker(self.GRANDCHILDREN, STUBBORN.replace("sleep 1", "sleep 0.1"))
                 run = self.launch("--nproc-per-node=2", worker)
                 self.wait_until_up(2, run)
-                (agent,) = processes.children_of(run.pid)
+                agent = self.agent_of(run)
                 self.assertEqual(2, len(processes.children_of(agent)), self.tree())
                 processes.kill([run.pid if victim == "guard" else agent])
                 self.expect([137], [run])
                 self.assertTrue(wait_for(lambda: not self.leftovers(), 2), self.tree())
-                for path in self.folder.glob("up.*"):
-                    path.unlink()
+                self.forget()
 
     def test_workers_end_when_launch_is_killed_while_it_stops_them(self):
         run = self.launch("--shutdown-timeout=60", self.worker(STUBBORN.replace("sleep 1", "sleep 0.1")))
@@ -143,16 +147,12 @@ class NothingIsLeft(JobCase):
         self.expect([143], [run])
 
 
-class ForTheWorkers(JobCase):
+class ForTheWorkers(SignalCase):
     """Signals that end nothing."""
 
     def noting(self, *names, more=""):
         traps = "".join(f"trap 'echo {name} >> \"$TEST_FOLDER/got.$RANK\"' {name}\n" for name in names)
         return self.worker(traps, more, UP, 'while [ ! -e "$TEST_FOLDER/go" ]; do sleep 0.02; done\n')
-
-    def got(self, rank):
-        path = self.folder / f"got.{rank}"
-        return path.read_text().split() if path.exists() else []
 
     def test_user_signals_go_to_the_workers_and_the_job_goes_on(self):
         run = self.launch("--nproc-per-node=2", self.noting("USR1", "USR2", "WINCH"))
@@ -176,7 +176,7 @@ class ForTheWorkers(JobCase):
             UP, 'while [ ! -e "$TEST_FOLDER/go" ]; do : > "$TEST_FOLDER/alive.$RANK"; sleep 0.02; done\n'))
         self.wait_until_up(2, run)
         run.signal(signal.SIGTSTP)
-        (agent,) = processes.children_of(run.pid)
+        agent = self.agent_of(run)
         stopped = lambda: {processes.state(pid) for pid in [run.pid, *processes.children_of(agent)]} == {"T"}
         self.assertTrue(wait_for(stopped, 10), self.tree())
         run.signal(signal.SIGCONT)
@@ -189,7 +189,7 @@ class ForTheWorkers(JobCase):
     def test_a_stopped_job_can_be_ended(self):
         run = self.launch("--shutdown-timeout=60", self.worker(UP, SLEEP))
         self.wait_until_up(1, run)
-        (agent,) = processes.children_of(run.pid)
+        agent = self.agent_of(run)
         run.signal(signal.SIGTSTP)
         self.assertTrue(wait_for(lambda: processes.state(run.pid) == "T", 10))
         run.signal(signal.SIGTERM)
@@ -197,8 +197,7 @@ class ForTheWorkers(JobCase):
         self.expect([143], [run], seconds=10)
 
     def test_one_signal_to_every_process_is_one_signal(self):
-        run = self.launch("--shutdown-timeout=60", self.worker(STUBBORN))
-        self.wait_until_up(1, run)
+        run = self.stubborn()
         for pid in (run.pid, *processes.children_of(run.pid)):
             os.kill(pid, signal.SIGINT)
         self.assertIsNone(run.wait(4))  # twice would have been the end after 3 s
@@ -207,8 +206,7 @@ class ForTheWorkers(JobCase):
         self.expect([130], [run], seconds=10)
 
     def test_the_second_interrupt_shortens_the_grace(self):
-        run = self.launch("--shutdown-timeout=60", self.worker(STUBBORN))
-        self.wait_until_up(1, run)
+        run = self.stubborn()
         run.signal(signal.SIGINT)
         self.assertTrue(wait_for(lambda: "received SIGINT" in run.err, 10))
         self.assertTrue(wait_for(lambda: "SIGKILL in" in run.err, 10), str(run))

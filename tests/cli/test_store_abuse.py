@@ -162,7 +162,7 @@ class StoreAbuse(JobCase):
         self.wait_until_up(1, self.job)
         for _ in range(400):
             self.strangers.append(socket.create_connection(("127.0.0.1", self.port), timeout=10))
-        (agent,) = processes.launcher(self.job.pid) - {self.job.pid}
+        agent = self.agent_of(self.job)
         start = processes.cpu_seconds(agent)
         wait_for(lambda: False, 1.0)
         self.assertLess(processes.cpu_seconds(agent) - start, 0.5, "the store spins")

@@ -30,7 +30,7 @@ class Torture(JobCase):
         return [int((self.folder / f"up.{rank}").read_text()) for rank in (0, 1)]
 
     def end(self, run, death, chance):
-        (agent,) = processes.children_of(run.pid)
+        agent = self.agent_of(run)
         if death in ("success", "failure"):
             for rank in (0, 1):
                 path = self.folder / f"end.{rank}.new"
@@ -51,8 +51,7 @@ class Torture(JobCase):
         chance = random.Random(seed)
         death = chance.choice(DEATHS)
         limit = 2000 if chance.randrange(12) == 0 else 100
-        for path in [*self.folder.glob("up.*"), *self.folder.glob("end.*")]:
-            path.unlink()
+        self.forget("end.*")
         run = self.launch("--nproc-per-node=2", "--shutdown-timeout=1", tree, seed, limit)
         said = f"seed {seed}, {death}, at most {limit} processes"
         self.wait_until_up(2, run)
@@ -74,7 +73,7 @@ class Torture(JobCase):
             began = time.monotonic()
             for seed in range(first, first + rounds):
                 self.one_round(tree, seed)
-                processes.collect_adopted_except(self.bystander.pid)
+                processes.collect_adopted()  # the bystander lives, and stays
             print(f"\n  {rounds} rounds in {time.monotonic() - began:.0f} s", flush=True)
         finally:
             self.bystander.kill()

@@ -49,6 +49,17 @@ class StoreServerTest : public testing::Test {
   }
   void send(tcp::socket& socket, std::string bytes) { run(io_, write_bytes(socket, std::move(bytes))); }
   std::string receive(tcp::socket& socket, std::size_t count) { return run(io_, read_bytes(socket, count)); }
+  // Two payloads, for an end and for silence.
+  void leave_will(tcp::socket& socket) {
+    send(socket, encoded(LeaveWillRequest{"why", "closed", "silent"}));
+    ASSERT_EQ(receive(socket, 1), std::string(1, '\0'));
+  }
+  // Whoever waits for the will hears of it; what it has left.
+  std::string will_heard(tcp::socket& waiter) {
+    EXPECT_EQ(receive(waiter, 1), std::string(1, '\0'));
+    send(waiter, encoded(GetRequest{"why"}));
+    return receive(waiter, 8 + 6).substr(8);
+  }
   // Proves that the server serves this connection.
   void expect_served(tcp::socket& socket) {
     send(socket, encoded(PingRequest{77}));
@@ -170,12 +181,9 @@ TEST_F(StoreServerTest, TheWillOfAClosedConnectionWakesWhoWaits) {
   send(waiter, encoded(WaitRequest{{"why"}}));
   {
     tcp::socket mortal = open();
-    send(mortal, encoded(LeaveWillRequest{"why", "closed", "silent"}));
-    receive(mortal, 1);
+    leave_will(mortal);
   }
-  EXPECT_EQ(receive(waiter, 1), std::string(1, '\0'));
-  send(waiter, encoded(GetRequest{"why"}));
-  EXPECT_EQ(receive(waiter, 8 + 6).substr(8), "closed");
+  EXPECT_EQ(will_heard(waiter), "closed");
 }
 
 TEST_F(StoreServerTest, WhoHasAWillAndSaysNothingIsTakenForDead) {
@@ -183,12 +191,9 @@ TEST_F(StoreServerTest, WhoHasAWillAndSaysNothingIsTakenForDead) {
   tcp::socket waiter = open();
   send(waiter, encoded(WaitRequest{{"why"}}));
   tcp::socket mortal = open();
-  send(mortal, encoded(LeaveWillRequest{"why", "closed", "silent"}));
-  receive(mortal, 1);
-  EXPECT_EQ(receive(waiter, 1), std::string(1, '\0'));
+  leave_will(mortal);
+  EXPECT_EQ(will_heard(waiter), "silent");
   EXPECT_EQ(receive(mortal, 1), "");
-  send(waiter, encoded(GetRequest{"why"}));
-  EXPECT_EQ(receive(waiter, 8 + 6).substr(8), "silent");
   expect_served(waiter);
 }
 

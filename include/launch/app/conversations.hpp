@@ -57,9 +57,9 @@ void pass_on(Mailbox& mailbox, const Result<Failure>& first);
 // Until nobody talks to our store any more; says so when it takes long. `start`: since when this has been waited for.
 boost::asio::awaitable<void> see_talkers_off(StoreServer& server, Time start);
 
-// Ids of other jobs that use this store, as text for a line to the user; empty when there is none. Where a node waits
-// alone, they tell why.
-boost::asio::awaitable<std::string> other_jobs(StoreClient& client, std::string run_id);
+// Ids of other jobs that use this store, as text for a line to the user who waits; empty when there is none. Asked only
+// where few nodes have arrived: then the others may be elsewhere, and many must not ask.
+boost::asio::awaitable<std::string> other_jobs(Endpoint store, std::string run_id, int arrived, Random& random);
 
 // Removes all keys of a store that is not ours.
 boost::asio::awaitable<Status> remove_all_keys(StoreClient& client, Time deadline);

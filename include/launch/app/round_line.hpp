@@ -37,9 +37,9 @@ class RoundLine : public std::enable_shared_from_this<RoundLine> {
 
   // PeerFailed or StoreLost will come.
   void start_watching(Time connect_by);
-  // The others will be told when this node goes away without a word, or falls silent: `who`, and what of it. Puts
-  // RendezvousDone once that is sure, as far as the store can.
-  void pledge(Failure who, Round formed);
+  // The others will be told when this node, `host`, goes away without a word, or falls silent; `others_go_on`: and form
+  // anew. Puts RendezvousDone once that is sure, as far as the store can.
+  void pledge(const std::string& host, bool others_go_on, Round formed);
   // BarrierDone will come. From now on this node is free to go away.
   void start_leaving(std::optional<Duration> patience);
 

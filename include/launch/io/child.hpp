@@ -7,9 +7,13 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 
+#include <csignal>
 #include <functional>
 
 namespace launch {
+
+// What waitid() told of a process that has ended.
+ExitStatus exit_status_of(const siginfo_t& info);
 
 class Child {
  public:

@@ -7,6 +7,7 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 
+#include <csignal>
 #include <vector>
 
 #include <sys/types.h>
@@ -28,6 +29,9 @@ SignalPlan take_over_signals();
 // are. SIGUSR1, SIGUSR2, SIGCONT, SIGTSTP and SIGWINCH are passed on, unless they are ignored or in `wanted`. To be
 // called before any SignalStream is made.
 void choose_signals(SignalPlan& plan, const std::vector<int>& wanted);
+
+// Those that are handled and those that are passed on.
+sigset_t all_signals(const SignalPlan& plan);
 
 struct ReceivedSignal {
   int signal = 0;
