@@ -18,11 +18,18 @@ namespace asio = boost::asio;
 
 namespace {
 
+// The verdict as JSON for machines; a failure to write it changes nothing but is told.
+void keep_verdict(const std::string& path, const std::string& json) {
+  auto file = open_output(path);
+  if (file && write_all(file->get(), json + "\n")) return;
+  log_warning(fmt::format("the verdict could not be written to {} (--verdict)", path));
+}
+
 constexpr Duration one_volley = std::chrono::seconds(1);  // in which the same signal comes both ways
 
 AgentSettings agent_settings(const Config& config) {
-  return {config.nnodes,   config.node_rank,        config.nproc_per_node,
-          config.hostname, config.shutdown_timeout, config.restarts};
+  return {config.nnodes,           config.node_rank,  config.nproc_per_node, config.hostname,
+          config.shutdown_timeout, config.kill_grace, config.restarts};
 }
 
 }  // namespace
@@ -94,8 +101,9 @@ asio::awaitable<void> AgentLoop::watch_signals() {
       pass_on(signal);
     } else {
       if (leaving_) rendezvous_->hurry();
-      mailbox_.put(SignalReceived{signal});
-      log_info(fmt::format("received {}, stopping", signal_name(signal)));
+      std::string sender = sender_text(received->origin);
+      log_info(fmt::format("received {}{}{}, stopping", signal_name(signal), sender.empty() ? "" : " ", sender));
+      mailbox_.put(SignalReceived{signal, std::move(sender)});
     }
   }
 }
@@ -142,8 +150,9 @@ Failure AgentLoop::worker_failure(int local_rank, pid_t pid, ExitStatus status) 
   failure.pid = pid;
   failure.what = to_text(status);
   const bool killed = status == ExitStatus{ExitStatus::Kind::signalled, SIGKILL};
-  if (const std::string evidence = killed ? memory_->evidence() : ""; !evidence.empty())
-    failure.what += ", " + evidence;
+  std::string cause = killed ? memory_->evidence() : "";
+  if (cause.empty()) cause = cause_in_words(status);
+  if (!cause.empty()) failure.what += ", " + cause;
   failure.time = wall_time_text();
   folder_.complete(failure);
   return failure;
@@ -180,7 +189,7 @@ asio::awaitable<void> AgentLoop::carry_out_one(AnnounceRound action) {
 asio::awaitable<void> AgentLoop::carry_out_one(StartWorkers action) {
   end_progress();
   round_ = std::move(action.round);
-  started_ = true;
+  started_ = formed_ = true;
   const Status made = folder_.make(config_);
   Failure failure;
   failure.kind = Failure::Kind::start;
@@ -232,20 +241,41 @@ asio::awaitable<void> AgentLoop::carry_out_one(EnterBarrier /*action*/) {
 asio::awaitable<void> AgentLoop::carry_out_one(Finish action) {
   end_progress();
   co_await folder_.show_rest();
-  say_end(action);
-  folder_.remove_empty();
   leaving_ = true;
+  if (action.first) co_await say_end(action);
+  folder_.remove_empty();
   co_await rendezvous_->end(action.first.has_value());
   exit_code_ = action.exit_code;
 }
 
-void AgentLoop::say_end(const Finish& end) {
+NodeEnd AgentLoop::account(const Finish& end) const {
+  NodeEnd own = sum_up(end.others);
+  own.node_rank = std::max(round_.assignment.group_rank, 0);
+  own.host = config_.hostname;
+  own.logs = folder_.kept();
   if (end.left_behind)
-    log_error(fmt::format("these processes outlived SIGKILL: pid {}", fmt::join(workers_.remaining(), ", ")));
-  if (!end.first) return;
+    for (const pid_t pid : workers_.remaining()) own.left.push_back(fmt::format("pid {}", pid));
+  return own;
+}
+
+// A job that never formed has no verdict: one line says why.
+asio::awaitable<void> AgentLoop::say_end(Finish end) {
   JobFolder::tell_parent(config_.parent_error_file, *end.first);
-  if (end.first->kind == Failure::Kind::worker) {
-    write_report(render_report(ReportInput{config_.program.name, config_.run_id, *end.first, end.others}));
+  Verdict verdict{config_.program.name, config_.run_id, config_.nnodes, round_.restarts, *end.first, {}};
+  if (formed_) verdict.nnodes = round_.assignment.group_world_size;
+  NodeEnd own = account(end);
+  if (end.first->kind == Failure::Kind::rendezvous || end.first->kind == Failure::Kind::store) {
+    verdict.nodes.push_back(std::move(own));
+  } else {
+    verdict.nodes = co_await rendezvous_->share(std::move(own), *end.first);
+  }
+  end_progress();
+  const std::string json = verdict_json(verdict);
+  if (!config_.verdict.file.empty()) keep_verdict(config_.verdict.file, json);
+  if (config_.verdict.json) {
+    write_bare(json);
+  } else if (formed_) {
+    write_report(render_verdict(verdict));
   } else {
     log_error(fmt::format("{} (exit code {})", describe(*end.first), end.exit_code));
   }

@@ -333,6 +333,29 @@ void ElasticSession::enter_barrier() {
 
 bool ElasticSession::mixed() const { return !std::all_of(members_.begin(), members_.end(), is_launch); }
 
+std::vector<int> ElasticSession::launch_nodes() const {
+  std::vector<int> nodes;
+  for (std::size_t rank = 0; rank < members_.size(); ++rank)
+    if (is_launch(members_[rank])) nodes.push_back(static_cast<int>(rank));
+  return nodes;
+}
+
+// The first of the launch nodes gathers.
+asio::awaitable<std::vector<NodeEnd>> ElasticSession::share(NodeEnd own, Failure first) {
+  std::vector<NodeEnd> alone(1, own);
+  if (left_ || !line_ || line_->lost()) co_return alone;
+  auto client = co_await connect_again(later(now(), quick_answer));
+  if (!client) co_return alone;
+  EndExchange::Place place{job_prefix(), line_->place().node_rank, std::nullopt, most_for_end(config_)};
+  std::vector<int> nodes = launch_nodes();
+  if (first.kind == Failure::Kind::lost) std::erase(nodes, first.node_rank);
+  if (!nodes.empty() && nodes.front() == place.node_rank) {
+    nodes.erase(nodes.begin());
+    place.to_gather = std::move(nodes);
+  }
+  co_return co_await exchange_.share(std::move(*client), std::move(place), std::move(own));
+}
+
 asio::awaitable<void> ElasticSession::await_end(Time deadline) {
   while (running_ && !ended_ && now() < deadline) {
     end_timer_.expires_at(to_steady(deadline));
@@ -354,11 +377,8 @@ asio::awaitable<void> ElasticSession::end(bool failed) {
   co_await await_end(later(start, quick_answer));
   ended_ = true;
   if ((hosts_ || meeting_.hosts()) && failed && line_ && !left_) {
-    std::vector<int> nodes;
-    for (std::size_t rank = 0; rank < members_.size(); ++rank)
-      if (is_launch(members_[rank])) nodes.push_back(static_cast<int>(rank));
     if (auto client = co_await connect_again(later(start, quick_answer)))
-      co_await await_informed(*client, line_->place().prefix, std::move(nodes), later(start, quick_answer));
+      co_await await_informed(*client, line_->place().prefix, launch_nodes(), later(start, quick_answer));
   }
   if (line_) line_->close();
   state_client_->close();
@@ -368,6 +388,9 @@ asio::awaitable<void> ElasticSession::end(bool failed) {
   co_await see_talkers_off(server_, start);
 }
 
-void ElasticSession::hurry() { server_.stop_waiting(); }
+void ElasticSession::hurry() {
+  exchange_.hurry();
+  server_.stop_waiting();
+}
 
 }  // namespace launch

@@ -40,6 +40,7 @@ Status JobFolder::make(const Config& config) {
     if (!folder) return folder.error();
     folder_ = std::move(*folder);
   }
+  streams_ = keeps_streams(config.logs);
   return folder_.begin_attempt(config.nproc_per_node);
 }
 

@@ -175,6 +175,28 @@ asio::awaitable<void> StaticSession::leave_round(std::shared_ptr<RoundLine> line
   if (!line->closed()) line->start_leaving(patience);
 }
 
+// Node 0 gathers. Where it is torchrun's, nobody would.
+asio::awaitable<std::vector<NodeEnd>> StaticSession::share(NodeEnd own, Failure first) {
+  std::vector<NodeEnd> alone(1, own);
+  if (!line_ || line_->lost()) co_return alone;
+  const Time soon = later(now(), quick_answer);
+  auto client = co_await connect_again(soon);
+  if (!client) co_return alone;
+  EndExchange::Place place{config_.run_id, config_.node_rank, std::nullopt, most_for_end(config_)};
+  const std::string where = hosts() ? prefix() : config_.run_id;
+  std::vector<int> nodes = co_await claimed_nodes(*client, where, hosts() ? config_.nnodes : 1, soon);
+  if (nodes.empty()) co_return alone;
+  std::erase(nodes, config_.node_rank);
+  if (first.kind == Failure::Kind::lost) std::erase(nodes, first.node_rank);
+  if (hosts()) place.to_gather = std::move(nodes);
+  co_return co_await exchange_.share(std::move(*client), std::move(place), std::move(own));
+}
+
+void StaticSession::hurry() {
+  exchange_.hurry();
+  server_.stop_waiting();
+}
+
 // The store ends with us: not before its peers know the end of the job.
 asio::awaitable<void> StaticSession::end(bool failed) {
   ending_ = true;

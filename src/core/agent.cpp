@@ -10,8 +10,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// After SIGKILL a process needs a moment; one in an uninterruptible sleep may never end, and does not hold us up.
-constexpr Duration after_kill = 5s;
 constexpr Duration hurried_grace = 3s;
 
 }  // namespace
@@ -80,7 +78,8 @@ AgentActions Agent::handle(const WorkerExited& event, Time now) {
 
 AgentActions Agent::handle(const SignalReceived& event, Time now) {
   Failure failure = make_failure(Failure::Kind::signal, 128 + event.signal,
-                                 fmt::format("launch was told to stop by {}", signal_name(event.signal)));
+                                 fmt::format("launch was told to stop by {}{}", signal_name(event.signal),
+                                             event.sender.empty() ? "" : " " + event.sender));
   if (winding_down() && goes_on()) {
     first_ = std::move(failure);
     return settings_.nnodes > 1 ? AgentActions{TellPeers{*first_}} : AgentActions{};
@@ -231,7 +230,7 @@ AgentActions Agent::hurry(Time now) {
 AgentActions Agent::kill(Time now) {
   state_ = State::killing;
   kill_sent_ = true;
-  deadline_ = later(now, after_kill);
+  deadline_ = later(now, settings_.kill_grace);  // what sleeps in the kernel may never end, and does not hold us up
   return {KillWorkers{}};
 }
 

@@ -18,6 +18,7 @@ namespace {
 constexpr int default_shutdown_timeout_s = 30;
 constexpr double least_heartbeat_s = 0.5;  // a loaded host takes such naps
 constexpr double most_heartbeat_s = 86'400;
+constexpr double most_kill_grace_s = 86'400;
 
 Result<EndSet> read_ends(const Setting<std::string>& setting) {
   EndSet ends;
@@ -79,7 +80,21 @@ Status settle_stopping(const Options& options, const HostFacts&, Config& config)
                                    as_typed(options.shutdown_timeout.origin, std::to_string(shutdown))));
   }
   config.shutdown_timeout = std::chrono::seconds(shutdown);
+  const double grace = options.kill_grace.value;
+  if (!(grace >= 0 && grace <= most_kill_grace_s)) {
+    return usage_error(
+        fmt::format("{}: expected seconds from 0 to {}", as_typed(options.kill_grace), most_kill_grace_s));
+  }
+  config.kill_grace = std::chrono::duration_cast<Duration>(std::chrono::duration<double>(grace));
   return {};
+}
+
+Status settle_verdict(const Options& options, const HostFacts&, Config& config) {
+  const std::string& form = options.verdict.value;
+  config.verdict.json = form == "json";
+  if (form.starts_with("json:")) config.verdict.file = form.substr(5);
+  if (form == "text" || config.verdict.json || !config.verdict.file.empty()) return {};
+  return usage_error(fmt::format("{}: expected text, json or json:FILE", as_typed(options.verdict)));
 }
 
 Status settle_signals(const Options& options, const HostFacts&, Config& config) {
@@ -106,7 +121,7 @@ Result<Config> settle(const Options& options, const HostFacts& facts) {
   config.hostname = facts.hostname;
   config.parent_error_file = facts.env.get("TORCHELASTIC_ERROR_FILE").value_or("");
   for (const auto step :
-       {settle_nodes, settle_workers, settle_restarts, settle_stopping, settle_signals, settle_logs}) {
+       {settle_nodes, settle_workers, settle_restarts, settle_stopping, settle_verdict, settle_signals, settle_logs}) {
     if (Status done = step(options, facts, config); !done) return done.error();
   }
   return config;

@@ -1,8 +1,8 @@
 #include "launch/core/failure_report.hpp"
 
-#include <algorithm>
+#include "launch/core/text.hpp"
+
 #include <cstdint>
-#include <map>
 #include <optional>
 
 #include <fmt/format.h>
@@ -14,6 +14,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::size_t longest_text = 2000;  // of what comes from another node or a worker
+constexpr std::size_t most_frames = 32;
 
 std::string kind_name(Failure::Kind kind) {
   switch (kind) {
@@ -47,22 +48,11 @@ int number_or(const Json& object, const char* name, int fallback) {
   return value < INT32_MIN || value > INT32_MAX ? fallback : static_cast<int>(value);
 }
 
-// Control characters from elsewhere must not reach the user's terminal.
-std::string clean(std::string text) {
-  text.resize(std::min(text.size(), longest_text));
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const auto byte = static_cast<unsigned char>(text[i]);
-    // C1 controls are C2 80 to C2 9F in UTF-8.
-    const bool after_c2 = i > 0 && text[i - 1] == '\xC2' && byte >= 0x80 && byte <= 0x9f;
-    if (byte < 0x20 || byte == 0x7f || after_c2) text[i] = ' ';
-    if (after_c2) text[i - 1] = ' ';
-  }
-  return text;
-}
+std::string clean(std::string_view text) { return without_controls(text, longest_text); }
 
 std::string text_or_empty(const Json& object, const char* name) {
   const auto it = object.find(name);
-  return it != object.end() && it->is_string() ? clean(it->get<std::string>()) : std::string();
+  return it != object.end() && it->is_string() ? clean(it->get_ref<const std::string&>()) : std::string();
 }
 
 }  // namespace
@@ -81,6 +71,7 @@ std::string to_json(const Failure& failure) {
                        {"time", failure.time},
                        {"detail", failure.detail},
                        {"error_file", failure.error_file},
+                       {"frames", failure.frames},
                        {"log_file", failure.log_file}};
   return object.dump(-1, ' ', true, Json::error_handler_t::replace);
 }
@@ -108,6 +99,11 @@ Result<Failure> parse_failure(std::string_view json) {
   failure.detail = text_or_empty(object, "detail");
   failure.error_file = text_or_empty(object, "error_file");
   failure.log_file = text_or_empty(object, "log_file");
+  const auto frames = object.find("frames");
+  if (frames != object.end() && frames->is_array())
+    for (const Json& line : *frames)
+      if (line.is_string() && failure.frames.size() < most_frames)
+        failure.frames.push_back(clean(line.get_ref<const std::string&>()));
   return failure;
 }
 
@@ -124,7 +120,7 @@ std::string error_message(std::string_view error_json) {
   const Json value = Json::parse(error_json, nullptr, false);
   if (!value.is_object() || !value.contains("message")) return {};
   const Json& message = value["message"];
-  if (message.is_string()) return clean(message.get<std::string>());
+  if (message.is_string()) return clean(message.get_ref<const std::string&>());
   return message.is_object() ? text_or_empty(message, "message") : std::string();
 }
 
@@ -134,51 +130,6 @@ std::string error_for_parent(const Failure& first, std::string_view error_json) 
   if (!of_the_worker) value = {{"message", {{"message", describe(first)}, {"extraInfo", Json::object()}}}};
   value["message"]["errorCode"] = first.exit_code;
   return value.dump(-1, ' ', true, Json::error_handler_t::replace);
-}
-
-namespace {
-
-std::string end_text(const WorkerEnd& end) {
-  return end.stopped_by_us ? fmt::format("{}, after launch stopped it", to_text(end.status)) : to_text(end.status);
-}
-
-// Ascending numbers as "0-6, 8": a node may have hundreds of workers.
-std::string to_ranges(const std::vector<int>& numbers) {
-  std::string text;
-  for (std::size_t first = 0, last = 0; first < numbers.size(); first = ++last) {
-    while (last + 1 < numbers.size() && numbers[last + 1] == numbers[last] + 1) ++last;
-    text += fmt::format("{}{}", text.empty() ? "" : ", ", numbers[first]);
-    if (last > first) text += fmt::format("-{}", numbers[last]);
-  }
-  return text;
-}
-
-// "ranks 0-2, 5: exit code 0": workers that ended alike share a line.
-std::string others_text(const std::vector<WorkerEnd>& others) {
-  std::map<std::string, std::vector<int>> ranks_by_end;
-  for (const WorkerEnd& end : others) ranks_by_end[end_text(end)].push_back(end.rank);
-  std::string text;
-  for (const auto& [how, ranks] : ranks_by_end)
-    text += fmt::format("\n  also here      rank{} {}: {}", ranks.size() == 1 ? "" : "s", to_ranges(ranks), how);
-  return text;
-}
-
-}  // namespace
-
-std::string render_report(const ReportInput& input) {
-  const Failure& first = input.first;
-  std::string text =
-      fmt::format("{} FAILED (run id {})\n  first failure  {}", input.program, input.run_id, describe(first));
-  if (!first.time.empty()) text += fmt::format("\n  time           {}", first.time);
-  if (!first.detail.empty()) text += fmt::format("\n  error          {}", first.detail);
-  if (!first.error_file.empty()) text += fmt::format("\n  error file     {}", first.error_file);
-  if (!first.log_file.empty()) text += fmt::format("\n  log            {}", first.log_file);
-  if (first.kind == Failure::Kind::worker && first.detail.empty() && first.log_file.empty())
-    text += "\n  log            the worker's own output, above (not redirected to a file)";
-  if (!first.why_final.empty()) text += fmt::format("\n  not restarted  {}", first.why_final);
-  text += others_text(input.others);
-  text += fmt::format("\n  exit code      {}", first.exit_code);
-  return text;
 }
 
 }  // namespace launch

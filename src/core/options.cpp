@@ -133,6 +133,8 @@ const std::vector<Slot>& slots() {
       slot<&Options::monitor_interval>("--monitor-interval"),
       slot<&Options::heartbeat_timeout>("--heartbeat-timeout"),
       slot<&Options::shutdown_timeout>("--shutdown-timeout"),
+      slot<&Options::kill_grace>("--kill-grace"),
+      slot<&Options::verdict>("--verdict"),
       slot<&Options::signals_to_handle>("--signals-to-handle"),
       slot<&Options::log_dir, Empty::none>("--log-dir"),
       slot<&Options::redirects>("--redirects"),

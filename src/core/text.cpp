@@ -87,6 +87,18 @@ std::string shown(std::string_view text) {
   return result;
 }
 
+std::string without_controls(std::string_view text, std::size_t most) {
+  std::string clean(text.substr(0, most));
+  for (std::size_t i = 0; i < clean.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(clean[i]);
+    // C1 controls are C2 80 to C2 9F in UTF-8.
+    const bool after_c2 = i > 0 && clean[i - 1] == '\xC2' && byte >= 0x80 && byte <= 0x9f;
+    if (byte < 0x20 || byte == 0x7f || after_c2) clean[i] = ' ';
+    if (after_c2) clean[i - 1] = ' ';
+  }
+  return clean;
+}
+
 std::string as_typed(std::string_view origin, std::string_view value) {
   return fmt::format("{}{}{}", origin, origin.starts_with('-') ? ' ' : '=', shown(value));
 }

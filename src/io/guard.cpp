@@ -40,15 +40,15 @@ class Guard {
       siginfo_t info{};
       const int signal = ::sigwaitinfo(&signals_, &info);
       if (signal == SIGCHLD && reap()) return sweep();
-      if (signal > 0 && signal != SIGCHLD) pass_on(signal);
+      if (signal > 0 && signal != SIGCHLD) pass_on(signal, info.si_code == SI_KERNEL ? terminal_sender : info.si_pid);
     }
   }
 
  private:
   // A stopped job is one whose workers are stopped; the shell waits for us to stop too. The agent goes on: its peers
   // hear that it lives.
-  void pass_on(int signal) const {
-    ::kill(agent_, signal);
+  void pass_on(int signal, pid_t sender) const {
+    hand_on(agent_, signal, sender);
     if (signal == SIGTSTP && stops_) ::raise(SIGSTOP);
   }
 

@@ -1,5 +1,7 @@
 #include "launch/io/log.hpp"
 
+#include "launch/io/fd.hpp"
+
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -81,6 +83,11 @@ void end_progress() {
 void write_report(std::string_view text) {
   end_progress();
   spdlog::error("{}", text);
+}
+
+void write_bare(std::string_view line) {
+  end_progress();
+  (void)write_all(STDERR_FILENO, fmt::format("{}\n", line));
 }
 
 }  // namespace launch

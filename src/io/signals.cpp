@@ -1,10 +1,14 @@
 #include "launch/io/signals.hpp"
 
+#include "launch/core/text.hpp"
+#include "launch/io/files.hpp"
+
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
 
+#include <fmt/format.h>
 #include <sys/signalfd.h>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/buffer.hpp>
@@ -79,7 +83,22 @@ asio::awaitable<Result<ReceivedSignal>> SignalStream::next() {
       co_await fd_.async_read_some(asio::buffer(&info, sizeof info), asio::as_tuple(asio::use_awaitable));
   if (error || length != sizeof info)
     co_return Error{ErrorCode::cancelled, "the signal stream ended: " + error.message()};
-  co_return ReceivedSignal{static_cast<int>(info.ssi_signo), static_cast<pid_t>(info.ssi_pid)};
+  const auto sender = static_cast<pid_t>(info.ssi_pid);
+  const pid_t origin = info.ssi_code == SI_QUEUE ? static_cast<pid_t>(info.ssi_int) : sender;
+  co_return ReceivedSignal{static_cast<int>(info.ssi_signo), sender, origin};
+}
+
+void hand_on(pid_t to, int signal, pid_t origin) {
+  sigval value{};
+  value.sival_int = origin;
+  if (::sigqueue(to, signal, value) != 0) ::kill(to, signal);  // the queue may be full
+}
+
+std::string sender_text(pid_t origin) {
+  if (origin == terminal_sender) return "from the terminal";
+  if (origin <= 0) return {};
+  const std::string name = read_file(fmt::format("/proc/{}/comm", origin), 64);
+  return fmt::format("from pid {}{}", origin, name.empty() ? "" : fmt::format(" ({})", trim(name)));
 }
 
 }  // namespace launch

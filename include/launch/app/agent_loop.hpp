@@ -51,7 +51,8 @@ class AgentLoop {
   Task carry_out_one(EnterBarrier action);
   Task carry_out_one(Finish action);
 
-  void say_end(const Finish& end);
+  NodeEnd account(const Finish& end) const;
+  Task say_end(Finish end);
   Failure worker_failure(int local_rank, pid_t pid, ExitStatus status) const;
 
   boost::asio::any_io_executor executor_;
@@ -75,6 +76,7 @@ class AgentLoop {
   std::optional<MemoryWatch> memory_;  // since the workers were started
   Round round_;
   bool started_ = false;  // workers: before, what ends is none of ours
+  bool formed_ = false;   // a round, so that workers were to start
   bool leaving_ = false;
   std::optional<Announcer> countdown_;  // to SIGKILL
   std::optional<int> exit_code_;

@@ -2,6 +2,7 @@
 // endpoint leads here, and, as rank 0 of a round, the store of the workers. Round after round until the job ends.
 #pragma once
 
+#include "launch/app/end_exchange.hpp"
 #include "launch/app/rendezvous.hpp"
 #include "launch/app/round_line.hpp"
 #include "launch/app/worker_meeting.hpp"
@@ -28,6 +29,7 @@ class ElasticSession : public Rendezvous {
   void stop_joining() override;
   boost::asio::awaitable<void> tell(Failure failure) override;
   void enter_barrier() override;
+  boost::asio::awaitable<std::vector<NodeEnd>> share(NodeEnd own, Failure first) override;
   boost::asio::awaitable<void> end(bool failed) override;
   void hurry() override;
 
@@ -55,6 +57,7 @@ class ElasticSession : public Rendezvous {
   std::string restarts_key() const { return "/" + job_prefix() + "/launch/restarts"; }
   bool others_go_on() const;
   bool mixed() const;
+  std::vector<int> launch_nodes() const;
   Task await_end(Time deadline);
 
   boost::asio::any_io_executor executor_;
@@ -78,6 +81,7 @@ class ElasticSession : public Rendezvous {
   bool left_ = false;                // by a signal: the others may go on
   bool ending_ = false;
   bool ended_ = false;  // what the machine was asked for at the end is done
+  EndExchange exchange_;
   boost::asio::steady_timer end_timer_;
 };
 

@@ -24,6 +24,9 @@ class JobFolder {
   // Empty when the user wants none (--log-dir=/dev/null).
   const std::string& attempt() const { return folder_.attempt(); }
 
+  // The attempt's folder where it holds what workers wrote; empty: it does not.
+  std::string kept() const { return streams_ ? attempt() : std::string(); }
+
   void expect(const std::vector<WorkerSpec>& workers);
   // After the start of the workers, so that their files are there. They are read from the beginning.
   void follow(boost::asio::any_io_executor executor, const LogChoice& choice);
@@ -43,6 +46,7 @@ class JobFolder {
   };
 
   ErrorFolder folder_;
+  bool streams_ = false;              // of a worker go to files
   std::vector<WorkerFiles> workers_;  // by local rank
   std::optional<LogPump> pump_;       // where a stream is shown that goes to a file
 };

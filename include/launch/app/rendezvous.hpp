@@ -5,12 +5,14 @@
 #include "launch/app/mailbox.hpp"
 #include "launch/core/config.hpp"
 #include "launch/core/failure_report.hpp"
+#include "launch/core/verdict.hpp"
 #include "launch/io/store_server.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
 
 #include <memory>
+#include <vector>
 
 namespace launch {
 
@@ -33,9 +35,13 @@ class Rendezvous {
   // BarrierDone comes when every node has come here, or too long after.
   virtual void enter_barrier() = 0;
 
+  // After the failure `first`, when no worker is left here: what is known of the end of the workers of all launch nodes,
+  // once all of them have told, or too late. This node's own account is always there.
+  virtual boost::asio::awaitable<std::vector<NodeEnd>> share(NodeEnd own, Failure first) = 0;
+
   // This node's last word; returns when the others no longer need it.
   virtual boost::asio::awaitable<void> end(bool failed) = 0;
-  // end() is to return soon.
+  // share() and end() are to return soon.
   virtual void hurry() = 0;
 };
 

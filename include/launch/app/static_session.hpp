@@ -2,6 +2,7 @@
 // attempt, if all are launch agents.
 #pragma once
 
+#include "launch/app/end_exchange.hpp"
 #include "launch/app/rendezvous.hpp"
 #include "launch/app/round_line.hpp"
 #include "launch/core/config.hpp"
@@ -26,8 +27,9 @@ class StaticSession : public Rendezvous {
   void stop_joining() override;
   boost::asio::awaitable<void> tell(Failure failure) override;
   void enter_barrier() override;
+  boost::asio::awaitable<std::vector<NodeEnd>> share(NodeEnd own, Failure first) override;
   boost::asio::awaitable<void> end(bool failed) override;
-  void hurry() override { server_.stop_waiting(); }
+  void hurry() override;
 
  private:
   using Task = boost::asio::awaitable<void>;
@@ -52,6 +54,7 @@ class StaticSession : public Rendezvous {
   Time give_up_joining_ = never;
   std::optional<Endpoint> reached_;  // the store's address, once it has answered
   std::shared_ptr<RoundLine> line_;  // of the attempt
+  EndExchange exchange_;
   bool formed_ = false;
   bool ending_ = false;
 };

@@ -7,6 +7,7 @@
 #include "launch/core/job.hpp"
 #include "launch/core/restart_policy.hpp"
 #include "launch/core/time.hpp"
+#include "launch/core/verdict.hpp"
 
 #include <optional>
 #include <variant>
@@ -23,7 +24,7 @@ struct RendezvousFailed { Error error; };
 struct NotNeeded {};                       // a spare whose job has ended
 struct StartFailed { Failure failure; };   // no further worker was started
 struct WorkerExited { int local_rank = 0; ExitStatus status; Failure failure; };  // failure: unless it ended well
-struct SignalReceived { int signal = 0; };
+struct SignalReceived { int signal = 0; std::string sender{}; };  // sender: as a phrase; empty: not known
 struct GuardLost {};                       // the process that the user sees was killed: everything ends, now
 struct PeerFailed { Failure failure; };    // the job's first failure, as the store has it
 struct MembersChanged { std::string reason; bool anew = true; };  // the round breaks up; anew: for another one
@@ -63,6 +64,7 @@ struct AgentSettings {
   int nproc = 1;
   std::string host;
   Duration shutdown_timeout{};
+  Duration kill_grace{};
   RestartRules restarts;
 };
 

@@ -58,6 +58,12 @@ struct ElasticChoice {
   std::string address;          // this node's for the others, by --local-addr; empty: to be found out
 };
 
+// The form of what is said at the end of a failed job.
+struct VerdictChoice {
+  bool json = false;  // one line in place of the text
+  std::string file;   // gets the json as well; empty: none
+};
+
 struct Config {
   int nnodes = 1;  // the most, in a c10d job
   int node_rank = 0;
@@ -74,6 +80,8 @@ struct Config {
   Duration rendezvous_timeout{};
   Duration heartbeat_timeout{};  // zero: silence is no failure
   Duration shutdown_timeout{};
+  Duration kill_grace{};  // after SIGKILL
+  VerdictChoice verdict;
   std::vector<int> signals;  // that are passed on and end the job
   std::string hostname;
   std::string parent_error_file;  // where whoever started launch looks for the failure; empty: nobody does

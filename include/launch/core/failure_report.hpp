@@ -28,13 +28,14 @@ struct Failure {
   std::string host;
   int rank = -1;  // worker and start only
   int local_rank = -1;
-  int pid = 0;             // worker only
-  std::string what;        // "exit code 7", "signal 11 (SIGSEGV)", or a sentence
-  std::string why_final;   // why it is not restarted after, where restarts were asked for
-  std::string time;        // local time of that host, as text
-  std::string detail;      // the worker's own words from its error.json; may be empty
-  std::string error_file;  // where these are; may be empty
-  std::string log_file;    // where the worker's errors went, as text; empty: to the console
+  int pid = 0;                      // worker only
+  std::string what;                 // "exit code 7", "signal 11 (SIGSEGV)", or a sentence
+  std::string why_final;            // why it is not restarted after, where restarts were asked for
+  std::string time;                 // local time of that host, as text
+  std::string detail;               // the worker's own words from its error.json; may be empty
+  std::vector<std::string> frames;  // the last lines of its Python traceback; may be empty
+  std::string error_file;           // where its words are; may be empty
+  std::string log_file;             // where the worker's errors went, as text; empty: to the console
 
   bool operator==(const Failure&) const = default;
 };
@@ -51,23 +52,5 @@ std::string error_message(std::string_view error_json);
 // What goes into the error file of whoever started launch, as torchrun hands a failure up: the worker's own error.json
 // with its exit code added; where there is none, or it is of another form, one that tells of the failure.
 std::string error_for_parent(const Failure& first, std::string_view error_json);
-
-// How one worker of this node ended, for the report.
-struct WorkerEnd {
-  int rank = 0;
-  int local_rank = 0;
-  ExitStatus status;
-  bool stopped_by_us = false;  // by a signal, after launch had sent one
-};
-
-struct ReportInput {
-  std::string program;
-  std::string run_id;
-  Failure first;
-  std::vector<WorkerEnd> others;  // workers of this node other than the first failure
-};
-
-// The report at the end of a failed job: several lines without a final newline.
-std::string render_report(const ReportInput& input);
 
 }  // namespace launch

@@ -57,6 +57,9 @@ int exit_code(const ExitStatus& status);
 // "exit code 7", "signal 11 (SIGSEGV)".
 std::string to_text(const ExitStatus& status);
 
+// What a signal that a worker died of says about the cause, for those that say something: "segmentation fault".
+std::string_view cause_in_words(const ExitStatus& status);
+
 // "SIGTERM"; "signal 40" where the number has no name.
 std::string signal_name(int signal);
 

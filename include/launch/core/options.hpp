@@ -55,6 +55,8 @@ struct Options {
   Setting<double> monitor_interval{0.1, {}};     // seconds
   Setting<double> heartbeat_timeout{5, {}};      // seconds
   Setting<std::optional<int>> shutdown_timeout;  // seconds
+  Setting<double> kill_grace{5, {}};             // seconds
+  Setting<std::string> verdict{"text", {}};
   Setting<std::string> signals_to_handle{"SIGTERM,SIGINT,SIGHUP,SIGQUIT", {}};
   Setting<std::string> log_dir;
   Setting<std::string> redirects{"0", {}};

@@ -1,6 +1,7 @@
 // Text to scalars, and values to the text of a message, as the whole config room reads and shows them. Pure.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -25,6 +26,9 @@ std::optional<bool> parse_bool(std::string_view text);
 
 // For a message: one line of bounded length; control bytes are escaped, and quotes stand around white space.
 std::string shown(std::string_view text);
+
+// At most `most` bytes, each control character a blank: what comes from elsewhere must not reach the user's terminal.
+std::string without_controls(std::string_view text, std::size_t most);
 
 // A value beside the flag or variable it came from, as the user would type it: "--nnodes 0", "PET_NNODES=0".
 std::string as_typed(std::string_view origin, std::string_view value);

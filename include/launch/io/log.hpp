@@ -27,5 +27,7 @@ void log_refusal(const std::string& reason);
 
 // Several lines, unadorned but for the program's name in front of the first.
 void write_report(std::string_view text);
+// A line as it is, for machines.
+void write_bare(std::string_view line);
 
 }  // namespace launch

@@ -8,6 +8,7 @@
 #include <boost/asio/posix/stream_descriptor.hpp>
 
 #include <csignal>
+#include <string>
 #include <vector>
 
 #include <sys/types.h>
@@ -33,10 +34,19 @@ void choose_signals(SignalPlan& plan, const std::vector<int>& wanted);
 // Those that are handled and those that are passed on.
 sigset_t all_signals(const SignalPlan& plan);
 
+inline constexpr pid_t terminal_sender = -1;  // a key that the user pressed
+
 struct ReceivedSignal {
   int signal = 0;
-  pid_t sender = 0;  // 0: the kernel
+  pid_t sender = 0;  // 0: the kernel, or outside this PID namespace
+  pid_t origin = 0;  // who had sent it to the sender, where that says so: our guard does
 };
+
+// Passes on a signal that `origin` had sent.
+void hand_on(pid_t to, int signal, pid_t origin);
+
+// "from the terminal", "from pid 7 (bash)"; empty where nobody knows.
+std::string sender_text(pid_t origin);
 
 class SignalStream {
  public:
