@@ -50,7 +50,8 @@ AgentLoop::AgentLoop(asio::any_io_executor executor, Config config, const Signal
 }
 
 asio::awaitable<int> AgentLoop::run() {
-  const Status opened = co_await rendezvous_->open();
+  Status opened = open_watchdog();
+  if (opened) opened = co_await rendezvous_->open();
   if (!opened) {
     log_error(opened.error().message);
     co_return exit_code(opened.error().code);
@@ -81,6 +82,14 @@ void AgentLoop::count_down() {
     log_progress(fmt::format("stopping: {} left; SIGKILL in {}",
                              left == 1 ? "1 process" : fmt::format("{} processes", left),
                              to_text(agent_.deadline() - now())));
+}
+
+Status AgentLoop::open_watchdog() {
+  if (config_.timer_file.empty()) return {};
+  auto pipe = TimerPipe::open(executor_, config_.timer_file);
+  if (!pipe) return pipe.error();
+  watchdog_.emplace(executor_, std::move(*pipe), [this](const ExpiredTimer& timer) { return timer_expired(timer); });
+  return {};
 }
 
 // ---- sources of events
@@ -129,14 +138,36 @@ void AgentLoop::pass_on(int signal) {
 }
 
 void AgentLoop::worker_exited(int local_rank, pid_t pid, ExitStatus status) {
+  if (watchdog_) watchdog_->forget(pid);
   WorkerExited event{local_rank, status, {}};
   if (!status.ok()) event.failure = worker_failure(local_rank, pid, status);
   mailbox_.put(std::move(event));
   look_for_end();
 }
 
+bool AgentLoop::timer_expired(const ExpiredTimer& timer) {
+  const auto local_rank = workers_.local_rank_of(timer.pid);
+  if (!workers_.signal_one(timer.pid, timer.signal)) return false;
+  std::string whose = fmt::format("pid {}", timer.pid);
+  if (local_rank) whose = fmt::format("rank {} ({})", round_.assignment.base_global_rank + *local_rank, whose);
+  log_warning(
+      fmt::format("watchdog timer '{}' of {} expired: sending {}", timer.scope, whose, signal_name(timer.signal)));
+  if (local_rank) expired_scopes_.emplace(timer.pid, timer.scope);  // the first one is the cause
+  return true;
+}
+
 void AgentLoop::look_for_end() {
   if (workers_.collect()) mailbox_.put(AllGone{});
+}
+
+// As the rest of a sentence that says how the worker ended; may be empty.
+std::string AgentLoop::cause_of(pid_t pid, ExitStatus status) const {
+  if (const auto expired = expired_scopes_.find(pid); expired != expired_scopes_.end())
+    return fmt::format(", its watchdog timer '{}' had expired", expired->second);
+  const bool killed = status == ExitStatus{ExitStatus::Kind::signalled, SIGKILL};
+  std::string cause = killed ? memory_->evidence() : "";
+  if (cause.empty()) cause = cause_in_words(status);
+  return cause.empty() ? cause : ", " + cause;
 }
 
 Failure AgentLoop::worker_failure(int local_rank, pid_t pid, ExitStatus status) const {
@@ -149,10 +180,7 @@ Failure AgentLoop::worker_failure(int local_rank, pid_t pid, ExitStatus status) 
   failure.local_rank = local_rank;
   failure.pid = pid;
   failure.what = to_text(status);
-  const bool killed = status == ExitStatus{ExitStatus::Kind::signalled, SIGKILL};
-  std::string cause = killed ? memory_->evidence() : "";
-  if (cause.empty()) cause = cause_in_words(status);
-  if (!cause.empty()) failure.what += ", " + cause;
+  failure.what += cause_of(pid, status);
   failure.time = wall_time_text();
   folder_.complete(failure);
   return failure;
@@ -203,6 +231,8 @@ asio::awaitable<void> AgentLoop::carry_out_one(StartWorkers action) {
   std::vector<WorkerSpec> specs = make_worker_specs(config_, round_, folder_.attempt());
   folder_.expect(specs);
   memory_.emplace();
+  expired_scopes_.clear();
+  if (watchdog_) watchdog_->begin();
   const auto not_started = workers_.start(std::move(specs), config_.program.script);
   folder_.follow(executor_, config_.logs);
   if (!not_started) co_return;

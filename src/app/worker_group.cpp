@@ -69,4 +69,10 @@ std::optional<WorkerNotStarted> WorkerGroup::start(std::vector<WorkerSpec> specs
   return std::nullopt;
 }
 
+std::optional<int> WorkerGroup::local_rank_of(pid_t pid) const {
+  for (std::size_t local_rank = 0; local_rank < children_.size(); ++local_rank)
+    if (children_[local_rank]->pid() == pid && !children_[local_rank]->ended()) return static_cast<int>(local_rank);
+  return std::nullopt;
+}
+
 }  // namespace launch

@@ -136,13 +136,36 @@ Status settle_environment(const Options& options, const HostFacts& facts, Config
   return {};
 }
 
+// Of torchrun's watchdog: "1" turns it on, and nothing else does.
+Status settle_timers(const Options&, const HostFacts& facts, Config& config) {
+  if (facts.env.get("TORCHELASTIC_ENABLE_FILE_TIMER") != "1") return {};
+  const auto chosen = facts.env.get("TORCHELASTIC_TIMER_FILE");
+  if (chosen && chosen->empty()) {
+    return usage_error(fmt::format("{}: expected the path of a file to be made for TORCHELASTIC_ENABLE_FILE_TIMER=1",
+                                   as_typed("TORCHELASTIC_TIMER_FILE", *chosen)));
+  }
+  std::string folder = facts.env.get("TMPDIR").value_or("");
+  if (folder.empty()) folder = "/tmp";
+  config.timer_file = chosen.value_or(fmt::format("{}/watchdog_timer_{}", folder, facts.fresh_id));
+  config.worker_env.set("TORCHELASTIC_TIMER_FILE", config.timer_file);
+  return {};
+}
+
+Status settle_health_port(const Options&, const HostFacts& facts, Config& config) {
+  constexpr const char* name = "TORCHELASTIC_HEALTH_CHECK_PORT";
+  if (const auto port = facts.env.get(name); port && !port->empty())
+    config.notices.push_back(fmt::format("{} without effect: launch opens no health port", as_typed(name, *port)));
+  return {};
+}
+
 }  // namespace
 
 Status settle_workers(const Options& options, const HostFacts& facts, Config& config) {
   auto count = count_workers(options, facts);
   if (!count) return count.error();
   config.nproc_per_node = *count;
-  for (const auto step : {settle_program, settle_environment, settle_virtual_devices, settle_binding, settle_threads}) {
+  for (const auto step : {settle_program, settle_environment, settle_virtual_devices, settle_binding, settle_threads,
+                          settle_timers, settle_health_port}) {
     if (Status done = step(options, facts, config); !done) return done;
   }
   return {};

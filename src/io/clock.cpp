@@ -12,6 +12,10 @@ Instant instant() {
   return {now(), WallTime(std::chrono::duration_cast<WallClock::duration>(wall))};
 }
 
+double unix_time() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
 std::chrono::steady_clock::time_point to_steady(Time time) {
   if (time == never) return std::chrono::steady_clock::time_point::max();
   return std::chrono::steady_clock::time_point(time.time_since_epoch());

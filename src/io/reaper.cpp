@@ -1,5 +1,6 @@
 #include "launch/io/reaper.hpp"
 
+#include "launch/io/fd.hpp"
 #include "launch/io/files.hpp"
 
 #include <cerrno>
@@ -11,6 +12,7 @@
 #include <dirent.h>
 #include <fmt/format.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -90,6 +92,22 @@ void Reaper::signal_all(int signal) {
   // A worker's pid cannot be somebody else's: it is not reaped yet.
   for (const pid_t worker : workers_) ::kill(-worker, signal);
   signal_adopted();
+}
+
+bool Reaper::signal_one(pid_t pid, int signal) const {
+  // Its number cannot come to mean another process while we look: the descriptor stays with this one.
+  const Fd process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+  if (!process.valid() || !is_of_the_job(pid)) return false;
+  return ::syscall(SYS_pidfd_send_signal, process.get(), signal, nullptr, 0) == 0;
+}
+
+bool Reaper::is_of_the_job(pid_t pid) const {
+  while (pid > 1) {
+    const pid_t parent = parent_of(std::to_string(pid));
+    if (parent == ::getpid()) return !strangers_.contains(pid);
+    pid = parent;
+  }
+  return false;
 }
 
 std::vector<pid_t> Reaper::remaining() const {

@@ -115,5 +115,40 @@ TEST(WorkerSettings, AStartMethodIsAcceptedAndSaidToDoNothing) {
   EXPECT_THAT(config_of({"--start-method=fork"}).notices, ElementsAre(HasSubstr("--start-method fork has no effect")));
 }
 
+TEST(WorkerSettings, WatchdogTimersNeedAFileOnlyWhereTheyAreTurnedOn) {
+  for (const HostFacts& facts : {plain_facts(), facts_with({{"TORCHELASTIC_TIMER_FILE", "/a/timers"}}),
+                                 facts_with({{"TORCHELASTIC_ENABLE_FILE_TIMER", "true"}}),
+                                 facts_with({{"TORCHELASTIC_ENABLE_FILE_TIMER", ""}})}) {
+    const Config config = config_of({}, facts);
+    EXPECT_EQ(config.timer_file, "");
+    EXPECT_EQ(config.worker_env.get("TORCHELASTIC_TIMER_FILE"), facts.env.get("TORCHELASTIC_TIMER_FILE"));
+  }
+}
+
+TEST(WorkerSettings, TheFileOfWatchdogTimersIsTheUsersOrAFreshOne) {
+  const auto file_of = [](std::initializer_list<std::pair<const char*, const char*>> variables) {
+    HostFacts facts = facts_with(variables);
+    facts.env.set("TORCHELASTIC_ENABLE_FILE_TIMER", "1");
+    const Config config = config_of({}, facts);
+    EXPECT_EQ(config.worker_env.get("TORCHELASTIC_TIMER_FILE"), config.timer_file);
+    EXPECT_EQ(config.worker_env.get("TORCHELASTIC_ENABLE_FILE_TIMER"), "1");
+    return config.timer_file;
+  };
+  EXPECT_EQ(file_of({}), "/tmp/watchdog_timer_fresh");
+  EXPECT_EQ(file_of({{"TMPDIR", ""}}), "/tmp/watchdog_timer_fresh");
+  EXPECT_EQ(file_of({{"TMPDIR", "/scratch"}}), "/scratch/watchdog_timer_fresh");
+  EXPECT_EQ(file_of({{"TMPDIR", "/scratch"}, {"TORCHELASTIC_TIMER_FILE", "/a/timers"}}), "/a/timers");
+  EXPECT_THAT(fault_of({}, facts_with({{"TORCHELASTIC_ENABLE_FILE_TIMER", "1"}, {"TORCHELASTIC_TIMER_FILE", ""}})),
+              HasSubstr("TORCHELASTIC_TIMER_FILE=\"\": expected the path of a file"));
+}
+
+TEST(WorkerSettings, AHealthPortIsSaidToHaveNoEffect) {
+  const HostFacts facts = facts_with({{"TORCHELASTIC_HEALTH_CHECK_PORT", "1234"}});
+  EXPECT_THAT(config_of({}, facts).notices,
+              ElementsAre("TORCHELASTIC_HEALTH_CHECK_PORT=1234 without effect: launch opens no health port"));
+  EXPECT_EQ(config_of({}, facts).worker_env.get("TORCHELASTIC_HEALTH_CHECK_PORT"), "1234");
+  EXPECT_THAT(config_of({}, facts_with({{"TORCHELASTIC_HEALTH_CHECK_PORT", ""}})).notices, IsEmpty());
+}
+
 }  // namespace
 }  // namespace launch

@@ -1,15 +1,19 @@
 #include "launch/io/reaper.hpp"
 
+#include "launch/core/text.hpp"
 #include "launch/io/child.hpp"
+#include "launch/io/files.hpp"
 
 #include <csignal>
 #include <functional>
 #include <memory>
 #include <optional>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <unistd.h>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 
@@ -112,6 +116,31 @@ TEST_F(Family, StrangersAreLeftAlone) {
   EXPECT_TRUE(reaper.remaining().empty());
   reaper.signal_all(SIGKILL);
   EXPECT_TRUE(reaper.collect());
+  EXPECT_EQ(::waitpid(stranger->pid, nullptr, WNOHANG), 0);
+  ::kill(stranger->pid, SIGKILL);
+  EXPECT_EQ(::waitpid(stranger->pid, nullptr, 0), stranger->pid);
+}
+
+TEST_F(Family, OneProcessOfTheJobCanBeSignalled) {
+  start("sleep 100 & wait $!; exit 3");
+  ASSERT_TRUE(reaper_.signal_one(child_->pid(), 0));
+  // The descendant is a child of a child; we learn its pid as it is the only one of the worker's.
+  const std::string path = fmt::format("/proc/{0}/task/{0}/children", child_->pid());
+  ASSERT_TRUE(becomes_true([&] { return parse_int(read_file(path, 100)).has_value(); }));
+  EXPECT_TRUE(reaper_.signal_one(*parse_int(read_file(path, 100)), SIGKILL));
+  EXPECT_TRUE(gone());
+  EXPECT_EQ(status_, (ExitStatus{ExitStatus::Kind::exited, 3}));
+  EXPECT_FALSE(reaper_.signal_one(child_->pid(), 0));
+}
+
+TEST_F(Family, AProcessOutsideTheJobIsNotSignalled) {
+  SpawnRequest request;
+  request.executable = "/bin/sleep";
+  request.argv = {"sleep", "100"};
+  const auto stranger = spawn(request);
+  const Reaper reaper;
+  for (const pid_t pid : {stranger->pid, ::getpid(), ::getppid(), 1, 0, -1, -stranger->pid})
+    EXPECT_FALSE(reaper.signal_one(pid, SIGKILL)) << pid;
   EXPECT_EQ(::waitpid(stranger->pid, nullptr, WNOHANG), 0);
   ::kill(stranger->pid, SIGKILL);
   EXPECT_EQ(::waitpid(stranger->pid, nullptr, 0), stranger->pid);

@@ -5,6 +5,7 @@
 #include "launch/app/job_folder.hpp"
 #include "launch/app/mailbox.hpp"
 #include "launch/app/rendezvous.hpp"
+#include "launch/app/watchdog.hpp"
 #include "launch/app/worker_group.hpp"
 #include "launch/core/config.hpp"
 #include "launch/io/memory_watch.hpp"
@@ -31,12 +32,15 @@ class AgentLoop {
  private:
   using Task = boost::asio::awaitable<void>;
 
+  Status open_watchdog();
+
   // Sources of events.
   Task watch_signals();
   bool is_new(const ReceivedSignal& received);
   void pass_on(int signal);
   void count_down();
   void worker_exited(int local_rank, pid_t pid, ExitStatus status);
+  bool timer_expired(const ExpiredTimer& timer);
   void look_for_end();
 
   // Actions.
@@ -53,6 +57,7 @@ class AgentLoop {
 
   NodeEnd account(const Finish& end) const;
   Task say_end(Finish end);
+  std::string cause_of(pid_t pid, ExitStatus status) const;
   Failure worker_failure(int local_rank, pid_t pid, ExitStatus status) const;
 
   boost::asio::any_io_executor executor_;
@@ -73,7 +78,9 @@ class AgentLoop {
   std::unique_ptr<Rendezvous> rendezvous_;
   WorkerGroup workers_;
   JobFolder folder_;
-  std::optional<MemoryWatch> memory_;  // since the workers were started
+  std::optional<MemoryWatch> memory_;            // since the workers were started
+  std::optional<Watchdog> watchdog_;             // where the user wants one
+  std::map<pid_t, std::string> expired_scopes_;  // of workers that were signalled for it
   Round round_;
   bool started_ = false;  // workers: before, what ends is none of ours
   bool formed_ = false;   // a round, so that workers were to start

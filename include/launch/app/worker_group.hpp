@@ -39,6 +39,9 @@ class WorkerGroup {
 
   void signal_all(int signal) { reaper_.signal_all(signal); }
   void pass_on(int signal) { reaper_.pass_on(signal); }
+  bool signal_one(pid_t pid, int signal) const { return reaper_.signal_one(pid, signal); }
+  // Of a worker that runs.
+  std::optional<int> local_rank_of(pid_t pid) const;
   // After SIGCHLD, an exit or a signal: true when no process of this group is left.
   bool collect() { return reaper_.collect(); }
   std::vector<pid_t> remaining() const { return reaper_.remaining(); }

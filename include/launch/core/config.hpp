@@ -86,6 +86,7 @@ struct Config {
   std::string hostname;
   std::string parent_error_file;  // where whoever started launch looks for the failure; empty: nobody does
   std::string log_folder;         // where the job's folder is made; empty: a temporary one; /dev/null: none
+  std::string timer_file;         // through which workers set watchdog timers; empty: they cannot
   LogChoice logs;
   ProgramCommand program;
   Environment worker_env;                   // what every worker starts from

@@ -24,11 +24,12 @@ std::optional<double> parse_decimal(std::string_view text);
 // A whole number (true unless 0), or true, false, yes, no in any case.
 std::optional<bool> parse_bool(std::string_view text);
 
+// At most `most` bytes, with a blank for each control character: what comes from elsewhere must not work on the user's
+// terminal.
+std::string without_controls(std::string_view text, std::size_t most);
+
 // For a message: one line of bounded length; control bytes are escaped, and quotes stand around white space.
 std::string shown(std::string_view text);
-
-// At most `most` bytes, each control character a blank: what comes from elsewhere must not reach the user's terminal.
-std::string without_controls(std::string_view text, std::size_t most);
 
 // A value beside the flag or variable it came from, as the user would type it: "--nnodes 0", "PET_NNODES=0".
 std::string as_typed(std::string_view origin, std::string_view value);

@@ -14,6 +14,9 @@ Time now();
 // Now on both clocks.
 Instant instant();
 
+// Seconds since 1970 by the wall clock, as Python's time.time() has them.
+double unix_time();
+
 // The same point for Asio's timers; `never` stays never.
 std::chrono::steady_clock::time_point to_steady(Time time);
 

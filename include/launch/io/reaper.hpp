@@ -33,6 +33,9 @@ class Reaper {
   // SIGTSTP becomes SIGSTOP: a group without a shell does not stop at it.
   void pass_on(int signal);
 
+  // To one process, which must descend from the workers or be one; false where it does not, or is gone.
+  bool signal_one(pid_t pid, int signal) const;
+
   // To be called after SIGCHLD and after a worker was reaped: reaps adopted processes that ended, passes the last
   // signal on to new ones. True when nothing is left.
   bool collect();
@@ -41,6 +44,7 @@ class Reaper {
   std::vector<pid_t> remaining() const;
 
  private:
+  bool is_of_the_job(pid_t pid) const;
   bool reap_adopted();
   void signal_adopted();
 

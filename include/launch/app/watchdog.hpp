@@ -1,0 +1,47 @@
+// Torchrun's watchdog: hears through a pipe which timers the workers set, and tells when one has expired.
+//
+// By the wall clock, since that is what workers name. Nothing is polled; only while there are timers it looks again
+// every few seconds, in case somebody has set the clock.
+#pragma once
+
+#include "launch/core/watchdog_timers.hpp"
+#include "launch/io/timer_pipe.hpp"
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include <functional>
+#include <string>
+
+namespace launch {
+
+class Watchdog {
+ public:
+  // False: that is no process of the job.
+  using ExpiryCallback = std::function<bool(const ExpiredTimer& timer)>;
+
+  Watchdog(boost::asio::any_io_executor executor, TimerPipe pipe, ExpiryCallback on_expired);
+
+  // Before new workers: what the old ones have set counts no more.
+  void begin();
+  void forget(int pid) { timers_.forget(pid); }
+
+ private:
+  boost::asio::awaitable<void> hear_requests();
+  boost::asio::awaitable<void> wait_for_expiry();
+  void take(const std::string& line);
+  void tell_expired();
+  void set_alarm();
+  void complain(const std::string& what);
+
+  boost::asio::any_io_executor executor_;
+  TimerPipe pipe_;
+  ExpiryCallback on_expired_;
+  WatchdogTimers timers_;
+  boost::asio::steady_timer alarm_;
+  bool running_ = false;
+  int complaints_left_ = 10;
+};
+
+}  // namespace launch
