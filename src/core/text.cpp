@@ -34,6 +34,27 @@ std::string escaped(std::string_view text) {
   return result;
 }
 
+// Where the text may be cut so that no character of UTF-8 is torn; of other bytes, just where asked.
+std::size_t cut_before(std::string_view text, std::size_t most) {
+  if (text.size() <= most) return text.size();
+  for (std::size_t at = most; at > 0 && most - at < 4; --at)
+    if ((static_cast<unsigned char>(text[at]) & 0xC0) != 0x80) return at;
+  return most;
+}
+
+// The end of the escape sequence that begins at `at`.
+std::size_t end_of_escape(std::string_view text, std::size_t at) {
+  if (++at == text.size()) return at;
+  const char kind = text[at++];
+  if (kind != '[' && kind != ']') return at;
+  for (; at < text.size(); ++at) {
+    if (kind == '[' && text[at] >= '@' && text[at] <= '~') return at + 1;
+    if (kind == ']' && text[at] == '\a') return at + 1;
+    if (kind == ']' && text[at] == '\x1b') return std::min(at + 2, text.size());
+  }
+  return at;
+}
+
 }  // namespace
 
 std::string_view trim(std::string_view text) {
@@ -88,15 +109,25 @@ std::string shown(std::string_view text) {
 }
 
 std::string without_controls(std::string_view text, std::size_t most) {
-  std::string clean(text.substr(0, most));
-  for (std::size_t i = 0; i < clean.size(); ++i) {
-    const auto byte = static_cast<unsigned char>(clean[i]);
+  std::string result(text.substr(0, cut_before(text, most)));
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(result[i]);
     // C1 controls are C2 80 to C2 9F in UTF-8.
-    const bool after_c2 = i > 0 && clean[i - 1] == '\xC2' && byte >= 0x80 && byte <= 0x9f;
-    if (byte < 0x20 || byte == 0x7f || after_c2) clean[i] = ' ';
-    if (after_c2) clean[i - 1] = ' ';
+    const bool after_c2 = i > 0 && result[i - 1] == '\xC2' && byte >= 0x80 && byte <= 0x9f;
+    if (byte < 0x20 || byte == 0x7f || after_c2) result[i] = ' ';
+    if (after_c2) result[i - 1] = ' ';
   }
-  return clean;
+  return result;
+}
+
+std::string without_colors(std::string_view text) {
+  std::string result;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t escape = std::min(text.find('\x1b', at), text.size());
+    result += text.substr(at, escape - at);
+    at = escape == text.size() ? escape : end_of_escape(text, escape);
+  }
+  return result;
 }
 
 std::string as_typed(std::string_view origin, std::string_view value) {

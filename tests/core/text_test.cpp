@@ -52,6 +52,34 @@ TEST(Text, ShowsAnyBytesOnOneBoundedLine) {
   EXPECT_EQ(shown(std::string(1000, 'x')), std::string(120, 'x') + "...");
 }
 
+TEST(Text, PutsSpacesForControls) {
+  EXPECT_EQ(without_controls("a\tb\x1b[31m\n\x7f", 99), "a b [31m  ");
+  EXPECT_EQ(without_controls("\u00e4\u0085\u009b\u00a0", 99), "\u00e4    \u00a0");
+  EXPECT_EQ(without_controls(std::string_view("\0x", 2), 99), " x");
+  EXPECT_EQ(without_controls("", 9), "");
+}
+
+TEST(Text, CutsBetweenCharacters) {
+  EXPECT_EQ(without_controls("abc", 3), "abc");
+  EXPECT_EQ(without_controls("abc", 2), "ab");
+  EXPECT_EQ(without_controls("abc", 0), "");
+  EXPECT_EQ(without_controls("a\u00e4", 2), "a");
+  EXPECT_EQ(without_controls("a\U0001F600", 4), "a");
+  EXPECT_EQ(without_controls("a\U0001F600", 5), "a\U0001F600");
+  EXPECT_EQ(without_controls("a\u0085", 2), "a");
+  EXPECT_EQ(without_controls(std::string(9, '\xbf'), 8), std::string(8, '\xbf'));
+}
+
+TEST(Text, LeavesOutColors) {
+  EXPECT_EQ(without_colors("plain"), "plain");
+  EXPECT_EQ(without_colors("\x1b[1;35mValueError\x1b[0m: x"), "ValueError: x");
+  EXPECT_EQ(without_colors("a\x1b]8;;http://h\x1b\\b\x1b]0;title\ac"), "abc");
+  EXPECT_EQ(without_colors("a\x1b=b\x1b>c"), "abc");
+  EXPECT_EQ(without_colors("a\x1b[K\x1b[2Jb"), "ab");
+  for (const char* unfinished : {"a\x1b", "a\x1b[", "a\x1b[1;3", "a\x1b]0;title", "a\x1b]0;title\x1b"})
+    EXPECT_EQ(without_colors(unfinished), "a") << unfinished;
+}
+
 TEST(Text, PutsAValueBesideItsOriginAsTheUserTypesIt) {
   EXPECT_EQ(as_typed("--nnodes", "0"), "--nnodes 0");
   EXPECT_EQ(as_typed("PET_NNODES", "0"), "PET_NNODES=0");

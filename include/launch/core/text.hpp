@@ -24,12 +24,15 @@ std::optional<double> parse_decimal(std::string_view text);
 // A whole number (true unless 0), or true, false, yes, no in any case.
 std::optional<bool> parse_bool(std::string_view text);
 
-// At most `most` bytes, with a blank for each control character: what comes from elsewhere must not work on the user's
-// terminal.
-std::string without_controls(std::string_view text, std::size_t most);
-
 // For a message: one line of bounded length; control bytes are escaped, and quotes stand around white space.
 std::string shown(std::string_view text);
+
+// For a message: somebody else's words with a space for each control character, which must not reach the user's
+// terminal; at most `most` bytes, cut between characters of UTF-8.
+std::string without_controls(std::string_view text, std::size_t most);
+
+// Without the escape sequences that color text on a terminal or move its cursor; an unfinished one goes to the end.
+std::string without_colors(std::string_view text);
 
 // A value beside the flag or variable it came from, as the user would type it: "--nnodes 0", "PET_NNODES=0".
 std::string as_typed(std::string_view origin, std::string_view value);
