@@ -84,6 +84,19 @@ def collect_adopted():
         pass
 
 
+def pid_namespace(pid):
+    """What names the namespace of process numbers that it lives in; None when it is gone."""
+    try:
+        return os.readlink(f"/proc/{pid}/ns/pid")
+    except OSError:
+        return None
+
+
+def of_pid_namespace(name):
+    """Everything in that namespace, zombies too."""
+    return [int(pid) for pid in os.listdir("/proc") if pid.isdigit() and pid_namespace(pid) == name]
+
+
 def context_switches(pid):
     """How often the threads of a process went to sleep by themselves, so how often something woke them."""
     total = 0

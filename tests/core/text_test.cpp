@@ -91,14 +91,5 @@ TEST(Text, SplitsAtEverySeparator) {
   EXPECT_EQ(split("a,", ','), (std::vector<std::string_view>{"a", ""}));
 }
 
-TEST(Text, ControlCharactersBecomeBlanks) {
-  EXPECT_EQ(without_controls("a\x1b[2J\nb\x7f", 99), "a [2J b ");
-  EXPECT_EQ(without_controls("caf\xc3\xa9 \xc2\x9b"
-                             "1m \xe6\x97\xa5",
-                             99),
-            "caf\xc3\xa9   1m \xe6\x97\xa5");
-  EXPECT_EQ(without_controls("abc", 2), "ab");
-}
-
 }  // namespace
 }  // namespace launch
