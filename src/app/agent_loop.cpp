@@ -5,13 +5,13 @@
 #include "launch/io/clock.hpp"
 #include "launch/io/guard.hpp"
 #include "launch/io/log.hpp"
+#include "launch/io/process_look.hpp"
 
 #include <algorithm>
 #include <csignal>
 #include <utility>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 namespace launch {
 namespace asio = boost::asio;
@@ -252,8 +252,8 @@ asio::awaitable<void> AgentLoop::carry_out_one(SignalWorkers action) {
 
 asio::awaitable<void> AgentLoop::carry_out_one(KillWorkers /*action*/) {
   if (const auto left = workers_.remaining(); !left.empty())
-    log_warning(fmt::format("still running {} after being told to end: pid {}; sending SIGKILL",
-                            to_text(config_.shutdown_timeout), fmt::join(left, ", ")));
+    log_warning(fmt::format("still running {} after being told to end: {}; sending SIGKILL",
+                            to_text(config_.shutdown_timeout), name_processes(left)));
   workers_.signal_all(SIGKILL);
   look_for_end();
   co_return;
@@ -272,6 +272,8 @@ asio::awaitable<void> AgentLoop::carry_out_one(Finish action) {
   end_progress();
   co_await folder_.show_rest();
   leaving_ = true;
+  if (action.left_behind && !action.first)
+    log_error("these processes outlived SIGKILL: " + describe_processes(workers_.remaining()));
   if (action.first) co_await say_end(action);
   folder_.remove_empty();
   co_await rendezvous_->end(action.first.has_value());
@@ -283,8 +285,7 @@ NodeEnd AgentLoop::account(const Finish& end) const {
   own.node_rank = std::max(round_.assignment.group_rank, 0);
   own.host = config_.hostname;
   own.logs = folder_.kept();
-  if (end.left_behind)
-    for (const pid_t pid : workers_.remaining()) own.left.push_back(fmt::format("pid {}", pid));
+  if (end.left_behind) own.left.push_back(describe_processes(workers_.remaining()));
   return own;
 }
 

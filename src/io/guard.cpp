@@ -4,6 +4,7 @@
 #include "launch/io/child.hpp"
 #include "launch/io/clock.hpp"
 #include "launch/io/log.hpp"
+#include "launch/io/process_look.hpp"
 #include "launch/io/reaper.hpp"
 
 #include <algorithm>
@@ -13,7 +14,6 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -86,7 +86,7 @@ class Guard {
       log_error(fmt::format("the agent of this launch (pid {}) was ended by {}; killed {} that it left", agent_,
                             to_text(*ended_),
                             killed.size() == 1 ? "1 process" : fmt::format("{} processes", killed.size())));
-    if (!left.empty()) log_error(fmt::format("these processes outlived SIGKILL: pid {}", fmt::join(left, ", ")));
+    if (!left.empty()) log_error("these processes outlived SIGKILL: " + describe_processes(left));
     return exit_code(*ended_);
   }
 

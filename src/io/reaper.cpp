@@ -1,6 +1,7 @@
 #include "launch/io/reaper.hpp"
 
 #include "launch/io/fd.hpp"
+#include "launch/core/process_stat.hpp"
 #include "launch/io/files.hpp"
 
 #include <cerrno>
@@ -19,16 +20,6 @@
 namespace launch {
 namespace {
 
-// The parent in /proc/PID/stat: the second field after the name, which may itself hold blanks and brackets.
-pid_t parent_of(const std::string& pid) {
-  const std::string stat = read_file(fmt::format("/proc/{}/stat", pid), 1024);
-  const auto name_end = stat.rfind(')');
-  if (name_end == std::string::npos || stat.size() < name_end + 5) return 0;
-  pid_t parent = 0;
-  std::from_chars(stat.data() + name_end + 4, stat.data() + stat.size(), parent);
-  return parent;
-}
-
 // For kernels without /proc/PID/task/TID/children.
 std::vector<pid_t> scan_for_children() {
   std::vector<pid_t> result;
@@ -36,8 +27,9 @@ std::vector<pid_t> scan_for_children() {
   if (proc == nullptr) return result;
   while (const dirent* entry = ::readdir(proc)) {
     const std::string name = entry->d_name;
-    if (name.find_first_not_of("0123456789") == std::string::npos && parent_of(name) == ::getpid())
-      result.push_back(static_cast<pid_t>(std::stol(name)));
+    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+    const auto stat = parse_process_stat(read_file(fmt::format("/proc/{}/stat", name), 1024));
+    if (stat && stat->parent == ::getpid()) result.push_back(static_cast<pid_t>(std::stol(name)));
   }
   ::closedir(proc);
   return result;

@@ -1,0 +1,25 @@
+// Looks at processes through /proc, for the messages that name them. Nothing here waits: what a stuck process holds
+// locked (its memory, so its command line) is not read.
+#pragma once
+
+#include "launch/core/process_stat.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <sys/types.h>
+
+namespace launch {
+
+// nullopt: gone, or hidden from us. A process of many threads of which one is stuck is shown as that one.
+std::optional<ProcessLook> look_at(pid_t pid);
+
+// Everything below `root`, parents before their children; at most some thousands.
+std::vector<pid_t> descendants_of(pid_t root);
+
+// These and what descends from them, with what they do; and these by name only. See core/process_stat.
+std::string describe_processes(const std::vector<pid_t>& pids);
+std::string name_processes(const std::vector<pid_t>& pids);
+
+}  // namespace launch

@@ -1,0 +1,92 @@
+#include "launch/core/process_stat.hpp"
+
+#include "launch/core/text.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace launch {
+namespace {
+
+constexpr std::size_t most_frames = 6;
+
+std::string_view state_in_words(char state) {
+  switch (state) {
+    case 'R':
+      return "running";
+    case 'S':
+      return "sleeping";
+    case 'D':
+      return "uninterruptible sleep";
+    case 'T':
+      return "stopped";
+    case 't':
+      return "stopped by a debugger";
+    case 'Z':
+      return "ended, but not collected";
+    default:
+      return "state";
+  }
+}
+
+// Function names of lines like "[<0>] do_wait+0x5f/0x130", the innermost first.
+std::vector<std::string_view> frames_of(std::string_view kernel_stack) {
+  std::vector<std::string_view> frames;
+  for (std::string_view line : split(kernel_stack, '\n')) {
+    line.remove_prefix(std::min(line.size(), line.find("] ") + 2));
+    const std::string_view name = line.substr(0, line.find('+'));
+    if (!name.empty() && frames.size() < most_frames) frames.push_back(name);
+  }
+  return frames;
+}
+
+std::string pid_and_name(const ProcessLook& look) {
+  return look.name.empty() ? fmt::format("{}", look.pid) : fmt::format("{} ({})", look.pid, shown(look.name));
+}
+
+std::string joined(const std::vector<std::string>& texts, const char* separator, std::size_t total) {
+  const std::string all = fmt::format("{}", fmt::join(texts, separator));
+  if (total <= texts.size()) return all;
+  return fmt::format("{} and {} more", all, total - texts.size());
+}
+
+}  // namespace
+
+std::optional<ProcessStat> parse_process_stat(std::string_view text) {
+  const std::size_t begin = text.find('(');
+  const std::size_t end = text.rfind(')');
+  if (begin == text.npos || end == text.npos || end < begin) return std::nullopt;
+  // State, parent, process group, session.
+  const auto fields = split(trim(text.substr(end + 1)), ' ');
+  if (fields.size() < 4 || fields[0].size() != 1) return std::nullopt;
+  const auto parent = parse_int(fields[1]);
+  const auto session = parse_int(fields[3]);
+  if (!parent || !session) return std::nullopt;
+  return ProcessStat{std::string(text.substr(begin + 1, end - begin - 1)), fields[0][0], *parent, *session};
+}
+
+std::string to_text(const ProcessLook& look) {
+  std::string text = "pid " + pid_and_name(look);
+  if (look.state == '?') return text;
+  text += fmt::format(", {} ({})", state_in_words(look.state), look.state);
+  if (!look.wait_channel.empty()) text += " in " + shown(look.wait_channel);
+  const auto frames = look.state == 'D' ? frames_of(look.kernel_stack) : std::vector<std::string_view>();
+  if (!frames.empty()) text += fmt::format(" [{}]", fmt::join(frames, " < "));
+  return text;
+}
+
+std::string describe_all(const std::vector<ProcessLook>& looks, std::size_t total) {
+  std::vector<std::string> texts;
+  for (const ProcessLook& look : looks) texts.push_back(to_text(look));
+  return joined(texts, "; ", total);
+}
+
+std::string name_all(const std::vector<ProcessLook>& looks, std::size_t total) {
+  std::vector<std::string> texts;
+  for (const ProcessLook& look : looks) texts.push_back(pid_and_name(look));
+  return "pid " + joined(texts, ", ", total);
+}
+
+}  // namespace launch

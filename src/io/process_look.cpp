@@ -1,0 +1,121 @@
+#include "launch/io/process_look.hpp"
+
+#include "launch/core/text.hpp"
+#include "launch/io/files.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+
+#include <dirent.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+namespace launch {
+namespace {
+
+constexpr std::size_t most_descendants = 4096;
+constexpr std::size_t most_threads = 1024;
+constexpr std::size_t most_processes = 65536;  // in a scan of all
+
+// The numbers among the names in a folder of /proc.
+std::vector<pid_t> numbers_in(const std::string& folder, std::size_t most) {
+  std::vector<pid_t> result;
+  DIR* const dir = ::opendir(folder.c_str());
+  if (dir == nullptr) return result;
+  while (const dirent* entry = result.size() < most ? ::readdir(dir) : nullptr) {
+    const std::string_view name = entry->d_name;
+    pid_t pid = 0;
+    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), pid);
+    if (error == std::errc() && end == name.data() + name.size()) result.push_back(pid);
+  }
+  ::closedir(dir);
+  return result;
+}
+
+void read_sleep(const std::string& folder, ProcessLook& look) {
+  const std::string channel = read_file(folder + "/wchan", 128);
+  look.wait_channel = channel == "0" ? "" : std::string(trim(channel));
+  look.kernel_stack = read_file(folder + "/stack", 4096);
+}
+
+std::vector<pid_t> children_by_thread(pid_t pid) {
+  std::vector<pid_t> result;
+  for (const pid_t thread : numbers_in(fmt::format("/proc/{}/task", pid), most_threads)) {
+    const std::string text = read_file(fmt::format("/proc/{}/task/{}/children", pid, thread), std::size_t{1} << 16);
+    for (const std::string_view word : split(trim(text), ' '))
+      if (const auto child = parse_int(word)) result.push_back(*child);
+  }
+  return result;
+}
+
+std::multimap<pid_t, pid_t> children_by_scan() {
+  std::multimap<pid_t, pid_t> result;
+  for (const pid_t pid : numbers_in("/proc", most_processes))
+    if (const auto stat = parse_process_stat(read_file(fmt::format("/proc/{}/stat", pid), 1024)))
+      result.emplace(stat->parent, pid);
+  return result;
+}
+
+// A pid of which nothing is known stays in the list: the message is about it.
+std::vector<ProcessLook> look_at_first(const std::vector<pid_t>& pids) {
+  std::vector<ProcessLook> looks;
+  for (std::size_t i = 0; i < std::min(pids.size(), most_named); ++i)
+    looks.push_back(look_at(pids[i]).value_or(ProcessLook{pids[i], {}, '?', {}, {}}));
+  return looks;
+}
+
+}  // namespace
+
+std::optional<ProcessLook> look_at(pid_t pid) {
+  const std::string folder = fmt::format("/proc/{}", pid);
+  const auto stat = parse_process_stat(read_file(folder + "/stat", 1024));
+  if (!stat) return std::nullopt;
+  ProcessLook look{pid, stat->name, stat->state, {}, {}};
+  read_sleep(folder, look);
+  if (look.state == 'D') return look;
+  // The first thread may have ended where another cannot.
+  for (const pid_t thread : numbers_in(folder + "/task", most_threads)) {
+    const std::string path = fmt::format("{}/task/{}", folder, thread);
+    const auto other = parse_process_stat(read_file(path + "/stat", 1024));
+    if (!other || other->state != 'D') continue;
+    look.state = other->state;
+    read_sleep(path, look);
+    break;
+  }
+  return look;
+}
+
+std::vector<pid_t> descendants_of(pid_t root) {
+  // For kernels without /proc/PID/task/TID/children.
+  const bool listed = ::access(fmt::format("/proc/{0}/task/{0}/children", ::getpid()).c_str(), R_OK) == 0;
+  const std::multimap<pid_t, pid_t> all = listed ? std::multimap<pid_t, pid_t>() : children_by_scan();
+  std::vector<pid_t> found;
+  const auto add_children = [&](pid_t parent) {
+    const auto add = [&](pid_t child) {
+      // A pid that comes back was used anew meanwhile.
+      const bool fresh = child != root && std::find(found.begin(), found.end(), child) == found.end();
+      if (fresh && found.size() < most_descendants) found.push_back(child);
+    };
+    for (auto [at, end] = all.equal_range(parent); at != end; ++at) add(at->second);
+    if (listed)
+      for (const pid_t child : children_by_thread(parent)) add(child);
+  };
+  add_children(root);
+  for (std::size_t i = 0; i < found.size(); ++i) add_children(found[i]);
+  return found;
+}
+
+std::string describe_processes(const std::vector<pid_t>& pids) {
+  std::vector<pid_t> all = pids;
+  for (const pid_t pid : pids) {
+    if (all.size() >= most_descendants) break;
+    const auto below = descendants_of(pid);
+    all.insert(all.end(), below.begin(), below.end());
+  }
+  return describe_all(look_at_first(all), all.size());
+}
+
+std::string name_processes(const std::vector<pid_t>& pids) { return name_all(look_at_first(pids), pids.size()); }
+
+}  // namespace launch

@@ -1,0 +1,63 @@
+#include "launch/core/process_stat.hpp"
+
+#include <gtest/gtest.h>
+
+namespace launch {
+namespace {
+
+TEST(ProcessStat, NameStateParentAndSession) {
+  const auto stat = parse_process_stat("123 (python) D 7 8 9 0 -1 4194560 1 2 3\n");
+  ASSERT_TRUE(stat);
+  EXPECT_EQ(stat->name, "python");
+  EXPECT_EQ(stat->state, 'D');
+  EXPECT_EQ(stat->parent, 7);
+  EXPECT_EQ(stat->session, 9);
+}
+
+TEST(ProcessStat, ANameMayHoldBlanksBracketsAndWhatLooksLikeTheRest) {
+  for (const std::string name : {"a b", "a) S 1 1 1 (b", ")", "((", "tmux: server", "x) Z", "", "a\nb"}) {
+    const auto stat = parse_process_stat("1 (" + name + ") R 7 8 9 0");
+    ASSERT_TRUE(stat) << name;
+    EXPECT_EQ(stat->name, name);
+    EXPECT_EQ(stat->state, 'R');
+    EXPECT_EQ(stat->parent, 7);
+  }
+}
+
+TEST(ProcessStat, WhatIsNoneIsNone) {
+  for (const char* const text : {"", "1", "1 (a", "1 a)", ") (", "1 (a)", "1 (a) ", "1 (a) S", "1 (a) S 7 8",
+                                 "1 (a) SS 7 8 9", "1 (a) S x 8 9", "1 (a) S 7 8 x"})
+    EXPECT_FALSE(parse_process_stat(text)) << text;
+}
+
+TEST(ProcessLook, SaysWhereItSleeps) {
+  EXPECT_EQ(to_text(ProcessLook{123, "python", 'D', "nfs_wait_bit_killable", {}}),
+            "pid 123 (python), uninterruptible sleep (D) in nfs_wait_bit_killable");
+  EXPECT_EQ(to_text(ProcessLook{123, "python", 'D', "", {}}), "pid 123 (python), uninterruptible sleep (D)");
+  EXPECT_EQ(to_text(ProcessLook{1, "my prog", 'S', "do_wait", {}}), "pid 1 (\"my prog\"), sleeping (S) in do_wait");
+  EXPECT_EQ(to_text(ProcessLook{1, "a", 'I', "", {}}), "pid 1 (a), state (I)");
+  EXPECT_EQ(to_text(ProcessLook{1, "", '?', "", {}}), "pid 1");
+}
+
+TEST(ProcessLook, SaysHowItGotThereWhenItIsStuck) {
+  const char* const stack = "[<0>] io_schedule+0x46/0x80\n[<0>] folio_wait_bit+0x13/0x20\n";
+  EXPECT_EQ(to_text(ProcessLook{1, "a", 'D', "io_schedule", stack}),
+            "pid 1 (a), uninterruptible sleep (D) in io_schedule [io_schedule < folio_wait_bit]");
+  EXPECT_EQ(to_text(ProcessLook{1, "a", 'S', "io_schedule", stack}), "pid 1 (a), sleeping (S) in io_schedule");
+  std::string deep;
+  for (char c = 'a'; c < 'z'; ++c) deep += std::string("[<0>] ") + c + "+0x1/0x2\n";
+  EXPECT_EQ(to_text(ProcessLook{1, "a", 'D', "", deep}),
+            "pid 1 (a), uninterruptible sleep (D) [a < b < c < d < e < f]");
+  EXPECT_EQ(to_text(ProcessLook{1, "a", 'D', "", "\n\n"}), "pid 1 (a), uninterruptible sleep (D)");
+}
+
+TEST(ProcessLook, ManyAreNamedAndTheRestCounted) {
+  const std::vector<ProcessLook> looks{{12, "python", 'S', "do_wait", {}}, {13, "sh", 'D', "", {}}};
+  EXPECT_EQ(name_all(looks, 2), "pid 12 (python), 13 (sh)");
+  EXPECT_EQ(name_all(looks, 9), "pid 12 (python), 13 (sh) and 7 more");
+  EXPECT_EQ(describe_all(looks, 3),
+            "pid 12 (python), sleeping (S) in do_wait; pid 13 (sh), uninterruptible sleep (D) and 1 more");
+}
+
+}  // namespace
+}  // namespace launch

@@ -1,0 +1,118 @@
+#include "launch/io/process_look.hpp"
+
+#include "launch/io/clock.hpp"
+
+#include <csignal>
+#include <cstdlib>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace launch {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using namespace std::chrono_literals;
+
+// A child that runs `body`, ended with all below it when the test is over.
+class Subject {
+ public:
+  explicit Subject(void (*body)()) : pid_(::fork()) {
+    if (pid_ != 0) return;
+    ::setpgid(0, 0);
+    body();
+    while (true) ::pause();
+  }
+  ~Subject() {
+    const std::vector<pid_t> below = descendants_of(pid_);
+    ::kill(pid_, SIGKILL);
+    for (const pid_t pid : below) ::kill(pid, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+  }
+  Subject(const Subject&) = delete;
+  Subject& operator=(const Subject&) = delete;
+
+  pid_t pid() const { return pid_; }
+
+ private:
+  pid_t pid_;
+};
+
+bool becomes(pid_t pid, char state) {
+  const Time give_up = later(now(), 20s);
+  while (now() < give_up) {
+    if (const auto look = look_at(pid); look && look->state == state) return true;
+    ::poll(nullptr, 0, 5);
+  }
+  return false;
+}
+
+// Whoever makes a child as vfork() does sleeps uninterruptibly until that executes something or ends. The call itself
+// is made, since the thread sanitizer has a vfork() that is a fork().
+void get_stuck() {
+  if (::syscall(SYS_clone, CLONE_VFORK | SIGCHLD, 0, 0, 0, 0) == 0)
+    while (true) ::pause();
+}
+
+TEST(LookAt, OneThatSleeps) {
+  const Subject subject([] { ::prctl(PR_SET_NAME, "a) S (b"); });
+  ASSERT_TRUE(becomes(subject.pid(), 'S'));
+  const auto look = look_at(subject.pid());
+  ASSERT_TRUE(look);
+  EXPECT_EQ(look->pid, subject.pid());
+  EXPECT_EQ(look->name, "a) S (b");
+  EXPECT_NE(look->wait_channel, "0");
+}
+
+TEST(LookAt, OneThatIsStuckInTheKernel) {
+  const Subject subject([] {
+    ::prctl(PR_SET_NAME, "stuck");
+    get_stuck();
+  });
+  ASSERT_TRUE(becomes(subject.pid(), 'D'));
+  EXPECT_THAT(describe_processes({subject.pid()}),
+              testing::StartsWith(fmt::format("pid {} (stuck), uninterruptible sleep (D)", subject.pid())));
+}
+
+TEST(LookAt, OneThatIsGone) {
+  pid_t pid = 0;
+  {
+    const Subject subject([] {});
+    pid = subject.pid();
+  }
+  EXPECT_FALSE(look_at(pid));
+  EXPECT_THAT(descendants_of(pid), IsEmpty());
+  EXPECT_EQ(name_processes({pid}), fmt::format("pid {}", pid));
+}
+
+TEST(LookAt, OneThatNobodyHasCollected) {
+  const Subject subject([] { std::_Exit(0); });
+  EXPECT_TRUE(becomes(subject.pid(), 'Z'));
+}
+
+TEST(DescendantsOf, ChildrenAndTheirChildrenParentsFirst) {
+  const Subject subject([] {
+    if (::fork() != 0) return;
+    ::setsid();
+    get_stuck();
+  });
+  const Time give_up = later(now(), 20s);
+  while (descendants_of(subject.pid()).size() < 2 && now() < give_up) ::poll(nullptr, 0, 5);
+  const auto below = descendants_of(subject.pid());
+  ASSERT_EQ(below.size(), 2U);
+  EXPECT_EQ(descendants_of(below[0]), std::vector<pid_t>{below[1]});
+  EXPECT_THAT(describe_processes({subject.pid()}), HasSubstr(fmt::format("pid {} ", below[1])));
+  EXPECT_THAT(name_processes({subject.pid()}), Not(HasSubstr(fmt::format("{} ", below[1]))));
+}
+
+}  // namespace
+}  // namespace launch
