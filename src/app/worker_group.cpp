@@ -2,6 +2,7 @@
 
 #include "launch/io/files.hpp"
 
+#include <csignal>
 #include <utility>
 
 namespace launch {
@@ -40,6 +41,7 @@ Result<Outputs> open_outputs(const WorkerLogs& logs) {
 
 std::optional<WorkerNotStarted> WorkerGroup::start(std::vector<WorkerSpec> specs, const std::string& script) {
   reaper_.begin();
+  if (!cgroup_) cgroup_.emplace();
   children_.clear();
   children_.reserve(specs.size());
   for (WorkerSpec& spec : specs) {
@@ -50,6 +52,7 @@ std::optional<WorkerNotStarted> WorkerGroup::start(std::vector<WorkerSpec> specs
     request.script = script;
     request.reset_signals = inheritance_.reset_signals;
     request.open_files = inheritance_.open_files;
+    request.cgroup = cgroup_->descriptor();
     if (!spec.binding.cpus.empty()) request.binding = prepare(spec.binding);
     auto outputs = open_outputs(spec.logs);
     if (!outputs) return WorkerNotStarted{spec.local_rank, exit_code(outputs.error().code), outputs.error().message};
@@ -73,6 +76,11 @@ std::optional<int> WorkerGroup::local_rank_of(pid_t pid) const {
   for (std::size_t local_rank = 0; local_rank < children_.size(); ++local_rank)
     if (children_[local_rank]->pid() == pid && !children_[local_rank]->ended()) return static_cast<int>(local_rank);
   return std::nullopt;
+}
+
+void WorkerGroup::signal_all(int signal) {
+  reaper_.signal_all(signal);
+  if (signal == SIGKILL && cgroup_) cgroup_->end_all();
 }
 
 }  // namespace launch

@@ -1,6 +1,7 @@
 #include "launch/io/guard.hpp"
 
 #include "launch/core/job.hpp"
+#include "launch/io/cgroup.hpp"
 #include "launch/io/child.hpp"
 #include "launch/io/clock.hpp"
 #include "launch/io/log.hpp"
@@ -73,6 +74,8 @@ class Guard {
 
   int sweep() {
     const Time give_up = later(now(), most_sweeping);
+    const bool killed_agent = ended_->kind == ExitStatus::Kind::signalled;
+    if (killed_agent) end_cgroups_of(agent_);
     std::set<pid_t> killed;
     std::vector<pid_t> left = orphans();
     while (!left.empty() && now() < give_up) {
@@ -82,7 +85,8 @@ class Guard {
       reap();
       left = orphans();
     }
-    if (ended_->kind == ExitStatus::Kind::signalled)
+    if (killed_agent) end_cgroups_of(agent_);  // empty by now, so removed
+    if (killed_agent)
       log_error(fmt::format("the agent of this launch (pid {}) was ended by {}; killed {} that it left", agent_,
                             to_text(*ended_),
                             killed.size() == 1 ? "1 process" : fmt::format("{} processes", killed.size())));

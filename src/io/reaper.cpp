@@ -1,7 +1,7 @@
 #include "launch/io/reaper.hpp"
 
-#include "launch/io/fd.hpp"
 #include "launch/core/process_stat.hpp"
+#include "launch/io/fd.hpp"
 #include "launch/io/files.hpp"
 
 #include <cerrno>

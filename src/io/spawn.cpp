@@ -3,6 +3,7 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 
@@ -77,12 +78,85 @@ __attribute__((no_sanitize("thread"))) int child_main(void* argument) {
   return give_up(plan, SpawnStage::execute, errno);
 }
 
+constexpr std::size_t child_stack_size = std::size_t{64} * 1024;
+
 // The child's own stack, one for all: it is in use only while the parent sleeps.
 void* top_of_child_stack() {
-  constexpr std::size_t size = std::size_t{64} * 1024;
   static void* const base =
-      ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
-  return base == MAP_FAILED ? nullptr : static_cast<char*>(base) + size;
+      ::mmap(nullptr, child_stack_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+  return base == MAP_FAILED ? nullptr : static_cast<char*>(base) + child_stack_size;
+}
+
+// What the kernel takes for clone3; the whole of what it knows of since Linux 5.7.
+struct CloneRequest {
+  std::uint64_t flags, pidfd, child_tid, parent_tid, exit_signal, stack, stack_size, tls, set_tid, set_tid_size, cgroup;
+};
+
+// clone() into a control group, which glibc has no call for: the child must not return through our stack, so what it
+// runs is called before anything else is done. Negative when it cannot be had.
+__attribute__((no_sanitize("thread"))) long clone_into(CloneRequest& request, ChildPlan& plan) {
+  int (*const run)(void*) = child_main;
+  long result = -ENOSYS;
+#if defined(__x86_64__)
+  asm volatile(
+      "syscall\n\t"
+      "testq %%rax, %%rax\n\t"
+      "jnz 1f\n\t"
+      "xorl %%ebp, %%ebp\n\t"
+      "movq %[plan], %%rdi\n\t"
+      "callq *%[run]\n\t"
+      "movl %%eax, %%edi\n\t"
+      "movl %[exit], %%eax\n\t"
+      "syscall\n\t"
+      "hlt\n"
+      "1:"
+      : "=a"(result)
+      : "a"(SYS_clone3), "D"(&request), "S"(sizeof(request)), [run] "r"(run), [plan] "r"(&plan), [exit] "i"(SYS_exit)
+      : "rcx", "r11", "memory", "cc");
+#elif defined(__aarch64__)
+  register long x8 asm("x8") = SYS_clone3;
+  register long x0 asm("x0") = reinterpret_cast<long>(&request);
+  register long x1 asm("x1") = sizeof(request);
+  asm volatile(
+      "svc #0\n\t"
+      "cbnz x0, 1f\n\t"
+      "mov x29, xzr\n\t"
+      "mov x0, %[plan]\n\t"
+      "blr %[run]\n\t"
+      "mov x8, %[exit]\n\t"
+      "svc #0\n\t"
+      "brk #1\n"
+      "1:"
+      : "+r"(x0)
+      : "r"(x8), "r"(x1), [run] "r"(run), [plan] "r"(&plan), [exit] "i"(SYS_exit)
+      : "memory", "cc");
+  result = x0;
+#endif
+  return result;
+}
+
+// The child's pid; negative, with errno set, when there is none.
+pid_t make_child(ChildPlan& plan, int cgroup, int& pidfd) {
+  void* const stack = top_of_child_stack();
+  if (stack == nullptr) {
+    errno = ENOMEM;
+    return -1;
+  }
+  // CLONE_VFORK: we sleep until the child has executed or ended.
+  constexpr int flags = CLONE_VM | CLONE_VFORK | CLONE_PIDFD;
+  if (cgroup >= 0) {
+    CloneRequest request{};
+    request.flags = flags | std::uint64_t{0x200000000};  // CLONE_INTO_CGROUP
+    request.pidfd = reinterpret_cast<std::uintptr_t>(&pidfd);
+    request.exit_signal = SIGCHLD;
+    request.stack = reinterpret_cast<std::uintptr_t>(stack) - child_stack_size;
+    request.stack_size = child_stack_size;
+    request.cgroup = static_cast<std::uint64_t>(cgroup);
+    const long pid = clone_into(request, plan);
+    if (pid > 0) return static_cast<pid_t>(pid);
+    // An older kernel, a filter of system calls, a group of a kind that takes nobody: the child is wanted all the same.
+  }
+  return ::__clone(child_main, stack, flags | SIGCHLD, &plan, &pidfd);
 }
 
 std::vector<char*> pointers(const std::vector<std::string>& strings) {
@@ -111,11 +185,8 @@ boost::system::result<Spawned, SpawnError> spawn(const SpawnRequest& request) {
                  request.err,
                  ::getpid(),
                  SpawnError{}};
-  void* const stack = top_of_child_stack();
-  if (stack == nullptr) return SpawnError{SpawnStage::clone, ENOMEM};
   int pidfd = -1;
-  // CLONE_VFORK: we sleep until the child has executed or ended.
-  const int pid = ::__clone(child_main, stack, CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD, &plan, &pidfd);
+  const pid_t pid = make_child(plan, request.cgroup, pidfd);
   if (pid < 0) return SpawnError{SpawnStage::clone, errno};
   Fd owned(pidfd);
   if (plan.failure.error != 0) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "launch/core/worker_spec.hpp"
+#include "launch/io/cgroup.hpp"
 #include "launch/io/child.hpp"
 #include "launch/io/reaper.hpp"
 
@@ -37,7 +38,7 @@ class WorkerGroup {
   // Stops at the first worker that cannot be started; those before it run.
   std::optional<WorkerNotStarted> start(std::vector<WorkerSpec> specs, const std::string& script);
 
-  void signal_all(int signal) { reaper_.signal_all(signal); }
+  void signal_all(int signal);
   void pass_on(int signal) { reaper_.pass_on(signal); }
   bool signal_one(pid_t pid, int signal) const { return reaper_.signal_one(pid, signal); }
   // Of a worker that runs.
@@ -51,6 +52,7 @@ class WorkerGroup {
   Inheritance inheritance_;
   ExitCallback on_exit_;
   Reaper reaper_;
+  std::optional<WorkerCgroup> cgroup_;  // from the first start on
   std::vector<std::unique_ptr<Child>> children_;
 };
 

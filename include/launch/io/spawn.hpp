@@ -26,8 +26,9 @@ struct SpawnRequest {
   std::vector<int> reset_signals;  // to be set to their default
   rlimit open_files{};             // RLIMIT_NOFILE to be restored; left alone when rlim_max is 0
   std::optional<CpuBinding> binding;
-  int out = -1;  // what becomes the standard output; -1: ours
-  int err = -1;  // the same for errors
+  int out = -1;     // what becomes the standard output; -1: ours
+  int err = -1;     // the same for errors
+  int cgroup = -1;  // the folder of the control group that it begins in, where the kernel can do that; -1: ours
 };
 
 struct Spawned {

@@ -1,0 +1,106 @@
+#include "launch/io/cgroup.hpp"
+
+#include "launch/core/cgroup_path.hpp"
+#include "launch/io/files.hpp"
+
+#include <cerrno>
+#include <vector>
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace launch {
+namespace {
+
+constexpr int most_leaves = 16;   // that dead launches of our pid may have left
+constexpr int deepest_group = 8;  // a worker may make groups in its own
+
+std::string own_cgroup_folder() {
+  return cgroup_folder(read_file("/proc/self/cgroup", 16384), read_file("/proc/self/mountinfo", std::size_t{1} << 20))
+      .value_or("");
+}
+
+std::string own_prefix(pid_t pid) {
+  struct stat info {};
+  if (::stat("/proc/self/ns/pid", &info) != 0) return {};
+  return cgroup_prefix(info.st_ino, pid);
+}
+
+void kill_in_group(const std::string& folder) {
+  const Fd fd(::open((folder + "/cgroup.kill").c_str(), O_WRONLY | O_CLOEXEC));
+  if (!fd.valid()) return;
+  // Where it fails the reaper's own signals remain.
+  if (::write(fd.get(), "1", 1) != 1) return;
+}
+
+std::vector<std::string> groups_in(const std::string& folder, const std::string& prefix) {
+  std::vector<std::string> result;
+  DIR* const dir = ::opendir(folder.c_str());
+  if (dir == nullptr) return result;
+  while (const dirent* entry = ::readdir(dir)) {
+    const std::string name = entry->d_name;
+    if (entry->d_type == DT_DIR && name != "." && name != ".." && name.starts_with(prefix))
+      result.push_back(folder + "/" + name);
+  }
+  ::closedir(dir);
+  return result;
+}
+
+// The kernel removes no group that somebody lives in.
+void remove_group(const std::string& folder, int depth = 0) {
+  if (::rmdir(folder.c_str()) == 0 || depth == deepest_group) return;
+  for (const std::string& below : groups_in(folder, "")) remove_group(below, depth + 1);
+  ::rmdir(folder.c_str());
+}
+
+}  // namespace
+
+WorkerCgroup::WorkerCgroup() : WorkerCgroup(own_cgroup_folder()) {}
+
+WorkerCgroup::WorkerCgroup(const std::string& parent) {
+  const std::string prefix = parent.empty() ? "" : own_prefix(::getpid());
+  if (prefix.empty()) return;
+  for (int i = 0; i < most_leaves && folder_.empty(); ++i) {
+    const std::string folder = fmt::format("{}/{}{}", parent, prefix, i);
+    if (::mkdir(folder.c_str(), 0755) == 0) {
+      folder_ = folder;
+    } else if (errno != EEXIST) {
+      return;
+    }
+  }
+  if (folder_.empty()) return;
+  // Since Linux 5.14.
+  if (::access((folder_ + "/cgroup.kill").c_str(), W_OK) == 0)
+    fd_ = Fd(::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (fd_.valid()) return;
+  ::rmdir(folder_.c_str());
+  folder_.clear();
+}
+
+WorkerCgroup::~WorkerCgroup() {
+  if (!folder_.empty()) remove_group(folder_);
+}
+
+void WorkerCgroup::end_all() const {
+  if (!empty()) kill_in_group(folder_);
+}
+
+bool WorkerCgroup::empty() const {
+  return folder_.empty() || !is_populated(read_file(folder_ + "/cgroup.events", 4096));
+}
+
+void end_cgroups_of(pid_t pid) { end_cgroups_of(pid, own_cgroup_folder()); }
+
+void end_cgroups_of(pid_t pid, const std::string& parent) {
+  const std::string prefix = parent.empty() ? "" : own_prefix(pid);
+  if (prefix.empty()) return;
+  for (const std::string& folder : groups_in(parent, prefix)) {
+    kill_in_group(folder);
+    remove_group(folder);
+  }
+}
+
+}  // namespace launch
