@@ -28,8 +28,8 @@ void keep_verdict(const std::string& path, const std::string& json) {
 constexpr Duration one_volley = std::chrono::seconds(1);  // in which the same signal comes both ways
 
 AgentSettings agent_settings(const Config& config) {
-  return {config.nnodes,           config.node_rank,  config.nproc_per_node, config.hostname,
-          config.shutdown_timeout, config.kill_grace, config.restarts};
+  return {config.nnodes,     config.node_rank, config.nproc_per_node,  config.hostname,       config.shutdown_timeout,
+          config.kill_grace, config.restarts,  config.evidence.states, config.evidence.stacks};
 }
 
 }  // namespace
@@ -103,6 +103,7 @@ asio::awaitable<void> AgentLoop::watch_signals() {
       if (started_) look_for_end();
     } else if (signal == guard_gone_signal()) {
       rendezvous_->hurry();
+      if (evidence_) evidence_->hurry();
       mailbox_.put_first(GuardLost{});
     } else if (!is_new(*received)) {
       continue;
@@ -231,6 +232,7 @@ asio::awaitable<void> AgentLoop::carry_out_one(StartWorkers action) {
   std::vector<WorkerSpec> specs = make_worker_specs(config_, round_, folder_.attempt());
   folder_.expect(specs);
   memory_.emplace();
+  evidence_.reset();
   expired_scopes_.clear();
   if (watchdog_) watchdog_->begin();
   const auto not_started = workers_.start(std::move(specs), config_.program.script);
@@ -242,6 +244,20 @@ asio::awaitable<void> AgentLoop::carry_out_one(StartWorkers action) {
   failure.what = not_started->message;
   failure.time = wall_time_text();
   mailbox_.put_first(StartFailed{failure});
+}
+
+asio::awaitable<void> AgentLoop::carry_out_one(GatherEvidence action) {
+  std::vector<Evidence::Worker> workers;
+  for (const auto& [local_rank, pid] : workers_.running())
+    workers.push_back({round_.assignment.base_global_rank + local_rank, pid, folder_.errors_of(local_rank)});
+  if (workers.empty()) co_return;
+  evidence_.emplace(executor_, std::move(workers));
+  evidence_->take_states();
+  if (action.stacks) {
+    const Evidence::Send send = [this](pid_t pid, int signal) { return workers_.signal_one(pid, signal); };
+    co_await evidence_->take_stacks(config_.worker_env.get("PATH").value_or(""), config_.evidence.stack_signal, send);
+  }
+  folder_.keep_evidence(evidence_->text(), evidence_->has_stacks());
 }
 
 asio::awaitable<void> AgentLoop::carry_out_one(SignalWorkers action) {
@@ -284,6 +300,7 @@ NodeEnd AgentLoop::account(const Finish& end) const {
   NodeEnd own = sum_up(end.others);
   own.node_rank = std::max(round_.assignment.group_rank, 0);
   own.host = config_.hostname;
+  if (evidence_) own.places = evidence_->places();
   own.logs = folder_.kept();
   if (end.left_behind) own.left.push_back(describe_processes(workers_.remaining()));
   return own;

@@ -1,5 +1,6 @@
 #include "launch/app/job_folder.hpp"
 
+#include "launch/core/traceback.hpp"
 #include "launch/io/clock.hpp"
 #include "launch/io/fd.hpp"
 #include "launch/io/log.hpp"
@@ -15,6 +16,8 @@ using namespace std::chrono_literals;
 namespace {
 
 constexpr Duration console_patience = 10s;
+constexpr std::size_t longest_last_words = std::size_t{64} << 10;
+constexpr std::size_t most_traceback_lines = 8;
 constexpr std::size_t longest_error_file = std::size_t{1} << 20;
 
 // Folders for error files alone are made and removed before and after every start: in memory where there is room, since
@@ -40,7 +43,7 @@ Status JobFolder::make(const Config& config) {
     if (!folder) return folder.error();
     folder_ = std::move(*folder);
   }
-  streams_ = keeps_streams(config.logs);
+  keeps_ = keeps_streams(config.logs);
   return folder_.begin_attempt(config.nproc_per_node);
 }
 
@@ -69,10 +72,36 @@ boost::asio::awaitable<void> JobFolder::show_rest() {
     log_warning(fmt::format("the console does not take what the workers wrote; it is in {}", attempt()));
 }
 
+std::string JobFolder::errors_of(int local_rank) const {
+  const auto index = static_cast<std::size_t>(local_rank);
+  return index < workers_.size() ? workers_[index].logs.err.file : std::string();
+}
+
+void JobFolder::keep_evidence(const std::string& text, bool precious) {
+  if (attempt().empty() || !(keeps_ || precious)) return;
+  const std::string path = attempt() + "/evidence.txt";
+  auto file = open_output(path);
+  if (file && write_all(file->get(), text)) {
+    keeps_ = true;
+  } else {
+    log_warning(fmt::format("what the workers were doing could not be written to {}", path));
+  }
+}
+
 void JobFolder::complete(Failure& failure) const {
   const WorkerFiles& worker = workers_.at(static_cast<std::size_t>(failure.local_rank));
-  failure.detail = error_message(read_file(worker.error_file, longest_error_file));
-  if (!failure.detail.empty()) failure.error_file = worker.error_file;
+  const std::string error_json = read_file(worker.error_file, longest_error_file);
+  failure.detail = error_message(error_json);
+  std::string said = error_traceback(error_json);
+  if (!failure.detail.empty()) {
+    failure.error_file = worker.error_file;
+  } else {
+    said = read_tail(worker.logs.err.file, longest_last_words);
+  }
+  if (const auto traceback = last_traceback(said, most_traceback_lines)) {
+    failure.frames = traceback->frames;
+    if (failure.detail.empty()) failure.detail = traceback->error;
+  }
   // Errors tell why; where these are on the console, the other stream's file does not help.
   failure.log_file = worker.logs.err.file;
   if (worker.logs.err.sink == StreamPlan::Sink::nowhere) failure.log_file = "not kept, by --local-ranks-filter";

@@ -78,6 +78,14 @@ std::optional<int> WorkerGroup::local_rank_of(pid_t pid) const {
   return std::nullopt;
 }
 
+std::vector<std::pair<int, pid_t>> WorkerGroup::running() const {
+  std::vector<std::pair<int, pid_t>> result;
+  for (std::size_t local_rank = 0; local_rank < children_.size(); ++local_rank)
+    if (!children_[local_rank]->ended())
+      result.emplace_back(static_cast<int>(local_rank), children_[local_rank]->pid());
+  return result;
+}
+
 void WorkerGroup::signal_all(int signal) {
   reaper_.signal_all(signal);
   if (signal == SIGKILL && cgroup_) cgroup_->end_all();

@@ -201,16 +201,31 @@ AgentActions Agent::fail(Failure failure, int signal, bool tell, Time now) {
   const bool joining = state_ == State::joining || state_ == State::pausing;
   const bool leaving = state_ == State::leaving;
   if (first_->restart && (joining || leaving)) return start_anew(now);
+  const bool tells = tell && settings_.nnodes > 1;
   AgentActions actions;
   if (joining) actions.push_back(StopRendezvous{});
-  if (!joining && !leaving) actions = stop(signal, now);
-  if (tell && settings_.nnodes > 1) actions.push_back(TellPeers{*first_});
+  const bool evidence = state_ == State::running && wants_evidence(*first_);
+  const bool stacks = evidence && (settings_.stacks || smells_of_hang(*first_));
+  if (stacks && tells) actions.push_back(TellPeers{*first_});  // stacks take a while; the news do not wait for them
+  if (evidence) actions.push_back(GatherEvidence{stacks});
+  if (!joining && !leaving) {
+    const AgentActions stopping = stop(signal, now);
+    actions.insert(actions.end(), stopping.begin(), stopping.end());
+  }
+  if (tells && !stacks) actions.push_back(TellPeers{*first_});
   if (joining || leaving) {
     state_ = State::stopping;  // until AllGone, which comes at once: nothing runs here
     deadline_ = later(now, settings_.shutdown_timeout);
     actions.push_back(SignalWorkers{signal});
   }
   return actions;
+}
+
+// A user who stops a job knows why, and does not want to wait.
+bool Agent::wants_evidence(const Failure& failure) const {
+  using enum Failure::Kind;
+  if (failure.kind == signal) return settings_.stacks;
+  return settings_.evidence && (failure.kind == worker || failure.kind == lost);
 }
 
 AgentActions Agent::stop(int signal, Time now) {

@@ -97,6 +97,25 @@ Status settle_verdict(const Options& options, const HostFacts&, Config& config) 
   return usage_error(fmt::format("{}: expected text, json or json:FILE", as_typed(options.verdict)));
 }
 
+Status settle_evidence(const Options& options, const HostFacts&, Config& config) {
+  const std::string_view text = options.evidence.value;
+  const std::string_view what = text.substr(0, text.find(':'));
+  EvidenceChoice& evidence = config.evidence;
+  evidence.stacks = what == "stacks";
+  evidence.states = evidence.stacks || what == "states";
+  bool fits = evidence.states || text == "none";
+  if (evidence.states && what.size() < text.size()) {
+    const auto signal = signal_number(text.substr(what.size() + 1));
+    evidence.stack_signal = signal.value_or(0);
+    fits = signal && *signal != SIGKILL && *signal != SIGSTOP;
+  }
+  if (fits) return {};
+  return usage_error(
+      fmt::format("{}: expected none, states or stacks, the latter two with a signal behind a colon if "
+                  "workers print their stacks at one, as in stacks:SIGUSR2",
+                  as_typed(options.evidence)));
+}
+
 Status settle_signals(const Options& options, const HostFacts&, Config& config) {
   for (const std::string_view part : split(options.signals_to_handle.value, ',')) {
     const auto signal = signal_number(trim(part));
@@ -120,8 +139,8 @@ Result<Config> settle(const Options& options, const HostFacts& facts) {
   Config config;
   config.hostname = facts.hostname;
   config.parent_error_file = facts.env.get("TORCHELASTIC_ERROR_FILE").value_or("");
-  for (const auto step :
-       {settle_nodes, settle_workers, settle_restarts, settle_stopping, settle_verdict, settle_signals, settle_logs}) {
+  for (const auto step : {settle_nodes, settle_workers, settle_restarts, settle_stopping, settle_verdict,
+                          settle_evidence, settle_signals, settle_logs}) {
     if (Status done = step(options, facts, config); !done) return done.error();
   }
   return config;

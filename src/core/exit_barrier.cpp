@@ -7,8 +7,8 @@
 namespace launch {
 namespace {
 
-constexpr Duration first_report = std::chrono::seconds(1);
-constexpr Duration answer_time = std::chrono::seconds(60);
+constexpr Duration first_barrier_report = std::chrono::seconds(1);
+constexpr Duration barrier_answer_time = std::chrono::seconds(60);
 
 }  // namespace
 
@@ -21,8 +21,8 @@ std::string ExitBarrier::key(const char* rest) const {
 
 BarrierStep ExitBarrier::start(Time now) {
   if (patience_) give_up_ = later(now, *patience_);
-  report_ = later(now, first_report);
-  deadline_ = later(now, answer_time);
+  report_ = later(now, first_barrier_report);
+  deadline_ = later(now, barrier_answer_time);
   return {AddNumber{key("num_members"), 1}, std::nullopt};
 }
 
@@ -36,7 +36,7 @@ BarrierStep ExitBarrier::on(const Outcome& outcome, Time now) {
       if (std::holds_alternative<Done>(outcome)) return {BarrierPassed{true}, std::nullopt};
       if (now >= give_up_) return {BarrierPassed{false}, std::nullopt};
       state_ = State::looking;
-      deadline_ = later(now, answer_time);
+      deadline_ = later(now, barrier_answer_time);
       return {AddNumber{key("num_members"), 0}, std::nullopt};
     case State::looking: {
       // The last one has counted itself, and may be gone.
@@ -52,7 +52,7 @@ BarrierStep ExitBarrier::on(const Outcome& outcome, Time now) {
 
 BarrierStep ExitBarrier::tell(Time now) {
   state_ = State::telling;
-  deadline_ = later(now, answer_time);
+  deadline_ = later(now, barrier_answer_time);
   return {SetKeys{{{key("last_member"), "<val_ignored>"}}}, std::nullopt};
 }
 

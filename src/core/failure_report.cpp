@@ -2,7 +2,9 @@
 
 #include "launch/core/text.hpp"
 
+#include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -51,10 +53,12 @@ int number_or(const Json& object, const char* name, int fallback) {
 
 std::string clean(std::string_view text) { return without_controls(text, longest_text); }
 
-std::string text_or_empty(const Json& object, const char* name) {
+std::string raw_text(const Json& object, const char* name) {
   const auto it = object.find(name);
-  return it != object.end() && it->is_string() ? clean(it->get_ref<const std::string&>()) : std::string();
+  return it != object.end() && it->is_string() ? it->get<std::string>() : std::string();
 }
+
+std::string text_or_empty(const Json& object, const char* name) { return clean(raw_text(object, name)); }
 
 }  // namespace
 
@@ -108,6 +112,15 @@ Result<Failure> parse_failure(std::string_view json) {
   return failure;
 }
 
+bool smells_of_hang(const Failure& failure) {
+  if (failure.kind != Failure::Kind::worker) return false;
+  constexpr std::string_view signs[] = {"SIGABRT", "imeout", "imed out", "ime out", "atchdog"};
+  const auto says = [&](std::string_view sign) {
+    return failure.what.find(sign) != std::string::npos || failure.detail.find(sign) != std::string::npos;
+  };
+  return std::any_of(std::begin(signs), std::end(signs), says);
+}
+
 std::string describe(const Failure& failure) {
   std::string where = fmt::format("node {}", failure.node_rank);
   if (!failure.host.empty()) where += fmt::format(" (host {})", failure.host);
@@ -123,6 +136,14 @@ std::string error_message(std::string_view error_json) {
   const Json& message = value["message"];
   if (message.is_string()) return clean(message.get_ref<const std::string&>());
   return message.is_object() ? text_or_empty(message, "message") : std::string();
+}
+
+std::string error_traceback(std::string_view error_json) {
+  const Json value = Json::parse(error_json, nullptr, false);
+  if (!value.is_object() || !value.contains("message") || !value["message"].is_object()) return {};
+  const Json& message = value["message"];
+  if (!message.contains("extraInfo") || !message["extraInfo"].is_object()) return {};
+  return raw_text(message["extraInfo"], "py_callstack");
 }
 
 std::string error_for_parent(const Failure& first, std::string_view error_json) {

@@ -196,6 +196,15 @@ std::vector<OptionRow> ending_rows() {
                "shows the text",
        .choices = {"text", "json"},
        .ours = true},
+      {.name = "--evidence",
+       .group = ending,
+       .value = "WHAT[:SIGNAL]",
+       .initial = "states",
+       .text = "what is kept of the workers before a failure ends them: none; states of their processes, and Python "
+               "stacks where it smells of a hang; stacks always. By py-spy, else by SIGNAL, for which workers have "
+               "registered faulthandler",
+       .choices = {"none", "states", "stacks"},
+       .ours = true},
       {.name = "--signals-to-handle",
        .group = ending,
        .value = "NAME,...",

@@ -135,6 +135,7 @@ const std::vector<Slot>& slots() {
       slot<&Options::shutdown_timeout>("--shutdown-timeout"),
       slot<&Options::kill_grace>("--kill-grace"),
       slot<&Options::verdict>("--verdict"),
+      slot<&Options::evidence>("--evidence"),
       slot<&Options::signals_to_handle>("--signals-to-handle"),
       slot<&Options::log_dir, Empty::none>("--log-dir"),
       slot<&Options::redirects>("--redirects"),

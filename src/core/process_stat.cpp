@@ -10,7 +10,7 @@
 namespace launch {
 namespace {
 
-constexpr std::size_t most_frames = 6;
+constexpr std::size_t most_kernel_frames = 6;
 
 std::string_view state_in_words(char state) {
   switch (state) {
@@ -37,7 +37,7 @@ std::vector<std::string_view> frames_of(std::string_view kernel_stack) {
   for (std::string_view line : split(kernel_stack, '\n')) {
     line.remove_prefix(std::min(line.size(), line.find("] ") + 2));
     const std::string_view name = line.substr(0, line.find('+'));
-    if (!name.empty() && frames.size() < most_frames) frames.push_back(name);
+    if (!name.empty() && frames.size() < most_kernel_frames) frames.push_back(name);
   }
   return frames;
 }
@@ -68,9 +68,12 @@ std::optional<ProcessStat> parse_process_stat(std::string_view text) {
 }
 
 std::string to_text(const ProcessLook& look) {
-  std::string text = "pid " + pid_and_name(look);
-  if (look.state == '?') return text;
-  text += fmt::format(", {} ({})", state_in_words(look.state), look.state);
+  const std::string text = "pid " + pid_and_name(look);
+  return look.state == '?' ? text : text + ", " + activity(look);
+}
+
+std::string activity(const ProcessLook& look) {
+  std::string text = fmt::format("{} ({})", state_in_words(look.state), look.state);
   if (!look.wait_channel.empty()) text += " in " + shown(look.wait_channel);
   const auto frames = look.state == 'D' ? frames_of(look.kernel_stack) : std::vector<std::string_view>();
   if (!frames.empty()) text += fmt::format(" [{}]", fmt::join(frames, " < "));

@@ -4,10 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
-#include <map>
 #include <optional>
-#include <tuple>
-#include <utility>
 
 #include <fmt/format.h>
 
@@ -140,20 +137,6 @@ std::string stack_summary(const std::vector<std::string>& stack) {
   if (stack.empty()) return {};
   const auto telling = std::find_if_not(stack.begin(), stack.end(), says_little);
   return telling == stack.end() ? stack.front() : *telling;
-}
-
-std::vector<StackGroup> group_by_place(std::vector<RankStack> stacks) {
-  std::map<std::string, std::vector<int>> ranks_by_place;
-  for (RankStack& stack : stacks) ranks_by_place[std::move(stack.where)].push_back(stack.rank);
-  std::vector<StackGroup> groups;
-  for (auto& [where, ranks] : ranks_by_place) {
-    std::sort(ranks.begin(), ranks.end());
-    groups.push_back({where, std::move(ranks)});
-  }
-  std::sort(groups.begin(), groups.end(), [](const StackGroup& a, const StackGroup& b) {
-    return std::make_tuple(a.ranks.size(), a.ranks.front()) < std::make_tuple(b.ranks.size(), b.ranks.front());
-  });
-  return groups;
 }
 
 }  // namespace launch

@@ -15,8 +15,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Duration first_report = 1s;
-constexpr Duration answer_time = 5s;  // for what a live store answers at once
+constexpr Duration first_static_report = 1s;
+constexpr Duration quick_answer_time = 5s;  // for what a live store answers at once
 constexpr Duration count_poll = 100ms;
 
 RendezvousStep fail(ErrorCode code, std::string message) { return {Error{code, std::move(message)}, std::nullopt}; }
@@ -25,7 +25,7 @@ std::string list_nodes(const std::vector<int>& nodes) {
   return fmt::format("node{} {}", nodes.size() == 1 ? "" : "s", fmt::join(nodes, ", "));
 }
 
-int leading_number(const std::string& text) {
+int count_in(const std::string& text) {
   int value = 0;
   std::from_chars(text.data(), text.data() + text.size(), value);
   return value;
@@ -73,7 +73,7 @@ KeyList StaticRendezvous::role_keys() const {
 
 Time StaticRendezvous::deadline() const {
   if (state_ == State::waiting) return std::min(look_, give_up_);
-  return later(give_up_, answer_time);  // even the look at who is missing comes after the time-out
+  return later(give_up_, quick_answer_time);  // even the look at who is missing comes after the time-out
 }
 
 RendezvousStep StaticRendezvous::go(State state, Operation operation) {
@@ -83,7 +83,7 @@ RendezvousStep StaticRendezvous::go(State state, Operation operation) {
 
 RendezvousStep StaticRendezvous::start(Time now) {
   give_up_ = later(now, job_.timeout);
-  report_ = later(now, first_report);
+  report_ = later(now, first_static_report);
   look_ = report_;
   if (job_.found) return counted();
   return go(State::agreeing, CompareSet{key("launch/nnodes"), "", std::to_string(job_.nnodes)});
@@ -144,7 +144,7 @@ RendezvousStep StaticRendezvous::counted() {
 
 // Identical workers leave no role_info to wait for: the count of arrivals is all there is, and it can only be polled.
 RendezvousStep StaticRendezvous::gathered(const Outcome& outcome, Time now) {
-  const int arrived = leading_number(only_value(outcome));
+  const int arrived = count_in(only_value(outcome));
   if (arrived >= job_.nnodes) return assign({});
   if (now >= give_up_)
     return fail(ErrorCode::timeout, fmt::format("the rendezvous timed out after {}: {} of {} nodes came",

@@ -13,7 +13,7 @@ namespace launch {
 namespace {
 
 // The leading number of a text, as strtoll takes it: blanks, a sign, digits, anything.
-std::optional<std::int64_t> leading_number(std::string_view text) {
+std::optional<std::int64_t> number_of_counter(std::string_view text) {
   text.remove_prefix(std::min(text.find_first_not_of(" \t\n\v\f\r"), text.size()));
   if (text.starts_with("+") && !text.starts_with("+-")) text.remove_prefix(1);
   std::int64_t number = 0;
@@ -121,7 +121,7 @@ Status StoreTable::put(std::string_view key, std::string_view value, Answer& ans
 
 Result<std::int64_t> StoreTable::add(const AddRequest& request, Answer& answer) {
   const auto current = get(request.key);
-  const std::optional<std::int64_t> number = current ? leading_number(*current) : 0;
+  const std::optional<std::int64_t> number = current ? number_of_counter(*current) : 0;
   if (!number) return protocol_error(fmt::format("add to key {}: its value is not a number", shown(request.key)));
   const std::int64_t sum = wrapping_sum(*number, request.amount);
   char text[24];

@@ -14,45 +14,47 @@
 namespace launch {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Ordered = nlohmann::ordered_json;
 
 constexpr std::size_t most_nodes_named = 8;  // with their logs: one screen is all there is
 constexpr std::size_t most_places = 8;
 constexpr std::size_t longest_ranks = 80;
 constexpr std::size_t longest_line = 300;  // of what comes from another node
 
-std::string as_line(const Json& value) { return without_controls(value.get_ref<const std::string&>(), longest_line); }
+std::string as_line(const Ordered& value) {
+  return without_controls(value.get_ref<const std::string&>(), longest_line);
+}
 
-const Json& member(const Json& object, const char* name) {
-  static const Json none;
+const Ordered& member(const Ordered& object, const char* name) {
+  static const Ordered none;
   const auto it = object.find(name);
   return it == object.end() ? none : *it;
 }
 
-int small_number(const Json& value) {
+int small_number(const Ordered& value) {
   if (!value.is_number_unsigned()) return 0;
   return static_cast<int>(std::min<std::uint64_t>(value.get<std::uint64_t>(), INT32_MAX));
 }
 
-std::vector<RankGroup> read_groups(const Json& list) {
+std::vector<RankGroup> read_groups(const Ordered& list) {
   std::vector<RankGroup> groups;
   if (!list.is_array()) return groups;
-  for (const Json& one : list) {
+  for (const Ordered& one : list) {
     if (!one.is_object() || !member(one, "what").is_string() || !member(one, "ranks").is_array()) continue;
     RankGroup group{as_line(one["what"]), {}};
-    for (const Json& rank : one["ranks"]) group.ranks.push_back(small_number(rank));
+    for (const Ordered& rank : one["ranks"]) group.ranks.push_back(small_number(rank));
     groups.push_back(std::move(group));
   }
   return groups;
 }
 
-Json write_groups(const std::vector<RankGroup>& groups) {
-  Json list = Json::array();
+Ordered write_groups(const std::vector<RankGroup>& groups) {
+  Ordered list = Ordered::array();
   for (const RankGroup& group : groups) list.push_back({{"what", group.what}, {"ranks", group.ranks}});
   return list;
 }
 
-Json as_json(const NodeEnd& node) {
+Ordered as_json(const NodeEnd& node) {
   return {{"node_rank", node.node_rank},
           {"host", node.host},
           {"ends", write_groups(node.ends)},
@@ -63,7 +65,7 @@ Json as_json(const NodeEnd& node) {
           {"left", node.left}};
 }
 
-std::string in_one_line(const Json& value) { return value.dump(-1, ' ', true, Json::error_handler_t::replace); }
+std::string in_one_line(const Ordered& value) { return value.dump(-1, ' ', true, Ordered::error_handler_t::replace); }
 
 }  // namespace
 
@@ -82,16 +84,16 @@ NodeEnd sum_up(const std::vector<WorkerEnd>& workers) {
 }
 
 std::string to_json(const std::vector<NodeEnd>& nodes) {
-  Json list = Json::array();
+  Ordered list = Ordered::array();
   for (const NodeEnd& node : nodes) list.push_back(as_json(node));
   return in_one_line(list);
 }
 
 Result<std::vector<NodeEnd>> parse_node_ends(std::string_view json) {
-  const Json list = Json::parse(json, nullptr, false);
+  const Ordered list = Ordered::parse(json, nullptr, false);
   if (!list.is_array()) return Error{ErrorCode::protocol, "what a node tells of its end is no list"};
   std::vector<NodeEnd> nodes;
-  for (const Json& one : list) {
+  for (const Ordered& one : list) {
     if (!one.is_object()) return Error{ErrorCode::protocol, "what a node tells of its end is no object"};
     NodeEnd node;
     node.node_rank = small_number(member(one, "node_rank"));
@@ -102,14 +104,14 @@ Result<std::vector<NodeEnd>> parse_node_ends(std::string_view json) {
     node.killed = small_number(member(one, "killed"));
     if (member(one, "logs").is_string()) node.logs = as_line(one["logs"]);
     if (member(one, "left").is_array())
-      for (const Json& process : one["left"])
+      for (const Ordered& process : one["left"])
         if (process.is_string()) node.left.push_back(as_line(process));
     nodes.push_back(std::move(node));
   }
   return nodes;
 }
 
-std::string to_ranges(const std::vector<int>& numbers) {
+std::string as_ranges(const std::vector<int>& numbers) {
   std::string text;
   for (std::size_t first = 0, last = 0; first < numbers.size(); first = ++last) {
     while (last + 1 < numbers.size() && numbers[last + 1] == numbers[last] + 1) ++last;
@@ -159,7 +161,7 @@ class Screen {
   void say_groups(std::string_view label, const std::vector<RankGroup>& groups) {
     for (std::size_t i = 0; i < groups.size() && i < most_places; ++i) {
       const auto& [what, ranks] = groups[i];
-      say(label, fmt::format("{} {}: {}", ranks.size() == 1 ? "rank" : "ranks", cut(to_ranges(ranks)), what));
+      say(label, fmt::format("{} {}: {}", ranks.size() == 1 ? "rank" : "ranks", cut(as_ranges(ranks)), what));
     }
     if (groups.size() > most_places) say(label, fmt::format("and {} kinds more", groups.size() - most_places));
   }
@@ -235,7 +237,7 @@ std::string render_verdict(const Verdict& verdict) {
   screen.say_groups("followers", merged(verdict.nodes, &NodeEnd::ends, true));
   screen.say_groups("at the time", merged(verdict.nodes, &NodeEnd::places, false));
   if (const auto silent = silent_nodes(verdict); !silent.empty())
-    screen.say("no account", fmt::format("from {} {}", silent.size() == 1 ? "node" : "nodes", cut(to_ranges(silent))));
+    screen.say("no account", fmt::format("from {} {}", silent.size() == 1 ? "node" : "nodes", cut(as_ranges(silent))));
   say_logs(verdict, screen);
   say_deeds(verdict, screen);
   screen.say("exit code", std::to_string(verdict.first.exit_code));
@@ -243,16 +245,16 @@ std::string render_verdict(const Verdict& verdict) {
 }
 
 std::string verdict_json(const Verdict& verdict) {
-  Json object = {{"program", verdict.program},
-                 {"run_id", verdict.run_id},
-                 {"exit_code", verdict.first.exit_code},
-                 {"nnodes", verdict.nnodes},
-                 {"restarts", verdict.restarts},
-                 {"root_cause", Json::parse(to_json(verdict.first))},
-                 {"followers", write_groups(merged(verdict.nodes, &NodeEnd::ends, true))},
-                 {"at_the_time", write_groups(merged(verdict.nodes, &NodeEnd::places, false))},
-                 {"no_account", silent_nodes(verdict)},
-                 {"nodes", Json::array()}};
+  Ordered object = {{"program", verdict.program},
+                    {"run_id", verdict.run_id},
+                    {"exit_code", verdict.first.exit_code},
+                    {"nnodes", verdict.nnodes},
+                    {"restarts", verdict.restarts},
+                    {"root_cause", Ordered::parse(to_json(verdict.first))},
+                    {"followers", write_groups(merged(verdict.nodes, &NodeEnd::ends, true))},
+                    {"at_the_time", write_groups(merged(verdict.nodes, &NodeEnd::places, false))},
+                    {"no_account", silent_nodes(verdict)},
+                    {"nodes", Ordered::array()}};
   for (const NodeEnd& node : verdict.nodes) object["nodes"].push_back(as_json(node));
   return in_one_line(object);
 }

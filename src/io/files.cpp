@@ -30,6 +30,21 @@ std::string read_file(const std::string& path, std::size_t limit) {
   return text;
 }
 
+std::size_t file_size(const std::string& path) {
+  struct stat info {};
+  return ::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) ? static_cast<std::size_t>(info.st_size) : 0;
+}
+
+std::string read_tail(const std::string& path, std::size_t limit) {
+  const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!fd.valid()) return {};
+  const std::size_t size = file_size(path);
+  std::string text(std::min(size, limit), '\0');
+  const ssize_t got = ::pread(fd.get(), text.data(), text.size(), static_cast<off_t>(size - text.size()));
+  text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+  return text;
+}
+
 namespace {
 
 Error cannot_make(const std::string& path, int error = errno) {

@@ -4,7 +4,9 @@
 #include "launch/io/files.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
+#include <cstdint>
 #include <map>
 
 #include <dirent.h>
@@ -104,6 +106,25 @@ std::vector<pid_t> descendants_of(pid_t root) {
   add_children(root);
   for (std::size_t i = 0; i < found.size(); ++i) add_children(found[i]);
   return found;
+}
+
+bool runs_python(pid_t pid) {
+  std::array<char, 4096> path;
+  const ssize_t size = ::readlink(fmt::format("/proc/{}/exe", pid).c_str(), path.data(), path.size());
+  if (size <= 0) return false;
+  const std::string_view name(path.data(), static_cast<std::size_t>(size));
+  return name.substr(name.rfind('/') + 1).starts_with("python");
+}
+
+bool catches(pid_t pid, int signal) {
+  const std::string status = read_file(fmt::format("/proc/{}/status", pid), 8192);
+  constexpr std::string_view label = "SigCgt:\t";
+  const auto at = status.find(label);
+  if (at == std::string::npos || signal < 1 || signal > 64) return false;
+  std::uint64_t caught = 0;
+  const char* const digits = status.data() + at + label.size();
+  std::from_chars(digits, status.data() + status.size(), caught, 16);
+  return (caught >> static_cast<unsigned>(signal - 1) & 1U) != 0;
 }
 
 std::string describe_processes(const std::vector<pid_t>& pids) {

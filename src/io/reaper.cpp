@@ -95,9 +95,10 @@ bool Reaper::signal_one(pid_t pid, int signal) const {
 
 bool Reaper::is_of_the_job(pid_t pid) const {
   while (pid > 1) {
-    const pid_t parent = parent_of(std::to_string(pid));
-    if (parent == ::getpid()) return !strangers_.contains(pid);
-    pid = parent;
+    const auto stat = parse_process_stat(read_file(fmt::format("/proc/{}/stat", pid), 1024));
+    if (!stat) return false;
+    if (stat->parent == ::getpid()) return !strangers_.contains(pid);
+    pid = stat->parent;
   }
   return false;
 }

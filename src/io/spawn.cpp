@@ -93,7 +93,7 @@ struct CloneRequest {
 };
 
 // clone() into a control group, which glibc has no call for: the child must not return through our stack, so what it
-// runs is called before anything else is done. Negative when it cannot be had.
+// runs is called before anything else is done. Negative when it cannot be had, as on other processors.
 __attribute__((no_sanitize("thread"))) long clone_into(CloneRequest& request, ChildPlan& plan) {
   int (*const run)(void*) = child_main;
   long result = -ENOSYS;
@@ -102,7 +102,6 @@ __attribute__((no_sanitize("thread"))) long clone_into(CloneRequest& request, Ch
       "syscall\n\t"
       "testq %%rax, %%rax\n\t"
       "jnz 1f\n\t"
-      "xorl %%ebp, %%ebp\n\t"
       "movq %[plan], %%rdi\n\t"
       "callq *%[run]\n\t"
       "movl %%eax, %%edi\n\t"
@@ -113,24 +112,6 @@ __attribute__((no_sanitize("thread"))) long clone_into(CloneRequest& request, Ch
       : "=a"(result)
       : "a"(SYS_clone3), "D"(&request), "S"(sizeof(request)), [run] "r"(run), [plan] "r"(&plan), [exit] "i"(SYS_exit)
       : "rcx", "r11", "memory", "cc");
-#elif defined(__aarch64__)
-  register long x8 asm("x8") = SYS_clone3;
-  register long x0 asm("x0") = reinterpret_cast<long>(&request);
-  register long x1 asm("x1") = sizeof(request);
-  asm volatile(
-      "svc #0\n\t"
-      "cbnz x0, 1f\n\t"
-      "mov x29, xzr\n\t"
-      "mov x0, %[plan]\n\t"
-      "blr %[run]\n\t"
-      "mov x8, %[exit]\n\t"
-      "svc #0\n\t"
-      "brk #1\n"
-      "1:"
-      : "+r"(x0)
-      : "r"(x8), "r"(x1), [run] "r"(run), [plan] "r"(&plan), [exit] "i"(SYS_exit)
-      : "memory", "cc");
-  result = x0;
 #endif
   return result;
 }

@@ -126,12 +126,5 @@ TEST(StackText, TheSummaryWhereNothingTells) {
   EXPECT_EQ(stack_summary(main_stack(faulthandler)), "inner_loop (/tmp/t.py:5)");
 }
 
-TEST(StackText, TheOutlierComesFirst) {
-  const std::vector<StackGroup> groups =
-      group_by_place({{7, "reduce"}, {5, "load"}, {0, "reduce"}, {3, "save"}, {1, "reduce"}, {2, ""}, {4, ""}});
-  EXPECT_EQ(groups, (std::vector<StackGroup>{{"save", {3}}, {"load", {5}}, {"", {2, 4}}, {"reduce", {0, 1, 7}}}));
-  EXPECT_TRUE(group_by_place({}).empty());
-}
-
 }  // namespace
 }  // namespace launch

@@ -167,8 +167,8 @@ TEST(NodeEnds, ForeignBytesDoNoHarm) {
 }
 
 TEST(Ranges, FoldNeighbours) {
-  EXPECT_EQ(to_ranges({0, 1, 2, 4, 6, 7}), "0-2, 4, 6-7");
-  EXPECT_EQ(to_ranges({}), "");
+  EXPECT_EQ(as_ranges({0, 1, 2, 4, 6, 7}), "0-2, 4, 6-7");
+  EXPECT_EQ(as_ranges({}), "");
 }
 
 }  // namespace

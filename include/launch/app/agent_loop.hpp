@@ -2,6 +2,7 @@
 #pragma once
 
 #include "launch/app/announcer.hpp"
+#include "launch/app/evidence.hpp"
 #include "launch/app/job_folder.hpp"
 #include "launch/app/mailbox.hpp"
 #include "launch/app/rendezvous.hpp"
@@ -49,6 +50,7 @@ class AgentLoop {
   Task carry_out_one(StopRendezvous action);
   Task carry_out_one(AnnounceRound action);
   Task carry_out_one(StartWorkers action);
+  Task carry_out_one(GatherEvidence action);
   Task carry_out_one(SignalWorkers action);
   Task carry_out_one(KillWorkers action);
   Task carry_out_one(TellPeers action);
@@ -79,6 +81,7 @@ class AgentLoop {
   WorkerGroup workers_;
   JobFolder folder_;
   std::optional<MemoryWatch> memory_;            // since the workers were started
+  std::optional<Evidence> evidence_;             // of the workers that are being ended
   std::optional<Watchdog> watchdog_;             // where the user wants one
   std::map<pid_t, std::string> expired_scopes_;  // of workers that were signalled for it
   Round round_;

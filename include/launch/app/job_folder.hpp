@@ -25,7 +25,11 @@ class JobFolder {
   const std::string& attempt() const { return folder_.attempt(); }
 
   // The attempt's folder where it holds what workers wrote; empty: it does not.
-  std::string kept() const { return streams_ ? attempt() : std::string(); }
+  std::string kept() const { return keeps_ ? attempt() : std::string(); }
+  // Where a worker's errors go; empty: to the console.
+  std::string errors_of(int local_rank) const;
+  // Beside the logs, where there are any, or when it is `precious`.
+  void keep_evidence(const std::string& text, bool precious);
 
   void expect(const std::vector<WorkerSpec>& workers);
   // After the start of the workers, so that their files are there. They are read from the beginning.
@@ -46,7 +50,7 @@ class JobFolder {
   };
 
   ErrorFolder folder_;
-  bool streams_ = false;              // of a worker go to files
+  bool keeps_ = false;                // something for the user: output of workers, evidence
   std::vector<WorkerFiles> workers_;  // by local rank
   std::optional<LogPump> pump_;       // where a stream is shown that goes to a file
 };

@@ -45,6 +45,8 @@ class WorkerGroup {
   std::optional<int> local_rank_of(pid_t pid) const;
   // After SIGCHLD, an exit or a signal: true when no process of this group is left.
   bool collect() { return reaper_.collect(); }
+  // Local rank and pid of each worker that has not ended.
+  std::vector<std::pair<int, pid_t>> running() const;
   std::vector<pid_t> remaining() const { return reaper_.remaining(); }
 
  private:

@@ -36,6 +36,7 @@ struct AllGone {};                         // no process of this node's workers 
 struct StartRendezvous {};
 struct StopRendezvous {};
 struct StartWorkers { Round round; };
+struct GatherEvidence { bool stacks = false; };  // of what the workers are at; before they are told to end
 struct SignalWorkers { int signal = 0; };  // to every process group that is left
 struct KillWorkers {};                     // SIGKILL to everything that is left
 struct AnnounceRound { std::string reason; int restart = 0; };  // why all workers start anew; restart: 0, or its number
@@ -54,8 +55,8 @@ struct Finish {
 
 using AgentEvent = std::variant<RendezvousDone, RendezvousFailed, NotNeeded, StartFailed, WorkerExited, SignalReceived,
                                 GuardLost, PeerFailed, MembersChanged, StoreLost, BarrierDone, AllGone>;
-using AgentAction = std::variant<StartRendezvous, StopRendezvous, AnnounceRound, StartWorkers, SignalWorkers,
-                                 KillWorkers, TellPeers, EnterBarrier, Finish>;
+using AgentAction = std::variant<StartRendezvous, StopRendezvous, AnnounceRound, StartWorkers, GatherEvidence,
+                                 SignalWorkers, KillWorkers, TellPeers, EnterBarrier, Finish>;
 using AgentActions = std::vector<AgentAction>;
 
 struct AgentSettings {
@@ -66,6 +67,8 @@ struct AgentSettings {
   Duration shutdown_timeout{};
   Duration kill_grace{};
   RestartRules restarts;
+  bool evidence = false;  // is gathered after a failure
+  bool stacks = false;    // always, too
 };
 
 class Agent {
@@ -112,6 +115,7 @@ class Agent {
   bool winding_down() const { return state_ == State::stopping || state_ == State::killing; }
   // The job has failed: stops what runs here, with `signal`, and tells the others when the news is ours.
   AgentActions fail(Failure failure, int signal, bool tell, Time now);
+  bool wants_evidence(const Failure& failure) const;
   AgentActions stop(int signal, Time now);
   AgentActions kill(Time now);
   AgentActions hurry(Time now);

@@ -64,6 +64,13 @@ struct VerdictChoice {
   std::string file;   // gets the json as well; empty: none
 };
 
+// What is kept of the workers before they are told to end after a failure.
+struct EvidenceChoice {
+  bool states = true;    // of their processes
+  bool stacks = false;   // of Python, always; otherwise only where it smells of a hang
+  int stack_signal = 0;  // by which workers print their stacks; 0: none
+};
+
 struct Config {
   int nnodes = 1;  // the most, in a c10d job
   int node_rank = 0;
@@ -82,6 +89,7 @@ struct Config {
   Duration shutdown_timeout{};
   Duration kill_grace{};  // after SIGKILL
   VerdictChoice verdict;
+  EvidenceChoice evidence;
   std::vector<int> signals;  // that are passed on and end the job
   std::string hostname;
   std::string parent_error_file;  // where whoever started launch looks for the failure; empty: nobody does

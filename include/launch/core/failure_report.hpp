@@ -43,11 +43,17 @@ struct Failure {
 std::string to_json(const Failure& failure);
 Result<Failure> parse_failure(std::string_view json);
 
+// The worker may have ended because others hang: an abort, a time-out.
+bool smells_of_hang(const Failure& failure);
+
 // One line: "rank 3 (local rank 1) on node 1 (host n1): exit code 7".
 std::string describe(const Failure& failure);
 
 // The message of an error.json as torch's `record` writes it, its last line kept short; empty if there is none.
 std::string error_message(std::string_view error_json);
+
+// The traceback that it holds as text; empty if there is none.
+std::string error_traceback(std::string_view error_json);
 
 // What goes into the error file of whoever started launch, as torchrun hands a failure up: the worker's own error.json
 // with its exit code added; where there is none, or it is of another form, one that tells of the failure.

@@ -57,6 +57,7 @@ struct Options {
   Setting<std::optional<int>> shutdown_timeout;  // seconds
   Setting<double> kill_grace{5, {}};             // seconds
   Setting<std::string> verdict{"text", {}};
+  Setting<std::string> evidence{"states", {}};
   Setting<std::string> signals_to_handle{"SIGTERM,SIGINT,SIGHUP,SIGQUIT", {}};
   Setting<std::string> log_dir;
   Setting<std::string> redirects{"0", {}};

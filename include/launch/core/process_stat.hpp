@@ -34,6 +34,8 @@ struct ProcessLook {
 
 // "pid 12 (python), uninterruptible sleep (D) in nfs_wait_bit_killable".
 std::string to_text(const ProcessLook& look);
+// Of these words those behind the name.
+std::string activity(const ProcessLook& look);
 
 constexpr std::size_t most_named = 20;  // processes that a message names
 

@@ -65,6 +65,6 @@ std::string render_verdict(const Verdict& verdict);
 std::string verdict_json(const Verdict& verdict);
 
 // Ascending numbers as "0-6, 8".
-std::string to_ranges(const std::vector<int>& numbers);
+std::string as_ranges(const std::vector<int>& numbers);
 
 }  // namespace launch

@@ -12,6 +12,12 @@ namespace launch {
 // At most `limit` bytes of the file; empty when it cannot be read.
 std::string read_file(const std::string& path, std::size_t limit);
 
+// The last `limit` bytes of a file that may still grow; empty when it cannot be read.
+std::string read_tail(const std::string& path, std::size_t limit);
+
+// 0 when it cannot be told.
+std::size_t file_size(const std::string& path);
+
 // Opens a file for what a worker writes, empty, made where it is missing.
 Result<Fd> open_output(const std::string& path);
 

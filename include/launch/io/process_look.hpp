@@ -18,6 +18,12 @@ std::optional<ProcessLook> look_at(pid_t pid);
 // Everything below `root`, parents before their children; at most some thousands.
 std::vector<pid_t> descendants_of(pid_t root);
 
+// True when the program is a Python interpreter, by the name of its file.
+bool runs_python(pid_t pid);
+
+// True when the process has a handler of its own for this signal.
+bool catches(pid_t pid, int signal);
+
 // These and what descends from them, with what they do; and these by name only. See core/process_stat.
 std::string describe_processes(const std::vector<pid_t>& pids);
 std::string name_processes(const std::vector<pid_t>& pids);

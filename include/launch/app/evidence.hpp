@@ -1,0 +1,64 @@
+// What the workers of this node were doing when a failure was known, taken before any of them is told to end: then they
+// are gone, and with them what a hang was about. States of all processes at once; Python stacks where they are wanted.
+//
+// Bounded in time: 20 ms for the states, 2 s for all stacks together. Changes nothing in a worker, but for the signal
+// that the user names for Python's faulthandler.
+#pragma once
+
+#include "launch/core/config.hpp"
+#include "launch/core/verdict.hpp"
+#include "launch/io/child.hpp"
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace launch {
+
+class Evidence {
+ public:
+  struct Worker {
+    int rank = 0;
+    pid_t pid = 0;
+    std::string err_file;  // empty: its standard error goes to the console
+  };
+  using Send = std::function<bool(pid_t pid, int signal)>;
+
+  Evidence(boost::asio::any_io_executor executor, std::vector<Worker> workers)
+      : timer_(executor), executor_(std::move(executor)), workers_(std::move(workers)) {}
+
+  void take_states();
+  // By py-spy where `search_path` has it, else by `stack_signal` (0: not at all), sent where a worker catches it.
+  boost::asio::awaitable<void> take_stacks(std::string search_path, int stack_signal, Send send);
+  // take_stacks() is to return at once.
+  void hurry();
+
+  // For a file beside the logs.
+  const std::string& text() const { return text_; }
+  // Where workers stand; those of which nothing odd is known are left out.
+  std::vector<RankGroup> places() const;
+  bool has_stacks() const { return has_stacks_; }
+
+ private:
+  struct Dump;
+  boost::asio::awaitable<void> until(std::function<bool()> done, Time deadline);
+  boost::asio::awaitable<void> ask_py_spy(std::string py_spy, std::string search_path, Time deadline);
+  boost::asio::awaitable<void> ask_workers(int signal, Send send, Time deadline);
+  void note_stack(const Worker& worker, const std::string& dump);
+
+  boost::asio::steady_timer timer_;
+  boost::asio::any_io_executor executor_;
+  std::vector<Worker> workers_;
+  std::string text_;
+  std::map<int, std::string> place_by_rank_;
+  bool has_stacks_ = false;
+  bool hurried_ = false;
+};
+
+}  // namespace launch
