@@ -45,15 +45,18 @@ AgentLoop::AgentLoop(asio::any_io_executor executor, Config config, const Signal
       agent_(agent_settings(config_)),
       mailbox_(executor),
       workers_(executor, Inheritance{signals.reset, open_files},
-               [this](int local_rank, pid_t pid, ExitStatus status) { worker_exited(local_rank, pid, status); }) {
+               [this](int local_rank, pid_t pid, ExitStatus status) { worker_exited(local_rank, pid, status); }),
+      events_(config_) {
   rendezvous_ = make_rendezvous(executor, config_, server_, mailbox_);
 }
 
 asio::awaitable<int> AgentLoop::run() {
-  Status opened = open_watchdog();
+  Status opened = events_.open();
+  if (opened) opened = open_watchdog();
   if (opened) opened = co_await rendezvous_->open();
   if (!opened) {
     log_error(opened.error().message);
+    events_.not_begun(opened.error());
     co_return exit_code(opened.error().code);
   }
   run_in_background(executor_, watch_signals());
@@ -65,6 +68,7 @@ asio::awaitable<int> AgentLoop::run() {
     const auto event = co_await mailbox_.take(std::min(agent_.deadline(), countdown_ ? countdown_->next() : never));
     actions.clear();
     if (event) {
+      if (const auto* told = std::get_if<PeerFailed>(&*event)) events_.told_of(told->failure);
       actions = agent_.on(*event, now());
     } else if (now() >= agent_.deadline()) {
       actions = agent_.on_deadline(now());
@@ -140,6 +144,7 @@ void AgentLoop::pass_on(int signal) {
 
 void AgentLoop::worker_exited(int local_rank, pid_t pid, ExitStatus status) {
   if (watchdog_) watchdog_->forget(pid);
+  events_.worker_exited(local_rank, pid, status, folder_);
   WorkerExited event{local_rank, status, {}};
   if (!status.ok()) event.failure = worker_failure(local_rank, pid, status);
   mailbox_.put(std::move(event));
@@ -196,6 +201,7 @@ asio::awaitable<void> AgentLoop::carry_out(AgentAction action) {
 
 asio::awaitable<void> AgentLoop::carry_out_one(StartRendezvous /*action*/) {
   started_ = false;
+  events_.joining();
   rendezvous_->join();
   co_return;
 }
@@ -206,6 +212,7 @@ asio::awaitable<void> AgentLoop::carry_out_one(StopRendezvous /*action*/) {
 }
 
 asio::awaitable<void> AgentLoop::carry_out_one(AnnounceRound action) {
+  events_.restarting(action);
   co_await folder_.show_rest();
   if (action.restart > 0) {
     log_warning(fmt::format("{}; starting all workers anew, restart {} of {}", action.reason, action.restart,
@@ -219,6 +226,7 @@ asio::awaitable<void> AgentLoop::carry_out_one(StartWorkers action) {
   end_progress();
   round_ = std::move(action.round);
   started_ = formed_ = true;
+  events_.rendezvous_formed(round_);
   const Status made = folder_.make(config_);
   Failure failure;
   failure.kind = Failure::Kind::start;
@@ -235,9 +243,10 @@ asio::awaitable<void> AgentLoop::carry_out_one(StartWorkers action) {
   evidence_.reset();
   expired_scopes_.clear();
   if (watchdog_) watchdog_->begin();
-  const auto not_started = workers_.start(std::move(specs), config_.program.script);
+  const auto not_started = workers_.start(std::move(specs), config_.program.script,
+                                          [this](int rank, pid_t pid) { events_.worker_started(rank, pid); });
   folder_.follow(executor_, config_.logs);
-  if (!not_started) co_return;
+  if (!not_started) co_return events_.all_started();
   failure.exit_code = not_started->exit_code;
   failure.local_rank = not_started->local_rank;
   failure.rank = round_.assignment.base_global_rank + not_started->local_rank;
@@ -261,15 +270,18 @@ asio::awaitable<void> AgentLoop::carry_out_one(GatherEvidence action) {
 }
 
 asio::awaitable<void> AgentLoop::carry_out_one(SignalWorkers action) {
+  events_.stopping(action.signal, agent_.stop_reason());
   workers_.signal_all(action.signal);
   look_for_end();
   co_return;
 }
 
 asio::awaitable<void> AgentLoop::carry_out_one(KillWorkers /*action*/) {
-  if (const auto left = workers_.remaining(); !left.empty())
+  if (const auto left = workers_.remaining(); !left.empty()) {
+    events_.killing(left.size());
     log_warning(fmt::format("still running {} after being told to end: {}; sending SIGKILL",
                             to_text(config_.shutdown_timeout), name_processes(left)));
+  }
   workers_.signal_all(SIGKILL);
   look_for_end();
   co_return;
@@ -291,6 +303,7 @@ asio::awaitable<void> AgentLoop::carry_out_one(Finish action) {
   if (action.left_behind && !action.first)
     log_error("these processes outlived SIGKILL: " + describe_processes(workers_.remaining()));
   if (action.first) co_await say_end(action);
+  events_.job_ended(action.exit_code, action.first);
   folder_.remove_empty();
   co_await rendezvous_->end(action.first.has_value());
   exit_code_ = action.exit_code;

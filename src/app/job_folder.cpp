@@ -88,11 +88,15 @@ void JobFolder::keep_evidence(const std::string& text, bool precious) {
   }
 }
 
+std::string JobFolder::error_json(int local_rank) const {
+  return read_file(workers_.at(static_cast<std::size_t>(local_rank)).error_file, longest_error_file);
+}
+
 void JobFolder::complete(Failure& failure) const {
   const WorkerFiles& worker = workers_.at(static_cast<std::size_t>(failure.local_rank));
-  const std::string error_json = read_file(worker.error_file, longest_error_file);
-  failure.detail = error_message(error_json);
-  std::string said = error_traceback(error_json);
+  const std::string words = error_json(failure.local_rank);
+  failure.detail = error_message(words);
+  std::string said = error_traceback(words);
   if (!failure.detail.empty()) {
     failure.error_file = worker.error_file;
   } else {

@@ -39,7 +39,8 @@ Result<Outputs> open_outputs(const WorkerLogs& logs) {
 
 }  // namespace
 
-std::optional<WorkerNotStarted> WorkerGroup::start(std::vector<WorkerSpec> specs, const std::string& script) {
+std::optional<WorkerNotStarted> WorkerGroup::start(std::vector<WorkerSpec> specs, const std::string& script,
+                                                   const StartCallback& on_start) {
   reaper_.begin();
   if (!cgroup_) cgroup_.emplace();
   children_.clear();
@@ -68,6 +69,7 @@ std::optional<WorkerNotStarted> WorkerGroup::start(std::vector<WorkerSpec> specs
       reaper_.forget_worker(pid);
       on_exit_(local_rank, pid, status);
     });
+    on_start(spec.local_rank, pid);
   }
   return std::nullopt;
 }

@@ -228,6 +228,8 @@ bool Agent::wants_evidence(const Failure& failure) const {
   return settings_.evidence && (failure.kind == worker || failure.kind == lost);
 }
 
+std::string Agent::stop_reason() const { return first_ ? describe(*first_) : changed_.value_or(""); }
+
 AgentActions Agent::stop(int signal, Time now) {
   if (settings_.shutdown_timeout == Duration::zero()) return kill(now);
   state_ = State::stopping;

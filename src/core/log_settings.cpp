@@ -3,6 +3,7 @@
 #include "launch/core/text.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -73,11 +74,30 @@ std::vector<std::string> read_filters(const Setting<std::string>& setting) {
 
 void notice_plug_ins(const Options& options, Config& config) {
   std::vector<std::string> unheeded;
-  for (const Setting<std::string>* plug_in : {&options.logs_specs, &options.event_log_handler})
-    if (plug_in->given() && plug_in->value != "null") unheeded.push_back(as_typed(*plug_in));
+  const std::string& handler = options.event_log_handler.value;
+  const bool known = handler == "null" || handler == "console" || handler == "dynamic_rendezvous";
+  if (options.logs_specs.given() && options.logs_specs.value != "null")
+    unheeded.push_back(as_typed(options.logs_specs));
+  if (!known) unheeded.push_back(as_typed(options.event_log_handler));
   if (!unheeded.empty())
     config.notices.push_back(
         fmt::format("{} without effect: it names a Python plug-in of torchrun's", fmt::join(unheeded, ", ")));
+}
+
+// Events are of level INFO.
+bool hides_events(const std::optional<std::string>& level) {
+  constexpr std::string_view above[] = {"WARN", "WARNING", "ERROR", "FATAL", "CRITICAL"};
+  return level && std::find(std::begin(above), std::end(above), *level) != std::end(above);
+}
+
+EventChoice read_events(const Options& options, const HostFacts& facts, const Config& config) {
+  EventChoice events;
+  events.file = options.events.value;
+  events.torchelastic = options.event_log_handler.value == "console" && !hides_events(facts.env.get("LOGLEVEL"));
+  events.backend = config.master.port == 0 ? "c10d" : options.rdzv_backend.value;
+  const std::string& executable = config.program.executable;
+  events.entry_point = options.run_path.value ? "run_script_path" : executable.substr(executable.rfind('/') + 1);
+  return events;
 }
 
 }  // namespace
@@ -99,6 +119,7 @@ Status settle_logs(const Options& options, const HostFacts& facts, Config& confi
   if (options.log_line_prefix_template.given()) config.logs.prefix = options.log_line_prefix_template.value;
   config.logs.out_filters = read_filters(options.duplicate_stdout_filters);
   config.logs.err_filters = read_filters(options.duplicate_stderr_filters);
+  config.events = read_events(options, facts, config);
   notice_plug_ins(options, config);
   return {};
 }

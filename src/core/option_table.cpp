@@ -269,7 +269,14 @@ std::vector<OptionRow> log_rows() {
        .value = "NAME",
        .variables = {"PET_EVENT_LOG_HANDLER"},
        .initial = "null",
-       .text = "a Python plug-in of torchrun's; without effect"},
+       .text = "console: torchrun's own events as JSON lines on standard error; other names, Python plug-ins of "
+               "torchrun's, are without effect",
+       .choices = {"null", "console"}},
+      {.name = "--events",
+       .group = logs,
+       .value = "FILE",
+       .text = "append what happens to the job to FILE, a line of JSON each; - is standard output",
+       .ours = true},
   };
 }
 

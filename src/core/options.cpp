@@ -146,6 +146,7 @@ const std::vector<Slot>& slots() {
       slot<&Options::duplicate_stderr_filters, Empty::value>("--duplicate-stderr-filters"),
       slot<&Options::logs_specs>("--logs-specs"),
       slot<&Options::event_log_handler>("--event-log-handler"),
+      slot<&Options::events>("--events"),
       slot<&Options::explain>("--explain"),
   };
   return table;

@@ -48,7 +48,7 @@ class Options(JobCase):
             self.assertEqual(1, self.workers(env={"PET_STANDALONE": value}))
 
     def test_a_word_of_advice_is_one_line(self):
-        for option in ("--start-method=fork", "--event-log-handler=console"):
+        for option in ("--start-method=fork", "--event-log-handler=mine"):
             run = self.launch(option, self.worker(COUNT))
             self.expect([0], [run])
             self.assertEqual(1, len(run.err.splitlines()), str(run))

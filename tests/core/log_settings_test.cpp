@@ -56,9 +56,10 @@ TEST(LogSettings, ThePrefixAndTheShownRanks) {
 }
 
 TEST(LogSettings, APlugInIsSaidToHaveNoEffect) {
-  EXPECT_THAT(config_of({"--event-log-handler=null"}).notices, IsEmpty());
-  EXPECT_THAT(config_of({"--event-log-handler=console", "--logs-specs=mine"}).notices,
-              ElementsAre(HasSubstr("--logs-specs mine, --event-log-handler console without effect")));
+  for (const char* known : {"null", "console", "dynamic_rendezvous"})
+    EXPECT_THAT(config_of({std::string("--event-log-handler=") + known}).notices, IsEmpty());
+  EXPECT_THAT(config_of({"--event-log-handler=their", "--logs-specs=mine"}).notices,
+              ElementsAre(HasSubstr("--logs-specs mine, --event-log-handler their without effect")));
 }
 
 TEST(LogSettings, WhatIsThereAndNoFolderIsAnError) {
@@ -66,6 +67,29 @@ TEST(LogSettings, WhatIsThereAndNoFolderIsAnError) {
   facts.log_dir_is_no_folder = true;
   EXPECT_THAT(fault_of({"--log-dir=f"}, facts), HasSubstr("--log-dir f: this is no folder"));
   EXPECT_EQ(fault_of({"--log-dir=/dev/null"}, facts), "");
+}
+
+TEST(LogSettings, EventsAreToldWhereTheyAreAskedFor) {
+  EXPECT_EQ(config_of({}).events.file, "");
+  EXPECT_EQ(config_of({"--events=-"}).events.file, "-");
+  EXPECT_EQ(config_of({"--events", "a b"}).events.file, "a b");
+  EXPECT_THAT(fault_of({"--events="}), HasSubstr("--events: the value is empty"));
+}
+
+TEST(LogSettings, EventsOfTorchrunFollowItsHandlerAndLevel) {
+  EXPECT_FALSE(config_of({}).events.torchelastic);
+  EXPECT_FALSE(config_of({"--event-log-handler=dynamic_rendezvous"}).events.torchelastic);
+  EXPECT_TRUE(config_of({"--event-log-handler=console"}).events.torchelastic);
+  EXPECT_TRUE(config_of({}, facts_with({{"PET_EVENT_LOG_HANDLER", "console"}})).events.torchelastic);
+  EXPECT_TRUE(config_of({"--event-log-handler=console"}, facts_with({{"LOGLEVEL", "DEBUG"}})).events.torchelastic);
+  EXPECT_FALSE(config_of({"--event-log-handler=console"}, facts_with({{"LOGLEVEL", "WARNING"}})).events.torchelastic);
+}
+
+TEST(LogSettings, EventsOfTorchrunNameRendezvousAndProgramAsItDoes) {
+  EXPECT_EQ(config_of({}).events.backend, "c10d");
+  EXPECT_EQ(config_of({"--master-port=29500"}).events.backend, "static");
+  EXPECT_EQ(config_of({"--rdzv-backend=c10d", "--rdzv-endpoint=n:1", "--nnodes=2"}).events.backend, "c10d");
+  EXPECT_EQ(config_of({}).events.entry_point, "python3");
 }
 
 TEST(LogSettings, TheFolderIsKept) {

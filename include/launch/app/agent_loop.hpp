@@ -2,6 +2,7 @@
 #pragma once
 
 #include "launch/app/announcer.hpp"
+#include "launch/app/event_log.hpp"
 #include "launch/app/evidence.hpp"
 #include "launch/app/job_folder.hpp"
 #include "launch/app/mailbox.hpp"
@@ -80,6 +81,7 @@ class AgentLoop {
   std::unique_ptr<Rendezvous> rendezvous_;
   WorkerGroup workers_;
   JobFolder folder_;
+  EventLog events_;
   std::optional<MemoryWatch> memory_;            // since the workers were started
   std::optional<Evidence> evidence_;             // of the workers that are being ended
   std::optional<Watchdog> watchdog_;             // where the user wants one

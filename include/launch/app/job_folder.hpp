@@ -37,6 +37,8 @@ class JobFolder {
   // When nobody writes any more.
   boost::asio::awaitable<void> show_rest();
 
+  // What the worker said in its error.json; empty where there is none.
+  std::string error_json(int local_rank) const;
   // Adds what the worker said in its error file, and where its output is.
   void complete(Failure& failure) const;
   // Hands a failure up to whoever started launch, by the error file that they named.

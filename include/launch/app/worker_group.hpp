@@ -32,11 +32,13 @@ struct WorkerNotStarted {
 class WorkerGroup {
  public:
   using ExitCallback = std::function<void(int local_rank, pid_t pid, ExitStatus status)>;
+  using StartCallback = std::function<void(int local_rank, pid_t pid)>;
 
   WorkerGroup(boost::asio::any_io_executor executor, Inheritance inheritance, ExitCallback on_exit);
 
   // Stops at the first worker that cannot be started; those before it run.
-  std::optional<WorkerNotStarted> start(std::vector<WorkerSpec> specs, const std::string& script);
+  std::optional<WorkerNotStarted> start(std::vector<WorkerSpec> specs, const std::string& script,
+                                        const StartCallback& on_start);
 
   void signal_all(int signal);
   void pass_on(int signal) { reaper_.pass_on(signal); }

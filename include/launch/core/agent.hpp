@@ -82,6 +82,8 @@ class Agent {
   AgentActions on_deadline(Time now);
   // Workers were told to end, and get SIGKILL at deadline().
   bool stopping() const { return state_ == State::stopping; }
+  // Why they are; empty where workers ended well and only what they left behind is told to end.
+  std::string stop_reason() const;
 
  private:
   enum class State {

@@ -71,6 +71,14 @@ struct EvidenceChoice {
   int stack_signal = 0;  // by which workers print their stacks; 0: none
 };
 
+// Where the events of the job are told.
+struct EventChoice {
+  std::string file;           // our own; "-" is standard output; empty: nowhere
+  bool torchelastic = false;  // torchrun's, on standard error
+  std::string backend;        // as torchrun names the rendezvous,
+  std::string entry_point;    // and the program
+};
+
 struct Config {
   int nnodes = 1;  // the most, in a c10d job
   int node_rank = 0;
@@ -96,6 +104,7 @@ struct Config {
   std::string log_folder;         // where the job's folder is made; empty: a temporary one; /dev/null: none
   std::string timer_file;         // through which workers set watchdog timers; empty: they cannot
   LogChoice logs;
+  EventChoice events;
   ProgramCommand program;
   Environment worker_env;                   // what every worker starts from
   std::vector<std::string> virtual_device;  // by local rank, the one device it sees; empty: no virtual local ranks

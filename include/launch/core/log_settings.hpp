@@ -1,12 +1,12 @@
 // The part of settle() about output: --redirects, --tee and their kin, by torchrun's grammar, except that a map may
-// name any local rank.
+// name any local rank; and where events are told.
 #pragma once
 
 #include "launch/core/config.hpp"
 
 namespace launch {
 
-// REQUIRES: nproc_per_node is settled.
+// REQUIRES: nodes and workers are settled.
 Status settle_logs(const Options& options, const HostFacts& facts, Config& config);
 
 }  // namespace launch

@@ -68,6 +68,7 @@ struct Options {
   Setting<std::string> duplicate_stderr_filters;
   Setting<std::string> logs_specs;
   Setting<std::string> event_log_handler{"null", {}};
+  Setting<std::string> events;
   Setting<std::string> explain;           // "text" or "json"; empty: run the job
   std::string program;                    // script, module or executable, as typed
   std::vector<std::string> program_args;  // untouched

@@ -1,0 +1,67 @@
+// Tells what happens on this node to machines: our lines (--events) and torchrun's (--event-log-handler console).
+//
+// AgentLoop calls it with each fact. Where nobody asked for events, a call does nothing.
+#pragma once
+
+#include "launch/app/job_folder.hpp"
+#include "launch/core/agent.hpp"
+#include "launch/core/config.hpp"
+#include "launch/core/event_record.hpp"
+#include "launch/core/torchelastic_event.hpp"
+#include "launch/io/event_sink.hpp"
+
+#include <sys/types.h>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace launch {
+
+class EventLog {
+ public:
+  // `config` must outlive it.
+  explicit EventLog(const Config& config);
+
+  // Before anything else happens. An error has code usage.
+  Status open();
+  // The rendezvous could not be opened, and nothing more happens.
+  void not_begun(const Error& error);
+
+  void joining();
+  void rendezvous_formed(const Round& round);
+  void worker_started(int local_rank, pid_t pid);
+  void all_started();
+  void worker_exited(int local_rank, pid_t pid, ExitStatus status, const JobFolder& folder);
+  void stopping(int signal, const std::string& reason);
+  void killing(std::size_t processes);
+  void restarting(const AnnounceRound& action);
+  // The job's first failure, which may be our own.
+  void told_of(const Failure& failure);
+  void job_ended(int exit_code, const std::optional<Failure>& first);
+
+ private:
+  struct Worker {
+    pid_t pid = 0;
+    Time started{};
+    std::optional<ExitStatus> status;
+    std::string error_json;
+  };
+
+  bool on() const { return own_.takes() || torchelastic_.takes(); }
+  void tell(const JobEvent& event);
+  void tell_torchelastic(TorchelasticEvent event);
+  void tell_duration(std::string_view state, Duration took);
+  TorchelasticWorker as_torchelastic(std::size_t local_rank) const;
+  void tell_ends(bool good, int total_run_time);
+
+  const Config& config_;
+  EventSink own_, torchelastic_;
+  EventContext context_;
+  TorchelasticContext torchelastic_context_;
+  std::optional<Assignment> ranks_;  // of the last round
+  std::vector<Worker> workers_;      // by local rank, those of this round that were started
+  Time began_{}, joined_{};
+  bool traits_ = false;  // as torchelastic_raw_error() wants to know
+};
+
+}  // namespace launch

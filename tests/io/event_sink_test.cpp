@@ -1,0 +1,150 @@
+#include "launch/io/event_sink.hpp"
+
+#include "launch/io/files.hpp"
+#include "launch/io/log.hpp"
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <cstdlib>
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace launch {
+namespace {
+
+using testing::HasSubstr;
+
+class EventSinks : public testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_NE(::mkdtemp(folder_.data()), nullptr);
+    ::signal(SIGPIPE, SIG_IGN);
+  }
+  void TearDown() override {
+    ::unlink(file().c_str());
+    ::rmdir(folder_.c_str());
+  }
+  std::string file() const { return folder_ + "/events"; }
+  std::string content() const { return read_file(file(), 1 << 24); }
+
+  std::string folder_ = "/tmp/launch_sink_XXXXXX";
+};
+
+// What is said on standard error meanwhile.
+template <class Action>
+std::string said_during(Action action) {
+  testing::internal::CaptureStderr();
+  open_log();
+  action();
+  return testing::internal::GetCapturedStderr();
+}
+
+// "-" where `fd` is standard output, which is back afterwards: GoogleTest talks there.
+Result<EventSink> open_instead_of_stdout(int fd) {
+  const Fd kept(::dup(STDOUT_FILENO));
+  ::dup2(fd, STDOUT_FILENO);
+  auto sink = EventSink::open("-");
+  ::dup2(kept.get(), STDOUT_FILENO);
+  return sink;
+}
+
+TEST_F(EventSinks, AppendToWhatIsThere) {
+  for (const char* line : {"a", "b"}) {
+    auto sink = EventSink::open(file());
+    ASSERT_TRUE(sink);
+    sink->write(line);
+    sink->write(line);
+  }
+  EXPECT_EQ(content(), "a\na\nb\nb\n");
+}
+
+TEST_F(EventSinks, ShareAFile) {
+  auto one = EventSink::open(file());
+  auto other = EventSink::open(file());
+  ASSERT_TRUE(one && other);
+  for (int i = 0; i < 3; ++i) {
+    one->write("one");
+    other->write("other");
+  }
+  EXPECT_EQ(content(), "one\nother\none\nother\none\nother\n");
+}
+
+TEST_F(EventSinks, TakeNothingByThemselves) {
+  EventSink sink;
+  EXPECT_FALSE(sink.takes());
+  EXPECT_EQ(said_during([&] { sink.write("a"); }), "");
+}
+
+TEST_F(EventSinks, NameTheOptionWhereThereIsNoFile) {
+  for (const std::string& path : {folder_, folder_ + "/no/file", std::string("/dev/null/x"), std::string("a\nb/c")}) {
+    const auto sink = EventSink::open(path);
+    ASSERT_FALSE(sink) << path;
+    EXPECT_EQ(sink.error().code, ErrorCode::usage);
+    EXPECT_THAT(sink.error().message, HasSubstr("--events "));
+    EXPECT_THAT(sink.error().message, testing::Not(HasSubstr("\n")));
+  }
+}
+
+TEST_F(EventSinks, AFullDiskIsOneWarning) {
+  if (::access("/dev/full", W_OK) != 0) GTEST_SKIP() << "there is no /dev/full";
+  auto sink = EventSink::open("/dev/full");
+  ASSERT_TRUE(sink);
+  const std::string said = said_during([&] {
+    for (int i = 0; i < 3; ++i) sink->write("a");
+  });
+  EXPECT_THAT(said, HasSubstr("events cannot be written to /dev/full: No space left on device"));
+  EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1);
+  EXPECT_FALSE(sink->takes());
+}
+
+TEST_F(EventSinks, AClosedPipeIsOneWarning) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::pipe2(ends.data(), O_CLOEXEC), 0);
+  Fd read_end(ends[0]);
+  const Fd write_end(ends[1]);
+  auto sink = open_instead_of_stdout(write_end.get());
+  ASSERT_TRUE(sink);
+  const std::string said = said_during([&] {
+    sink->write("a");
+    read_end.reset();
+    sink->write("b");
+    sink->write("c");
+  });
+  EXPECT_THAT(said, HasSubstr("events cannot be written to standard output: Broken pipe"));
+  EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1);
+}
+
+TEST_F(EventSinks, APipeThatNobodyReadsHoldsNothingUpAndStaysAsItWas) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::pipe2(ends.data(), O_CLOEXEC), 0);
+  const Fd read_end(ends[0]), write_end(ends[1]);
+  auto sink = open_instead_of_stdout(write_end.get());
+  ASSERT_TRUE(sink);
+  const std::string said = said_during([&] {
+    for (int i = 0; i < 100; ++i) sink->write(std::string(5000, 'x'));
+  });
+  EXPECT_THAT(said, HasSubstr("standard output: Connection timed out"));
+  EXPECT_EQ(::fcntl(write_end.get(), F_GETFL) & O_NONBLOCK, 0);
+}
+
+TEST_F(EventSinks, AFileOfStandardOutputHasOnePosition) {
+  const Fd shared(::open(file().c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+  auto sink = open_instead_of_stdout(shared.get());
+  ASSERT_TRUE(sink);
+  sink->write("event");
+  EXPECT_TRUE(write_all(shared.get(), "worker\n"));
+  sink->write("event");
+  EXPECT_EQ(content(), "event\nworker\nevent\n");
+}
+
+TEST_F(EventSinks, StandardErrorIsOne) {
+  EXPECT_EQ(said_during([] { EventSink::standard_error().write("a"); }), "a\n");
+}
+
+}  // namespace
+}  // namespace launch
