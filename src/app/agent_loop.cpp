@@ -113,6 +113,8 @@ asio::awaitable<void> AgentLoop::watch_signals() {
       continue;
     } else if (std::find(passed_signals_.begin(), passed_signals_.end(), signal) != passed_signals_.end()) {
       pass_on(signal);
+    } else if (is_warning(signal)) {
+      warn(signal);
     } else {
       if (leaving_) rendezvous_->hurry();
       std::string sender = sender_text(received->origin);
@@ -130,6 +132,20 @@ bool AgentLoop::is_new(const ReceivedSignal& received) {
   const int before = std::max(by_guard, directly);
   ++(received.sender == guard_ ? by_guard : directly);
   return std::max(by_guard, directly) > before;
+}
+
+// The first of those that end the job; each of others.
+bool AgentLoop::is_warning(int signal) const {
+  if (signal != config_.preempt_signal || !started_) return false;
+  const bool ends = std::find(config_.signals.begin(), config_.signals.end(), signal) != config_.signals.end();
+  return !ends || !warned_;
+}
+
+void AgentLoop::warn(int signal) {
+  warned_ = true;
+  workers_.warn(signal);
+  log_info(fmt::format("received {} as an early warning, and passed it on: the workers may save and end",
+                       signal_name(signal)));
 }
 
 void AgentLoop::pass_on(int signal) {

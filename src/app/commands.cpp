@@ -60,7 +60,9 @@ int run_command(const std::vector<std::string>& args) {
   auto config = settle(options, facts);
   if (!config) return fail(config.error());
   if (!options.explain.value.empty()) return explain(options, *config, facts.env);
-  choose_signals(signals, config->signals);
+  std::vector<int> wanted = config->signals;
+  if (config->preempt_signal != 0) wanted.push_back(config->preempt_signal);
+  choose_signals(signals, wanted);
   return run_job(*config, signals);
 }
 

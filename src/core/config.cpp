@@ -18,6 +18,7 @@ namespace {
 constexpr int default_shutdown_timeout_s = 30;
 constexpr double least_heartbeat_s = 0.5;  // a loaded host takes such naps
 constexpr double most_heartbeat_s = 86'400;
+constexpr double least_kill_grace_s = 0.1;  // the kernel needs a moment for any process
 constexpr double most_kill_grace_s = 86'400;
 
 Result<EndSet> read_ends(const Setting<std::string>& setting) {
@@ -81,9 +82,9 @@ Status settle_stopping(const Options& options, const HostFacts&, Config& config)
   }
   config.shutdown_timeout = std::chrono::seconds(shutdown);
   const double grace = options.kill_grace.value;
-  if (!(grace >= 0 && grace <= most_kill_grace_s)) {
-    return usage_error(
-        fmt::format("{}: expected seconds from 0 to {}", as_typed(options.kill_grace), most_kill_grace_s));
+  if (!(grace >= least_kill_grace_s && grace <= most_kill_grace_s)) {
+    return usage_error(fmt::format("{}: expected seconds from {} to {}", as_typed(options.kill_grace),
+                                   least_kill_grace_s, most_kill_grace_s));
   }
   config.kill_grace = std::chrono::duration_cast<Duration>(std::chrono::duration<double>(grace));
   return {};
@@ -116,20 +117,30 @@ Status settle_evidence(const Options& options, const HostFacts&, Config& config)
                   as_typed(options.evidence)));
 }
 
+Result<int> read_signal(std::string_view name, const Setting<std::string>& setting) {
+  const auto signal = signal_number(name);
+  if (!signal) {
+    return usage_error(
+        fmt::format("{}: {} is no signal; expected names as in SIGTERM,SIGUSR1", as_typed(setting), shown(name)));
+  }
+  if (*signal == SIGKILL || *signal == SIGSTOP || *signal == SIGCHLD) {
+    return usage_error(
+        fmt::format("{}: {} cannot be passed on; leave it out", as_typed(setting), signal_name(*signal)));
+  }
+  return *signal;
+}
+
 Status settle_signals(const Options& options, const HostFacts&, Config& config) {
   for (const std::string_view part : split(options.signals_to_handle.value, ',')) {
-    const auto signal = signal_number(trim(part));
-    if (!signal) {
-      return usage_error(fmt::format("{}: {} is no signal; expected names as in SIGTERM,SIGUSR1",
-                                     as_typed(options.signals_to_handle), shown(trim(part))));
-    }
-    if (*signal == SIGKILL || *signal == SIGSTOP || *signal == SIGCHLD) {
-      return usage_error(fmt::format("{}: {} cannot be passed on; leave it out", as_typed(options.signals_to_handle),
-                                     signal_name(*signal)));
-    }
+    const auto signal = read_signal(trim(part), options.signals_to_handle);
+    if (!signal) return signal.error();
     if (std::find(config.signals.begin(), config.signals.end(), *signal) == config.signals.end())
       config.signals.push_back(*signal);
   }
+  if (!options.preempt_signal.given()) return {};
+  const auto warning = read_signal(options.preempt_signal.value, options.preempt_signal);
+  if (!warning) return warning.error();
+  config.preempt_signal = *warning;
   return {};
 }
 

@@ -211,6 +211,13 @@ std::vector<OptionRow> ending_rows() {
        .variables = {"PET_SIGNALS_TO_HANDLE"},
        .initial = "SIGTERM,SIGINT,SIGHUP,SIGQUIT",
        .text = "signals to launch that are passed on to the workers and end the job"},
+      {.name = "--preempt-signal",
+       .group = ending,
+       .value = "NAME",
+       .text =
+           "a scheduler's early warning: passed on to the workers, which may save and end by themselves; where it is "
+           "a signal to handle, the second one ends the job. SIGUSR1 and SIGUSR2 are passed on anyway",
+       .ours = true},
   };
 }
 

@@ -137,6 +137,7 @@ const std::vector<Slot>& slots() {
       slot<&Options::verdict>("--verdict"),
       slot<&Options::evidence>("--evidence"),
       slot<&Options::signals_to_handle>("--signals-to-handle"),
+      slot<&Options::preempt_signal>("--preempt-signal"),
       slot<&Options::log_dir, Empty::none>("--log-dir"),
       slot<&Options::redirects>("--redirects"),
       slot<&Options::tee>("--tee"),

@@ -21,11 +21,11 @@ constexpr std::size_t most_threads = 1024;
 constexpr std::size_t most_processes = 65536;  // in a scan of all
 
 // The numbers among the names in a folder of /proc.
-std::vector<pid_t> numbers_in(const std::string& folder, std::size_t most) {
+std::vector<pid_t> numbers_in(const std::string& folder, std::size_t limit) {
   std::vector<pid_t> result;
   DIR* const dir = ::opendir(folder.c_str());
   if (dir == nullptr) return result;
-  while (const dirent* entry = result.size() < most ? ::readdir(dir) : nullptr) {
+  while (const dirent* entry = result.size() < limit ? ::readdir(dir) : nullptr) {
     const std::string_view name = entry->d_name;
     pid_t pid = 0;
     const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), pid);

@@ -77,6 +77,10 @@ void Reaper::pass_on(int signal) {
   for (const pid_t worker : workers_) ::kill(to_leader ? worker : -worker, signal == SIGTSTP ? SIGSTOP : signal);
 }
 
+void Reaper::warn(int signal) const {
+  for (const pid_t worker : workers_) ::kill(worker, signal);
+}
+
 void Reaper::signal_all(int signal) {
   if (std::exchange(stopped_, false)) pass_on(SIGCONT);
   last_signal_ = signal;

@@ -147,6 +147,46 @@ class NothingIsLeft(JobCase):
         self.expect([143], [run])
 
 
+class EarlyWarning(SignalCase):
+    """--preempt-signal: the workers save and end by themselves."""
+    HELPER = "sleep 300 & echo $! > \"$TEST_FOLDER/helper.$RANK\"\n"  # which the warning must not reach
+
+    def test_workers_that_save_and_end_end_the_job_well(self):
+        saves = f"trap 'echo TERM >> \"$TEST_FOLDER/got.$RANK\"; exit 0' TERM\n{self.HELPER}{UP}"
+        run = self.launch("--nproc-per-node=2", "--preempt-signal=SIGTERM",
+                          self.worker(saves, "while :; do sleep 0.02; done\n"))
+        self.wait_until_up(2, run)
+        run.signal(signal.SIGTERM)
+        self.expect([0], [run])
+        self.assertEqual([["TERM"], ["TERM"]], [self.got(rank) for rank in (0, 1)])
+        self.assert_says(run, "received SIGTERM as an early warning")
+
+    def test_the_warning_reaches_no_helper_and_the_second_one_ends_the_job(self):
+        run = self.launch("--preempt-signal=SIGTERM", self.worker(
+            "trap 'echo TERM >> \"$TEST_FOLDER/got.$RANK\"' TERM\n", self.HELPER, UP,
+            'while [ ! -e "$TEST_FOLDER/end" ]; do sleep 0.02; done\nexit 5\n'))
+        self.wait_until_up(1, run)
+        run.signal(signal.SIGTERM)
+        self.assertTrue(wait_for(lambda: self.got(0) == ["TERM"], 10), str(run))
+        helper = int((self.folder / "helper.0").read_text())
+        self.assertEqual("S", processes.state(helper))
+        wait_for(lambda: False, 1.2)  # within a second it would count as the same
+        run.signal(signal.SIGTERM)
+        self.assertTrue(wait_for(lambda: "received SIGTERM from" in run.err, 10), str(run))
+        (self.folder / "end").touch()
+        self.expect([143], [run])
+
+    def test_a_signal_that_is_not_handled_only_warns(self):
+        run = self.launch("--preempt-signal=SIGALRM", self.worker(
+            "trap 'echo ALRM >> \"$TEST_FOLDER/got.$RANK\"' ALRM\n", UP,
+            'while [ ! -e "$TEST_FOLDER/end" ]; do sleep 0.02; done\n'))
+        self.wait_until_up(1, run)
+        run.signal(signal.SIGALRM)
+        self.assertTrue(wait_for(lambda: self.got(0) == ["ALRM"], 10), str(run))
+        (self.folder / "end").touch()
+        self.expect([0], [run])
+
+
 class ForTheWorkers(SignalCase):
     """Signals that end nothing."""
 

@@ -18,7 +18,7 @@ constexpr ExitStatus ok{ExitStatus::Kind::exited, 0};
 constexpr ExitStatus seven{ExitStatus::Kind::exited, 7};
 constexpr ExitStatus terminated{ExitStatus::Kind::signalled, SIGTERM};
 
-AgentSettings settings(int nnodes = 2, int nproc = 2) { return {nnodes, 0, nproc, "h", 30s, {}}; }
+AgentSettings settings(int nnodes = 2, int nproc = 2) { return {nnodes, 0, nproc, "h", 30s, 5s, {}}; }
 
 Failure failure_of(int rank, int code) {
   Failure failure;

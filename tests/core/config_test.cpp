@@ -36,8 +36,32 @@ TEST(Config, TimeoutsAreRead) {
   EXPECT_EQ(config_of({}).heartbeat_timeout, 5s);
   EXPECT_EQ(config_of({"--heartbeat-timeout=2.5"}).heartbeat_timeout, 2500ms);
   EXPECT_EQ(config_of({"--heartbeat-timeout=0"}).heartbeat_timeout, 0s);
+  EXPECT_EQ(config_of({}).kill_grace, 5s);
+  EXPECT_EQ(config_of({"--kill-grace=0.5"}).kill_grace, 500ms);
   EXPECT_EQ(config_of({"--shutdown-timeout=0"}).shutdown_timeout, 0s);
   EXPECT_EQ(config_of({"--shutdown-timeout=99999999999"}).shutdown_timeout, 2'147'483'647s);
+}
+
+TEST(Config, TheFormOfTheVerdictIsRead) {
+  EXPECT_FALSE(config_of({}).verdict.json);
+  EXPECT_TRUE(config_of({"--verdict=json"}).verdict.json);
+  EXPECT_EQ(config_of({"--verdict=json:/v.json"}).verdict.file, "/v.json");
+  EXPECT_FALSE(config_of({"--verdict=json:/v.json"}).verdict.json);
+}
+
+TEST(Config, TheWarningOfASchedulerIsRead) {
+  EXPECT_EQ(config_of({}).preempt_signal, 0);
+  EXPECT_EQ(config_of({"--preempt-signal=SIGTERM"}).preempt_signal, SIGTERM);
+}
+
+TEST(Config, EvidenceIsReadWithItsSignal) {
+  EXPECT_TRUE(config_of({}).evidence.states);
+  EXPECT_FALSE(config_of({}).evidence.stacks);
+  EXPECT_FALSE(config_of({"--evidence=none"}).evidence.states);
+  EXPECT_EQ(config_of({"--evidence=states:SIGUSR2"}).evidence.stack_signal, SIGUSR2);
+  const EvidenceChoice stacks = config_of({"--evidence=stacks:USR1"}).evidence;
+  EXPECT_TRUE(stacks.states && stacks.stacks);
+  EXPECT_EQ(stacks.stack_signal, SIGUSR1);
 }
 
 TEST(Config, BadVariablesAreNamedAsTyped) {
@@ -53,11 +77,20 @@ TEST(Config, BadInputIsOneClearLineThatNamesItsOrigin) {
       {{"--heartbeat-timeout=-1"}, "--heartbeat-timeout -1: expected seconds from 0.5 to 86400, or 0"},
       {{"--heartbeat-timeout=0.1"}, "--heartbeat-timeout 0.1: expected seconds from 0.5 to 86400, or 0"},
       {{"--heartbeat-timeout=nan"}, "--heartbeat-timeout"},
+      {{"--kill-grace=0"}, "--kill-grace 0: expected seconds from 0.1 to 86400"},
+      {{"--verdict=xml"}, "--verdict xml: expected text, json or json:FILE"},
+      {{"--verdict=json:"}, "--verdict json:: expected text, json or json:FILE"},
+      {{"--evidence=all"}, "--evidence all: expected none, states or stacks"},
+      {{"--evidence=stacks:SIGFOO"}, "--evidence stacks:SIGFOO: expected none"},
+      {{"--evidence=states:SIGKILL"}, "--evidence states:SIGKILL: expected none"},
+      {{"--evidence=none:SIGUSR1"}, "--evidence none:SIGUSR1: expected none"},
       {{"--max-restarts=-1"}, "--max-restarts -1: expected 0 or more restarts"},
       {{"--restart-on=0"}, "--restart-on 0: 0 is no end of a worker"},
       {{"--fail-on=SIGFOO"}, "--fail-on SIGFOO: SIGFOO is no end of a worker"},
       {{"--restart-window=0"}, "--restart-window 0: expected seconds above 0"},
       {{"--signals-to-handle=SIGFOO"}, "--signals-to-handle SIGFOO: SIGFOO is no signal"},
+      {{"--preempt-signal=SIGFOO"}, "--preempt-signal SIGFOO: SIGFOO is no signal"},
+      {{"--preempt-signal=SIGKILL"}, "--preempt-signal SIGKILL: SIGKILL cannot be passed on"},
       {{"--signals-to-handle=SIGTERM,"}, "--signals-to-handle SIGTERM,: \"\" is no signal"},
       {{"--signals-to-handle=SIGTERM,SIGKILL"}, "SIGKILL cannot be passed on"},
   });

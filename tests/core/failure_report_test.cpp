@@ -65,6 +65,34 @@ TEST(FailureReport, ReadsBothFormsOfErrorFiles) {
     EXPECT_EQ(error_message(text), "") << text;
 }
 
+TEST(FailureReport, ReadsTheTracebackOfARecordedError) {
+  EXPECT_EQ(error_traceback(R"({"message": {"message": "x", "extraInfo": {"py_callstack": "Traceback\nx\n"}}})"),
+            "Traceback\nx\n");
+  for (const char* text : {"", "{", "[]", R"({"message": "x"})", R"({"message": {"extraInfo": 3}})",
+                           R"({"message": {"extraInfo": {"py_callstack": 3}}})"})
+    EXPECT_EQ(error_traceback(text), "") << text;
+}
+
+TEST(FailureReport, AbortsAndTimeOutsSmellOfAHang) {
+  const auto smells = [](const char* what, const char* detail) {
+    Failure failure = sample();
+    failure.what = what;
+    failure.detail = detail;
+    return smells_of_hang(failure);
+  };
+  EXPECT_TRUE(smells("signal 6 (SIGABRT), it aborted itself", ""));
+  EXPECT_TRUE(smells("exit code 1", "DistStoreError: Timed out after 61 seconds"));
+  EXPECT_TRUE(
+      smells("exit code 1", "torch.distributed.DistBackendError: Watchdog caught collective operation timeout"));
+  EXPECT_TRUE(smells("signal 9 (SIGKILL), its watchdog timer 'step' had expired", ""));
+  EXPECT_FALSE(smells("signal 11 (SIGSEGV), segmentation fault", ""));
+  EXPECT_FALSE(smells("exit code 1", "ValueError: bad batch"));
+  Failure lost = sample();
+  lost.kind = Failure::Kind::lost;
+  lost.what = "SIGABRT";
+  EXPECT_FALSE(smells_of_hang(lost));
+}
+
 TEST(FailureReport, TheParentGetsTheWorkersErrorWithItsExitCode) {
   Failure failure;
   failure.exit_code = 139;

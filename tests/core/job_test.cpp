@@ -27,6 +27,13 @@ TEST(ExitStatus, TextNamesCodesAndSignals) {
   EXPECT_EQ(to_text(signalled(SIGSEGV)), "signal 11 (SIGSEGV)");
 }
 
+TEST(ExitStatus, SomeSignalsTellTheCause) {
+  EXPECT_EQ(cause_in_words(signalled(SIGSEGV)), "segmentation fault");
+  EXPECT_EQ(cause_in_words(signalled(SIGKILL)), "sent by another than launch");
+  EXPECT_EQ(cause_in_words(signalled(SIGUSR1)), "");
+  EXPECT_EQ(cause_in_words(exited(SIGSEGV)), "");
+}
+
 TEST(SignalName, UnnamedSignalsAreShownByNumber) {
   EXPECT_EQ(signal_name(SIGHUP), "SIGHUP");
   EXPECT_EQ(signal_name(40), "signal 40");

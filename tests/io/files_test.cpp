@@ -25,6 +25,17 @@ TEST(Files, ReadsAtMostTheLimit) {
   EXPECT_EQ(read_file(path + "/nothing", 100), "");
 }
 
+TEST(Files, ReadsTheEndOfWhatGrows) {
+  const std::string path = temp_folder() + "/tail";
+  std::ofstream(path) << "0123456789";
+  EXPECT_EQ(read_tail(path, 4), "6789");
+  EXPECT_EQ(read_tail(path, 100), "0123456789");
+  EXPECT_EQ(file_size(path), 10U);
+  EXPECT_EQ(read_tail("", 4), "");
+  EXPECT_EQ(read_tail(path + "/nothing", 4), "");
+  EXPECT_EQ(file_size(temp_folder()), 0U) << "a folder";
+}
+
 // With the folders of one attempt.
 Result<ErrorFolder> begun(Result<ErrorFolder> folder, int nproc) {
   if (!folder) return folder;

@@ -114,5 +114,26 @@ TEST(DescendantsOf, ChildrenAndTheirChildrenParentsFirst) {
   EXPECT_THAT(name_processes({subject.pid()}), Not(HasSubstr(fmt::format("{} ", below[1]))));
 }
 
+TEST(ProcessLook, KnowsWhatAProcessCatches) {
+  const Subject plain([] {});
+  EXPECT_FALSE(catches(plain.pid(), SIGUSR2));
+  const Subject catching([] { ::signal(SIGUSR2, [](int) {}); });
+  const Time deadline = later(now(), 10s);
+  while (!catches(catching.pid(), SIGUSR2) && now() < deadline) ::sched_yield();
+  EXPECT_TRUE(catches(catching.pid(), SIGUSR2));
+  EXPECT_FALSE(catches(catching.pid(), SIGUSR1));
+  for (const int odd : {0, -1, 65, 1000}) EXPECT_FALSE(catches(catching.pid(), odd));
+  EXPECT_FALSE(catches(999'999'999, SIGUSR2));
+}
+
+TEST(ProcessLook, KnowsPythonByItsFile) {
+  EXPECT_FALSE(runs_python(::getpid()));
+  EXPECT_FALSE(runs_python(999'999'999));
+  const Subject python([] { ::execlp("python3", "python3", "-c", "input()", nullptr); });
+  const Time deadline = later(now(), 10s);
+  while (!runs_python(python.pid()) && now() < deadline) ::sched_yield();
+  EXPECT_TRUE(runs_python(python.pid()));
+}
+
 }  // namespace
 }  // namespace launch

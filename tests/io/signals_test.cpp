@@ -43,6 +43,27 @@ TEST_F(Signals, ArriveInTheStreamInsteadOfEndingTheProcess) {
   }
 }
 
+TEST_F(Signals, TellWhoHadSentWhatIsHandedOn) {
+  const SignalPlan plan = take_over_signals();
+  boost::asio::io_context io(1);
+  SignalStream stream(io.get_executor(), plan);
+  ::kill(::getpid(), SIGTERM);
+  EXPECT_EQ(run(io, stream.next())->origin, ::getpid());
+  for (const pid_t origin : {pid_t{1}, terminal_sender}) {
+    hand_on(::getpid(), SIGTERM, origin);
+    const auto received = run(io, stream.next());
+    EXPECT_EQ(received->sender, ::getpid());
+    EXPECT_EQ(received->origin, origin);
+  }
+}
+
+TEST_F(Signals, ASenderIsNamedAsFarAsItIsKnown) {
+  EXPECT_EQ(sender_text(terminal_sender), "from the terminal");
+  EXPECT_EQ(sender_text(0), "");
+  EXPECT_EQ(sender_text(::getpid()).find("from pid " + std::to_string(::getpid()) + " (io_tests"), 0U);
+  EXPECT_EQ(sender_text(999'999'999), "from pid 999999999");
+}
+
 TEST_F(Signals, AHangUpThatNohupIgnoresStaysIgnored) {
   ::signal(SIGHUP, SIG_IGN);
   const SignalPlan plan = take_over_signals();

@@ -40,6 +40,8 @@ class AgentLoop {
   Task watch_signals();
   bool is_new(const ReceivedSignal& received);
   void pass_on(int signal);
+  bool is_warning(int signal) const;
+  void warn(int signal);
   void count_down();
   void worker_exited(int local_rank, pid_t pid, ExitStatus status);
   bool timer_expired(const ExpiredTimer& timer);
@@ -90,6 +92,7 @@ class AgentLoop {
   bool started_ = false;  // workers: before, what ends is none of ours
   bool formed_ = false;   // a round, so that workers were to start
   bool leaving_ = false;
+  bool warned_ = false;                 // by the scheduler, and the workers by us
   std::optional<Announcer> countdown_;  // to SIGKILL
   std::optional<int> exit_code_;
 };

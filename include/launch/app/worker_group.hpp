@@ -42,6 +42,7 @@ class WorkerGroup {
 
   void signal_all(int signal);
   void pass_on(int signal) { reaper_.pass_on(signal); }
+  void warn(int signal) const { reaper_.warn(signal); }
   bool signal_one(pid_t pid, int signal) const { return reaper_.signal_one(pid, signal); }
   // Of a worker that runs.
   std::optional<int> local_rank_of(pid_t pid) const;

@@ -99,6 +99,7 @@ struct Config {
   VerdictChoice verdict;
   EvidenceChoice evidence;
   std::vector<int> signals;  // that are passed on and end the job
+  int preempt_signal = 0;    // is passed on and ends nothing, the first time; 0: none
   std::string hostname;
   std::string parent_error_file;  // where whoever started launch looks for the failure; empty: nobody does
   std::string log_folder;         // where the job's folder is made; empty: a temporary one; /dev/null: none

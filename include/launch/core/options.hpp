@@ -59,6 +59,7 @@ struct Options {
   Setting<std::string> verdict{"text", {}};
   Setting<std::string> evidence{"states", {}};
   Setting<std::string> signals_to_handle{"SIGTERM,SIGINT,SIGHUP,SIGQUIT", {}};
+  Setting<std::string> preempt_signal;
   Setting<std::string> log_dir;
   Setting<std::string> redirects{"0", {}};
   Setting<std::string> tee{"0", {}};

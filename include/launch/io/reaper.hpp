@@ -36,6 +36,9 @@ class Reaper {
   // To one process, which must descend from the workers or be one; false where it does not, or is gone.
   bool signal_one(pid_t pid, int signal) const;
 
+  // To the workers themselves, not to their groups: helpers would die of what makes a worker save.
+  void warn(int signal) const;
+
   // To be called after SIGCHLD and after a worker was reaped: reaps adopted processes that ended, passes the last
   // signal on to new ones. True when nothing is left.
   bool collect();

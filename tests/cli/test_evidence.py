@@ -1,0 +1,141 @@
+"""What is kept of the workers before a failure ends them."""
+import os
+import sys
+import time
+
+import processes
+from harness import wait_for
+from job import UP, JobCase
+
+HANGS = f"""#!{sys.executable}
+import faulthandler, os, signal, sys, time
+if os.environ.get("REGISTER"):
+    faulthandler.register(signal.SIGUSR2, all_threads=True)
+
+def all_reduce():
+    time.sleep(300)
+
+def load_batch():
+    time.sleep(300)
+
+rank, world = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+folder = os.environ["TEST_FOLDER"]
+open(f"{{folder}}/up.{{rank}}", "w").close()
+while len([name for name in os.listdir(folder) if name.startswith("up.")]) < world:
+    time.sleep(0.01)
+if rank == world - 1:
+    time.sleep(0.3)  # the others are to be at their places
+    sys.stderr.write(os.environ.get("LAST_WORDS", ""))
+    sys.stderr.flush()
+    os.kill(os.getpid(), int(os.environ.get("DIE_BY", "6")))
+all_reduce() if rank else load_batch()
+"""
+# What py-spy prints, without py-spy: the names of the functions are in the arguments of the process it looks at.
+FAKE_PY_SPY = f"""#!{sys.executable}
+import os, sys
+pid = sys.argv[sys.argv.index("--pid") + 1]
+rank = [entry[5:] for entry in open(f"/proc/{{pid}}/environ").read().split("\\0") if entry.startswith("RANK=")][0]
+place = "load_batch (data.py:12)" if rank == "0" else "all_reduce (distributed.py:7)"
+print(f'Process {{pid}}: python\\nPython v3.11.2 (/usr/bin/python3.11)\\n\\nThread {{pid}} (idle): "MainThread"')
+print(f"    {{place}}\\n    <module> (train.py:30)")
+"""
+SLEEPS = f"#!{sys.executable}\nimport time\ntime.sleep(300)\n"
+
+
+class Evidence(JobCase):
+    def hang(self, *options, nproc=4, env=None, fake=FAKE_PY_SPY):
+        tools = self.folder / "tools"
+        tools.mkdir(exist_ok=True)
+        if fake:
+            (tools / "py-spy").write_text(fake)
+            (tools / "py-spy").chmod(0o755)
+        path = f"{tools}:/usr/bin:/bin"
+        return self.launch(f"--nproc-per-node={nproc}", "-r", "3", f"--log-dir={self.folder}/logs", *options,
+                           "--no-python", self.program(HANGS), env={"PATH": path, **(env or {})})
+
+    def evidence(self):
+        """The text beside the logs; empty when none was kept."""
+        return "".join(path.read_text() for path in self.folder.glob("logs/*/attempt_0/evidence.txt"))
+
+    def test_an_abort_is_looked_into_and_the_outlier_comes_first(self):
+        run = self.hang()
+        self.expect([134], [run])
+        self.assert_says(run, r"at the time     *rank 0: in load_batch \(data.py:12\)\n"
+                              r" *ranks 1-2: in all_reduce \(distributed.py:7\)")
+        self.assertIn("rank 2, Python stacks:", self.evidence())
+        self.assertRegex(self.evidence(), r"rank 0: pid \d+ \(\S+\), sleeping")
+
+    def test_two_nodes_together(self):
+        tools = self.folder / "tools"
+        tools.mkdir()
+        (tools / "py-spy").write_text(FAKE_PY_SPY)
+        (tools / "py-spy").chmod(0o755)
+        runs = self.nodes([2, 2], "--no-python", self.program(HANGS), env={"PATH": f"{tools}:/usr/bin:/bin"})
+        self.expect([134, 134], runs)
+        for run in runs:
+            self.assert_says(run, r"at the time  *rank 0: in load_batch", r"\n *ranks 1-2: in all_reduce")
+
+    def test_a_plain_failure_keeps_states_only(self):
+        run = self.hang(env={"DIE_BY": "11"})
+        self.expect([139], [run])
+        self.assertNotIn("at the time", run.err)
+        self.assertNotIn("Python stacks", self.evidence())
+        self.assertRegex(self.evidence(), r"rank 1: pid \d+")
+
+    def test_stacks_always_on_request(self):
+        run = self.hang("--evidence=stacks", env={"DIE_BY": "11"})
+        self.expect([139], [run])
+        self.assert_says(run, r"at the time  *rank 0: in load_batch")
+
+    def test_none_keeps_nothing(self):
+        run = self.hang("--evidence=none")
+        self.expect([134], [run])
+        self.assertEqual("", self.evidence())
+        self.assertNotIn("at the time", run.err)
+
+    def test_faulthandler_where_there_is_no_py_spy(self):
+        run = self.hang("--evidence=states:SIGUSR2", fake=None, env={"REGISTER": "1"})
+        self.expect([134], [run])
+        self.assert_says(run, r"at the time  *rank 0: in load_batch \(", r"\n *ranks 1-2: in all_reduce \(")
+
+    def test_a_worker_without_a_handler_is_not_signalled(self):
+        run = self.hang("--evidence=states:SIGUSR2", fake=None)
+        self.expect([134], [run])
+        self.assert_says(run, r"ranks 0-2: signal 15 \(SIGTERM\), after launch stopped it")
+
+    def test_a_tool_that_hangs_holds_nobody_up(self):
+        began = time.monotonic()
+        run = self.hang(fake=SLEEPS)
+        self.expect([134], [run], seconds=20)
+        self.assertLess(time.monotonic() - began, 12)
+        self.assertIn("py-spy did not come to an end", self.evidence())
+
+    def test_a_killed_guard_does_not_wait_for_stacks(self):
+        run = self.hang(fake=SLEEPS)
+        self.assertTrue(wait_for(lambda: any("py-spy" in processes.command_of(pid) for pid in self.leftovers()), 20),
+                        str(run))
+        processes.kill([run.pid])
+        self.expect([137], [run])
+        self.assertTrue(wait_for(lambda: not self.leftovers(), 1.5), self.tree())
+
+    def test_stopped_workers_are_named(self):
+        worker = self.worker('if [ "$RANK" = 0 ]; then ', UP, "kill -STOP $$; fi\n"
+                             'while [ ! -e "$TEST_FOLDER/up.0" ] || [ "$(cut -d" " -f3 "/proc/$(cat "$TEST_FOLDER/pid")/stat")"'
+                             ' != T ]; do sleep 0.02; done\nexit 7\n')
+        text = worker.read_text().replace("#!/bin/sh\n", '#!/bin/sh\n[ "$RANK" = 0 ] && echo $$ > "$TEST_FOLDER/pid"\n')
+        worker.write_text(text)
+        run = self.launch("--nproc-per-node=2", "--shutdown-timeout=1", worker)
+        self.expect([7], [run])
+        self.assert_says(run, r"at the time  *rank 0: stopped \(T\)")
+
+
+class RealPySpy(JobCase):
+    def test_its_output_is_understood(self):
+        tool = next((path for path in (f"{os.path.dirname(sys.executable)}/py-spy", "/usr/local/bin/py-spy")
+                     if os.access(path, os.X_OK)), None)
+        if tool is None:
+            return  # tests/core has recorded output, and tests/interop installs it
+        run = self.launch("--nproc-per-node=3", "--no-python", self.program(HANGS),
+                          env={"PATH": f"{os.path.dirname(tool)}:/usr/bin:/bin"})
+        self.expect([134], [run])
+        self.assert_says(run, r"at the time  *rank 0: in load_batch \(", r"\n *rank 1: in all_reduce \(")

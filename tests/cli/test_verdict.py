@@ -1,0 +1,215 @@
+"""The verdict of each kind of failure, as users see it: tests/data/verdicts.txt holds them all.
+
+LAUNCH_UPDATE_GOLDEN=1 writes that file anew; read the difference before you keep it.
+"""
+import json
+import os
+import re
+import signal
+import socket
+import sys
+
+import processes
+from harness import ROOT, free_port, wait_for
+from job import SLEEP, UNTIL_ALL_UP, UP, JobCase
+
+GOLDEN = ROOT / "tests" / "data" / "verdicts.txt"
+PYTHON = f"#!{sys.executable}\n"
+WAIT_FOR_ALL = """
+import os, time
+folder = os.environ["TEST_FOLDER"]
+open(f"{folder}/up.{os.environ['RANK']}", "w").close()
+while len([name for name in os.listdir(folder) if name.startswith("up.")]) < int(os.environ["WORLD_SIZE"]):
+    time.sleep(0.01)
+"""
+RAISES = WAIT_FOR_ALL + """
+def load(batch):
+    return batch["labels"]
+
+def main():
+    if os.environ["RANK"] == "1":
+        load({})
+    time.sleep(300)
+
+main()
+"""
+AS_RECORD_WRITES = WAIT_FOR_ALL + """
+import json, sys
+if os.environ["RANK"] == "1":
+    text = 'Traceback (most recent call last):\\n  File "train.py", line 7, in main\\n    step()\\nValueError: bad batch\\n'
+    with open(os.environ["TORCHELASTIC_ERROR_FILE"], "w") as file:
+        json.dump({"message": {"message": "ValueError: bad batch",
+                               "extraInfo": {"py_callstack": text, "timestamp": "1"}}}, file)
+    sys.exit(1)
+time.sleep(300)
+"""
+
+
+def golden():
+    """Name -> text of each verdict."""
+    parts = re.split(r"^== (.*)\n", GOLDEN.read_text() if GOLDEN.exists() else "", flags=re.M)
+    return dict(zip(parts[1::2], parts[2::2]))
+
+
+class VerdictCase(JobCase):
+    def plain(self, text):
+        """Without what differs from run to run."""
+        text = text.replace(str(self.folder), "FOLDER").replace(socket.gethostname(), "HOST")
+        text = re.sub(r"host \S+?([),\n:])", r"host HOST\1", text)
+        text = re.sub(r"pid \d+( \([^)]*\))?", "pid N", text)
+        text = re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", "TIME", text)
+        text = re.sub(r"FOLDER/logs\S*/none_\w{8}", "LOGS", text)
+        return re.sub(r"127.0.0.1:\d+", "127.0.0.1:PORT", text)
+
+    def verdict(self, run):
+        """The screen: its first line, and the indented ones behind it."""
+        wait_for(lambda: re.search(r"(?m)^  exit code ", run.err), 5)
+        found = re.search(r"(?m)^launch: (.* (?:FAILED|STOPPED) .*\n(?:  .*\n)+)", run.err)
+        self.assertTrue(found, str(run))
+        return self.plain(found.group(1))
+
+    def check(self, name, *runs):
+        """The same on every node, and the same as ever."""
+        texts = [self.verdict(run) for run in runs]
+        for text in texts:
+            self.assertEqual(texts[0], text)
+        self.check_text(name, texts[0])
+
+    def check_text(self, name, text):
+        known = golden()
+        if os.environ.get("LAUNCH_UPDATE_GOLDEN"):
+            known[name] = text
+            GOLDEN.write_text("".join(f"== {key}\n{value}" for key, value in sorted(known.items())))
+        self.assertEqual(known.get(name), text)
+
+    def two_nodes(self, *parts, options=(), worker=None):
+        return self.nodes([2, 2], worker or self.worker(UP, UNTIL_ALL_UP, *parts), options=options)
+
+
+class OfOneNode(VerdictCase):
+    def check_one(self, name, code, *arguments):
+        run = self.launch("--nproc-per-node=2", *arguments)
+        self.expect([code], [run])
+        self.check(name, run)
+
+    def ends(self, how):
+        return self.worker(UP, UNTIL_ALL_UP, f'if [ "$RANK" = 1 ]; then {how}; fi\n', SLEEP)
+
+    def test_segmentation_fault(self):
+        self.check_one("segmentation fault", 139, self.ends("kill -SEGV $$"))
+
+    def test_killed_from_outside(self):
+        self.check_one("killed from outside", 137, self.ends("kill -KILL $$"))
+
+    def test_aborted(self):
+        self.check_one("aborted", 134, self.ends("kill -ABRT $$"))
+
+    def test_python_exception_from_its_errors(self):
+        self.check_one("python exception, from its errors", 1, "-r", "2", f"--log-dir={self.folder}/logs", "--no-python",
+                       self.program(PYTHON + RAISES))
+
+    def test_python_exception_from_its_error_file(self):
+        self.check_one("python exception, from its error file", 1, f"--log-dir={self.folder}/logs", "--no-python",
+                       self.program(PYTHON + AS_RECORD_WRITES))
+
+    def test_exception_on_the_console(self):
+        self.check_one("python exception, on the console", 1, "--no-python", self.program(PYTHON + RAISES))
+
+    def test_worker_that_cannot_be_started(self):
+        self.check_one("cannot be started", 126, "--no-python", self.program("#!/no/such/interpreter\n"))
+
+    def test_restarts_used_up(self):
+        self.check_one("restarts used up", 7, "--max-restarts=2", self.ends("exit 7"))
+
+    def test_worker_that_does_not_stop(self):
+        stubborn = self.worker("trap '' TERM\n", UP, UNTIL_ALL_UP, 'if [ "$RANK" = 1 ]; then exit 3; fi\n',
+                               "while :; do sleep 0.1; done\n")
+        self.check_one("a worker that does not stop", 3, "--shutdown-timeout=1", stubborn)
+
+    def test_told_to_stop(self):
+        run = self.launch("--nproc-per-node=2", self.worker(UP, SLEEP))
+        self.wait_until_up(2, run)
+        run.signal(signal.SIGTERM)
+        self.expect([143], [run])
+        self.check("told to stop", run)
+        self.assertRegex(run.err, rf"told to stop by SIGTERM from pid {os.getpid()} \(python")
+
+    def test_not_formed(self):
+        run = self.node(0, 2, 1, self.worker(SLEEP), port=free_port(), options=["--rdzv-conf=timeout=1"])
+        self.expect([1], [run])
+        self.assertNotIn("FAILED", run.err)  # one line is enough
+        self.check_text("not formed", self.plain("".join(
+            line + "\n" for line in run.err.splitlines() if "error:" in line)))
+
+
+class OfTwoNodes(VerdictCase):
+    def test_exit_code(self):
+        runs = self.two_nodes('if [ "$RANK" = 3 ]; then exit 7; fi\n', 'if [ "$RANK" = 0 ]; then exit 0; fi\n', SLEEP)
+        self.expect([7, 7], runs)
+        self.check("exit code", *runs)
+
+    def test_launch_killed(self):
+        runs = self.two_nodes(SLEEP)
+        self.wait_until_up(4, *runs)
+        processes.kill([runs[1].pid, self.agent_of(runs[1])])
+        self.expect([1, 137], runs)
+        self.check("launch killed on a node", runs[0])
+
+    def test_silent_node(self):
+        runs = self.two_nodes(SLEEP, options=["--heartbeat-timeout=1"])
+        self.wait_until_up(4, *runs)
+        agent = self.agent_of(runs[1])
+        os.kill(agent, signal.SIGSTOP)
+        self.expect([1], runs[:1])
+        self.check("silent node", runs[0])
+        os.kill(agent, signal.SIGCONT)
+        self.expect([1], runs[1:])
+
+    def test_store_lost(self):
+        runs = self.two_nodes(SLEEP)
+        self.wait_until_up(4, *runs)
+        processes.kill([runs[0].pid, self.agent_of(runs[0])])
+        self.expect([137, 1], runs)
+        self.check("the host of the store is lost", runs[1])
+
+    def test_told_to_stop(self):
+        runs = self.two_nodes(SLEEP)
+        self.wait_until_up(4, *runs)
+        runs[1].signal(signal.SIGINT)
+        self.expect([130, 130], runs)
+        self.check("one node told to stop", *runs)
+
+    def test_c10d_has_the_same_verdict_everywhere(self):
+        runs = self.elastic(3, self.worker(UP, UNTIL_ALL_UP, 'if [ "$RANK" = 4 ]; then exit 7; fi\n', SLEEP), nproc=2)
+        self.expect([7, 7, 7], runs)
+        self.check("c10d", *runs)
+
+
+class ForMachines(VerdictCase):
+    FAILS = 'if [ "$RANK" = 3 ]; then exit 7; fi\n'
+
+    def test_json_on_standard_error(self):
+        runs = self.two_nodes(self.FAILS, SLEEP, options=["--verdict=json"])
+        self.expect([7, 7], runs)
+        told = [json.loads(next(line for line in run.err.splitlines() if line.startswith("{"))) for run in runs]
+        self.assertEqual(told[0], told[1])
+        self.assertEqual((7, 3), (told[0]["exit_code"], told[0]["root_cause"]["rank"]))
+        self.assertEqual([0, 1, 2], told[0]["followers"][0]["ranks"])
+        self.assertNotIn("FAILED", runs[0].err)
+
+    def test_json_in_a_file_beside_the_text(self):
+        run = self.launch(f"--verdict=json:{self.folder}/verdict.json", self.worker("exit 7\n"))
+        self.expect([7], [run])
+        self.assert_says(run, "worker FAILED")
+        self.assertEqual(7, json.loads((self.folder / "verdict.json").read_text())["exit_code"])
+
+    def test_a_file_that_cannot_be_written_changes_nothing_else(self):
+        run = self.launch(f"--verdict=json:{self.folder}/no/verdict.json", self.worker("exit 7\n"))
+        self.expect([7], [run])
+        self.assert_says(run, "worker FAILED", "the verdict could not be written to")
+
+    def test_a_job_that_ends_well_has_no_verdict(self):
+        run = self.launch(f"--verdict=json:{self.folder}/verdict.json", self.worker("exit 0\n"))
+        self.expect([0], [run])
+        self.assertEqual("", run.err)
+        self.assertFalse((self.folder / "verdict.json").exists())
