@@ -208,7 +208,9 @@ asio::awaitable<void> StaticSession::end(bool failed) {
     }
   }
   if (line_) line_->close();
-  if (!hosts() || failed) co_return;
+  if (!hosts()) co_return;
+  // What was left for the others they may be reading.
+  if (failed) co_return co_await server_.until_quiet(later(now(), silent_farewell));
   co_await see_talkers_off(server_, now());
 }
 

@@ -107,7 +107,7 @@ class Restarting(ElasticCase):
             with self.subTest(command=runs[0].command):
                 self.expect([7, 7], runs)
                 for run in runs:
-                    self.assert_says(run, r"first failure  rank 1 ", r"not restarted  it had 1 restart\b")
+                    self.assert_says(run, r"root cause     rank 1 ", r"not restarted  it had 1 restart\b")
             self.forget("in.*")
 
     def test_ends_that_are_not_to_be_restarted_after(self):

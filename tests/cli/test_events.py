@@ -78,7 +78,7 @@ class Events(JobCase):
         self.assertGreaterEqual(killing["pids"], 1)
 
     def test_restart(self):
-        events = self.run_one(0, UP, UNTIL_ALL_UP, FAILS_FIRST, options=["--max-restarts=1"])
+        events = self.run_one(0, UP, UNTIL_ALL_UP, FAILS_FIRST, "exit 0\n", options=["--max-restarts=1"])
         self.assertEqual(2, self.names(events).count("rendezvous_formed"))
         at = self.names(events).index("restart")
         self.assertEqual(1, events[at]["number"])

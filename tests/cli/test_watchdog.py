@@ -28,7 +28,7 @@ class Watchdog(JobCase):
         run = self.job('[ "$RANK" = 1 ] && ask $$ 1720000000.5 9\n', SLEEP, options=["--nproc-per-node=2"])
         self.expect([137], [run])
         self.assert_says(run, r"watchdog timer 'step' of rank 1 \(pid \d+\) expired: sending SIGKILL",
-                         r"first failure  rank 1 .*signal 9 \(SIGKILL\), its watchdog timer 'step' had expired\n")
+                         r"root cause     rank 1 .*signal 9 \(SIGKILL\), its watchdog timer 'step' had expired\n")
         self.assertFalse(self.timer_file().exists())
 
     def test_a_timer_expires_while_the_job_runs(self):
