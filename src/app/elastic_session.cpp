@@ -344,9 +344,9 @@ std::vector<int> ElasticSession::launch_nodes() const {
 asio::awaitable<std::vector<NodeEnd>> ElasticSession::share(NodeEnd own, Failure first) {
   std::vector<NodeEnd> alone(1, own);
   if (left_ || !line_ || line_->lost()) co_return alone;
-  auto client = co_await connect_again(later(now(), quick_answer));
+  auto client = co_await connect_again(later(now(), EndExchange::to_connect));
   if (!client) co_return alone;
-  EndExchange::Place place{job_prefix(), line_->place().node_rank, std::nullopt, most_for_end(config_)};
+  EndExchange::Place place{line_->place().prefix, line_->place().node_rank, std::nullopt, most_for_end(config_)};
   std::vector<int> nodes = launch_nodes();
   if (first.kind == Failure::Kind::lost) std::erase(nodes, first.node_rank);
   if (!nodes.empty() && nodes.front() == place.node_rank) {

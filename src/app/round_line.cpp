@@ -1,6 +1,7 @@
 #include "launch/app/round_line.hpp"
 
 #include "launch/app/conversations.hpp"
+#include "launch/app/end_exchange.hpp"
 #include "launch/io/background.hpp"
 #include "launch/io/clock.hpp"
 #include "launch/io/host.hpp"
@@ -39,6 +40,7 @@ void RoundLine::pledge(const std::string& host, bool others_go_on, Round formed)
   who.restart = others_go_on;
   who.what = "its launch ended without a word";
   will_.key = abort_key(place_.prefix);
+  will_.gone = account_key(place_.prefix, place_.node_rank);  // nobody is to wait for this node's account
   will_.if_closed = to_json(who);
   who.what = fmt::format("its launch has said nothing for {}", to_text(place_.silence_limit));
   will_.if_silent = to_json(who);
@@ -62,6 +64,7 @@ asio::awaitable<void> RoundLine::watch(std::shared_ptr<RoundLine> /*self*/, Time
   if (closed_) co_return;
   if (failure) {
     mailbox_.put(PeerFailed{*failure});
+    if (!failure->restart) co_await be_heard();
   } else {
     lost_ = true;
     has_will_ = false;  // it stands: a host that was only asleep must hear that this node has gone
@@ -87,6 +90,16 @@ asio::awaitable<Result<Failure>> RoundLine::await_abort() {
     if (std::holds_alternative<Done>(*waited)) break;
   }
   co_return co_await learn_abort(*watch_, place_.prefix, place_.node_rank, beats ? later(now(), patience) : never);
+}
+
+// The job has failed; the will stands, so this node is still to be heard of.
+asio::awaitable<void> RoundLine::be_heard() {
+  while (!closed_ && has_will_) {
+    Operation wait = AwaitKeys{KeyList(1, together_key(place_.prefix))};
+    auto waited = co_await watch_->perform(std::move(wait), later(now(), place_.silence_limit / beats_per_limit));
+    lost_ = lost_ || !waited;
+    if (!waited || std::holds_alternative<Done>(*waited)) co_return;
+  }
 }
 
 asio::awaitable<Status> RoundLine::leave_will(Time deadline) {

@@ -180,9 +180,9 @@ asio::awaitable<std::vector<NodeEnd>> StaticSession::share(NodeEnd own, Failure 
   std::vector<NodeEnd> alone(1, own);
   if (!line_ || line_->lost()) co_return alone;
   const Time soon = later(now(), quick_answer);
-  auto client = co_await connect_again(soon);
+  auto client = co_await connect_again(later(now(), EndExchange::to_connect));
   if (!client) co_return alone;
-  EndExchange::Place place{config_.run_id, config_.node_rank, std::nullopt, most_for_end(config_)};
+  EndExchange::Place place{prefix(), config_.node_rank, std::nullopt, most_for_end(config_)};
   const std::string where = hosts() ? prefix() : config_.run_id;
   std::vector<int> nodes = co_await claimed_nodes(*client, where, hosts() ? config_.nnodes : 1, soon);
   if (nodes.empty()) co_return alone;
@@ -208,9 +208,7 @@ asio::awaitable<void> StaticSession::end(bool failed) {
     }
   }
   if (line_) line_->close();
-  if (!hosts()) co_return;
-  // What was left for the others they may be reading.
-  if (failed) co_return co_await server_.until_quiet(later(now(), silent_farewell));
+  if (!hosts() || failed) co_return;
   co_await see_talkers_off(server_, now());
 }
 

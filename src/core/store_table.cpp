@@ -77,9 +77,10 @@ void StoreTable::drop(ConnectionId connection, bool silent, std::vector<Push>& p
   forget_watches(connection);
   const auto will = wills_.extract(connection);
   if (will.empty()) return;
-  const auto& [key, if_closed, if_silent] = will.mapped();
+  const auto& [key, if_closed, if_silent, gone] = will.mapped();
   std::string unread;
   (void)apply(connection, CompareSetRequest{key, "", silent ? if_silent : if_closed}, unread, pushes);
+  if (!gone.empty()) (void)apply(connection, CompareSetRequest{gone, "", "gone"}, unread, pushes);
 }
 
 std::optional<std::string_view> StoreTable::get(std::string_view key) const {
@@ -220,8 +221,8 @@ Status StoreTable::on(const PingRequest& request, Answer& answer) {
 Status StoreTable::on(const LeaveWillRequest& request, Answer& answer) {
   wills_.erase(answer.from);
   if (!request.key.empty())
-    wills_.try_emplace(answer.from,
-                       Will{std::string(request.key), std::string(request.if_closed), std::string(request.if_silent)});
+    wills_.try_emplace(answer.from, Will{std::string(request.key), std::string(request.if_closed),
+                                         std::string(request.if_silent), std::string(request.gone)});
   append_u8(answer.reply, 0);
   return {};
 }

@@ -27,7 +27,7 @@ struct CommandForm {
   std::string_view name;
   int modern;  // opcode; -1: the dialect lacks it
   int old;
-  std::array<Field, 4> fields;
+  std::array<Field, 5> fields;
 };
 
 // In the order of Request's alternatives.
@@ -79,7 +79,7 @@ constexpr std::array<CommandForm, std::variant_size_v<Request>> commands = {{
     {"LIST_KEYS", 17, -1, {}},
     {"BARRIER", 18, -1, {key, i64}},
     {"AWAIT_CHANGE", 128, -1, {key, payload}},
-    {"LEAVE_WILL", 129, -1, {key, payload, payload}},
+    {"LEAVE_WILL", 129, -1, {key, payload, payload, key}},
 }};
 static_assert(commands[static_cast<std::size_t>(Kind::leave_will)].name == "LEAVE_WILL");
 
@@ -194,7 +194,7 @@ Request decode(Kind kind, Fields fields) {
     case Kind::await_change:
       return AwaitChangeRequest{fields.bytes(), fields.bytes()};
     case Kind::leave_will:
-      return LeaveWillRequest{fields.bytes(), fields.bytes(), fields.bytes()};
+      return LeaveWillRequest{fields.bytes(), fields.bytes(), fields.bytes(), fields.bytes()};
   }
   return ValidateRequest{};
 }
@@ -238,7 +238,9 @@ struct Encoder {
     append_i64(out, request.world_size);
   }
   void operator()(const AwaitChangeRequest& request) const { bytes(request.key, request.known); }
-  void operator()(const LeaveWillRequest& request) const { bytes(request.key, request.if_closed, request.if_silent); }
+  void operator()(const LeaveWillRequest& request) const {
+    bytes(request.key, request.if_closed, request.if_silent, request.gone);
+  }
 };
 
 }  // namespace

@@ -16,7 +16,6 @@ class LostCase(JobCase):
         self.wait_until_up(nodes, *runs)
         return runs
 
-
     def kill(self, run):
         """All at once, as when a host loses its power."""
         agent = self.agent_of(run)
@@ -52,6 +51,19 @@ class Lost(LostCase):
         for run in (runs[0], runs[2]):
             self.assert_says(run, r"node 1 \(host \S+\): its launch ended without a word")
             self.assertLess(run.ended - killed, 3)
+
+    def test_a_second_lost_node_is_not_waited_for(self):
+        runs = self.running_job(4, ["--heartbeat-timeout=1"])
+        agents = [self.agent_of(run) for run in runs]
+        os.kill(agents[3], signal.SIGSTOP)  # it hears of the other one's end, but does not tell of its own
+        self.kill(runs[2])
+        killed = time.time()
+        self.assertEqual([1, 1], self.finish(*runs[:2], seconds=20))
+        for run in runs[:2]:
+            self.assertLess(run.ended - killed, 4)
+            self.assert_says(run, r"root cause     node 2 ", r"no account     from node 3\b")
+        os.kill(agents[3], signal.SIGCONT)
+        self.finish(runs[3])
 
     def test_without_the_store_every_node_ends(self):
         runs = self.running_job()

@@ -23,7 +23,7 @@ struct Store {
 
 TEST(StoreTableWills, AWillIsDoneWhenItsConnectionIsGone) {
   Store store;
-  EXPECT_EQ(store.ask(7, LeaveWillRequest{"why", "closed", "silent"}), "\0"s);
+  EXPECT_EQ(store.ask(7, LeaveWillRequest{"why", "closed", "silent", ""}), "\0"s);
   store.ask(7, WaitRequest{{"why"}});
   store.ask(1, WaitRequest{{"why"}});
   EXPECT_TRUE(store.table.has_will(7));
@@ -37,7 +37,7 @@ TEST(StoreTableWills, AWillIsDoneWhenItsConnectionIsGone) {
 
 TEST(StoreTableWills, AWillSaysWhatTheConnectionDiedOf) {
   Store store;
-  store.ask(7, LeaveWillRequest{"why", "closed", "silent"});
+  store.ask(7, LeaveWillRequest{"why", "closed", "silent", ""});
   store.drop(7, true);
   EXPECT_EQ(store.table.get("why"), "silent");
 }
@@ -45,13 +45,25 @@ TEST(StoreTableWills, AWillSaysWhatTheConnectionDiedOf) {
 TEST(StoreTableWills, AWillOverwritesNothingAndCanBeTakenBack) {
   Store store;
   store.ask(1, SetRequest{"why", "known"});
-  store.ask(7, LeaveWillRequest{"why", "closed", "silent"});
+  store.ask(7, LeaveWillRequest{"why", "closed", "silent", ""});
   store.drop(7);
   EXPECT_EQ(store.table.get("why"), "known");
-  store.ask(8, LeaveWillRequest{"other", "closed", "silent"});
-  EXPECT_EQ(store.ask(8, LeaveWillRequest{"", "", ""}), "\0"s);
+  store.ask(8, LeaveWillRequest{"other", "closed", "silent", ""});
+  EXPECT_EQ(store.ask(8, LeaveWillRequest{"", "", "", ""}), "\0"s);
   store.drop(8);
   EXPECT_EQ(store.table.get("other"), std::nullopt);
+}
+
+TEST(StoreTableWills, AWillMarksThatItsOwnerHasGone) {
+  Store store;
+  store.ask(1, SetRequest{"why", "known"});
+  store.ask(7, LeaveWillRequest{"why", "closed", "silent", "account/7"});
+  store.ask(8, LeaveWillRequest{"why", "closed", "silent", "account/8"});
+  store.ask(1, SetRequest{"account/8", "told"});
+  store.drop(7, true);
+  store.drop(8);
+  EXPECT_EQ(store.table.get("account/7"), "gone") << "also where the reason is known already";
+  EXPECT_EQ(store.table.get("account/8"), "told");
 }
 
 }  // namespace

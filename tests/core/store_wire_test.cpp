@@ -81,7 +81,7 @@ std::vector<Request> one_of_each() {
           ListKeysRequest{},
           BarrierRequest{"b", 5},
           AwaitChangeRequest{"k", "known"},
-          LeaveWillRequest{"k", "closed", "silent"},
+          LeaveWillRequest{"k", "closed", "silent", "gone"},
           ValidateRequest{validate_magic}};
 }
 

@@ -51,7 +51,7 @@ class StoreServerTest : public testing::Test {
   std::string receive(tcp::socket& socket, std::size_t count) { return run(io_, read_bytes(socket, count)); }
   // Two payloads, for an end and for silence.
   void leave_will(tcp::socket& socket) {
-    send(socket, encoded(LeaveWillRequest{"why", "closed", "silent"}));
+    send(socket, encoded(LeaveWillRequest{"why", "closed", "silent", ""}));
     ASSERT_EQ(receive(socket, 1), std::string(1, '\0'));
   }
   // Whoever waits for the will hears of it; what it has left.

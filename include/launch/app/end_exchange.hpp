@@ -17,17 +17,24 @@
 
 namespace launch {
 
+// The key of a node's account, and that of all accounts together; `prefix` is that of the round's keys.
+std::string account_key(const std::string& prefix, int node);
+std::string together_key(const std::string& prefix);
+
 // Until when a node's workers may take to end, at the longest.
 Time most_for_end(const Config& config);
 
 class EndExchange {
  public:
   struct Place {
-    std::string prefix;  // of the job's keys
+    std::string prefix;  // of the round's keys
     int node_rank = 0;
     std::optional<std::vector<int>> to_gather;  // the other nodes, at the one that gathers
     Time deadline = never;
   };
+
+  // A store that has gone is not worth a longer wait.
+  static constexpr Duration to_connect = std::chrono::milliseconds(500);
 
   // What is known of all nodes by then; this node's own at least.
   boost::asio::awaitable<std::vector<NodeEnd>> share(StoreClient client, Place place, NodeEnd own);

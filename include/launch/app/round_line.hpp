@@ -54,6 +54,7 @@ class RoundLine : public std::enable_shared_from_this<RoundLine> {
  private:
   boost::asio::awaitable<void> watch(std::shared_ptr<RoundLine> self, Time connect_by);
   boost::asio::awaitable<Result<Failure>> await_abort();
+  boost::asio::awaitable<void> be_heard();
   boost::asio::awaitable<Status> leave_will(Time deadline);
   boost::asio::awaitable<void> leave(std::shared_ptr<RoundLine> self, std::optional<Duration> patience);
 

@@ -28,7 +28,7 @@ struct AwaitKeys { KeyList keys; };  // → Done when all exist, WaitExpired whe
 struct AwaitChange { std::string key, known; };  // → the same, when the key holds something else; see push_key
 struct ListKeys {};                  // → Values: the names of all keys
 struct DeleteKeys { KeyList keys; }; // → Number: how many there were
-struct LeaveWill { std::string key, if_closed, if_silent; };  // → Done; see LeaveWillRequest
+struct LeaveWill { std::string key, if_closed, if_silent, gone; };  // → Done; see LeaveWillRequest
 // clang-format on
 
 using Operation = std::variant<SetKeys, CompareSet, AddNumber, GetKeys, CheckKeys, AwaitKeys, AwaitChange, ListKeys,

@@ -80,7 +80,7 @@ class StoreTable {
     std::vector<std::string> keys;  // each once, also those that came meanwhile
   };
   struct Will {
-    std::string key, if_closed, if_silent;
+    std::string key, if_closed, if_silent, gone;
   };
   struct Answer;  // what one apply() appends to
 
