@@ -238,9 +238,7 @@ struct Encoder {
     append_i64(out, request.world_size);
   }
   void operator()(const AwaitChangeRequest& request) const { bytes(request.key, request.known); }
-  void operator()(const LeaveWillRequest& request) const {
-    bytes(request.key, request.if_closed, request.if_silent, request.gone);
-  }
+  void operator()(const LeaveWillRequest& r) const { bytes(r.key, r.if_closed, r.if_silent, r.gone); }
 };
 
 }  // namespace

@@ -110,6 +110,12 @@ void become_agent(pid_t guard) {
 
 }  // namespace
 
+void hand_on(pid_t to, int signal, pid_t origin) {
+  sigval value{};
+  value.sival_int = origin;
+  if (::sigqueue(to, signal, value) != 0) ::kill(to, signal);  // the queue may be full
+}
+
 int guard_gone_signal() { return SIGRTMAX; }
 
 Guarded stand_guard(SignalPlan& signals) {

@@ -88,12 +88,6 @@ asio::awaitable<Result<ReceivedSignal>> SignalStream::next() {
   co_return ReceivedSignal{static_cast<int>(info.ssi_signo), sender, origin};
 }
 
-void hand_on(pid_t to, int signal, pid_t origin) {
-  sigval value{};
-  value.sival_int = origin;
-  if (::sigqueue(to, signal, value) != 0) ::kill(to, signal);  // the queue may be full
-}
-
 std::string sender_text(pid_t origin) {
   if (origin == terminal_sender) return "from the terminal";
   if (origin <= 0) return {};

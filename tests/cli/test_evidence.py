@@ -1,35 +1,14 @@
 """What is kept of the workers before a failure ends them."""
 import os
+import pathlib
 import sys
 import time
 
 import processes
 from harness import wait_for
-from job import UP, JobCase
+from job import JobCase
 
-HANGS = f"""#!{sys.executable}
-import faulthandler, os, signal, sys, time
-if os.environ.get("REGISTER"):
-    faulthandler.register(signal.SIGUSR2, all_threads=True)
-
-def all_reduce():
-    time.sleep(300)
-
-def load_batch():
-    time.sleep(300)
-
-rank, world = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
-folder = os.environ["TEST_FOLDER"]
-open(f"{{folder}}/up.{{rank}}", "w").close()
-while len([name for name in os.listdir(folder) if name.startswith("up.")]) < world:
-    time.sleep(0.01)
-if rank == world - 1:
-    time.sleep(0.3)  # the others are to be at their places
-    sys.stderr.write(os.environ.get("LAST_WORDS", ""))
-    sys.stderr.flush()
-    os.kill(os.getpid(), int(os.environ.get("DIE_BY", "6")))
-all_reduce() if rank else load_batch()
-"""
+WORKERS = pathlib.Path(__file__).parent / "workers"
 # What py-spy prints, without py-spy: the names of the functions are in the arguments of the process it looks at.
 FAKE_PY_SPY = f"""#!{sys.executable}
 import os, sys
@@ -39,7 +18,7 @@ place = "load_batch (data.py:12)" if rank == "0" else "all_reduce (distributed.p
 print(f'Process {{pid}}: python\\nPython v3.11.2 (/usr/bin/python3.11)\\n\\nThread {{pid}} (idle): "MainThread"')
 print(f"    {{place}}\\n    <module> (train.py:30)")
 """
-SLEEPS = f"#!{sys.executable}\nimport time\ntime.sleep(300)\n"
+HANGING_PY_SPY = f"#!/bin/sh\nexec {sys.executable} {WORKERS}/never_ends.py py-spy\n"
 
 
 class Evidence(JobCase):
@@ -51,7 +30,7 @@ class Evidence(JobCase):
             (tools / "py-spy").chmod(0o755)
         path = f"{tools}:/usr/bin:/bin"
         return self.launch(f"--nproc-per-node={nproc}", "-r", "3", f"--log-dir={self.folder}/logs", *options,
-                           "--no-python", self.program(HANGS), env={"PATH": path, **(env or {})})
+                           WORKERS / "hangs.py", env={"PATH": path, **(env or {})})
 
     def evidence(self):
         """The text beside the logs; empty when none was kept."""
@@ -70,7 +49,7 @@ class Evidence(JobCase):
         tools.mkdir()
         (tools / "py-spy").write_text(FAKE_PY_SPY)
         (tools / "py-spy").chmod(0o755)
-        runs = self.nodes([2, 2], "--no-python", self.program(HANGS), env={"PATH": f"{tools}:/usr/bin:/bin"})
+        runs = self.nodes([2, 2], WORKERS / "hangs.py", env={"PATH": f"{tools}:/usr/bin:/bin"})
         self.expect([134, 134], runs)
         for run in runs:
             self.assert_says(run, r"at the time  *rank 0: in load_batch", r"\n *ranks 1-2: in all_reduce")
@@ -105,13 +84,13 @@ class Evidence(JobCase):
 
     def test_a_tool_that_hangs_holds_nobody_up(self):
         began = time.monotonic()
-        run = self.hang(fake=SLEEPS)
+        run = self.hang(fake=HANGING_PY_SPY)
         self.expect([134], [run], seconds=20)
         self.assertLess(time.monotonic() - began, 12)
         self.assertIn("py-spy did not come to an end", self.evidence())
 
     def test_a_killed_guard_does_not_wait_for_stacks(self):
-        run = self.hang(fake=SLEEPS)
+        run = self.hang(fake=HANGING_PY_SPY)
         self.assertTrue(wait_for(lambda: any("py-spy" in processes.command_of(pid) for pid in self.leftovers()), 20),
                         str(run))
         processes.kill([run.pid])
@@ -119,11 +98,13 @@ class Evidence(JobCase):
         self.assertTrue(wait_for(lambda: not self.leftovers(), 1.5), self.tree())
 
     def test_stopped_workers_are_named(self):
-        worker = self.worker('if [ "$RANK" = 0 ]; then ', UP, "kill -STOP $$; fi\n"
-                             'while [ ! -e "$TEST_FOLDER/up.0" ] || [ "$(cut -d" " -f3 "/proc/$(cat "$TEST_FOLDER/pid")/stat")"'
-                             ' != T ]; do sleep 0.02; done\nexit 7\n')
-        text = worker.read_text().replace("#!/bin/sh\n", '#!/bin/sh\n[ "$RANK" = 0 ] && echo $$ > "$TEST_FOLDER/pid"\n')
-        worker.write_text(text)
+        until_stopped = """
+state() { cut -d" " -f3 "/proc/$(cat "$TEST_FOLDER/pid")/stat"; }
+if [ "$RANK" = 0 ]; then echo $$ > "$TEST_FOLDER/pid"; : > "$TEST_FOLDER/up.0"; kill -STOP $$; fi
+while [ ! -e "$TEST_FOLDER/up.0" ] || [ "$(state)" != T ]; do sleep 0.02; done
+exit 7
+"""
+        worker = self.worker(until_stopped)
         run = self.launch("--nproc-per-node=2", "--shutdown-timeout=1", worker)
         self.expect([7], [run])
         self.assert_says(run, r"at the time  *rank 0: stopped \(T\)")
@@ -135,7 +116,7 @@ class RealPySpy(JobCase):
                      if os.access(path, os.X_OK)), None)
         if tool is None:
             return  # tests/core has recorded output, and tests/interop installs it
-        run = self.launch("--nproc-per-node=3", "--no-python", self.program(HANGS),
+        run = self.launch("--nproc-per-node=3", WORKERS / "hangs.py",
                           env={"PATH": f"{os.path.dirname(tool)}:/usr/bin:/bin"})
         self.expect([134], [run])
         self.assert_says(run, r"at the time  *rank 0: in load_batch \(", r"\n *rank 1: in all_reduce \(")

@@ -4,45 +4,16 @@ LAUNCH_UPDATE_GOLDEN=1 writes that file anew; read the difference before you kee
 """
 import json
 import os
+import pathlib
 import re
 import signal
-import socket
-import sys
 
 import processes
 from harness import ROOT, free_port, wait_for
 from job import SLEEP, UNTIL_ALL_UP, UP, JobCase
 
 GOLDEN = ROOT / "tests" / "data" / "verdicts.txt"
-PYTHON = f"#!{sys.executable}\n"
-WAIT_FOR_ALL = """
-import os, time
-folder = os.environ["TEST_FOLDER"]
-open(f"{folder}/up.{os.environ['RANK']}", "w").close()
-while len([name for name in os.listdir(folder) if name.startswith("up.")]) < int(os.environ["WORLD_SIZE"]):
-    time.sleep(0.01)
-"""
-RAISES = WAIT_FOR_ALL + """
-def load(batch):
-    return batch["labels"]
-
-def main():
-    if os.environ["RANK"] == "1":
-        load({})
-    time.sleep(300)
-
-main()
-"""
-AS_RECORD_WRITES = WAIT_FOR_ALL + """
-import json, sys
-if os.environ["RANK"] == "1":
-    text = 'Traceback (most recent call last):\\n  File "train.py", line 7, in main\\n    step()\\nValueError: bad batch\\n'
-    with open(os.environ["TORCHELASTIC_ERROR_FILE"], "w") as file:
-        json.dump({"message": {"message": "ValueError: bad batch",
-                               "extraInfo": {"py_callstack": text, "timestamp": "1"}}}, file)
-    sys.exit(1)
-time.sleep(300)
-"""
+WORKERS = pathlib.Path(__file__).parent / "workers"
 
 
 def golden():
@@ -54,7 +25,7 @@ def golden():
 class VerdictCase(JobCase):
     def plain(self, text):
         """Without what differs from run to run."""
-        text = text.replace(str(self.folder), "FOLDER").replace(socket.gethostname(), "HOST")
+        text = text.replace(str(self.folder), "FOLDER").replace(str(WORKERS), "WORKERS")
         text = re.sub(r"host \S+?([),\n:])", r"host HOST\1", text)
         text = re.sub(r"pid \d+( \([^)]*\))?", "pid N", text)
         text = re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", "TIME", text)
@@ -107,15 +78,15 @@ class OfOneNode(VerdictCase):
         self.check_one("aborted", 134, self.ends("kill -ABRT $$"))
 
     def test_python_exception_from_its_errors(self):
-        self.check_one("python exception, from its errors", 1, "-r", "2", f"--log-dir={self.folder}/logs", "--no-python",
-                       self.program(PYTHON + RAISES))
+        self.check_one("python exception, from its errors", 1, "-r", "2", f"--log-dir={self.folder}/logs",
+                       WORKERS / "raises.py")
 
     def test_python_exception_from_its_error_file(self):
-        self.check_one("python exception, from its error file", 1, f"--log-dir={self.folder}/logs", "--no-python",
-                       self.program(PYTHON + AS_RECORD_WRITES))
+        self.check_one("python exception, from its error file", 1, f"--log-dir={self.folder}/logs",
+                       WORKERS / "records.py")
 
     def test_exception_on_the_console(self):
-        self.check_one("python exception, on the console", 1, "--no-python", self.program(PYTHON + RAISES))
+        self.check_one("python exception, on the console", 1, WORKERS / "raises.py")
 
     def test_worker_that_cannot_be_started(self):
         self.check_one("cannot be started", 127, "--no-python", self.program("#!/no/such/interpreter\n"))
@@ -140,8 +111,8 @@ class OfOneNode(VerdictCase):
         run = self.node(0, 2, 1, self.worker(SLEEP), port=free_port(), options=["--rdzv-conf=timeout=1"])
         self.expect([124], [run])
         self.assertNotIn("FAILED", run.err)  # one line is enough
-        self.check_text("not formed", self.plain("".join(
-            line + "\n" for line in run.err.splitlines() if "error:" in line)))
+        errors = "".join(f"{line}\n" for line in run.err.splitlines() if "error:" in line)
+        self.check_text("not formed", self.plain(errors))
 
 
 class OfTwoNodes(VerdictCase):

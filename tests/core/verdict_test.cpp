@@ -158,7 +158,8 @@ TEST(NodeEnds, SurviveTheWayThroughTheStore) {
 TEST(NodeEnds, ForeignBytesDoNoHarm) {
   for (const char* text : {"", "{", "{}", "[1]", "3", "null"}) EXPECT_FALSE(parse_node_ends(text)) << text;
   const auto odd = parse_node_ends(
-      R"([{"node_rank": -1, "host": "a\u001b[31m", "ends": [1, {"what": 3, "ranks": [1]}, {"what": "x", "ranks": ["y", 1e99]}],
+      R"([{"node_rank": -1, "host": "a\u001b[31m",
+           "ends": [1, {"what": 3, "ranks": [1]}, {"what": "x", "ranks": ["y", 1e99]}],
            "stopped": "many", "left": [3], "logs": {}}])");
   ASSERT_TRUE(odd);
   EXPECT_EQ(odd->at(0).host, "a [31m");

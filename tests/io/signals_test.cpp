@@ -1,5 +1,7 @@
 #include "launch/io/signals.hpp"
 
+#include "launch/io/guard.hpp"
+
 #include <algorithm>
 #include <csignal>
 

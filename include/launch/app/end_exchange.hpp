@@ -1,7 +1,7 @@
 // How the nodes of a failed job tell each other how their workers ended, so that each can show the whole: every node
 // leaves its account at the store, one of them gathers these and leaves them together.
 //
-// For launch nodes only; a store that goes away, or a node that gives no account, ends the wait at the deadline at last.
+// For launch nodes only. A store that goes away ends the wait; a node that gives no account, at the deadline at last.
 #pragma once
 
 #include "launch/core/config.hpp"

@@ -35,8 +35,8 @@ class Rendezvous {
   // BarrierDone comes when every node has come here, or too long after.
   virtual void enter_barrier() = 0;
 
-  // After the failure `first`, when no worker is left here: what is known of the end of the workers of all launch nodes,
-  // once all of them have told, or too late. This node's own account is always there.
+  // After the failure `first`, when no worker is left here: what is known of the end of the workers of all launch
+  // nodes, once all of them have told, or too late. This node's own account is always there.
   virtual boost::asio::awaitable<std::vector<NodeEnd>> share(NodeEnd own, Failure first) = 0;
 
   // This node's last word; returns when the others no longer need it.

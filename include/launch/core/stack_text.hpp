@@ -1,5 +1,5 @@
-// Where a Python worker is, read from what `py-spy dump` or Python's own faulthandler prints of its threads. Pure; reads
-// any bytes in linear time.
+// Where a Python worker is, read from what `py-spy dump` or Python's own faulthandler prints of its threads. Pure;
+// reads any bytes in linear time.
 #pragma once
 
 #include <string>

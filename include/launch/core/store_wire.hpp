@@ -97,7 +97,8 @@ struct AwaitChangeRequest {
   std::string_view key, known;
 };
 // Ours alone: when this connection ends, or falls silent for too long, the key is set, and so is the key `gone`, to
-// "gone"; neither where it has a value. An empty key takes the will back. Answered by a zero byte. Asked only of a store that a launch agent hosts.
+// "gone"; neither where it has a value. An empty key takes the will back. Answered by a zero byte. Asked only of a
+// store that a launch agent hosts.
 struct LeaveWillRequest {
   std::string_view key, if_closed, if_silent, gone;
 };

@@ -25,4 +25,7 @@ Guarded stand_guard(SignalPlan& signals);
 
 int guard_gone_signal();
 
+// Passes on a signal that `origin` had sent; SignalStream tells who that was.
+void hand_on(pid_t to, int signal, pid_t origin);
+
 }  // namespace launch

@@ -42,9 +42,6 @@ struct ReceivedSignal {
   pid_t origin = 0;  // who had sent it to the sender, where that says so: our guard does
 };
 
-// Passes on a signal that `origin` had sent.
-void hand_on(pid_t to, int signal, pid_t origin);
-
 // "from the terminal", "from pid 7 (bash)"; empty where nobody knows.
 std::string sender_text(pid_t origin);
 

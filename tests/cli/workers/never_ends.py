@@ -1,0 +1,4 @@
+"""In place of a tool that hangs."""
+import time
+
+time.sleep(300)
