@@ -108,15 +108,3 @@ exit 7
         run = self.launch("--nproc-per-node=2", "--shutdown-timeout=1", worker)
         self.expect([7], [run])
         self.assert_says(run, r"at the time  *rank 0: stopped \(T\)")
-
-
-class RealPySpy(JobCase):
-    def test_its_output_is_understood(self):
-        tool = next((path for path in (f"{os.path.dirname(sys.executable)}/py-spy", "/usr/local/bin/py-spy")
-                     if os.access(path, os.X_OK)), None)
-        if tool is None:
-            return  # tests/core has recorded output, and tests/interop installs it
-        run = self.launch("--nproc-per-node=3", WORKERS / "hangs.py",
-                          env={"PATH": f"{os.path.dirname(tool)}:/usr/bin:/bin"})
-        self.expect([134], [run])
-        self.assert_says(run, r"at the time  *rank 0: in load_batch \(", r"\n *rank 1: in all_reduce \(")

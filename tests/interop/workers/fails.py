@@ -1,0 +1,56 @@
+"""A PyTorch worker that fails in the way that its argument names."""
+import datetime
+import os
+import sys
+import time
+
+import torch
+import torch.distributed as dist
+from torch.distributed.elastic import timer
+from torch.distributed.elastic.multiprocessing.errors import record
+
+RANK = int(os.environ["RANK"])
+
+
+def load_batch():
+    time.sleep(300)
+
+
+def step():
+    raise ValueError("bad batch")
+
+
+@record
+def recorded():
+    if RANK == 1:
+        step()
+    time.sleep(300)
+
+
+def plain():
+    dist.init_process_group("gloo")
+    dist.barrier()
+    if RANK == 1:
+        step()
+    time.sleep(300)
+
+
+def hangs():
+    dist.init_process_group("gloo", timeout=datetime.timedelta(seconds=5))
+    dist.barrier()
+    if RANK == 2:
+        load_batch()
+    dist.all_reduce(torch.ones(1))
+
+
+def times_out():
+    timer.configure(timer.FileTimerClient(os.environ["TORCHELASTIC_TIMER_FILE"]))
+    with timer.expires(after=300):  # which is released
+        pass
+    if RANK == 1:
+        with timer.expires(after=1, scope="step"):
+            load_batch()
+    time.sleep(300)
+
+
+{"recorded": recorded, "plain": plain, "hangs": hangs, "times_out": times_out}[sys.argv[1]]()
