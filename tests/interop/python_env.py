@@ -12,7 +12,8 @@ import sys
 TORCH = "2.13.0"
 NEW = f"torch=={TORCH}"
 # Accelerate and Lightning with what they import, for test_recipes.py, and py-spy, for test_failures.py. Installed
-# without dependencies, so that none brings another PyTorch. Lightning 2.6.2 and 2.6.3 were malicious uploads: raise the pin with care.
+# without dependencies, so that none brings another PyTorch. Lightning 2.6.2 and 2.6.3 were malicious uploads: raise the
+# pin with care.
 PACKAGES = {"accelerate": "1.15.0", "huggingface-hub": "2.4.0", "lightning": "2.6.1", "lightning-utilities": "0.15.3",
             "packaging": "26.3", "psutil": "7.2.2", "py-spy": "0.4.3", "PyYAML": "6.0.3", "safetensors": "0.8.0",
             "torchmetrics": "1.9.0", "tqdm": "4.70.1"}
