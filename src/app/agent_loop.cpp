@@ -20,8 +20,7 @@ namespace {
 
 // The verdict as JSON for machines; a failure to write it changes nothing but is told.
 void keep_verdict(const std::string& path, const std::string& json) {
-  auto file = open_output(path);
-  if (file && write_all(file->get(), json + "\n")) return;
+  if (write_file(path, json + "\n")) return;
   log_warning(fmt::format("the verdict could not be written to {} (--verdict)", path));
 }
 
@@ -106,6 +105,7 @@ asio::awaitable<void> AgentLoop::watch_signals() {
     if (signal == SIGCHLD) {
       if (started_) look_for_end();
     } else if (signal == guard_gone_signal()) {
+      guard_lost_ = true;
       rendezvous_->hurry();
       if (evidence_) evidence_->hurry();
       mailbox_.put_first(GuardLost{});
@@ -117,6 +117,7 @@ asio::awaitable<void> AgentLoop::watch_signals() {
       warn(signal);
     } else {
       if (leaving_) rendezvous_->hurry();
+      if (evidence_) evidence_->hurry();
       std::string sender = sender_text(received->origin);
       log_info(fmt::format("received {}{}{}, stopping", signal_name(signal), sender.empty() ? "" : " ", sender));
       mailbox_.put(SignalReceived{signal, std::move(sender)});
@@ -186,6 +187,8 @@ void AgentLoop::look_for_end() {
 std::string AgentLoop::cause_of(pid_t pid, ExitStatus status) const {
   if (const auto expired = expired_scopes_.find(pid); expired != expired_scopes_.end())
     return fmt::format(", its watchdog timer '{}' had expired", expired->second);
+  if (warned_ && status == ExitStatus{ExitStatus::Kind::signalled, config_.preempt_signal})
+    return ", the early warning that launch passed on";
   const bool killed = status == ExitStatus{ExitStatus::Kind::signalled, SIGKILL};
   std::string cause = killed ? memory_->evidence() : "";
   if (cause.empty()) cause = cause_in_words(status);
@@ -228,6 +231,8 @@ asio::awaitable<void> AgentLoop::carry_out_one(StopRendezvous /*action*/) {
 }
 
 asio::awaitable<void> AgentLoop::carry_out_one(AnnounceRound action) {
+  keep_evidence();
+  evidence_.reset();
   events_.restarting(action);
   co_await folder_.show_rest();
   if (action.restart > 0) {
@@ -272,6 +277,7 @@ asio::awaitable<void> AgentLoop::carry_out_one(StartWorkers action) {
 }
 
 asio::awaitable<void> AgentLoop::carry_out_one(GatherEvidence action) {
+  if (guard_lost_) co_return;
   std::vector<Evidence::Worker> workers;
   for (const auto& [local_rank, pid] : workers_.running())
     workers.push_back({round_.assignment.base_global_rank + local_rank, pid, folder_.errors_of(local_rank)});
@@ -282,12 +288,17 @@ asio::awaitable<void> AgentLoop::carry_out_one(GatherEvidence action) {
     const Evidence::Send send = [this](pid_t pid, int signal) { return workers_.signal_one(pid, signal); };
     co_await evidence_->take_stacks(config_.worker_env.get("PATH").value_or(""), config_.evidence.stack_signal, send);
   }
-  folder_.keep_evidence(evidence_->text(), evidence_->has_stacks());
+}
+
+// Not before the workers were told to end: the folder may be on a disk that does not answer, and so may they.
+void AgentLoop::keep_evidence() {
+  if (evidence_) folder_.keep_evidence(evidence_->text(), evidence_->has_stacks());
 }
 
 asio::awaitable<void> AgentLoop::carry_out_one(SignalWorkers action) {
   events_.stopping(action.signal, agent_.stop_reason());
   workers_.signal_all(action.signal);
+  agent_.signalled(now());
   look_for_end();
   co_return;
 }
@@ -316,6 +327,7 @@ asio::awaitable<void> AgentLoop::carry_out_one(Finish action) {
   end_progress();
   co_await folder_.show_rest();
   leaving_ = true;
+  keep_evidence();
   if (action.left_behind && !action.first)
     log_error("these processes outlived SIGKILL: " + describe_processes(workers_.remaining()));
   if (action.first) co_await say_end(action);
@@ -325,13 +337,13 @@ asio::awaitable<void> AgentLoop::carry_out_one(Finish action) {
   exit_code_ = action.exit_code;
 }
 
-NodeEnd AgentLoop::account(const Finish& end) const {
-  NodeEnd own = sum_up(end.others);
-  own.node_rank = std::max(round_.assignment.group_rank, 0);
-  own.host = config_.hostname;
+Account AgentLoop::account(const Finish& end) const {
+  const int node = std::max(round_.assignment.group_rank, 0);
+  Account own = sum_up(node, end.others);
   if (evidence_) own.places = evidence_->places();
-  own.logs = folder_.kept();
-  if (end.left_behind) own.left.push_back(describe_processes(workers_.remaining()));
+  if (const std::string folder = folder_.kept(); !folder.empty())
+    own.logs.push_back(on_node(node, config_.hostname, folder));
+  if (end.left_behind) own.left.push_back(on_node(node, config_.hostname, describe_processes(workers_.remaining())));
   return own;
 }
 
@@ -340,12 +352,9 @@ asio::awaitable<void> AgentLoop::say_end(Finish end) {
   JobFolder::tell_parent(config_.parent_error_file, *end.first);
   Verdict verdict{config_.program.name, config_.run_id, config_.nnodes, round_.restarts, *end.first, {}};
   if (formed_) verdict.nnodes = round_.assignment.group_world_size;
-  NodeEnd own = account(end);
-  if (end.first->kind == Failure::Kind::rendezvous || end.first->kind == Failure::Kind::store) {
-    verdict.nodes.push_back(std::move(own));
-  } else {
-    verdict.nodes = co_await rendezvous_->share(std::move(own), *end.first);
-  }
+  verdict.account = account(end);
+  if (end.first->kind != Failure::Kind::rendezvous && end.first->kind != Failure::Kind::store)
+    verdict.account = co_await rendezvous_->share(verdict.account, *end.first);
   end_progress();
   const std::string json = verdict_json(verdict);
   if (!config_.verdict.file.empty()) keep_verdict(config_.verdict.file, json);

@@ -340,18 +340,22 @@ std::vector<int> ElasticSession::launch_nodes() const {
   return nodes;
 }
 
-// The first of the launch nodes gathers.
-asio::awaitable<std::vector<NodeEnd>> ElasticSession::share(NodeEnd own, Failure first) {
-  std::vector<NodeEnd> alone(1, own);
-  if (left_ || !line_ || line_->lost()) co_return alone;
+// The first of the launch nodes gathers. Who has left the others to themselves does not, and says so.
+asio::awaitable<Account> ElasticSession::share(Account own, Failure first) {
+  if (!line_ || line_->lost()) co_return own;
   auto client = co_await connect_again(later(now(), EndExchange::to_connect));
-  if (!client) co_return alone;
-  EndExchange::Place place{line_->place().prefix, line_->place().node_rank, std::nullopt, most_for_end(config_)};
+  if (!client) co_return own;
   std::vector<int> nodes = launch_nodes();
   if (first.kind == Failure::Kind::lost) std::erase(nodes, first.node_rank);
-  if (!nodes.empty() && nodes.front() == place.node_rank) {
+  if (nodes.empty()) co_return own;
+  EndExchange::Place place{line_->place().prefix, line_->place().node_rank, nodes.front(), {}, most_for_end(config_)};
+  if (left_) {
+    co_await exchange_.stay_out(std::move(*client), std::move(place));
+    co_return own;
+  }
+  if (place.gatherer == place.node_rank) {
     nodes.erase(nodes.begin());
-    place.to_gather = std::move(nodes);
+    place.others = std::move(nodes);
   }
   co_return co_await exchange_.share(std::move(*client), std::move(place), std::move(own));
 }

@@ -1,5 +1,6 @@
 #include "launch/app/end_exchange.hpp"
 
+#include "launch/app/announcer.hpp"
 #include "launch/app/conversations.hpp"
 #include "launch/io/clock.hpp"
 #include "launch/io/log.hpp"
@@ -17,6 +18,7 @@ namespace {
 
 constexpr Duration news_and_evidence = 4s;  // from the failure to the first signal to a worker elsewhere
 constexpr Duration gathering_share = 1s;    // what the others wait longer than the one that gathers
+constexpr Duration look_again = 2s;         // whether that one is still there
 
 std::string read_key(const std::string& prefix, int node) { return fmt::format("/{}/launch/read/{}", prefix, node); }
 
@@ -32,24 +34,26 @@ Time most_for_end(const Config& config) {
   return later(now(), config.shutdown_timeout + config.kill_grace + news_and_evidence);
 }
 
-asio::awaitable<std::vector<NodeEnd>> EndExchange::share(StoreClient client, Place place, NodeEnd own) {
-  std::vector<NodeEnd> known(1, own);
-  const std::string read = place.to_gather ? "" : read_key(place.prefix, place.node_rank);
+asio::awaitable<Account> EndExchange::share(StoreClient client, Place place, Account own) {
   client_.emplace(std::move(client));
-  Operation tell = SetKeys{{{account_key(place.prefix, place.node_rank), to_json(known)}}};
-  const auto told = co_await client_->perform(std::move(tell), later(now(), quick_answer));
-  Result<std::vector<NodeEnd>> all = known;
+  const bool gathers = place.gatherer == place.node_rank;
+  const std::string read = read_key(place.prefix, place.node_rank);
+  const Status told = co_await set(account_key(place.prefix, place.node_rank), to_json(own));
+  Result<Account> all = own;
   if (told && !hurried_) {
     // Named first: GCC 12 makes two of what is made inside of a condition.
-    auto others = place.to_gather ? gather(std::move(place), std::move(own)) : receive(std::move(place));
+    auto others = gathers ? gather(std::move(place), own) : receive(std::move(place));
     all = co_await std::move(others);
   }
-  // Also when nothing was read: nobody is to wait for it.
-  Operation done = SetKeys{{{read, "1"}}};
-  if (told && !read.empty()) (void)co_await client_->perform(std::move(done), later(now(), quick_answer));
+  if (told && !gathers) (void)co_await set(read, "1");  // also when nothing was: nobody is to wait for it
   client_.reset();
-  if (all && !all->empty()) co_return *all;
-  co_return known;
+  co_return all ? *all : own;
+}
+
+asio::awaitable<void> EndExchange::stay_out(StoreClient client, Place place) {
+  client_.emplace(std::move(client));
+  (void)co_await set(account_key(place.prefix, place.node_rank), "gone");
+  client_.reset();
 }
 
 void EndExchange::hurry() {
@@ -57,14 +61,28 @@ void EndExchange::hurry() {
   if (client_) client_->wake();
 }
 
-asio::awaitable<Result<std::vector<NodeEnd>>> EndExchange::gather(Place place, NodeEnd own) {
+asio::awaitable<Result<Values>> EndExchange::get(KeyList keys) {
+  Operation operation = GetKeys{std::move(keys)};
+  auto got = co_await client_->perform(std::move(operation), later(now(), quick_answer));
+  if (!got) co_return got.error();
+  co_return std::get<Values>(*std::move(got));
+}
+
+asio::awaitable<Status> EndExchange::set(std::string key, std::string value) {
+  Operation operation = SetKeys{{{std::move(key), std::move(value)}}};
+  auto done = co_await client_->perform(std::move(operation), later(now(), quick_answer));
+  if (!done) co_return done.error();
+  co_return Status();
+}
+
+asio::awaitable<Result<Account>> EndExchange::gather(Place place, Account own) {
   KeyList keys;
-  for (const int node : *place.to_gather) keys.push_back(account_key(place.prefix, node));
+  for (const int node : place.others) keys.push_back(account_key(place.prefix, node));
   KeyList present;
   while (!keys.empty()) {
     Operation wait = AwaitKeys{keys};
-    auto waited =
-        co_await client_->perform(std::move(wait), std::min(place.deadline, later(now(), progress_interval())));
+    const Time pause = std::min(place.deadline, later(now(), progress_interval()));
+    auto waited = co_await client_->perform(std::move(wait), pause);
     if (!waited) co_return waited.error();
     Operation look = CheckKeys{keys};
     auto looked = co_await client_->perform(std::move(look), later(now(), quick_answer));
@@ -77,44 +95,42 @@ asio::awaitable<Result<std::vector<NodeEnd>>> EndExchange::gather(Place place, N
     log_progress(fmt::format("the workers here have ended; waiting for those of the other nodes: {} of {} have ended",
                              present.size() + 1, keys.size() + 1));
   }
-  std::vector<NodeEnd> all(1, std::move(own));
+  Account all = std::move(own);
   KeyList read;
   if (!present.empty()) {
-    Operation get = GetKeys{present};
-    auto got = co_await client_->perform(std::move(get), later(now(), quick_answer));
+    auto got = co_await get(present);
     if (!got) co_return got.error();
-    for (const std::string& account : std::get<Values>(*got).values) {
-      auto nodes = parse_node_ends(account);
-      if (!nodes) continue;  // that node has gone
-      for (const NodeEnd& node : *nodes) read.push_back(read_key(place.prefix, node.node_rank));
-      all.insert(all.end(), nodes->begin(), nodes->end());
+    for (const std::string& text : got->values) {
+      const auto account = parse_account(text);
+      if (!account || account->nodes.size() != 1) continue;  // that node has gone
+      read.push_back(read_key(place.prefix, account->nodes.front()));
+      merge(all, *account);
     }
   }
-  std::sort(all.begin(), all.end(), [](const NodeEnd& a, const NodeEnd& b) { return a.node_rank < b.node_rank; });
-  Operation leave = SetKeys{{{together_key(place.prefix), to_json(all)}}};
-  (void)co_await client_->perform(std::move(leave), later(now(), quick_answer));
+  (void)co_await set(together_key(place.prefix), to_json(all));
   // The store may be ours, and end with us.
   Operation wait = AwaitKeys{read};
   if (!read.empty() && !hurried_) (void)co_await client_->perform(std::move(wait), later(now(), quick_answer));
   co_return all;
 }
 
-asio::awaitable<Result<std::vector<NodeEnd>>> EndExchange::receive(Place place) {
-  place.deadline = later(place.deadline, gathering_share);
-  const KeyList key(1, together_key(place.prefix));
+asio::awaitable<Result<Account>> EndExchange::receive(Place place) {
+  const Time deadline = later(place.deadline, gathering_share);
+  Announcer announcer(now());
   while (true) {
-    Operation wait = AwaitKeys{key};
-    auto waited =
-        co_await client_->perform(std::move(wait), std::min(place.deadline, later(now(), progress_interval())));
+    Operation wait = AwaitKeys{KeyList(1, together_key(place.prefix))};
+    auto waited = co_await client_->perform(std::move(wait), std::min(deadline, later(now(), look_again)));
     if (!waited) co_return waited.error();
     if (std::holds_alternative<Done>(*waited)) break;
-    if (hurried_ || now() >= place.deadline) co_return std::vector<NodeEnd>();
-    log_progress("the workers here have ended; waiting for those of the other nodes");
+    if (hurried_ || now() >= deadline) co_return Error{ErrorCode::timeout, "nobody gathers the accounts"};
+    const auto of_gatherer = co_await get(KeyList(1, account_key(place.prefix, place.gatherer)));
+    if (!of_gatherer) co_return of_gatherer.error();
+    if (of_gatherer->values.at(0) == "gone") co_return Error{ErrorCode::closed, "who gathers the accounts has gone"};
+    if (announcer.due()) log_progress("the workers here have ended; waiting for those of the other nodes");
   }
-  Operation get = GetKeys{key};
-  auto got = co_await client_->perform(std::move(get), later(now(), quick_answer));
+  auto got = co_await get(KeyList(1, together_key(place.prefix)));
   if (!got) co_return got.error();
-  co_return parse_node_ends(std::get<Values>(*got).values.at(0));
+  co_return parse_account(got->values.at(0));
 }
 
 }  // namespace launch

@@ -29,9 +29,8 @@ constexpr std::size_t longest_dump = std::size_t{256} << 10;
 
 // A shell script may stand between launch and Python.
 std::optional<pid_t> python_process(pid_t worker) {
-  std::vector<pid_t> family = descendants_of(worker);
-  family.insert(family.begin(), worker);
-  for (const pid_t pid : family)
+  if (runs_python(worker)) return worker;
+  for (const pid_t pid : descendants_of(worker))
     if (runs_python(pid)) return pid;
   return std::nullopt;
 }
@@ -101,13 +100,14 @@ asio::awaitable<void> Evidence::ask_py_spy(std::string py_spy, std::string searc
     auto dump = std::make_shared<Dump>();
     dump->worker = worker;
     dump->output = Fd(::memfd_create("py-spy", MFD_CLOEXEC));
+    if (!dump->output.valid()) continue;
     SpawnRequest request;
     request.executable = py_spy;
     request.argv = {"py-spy", "dump", "--pid", std::to_string(*pid)};
     request.env = {"PATH=" + search_path};
     request.out = request.err = dump->output.get();
     auto spawned = spawn(request);
-    if (!dump->output.valid() || !spawned) continue;
+    if (!spawned) continue;
     dump->child = std::make_unique<Child>(executor_, std::move(*spawned));
     ++running;
     // Who collects the process first does not matter: its output is all that is wanted.
@@ -129,6 +129,7 @@ asio::awaitable<void> Evidence::ask_py_spy(std::string py_spy, std::string searc
 asio::awaitable<void> Evidence::ask_workers(int signal, Send send, Time deadline) {
   std::vector<std::pair<Worker, std::size_t>> asked;  // with the size of its output before
   for (const Worker& worker : workers_) {
+    if (hurried_ || now() >= deadline) break;
     const auto pid = python_process(worker.pid);
     if (!pid || !catches(*pid, signal)) continue;
     const std::size_t before = file_size(worker.err_file);

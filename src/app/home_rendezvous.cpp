@@ -25,9 +25,7 @@ asio::awaitable<void> HomeRendezvous::tell(Failure /*failure*/) { co_return; }
 
 void HomeRendezvous::enter_barrier() { mailbox_.put(BarrierDone{}); }
 
-asio::awaitable<std::vector<NodeEnd>> HomeRendezvous::share(NodeEnd own, Failure /*first*/) {
-  co_return std::vector<NodeEnd>(1, std::move(own));
-}
+asio::awaitable<Account> HomeRendezvous::share(Account own, Failure /*first*/) { co_return own; }
 
 asio::awaitable<void> HomeRendezvous::end(bool /*failed*/) { co_return; }
 

@@ -80,8 +80,7 @@ std::string JobFolder::errors_of(int local_rank) const {
 void JobFolder::keep_evidence(const std::string& text, bool precious) {
   if (attempt().empty() || !(keeps_ || precious)) return;
   const std::string path = attempt() + "/evidence.txt";
-  auto file = open_output(path);
-  if (file && write_all(file->get(), text)) {
+  if (write_file(path, text)) {
     keeps_ = true;
   } else {
     log_warning(fmt::format("what the workers were doing could not be written to {}", path));
@@ -115,10 +114,8 @@ void JobFolder::complete(Failure& failure) const {
 void JobFolder::tell_parent(const std::string& parent_error_file, const Failure& first) {
   if (parent_error_file.empty()) return;
   const std::string own = first.error_file.empty() ? "" : read_file(first.error_file, longest_error_file);
-  auto file = open_output(parent_error_file);
-  if (file && write_all(file->get(), error_for_parent(first, own))) return;
-  log_warning(fmt::format("the failure could not be written to {} (TORCHELASTIC_ERROR_FILE){}", parent_error_file,
-                          file ? "" : ": " + file.error().message));
+  if (write_file(parent_error_file, error_for_parent(first, own))) return;
+  log_warning(fmt::format("the failure could not be written to {} (TORCHELASTIC_ERROR_FILE)", parent_error_file));
 }
 
 }  // namespace launch

@@ -176,19 +176,18 @@ asio::awaitable<void> StaticSession::leave_round(std::shared_ptr<RoundLine> line
 }
 
 // Node 0 gathers. Where it is torchrun's, nobody would.
-asio::awaitable<std::vector<NodeEnd>> StaticSession::share(NodeEnd own, Failure first) {
-  std::vector<NodeEnd> alone(1, own);
-  if (!line_ || line_->lost()) co_return alone;
-  const Time soon = later(now(), quick_answer);
+asio::awaitable<Account> StaticSession::share(Account own, Failure first) {
+  if (!line_ || line_->lost()) co_return own;
   auto client = co_await connect_again(later(now(), EndExchange::to_connect));
-  if (!client) co_return alone;
-  EndExchange::Place place{prefix(), config_.node_rank, std::nullopt, most_for_end(config_)};
+  if (!client) co_return own;
+  EndExchange::Place place{prefix(), config_.node_rank, 0, {}, most_for_end(config_)};
   const std::string where = hosts() ? prefix() : config_.run_id;
-  std::vector<int> nodes = co_await claimed_nodes(*client, where, hosts() ? config_.nnodes : 1, soon);
-  if (nodes.empty()) co_return alone;
+  std::vector<int> nodes =
+      co_await claimed_nodes(*client, where, hosts() ? config_.nnodes : 1, later(now(), quick_answer));
+  if (nodes.empty()) co_return own;
   std::erase(nodes, config_.node_rank);
   if (first.kind == Failure::Kind::lost) std::erase(nodes, first.node_rank);
-  if (hosts()) place.to_gather = std::move(nodes);
+  if (hosts()) place.others = std::move(nodes);
   co_return co_await exchange_.share(std::move(*client), std::move(place), std::move(own));
 }
 

@@ -25,6 +25,11 @@ AgentActions Agent::on(const AgentEvent& event, Time now) {
   return std::visit([&](const auto& e) { return handle(e, now); }, event);
 }
 
+void Agent::signalled(Time now) {
+  const bool waits = state_ == State::stopping || (state_ == State::clearing && !kill_sent_);
+  if (waits && !hurried_) deadline_ = later(now, settings_.shutdown_timeout);
+}
+
 AgentActions Agent::on_deadline(Time now) {
   deadline_ = never;
   if (state_ == State::pausing) {
@@ -204,7 +209,7 @@ AgentActions Agent::fail(Failure failure, int signal, bool tell, Time now) {
   const bool tells = tell && settings_.nnodes > 1;
   AgentActions actions;
   if (joining) actions.push_back(StopRendezvous{});
-  const bool evidence = state_ == State::running && wants_evidence(*first_);
+  const bool evidence = state_ == State::running && signal != SIGKILL && wants_evidence(*first_);
   const bool stacks = evidence && (settings_.stacks || smells_of_hang(*first_));
   if (stacks && tells) actions.push_back(TellPeers{*first_});  // stacks take a while; the news do not wait for them
   if (evidence) actions.push_back(GatherEvidence{stacks});

@@ -167,7 +167,7 @@ class ForMachines(VerdictCase):
         told = [json.loads(next(line for line in run.err.splitlines() if line.startswith("{"))) for run in runs]
         self.assertEqual(told[0], told[1])
         self.assertEqual((7, 3), (told[0]["exit_code"], told[0]["root_cause"]["rank"]))
-        self.assertEqual([0, 1, 2], told[0]["followers"][0]["ranks"])
+        self.assertEqual("0-2", told[0]["followers"][0]["ranks"])
         self.assertNotIn("FAILED", runs[0].err)
 
     def test_json_in_a_file_beside_the_text(self):

@@ -28,13 +28,14 @@ Failure failure(std::string what) {
   return failure;
 }
 
-// The kinds of actions in their order: E evidence, S with stacks, T told the others, s signalled.
+// The kinds of actions in their order: E evidence, S with stacks, T told the others, s signalled, k killed.
 std::string order(const AgentActions& actions) {
   std::string text;
   for (const AgentAction& action : actions) {
     if (const auto* evidence = std::get_if<GatherEvidence>(&action)) text += evidence->stacks ? 'S' : 'E';
     if (std::holds_alternative<TellPeers>(action)) text += 'T';
     if (std::holds_alternative<SignalWorkers>(action)) text += 's';
+    if (std::holds_alternative<KillWorkers>(action)) text += 'k';
   }
   return text;
 }
@@ -64,6 +65,15 @@ TEST(AgentEvidence, IsNotTakenWhereItIsNotWanted) {
   agent.start(start_time);
   agent.on(RendezvousDone{Round{Assignment{0, 1, 0, 2, 0, 2}, std::nullopt, 0, true}}, start_time);
   EXPECT_EQ(order(agent.on(WorkerExited{1, aborted, failure("signal 6 (SIGABRT)")}, start_time)), "s");
+}
+
+TEST(AgentEvidence, IsNotTakenWhenTheGuardIsGone) { EXPECT_EQ(order(running(true).on(GuardLost{}, start_time)), "sT"); }
+
+TEST(AgentEvidence, DoesNotTakeOfTheWorkersTime) {
+  Agent agent = running();
+  agent.on(WorkerExited{1, aborted, failure("signal 6 (SIGABRT)")}, start_time);
+  agent.signalled(start_time + 4s);
+  EXPECT_EQ(agent.deadline(), start_time + 34s);
 }
 
 }  // namespace

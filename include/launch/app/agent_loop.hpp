@@ -60,7 +60,8 @@ class AgentLoop {
   Task carry_out_one(EnterBarrier action);
   Task carry_out_one(Finish action);
 
-  NodeEnd account(const Finish& end) const;
+  void keep_evidence();
+  Account account(const Finish& end) const;
   Task say_end(Finish end);
   std::string cause_of(pid_t pid, ExitStatus status) const;
   Failure worker_failure(int local_rank, pid_t pid, ExitStatus status) const;
@@ -92,6 +93,7 @@ class AgentLoop {
   bool started_ = false;  // workers: before, what ends is none of ours
   bool formed_ = false;   // a round, so that workers were to start
   bool leaving_ = false;
+  bool guard_lost_ = false;
   bool warned_ = false;                 // by the scheduler, and the workers by us
   std::optional<Announcer> countdown_;  // to SIGKILL
   std::optional<int> exit_code_;

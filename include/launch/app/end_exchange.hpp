@@ -1,5 +1,5 @@
 // How the nodes of a failed job tell each other how their workers ended, so that each can show the whole: every node
-// leaves its account at the store, one of them gathers these and leaves them together.
+// leaves its account at the store, one of them gathers these and leaves what they come to.
 //
 // For launch nodes only. A store that goes away ends the wait; a node that gives no account, at the deadline at last.
 #pragma once
@@ -26,24 +26,29 @@ Time most_for_end(const Config& config);
 
 class EndExchange {
  public:
-  struct Place {
-    std::string prefix;  // of the round's keys
-    int node_rank = 0;
-    std::optional<std::vector<int>> to_gather;  // the other nodes, at the one that gathers
-    Time deadline = never;
-  };
-
   // A store that has gone is not worth a longer wait.
   static constexpr Duration to_connect = std::chrono::milliseconds(500);
 
+  struct Place {
+    std::string prefix;  // of the round's keys
+    int node_rank = 0;
+    int gatherer = 0;
+    std::vector<int> others;  // the other nodes, at the one that gathers
+    Time deadline = never;
+  };
+
   // What is known of all nodes by then; this node's own at least.
-  boost::asio::awaitable<std::vector<NodeEnd>> share(StoreClient client, Place place, NodeEnd own);
+  boost::asio::awaitable<Account> share(StoreClient client, Place place, Account own);
+  // For a node that leaves a job which may go on: nobody is to wait for its account.
+  boost::asio::awaitable<void> stay_out(StoreClient client, Place place);
   // share() is to return soon.
   void hurry();
 
  private:
-  boost::asio::awaitable<Result<std::vector<NodeEnd>>> gather(Place place, NodeEnd own);
-  boost::asio::awaitable<Result<std::vector<NodeEnd>>> receive(Place place);
+  boost::asio::awaitable<Result<Account>> gather(Place place, Account own);
+  boost::asio::awaitable<Result<Account>> receive(Place place);
+  boost::asio::awaitable<Result<Values>> get(KeyList keys);
+  boost::asio::awaitable<Status> set(std::string key, std::string value);
 
   std::optional<StoreClient> client_;
   bool hurried_ = false;

@@ -18,7 +18,7 @@ class HomeRendezvous : public Rendezvous {
   void stop_joining() override {}
   boost::asio::awaitable<void> tell(Failure failure) override;
   void enter_barrier() override;
-  boost::asio::awaitable<std::vector<NodeEnd>> share(NodeEnd own, Failure first) override;
+  boost::asio::awaitable<Account> share(Account own, Failure first) override;
   boost::asio::awaitable<void> end(bool failed) override;
   void hurry() override {}
 

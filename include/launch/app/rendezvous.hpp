@@ -37,7 +37,7 @@ class Rendezvous {
 
   // After the failure `first`, when no worker is left here: what is known of the end of the workers of all launch
   // nodes, once all of them have told, or too late. This node's own account is always there.
-  virtual boost::asio::awaitable<std::vector<NodeEnd>> share(NodeEnd own, Failure first) = 0;
+  virtual boost::asio::awaitable<Account> share(Account own, Failure first) = 0;
 
   // This node's last word; returns when the others no longer need it.
   virtual boost::asio::awaitable<void> end(bool failed) = 0;

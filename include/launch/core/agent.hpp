@@ -80,6 +80,8 @@ class Agent {
   // When on_deadline() is to be called.
   Time deadline() const { return deadline_; }
   AgentActions on_deadline(Time now);
+  // SignalWorkers was carried out: from now on the workers have their time.
+  void signalled(Time now);
   // Workers were told to end, and get SIGKILL at deadline().
   bool stopping() const { return state_ == State::stopping; }
   // Why they are; empty where workers ended well and only what they left behind is told to end.

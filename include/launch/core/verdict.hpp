@@ -1,13 +1,14 @@
 // The verdict on a job that has failed: one screen, the same on every node. The root cause comes first, then how the
 // other workers ended, where they stood, where their logs are, and what launch did.
 //
-// Each node tells how its workers ended as a NodeEnd, by way of the store; bytes of other nodes are not trusted.
+// Each node tells how its workers ended as an Account, by way of the store; bytes of other nodes are not trusted.
 #pragma once
 
 #include "launch/core/error.hpp"
 #include "launch/core/failure_report.hpp"
 #include "launch/core/job.hpp"
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,25 +31,30 @@ struct RankGroup {
   bool operator==(const RankGroup&) const = default;
 };
 
-// What one node adds to the verdict.
-struct NodeEnd {
-  int node_rank = 0;
-  std::string host;
-  std::vector<RankGroup> ends;    // of its workers, but for the first failure of the job
+// What one node tells of the end of its workers, or several nodes together: some kilobytes, however many they are.
+struct Account {
+  std::vector<int> nodes;         // whose it is, by node rank; ascending
+  std::vector<RankGroup> ends;    // of their workers, but for the first failure of the job
   std::vector<RankGroup> places;  // where they stood when the failure was known, as far as that was looked for
-  int stopped = 0;                // workers that launch ended
-  int killed = 0;                 // of these, by SIGKILL
-  std::string logs;               // the folder that holds them; empty: none does
-  std::vector<std::string> left;  // processes that outlived SIGKILL
+  std::int64_t stopped = 0;       // workers that launch ended
+  std::int64_t killed = 0;        // of these, by SIGKILL
+  std::vector<std::string> logs;  // "node 0 (host n0): FOLDER", for some of those that have any
+  std::int64_t more_logs = 0;     // how many more have
+  std::vector<std::string> left;  // "on node 0 (host n0): ...": some of the processes that outlived SIGKILL
+  std::int64_t more_left = 0;
 
-  bool operator==(const NodeEnd&) const = default;
+  bool operator==(const Account&) const = default;
 };
 
 // `workers`: all of this node but the first failure.
-NodeEnd sum_up(const std::vector<WorkerEnd>& workers);
+Account sum_up(int node_rank, const std::vector<WorkerEnd>& workers);
+// What is left behind, or where the logs are, on the node of this account.
+std::string on_node(int node_rank, const std::string& host, const std::string& what);
+// Adds another one.
+void merge(Account& all, const Account& other);
 
-std::string to_json(const std::vector<NodeEnd>& nodes);
-Result<std::vector<NodeEnd>> parse_node_ends(std::string_view json);
+std::string to_json(const Account& account);
+Result<Account> parse_account(std::string_view json);
 
 struct Verdict {
   std::string program;
@@ -56,7 +62,7 @@ struct Verdict {
   int nnodes = 1;
   int restarts = 0;  // that the job has had
   Failure first;
-  std::vector<NodeEnd> nodes;  // those that gave account
+  Account account;  // of the nodes that gave one
 };
 
 // Several lines without a final newline.
@@ -64,7 +70,8 @@ std::string render_verdict(const Verdict& verdict);
 // One line of JSON, with all that is in the text.
 std::string verdict_json(const Verdict& verdict);
 
-// Ascending numbers as "0-6, 8".
+// Ascending numbers as "0-6, 8", and back; what is none is left out, and so is what is beyond a million.
 std::string as_ranges(const std::vector<int>& numbers);
+std::vector<int> from_ranges(std::string_view text);
 
 }  // namespace launch
