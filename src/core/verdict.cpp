@@ -18,7 +18,7 @@ namespace {
 using Ordered = nlohmann::ordered_json;
 
 constexpr std::size_t most_nodes_named = 8;  // with their logs: one screen is all there is
-constexpr std::size_t most_left_named = 8;
+constexpr std::size_t most_left_named = 6;
 constexpr std::size_t most_groups = 64;  // that are told
 constexpr std::size_t most_places = 8;   // that are shown
 constexpr int most_ranks = 1'000'000;

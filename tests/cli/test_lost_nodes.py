@@ -110,13 +110,18 @@ class Lost(LostCase):
 
 
 class Elastic(LostCase):
+    def hosted_by_the_first(self, count, *command, **how):
+        """A c10d job whose first launch hosts the store; started at once, any of them may."""
+        (first,) = self.elastic(1, *command, **how)
+        self.assertTrue(wait_for(lambda: "waiting for the other nodes" in first.err, 20), str(first))
+        return [first, *self.elastic(count - 1, *command, **how)]
+
     def test_the_others_form_anew_without_a_node_that_was_killed(self):
         tell = 'echo "rank $RANK of $WORLD_SIZE"; if [ "$WORLD_SIZE" = 2 ]; then exit 0; fi\n'
-        runs = self.elastic(3, self.worker(tell, UP, SLEEP), nnodes="2:3", port=free_port(), options=[
+        runs = self.hosted_by_the_first(3, self.worker(tell, UP, SLEEP), nnodes="2:3", port=free_port(), options=[
             "--shutdown-timeout=2", "--rdzv-conf=last_call_timeout=1,keep_alive_interval=1"])
         self.wait_until_up(3, *runs)
         last = [run for run in runs if "rank 2 of 3" in run.out][0]
-        # The host of the store is not the one to go.
         victim = last if last is not runs[0] else [run for run in runs if "rank 1 of 3" in run.out][0]
         self.kill(victim)
         others = [run for run in runs if run is not victim]
@@ -127,10 +132,10 @@ class Elastic(LostCase):
     def test_a_node_that_wakes_too_late_leaves_the_others_alone(self):
         tell = ('echo "rank $RANK of $WORLD_SIZE"\nif [ "$WORLD_SIZE" = 2 ]; then\n: > "$TEST_FOLDER/again.$RANK"\n'
                 'while [ ! -e "$TEST_FOLDER/go" ]; do sleep 0.05; done; exit 0; fi\n')
-        runs = self.elastic(3, self.worker(tell, UP, SLEEP), nnodes="2:3", port=free_port(), options=[
+        runs = self.hosted_by_the_first(3, self.worker(tell, UP, SLEEP), nnodes="2:3", port=free_port(), options=[
             "--shutdown-timeout=2", "--heartbeat-timeout=1", "--rdzv-conf=last_call_timeout=1,keep_alive_interval=1"])
         self.wait_until_up(3, *runs)
-        victim = runs[2]  # the first one hosts the store
+        victim = runs[2]
         agent = self.agent_of(victim)
         os.kill(agent, signal.SIGSTOP)
         self.assertTrue(wait_for(lambda: len(list(self.folder.glob("again.*"))) == 2, 20), "\n".join(map(str, runs)))
