@@ -103,7 +103,7 @@ TEST(Verdict, NamesWhatIsLeftInPlaceOfTheProof) {
 
 TEST(Verdict, FitsOnAScreenHoweverManyNodesThereAre) {
   Verdict verdict = sample();
-  verdict.nnodes = 10'000;
+  verdict.nnodes = 2'000;
   for (int i = 0; i < verdict.nnodes; ++i) {
     Account one = sum_up(i, {ended(i, i % 100)});
     one.logs = {on_node(i, "n", "/logs")};
@@ -111,11 +111,11 @@ TEST(Verdict, FitsOnAScreenHoweverManyNodesThereAre) {
     one.places = {{fmt::format("place {}", i % 50), {i}}};
     merge(verdict.account, one);
   }
-  EXPECT_LT(to_json(verdict.account).size(), 1'000'000U) << "though no two neighbours ended alike";
+  EXPECT_LT(to_json(verdict.account).size(), 100'000U) << "though no two neighbours ended alike";
   const std::string text = render_verdict(verdict);
   EXPECT_LT(std::count(text.begin(), text.end(), '\n'), 40);
   EXPECT_THAT(text, HasSubstr("and 92 kinds more"));
-  EXPECT_THAT(text, HasSubstr("and of 9992 more nodes"));
+  EXPECT_THAT(text, HasSubstr("and of 1992 more nodes"));
   for (std::size_t start = 0, end = 0; end != std::string::npos; start = end + 1) {
     end = text.find('\n', start);
     EXPECT_LT(text.substr(start, end - start).size(), 400U);
