@@ -20,8 +20,9 @@ namespace {
 
 // The verdict as JSON for machines; a failure to write it changes nothing but is told.
 void keep_verdict(const std::string& path, const std::string& json) {
-  if (write_file(path, json + "\n")) return;
-  log_warning(fmt::format("the verdict could not be written to {} (--verdict)", path));
+  const Status written = write_file(path, json + "\n");
+  if (!written)
+    log_warning(fmt::format("the verdict could not be written to {} (--verdict): {}", path, written.error().message));
 }
 
 constexpr Duration one_volley = std::chrono::seconds(1);  // in which the same signal comes both ways

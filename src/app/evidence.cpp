@@ -1,6 +1,7 @@
 #include "launch/app/evidence.hpp"
 
 #include "launch/core/stack_text.hpp"
+#include "launch/io/child.hpp"
 #include "launch/io/clock.hpp"
 #include "launch/io/deadline.hpp"
 #include "launch/io/files.hpp"
@@ -9,6 +10,7 @@
 #include "launch/io/spawn.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <utility>
 

@@ -80,11 +80,11 @@ std::string JobFolder::errors_of(int local_rank) const {
 void JobFolder::keep_evidence(const std::string& text, bool precious) {
   if (attempt().empty() || !(keeps_ || precious)) return;
   const std::string path = attempt() + "/evidence.txt";
-  if (write_file(path, text)) {
-    keeps_ = true;
-  } else {
-    log_warning(fmt::format("what the workers were doing could not be written to {}", path));
-  }
+  const Status written = write_file(path, text);
+  keeps_ = keeps_ || written;
+  if (!written)
+    log_warning(
+        fmt::format("what the workers were doing could not be written to {}: {}", path, written.error().message));
 }
 
 std::string JobFolder::error_json(int local_rank) const {
@@ -114,8 +114,10 @@ void JobFolder::complete(Failure& failure) const {
 void JobFolder::tell_parent(const std::string& parent_error_file, const Failure& first) {
   if (parent_error_file.empty()) return;
   const std::string own = first.error_file.empty() ? "" : read_file(first.error_file, longest_error_file);
-  if (write_file(parent_error_file, error_for_parent(first, own))) return;
-  log_warning(fmt::format("the failure could not be written to {} (TORCHELASTIC_ERROR_FILE)", parent_error_file));
+  const Status written = write_file(parent_error_file, error_for_parent(first, own));
+  if (!written)
+    log_warning(fmt::format("the failure could not be written to {} (TORCHELASTIC_ERROR_FILE): {}", parent_error_file,
+                            written.error().message));
 }
 
 }  // namespace launch

@@ -45,9 +45,10 @@ std::string read_tail(const std::string& path, std::size_t limit) {
   return text;
 }
 
-bool write_file(const std::string& path, const std::string& text) {
+Status write_file(const std::string& path, const std::string& text) {
   const Fd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0666));
-  return fd.valid() && write_all(fd.get(), text);
+  if (fd.valid() && write_all(fd.get(), text)) return {};
+  return Error{ErrorCode::system, std::strerror(errno)};
 }
 
 namespace {

@@ -16,6 +16,7 @@
 namespace launch {
 namespace {
 
+constexpr std::size_t longest_stat = 1024;
 constexpr std::size_t most_descendants = 4096;
 constexpr std::size_t most_threads = 1024;
 constexpr std::size_t most_processes = 65536;  // in a scan of all
@@ -54,8 +55,7 @@ std::vector<pid_t> children_by_thread(pid_t pid) {
 std::multimap<pid_t, pid_t> children_by_scan() {
   std::multimap<pid_t, pid_t> result;
   for (const pid_t pid : numbers_in("/proc", most_processes))
-    if (const auto stat = parse_process_stat(read_file(fmt::format("/proc/{}/stat", pid), 1024)))
-      result.emplace(stat->parent, pid);
+    if (const auto stat = stat_of(pid)) result.emplace(stat->parent, pid);
   return result;
 }
 
@@ -69,9 +69,13 @@ std::vector<ProcessLook> look_at_first(const std::vector<pid_t>& pids) {
 
 }  // namespace
 
+std::optional<ProcessStat> stat_of(pid_t pid) {
+  return parse_process_stat(read_file(fmt::format("/proc/{}/stat", pid), longest_stat));
+}
+
 std::optional<ProcessLook> look_at(pid_t pid) {
   const std::string folder = fmt::format("/proc/{}", pid);
-  const auto stat = parse_process_stat(read_file(folder + "/stat", 1024));
+  const auto stat = stat_of(pid);
   if (!stat) return std::nullopt;
   ProcessLook look{pid, stat->name, stat->state, {}, {}};
   read_sleep(folder, look);
@@ -79,7 +83,7 @@ std::optional<ProcessLook> look_at(pid_t pid) {
   // The first thread may have ended where another cannot.
   for (const pid_t thread : numbers_in(folder + "/task", most_threads)) {
     const std::string path = fmt::format("{}/task/{}", folder, thread);
-    const auto other = parse_process_stat(read_file(path + "/stat", 1024));
+    const auto other = parse_process_stat(read_file(path + "/stat", longest_stat));
     if (!other || other->state != 'D') continue;
     look.state = other->state;
     read_sleep(path, look);

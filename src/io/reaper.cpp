@@ -1,8 +1,8 @@
 #include "launch/io/reaper.hpp"
 
-#include "launch/core/process_stat.hpp"
 #include "launch/io/fd.hpp"
 #include "launch/io/files.hpp"
+#include "launch/io/process_look.hpp"
 
 #include <cerrno>
 #include <charconv>
@@ -28,8 +28,9 @@ std::vector<pid_t> scan_for_children() {
   while (const dirent* entry = ::readdir(proc)) {
     const std::string name = entry->d_name;
     if (name.find_first_not_of("0123456789") != std::string::npos) continue;
-    const auto stat = parse_process_stat(read_file(fmt::format("/proc/{}/stat", name), 1024));
-    if (stat && stat->parent == ::getpid()) result.push_back(static_cast<pid_t>(std::stol(name)));
+    const auto pid = static_cast<pid_t>(std::stol(name));
+    const auto stat = stat_of(pid);
+    if (stat && stat->parent == ::getpid()) result.push_back(pid);
   }
   ::closedir(proc);
   return result;
@@ -99,7 +100,7 @@ bool Reaper::signal_one(pid_t pid, int signal) const {
 
 bool Reaper::is_of_the_job(pid_t pid) const {
   while (pid > 1) {
-    const auto stat = parse_process_stat(read_file(fmt::format("/proc/{}/stat", pid), 1024));
+    const auto stat = stat_of(pid);
     if (!stat) return false;
     if (stat->parent == ::getpid()) return !strangers_.contains(pid);
     pid = stat->parent;

@@ -118,8 +118,8 @@ class PidOne(JobCase):
         self.expect_end(137, run)
         self.assert_says(run, "the agent of this launch .* was ended by signal 9")
 
-    def test_a_child_of_the_shell_before_is_collected_and_holds_nothing_up(self):
-        run, one = self.running(self.worker(UP, UNTIL_GO, "exit 9\n"), before="sleep 1001 & sleep 1002 & ")
+    def expect_strangers_apart(self, run, one):
+        """Of two strangers the one that ends is collected, and the other one holds nothing up."""
         first, second = (pid for pid in processes.children_of(one) if "sleep" in processes.command_of(pid))
         processes.kill([first])
         self.expect_collected([first])
@@ -127,16 +127,15 @@ class PidOne(JobCase):
         (self.folder / "go").touch()
         self.expect_end(9, run)
 
+    def test_a_child_of_the_shell_before_is_collected_and_holds_nothing_up(self):
+        run, one = self.running(self.worker(UP, UNTIL_GO, "exit 9\n"), before="sleep 1001 & sleep 1002 & ")
+        self.expect_strangers_apart(run, one)
+
     def test_an_intruder_is_collected_and_holds_nothing_up(self):
         run, one = self.running(self.worker(UP, UNTIL_GO, "exit 9\n"))
         enter = ["nsenter", f"--target={one}", *([] if os.geteuid() == 0 else ["--user"]), "--pid"]
         subprocess.run([*enter, "sh", "-c", "sleep 1001 & sleep 1002 &"], check=True, stdin=subprocess.DEVNULL)
-        first, second = (pid for pid in processes.children_of(one) if "sleep" in processes.command_of(pid))
-        processes.kill([first])
-        self.expect_collected([first])
-        self.assertTrue(processes.alive(second))
-        (self.folder / "go").touch()
-        self.expect_end(9, run)
+        self.expect_strangers_apart(run, one)
 
     def test_its_own_view_of_processes_is_that_of_the_container(self):
         run, one = self.running(self.worker('echo $PPID > "$TEST_FOLDER/parent"\n', UP, UNTIL_GO))

@@ -5,9 +5,8 @@
 // that the user names for Python's faulthandler.
 #pragma once
 
-#include "launch/core/config.hpp"
+#include "launch/core/time.hpp"
 #include "launch/core/verdict.hpp"
-#include "launch/io/child.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
@@ -15,9 +14,11 @@
 
 #include <functional>
 #include <map>
-#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
+
+#include <sys/types.h>
 
 namespace launch {
 

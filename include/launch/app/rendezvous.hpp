@@ -12,7 +12,6 @@
 #include <boost/asio/awaitable.hpp>
 
 #include <memory>
-#include <vector>
 
 namespace launch {
 

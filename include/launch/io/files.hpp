@@ -18,8 +18,9 @@ std::string read_tail(const std::string& path, std::size_t limit);
 // 0 when it cannot be told.
 std::size_t file_size(const std::string& path);
 
-// The whole of a small file, made or overwritten. False when it cannot be; a pipe that nobody reads is such a case.
-bool write_file(const std::string& path, const std::string& text);
+// The whole of a small file, made or overwritten. The error's message is the system's reason; a pipe that nobody reads
+// has one, too.
+Status write_file(const std::string& path, const std::string& text);
 
 // Opens a file for what a worker writes, empty, made where it is missing.
 Result<Fd> open_output(const std::string& path);

@@ -12,7 +12,10 @@
 
 namespace launch {
 
-// nullopt: gone, or hidden from us. A process of many threads of which one is stuck is shown as that one.
+// nullopt: gone, or hidden from us.
+std::optional<ProcessStat> stat_of(pid_t pid);
+
+// nullopt: the same. A process of many threads of which one is stuck is shown as that one.
 std::optional<ProcessLook> look_at(pid_t pid);
 
 // Everything below `root`, parents before their children; at most some thousands.
