@@ -3,6 +3,7 @@
 #include "launch/core/text.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <iterator>
 
 #include <fmt/format.h>
@@ -72,6 +73,64 @@ std::vector<std::string> read_filters(const Setting<std::string>& setting) {
   return filters;
 }
 
+constexpr int usual_max_files = 5;
+constexpr std::uint64_t least_max_size = 4096;
+
+// 100, 500K, 100M, 2G, 1T: bytes, in units of 1024.
+std::optional<std::uint64_t> read_size(std::string_view text) {
+  constexpr std::string_view units = "KMGT";
+  int shift = 0;
+  if (const auto unit = text.empty() ? std::string_view::npos : units.find(text.back());
+      unit != std::string_view::npos) {
+    shift = 10 * (static_cast<int>(unit) + 1);
+    text.remove_suffix(1);
+  }
+  const auto number = parse_int(text);
+  if (!number || *number < 1) return std::nullopt;
+  return static_cast<std::uint64_t>(*number) << shift;
+}
+
+Status read_sizes(const Options& options, LogChoice& logs) {
+  if (options.log_max_size.given()) {
+    const auto size = read_size(options.log_max_size.value);
+    if (!size || *size < least_max_size)
+      return usage_error(fmt::format("{}: expected bytes, {} or more, as in 500K, 100M or 2G",
+                                     as_typed(options.log_max_size), least_max_size));
+    logs.max_size = *size;
+    logs.max_files = usual_max_files;
+  }
+  if (!options.log_max_files.value) return {};
+  const Setting<int> files{*options.log_max_files.value, options.log_max_files.origin};
+  if (files.value < 1) return usage_error(fmt::format("{}: expected 1 or more files", as_typed(files)));
+  if (logs.max_size == 0)
+    return usage_error(fmt::format("{}: expected --log-max-size as well, which says when a file is full",
+                                   as_typed(files)));
+  logs.max_files = files.value;
+  return {};
+}
+
+Status read_writer(const Options& options, const HostFacts& facts, LogChoice& logs) {
+  const std::string& writer = options.log_writer.value;
+  if (writer != "auto" && writer != "workers" && writer != "launch")
+    return usage_error(fmt::format("{}: expected auto, workers or launch", as_typed(options.log_writer)));
+  if (writer == "workers" && logs.max_size > 0)
+    return usage_error(fmt::format("{}: expected launch, since --log-max-size needs it to write the files",
+                                   as_typed(options.log_writer)));
+  logs.through_launch = writer == "launch" || logs.max_size > 0 || (writer == "auto" && facts.log_dir_on_network);
+  return {};
+}
+
+Status read_looks(const Options& options, const HostFacts& facts, LogChoice& logs) {
+  logs.fold = options.fold.value;
+  const std::string& when = options.color.value;
+  if (when != "auto" && when != "always" && when != "never")
+    return usage_error(fmt::format("{}: expected auto, always or never", as_typed(options.color)));
+  const bool wanted = when == "auto" && facts.env.get("NO_COLOR").value_or("").empty();
+  logs.aligned = {facts.terminal_out, facts.terminal_err};
+  logs.coloured = {when == "always" || (wanted && facts.terminal_out), when == "always" || (wanted && facts.terminal_err)};
+  return {};
+}
+
 void notice_plug_ins(const Options& options, Config& config) {
   std::vector<std::string> unheeded;
   const std::string& handler = options.event_log_handler.value;
@@ -119,6 +178,9 @@ Status settle_logs(const Options& options, const HostFacts& facts, Config& confi
   if (options.log_line_prefix_template.given()) config.logs.prefix = options.log_line_prefix_template.value;
   config.logs.out_filters = read_filters(options.duplicate_stdout_filters);
   config.logs.err_filters = read_filters(options.duplicate_stderr_filters);
+  if (Status fits = read_sizes(options, config.logs); !fits) return fits;
+  if (Status fits = read_writer(options, facts, config.logs); !fits) return fits;
+  if (Status fits = read_looks(options, facts, config.logs); !fits) return fits;
   config.events = read_events(options, facts, config);
   notice_plug_ins(options, config);
   return {};

@@ -3,15 +3,18 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <iterator>
 #include <string_view>
 #include <utility>
 
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 namespace launch {
@@ -43,6 +46,20 @@ std::string read_tail(const std::string& path, std::size_t limit) {
   const ssize_t got = ::pread(fd.get(), text.data(), text.size(), static_cast<off_t>(size - text.size()));
   text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
   return text;
+}
+
+bool is_on_network(const std::string& path) {
+  // f_type of nfs, lustre, gpfs, ceph, smb and smb2, cifs, beegfs, afs, orangefs, 9p, fuse, coda.
+  constexpr std::uint32_t served[] = {0x6969,     0x0BD00BD0, 0x47504653, 0x00C36400, 0x517B,     0xFE534D42, 0xFF534D42,
+                                      0x19830326, 0x5346414F, 0x20030528, 0x01021997, 0x65735546, 0x73757245};
+  std::error_code error;
+  std::filesystem::path place = std::filesystem::absolute(path, error).lexically_normal();
+  struct statfs info {};
+  while (::statfs(place.c_str(), &info) != 0) {
+    if (!place.has_parent_path() || place == place.parent_path()) return false;
+    place = place.parent_path();
+  }
+  return std::find(std::begin(served), std::end(served), static_cast<std::uint32_t>(info.f_type)) != std::end(served);
 }
 
 Status write_file(const std::string& path, const std::string& text) {

@@ -107,6 +107,10 @@ HostFacts read_host_facts(const Options& options, Environment env) {
   facts.env = std::move(env);
   struct stat info {};
   facts.log_dir_is_no_folder = ::stat(options.log_dir.value.c_str(), &info) == 0 && !S_ISDIR(info.st_mode);
+  facts.log_dir_on_network = options.log_dir.given() && is_on_network(options.log_dir.value);
+  const bool knows_colours = facts.env.get("TERM").value_or("dumb") != "dumb";
+  facts.terminal_out = knows_colours && ::isatty(STDOUT_FILENO) != 0;
+  facts.terminal_err = knows_colours && ::isatty(STDERR_FILENO) != 0;
   const bool binds = options.numa_binding.given();
   if (binds || counts_devices(options)) facts.accelerators = read_accelerators();
   if (binds) facts.device_nodes = nodes_of_visible_devices(facts);

@@ -55,6 +55,52 @@ TEST(LogSettings, ThePrefixAndTheShownRanks) {
   EXPECT_EQ(config_of({}).logs.prefix, "[${role_name}${local_rank}]:");
 }
 
+TEST(LogSettings, SizesAreBytesWithUnits) {
+  const auto size = [](const char* text) {
+    return config_of({std::string("--log-max-size=") + text}).logs.max_size;
+  };
+  EXPECT_EQ(size("4096"), 4096U);
+  EXPECT_EQ(size("500K"), 512'000U);
+  EXPECT_EQ(size("100M"), 104'857'600U);
+  EXPECT_EQ(size("2G"), std::uint64_t{2} << 30);
+  for (const char* bad : {"", "0", "K", "-1M", "1.5G", "10B", "3K"})
+    EXPECT_THAT(fault_of({std::string("--log-max-size=") + bad}), HasSubstr("--log-max-size")) << bad;
+}
+
+TEST(LogSettings, FilesAreCountedWhereTheyHaveASize) {
+  EXPECT_EQ(config_of({"--log-max-size=1M"}).logs.max_files, 5);
+  EXPECT_EQ(config_of({"--log-max-size=1M", "--log-max-files=2"}).logs.max_files, 2);
+  EXPECT_THAT(fault_of({"--log-max-files=2"}), HasSubstr("--log-max-size"));
+  EXPECT_THAT(fault_of({"--log-max-size=1M", "--log-max-files=0"}), HasSubstr("1 or more"));
+}
+
+TEST(LogSettings, LaunchWritesFilesWhereItIsNeeded) {
+  HostFacts network = plain_facts();
+  network.log_dir_on_network = true;
+  EXPECT_FALSE(config_of({}).logs.through_launch);
+  EXPECT_TRUE(config_of({}, network).logs.through_launch);
+  EXPECT_FALSE(config_of({"--log-writer=workers"}, network).logs.through_launch);
+  EXPECT_TRUE(config_of({"--log-writer=launch"}).logs.through_launch);
+  EXPECT_TRUE(config_of({"--log-max-size=1M"}).logs.through_launch);
+  EXPECT_THAT(fault_of({"--log-max-size=1M", "--log-writer=workers"}), HasSubstr("expected launch"));
+  EXPECT_THAT(fault_of({"--log-writer=me"}), HasSubstr("expected auto, workers or launch"));
+}
+
+TEST(LogSettings, ColoursAreForTerminalsUnlessTheUserSaysOtherwise) {
+  HostFacts terminal = plain_facts();
+  terminal.terminal_err = true;
+  const auto coloured = [](const LogChoice& logs) { return (logs.coloured.out ? 1 : 0) + (logs.coloured.err ? 2 : 0); };
+  EXPECT_EQ(coloured(config_of({}).logs), 0);
+  EXPECT_EQ(coloured(config_of({}, terminal).logs), 2);
+  EXPECT_EQ(coloured(config_of({"--color=always"}).logs), 3);
+  EXPECT_EQ(coloured(config_of({"--color=never"}, terminal).logs), 0);
+  EXPECT_TRUE(config_of({"--color=never"}, terminal).logs.aligned.err);
+  terminal.env.set("NO_COLOR", "1");
+  EXPECT_EQ(coloured(config_of({}, terminal).logs), 0);
+  EXPECT_EQ(coloured(config_of({"--color=always"}, terminal).logs), 3);
+  EXPECT_THAT(fault_of({"--color=red"}), HasSubstr("expected auto, always or never"));
+}
+
 TEST(LogSettings, APlugInIsSaidToHaveNoEffect) {
   for (const char* known : {"null", "console", "dynamic_rendezvous"})
     EXPECT_THAT(config_of({std::string("--event-log-handler=") + known}).notices, IsEmpty());

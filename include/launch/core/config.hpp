@@ -37,6 +37,9 @@ struct HostFacts {
   std::optional<std::string> path_python;  // python3, else python, on PATH
   std::optional<std::string> exec_python;  // where PATH finds PYTHON_EXEC, when that is a name without a slash
   bool log_dir_is_no_folder = false;       // what --log-dir names is there and something else
+  bool log_dir_on_network = false;         // a file system that other machines serve, which may stall
+  bool terminal_out = false;               // standard output is a terminal, which knows colours
+  bool terminal_err = false;
   // Read only where the options ask for them.
   std::vector<AcceleratorFamily> accelerators;  // all that there are, visible or not
   CpuTopology topology;

@@ -3,6 +3,7 @@
 // Pure: which descriptor that becomes is io/spawn's, the copying from files to the console io/log_pump's business.
 #pragma once
 
+#include <cstdint>
 #include <set>
 #include <string>
 #include <vector>
@@ -21,6 +22,12 @@ struct LogChoice {
   std::string prefix = "[${role_name}${local_rank}]:";
   std::vector<std::string> out_filters;  // lines that hold one of these are copied to filtered_stdout.log
   std::vector<std::string> err_filters;
+  Streams coloured;              // the console's prefixes, a colour a rank
+  Streams aligned;               // the console's prefixes, to one width
+  bool fold = false;             // equal lines of several ranks are shown once
+  bool through_launch = false;   // streams that go to files only are written by launch, too
+  std::uint64_t max_size = 0;    // bytes, after which a file makes room for the next; 0: never
+  int max_files = 0;             // of one stream, with max_size
 };
 
 struct StreamPlan {

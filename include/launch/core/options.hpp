@@ -46,6 +46,7 @@ struct Options {
   Setting<bool> virtual_local_rank;
   Setting<std::string> numa_binding;
   Setting<std::string> omp_threads;
+  Setting<std::string> stdin_rank;
   Setting<std::string> start_method{"spawn", {}};
   Setting<int> max_restarts{0, {}};
   Setting<std::string> restart_on;
@@ -67,6 +68,11 @@ struct Options {
   Setting<std::string> log_line_prefix_template;
   Setting<std::string> duplicate_stdout_filters;
   Setting<std::string> duplicate_stderr_filters;
+  Setting<bool> fold;
+  Setting<std::string> color{"auto", {}};
+  Setting<std::string> log_writer{"auto", {}};
+  Setting<std::string> log_max_size;
+  Setting<std::optional<int>> log_max_files;
   Setting<std::string> logs_specs;
   Setting<std::string> event_log_handler{"null", {}};
   Setting<std::string> events;

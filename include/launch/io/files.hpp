@@ -22,6 +22,10 @@ std::size_t file_size(const std::string& path);
 // has one, too.
 Status write_file(const std::string& path, const std::string& text);
 
+// True when the path, or the nearest folder above that is there, is served by another machine or by a process (FUSE):
+// it may stall for as long as that pleases.
+bool is_on_network(const std::string& path);
+
 // Opens a file for what a worker writes, empty, made where it is missing.
 Result<Fd> open_output(const std::string& path);
 
