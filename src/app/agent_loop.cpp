@@ -249,25 +249,26 @@ asio::awaitable<void> AgentLoop::carry_out_one(StartWorkers action) {
   round_ = std::move(action.round);
   started_ = formed_ = true;
   events_.rendezvous_formed(round_);
-  const Status made = folder_.make(config_);
+  Status made = folder_.make(config_);
   Failure failure;
   failure.kind = Failure::Kind::start;
   failure.node_rank = round_.assignment.group_rank;
   failure.host = config_.hostname;
+  std::vector<WorkerSpec> specs = make_worker_specs(config_, round_, folder_.attempt());
+  if (made) made = folder_.open_streams(executor_, config_, round_, specs);
   if (!made) {
     failure.what = made.error().message;
     mailbox_.put_first(StartFailed{failure});
     co_return;
   }
-  std::vector<WorkerSpec> specs = make_worker_specs(config_, round_, folder_.attempt());
-  folder_.expect(specs);
   memory_.emplace();
   evidence_.reset();
   expired_scopes_.clear();
   if (watchdog_) watchdog_->begin();
-  const auto not_started = workers_.start(std::move(specs), config_.program.script,
-                                          [this](int rank, pid_t pid) { events_.worker_started(rank, pid); });
-  folder_.follow(executor_, config_.logs);
+  const auto not_started = workers_.start(
+      std::move(specs), config_.program.script, [this](const StreamPlan& plan) { return folder_.streams().open(plan); },
+      [this](int rank, pid_t pid) { events_.worker_started(rank, pid); });
+  folder_.streams().all_started();
   if (!not_started) co_return events_.all_started();
   failure.exit_code = not_started->exit_code;
   failure.local_rank = not_started->local_rank;

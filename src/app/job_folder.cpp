@@ -1,7 +1,6 @@
 #include "launch/app/job_folder.hpp"
 
 #include "launch/core/traceback.hpp"
-#include "launch/io/clock.hpp"
 #include "launch/io/fd.hpp"
 #include "launch/io/log.hpp"
 
@@ -11,11 +10,8 @@
 #include <unistd.h>
 
 namespace launch {
-using namespace std::chrono_literals;
-
 namespace {
 
-constexpr Duration console_patience = 10s;
 constexpr std::size_t longest_last_words = std::size_t{64} << 10;
 constexpr std::size_t most_traceback_lines = 8;
 constexpr std::size_t longest_error_file = std::size_t{1} << 20;
@@ -34,7 +30,7 @@ Result<ErrorFolder> make_temporary(const Config& config) {
 }  // namespace
 
 Status JobFolder::make(const Config& config) {
-  pump_.reset();
+  streams_.reset();
   workers_.clear();
   if (config.log_folder == "/dev/null") return {};
   if (!folder_.made()) {
@@ -47,29 +43,19 @@ Status JobFolder::make(const Config& config) {
   return folder_.begin_attempt(config.nproc_per_node);
 }
 
-void JobFolder::expect(const std::vector<WorkerSpec>& workers) {
-  for (const WorkerSpec& worker : workers) workers_.push_back({worker.error_file, worker.logs});
-}
-
-void JobFolder::follow(boost::asio::any_io_executor executor, const LogChoice& choice) {
-  std::vector<FollowedFile> files;
-  for (const WorkerFiles& worker : workers_) {
-    const std::string& prefix = worker.logs.prefix;
-    if (worker.logs.out.shown)
-      files.push_back(
-          {worker.logs.out.file, STDOUT_FILENO, prefix, choice.out_filters, attempt() + "/filtered_stdout.log"});
-    if (worker.logs.err.shown)
-      files.push_back(
-          {worker.logs.err.file, STDERR_FILENO, prefix, choice.err_filters, attempt() + "/filtered_stderr.log"});
+Status JobFolder::open_streams(boost::asio::any_io_executor executor, const Config& config, const Round& round,
+                               const std::vector<WorkerSpec>& workers) {
+  std::vector<WorkerLogs> plans;
+  for (const WorkerSpec& worker : workers) {
+    workers_.push_back({worker.error_file, worker.logs});
+    plans.push_back(worker.logs);
   }
-  if (!files.empty()) pump_.emplace(std::move(executor), std::move(files));
+  streams_.emplace(std::move(executor), config.logs, prefix_facts(config, round), attempt());
+  return streams_->prepare(plans);
 }
 
 boost::asio::awaitable<void> JobFolder::show_rest() {
-  if (!pump_) co_return;
-  const Time deadline = later(now(), console_patience);
-  if (!co_await pump_->drain(deadline))
-    log_warning(fmt::format("the console does not take what the workers wrote; it is in {}", attempt()));
+  if (streams_) co_await streams_->show_rest();
 }
 
 std::string JobFolder::errors_of(int local_rank) const {
@@ -99,7 +85,8 @@ void JobFolder::complete(Failure& failure) const {
   if (!failure.detail.empty()) {
     failure.error_file = worker.error_file;
   } else {
-    said = read_tail(worker.logs.err.file, longest_last_words);
+    const auto last_words = streams_ ? streams_->tail(worker.logs.err) : std::nullopt;
+    said = last_words ? *last_words : read_tail(worker.logs.err.file, longest_last_words);
   }
   if (const auto traceback = last_traceback(said, most_traceback_lines)) {
     failure.frames = traceback->frames;

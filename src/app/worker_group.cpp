@@ -1,7 +1,5 @@
 #include "launch/app/worker_group.hpp"
 
-#include "launch/io/files.hpp"
-
 #include <csignal>
 #include <utility>
 
@@ -17,22 +15,10 @@ struct Outputs {
   Fd out, err;
 };
 
-Result<Fd> open_sink(const StreamPlan& plan) {
-  switch (plan.sink) {
-    case StreamPlan::Sink::console:
-      return Fd();
-    case StreamPlan::Sink::file:
-      return open_output(plan.file);
-    case StreamPlan::Sink::nowhere:
-      return open_output("/dev/null");
-  }
-  return Fd();
-}
-
-Result<Outputs> open_outputs(const WorkerLogs& logs) {
-  auto out = open_sink(logs.out);
+Result<Outputs> open_outputs(const WorkerLogs& logs, const WorkerGroup::OpenCallback& open) {
+  auto out = open(logs.out);
   if (!out) return out.error();
-  auto err = open_sink(logs.err);
+  auto err = open(logs.err);
   if (!err) return err.error();
   return Outputs{std::move(*out), std::move(*err)};
 }
@@ -40,7 +26,7 @@ Result<Outputs> open_outputs(const WorkerLogs& logs) {
 }  // namespace
 
 std::optional<WorkerNotStarted> WorkerGroup::start(std::vector<WorkerSpec> specs, const std::string& script,
-                                                   const StartCallback& on_start) {
+                                                   const OpenCallback& open, const StartCallback& on_start) {
   reaper_.begin();
   if (!cgroup_) cgroup_.emplace();
   children_.clear();
@@ -55,7 +41,7 @@ std::optional<WorkerNotStarted> WorkerGroup::start(std::vector<WorkerSpec> specs
     request.open_files = inheritance_.open_files;
     request.cgroup = cgroup_->descriptor();
     if (!spec.binding.cpus.empty()) request.binding = prepare(spec.binding);
-    auto outputs = open_outputs(spec.logs);
+    auto outputs = open_outputs(spec.logs, open);
     if (!outputs) return WorkerNotStarted{spec.local_rank, exit_code(outputs.error().code), outputs.error().message};
     request.out = outputs->out.get();
     request.err = outputs->err.get();

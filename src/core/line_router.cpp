@@ -2,44 +2,55 @@
 
 namespace launch {
 
-void LineRouter::give(std::string_view end, const Sink& sink) {
-  std::string line = prefix_;
-  line += held_;
-  line += end;
-  held_.clear();
-  rewritten_ = false;
-  sink(line);
-}
-
 void LineRouter::feed(std::string_view bytes, const Sink& sink) {
+  const bool returns = held_.ends_with('\r') || bytes.find('\r') != std::string_view::npos;
   while (!bytes.empty()) {
     const auto end = bytes.find('\n');
     std::string_view part = bytes.substr(0, end);
-    bytes.remove_prefix(end == std::string_view::npos ? bytes.size() : end + 1);
-    // Carriage returns at the end of a line belong to it; any other begins the line anew.
-    const auto last = part.find_last_not_of('\r');
-    if (last != std::string_view::npos) {
-      const auto back = part.find_last_of('\r', last);
-      if (back != std::string_view::npos) {
-        held_.clear();
-        rewritten_ = true;
-        part.remove_prefix(back + 1);
-      } else if (held_.ends_with('\r')) {
-        held_.clear();
-      }
+    if (returns) part = last_state(part);
+    if (end == std::string_view::npos) {
+      hold(part, sink);
+      return;
     }
-    held_ += part;
-    rewritten_ = rewritten_ || held_.ends_with('\r');
-    if (end != std::string_view::npos) {
-      give("\n", sink);
-    } else if (held_.size() > longest_held) {
-      give("\n", sink);
+    bytes.remove_prefix(end + 1);
+    if (held_.empty()) {
+      rewritten_ = false;
+      sink(part);
+    } else {
+      held_ += part;
+      give_held(sink);
     }
   }
 }
 
+// What stays of the next part of the line: carriage returns at its end, as far as it is known, belong to it, any other
+// begins it anew.
+std::string_view LineRouter::last_state(std::string_view part) {
+  const auto last = part.find_last_not_of('\r');
+  if (last == std::string_view::npos) return part;
+  if (part.find('\r') < last) {
+    held_.clear();
+    rewritten_ = true;
+    return part.substr(part.rfind('\r', last) + 1);
+  }
+  if (held_.ends_with('\r')) held_.clear();
+  return part;
+}
+
+void LineRouter::hold(std::string_view part, const Sink& sink) {
+  held_ += part;
+  rewritten_ = rewritten_ || held_.ends_with('\r');
+  if (held_.size() > longest_held) give_held(sink);
+}
+
+void LineRouter::give_held(const Sink& sink) {
+  rewritten_ = false;
+  sink(held_);
+  held_.clear();
+}
+
 void LineRouter::flush(const Sink& sink) {
-  if (holds()) give("\n", sink);
+  if (holds()) give_held(sink);
 }
 
 }  // namespace launch

@@ -1,7 +1,5 @@
 #include "launch/core/log_plan.hpp"
 
-#include "launch/core/template_text.hpp"
-
 #include <algorithm>
 
 namespace launch {
@@ -11,14 +9,15 @@ struct StreamChoice {
   bool redirected;
   bool teed;
   bool muted;  // by the filter of local ranks
+  bool through_launch;
 };
 
 StreamPlan plan_stream(const StreamChoice& choice, const std::string& file) {
   StreamPlan plan;
   if (choice.redirected || choice.teed) {
-    plan.sink = StreamPlan::Sink::file;
     plan.file = file;
     plan.shown = choice.teed && !choice.muted;
+    plan.sink = plan.shown || choice.through_launch ? StreamPlan::Sink::relay : StreamPlan::Sink::file;
   } else if (choice.muted) {
     plan.sink = StreamPlan::Sink::nowhere;
   }
@@ -38,24 +37,17 @@ bool keeps_streams(const LogChoice& choice) {
          std::any_of(choice.tees.begin(), choice.tees.end(), any);
 }
 
-std::vector<WorkerLogs> plan_logs(const LogChoice& choice, const PrefixFacts& facts, const std::string& folder,
-                                  int nproc) {
+std::vector<WorkerLogs> plan_logs(const LogChoice& choice, const std::string& folder, int nproc) {
   std::vector<WorkerLogs> plans;
   for (int local_rank = 0; local_rank < nproc; ++local_rank) {
     WorkerLogs plan;
-    plan.prefix = substitute(choice.prefix, {{"role_name", facts.role},
-                                             {"local_rank", std::to_string(local_rank)},
-                                             {"rank", std::to_string(facts.base_rank + local_rank)},
-                                             {"node_rank", std::to_string(facts.node_rank)},
-                                             {"hostname", facts.host},
-                                             {"host", facts.host}});
     if (!folder.empty()) {
       const LogChoice::Streams redirect = of_rank(choice.redirects, local_rank);
       const LogChoice::Streams tee = of_rank(choice.tees, local_rank);
       const bool muted = !choice.shown.empty() && !choice.shown.contains(local_rank);
       const std::string own = folder + "/" + std::to_string(local_rank);
-      plan.out = plan_stream({redirect.out, tee.out, muted}, own + "/stdout.log");
-      plan.err = plan_stream({redirect.err, tee.err, muted}, own + "/stderr.log");
+      plan.out = plan_stream({redirect.out, tee.out, muted, choice.through_launch}, own + "/stdout.log");
+      plan.err = plan_stream({redirect.err, tee.err, muted, choice.through_launch}, own + "/stderr.log");
     }
     plans.push_back(std::move(plan));
   }

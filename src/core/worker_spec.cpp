@@ -35,11 +35,15 @@ std::vector<std::string> shared_lines(const Config& config, const Round& round) 
 
 }  // namespace
 
+PrefixFacts prefix_facts(const Config& config, const Round& round) {
+  return {config.role,    config.hostname,      round.assignment.group_rank, round.assignment.base_global_rank,
+          round.restarts, config.nproc_per_node};
+}
+
 std::vector<WorkerSpec> make_worker_specs(const Config& config, const Round& round, const std::string& folder) {
   const Assignment& assignment = round.assignment;
   const std::vector<std::string> shared = shared_lines(config, round);
-  const PrefixFacts facts{config.role, config.hostname, assignment.group_rank, assignment.base_global_rank};
-  std::vector<WorkerLogs> logs = plan_logs(config.logs, facts, folder, config.nproc_per_node);
+  std::vector<WorkerLogs> logs = plan_logs(config.logs, folder, config.nproc_per_node);
   std::vector<WorkerSpec> specs(static_cast<std::size_t>(config.nproc_per_node));
   for (int local_rank = 0; local_rank < config.nproc_per_node; ++local_rank) {
     WorkerSpec& spec = specs[static_cast<std::size_t>(local_rank)];

@@ -3,6 +3,8 @@
 #include <array>
 #include <ctime>
 
+#include <fmt/format.h>
+
 namespace launch {
 
 Time now() { return Time(std::chrono::steady_clock::now().time_since_epoch()); }
@@ -21,13 +23,24 @@ std::chrono::steady_clock::time_point to_steady(Time time) {
   return std::chrono::steady_clock::time_point(time.time_since_epoch());
 }
 
-std::string wall_time_text() {
-  const std::time_t seconds = std::time(nullptr);
+namespace {
+
+std::string local_text(std::time_t seconds) {
   std::tm local{};
   localtime_r(&seconds, &local);
   std::array<char, 32> text{};
   const std::size_t length = std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M:%S", &local);
   return {text.data(), length};
+}
+
+}  // namespace
+
+std::string wall_time_text() { return local_text(std::time(nullptr)); }
+
+std::string log_time_text() {
+  std::timespec time{};
+  std::timespec_get(&time, TIME_UTC);
+  return fmt::format("{}.{:03}", local_text(time.tv_sec), time.tv_nsec / 1'000'000);
 }
 
 }  // namespace launch

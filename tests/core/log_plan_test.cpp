@@ -7,10 +7,8 @@ namespace {
 
 using Sink = StreamPlan::Sink;
 
-const PrefixFacts facts{"default", "n1", 2, 6};
-
 std::vector<WorkerLogs> plan(const LogChoice& choice, const std::string& folder = "/f") {
-  return plan_logs(choice, facts, folder, 2);
+  return plan_logs(choice, folder, 2);
 }
 
 TEST(LogPlan, WithoutAChoiceAllGoesToTheConsole) {
@@ -35,7 +33,7 @@ TEST(LogPlan, ATeedStreamIsShownToo) {
   choice.tees = {{}, {false, true}};
   const auto workers = plan(choice);
   EXPECT_FALSE(workers[0].err.shown);
-  EXPECT_EQ(workers[1].err, (StreamPlan{Sink::file, "/f/1/stderr.log", true}));
+  EXPECT_EQ(workers[1].err, (StreamPlan{Sink::relay, "/f/1/stderr.log", true}));
 }
 
 TEST(LogPlan, AMutedRankIsWrittenAndNotShown) {
@@ -68,11 +66,12 @@ TEST(LogPlan, KnowsWhetherAnyStreamIsKept) {
   EXPECT_TRUE(keeps_streams(choice));
 }
 
-TEST(LogPlan, PrefixesSayWhoSpeaks) {
-  EXPECT_EQ(plan({})[1].prefix, "[default1]:");
+TEST(LogPlan, LaunchWritesWhatItShowsAndWhatItIsToldTo) {
   LogChoice choice;
-  choice.prefix = "${hostname}:${rank}/$local_rank of $node_rank ${x} $$: ";
-  EXPECT_EQ(plan(choice)[1].prefix, "n1:7/1 of 2 ${x} $: ");
+  choice.redirects = {{true, false}, {true, false}};
+  choice.through_launch = true;
+  EXPECT_EQ(plan(choice)[0].out, (StreamPlan{Sink::relay, "/f/0/stdout.log", false}));
+  EXPECT_EQ(plan(choice)[0].err.sink, Sink::console);
 }
 
 }  // namespace

@@ -2,11 +2,11 @@
 // them, and what they tell about a failure.
 #pragma once
 
+#include "launch/app/log_streams.hpp"
 #include "launch/core/config.hpp"
 #include "launch/core/failure_report.hpp"
 #include "launch/core/worker_spec.hpp"
 #include "launch/io/files.hpp"
-#include "launch/io/log_pump.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
@@ -31,9 +31,10 @@ class JobFolder {
   // Beside the logs, where there are any, or when it is `precious`.
   void keep_evidence(const std::string& text, bool precious);
 
-  void expect(const std::vector<WorkerSpec>& workers);
-  // After the start of the workers, so that their files are there. They are read from the beginning.
-  void follow(boost::asio::any_io_executor executor, const LogChoice& choice);
+  // Before the workers start: where each of their streams goes.
+  Status open_streams(boost::asio::any_io_executor executor, const Config& config, const Round& round,
+                      const std::vector<WorkerSpec>& workers);
+  LogStreams& streams() { return *streams_; }
   // When nobody writes any more.
   boost::asio::awaitable<void> show_rest();
 
@@ -54,7 +55,7 @@ class JobFolder {
   ErrorFolder folder_;
   bool keeps_ = false;                // something for the user: output of workers, evidence
   std::vector<WorkerFiles> workers_;  // by local rank
-  std::optional<LogPump> pump_;       // where a stream is shown that goes to a file
+  std::optional<LogStreams> streams_;
 };
 
 }  // namespace launch

@@ -32,13 +32,15 @@ struct WorkerNotStarted {
 class WorkerGroup {
  public:
   using ExitCallback = std::function<void(int local_rank, pid_t pid, ExitStatus status)>;
+  // What a worker's stream writes to; an empty Fd is launch's own.
+  using OpenCallback = std::function<Result<Fd>(const StreamPlan& plan)>;
   using StartCallback = std::function<void(int local_rank, pid_t pid)>;
 
   WorkerGroup(boost::asio::any_io_executor executor, Inheritance inheritance, ExitCallback on_exit);
 
   // Stops at the first worker that cannot be started; those before it run.
   std::optional<WorkerNotStarted> start(std::vector<WorkerSpec> specs, const std::string& script,
-                                        const StartCallback& on_start);
+                                        const OpenCallback& open, const StartCallback& on_start);
 
   void signal_all(int signal);
   void pass_on(int signal) { reaper_.pass_on(signal); }

@@ -1,4 +1,4 @@
-// The bytes of one stream, as they come, cut into whole lines that begin with a prefix.
+// The bytes of one stream, as they come, cut into whole lines.
 //
 // Bytes pass unchanged, whatever they mean. What is held back of an unfinished line is bounded. Of a line that is
 // rewritten by carriage returns (a progress bar) the last state is kept.
@@ -13,12 +13,11 @@ namespace launch {
 
 class LineRouter {
  public:
-  // Takes a line with its prefix and its end.
+  // Takes a line without its end, valid during the call; carriage returns right before the end are kept. Must not call
+  // the router.
   using Sink = std::function<void(std::string_view line)>;
 
   static constexpr std::size_t longest_held = std::size_t{64} * 1024;
-
-  explicit LineRouter(std::string prefix) : prefix_(std::move(prefix)) {}
 
   void feed(std::string_view bytes, const Sink& sink);
   // Something of a line is held back.
@@ -29,10 +28,11 @@ class LineRouter {
   void flush(const Sink& sink);
 
  private:
-  void give(std::string_view end, const Sink& sink);
+  std::string_view last_state(std::string_view part);
+  void hold(std::string_view part, const Sink& sink);
+  void give_held(const Sink& sink);
 
-  std::string prefix_;
-  std::string held_;
+  std::string held_;  // has carriage returns at its end only
   bool rewritten_ = false;
 };
 

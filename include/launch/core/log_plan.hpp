@@ -1,6 +1,6 @@
 // Where the two output streams of each worker go: torchrun's layout of files, and what the console shows of them.
 //
-// Pure: which descriptor that becomes is io/spawn's, the copying from files to the console io/log_pump's business.
+// Pure: which descriptor that becomes is io/spawn's, the copying from files to the console io/log_relay's business.
 #pragma once
 
 #include <cstdint>
@@ -22,45 +22,36 @@ struct LogChoice {
   std::string prefix = "[${role_name}${local_rank}]:";
   std::vector<std::string> out_filters;  // lines that hold one of these are copied to filtered_stdout.log
   std::vector<std::string> err_filters;
-  Streams coloured;              // the console's prefixes, a colour a rank
-  Streams aligned;               // the console's prefixes, to one width
-  bool fold = false;             // equal lines of several ranks are shown once
-  bool through_launch = false;   // streams that go to files only are written by launch, too
-  std::uint64_t max_size = 0;    // bytes, after which a file makes room for the next; 0: never
-  int max_files = 0;             // of one stream, with max_size
+  Streams coloured;             // the console's prefixes, a colour a rank
+  Streams aligned;              // the console's prefixes, to one width
+  bool fold = false;            // equal lines of several ranks are shown once
+  bool through_launch = false;  // streams that go to files only are written by launch, too
+  std::uint64_t max_size = 0;   // bytes, after which a file makes room for the next; 0: never
+  int max_files = 0;            // of one stream, with max_size
 };
 
 struct StreamPlan {
   enum class Sink {
     console,  // launch's own stream
-    file,     // `file`
+    file,     // `file`, which the worker writes itself
+    relay,    // launch, which writes `file`
     nowhere,  // /dev/null
   };
   Sink sink = Sink::console;
   std::string file;
-  bool shown = false;  // the lines of `file` go to the console, too
+  bool shown = false;  // of a relay: its lines go to the console, too
 
   bool operator==(const StreamPlan&) const = default;
 };
 
 struct WorkerLogs {
   StreamPlan out, err;
-  std::string prefix;  // of each line on the console
-};
-
-// Who a worker is, for its prefix.
-struct PrefixFacts {
-  std::string role;
-  std::string host;  // its short name
-  int node_rank = 0;
-  int base_rank = 0;  // RANK of local rank 0
 };
 
 // True when a stream of any worker goes to a file.
 bool keeps_streams(const LogChoice& choice);
 
 // `folder` is that of the attempt; empty (--log-dir=/dev/null): everything goes to the console.
-std::vector<WorkerLogs> plan_logs(const LogChoice& choice, const PrefixFacts& facts, const std::string& folder,
-                                  int nproc);
+std::vector<WorkerLogs> plan_logs(const LogChoice& choice, const std::string& folder, int nproc);
 
 }  // namespace launch

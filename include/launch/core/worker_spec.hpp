@@ -3,6 +3,7 @@
 
 #include "launch/core/config.hpp"
 #include "launch/core/job.hpp"
+#include "launch/core/line_prefix.hpp"
 
 #include <string>
 #include <vector>
@@ -23,5 +24,8 @@ struct WorkerSpec {
 // One spec a local rank, in order. `folder` is the attempt's, with a folder per local rank; empty: there is none.
 // Macros in arguments: ${local_rank} and $local_rank; $$ is $; any other $x stays.
 std::vector<WorkerSpec> make_worker_specs(const Config& config, const Round& round, const std::string& folder);
+
+// Who the workers of this node are, for the prefix of their lines.
+PrefixFacts prefix_facts(const Config& config, const Round& round);
 
 }  // namespace launch

@@ -22,5 +22,7 @@ std::chrono::steady_clock::time_point to_steady(Time time);
 
 // Local wall-clock time for people: "2026-07-03 17:54:25".
 std::string wall_time_text();
+// The same to a thousandth of a second: "2026-07-03 17:54:25.123".
+std::string log_time_text();
 
 }  // namespace launch

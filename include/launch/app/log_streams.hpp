@@ -1,0 +1,59 @@
+// The output of the workers of one attempt: what each of their streams writes to, and the relay for those that pass
+// launch.
+#pragma once
+
+#include "launch/core/error.hpp"
+#include "launch/core/line_prefix.hpp"
+#include "launch/core/log_plan.hpp"
+#include "launch/io/fd.hpp"
+#include "launch/io/log_relay.hpp"
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace launch {
+
+class LogStreams {
+ public:
+  LogStreams(boost::asio::any_io_executor executor, const LogChoice& choice, PrefixFacts facts, std::string folder);
+
+  // Before the workers start: files, pipes and threads of the streams that pass launch, if any do.
+  Status prepare(const std::vector<WorkerLogs>& plans);
+  // What a worker writes to; an empty Fd is launch's own stream.
+  Result<Fd> open(const StreamPlan& plan);
+  // The writing ends are the workers' alone from now on.
+  void all_started() { writers_.clear(); }
+
+  // What a stream said last; nullopt where it does not pass launch.
+  std::optional<std::string> tail(const StreamPlan& plan) const;
+  // When nobody writes any more: shows the rest, and says what was lost.
+  boost::asio::awaitable<void> show_rest();
+
+ private:
+  struct Console {
+    int fd;
+    const char* name;
+    bool coloured;
+    bool aligned;
+    const std::vector<std::string>& filters;
+  };
+
+  Status prepare_streams(const std::vector<WorkerLogs>& plans, StreamPlan WorkerLogs::*which, const Console& console);
+  Result<int> make_console(const Console& console);
+
+  LogChoice choice_;
+  PrefixFacts facts_;
+  std::string folder_;
+  LogRelay relay_;
+  bool begun_ = false;
+  std::map<std::string, Fd> writers_;   // by file, until the worker has it
+  std::map<std::string, int> streams_;  // by file
+  std::map<int, std::string> whose_;    // "rank 3: N bytes of its stdout": who and what, by stream
+};
+
+}  // namespace launch

@@ -1,0 +1,54 @@
+// Where the bytes of one stream lie that were written to files. The stream's bytes are counted from 0, lost ones too;
+// files are known by numbers of the caller's.
+//
+// All offsets, positions and sizes are bytes. A run of bytes that lie in a row in one file costs one entry; so one is
+// added where bytes were lost or a file begins, and entries go only with their file.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+
+namespace launch {
+
+class LogExtents {
+ public:
+  struct Piece {
+    int file = 0;
+    std::uint64_t position = 0;  // in the file
+    std::uint64_t size = 0;
+
+    bool operator==(const Piece&) const = default;
+  };
+
+  // The bytes from `offset` on lie in `file` from `position` on. REQUIRES: offset >= end(); nothing is written twice.
+  void wrote(std::uint64_t offset, std::uint64_t size, int file, std::uint64_t position);
+  // It was deleted: its bytes lie nowhere.
+  void forget(int file);
+
+  // What was written from `offset` on is no longer there. How many bytes that was.
+  std::uint64_t take_back(std::uint64_t offset);
+
+  // The bytes from `offset` on that lie in one piece; none when that byte lies in no file.
+  std::optional<Piece> find(std::uint64_t offset) const;
+  // The first offset at or behind this one that lies in a file.
+  std::optional<std::uint64_t> next(std::uint64_t offset) const;
+  // Behind the last byte that was ever written, even to a file that is gone; 0 when none was.
+  std::uint64_t end() const { return end_; }
+
+ private:
+  struct Extent {
+    std::uint64_t offset = 0;
+    Piece piece;
+
+    std::uint64_t end() const { return offset + piece.size; }
+  };
+
+  // The first extent with a byte at or behind `offset`.
+  std::deque<Extent>::const_iterator at(std::uint64_t offset) const;
+
+  std::deque<Extent> extents_;  // ascending, not empty, apart
+  std::uint64_t end_ = 0;
+};
+
+}  // namespace launch

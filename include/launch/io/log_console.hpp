@@ -1,0 +1,73 @@
+// What one console, standard output or error, shows of the workers' streams: whole lines, each with its prefix, each
+// stream in its own order. Runs on a thread of its own, which blocks when the console does.
+#pragma once
+
+#include "launch/core/line_fold.hpp"
+#include "launch/core/line_prefix.hpp"
+#include "launch/core/line_router.hpp"
+#include "launch/io/line_sink.hpp"
+#include "launch/io/log_exchange.hpp"
+#include "launch/io/log_file.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace launch {
+
+struct ConsoleStyle {
+  int fd = 1;
+  LinePrefix prefix;
+  bool fold = false;
+  std::vector<std::string> filters;  // a line that holds one of these goes to the filtered stream as well,
+  LinePrefix filtered_prefix;        // with this
+};
+
+class LogConsole {
+ public:
+  // `number`: by which the exchange knows this console. `filtered`: the stream for lines that hold a filter.
+  LogConsole(ConsoleStyle style, LogExchange& exchange, int number, std::optional<int> filtered);
+
+  // Before run. The file must live as long as this.
+  void add_stream(int stream, int local_rank, const LogFile& file);
+  bool shows_any() const { return !streams_.empty(); }
+  // Until the input has closed and all of it is shown.
+  void run();
+
+ private:
+  struct Stream {
+    int number;
+    int local_rank;
+    const LogFile* file;
+    LineRouter router;
+    Time held_since{};
+    bool gave = false;  // a line, by the last bytes
+  };
+
+  bool pass();
+  bool show_more(Stream& stream, Time when);
+  void route(Stream& stream, std::string_view bytes, Time when);
+  static Time held_until(const Stream& stream);
+  void flush(Stream& stream, Time when);
+  void say(const Stream& stream, std::string_view line, Time when);
+  void print_folded(std::string_view line, const std::vector<int>& places);
+  template <class Who>
+  void print(const Who& who, std::string_view line);
+  void write_out();
+
+  ConsoleStyle style_;
+  LogExchange& exchange_;
+  int number_;
+  std::optional<int> filtered_;
+  std::vector<Stream> streams_;
+  LineSink sink_;
+  std::optional<LineFold> fold_;
+  std::string time_;            // as text, for prefixes that want it
+  std::string filtered_lines_;  // that wait for the end of a pass
+  std::string buffer_;          // for what is read from files
+};
+
+}  // namespace launch

@@ -1,0 +1,74 @@
+// The workers' output on its way through launch: each stream comes by a pipe and goes to its file and, where the user
+// wants to see it, to the console.
+//
+// Three kinds of threads, so that none waits for what another waits for: one reads the pipes, one writes the files, and
+// one for each console shows lines. A console that is slow holds up nobody and reads from the files what it has missed.
+// A file system that takes nothing holds the workers up for two seconds, once; then bytes are lost, counted and told.
+#pragma once
+
+#include "launch/core/error.hpp"
+#include "launch/core/log_backlog.hpp"
+#include "launch/core/time.hpp"
+#include "launch/io/fd.hpp"
+#include "launch/io/log_console.hpp"
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace launch {
+
+struct FileRules {
+  std::uint64_t max_size = 0;  // bytes; 0: one file grows for ever
+  int max_files = 0;
+};
+
+class LogRelay {
+ public:
+  LogRelay(boost::asio::any_io_executor executor, FileRules rules, LogBacklog::Limits limits = {});
+  // Leaves the threads behind when they have not ended: a console or a file system may have stalled for ever.
+  ~LogRelay();
+  LogRelay(const LogRelay&) = delete;
+  LogRelay& operator=(const LogRelay&) = delete;
+
+  // ---- before `begin`
+  // A console, numbered from 0. `filtered_file`: for lines that hold a filter, if there are filters.
+  Result<int> add_console(ConsoleStyle style, const std::string& filtered_file);
+  // A worker's stream: its file, made here, and the console that shows it. What the worker is to write to.
+  struct Added {
+    int stream = 0;
+    Fd writer;
+  };
+  Result<Added> add_stream(int local_rank, const std::string& file, std::optional<int> console);
+
+  // Starts the threads, with the signal mask of the caller.
+  Status begin();
+  // The last bytes of a stream of which the writer has ended.
+  std::string tail(int stream) const;
+
+  // Nobody writes any more: what is left is written and shown. Gives up when nothing has moved for `patience`.
+  struct Loss {
+    int stream = 0;
+    std::uint64_t bytes = 0;  // that got into no file
+    std::string reason;
+  };
+  struct Outcome {
+    bool shown = true;    // the consoles took all
+    bool written = true;  // the file system answered
+    std::vector<Loss> losses;
+  };
+  boost::asio::awaitable<Outcome> drain(Duration patience);
+
+ private:
+  void start_threads();
+
+  struct Shared;
+  std::shared_ptr<Shared> shared_;
+};
+
+}  // namespace launch

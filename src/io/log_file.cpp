@@ -1,0 +1,160 @@
+#include "launch/io/log_file.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+namespace launch {
+namespace {
+
+// How much was written; less than all, with errno set, when the file system takes no more.
+std::size_t write_some(int fd, std::string_view bytes) {
+  std::size_t done = 0;
+  while (done < bytes.size()) {
+    const ssize_t written = ::write(fd, bytes.data() + done, bytes.size() - done);
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) break;
+    done += static_cast<std::size_t>(written);
+  }
+  return done;
+}
+
+int open_log(const std::string& path) {
+  return ::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
+}
+
+}  // namespace
+
+LogFile::LogFile(std::string path, std::uint64_t max_size, int max_files)
+    : path_(std::move(path)), max_size_(max_size), max_files_(max_files) {}
+
+Status LogFile::open() {
+  Fd fd(open_log(path_));
+  if (!fd.valid()) {
+    return Error{ErrorCode::system,
+                 fmt::format("cannot open {} for a worker's output: {}", path_, std::strerror(errno))};
+  }
+  files_[number_] = std::make_shared<const Fd>(std::move(fd));
+  return {};
+}
+
+std::string LogFile::name(int age) const { return age == 0 ? path_ : fmt::format("{}.{}", path_, age); }
+
+LogBacklog::Written LogFile::append(std::uint64_t offset, std::string_view bytes) {
+  Written result;
+  if (offset > next_) {
+    drop_open_line(next_, result);
+    gap_ += offset - next_;
+  }
+  next_ = offset + bytes.size();
+  while (!bytes.empty()) {
+    std::size_t cut = cut_for_file(bytes, fill_, max_size_);
+    if (cut < bytes.size() && cut == 0) {
+      if (rotate(result)) continue;
+      cut = bytes.size();  // no next file can be made: this one grows
+    }
+    write(offset, bytes.substr(0, cut), result);
+    offset += cut;
+    bytes.remove_prefix(cut);
+  }
+  return result;
+}
+
+LogBacklog::Written LogFile::finish(std::uint64_t end) {
+  Written result;
+  if (end > next_) drop_open_line(next_, result);
+  gap_ += end - next_;
+  next_ = end;
+  if (gap_ == 0) return result;
+  const std::string text = note(gap_);
+  if (write_some(present(), text) < text.size()) cut_off();
+  return result;
+}
+
+std::string LogFile::note(std::uint64_t lost) const {
+  return fmt::format("[launch: {} bytes lost here: {}]\n", lost, reason());
+}
+
+std::string LogFile::reason() const { return error_ == 0 ? "the file system did not answer" : std::strerror(error_); }
+
+void LogFile::write(std::uint64_t offset, std::string_view bytes, Written& result) {
+  std::string said;
+  if (gap_ > 0) {
+    // On with the next line; and first a word about those that are missing.
+    const std::size_t begin = std::min(bytes.find('\n'), bytes.size() - 1) + 1;
+    gap_ += begin;
+    offset += begin;
+    bytes.remove_prefix(begin);
+    if (bytes.empty()) return;
+    said = note(gap_);
+  }
+  std::size_t done = write_some(present(), said);
+  if (done == said.size()) done += write_some(present(), bytes);
+  const int error = errno;
+  std::size_t reached = done > said.size() ? done - said.size() : 0;
+  if (reached < bytes.size()) reached = bytes.substr(0, reached).rfind('\n') + 1;  // nothing found: 0
+  if (reached > 0) {
+    result.extents.push_back({offset, reached, number_, fill_.size + said.size()});
+    fill_ = after(after(fill_, said), bytes.substr(0, reached));
+    gap_ = 0;
+  }
+  if (reached == bytes.size()) return;
+  error_ = error;
+  if (reached == 0) drop_open_line(offset, result);
+  gap_ += bytes.size() - reached;
+  cut_off();
+}
+
+// No line of the file is to stay half; `end` is the stream's offset behind it.
+void LogFile::drop_open_line(std::uint64_t end, Written& result) {
+  if (fill_.open_line == 0) return;
+  result.taken_back_from = end - fill_.open_line;
+  gap_ += fill_.open_line;
+  fill_.size -= fill_.open_line;
+  fill_.open_line = 0;
+  cut_off();
+}
+
+// What is behind the last byte that counts.
+void LogFile::cut_off() const { (void)!::ftruncate(present(), static_cast<off_t>(fill_.size)); }
+
+// The oldest go, the others move up by one; false: no file could be made, so the present one goes on.
+bool LogFile::rotate(Written& result) {
+  const std::string next = path_ + ".next";
+  Fd fd(open_log(next));
+  if (!fd.valid()) return false;
+  if (number_ + 1 >= max_files_) {
+    const int oldest = number_ + 1 - max_files_;
+    ::unlink(name(max_files_ - 1).c_str());
+    result.deleted.push_back(oldest);
+  }
+  for (int age = std::min(number_, max_files_ - 2); age >= 0; --age)
+    (void)std::rename(name(age).c_str(), name(age + 1).c_str());
+  (void)std::rename(next.c_str(), path_.c_str());
+  fill_ = {};
+  ++number_;
+  const std::lock_guard lock(mutex_);
+  for (const int file : result.deleted) files_.erase(file);
+  files_[number_] = std::make_shared<const Fd>(std::move(fd));
+  return true;
+}
+
+void LogFile::read_back(const LogExtents::Piece& piece, std::string& bytes) const {
+  std::shared_ptr<const Fd> file;
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto found = files_.find(piece.file); found != files_.end()) file = found->second;
+  }
+  const std::size_t wanted = std::min<std::uint64_t>(piece.size, std::size_t{256} << 10);
+  bytes.resize(wanted);
+  const ssize_t got = file ? ::pread(file->get(), bytes.data(), wanted, static_cast<off_t>(piece.position)) : 0;
+  bytes.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+}
+
+}  // namespace launch

@@ -1,0 +1,251 @@
+#include "launch/io/log_relay.hpp"
+
+#include "launch/io/clock.hpp"
+#include "launch/io/deadline.hpp"
+#include "launch/io/log.hpp"
+#include "launch/io/log_exchange.hpp"
+#include "launch/io/log_file.hpp"
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+#include <boost/asio/post.hpp>
+
+namespace launch {
+namespace asio = boost::asio;
+
+namespace {
+
+constexpr std::size_t read_size = std::size_t{64} * 1024;
+constexpr int pipe_size = 256 * 1024;         // so that a burst of a worker does not wait for us
+constexpr std::size_t most_large_pipes = 64;  // a user may have 64 MiB of them
+constexpr std::uint64_t stop_mark = ~std::uint64_t{0};
+
+Error cannot_make(const char* what) {
+  return Error{ErrorCode::system, fmt::format("cannot make {} for a worker's output: {}", what, std::strerror(errno))};
+}
+
+}  // namespace
+
+// What the threads and their owner share; lives as long as the longest of them.
+struct LogRelay::Shared {
+  struct Stream {
+    std::unique_ptr<LogFile> file;
+    Fd reader;  // of the worker's pipe; none for what consoles write
+  };
+
+  Shared(asio::any_io_executor own_executor, FileRules own_rules, LogBacklog::Limits limits)
+      : executor(std::move(own_executor)),
+        rules(own_rules),
+        exchange(limits),
+        stop(::eventfd(0, EFD_CLOEXEC)),
+        ended(executor) {}
+
+  int add(std::unique_ptr<LogFile> file, Fd reader, std::optional<int> console) {
+    streams.push_back({std::move(file), std::move(reader)});
+    return exchange.add_stream(console);
+  }
+
+  void read_pipes();
+  void take(std::size_t stream, int poller);
+  void write_files();
+  void write_one(const LogBacklog::Write& write);
+
+  asio::any_io_executor executor;
+  FileRules rules;
+  LogExchange exchange;
+  std::vector<Stream> streams;
+  std::vector<std::unique_ptr<LogConsole>> consoles;
+  Fd stop;
+  bool warned_of_stall = false;  // the reader's
+  bool warned_of_loss = false;   // the writer's
+  asio::steady_timer ended;      // touched by the owner's thread only
+  int running = 0;               // threads; the same
+};
+
+// ---- the reader
+
+void LogRelay::Shared::read_pipes() {
+  const Fd poller(::epoll_create1(EPOLL_CLOEXEC));
+  const auto watch = [&](int fd, std::uint64_t mark) {
+    epoll_event event{EPOLLIN, {.u64 = mark}};
+    ::epoll_ctl(poller.get(), EPOLL_CTL_ADD, fd, &event);
+  };
+  watch(stop.get(), stop_mark);
+  for (std::size_t i = 0; i < streams.size(); ++i)
+    if (streams[i].reader.valid()) watch(streams[i].reader.get(), i);
+  std::array<epoll_event, 64> events;
+  // When nobody writes any more, until there is nothing left.
+  for (bool stopping = false; true;) {
+    const int count = ::epoll_wait(poller.get(), events.data(), static_cast<int>(events.size()), stopping ? 0 : -1);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) break;
+    for (int i = 0; i < count; ++i) {
+      const std::uint64_t mark = events[static_cast<std::size_t>(i)].data.u64;
+      if (mark != stop_mark) {
+        take(mark, poller.get());
+      } else {
+        stopping = true;
+        ::epoll_ctl(poller.get(), EPOLL_CTL_DEL, stop.get(), nullptr);
+      }
+    }
+  }
+}
+
+void LogRelay::Shared::take(std::size_t stream, int poller) {
+  exchange.await_room();
+  exchange.mark_reading(true);
+  const int fd = streams[stream].reader.get();
+  std::array<char, read_size> chunk;
+  const ssize_t got = ::read(fd, chunk.data(), chunk.size());
+  if (got > 0) exchange.receive(static_cast<int>(stream), {chunk.data(), static_cast<std::size_t>(got)});
+  if (got == 0) ::epoll_ctl(poller, EPOLL_CTL_DEL, fd, nullptr);  // all who could write have ended
+  exchange.mark_reading(false);
+  if (!warned_of_stall && exchange.stalled()) {
+    warned_of_stall = true;
+    log_warning(fmt::format("the file system of {} does not answer: the job goes on, and log lines may be lost",
+                            streams[stream].file->path()));
+  }
+}
+
+// ---- the writer
+
+void LogRelay::Shared::write_files() {
+  while (const auto write = exchange.next_write()) write_one(*write);
+  for (std::size_t i = 0; i < streams.size(); ++i) {
+    LogBacklog::Write nothing;
+    nothing.stream = static_cast<int>(i);
+    exchange.wrote(nothing, streams[i].file->finish(exchange.end(nothing.stream)));
+  }
+}
+
+void LogRelay::Shared::write_one(const LogBacklog::Write& write) {
+  LogFile& file = *streams[static_cast<std::size_t>(write.stream)].file;
+  LogBacklog::Written result;
+  if (write.bytes.size() == 1) {
+    result = file.append(write.offset, *write.bytes.front());
+  } else {
+    std::string together;
+    together.reserve(write.size);
+    for (const LogBacklog::Bytes& bytes : write.bytes) together += *bytes;
+    result = file.append(write.offset, together);
+  }
+  std::uint64_t in_file = 0;
+  for (const auto& extent : result.extents) in_file += extent.size;
+  exchange.wrote(write, result);
+  if (in_file == write.size || warned_of_loss || warned_of_stall) return;
+  warned_of_loss = true;
+  log_warning(fmt::format("log lines are lost, {} cannot be written: {}; the job goes on", file.path(), file.reason()));
+}
+
+// ---- the owner
+
+LogRelay::LogRelay(asio::any_io_executor executor, FileRules rules, LogBacklog::Limits limits)
+    : shared_(std::make_shared<Shared>(std::move(executor), rules, limits)) {}
+
+LogRelay::~LogRelay() = default;
+
+Result<int> LogRelay::add_console(ConsoleStyle style, const std::string& filtered_file) {
+  std::optional<int> filtered;
+  if (!style.filters.empty()) {
+    auto file = std::make_unique<LogFile>(filtered_file, shared_->rules.max_size, shared_->rules.max_files);
+    if (Status opened = file->open(); !opened) return opened.error();
+    filtered = shared_->add(std::move(file), Fd(), std::nullopt);
+  }
+  const int number = static_cast<int>(shared_->consoles.size());
+  shared_->consoles.push_back(std::make_unique<LogConsole>(std::move(style), shared_->exchange, number, filtered));
+  return number;
+}
+
+Result<LogRelay::Added> LogRelay::add_stream(int local_rank, const std::string& path, std::optional<int> console) {
+  auto file = std::make_unique<LogFile>(path, shared_->rules.max_size, shared_->rules.max_files);
+  if (Status opened = file->open(); !opened) return opened.error();
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return cannot_make("a pipe");
+  Fd reader(ends[0]);
+  Fd writer(ends[1]);
+  ::fcntl(reader.get(), F_SETFL, O_NONBLOCK);
+  if (shared_->streams.size() < most_large_pipes) (void)::fcntl(writer.get(), F_SETPIPE_SZ, pipe_size);
+  const LogFile& kept = *file;
+  const int stream = shared_->add(std::move(file), std::move(reader), console);
+  if (console) shared_->consoles.at(static_cast<std::size_t>(*console))->add_stream(stream, local_rank, kept);
+  return Added{stream, std::move(writer)};
+}
+
+Status LogRelay::begin() {
+  try {
+    start_threads();
+  } catch (const std::system_error& error) {
+    return Error{ErrorCode::system, fmt::format("no thread can be started for the workers' output: {}", error.what())};
+  }
+  return {};
+}
+
+void LogRelay::start_threads() {
+  const auto start = [this](auto work) {
+    ++shared_->running;
+    std::thread([shared = shared_, work] {
+      work(*shared);
+      asio::post(shared->executor, [shared] {
+        --shared->running;
+        shared->ended.cancel();
+      });
+    }).detach();
+  };
+  shared_->exchange.open(1 + static_cast<int>(shared_->consoles.size()));
+  start([](Shared& shared) {
+    shared.read_pipes();
+    shared.exchange.close_input();
+    shared.exchange.close();
+  });
+  start([](Shared& shared) { shared.write_files(); });
+  for (std::size_t i = 0; i < shared_->consoles.size(); ++i) {
+    start([i](Shared& shared) {
+      shared.consoles[i]->run();
+      shared.exchange.close();
+    });
+  }
+}
+
+std::string LogRelay::tail(int stream) const {
+  const int fd = shared_->streams.at(static_cast<std::size_t>(stream)).reader.get();
+  return shared_->exchange.tail(stream, [fd] {
+    int waiting = 0;
+    return ::ioctl(fd, FIONREAD, &waiting) != 0 || waiting == 0;
+  });
+}
+
+asio::awaitable<LogRelay::Outcome> LogRelay::drain(Duration patience) {
+  const std::uint64_t one = 1;
+  (void)!::write(shared_->stop.get(), &one, sizeof one);
+  const Time start = now();
+  while (shared_->running > 0) {
+    const Time give_up = later(std::max(start, shared_->exchange.last_progress()), patience);
+    if (now() >= give_up) break;
+    shared_->ended.expires_at(to_steady(give_up));
+    (void)co_await shared_->ended.async_wait(as_values);
+  }
+  Outcome outcome;
+  outcome.shown = shared_->running == 0 || shared_->exchange.all_shown();
+  outcome.written = shared_->running == 0 || shared_->exchange.all_written();
+  for (std::size_t i = 0; i < shared_->streams.size(); ++i) {
+    const int stream = static_cast<int>(i);
+    const std::uint64_t lost = shared_->exchange.lost(stream);
+    if (lost == 0) continue;
+    const std::string reason = outcome.written ? shared_->streams[i].file->reason() : "the file system did not answer";
+    outcome.losses.push_back({stream, lost, reason});
+  }
+  co_return outcome;
+}
+
+}  // namespace launch
