@@ -13,6 +13,8 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto settling = 200ms;  // of a pipe whose writer has ended
+constexpr Duration file_delay = 5ms;
+constexpr std::size_t enough_to_write = std::size_t{256} << 10;
 
 }  // namespace
 
@@ -37,8 +39,9 @@ void LogExchange::mark_reading(bool reading) {
 void LogExchange::receive(int stream, std::string bytes) {
   auto shared = std::make_shared<const std::string>(std::move(bytes));
   const std::lock_guard lock(mutex_);
+  const std::size_t before = backlog_.unwritten();
   backlog_.receive(stream, std::move(shared), now());
-  written_.notify_one();
+  if (before == 0 || (before < enough_to_write && backlog_.unwritten() >= enough_to_write)) written_.notify_one();
   if (const auto console = console_of_[static_cast<std::size_t>(stream)]) {
     ++news_of_[static_cast<std::size_t>(*console)];
     news_.notify_all();
@@ -67,9 +70,17 @@ bool LogExchange::input_closed() const {
 std::optional<LogBacklog::Write> LogExchange::next_write() {
   std::unique_lock lock(mutex_);
   while (true) {
-    if (auto write = backlog_.next_write()) return write;
-    if (givers_ == 0) return std::nullopt;
-    written_.wait(lock);
+    // A file need not have each line at once: little waits for more.
+    const Time due = later(backlog_.waiting_since(), file_delay);
+    if (givers_ == 0 || backlog_.unwritten() >= enough_to_write || now() >= due) {
+      if (auto write = backlog_.next_write()) return write;
+      if (givers_ == 0) return std::nullopt;
+    }
+    if (due == never) {
+      written_.wait(lock);
+    } else {
+      written_.wait_until(lock, to_steady(due));
+    }
   }
 }
 

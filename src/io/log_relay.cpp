@@ -26,7 +26,7 @@ namespace asio = boost::asio;
 
 namespace {
 
-constexpr std::size_t read_size = std::size_t{64} * 1024;
+constexpr std::size_t read_size = std::size_t{256} * 1024;
 constexpr int pipe_size = 256 * 1024;         // so that a burst of a worker does not wait for us
 constexpr std::size_t most_large_pipes = 64;  // a user may have 64 MiB of them
 constexpr std::uint64_t stop_mark = ~std::uint64_t{0};
@@ -67,10 +67,12 @@ struct LogRelay::Shared {
   std::vector<Stream> streams;
   std::vector<std::unique_ptr<LogConsole>> consoles;
   Fd stop;
-  bool warned_of_stall = false;  // the reader's
-  bool warned_of_loss = false;   // the writer's
-  asio::steady_timer ended;      // touched by the owner's thread only
-  int running = 0;               // threads; the same
+  std::vector<char> chunk = std::vector<char>(read_size);  // the reader's
+  bool warned_of_stall = false;                            // the same
+  bool warned_of_loss = false;                             // the writer's
+  std::string together;                                    // the same: what it writes at once
+  asio::steady_timer ended;                                // touched by the owner's thread only
+  int running = 0;                                         // threads; the same
 };
 
 // ---- the reader
@@ -106,7 +108,6 @@ void LogRelay::Shared::take(std::size_t stream, int poller) {
   exchange.await_room();
   exchange.mark_reading(true);
   const int fd = streams[stream].reader.get();
-  std::array<char, read_size> chunk;
   const ssize_t got = ::read(fd, chunk.data(), chunk.size());
   if (got > 0) exchange.receive(static_cast<int>(stream), {chunk.data(), static_cast<std::size_t>(got)});
   if (got == 0) ::epoll_ctl(poller, EPOLL_CTL_DEL, fd, nullptr);  // all who could write have ended
@@ -135,8 +136,7 @@ void LogRelay::Shared::write_one(const LogBacklog::Write& write) {
   if (write.bytes.size() == 1) {
     result = file.append(write.offset, *write.bytes.front());
   } else {
-    std::string together;
-    together.reserve(write.size);
+    together.clear();
     for (const LogBacklog::Bytes& bytes : write.bytes) together += *bytes;
     result = file.append(write.offset, together);
   }

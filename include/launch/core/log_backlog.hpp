@@ -67,6 +67,9 @@ class LogBacklog {
     std::vector<int> deleted;                      // files
   };
   void wrote(const Write& write, const Written& result, Time now);
+  // Bytes that wait for the file system or are in its hands, about; and since when, `never` where none are.
+  std::size_t unwritten() const { return unwritten_; }
+  Time waiting_since() const { return unwritten_ == 0 ? never : last_write_; }
   // The file system takes nothing, and bytes are given up.
   bool stalled() const { return stalled_; }
   // Bytes that got into no file.

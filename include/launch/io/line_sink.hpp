@@ -1,32 +1,36 @@
-// Lines on their way to a console, in batches of whole lines that no other process can tear: a pipe takes up to PIPE_BUF
-// bytes at once, a terminal or a file any number. Blocks as long as the console does; when nobody reads any more, lines
-// go nowhere.
+// Lines on their way to a console, in batches of whole lines that nobody who shares the console can tear: a pipe takes
+// PIPE_BUF bytes at once, or many more while it is nearly empty; a terminal or a file takes any number. A line longer
+// than PIPE_BUF may be torn on a pipe that is nearly full. Blocks as long as the console does; when nobody reads any
+// more, lines go nowhere.
 #pragma once
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 
 namespace launch {
 
 class LineSink {
  public:
+  // Makes a pipe larger where that is allowed.
   explicit LineSink(int fd);
 
   // `fill` appends one line, its end included, to the text it is given.
   template <class Fill>
   void take(const Fill& fill) {
-    const std::size_t before = batch_.size();
     fill(batch_);
-    if (batch_.size() > most_) write(before);
+    if (batch_.size() >= enough) write();
   }
-  void write() { write(batch_.size()); }
+  void write();
 
  private:
-  // The first bytes; where these are none, all.
-  void write(std::size_t size);
+  static constexpr std::size_t enough = std::size_t{64} * 1024;
+
+  bool takes_all() const;
+  std::size_t next_piece(std::string_view text) const;
 
   int fd_;
-  std::size_t most_;
+  int capacity_ = 0;  // of the pipe; 0: it is none
   std::string batch_;
   bool closed_ = false;
 };
