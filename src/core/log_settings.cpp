@@ -103,8 +103,8 @@ Status read_sizes(const Options& options, LogChoice& logs) {
   const Setting<int> files{*options.log_max_files.value, options.log_max_files.origin};
   if (files.value < 1) return usage_error(fmt::format("{}: expected 1 or more files", as_typed(files)));
   if (logs.max_size == 0)
-    return usage_error(fmt::format("{}: expected --log-max-size as well, which says when a file is full",
-                                   as_typed(files)));
+    return usage_error(
+        fmt::format("{}: expected --log-max-size as well, which says when a file is full", as_typed(files)));
   logs.max_files = files.value;
   return {};
 }
@@ -127,7 +127,8 @@ Status read_looks(const Options& options, const HostFacts& facts, LogChoice& log
     return usage_error(fmt::format("{}: expected auto, always or never", as_typed(options.color)));
   const bool wanted = when == "auto" && facts.env.get("NO_COLOR").value_or("").empty();
   logs.aligned = {facts.terminal_out, facts.terminal_err};
-  logs.coloured = {when == "always" || (wanted && facts.terminal_out), when == "always" || (wanted && facts.terminal_err)};
+  logs.coloured = {when == "always" || (wanted && facts.terminal_out),
+                   when == "always" || (wanted && facts.terminal_err)};
   return {};
 }
 

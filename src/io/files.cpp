@@ -50,8 +50,9 @@ std::string read_tail(const std::string& path, std::size_t limit) {
 
 bool is_on_network(const std::string& path) {
   // f_type of nfs, lustre, gpfs, ceph, smb and smb2, cifs, beegfs, afs, orangefs, 9p, fuse, coda.
-  constexpr std::uint32_t served[] = {0x6969,     0x0BD00BD0, 0x47504653, 0x00C36400, 0x517B,     0xFE534D42, 0xFF534D42,
-                                      0x19830326, 0x5346414F, 0x20030528, 0x01021997, 0x65735546, 0x73757245};
+  constexpr std::uint32_t served[] = {0x6969,     0x0BD00BD0, 0x47504653, 0x00C36400, 0x517B,
+                                      0xFE534D42, 0xFF534D42, 0x19830326, 0x5346414F, 0x20030528,
+                                      0x01021997, 0x65735546, 0x73757245};
   std::error_code error;
   std::filesystem::path place = std::filesystem::absolute(path, error).lexically_normal();
   struct statfs info {};

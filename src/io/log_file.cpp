@@ -46,8 +46,7 @@ Status LogFile::open() {
 
 std::string LogFile::name(int age) const { return age == 0 ? path_ : fmt::format("{}.{}", path_, age); }
 
-LogBacklog::Written LogFile::append(std::uint64_t offset, std::string_view bytes) {
-  Written result;
+void LogFile::append(std::uint64_t offset, std::string_view bytes, Written& result) {
   if (offset > next_) {
     drop_open_line(next_, result);
     gap_ += offset - next_;
@@ -63,18 +62,15 @@ LogBacklog::Written LogFile::append(std::uint64_t offset, std::string_view bytes
     offset += cut;
     bytes.remove_prefix(cut);
   }
-  return result;
 }
 
-LogBacklog::Written LogFile::finish(std::uint64_t end) {
-  Written result;
+void LogFile::finish(std::uint64_t end, Written& result) {
   if (end > next_) drop_open_line(next_, result);
   gap_ += end - next_;
   next_ = end;
-  if (gap_ == 0) return result;
+  if (gap_ == 0) return;
   const std::string text = note(gap_);
   if (write_some(present(), text) < text.size()) cut_off();
-  return result;
 }
 
 std::string LogFile::note(std::uint64_t lost) const {
@@ -114,7 +110,14 @@ void LogFile::write(std::uint64_t offset, std::string_view bytes, Written& resul
 // No line of the file is to stay half; `end` is the stream's offset behind it.
 void LogFile::drop_open_line(std::uint64_t end, Written& result) {
   if (fill_.open_line == 0) return;
-  result.taken_back_from = end - fill_.open_line;
+  const std::uint64_t from = end - fill_.open_line;
+  result.taken_back_from = from;
+  while (!result.extents.empty() && result.extents.back().offset + result.extents.back().size > from) {
+    auto& last = result.extents.back();
+    last.size = last.offset < from ? from - last.offset : 0;
+    if (last.size > 0) break;
+    result.extents.pop_back();
+  }
   gap_ += fill_.open_line;
   fill_.size -= fill_.open_line;
   fill_.open_line = 0;

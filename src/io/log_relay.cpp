@@ -6,6 +6,7 @@
 #include "launch/io/log_exchange.hpp"
 #include "launch/io/log_file.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -27,6 +28,7 @@ namespace asio = boost::asio;
 namespace {
 
 constexpr std::size_t read_size = std::size_t{256} * 1024;
+constexpr std::size_t large_piece = std::size_t{16} * 1024;
 constexpr int pipe_size = 256 * 1024;         // so that a burst of a worker does not wait for us
 constexpr std::size_t most_large_pipes = 64;  // a user may have 64 MiB of them
 constexpr std::uint64_t stop_mark = ~std::uint64_t{0};
@@ -67,12 +69,11 @@ struct LogRelay::Shared {
   std::vector<Stream> streams;
   std::vector<std::unique_ptr<LogConsole>> consoles;
   Fd stop;
-  std::vector<char> chunk = std::vector<char>(read_size);  // the reader's
-  bool warned_of_stall = false;                            // the same
-  bool warned_of_loss = false;                             // the writer's
-  std::string together;                                    // the same: what it writes at once
-  asio::steady_timer ended;                                // touched by the owner's thread only
-  int running = 0;                                         // threads; the same
+  bool warned_of_stall = false;  // the reader's
+  bool warned_of_loss = false;   // the writer's
+  std::string together;          // the same: what it writes at once
+  asio::steady_timer ended;      // touched by the owner's thread only
+  int running = 0;               // threads; the same
 };
 
 // ---- the reader
@@ -108,8 +109,14 @@ void LogRelay::Shared::take(std::size_t stream, int poller) {
   exchange.await_room();
   exchange.mark_reading(true);
   const int fd = streams[stream].reader.get();
-  const ssize_t got = ::read(fd, chunk.data(), chunk.size());
-  if (got > 0) exchange.receive(static_cast<int>(stream), {chunk.data(), static_cast<std::size_t>(got)});
+  int waiting = 0;
+  ::ioctl(fd, FIONREAD, &waiting);
+  std::string bytes(std::clamp<std::size_t>(static_cast<std::size_t>(waiting), 1, read_size), '\0');
+  const ssize_t got = ::read(fd, bytes.data(), bytes.size());
+  if (got > 0) {
+    bytes.resize(static_cast<std::size_t>(got));
+    exchange.receive(static_cast<int>(stream), std::move(bytes));
+  }
   if (got == 0) ::epoll_ctl(poller, EPOLL_CTL_DEL, fd, nullptr);  // all who could write have ended
   exchange.mark_reading(false);
   if (!warned_of_stall && exchange.stalled()) {
@@ -126,20 +133,27 @@ void LogRelay::Shared::write_files() {
   for (std::size_t i = 0; i < streams.size(); ++i) {
     LogBacklog::Write nothing;
     nothing.stream = static_cast<int>(i);
-    exchange.wrote(nothing, streams[i].file->finish(exchange.end(nothing.stream)));
+    LogBacklog::Written result;
+    streams[i].file->finish(exchange.end(nothing.stream), result);
+    exchange.wrote(nothing, result);
   }
 }
 
 void LogRelay::Shared::write_one(const LogBacklog::Write& write) {
   LogFile& file = *streams[static_cast<std::size_t>(write.stream)].file;
   LogBacklog::Written result;
-  if (write.bytes.size() == 1) {
-    result = file.append(write.offset, *write.bytes.front());
-  } else {
-    together.clear();
-    for (const LogBacklog::Bytes& bytes : write.bytes) together += *bytes;
-    result = file.append(write.offset, together);
+  std::uint64_t offset = write.offset;
+  const auto append = [&](std::string_view bytes) {
+    file.append(offset, bytes, result);
+    offset += bytes.size();
+  };
+  std::string small;  // ones, which are written together
+  for (const LogBacklog::Bytes& bytes : write.bytes) {
+    if (bytes->size() < large_piece) small += *bytes;
+    if (small.size() >= large_piece || bytes->size() >= large_piece) append(std::exchange(small, {}));
+    if (bytes->size() >= large_piece) append(*bytes);
   }
+  append(small);
   std::uint64_t in_file = 0;
   for (const auto& extent : result.extents) in_file += extent.size;
   exchange.wrote(write, result);

@@ -26,9 +26,10 @@ class LogFile {
   // Makes the file, empty.
   Status open();
   // Bytes of the stream from `offset` on. Those between the last call's and these have been lost.
-  LogBacklog::Written append(std::uint64_t offset, std::string_view bytes);
+  // What came of it is added to `result`.
+  void append(std::uint64_t offset, std::string_view bytes, LogBacklog::Written& result);
   // No more will come; says in the file how much was lost at its end, where that can be said.
-  LogBacklog::Written finish(std::uint64_t end);
+  void finish(std::uint64_t end, LogBacklog::Written& result);
   // Why bytes were lost, if some were.
   std::string reason() const;
   const std::string& path() const { return path_; }
