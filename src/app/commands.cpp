@@ -43,6 +43,7 @@ int run_job(const Config& config, SignalPlan& signals) {
   int code = 1;
   run_in_background(context.get_executor(), run_to_end(loop, context, code));
   context.run();
+  announce_end(guarded.guard, code);
   return code;
 }
 

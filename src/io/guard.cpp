@@ -9,12 +9,15 @@
 #include "launch/io/reaper.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <csignal>
 #include <ctime>
+#include <new>
 #include <set>
 #include <vector>
 
 #include <fmt/format.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -27,6 +30,11 @@ using namespace std::chrono_literals;
 // What SIGKILL cannot end within this sleeps in the kernel, and does not hold us up.
 constexpr Duration most_sweeping = 5s;
 constexpr timespec between_sweeps{0, 2'000'000};
+// Between the agent's last word and its end; longer, and a thread of it sleeps in the kernel.
+constexpr Duration longest_leaving = 2s;
+
+// The exit code that the agent has announced, in memory of both processes; negative: none yet.
+std::atomic<int>* announced = nullptr;
 
 class Guard {
  public:
@@ -40,7 +48,7 @@ class Guard {
     while (true) {
       siginfo_t info{};
       const int signal = ::sigwaitinfo(&signals_, &info);
-      if (signal == SIGCHLD && reap()) return sweep();
+      if (signal == SIGCHLD && (reap() || leaves())) return sweep();
       if (signal > 0 && signal != SIGCHLD) pass_on(signal, info.si_code == SI_KERNEL ? terminal_sender : info.si_pid);
     }
   }
@@ -62,6 +70,23 @@ class Guard {
       if (info.si_pid != agent_) continue;
       ended_ = exit_status_of(info);
     }
+  }
+
+  // The agent has said its last word. A file system that does not answer may keep it from ending for ever, not us.
+  bool leaves() {
+    const int code = announced == nullptr ? -1 : announced->load();
+    if (code < 0) return false;
+    const Time give_up = later(now(), longest_leaving);
+    while (!reap() && now() < give_up) {
+      const auto left = std::chrono::duration_cast<std::chrono::nanoseconds>(give_up - now()).count();
+      const timespec wait{left / 1'000'000'000, left % 1'000'000'000};
+      ::sigtimedwait(&signals_, nullptr, &wait);
+    }
+    if (!ended_) {
+      ended_ = ExitStatus{ExitStatus::Kind::exited, code};
+      strangers_.insert(agent_);  // it cannot be killed, either
+    }
+    return true;
   }
 
   // What has come to us from the agent. It can be in no session of ours, since the agent has left it.
@@ -118,6 +143,12 @@ void hand_on(pid_t to, int signal, pid_t origin) {
 
 int guard_gone_signal() { return SIGRTMAX; }
 
+void announce_end(pid_t guard, int code) {
+  if (guard == 0 || announced == nullptr) return;
+  announced->store(code);
+  ::kill(guard, SIGCHLD);
+}
+
 Guarded stand_guard(SignalPlan& signals) {
   sigset_t gone;
   sigemptyset(&gone);
@@ -125,6 +156,8 @@ Guarded stand_guard(SignalPlan& signals) {
   ::sigprocmask(SIG_BLOCK, &gone, nullptr);
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   const std::vector<pid_t> before = list_children();
+  void* const shared = ::mmap(nullptr, sizeof *announced, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (shared != MAP_FAILED) announced = new (shared) std::atomic<int>(-1);
   const pid_t guard = ::getpid();
   const pid_t agent = ::fork();
   if (agent < 0) {

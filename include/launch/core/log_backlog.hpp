@@ -1,5 +1,5 @@
-// The bytes of all streams that pass launch on their way to a file and to the console: what is kept in memory, for whom,
-// and what is given up when neither the file system nor the console takes it.
+// The bytes of all streams that pass launch on their way to a file and to the console: what is kept in memory, for
+// whom, and what is given up when neither the file system nor the console takes it.
 //
 // Pure, and without a lock: io/log_relay has the threads. Bytes of a stream are counted from 0, its offsets. A console
 // that is slow reads from the file what memory no longer has; only what the file system does not take is ever lost.

@@ -25,6 +25,10 @@ Guarded stand_guard(SignalPlan& signals);
 
 int guard_gone_signal();
 
+// In the agent, last of all: lets the guard leave with this code, though a thread that sleeps in the kernel, for a file
+// system that does not answer, may keep the agent from ending.
+void announce_end(pid_t guard, int code);
+
 // Passes on a signal that `origin` had sent; SignalStream tells who that was.
 void hand_on(pid_t to, int signal, pid_t origin);
 
