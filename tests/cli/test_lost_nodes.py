@@ -200,3 +200,77 @@ class Waiting(JobCase):
         self.assertTrue(wait_for(lambda: "1 of 2 have ended" in runs[0].err, 20), str(runs[0]))
         (self.folder / "go").touch()
         self.expect([0, 0], runs)
+
+
+class Unread(LostCase):
+    """Standard error of node 1 is a full pipe: whoever writes there waits for its reader."""
+
+    def job(self, *parts):
+        end, pipe = os.pipe()
+        self.addCleanup(os.close, end)
+        os.set_blocking(end, False)
+        os.set_blocking(pipe, False)
+        self.filled = sum(iter(lambda: self.fill(pipe), 0))
+        os.set_blocking(pipe, True)
+        port = free_port()
+        worker = self.worker('trap \': > "$TEST_FOLDER/told.$RANK"\' USR1\n', UP,
+                             'while [ ! -e "$TEST_FOLDER/go" ]; do sleep 0.05; done\n', *parts)
+        runs = [self.node(rank, 2, 1, worker, port=port, options=["--heartbeat-timeout=1"], **where)
+                for rank, where in enumerate(({}, {"stderr": pipe}))]
+        os.close(pipe)
+        self.wait_until_up(2, *runs)
+        return end, runs
+
+    def fill(self, pipe):
+        try:
+            return os.write(pipe, b"." * 4096)
+        except BlockingIOError:
+            return 0
+
+    def make_it_speak(self, run, times):
+        told = self.folder / "told.1"
+        for _ in range(times):
+            run.signal(signal.SIGUSR1)
+            self.assertTrue(wait_for(told.exists, 20), str(run))
+            told.unlink()
+
+    def text_of(self, pipe):
+        """What is in the pipe after that which filled it."""
+        said = [b""]
+
+        def closed():
+            try:
+                piece = os.read(pipe, 65536)
+            except BlockingIOError:
+                return False
+            said[0] += piece
+            return not piece
+
+        self.assertTrue(wait_for(closed, 20), repr(said[0][-1000:]))
+        self.assertEqual(b"." * self.filled, said[0][:self.filled])
+        return said[0][self.filled:].decode()
+
+    def test_the_job_goes_on_and_ends_well(self):
+        end, runs = self.job()
+        self.make_it_speak(runs[1], 3)
+        self.assert_nobody_ends(runs, seconds=3)
+        (self.folder / "go").touch()
+        self.expect([0, 0], runs, seconds=20)
+        self.assertEqual("", self.text_of(end))  # nobody has read in time
+
+    def test_a_reader_that_wakes_late_hears_all(self):
+        end, runs = self.job('if [ "$RANK" = 1 ]; then exit 3; fi\n', SLEEP)
+        self.make_it_speak(runs[1], 2)
+        (self.folder / "go").touch()
+        self.expect([3], runs[:1], seconds=20)
+        self.assertFalse(wait_for(lambda: runs[1].wait(0) is not None, 1), str(runs[1]))
+        text = self.text_of(end)
+        self.expect([3], runs[1:], seconds=5)
+        self.assertTrue(text.startswith("launch: passed SIGUSR1 on to the workers\n" * 2), text)
+        self.assertRegex(text, r"root cause     rank 1\b.*exit code 3")
+
+    def test_without_a_reader_a_failed_launch_ends_all_the_same(self):
+        _, runs = self.job('if [ "$RANK" = 1 ]; then exit 3; fi\n', SLEEP)
+        (self.folder / "go").touch()
+        self.expect([3, 3], runs, seconds=20)
+        self.assertGreater(runs[1].ended - runs[0].ended, 8)

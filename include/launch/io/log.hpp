@@ -1,4 +1,6 @@
 // The launcher's own messages: one line a fact, on standard error. A user's verdict is not a log line: write_report.
+//
+// Saying something never waits (io/patient_output.hpp), and may be done by any thread; but not before a fork.
 #pragma once
 
 #include "launch/core/time.hpp"
@@ -29,5 +31,8 @@ void log_refusal(const std::string& reason);
 void write_report(std::string_view text);
 // A line as it is, for machines.
 void write_bare(std::string_view line);
+
+// At the end: waits until all that was said is written, at most so long. False: the rest will be lost.
+bool flush_log(Duration patience);
 
 }  // namespace launch

@@ -1,0 +1,200 @@
+#include "launch/io/patient_output.hpp"
+
+#include "launch/io/fd.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <condition_variable>
+#include <cstdint>
+#include <iterator>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <linux/magic.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+namespace launch {
+namespace {
+
+constexpr int pause_ms = 10;
+
+// Where a write waits for a disk of this machine at most. Elsewhere it may wait for a network.
+bool on_own_disk(int fd) {
+  struct statfs info {};
+  if (::fstatfs(fd, &info) != 0) return false;
+  constexpr std::uint32_t own[] = {EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC, BTRFS_SUPER_MAGIC, OVERLAYFS_SUPER_MAGIC,
+                                   TMPFS_MAGIC};
+  return std::find(std::begin(own), std::end(own), static_cast<std::uint32_t>(info.f_type)) != std::end(own);
+}
+
+// How a descriptor is written to.
+struct Outlet {
+  explicit Outlet(int given) : fd(::fcntl(given, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)), prompt(!fd.valid()) {
+    struct stat info {};
+    if (!fd.valid() || ::fstat(given, &info) != 0) return;
+    const bool pipe = S_ISFIFO(info.st_mode);
+    if (pipe) largest = PIPE_BUF;
+    socket = S_ISSOCK(info.st_mode);
+    if (pipe || (S_ISCHR(info.st_mode) && ::isatty(given) == 1)) {
+      // Not to block is a property of what is open, which other processes share: so it is opened anew.
+      const std::string path = fmt::format("/proc/self/fd/{}", given);
+      Fd own(::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+      prompt = own.valid();
+      if (prompt) fd = std::move(own);
+    } else {
+      prompt = socket || S_ISCHR(info.st_mode) || (S_ISREG(info.st_mode) && on_own_disk(given));
+    }
+  }
+
+  // How many bytes need no further care, written or not to be written at all; none: not now.
+  std::optional<std::size_t> put(std::string_view text) const {
+    ssize_t written = 0;
+    do {
+      written = socket ? ::send(fd.get(), text.data(), text.size(), MSG_DONTWAIT | MSG_NOSIGNAL)
+                       : ::write(fd.get(), text.data(), text.size());
+    } while (written < 0 && errno == EINTR);
+    if (written < 0 && errno == EAGAIN) return std::nullopt;
+    return written < 0 ? text.size() : static_cast<std::size_t>(written);
+  }
+
+  // Returns when nothing of it is left to be written.
+  void put_all(std::string_view text) const {
+    bool refused = false;
+    while (!text.empty()) {
+      if (const auto done = put(first_piece(text))) {
+        text.remove_prefix(*done);
+        refused = false;
+        continue;
+      }
+      // A terminal that has one byte left says that it is ready, but takes no end of a line, which is two.
+      if (std::exchange(refused, true)) ::poll(nullptr, 0, pause_ms);
+      pollfd ready{fd.get(), POLLOUT, 0};
+      ::poll(&ready, 1, -1);
+    }
+  }
+
+  // What one write is to have: lines up to `largest` bytes, or one longer line.
+  std::string_view first_piece(std::string_view text) const {
+    if (text.size() <= largest) return text;
+    auto end = text.rfind('\n', largest - 1);
+    if (end == std::string_view::npos) end = text.find('\n', largest);
+    return text.substr(0, end == std::string_view::npos ? end : end + 1);
+  }
+
+  Fd fd;
+  bool socket = false;
+  bool prompt;  // a write never waits
+  std::size_t largest = std::size_t{64} * 1024;
+};
+
+std::string word_of_loss(std::size_t messages) {
+  return fmt::format("launch: {} left out here: nobody was reading\n",
+                     messages == 1 ? "1 message was" : fmt::format("{} messages were", messages));
+}
+
+}  // namespace
+
+// What the thread and its owner share; lives as long as the longer of both. The functions are called with `mutex` held.
+struct PatientOutput::Shared : std::enable_shared_from_this<Shared> {
+  Shared(int fd, std::size_t most) : outlet(fd), room(most) {}
+
+  bool idle() const { return !busy && kept.empty(); }
+  bool fits(std::size_t size) const { return kept.empty() || kept.size() + size <= room; }
+
+  void keep(std::string_view lines) {
+    if (lost > 0) {
+      const std::string word = word_of_loss(lost);
+      if (fits(word.size() + lines.size())) {
+        kept += word;
+        lost = 0;
+      }
+    }
+    if (lost > 0 || !fits(lines.size())) {
+      ++lost;
+    } else {
+      kept += lines;
+    }
+  }
+
+  // Writes what can be written at once, and leaves the rest to the thread.
+  void go_on() {
+    if (busy) return;
+    while (outlet.prompt && !kept.empty()) {
+      const auto done = outlet.put(outlet.first_piece(kept));
+      if (!done) break;
+      kept.erase(0, *done);
+    }
+    if (kept.empty()) return;
+    try {
+      std::thread([self = shared_from_this()] { self->work(); }).detach();
+      busy = true;
+    } catch (const std::system_error&) {  // the next message, or a flush, tries again
+    }
+  }
+
+  void work() {
+    std::unique_lock lock(mutex);
+    while (true) {
+      if (kept.empty() && lost > 0) kept = word_of_loss(std::exchange(lost, 0));
+      if (kept.empty()) break;
+      const std::string batch = std::exchange(kept, {});
+      lock.unlock();
+      outlet.put_all(batch);
+      lock.lock();
+    }
+    busy = false;
+    idled.notify_all();
+  }
+
+  const Outlet outlet;
+  const std::size_t room;
+  std::mutex mutex;
+  std::condition_variable idled;
+  std::string kept;
+  std::size_t lost = 0;  // messages since `kept` was full
+  bool busy = false;     // there is a thread, and nobody else may write
+};
+
+PatientOutput::PatientOutput(int fd, std::size_t room) : shared_(std::make_shared<Shared>(fd, room)) {}
+
+void PatientOutput::write(std::string_view lines) {
+  if (!shared_) return;
+  const std::lock_guard lock(shared_->mutex);
+  shared_->keep(lines);
+  shared_->go_on();
+}
+
+bool PatientOutput::offer(std::string_view text) {
+  if (!shared_) return false;
+  const std::lock_guard lock(shared_->mutex);
+  if (!shared_->idle()) return false;
+  std::size_t done = 0;
+  if (shared_->outlet.prompt) {
+    const auto put = shared_->outlet.put(text);
+    if (!put) return false;
+    done = *put;
+  }
+  shared_->kept = text.substr(done);
+  shared_->go_on();
+  return true;
+}
+
+bool PatientOutput::flush(Duration patience) {
+  if (!shared_) return true;
+  std::unique_lock lock(shared_->mutex);
+  shared_->go_on();
+  return shared_->idled.wait_for(lock, patience, [this] { return shared_->idle(); });
+}
+
+}  // namespace launch
