@@ -15,6 +15,7 @@ namespace launch {
 namespace {
 
 namespace asio = boost::asio;
+using namespace std::chrono_literals;
 
 int fail(const Error& error) {
   log_error(error.message);
@@ -32,6 +33,9 @@ int explain(const Options& options, const Config& config, const Environment& env
   return write_all(STDOUT_FILENO, text) ? 0 : 1;
 }
 
+// With a reader of standard error that sleeps: a verdict is worth waiting for.
+Duration last_patience(int code) { return code == 0 ? 1s : 10s; }
+
 int run_job(const Config& config, SignalPlan& signals) {
   const Guarded guarded = stand_guard(signals);
   if (guarded.exit_code) return *guarded.exit_code;
@@ -43,13 +47,12 @@ int run_job(const Config& config, SignalPlan& signals) {
   int code = 1;
   run_in_background(context.get_executor(), run_to_end(loop, context, code));
   context.run();
+  flush_log(last_patience(code));
   announce_end(guarded.guard, code);
   return code;
 }
 
-}  // namespace
-
-int run_command(const std::vector<std::string>& args) {
+int run(const std::vector<std::string>& args) {
   open_log();
   SignalPlan signals = take_over_signals();
   Environment env = read_environment();
@@ -65,6 +68,14 @@ int run_command(const std::vector<std::string>& args) {
   if (config->preempt_signal != 0) wanted.push_back(config->preempt_signal);
   choose_signals(signals, wanted);
   return run_job(*config, signals);
+}
+
+}  // namespace
+
+int run_command(const std::vector<std::string>& args) {
+  const int code = run(args);
+  flush_log(last_patience(code));
+  return code;
 }
 
 }  // namespace launch
