@@ -13,7 +13,8 @@ import re
 import shutil
 import socket
 
-from harness import Settings, free_port
+from harness import ROOT, Settings, free_port, wait_for
+from torch_job import TorchCase
 
 HERE = pathlib.Path(__file__).resolve().parent
 SECONDS = 120  # for one process; torchrun takes one, but logging a traceback costs it five of the processor more
@@ -49,6 +50,8 @@ class Line:
     meets: str = "home"  # home (nothing given, or --standalone), c10d or static: who chooses address, port and run id
     run_id: str = ""  # the one given, where launch is to keep it
     alone: bool = False  # takes a port that others would take too
+    folder: str = "@WORK@"  # where it is started
+    after: str = ""  # a file in the run's folder: each node but the first is started when it is there
 
     def __str__(self):
         env = " ".join(f"{name}={value!r}" for name, value in self.env.items())
@@ -123,6 +126,8 @@ class Bench:
                 key, side, line = waiting.popleft()
                 job = active[key, side] = [line, Outcome(self._place(key, side), free_port(), [None] * len(line.nodes))]
                 for node, request in enumerate(self._requests(line, job[1], side)):
+                    if node and line.after:
+                        wait_for((job[1].folder / line.after).exists, SECONDS)
                     owners[self._zygote.ask(**request)] = (key, side, node)
                 job.append(len(line.nodes))
             answer = self._zygote.answer()
@@ -163,7 +168,7 @@ class Bench:
         env = {name: real(value) for name, value in env.items() if value is not None}
         for node, words in enumerate(line.nodes):
             argv = [self._launchers[side], *(real(word) for word in (*words, *line.argv))]
-            yield {"argv": argv, "env": env, "cwd": str(self.work), "input": "/dev/null", "state": line.state,
+            yield {"argv": argv, "env": env, "cwd": real(line.folder), "input": "/dev/null", "state": line.state,
                    "out": f"{folder}/{node}.out", "err": f"{folder}/{node}.err", "seconds": SECONDS}
 
     @staticmethod
@@ -175,6 +180,21 @@ class Bench:
     @staticmethod
     def forget(outcome):
         shutil.rmtree(outcome.folder, ignore_errors=True)
+
+
+class BenchCase(TorchCase):
+    """Has a bench of its own; it is for the test to put programs into bench.work."""
+
+    def setUp(self):
+        super().setUp()
+        python, torchrun = self.python("2.13"), self.torchrun()
+        self.zygote = Zygote(self, python, torchrun)
+        self.bench = Bench(self.zygote, self.folder, python, torchrun)
+
+    def tearDown(self):
+        code = self.zygote.close()
+        super().tearDown()
+        self.assertEqual(0, code)
 
 
 def plain(facts, outcome):
@@ -257,6 +277,12 @@ def same_python(line, theirs, ours):
 
 def only_hup(line, theirs, ours):
     return 1 in line.state.get("ignored", ()) and int(ours, 16) == int(theirs, 16) | 1
+
+
+def not_documented(cites):
+    """Those that stand nowhere in docs/torchrun.md."""
+    text = " ".join((ROOT / "docs/torchrun.md").read_text(encoding="utf-8").split())
+    return sorted(cite for cite in set(cites) if not cite.startswith("pending:") and cite not in text)
 
 
 # Two runs of torchrun itself differ so.
