@@ -197,7 +197,7 @@ ROWS = {
               expect=like(TEMPLATES, prefixed("${rank}:"), (2,))),
          line("-t3", *SAY, env={"PET_LOG_LINE_PREFIX_TEMPLATE": "${rank}: ", TEMPLATE: "no"},
               expect=like(TEMPLATES, prefixed("${rank}: "))),
-         prefixed("${host}/${node_rank}/$host: ", expect=like("`${node_rank}` and `${host}` are ours",
+         prefixed("${host}/${node_rank}/$host: ", expect=like("`${node_rank}`, `${host}`, `${stream}`",
                                                               prefixed(f"{HOSTNAME}/0/{HOSTNAME}: "))),
          prefixed("${hostname}: ", expect=like("pending: ${hostname} is of later versions than 2.13",
                                                prefixed(f"{HOSTNAME}: ")))],
