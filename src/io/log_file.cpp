@@ -25,6 +25,8 @@ std::size_t write_some(int fd, std::string_view bytes) {
   return done;
 }
 
+constexpr std::size_t most_read_back = std::size_t{256} << 10;
+
 int open_log(const std::string& path) {
   return ::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
 }
@@ -40,7 +42,7 @@ Status LogFile::open() {
     return Error{ErrorCode::system,
                  fmt::format("cannot open {} for a worker's output: {}", path_, std::strerror(errno))};
   }
-  files_[number_] = std::make_shared<const Fd>(std::move(fd));
+  file_ = std::move(fd);
   return {};
 }
 
@@ -70,7 +72,7 @@ void LogFile::finish(std::uint64_t end, Written& result) {
   next_ = end;
   if (gap_ == 0) return;
   const std::string text = note(gap_);
-  if (write_some(present(), text) < text.size()) cut_off();
+  if (write_some(file_.get(), text) < text.size()) cut_off();
 }
 
 std::string LogFile::note(std::uint64_t lost) const {
@@ -90,8 +92,8 @@ void LogFile::write(std::uint64_t offset, std::string_view bytes, Written& resul
     if (bytes.empty()) return;
     said = note(gap_);
   }
-  std::size_t done = write_some(present(), said);
-  if (done == said.size()) done += write_some(present(), bytes);
+  std::size_t done = write_some(file_.get(), said);
+  if (done == said.size()) done += write_some(file_.get(), bytes);
   const int error = errno;
   std::size_t reached = done > said.size() ? done - said.size() : 0;
   if (reached < bytes.size()) reached = bytes.substr(0, reached).rfind('\n') + 1;  // nothing found: 0
@@ -125,38 +127,34 @@ void LogFile::drop_open_line(std::uint64_t end, Written& result) {
 }
 
 // What is behind the last byte that counts.
-void LogFile::cut_off() const { (void)!::ftruncate(present(), static_cast<off_t>(fill_.size)); }
+void LogFile::cut_off() const { (void)!::ftruncate(file_.get(), static_cast<off_t>(fill_.size)); }
 
-// The oldest go, the others move up by one; false: no file could be made, so the present one goes on.
+// The oldest goes, the others move up by one; false: no file could be made, so the present one goes on.
 bool LogFile::rotate(Written& result) {
   const std::string next = path_ + ".next";
   Fd fd(open_log(next));
   if (!fd.valid()) return false;
+  const std::lock_guard lock(mutex_);
   if (number_ + 1 >= max_files_) {
-    const int oldest = number_ + 1 - max_files_;
     ::unlink(name(max_files_ - 1).c_str());
-    result.deleted.push_back(oldest);
+    result.deleted.push_back(number_ + 1 - max_files_);
   }
   for (int age = std::min(number_, max_files_ - 2); age >= 0; --age)
     (void)std::rename(name(age).c_str(), name(age + 1).c_str());
   (void)std::rename(next.c_str(), path_.c_str());
   fill_ = {};
   ++number_;
-  const std::lock_guard lock(mutex_);
-  for (const int file : result.deleted) files_.erase(file);
-  files_[number_] = std::make_shared<const Fd>(std::move(fd));
+  file_ = std::move(fd);
   return true;
 }
 
 void LogFile::read_back(const LogExtents::Piece& piece, std::string& bytes) const {
-  std::shared_ptr<const Fd> file;
-  {
-    const std::lock_guard lock(mutex_);
-    if (const auto found = files_.find(piece.file); found != files_.end()) file = found->second;
-  }
-  const std::size_t wanted = std::min<std::uint64_t>(piece.size, std::size_t{256} << 10);
-  bytes.resize(wanted);
-  const ssize_t got = file ? ::pread(file->get(), bytes.data(), wanted, static_cast<off_t>(piece.position)) : 0;
+  bytes.resize(std::min<std::uint64_t>(piece.size, most_read_back));
+  const std::lock_guard lock(mutex_);
+  const int age = number_ - piece.file;
+  const Fd older(age == 0 ? -1 : ::open(name(age).c_str(), O_RDONLY | O_CLOEXEC));
+  const int fd = age == 0 ? file_.get() : older.get();
+  const ssize_t got = ::pread(fd, bytes.data(), bytes.size(), static_cast<off_t>(piece.position));
   bytes.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
 }
 

@@ -10,8 +10,6 @@
 #include "launch/io/fd.hpp"
 
 #include <cstdint>
-#include <map>
-#include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -44,7 +42,6 @@ class LogFile {
   void drop_open_line(std::uint64_t end, Written& result);
   void cut_off() const;
   std::string note(std::uint64_t lost) const;
-  int present() const { return files_.at(number_)->get(); }
   bool rotate(Written& result);
   std::string name(int age) const;
 
@@ -57,8 +54,9 @@ class LogFile {
   int error_ = 0;
   int number_ = 0;  // of the present file, counted from 0
 
+  // For read_back: what a file is called changes while it is looked for, and which one is the present one.
   mutable std::mutex mutex_;
-  std::map<int, std::shared_ptr<const Fd>> files_;  // by number
+  Fd file_;
 };
 
 }  // namespace launch
