@@ -19,10 +19,11 @@ void LogBacklog::add_stream(bool shown) {
   streams_.back().shown = shown;
 }
 
-Time LogBacklog::room_at() const {
+Time LogBacklog::room_at(int number) const {
   Time at{};
-  if (unwritten_ >= limits_.unwritten && !stalled_) at = std::max(at, later(last_write_, limits_.patience));
-  if (kept_lost_ >= limits_.unshown) at = std::max(at, later(last_show_, limits_.patience));
+  if (unwritten_ >= limits_.unwritten) at = later(last_write_, limits_.patience);
+  const bool full = streams_.at(index(number)).shown && kept_lost_ >= limits_.unshown;
+  if (full && !deaf_) at = std::max(at, later(last_show_, limits_.patience));
   return at;
 }
 
@@ -32,9 +33,11 @@ void LogBacklog::receive(int number, Bytes bytes, Time now) {
   keep_tail(stream, *bytes);
   const std::uint64_t offset = stream.end;
   stream.end += bytes->size();
-  if (unwritten_ >= limits_.unwritten) {
-    stalled_ = true;
-    if (!stream.shown || kept_lost_ >= limits_.unshown) return;
+  const auto in_vain = [&](Time since) { return now >= later(since, limits_.patience); };
+  stalled_ = stalled_ || (unwritten_ >= limits_.unwritten && in_vain(last_write_));
+  deaf_ = deaf_ || (stream.shown && kept_lost_ >= limits_.unshown && in_vain(last_show_));
+  if (stalled_) {
+    if (!stream.shown || deaf_) return;
     if (kept_lost_ == 0) last_show_ = now;
     kept_lost_ += weight(bytes);
     stream.chunks.emplace(offset, Chunk{std::move(bytes), Fate::lost});
@@ -89,7 +92,7 @@ void LogBacklog::settle(Stream& stream, std::uint64_t offset, bool lost) {
   const Bytes& bytes = found->second.bytes;
   unwritten_ -= weight(bytes);
   std::size_t& kept = lost ? kept_lost_ : kept_written_;
-  const bool room = lost || kept < limits_.unshown;
+  const bool room = lost ? !deaf_ : kept < limits_.unshown;
   if (!wants(stream, offset + bytes->size()) || !room) {
     stream.chunks.erase(found);
     return;
@@ -115,7 +118,7 @@ void LogBacklog::wrote(const Write& write, const Written& result, Time now) {
     settle(stream, offset, lost);
     offset += bytes->size();
   }
-  --in_hand_;
+  if (!write.bytes.empty()) --in_hand_;
   stalled_ = false;
   last_write_ = now;
 }
@@ -167,11 +170,7 @@ void LogBacklog::shown(int number, std::uint64_t size, Time now) {
       chunk = stream.chunks.erase(chunk);
     }
   }
-}
-
-bool LogBacklog::all_shown() const {
-  return std::all_of(streams_.begin(), streams_.end(),
-                     [](const Stream& stream) { return !stream.shown || stream.cursor >= stream.end; });
+  deaf_ = deaf_ && kept_lost_ >= limits_.unshown;
 }
 
 }  // namespace launch

@@ -131,7 +131,7 @@ void LogConsole::print(const Who& who, std::string_view line) {
 void LogConsole::write_out() {
   sink_.write();
   if (filtered_lines_.empty()) return;
-  exchange_.await_room();
+  exchange_.await_room(*filtered_);
   exchange_.receive(*filtered_, std::exchange(filtered_lines_, {}));
 }
 

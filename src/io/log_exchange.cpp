@@ -25,9 +25,10 @@ int LogExchange::add_stream(std::optional<int> console) {
   return static_cast<int>(console_of_.size()) - 1;
 }
 
-void LogExchange::await_room() {
+void LogExchange::await_room(int stream) {
   std::unique_lock lock(mutex_);
-  for (Time at = backlog_.room_at(); at > now(); at = backlog_.room_at()) room_.wait_until(lock, to_steady(at));
+  for (Time at = backlog_.room_at(stream); at > now(); at = backlog_.room_at(stream))
+    room_.wait_until(lock, to_steady(at));
 }
 
 void LogExchange::mark_reading(bool reading) {
@@ -131,11 +132,6 @@ std::uint64_t LogExchange::lost(int stream) const {
 bool LogExchange::all_written() const {
   const std::lock_guard lock(mutex_);
   return backlog_.all_written();
-}
-
-bool LogExchange::all_shown() const {
-  const std::lock_guard lock(mutex_);
-  return backlog_.all_shown();
 }
 
 Time LogExchange::last_progress() const {

@@ -73,7 +73,8 @@ struct LogRelay::Shared {
   bool warned_of_loss = false;   // the writer's
   std::string together;          // the same: what it writes at once
   asio::steady_timer ended;      // touched by the owner's thread only
-  int running = 0;               // threads; the same
+  int running = 0;               // threads but those of consoles; the same
+  int showing = 0;               // threads of consoles; the same
 };
 
 // ---- the reader
@@ -106,7 +107,7 @@ void LogRelay::Shared::read_pipes() {
 }
 
 void LogRelay::Shared::take(std::size_t stream, int poller) {
-  exchange.await_room();
+  exchange.await_room(static_cast<int>(stream));
   exchange.mark_reading(true);
   const int fd = streams[stream].reader.get();
   int waiting = 0;
@@ -206,25 +207,25 @@ Status LogRelay::begin() {
 }
 
 void LogRelay::start_threads() {
-  const auto start = [this](auto work) {
-    ++shared_->running;
-    std::thread([shared = shared_, work] {
+  const auto start = [this](int& count, auto work) {
+    ++count;
+    std::thread([shared = shared_, &count, work] {
       work(*shared);
-      asio::post(shared->executor, [shared] {
-        --shared->running;
+      asio::post(shared->executor, [shared, &count] {
+        --count;
         shared->ended.cancel();
       });
     }).detach();
   };
   shared_->exchange.open(1 + static_cast<int>(shared_->consoles.size()));
-  start([](Shared& shared) {
+  start(shared_->running, [](Shared& shared) {
     shared.read_pipes();
     shared.exchange.close_input();
     shared.exchange.close();
   });
-  start([](Shared& shared) { shared.write_files(); });
+  start(shared_->running, [](Shared& shared) { shared.write_files(); });
   for (std::size_t i = 0; i < shared_->consoles.size(); ++i) {
-    start([i](Shared& shared) {
+    start(shared_->showing, [i](Shared& shared) {
       shared.consoles[i]->run();
       shared.exchange.close();
     });
@@ -243,14 +244,14 @@ asio::awaitable<LogRelay::Outcome> LogRelay::drain(Duration patience) {
   const std::uint64_t one = 1;
   (void)!::write(shared_->stop.get(), &one, sizeof one);
   const Time start = now();
-  while (shared_->running > 0) {
+  while (shared_->running + shared_->showing > 0) {
     const Time give_up = later(std::max(start, shared_->exchange.last_progress()), patience);
     if (now() >= give_up) break;
     shared_->ended.expires_at(to_steady(give_up));
     (void)co_await shared_->ended.async_wait(as_values);
   }
   Outcome outcome;
-  outcome.shown = shared_->running == 0 || shared_->exchange.all_shown();
+  outcome.shown = shared_->showing == 0;
   outcome.written = shared_->running == 0 || shared_->exchange.all_written();
   for (std::size_t i = 0; i < shared_->streams.size(); ++i) {
     const int stream = static_cast<int>(i);

@@ -38,9 +38,11 @@ class LogBacklog {
   void add_stream(bool shown);
 
   // ---- what comes in
-  // From when on bytes may be received; an earlier `wrote` or `shown` may make room sooner.
-  Time room_at() const;
-  // No more than a line's worth of memory is used beyond the limits. Where there is no room any more, they are lost.
+  // From when on bytes of the stream should be received; an earlier `wrote` or `shown` may make room sooner. A stream
+  // that is not shown never waits for the console.
+  Time room_at(int stream) const;
+  // Bytes are given up when patience is at its end: from then on, until something makes room, without a wait. Those that
+  // come too early are taken: another may have used the room meanwhile.
   void receive(int stream, Bytes bytes, Time now);
   // The last bytes of the stream.
   const std::string& tail(int stream) const { return streams_.at(index(stream)).tail; }
@@ -66,13 +68,14 @@ class LogBacklog {
     std::optional<std::uint64_t> taken_back_from;  // of earlier bytes, to leave no torn line behind
     std::vector<int> deleted;                      // files
   };
+  // Of an empty write: what came of the end of its stream.
   void wrote(const Write& write, const Written& result, Time now);
   // Bytes that wait for the file system or are in its hands, about; and since when, `never` where none are.
   std::size_t unwritten() const { return unwritten_; }
   Time waiting_since() const { return unwritten_ == 0 ? never : last_write_; }
   // The file system takes nothing, and bytes are given up.
   bool stalled() const { return stalled_; }
-  // Bytes that got into no file.
+  // Bytes that got into no file, or not yet.
   std::uint64_t lost(int stream) const;
   std::uint64_t end(int stream) const { return streams_.at(index(stream)).end; }
   bool all_written() const { return turns_.empty() && in_hand_ == 0; }
@@ -87,7 +90,6 @@ class LogBacklog {
   // What the console has next of a shown stream; nullopt: nothing yet.
   std::optional<Show> next_show(int stream) const;
   void shown(int stream, std::uint64_t size, Time now);
-  bool all_shown() const;
   // When the file system or the console last took something; for whoever waits for the end.
   Time last_progress() const { return std::max(last_write_, last_show_); }
 
@@ -127,6 +129,7 @@ class LogBacklog {
   std::size_t kept_written_ = 0;  // for the console, and in the file, too; by weight
   std::size_t kept_lost_ = 0;     // for the console, and nowhere else; by weight
   bool stalled_ = false;
+  bool deaf_ = false;  // the console takes nothing, and bytes that the files lose are given up
   Time last_write_{};
   Time last_show_{};
 };

@@ -23,7 +23,8 @@ class LogExchange {
   void open(int givers) { givers_ = givers; }
 
   // ---- whoever gives bytes
-  void await_room();
+  // Waits until bytes of the stream should be received.
+  void await_room(int stream);
   // Around a read of the workers' pipes, so that `tail` misses nothing.
   void mark_reading(bool reading);
   void receive(int stream, std::string bytes);
@@ -49,7 +50,6 @@ class LogExchange {
   std::uint64_t end(int stream) const;
   std::uint64_t lost(int stream) const;
   bool all_written() const;
-  bool all_shown() const;
   Time last_progress() const;
   // The last bytes of a stream, once `settled` says that its pipe is empty, or after a moment.
   std::string tail(int stream, const std::function<bool()>& settled);
