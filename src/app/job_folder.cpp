@@ -55,7 +55,11 @@ Status JobFolder::open_streams(boost::asio::any_io_executor executor, const Conf
 }
 
 boost::asio::awaitable<void> JobFolder::show_rest() {
-  if (streams_) co_await streams_->show_rest();
+  if (!streams_) co_return;
+  const bool answers = co_await streams_->show_rest();
+  if (answers) co_return;
+  // Nothing more is asked of that file system, or we would wait as well.
+  folder_.abandon();
 }
 
 std::string JobFolder::errors_of(int local_rank) const {

@@ -87,8 +87,8 @@ std::optional<std::string> LogStreams::tail(const StreamPlan& plan) const {
   return relay_.tail(stream->second);
 }
 
-boost::asio::awaitable<void> LogStreams::show_rest() {
-  if (!std::exchange(begun_, false)) co_return;
+boost::asio::awaitable<bool> LogStreams::show_rest() {
+  if (!std::exchange(begun_, false)) co_return true;
   const LogRelay::Outcome end = co_await relay_.drain(patience);
   if (!end.shown) log_warning(fmt::format("the console does not take what the workers wrote; it is in {}", folder_));
   if (!end.written) log_warning(fmt::format("the file system of {} does not answer: files are incomplete", folder_));
@@ -100,6 +100,7 @@ boost::asio::awaitable<void> LogStreams::show_rest() {
     log_warning(fmt::format("{} were lost: {}", fmt::format(fmt::runtime(whose->second), loss.bytes), loss.reason));
   }
   if (told > most_losses_told) log_warning("and so were some of others");
+  co_return end.written;
 }
 
 }  // namespace launch

@@ -155,6 +155,10 @@ void ErrorFolder::remove_empty_attempt() {
   ::rmdir(attempt_.c_str());
 }
 
+void ErrorFolder::abandon() {
+  for (std::string* path : {&run_, &top_, &attempt_}) path->clear();
+}
+
 void ErrorFolder::remove_empty() {
   remove_empty_attempt();
   attempt_.clear();

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <sys/ioctl.h>
 
 namespace launch {
 namespace {
@@ -22,8 +23,8 @@ constexpr Duration fold_window = 100ms;   // in which other ranks may say the sa
 LogConsole::LogConsole(ConsoleStyle style, LogExchange& exchange, int number, std::optional<int> filtered)
     : style_(std::move(style)), exchange_(exchange), number_(number), filtered_(filtered), sink_(style_.fd) {}
 
-void LogConsole::add_stream(int stream, int local_rank, const LogFile& file) {
-  streams_.push_back({stream, local_rank, &file, {}, {}, false});
+void LogConsole::add_stream(int stream, int local_rank, const LogFile& file, int pipe) {
+  streams_.push_back({stream, local_rank, &file, pipe, LineRouter(), Time(), false});
 }
 
 void LogConsole::run() {
@@ -52,7 +53,12 @@ bool LogConsole::pass() {
   bool any = false;
   for (Stream& stream : streams_) {
     any = show_more(stream, when) || any;
-    if (held_until(stream) <= when) flush(stream, when);
+    if (held_until(stream) > when) continue;
+    if (goes_on(stream)) {
+      stream.held_since = when;
+    } else {
+      flush(stream, when);
+    }
   }
   if (fold_) fold_->give_due(when, [this](auto line, auto& who) { print_folded(line, who); });
   write_out();
@@ -93,6 +99,12 @@ void LogConsole::route(Stream& stream, std::string_view bytes, Time when) {
 Time LogConsole::held_until(const Stream& stream) {
   if (!stream.router.holds()) return never;
   return later(stream.held_since, stream.router.rewritten() ? progress_hold : longest_hold);
+}
+
+// The rest of its line is on the way: it is launch that has not read it yet.
+bool LogConsole::goes_on(const Stream& stream) const {
+  int waiting = 0;
+  return exchange_.reading() || (::ioctl(stream.pipe, FIONREAD, &waiting) == 0 && waiting > 0);
 }
 
 void LogConsole::flush(Stream& stream, Time when) {

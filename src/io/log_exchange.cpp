@@ -114,6 +114,11 @@ void LogExchange::await_news(int console, std::uint64_t& seen, Time until) {
   seen = news;
 }
 
+bool LogExchange::reading() const {
+  const std::lock_guard lock(mutex_);
+  return reading_;
+}
+
 bool LogExchange::stalled() const {
   const std::lock_guard lock(mutex_);
   return backlog_.stalled();

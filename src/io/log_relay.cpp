@@ -192,8 +192,9 @@ Result<LogRelay::Added> LogRelay::add_stream(int local_rank, const std::string& 
   ::fcntl(reader.get(), F_SETFL, O_NONBLOCK);
   if (shared_->streams.size() < most_large_pipes) (void)::fcntl(writer.get(), F_SETPIPE_SZ, pipe_size);
   const LogFile& kept = *file;
+  const int pipe = reader.get();
   const int stream = shared_->add(std::move(file), std::move(reader), console);
-  if (console) shared_->consoles.at(static_cast<std::size_t>(*console))->add_stream(stream, local_rank, kept);
+  if (console) shared_->consoles.at(static_cast<std::size_t>(*console))->add_stream(stream, local_rank, kept, pipe);
   return Added{stream, std::move(writer)};
 }
 

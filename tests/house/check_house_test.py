@@ -67,6 +67,7 @@ BREACHES = [
     ("co_await", "src/io/x.cpp", "co_await post([&] { run(); });"),
     ("co_await", "src/app/x.cpp", "use(co_await read(), Frame{1});"),
     ("co_await", "src/app/x.cpp", "auto r = ready ? co_await read() : nothing;"),
+    ("co_await", "src/app/x.cpp", "if (done || !co_await read()) co_return;"),
     ("co_await", "src/app/x.cpp", "auto r = ready\n    ? nothing\n    : co_await read();"),
     ("size", "src/core/x.cpp", "\n" * 401),
     ("columns", "src/core/x.cpp", "// " + "x" * 118),

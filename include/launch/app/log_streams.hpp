@@ -32,7 +32,8 @@ class LogStreams {
   // What a stream said last; nullopt where it does not pass launch.
   std::optional<std::string> tail(const StreamPlan& plan) const;
   // When nobody writes any more: shows the rest, and says what was lost.
-  boost::asio::awaitable<void> show_rest();
+  // False: the file system of the logs does not answer.
+  boost::asio::awaitable<bool> show_rest();
 
  private:
   struct Console {

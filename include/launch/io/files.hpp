@@ -51,6 +51,8 @@ class ErrorFolder {
   // Of the attempt that began last.
   const std::string& attempt() const { return attempt_; }
   bool made() const { return !run_.empty(); }
+  // Leaves everything as it is: its file system does not answer.
+  void abandon();
   void remove_empty();
 
  private:

@@ -31,8 +31,8 @@ class LogConsole {
   // `number`: by which the exchange knows this console. `filtered`: the stream for lines that hold a filter.
   LogConsole(ConsoleStyle style, LogExchange& exchange, int number, std::optional<int> filtered);
 
-  // Before run. The file must live as long as this.
-  void add_stream(int stream, int local_rank, const LogFile& file);
+  // Before run. The file and the worker's pipe must live as long as this.
+  void add_stream(int stream, int local_rank, const LogFile& file, int pipe);
   bool shows_any() const { return !streams_.empty(); }
   // Until the input has closed and all of it is shown.
   void run();
@@ -42,6 +42,7 @@ class LogConsole {
     int number;
     int local_rank;
     const LogFile* file;
+    int pipe;
     LineRouter router;
     Time held_since{};
     bool gave = false;  // a line, by the last bytes
@@ -51,6 +52,7 @@ class LogConsole {
   bool show_more(Stream& stream, Time when);
   void route(Stream& stream, std::string_view bytes, Time when);
   static Time held_until(const Stream& stream);
+  bool goes_on(const Stream& stream) const;
   void flush(Stream& stream, Time when);
   void say(const Stream& stream, std::string_view line, Time when);
   void print_folded(std::string_view line, const std::vector<int>& places);

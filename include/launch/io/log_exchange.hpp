@@ -46,6 +46,7 @@ class LogExchange {
   bool input_closed() const;
 
   // ---- anybody
+  bool reading() const;
   bool stalled() const;
   std::uint64_t end(int stream) const;
   std::uint64_t lost(int stream) const;
