@@ -59,7 +59,8 @@ struct LogRelay::Shared {
   }
 
   void read_pipes();
-  void take(std::size_t stream, int poller);
+  std::size_t take(std::size_t stream, int poller);
+  void take_rest(int poller);
   void write_files();
   void write_one(const LogBacklog::Write& write);
 
@@ -71,7 +72,6 @@ struct LogRelay::Shared {
   Fd stop;
   bool warned_of_stall = false;  // the reader's
   bool warned_of_loss = false;   // the writer's
-  std::string together;          // the same: what it writes at once
   asio::steady_timer ended;      // touched by the owner's thread only
   int running = 0;               // threads but those of consoles; the same
   int showing = 0;               // threads of consoles; the same
@@ -89,24 +89,36 @@ void LogRelay::Shared::read_pipes() {
   for (std::size_t i = 0; i < streams.size(); ++i)
     if (streams[i].reader.valid()) watch(streams[i].reader.get(), i);
   std::array<epoll_event, 64> events;
-  // When nobody writes any more, until there is nothing left.
-  for (bool stopping = false; true;) {
-    const int count = ::epoll_wait(poller.get(), events.data(), static_cast<int>(events.size()), stopping ? 0 : -1);
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) break;
+  for (bool stopping = false; !stopping;) {
+    const int count = ::epoll_wait(poller.get(), events.data(), static_cast<int>(events.size()), -1);
+    if (count < 0 && errno != EINTR) break;
     for (int i = 0; i < count; ++i) {
       const std::uint64_t mark = events[static_cast<std::size_t>(i)].data.u64;
-      if (mark != stop_mark) {
-        take(mark, poller.get());
-      } else {
+      if (mark == stop_mark) {
         stopping = true;
-        ::epoll_ctl(poller.get(), EPOLL_CTL_DEL, stop.get(), nullptr);
+      } else {
+        take(mark, poller.get());
       }
+    }
+  }
+  take_rest(poller.get());
+}
+
+// What is in the pipes now: a process that a worker left behind may go on writing for ever.
+void LogRelay::Shared::take_rest(int poller) {
+  for (std::size_t i = 0; i < streams.size(); ++i) {
+    int waiting = 0;
+    if (streams[i].reader.valid()) ::ioctl(streams[i].reader.get(), FIONREAD, &waiting);
+    for (std::size_t rest = static_cast<std::size_t>(waiting); rest > 0;) {
+      const std::size_t taken = take(i, poller);
+      if (taken == 0) break;
+      rest -= std::min(rest, taken);
     }
   }
 }
 
-void LogRelay::Shared::take(std::size_t stream, int poller) {
+// How many bytes came.
+std::size_t LogRelay::Shared::take(std::size_t stream, int poller) {
   exchange.await_room(static_cast<int>(stream));
   exchange.mark_reading(true);
   const int fd = streams[stream].reader.get();
@@ -125,6 +137,7 @@ void LogRelay::Shared::take(std::size_t stream, int poller) {
     log_warning(fmt::format("the file system of {} does not answer: the job goes on, and log lines may be lost",
                             streams[stream].file->path()));
   }
+  return got > 0 ? static_cast<std::size_t>(got) : 0;
 }
 
 // ---- the writer
