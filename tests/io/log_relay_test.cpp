@@ -115,8 +115,8 @@ class LogRelayTest : public testing::Test {
   LogRelay::Outcome drain(Duration patience = long_enough) { return run(io_, relay_->drain(patience)); }
   // Until nobody can read it any more.
   static std::thread write_without_end(const Worker& worker) {
-    return std::thread([fd = worker.writer.get()] {
-      while (write_all(fd, std::string(9'999, 'x') + "\n")) {
+    return std::thread([fd = worker.writer.get(), line = std::string(9'999, 'x') + "\n"] {
+      while (write_all(fd, line)) {
       }
     });
   }
@@ -295,18 +295,20 @@ TEST_F(LogRelayTest, AWorkerThatNeverStopsDoesNotSilenceTheOthers) {
   writer.join();
 }
 
-// By a process that a worker left behind.
+// By processes that workers left behind.
 TEST_F(LogRelayTest, TheEndComesThoughSomebodyGoesOnWriting) {
-  const Worker a = add(0, std::nullopt);
+  std::vector<Worker> workers;
+  for (int i = 0; i < 8; ++i) workers.push_back(add(i, std::nullopt));
   ASSERT_TRUE(relay_->begin());
-  std::thread writer = write_without_end(a);
+  std::vector<std::thread> writers;
+  for (const Worker& worker : workers) writers.push_back(write_without_end(worker));
   const Time give_up = now() + long_enough;
-  while (fs::file_size(a.path) < mib && now() < give_up) ::poll(nullptr, 0, 1);
-  const auto drained = drain(1s);
-  EXPECT_TRUE(drained.written);
-  EXPECT_TRUE(drained.losses.empty());
+  while (fs::file_size(workers[0].path) < mib && now() < give_up) ::poll(nullptr, 0, 1);
+  const auto outcome = drain();
+  EXPECT_TRUE(outcome.written);
+  EXPECT_TRUE(outcome.losses.empty());
   relay_.reset();
-  writer.join();
+  for (std::thread& writer : writers) writer.join();
 }
 
 TEST_F(LogRelayTest, TheTailHasWhatWasWrittenLast) {
