@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <system_error>
@@ -50,6 +51,7 @@ struct LogRelay::Shared {
       : executor(std::move(own_executor)),
         rules(own_rules),
         exchange(limits),
+        poller(::epoll_create1(EPOLL_CLOEXEC)),
         stop(::eventfd(0, EFD_CLOEXEC)),
         ended(executor) {}
 
@@ -58,9 +60,11 @@ struct LogRelay::Shared {
     return exchange.add_stream(console);
   }
 
+  bool watch(int fd, std::uint64_t mark) const;
+  bool watch_all() const;
   void read_pipes();
-  std::size_t take(std::size_t stream, int poller);
-  void take_rest(int poller);
+  std::size_t take(std::size_t stream);
+  void take_rest();
   void write_files();
   void write_one(const LogBacklog::Write& write);
 
@@ -69,25 +73,28 @@ struct LogRelay::Shared {
   LogExchange exchange;
   std::vector<Stream> streams;
   std::vector<std::unique_ptr<LogConsole>> consoles;
-  Fd stop;
-  bool warned_of_stall = false;  // the reader's
-  bool warned_of_loss = false;   // the writer's
-  asio::steady_timer ended;      // touched by the owner's thread only
-  int running = 0;               // threads but those of consoles; the same
-  int showing = 0;               // threads of consoles; the same
+  Fd poller, stop;
+  std::atomic<bool> warned_of_stall = false;
+  bool warned_of_loss = false;  // the writer's
+  asio::steady_timer ended;     // touched by the owner's thread only
+  int running = 0;              // threads but those of consoles; the same
+  int showing = 0;              // threads of consoles; the same
 };
 
 // ---- the reader
 
-void LogRelay::Shared::read_pipes() {
-  const Fd poller(::epoll_create1(EPOLL_CLOEXEC));
-  const auto watch = [&](int fd, std::uint64_t mark) {
-    epoll_event event{EPOLLIN, {.u64 = mark}};
-    ::epoll_ctl(poller.get(), EPOLL_CTL_ADD, fd, &event);
-  };
-  watch(stop.get(), stop_mark);
+bool LogRelay::Shared::watch(int fd, std::uint64_t mark) const {
+  epoll_event event{EPOLLIN, {.u64 = mark}};
+  return ::epoll_ctl(poller.get(), EPOLL_CTL_ADD, fd, &event) == 0;
+}
+
+bool LogRelay::Shared::watch_all() const {
   for (std::size_t i = 0; i < streams.size(); ++i)
-    if (streams[i].reader.valid()) watch(streams[i].reader.get(), i);
+    if (streams[i].reader.valid() && !watch(streams[i].reader.get(), i)) return false;
+  return watch(stop.get(), stop_mark);
+}
+
+void LogRelay::Shared::read_pipes() {
   std::array<epoll_event, 64> events;
   for (bool stopping = false; !stopping;) {
     const int count = ::epoll_wait(poller.get(), events.data(), static_cast<int>(events.size()), -1);
@@ -97,20 +104,20 @@ void LogRelay::Shared::read_pipes() {
       if (mark == stop_mark) {
         stopping = true;
       } else {
-        take(mark, poller.get());
+        take(mark);
       }
     }
   }
-  take_rest(poller.get());
+  take_rest();
 }
 
 // What is in the pipes now: a process that a worker left behind may go on writing for ever.
-void LogRelay::Shared::take_rest(int poller) {
+void LogRelay::Shared::take_rest() {
   for (std::size_t i = 0; i < streams.size(); ++i) {
     int waiting = 0;
     if (streams[i].reader.valid()) ::ioctl(streams[i].reader.get(), FIONREAD, &waiting);
     for (std::size_t rest = static_cast<std::size_t>(waiting); rest > 0;) {
-      const std::size_t taken = take(i, poller);
+      const std::size_t taken = take(i);
       if (taken == 0) break;
       rest -= std::min(rest, taken);
     }
@@ -118,7 +125,7 @@ void LogRelay::Shared::take_rest(int poller) {
 }
 
 // How many bytes came.
-std::size_t LogRelay::Shared::take(std::size_t stream, int poller) {
+std::size_t LogRelay::Shared::take(std::size_t stream) {
   exchange.await_room(static_cast<int>(stream));
   exchange.mark_reading(true);
   const int fd = streams[stream].reader.get();
@@ -130,7 +137,7 @@ std::size_t LogRelay::Shared::take(std::size_t stream, int poller) {
     bytes.resize(static_cast<std::size_t>(got));
     exchange.receive(static_cast<int>(stream), std::move(bytes));
   }
-  if (got == 0) ::epoll_ctl(poller, EPOLL_CTL_DEL, fd, nullptr);  // all who could write have ended
+  if (got == 0) ::epoll_ctl(poller.get(), EPOLL_CTL_DEL, fd, nullptr);  // all who could write have ended
   exchange.mark_reading(false);
   if (!warned_of_stall && exchange.stalled()) {
     warned_of_stall = true;
@@ -212,6 +219,7 @@ Result<LogRelay::Added> LogRelay::add_stream(int local_rank, const std::string& 
 }
 
 Status LogRelay::begin() {
+  if (!shared_->watch_all()) return cannot_make("an epoll");
   try {
     start_threads();
   } catch (const std::system_error& error) {
