@@ -12,6 +12,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 namespace launch {
 namespace asio = boost::asio;
@@ -44,7 +45,7 @@ AgentLoop::AgentLoop(asio::any_io_executor executor, Config config, const Signal
       server_(executor, log_refusal),
       agent_(agent_settings(config_)),
       mailbox_(executor),
-      workers_(executor, Inheritance{signals.reset, open_files},
+      workers_(executor, Inheritance{signals.reset, open_files, guard == 0 ? ::getpid() : guard},
                [this](int local_rank, pid_t pid, ExitStatus status) { worker_exited(local_rank, pid, status); }),
       events_(config_) {
   rendezvous_ = make_rendezvous(executor, config_, server_, mailbox_);

@@ -7,6 +7,7 @@
 #include "launch/io/guard.hpp"
 #include "launch/io/host.hpp"
 #include "launch/io/log.hpp"
+#include "launch/io/stdin_feeder.hpp"
 
 #include <unistd.h>
 #include <boost/asio/io_context.hpp>
@@ -53,6 +54,7 @@ int run_job(const Config& config, SignalPlan& signals) {
 }
 
 int run(const std::vector<std::string>& args) {
+  hold_standard_input();
   open_log();
   SignalPlan signals = take_over_signals();
   Environment env = read_environment();

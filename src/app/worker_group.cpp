@@ -1,7 +1,11 @@
 #include "launch/app/worker_group.hpp"
 
+#include "launch/io/files.hpp"
+
 #include <csignal>
 #include <utility>
+
+#include <unistd.h>
 
 namespace launch {
 
@@ -10,25 +14,40 @@ WorkerGroup::WorkerGroup(boost::asio::any_io_executor executor, Inheritance inhe
 
 namespace {
 
-// The files of a worker's two streams, open while it is started.
-struct Outputs {
-  Fd out, err;
+// The files of a worker's three streams, open while it is started.
+struct Streams {
+  Fd in, out, err;
 };
 
-Result<Outputs> open_outputs(const WorkerLogs& logs, const WorkerGroup::OpenCallback& open) {
+Result<Streams> open_streams(Result<Fd> in, const WorkerLogs& logs, const WorkerGroup::OpenCallback& open) {
+  if (!in) return in.error();
   auto out = open(logs.out);
   if (!out) return out.error();
   auto err = open(logs.err);
   if (!err) return err.error();
-  return Outputs{std::move(*out), std::move(*err)};
+  return Streams{std::move(*in), std::move(*out), std::move(*err)};
 }
 
 }  // namespace
+
+Result<Fd> WorkerGroup::open_source(WorkerInput input) {
+  switch (input) {
+    case WorkerInput::inherited:
+      return Fd();
+    case WorkerInput::copy:
+      if (!feeder_) feeder_.emplace(executor_, STDIN_FILENO, inheritance_.owner);
+      return feeder_->open_copy();
+    case WorkerInput::nothing:
+      return open_input("/dev/null");
+  }
+  return Fd();
+}
 
 std::optional<WorkerNotStarted> WorkerGroup::start(std::vector<WorkerSpec> specs, const std::string& script,
                                                    const OpenCallback& open, const StartCallback& on_start) {
   reaper_.begin();
   if (!cgroup_) cgroup_.emplace();
+  if (feeder_) feeder_->begin();
   children_.clear();
   children_.reserve(specs.size());
   for (WorkerSpec& spec : specs) {
@@ -41,10 +60,11 @@ std::optional<WorkerNotStarted> WorkerGroup::start(std::vector<WorkerSpec> specs
     request.open_files = inheritance_.open_files;
     request.cgroup = cgroup_->descriptor();
     if (!spec.binding.cpus.empty()) request.binding = prepare(spec.binding);
-    auto outputs = open_outputs(spec.logs, open);
-    if (!outputs) return WorkerNotStarted{spec.local_rank, exit_code(outputs.error().code), outputs.error().message};
-    request.out = outputs->out.get();
-    request.err = outputs->err.get();
+    auto streams = open_streams(open_source(spec.input), spec.logs, open);
+    if (!streams) return WorkerNotStarted{spec.local_rank, exit_code(streams.error().code), streams.error().message};
+    request.in = streams->in.get();
+    request.out = streams->out.get();
+    request.err = streams->err.get();
     auto spawned = spawn(request);
     if (!spawned)
       return WorkerNotStarted{spec.local_rank, exit_code(spawned.error()), explain(spawned.error(), request)};

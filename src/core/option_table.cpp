@@ -129,9 +129,8 @@ std::vector<OptionRow> worker_rows() {
       {.name = "--stdin",
        .group = workers,
        .value = "RANK|all|none",
-       .text =
-           "who reads the standard input of launch: the worker of this rank, each worker a copy of its own, or none. "
-           "Without it: all share it, as with torchrun, and each byte goes to whoever reads first",
+       .text = "who reads the standard input of launch: the worker of this rank, each worker a copy of its own, or "
+               "none. Without it: all share it, as with torchrun, and each byte goes to whoever reads first",
        .choices = {"all", "none"},
        .ours = true},
       {.name = "--start-method",
@@ -292,16 +291,15 @@ std::vector<OptionRow> log_rows() {
        .value = "WHO",
        .initial = "auto",
        .text =
-           "who writes the files of --redirects: workers, which then feel a full or stalled disk themselves; launch, "
-           "which keeps it from them; auto, launch where the folder is on a network. Those of --tee: launch",
+           "who writes the files of --redirects: workers, which then feel a full or stalled disk themselves; "
+           "launch, which keeps it from them; auto, launch where the folder is on a network. Those of --tee: launch",
        .choices = {"auto", "workers", "launch"},
        .ours = true},
       {.name = "--log-max-size",
        .group = logs,
        .value = "SIZE",
-       .text =
-           "start a new log file between two lines when one has SIZE bytes, as 500K, 100M, 2G; stdout.log.1 is then "
-           "the one before. launch writes the files",
+       .text = "start a new log file between two lines when one has SIZE bytes, as 500K, 100M, 2G; stdout.log.1 is "
+               "then the one before. launch writes the files",
        .ours = true},
       {.name = "--log-max-files",
        .group = logs,

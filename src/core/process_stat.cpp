@@ -58,13 +58,18 @@ std::optional<ProcessStat> parse_process_stat(std::string_view text) {
   const std::size_t begin = text.find('(');
   const std::size_t end = text.rfind(')');
   if (begin == text.npos || end == text.npos || end < begin) return std::nullopt;
-  // State, parent, process group, session.
+  // State, parent, process group, session, terminal, its foreground group.
   const auto fields = split(trim(text.substr(end + 1)), ' ');
   if (fields.size() < 4 || fields[0].size() != 1) return std::nullopt;
   const auto parent = parse_int(fields[1]);
   const auto session = parse_int(fields[3]);
   if (!parent || !session) return std::nullopt;
-  return ProcessStat{std::string(text.substr(begin + 1, end - begin - 1)), fields[0][0], *parent, *session};
+  ProcessStat stat{std::string(text.substr(begin + 1, end - begin - 1)), fields[0][0], *parent, *session};
+  stat.group = parse_int(fields[2]).value_or(0);
+  if (fields.size() < 6) return stat;
+  stat.terminal = static_cast<unsigned>(parse_int(fields[4]).value_or(0));
+  if (stat.terminal != 0) stat.foreground_group = parse_int(fields[5]).value_or(0);
+  return stat;
 }
 
 std::string to_text(const ProcessLook& look) {

@@ -122,6 +122,27 @@ Status settle_threads(const Options& options, const HostFacts& facts, Config& co
   return {};
 }
 
+// A rank that no node has gets no worker the input: how many there will be is not known before the nodes have met.
+Status settle_input(const Options& options, const HostFacts&, Config& config) {
+  const Setting<std::string>& choice = options.stdin_rank;
+  if (!choice.given()) return {};
+  const auto rank = parse_int(choice.value);
+  if (choice.value == "all") {
+    config.input.readers = InputChoice::Readers::each;
+  } else if (choice.value == "none") {
+    config.input.readers = InputChoice::Readers::none;
+  } else if (!rank || *rank < 0) {
+    return usage_error(fmt::format("{}: expected the rank of a worker (0 or more), all or none", as_typed(choice)));
+  } else if (config.nnodes == 1 && *rank >= config.nproc_per_node) {
+    return usage_error(fmt::format("{}: expected a rank from 0 to {}, since the job has {} worker{}", as_typed(choice),
+                                   config.nproc_per_node - 1, config.nproc_per_node,
+                                   config.nproc_per_node == 1 ? "" : "s"));
+  } else {
+    config.input = {InputChoice::Readers::one, *rank};
+  }
+  return {};
+}
+
 void notice_without_effect(const Setting<std::string>& setting, std::string_view reason, Config& config) {
   if (setting.given()) config.notices.push_back(fmt::format("{} has no effect: {}", as_typed(setting), reason));
 }
@@ -165,7 +186,7 @@ Status settle_workers(const Options& options, const HostFacts& facts, Config& co
   if (!count) return count.error();
   config.nproc_per_node = *count;
   for (const auto step : {settle_program, settle_environment, settle_virtual_devices, settle_binding, settle_threads,
-                          settle_timers, settle_health_port}) {
+                          settle_input, settle_timers, settle_health_port}) {
     if (Status done = step(options, facts, config); !done) return done;
   }
   return {};

@@ -33,6 +33,20 @@ std::vector<std::string> shared_lines(const Config& config, const Round& round) 
   return env.lines();
 }
 
+WorkerInput input_of(const InputChoice& choice, int global_rank) {
+  switch (choice.readers) {
+    case InputChoice::Readers::shared:
+      return WorkerInput::inherited;
+    case InputChoice::Readers::one:
+      return global_rank == choice.rank ? WorkerInput::inherited : WorkerInput::nothing;
+    case InputChoice::Readers::each:
+      return WorkerInput::copy;
+    case InputChoice::Readers::none:
+      return WorkerInput::nothing;
+  }
+  return WorkerInput::nothing;
+}
+
 }  // namespace
 
 PrefixFacts prefix_facts(const Config& config, const Round& round) {
@@ -50,6 +64,7 @@ std::vector<WorkerSpec> make_worker_specs(const Config& config, const Round& rou
     const std::string local_text = std::to_string(local_rank);
     spec.local_rank = local_rank;
     spec.global_rank = assignment.base_global_rank + local_rank;
+    spec.input = input_of(config.input, spec.global_rank);
     spec.executable = config.program.executable;
     spec.argv = config.program.argv;
     for (std::size_t i = 1; i < spec.argv.size(); ++i)

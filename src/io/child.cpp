@@ -1,6 +1,7 @@
 #include "launch/io/child.hpp"
 
 #include <cerrno>
+#include <optional>
 #include <utility>
 
 #include <sys/wait.h>
@@ -8,10 +9,14 @@
 namespace launch {
 namespace {
 
-ExitStatus reap(int pidfd) {
+// nullopt: it has not ended.
+std::optional<ExitStatus> reap(int pidfd) {
   siginfo_t info{};
-  while (::waitid(static_cast<idtype_t>(P_PIDFD), static_cast<id_t>(pidfd), &info, WEXITED) != 0 && errno == EINTR) {
-  }
+  int failed = 0;
+  do {
+    failed = ::waitid(static_cast<idtype_t>(P_PIDFD), static_cast<id_t>(pidfd), &info, WEXITED | WNOHANG);
+  } while (failed != 0 && errno == EINTR);
+  if (failed == 0 && info.si_pid == 0) return std::nullopt;
   return exit_status_of(info);
 }
 
@@ -27,12 +32,14 @@ Child::Child(const boost::asio::any_io_executor& executor, Spawned spawned)
 
 void Child::on_exit(std::function<void(ExitStatus)> callback) {
   pidfd_.async_wait(boost::asio::posix::stream_descriptor::wait_read,
-                    [this, callback = std::move(callback)](const boost::system::error_code& error) {
+                    [this, callback = std::move(callback)](const boost::system::error_code& error) mutable {
                       if (error) return;  // the descriptor was closed: nobody waits any more
-                      const ExitStatus status = reap(pidfd_.native_handle());
+                      // Asio may wake us for what became of a descriptor that was closed as this one was opened.
+                      const auto status = reap(pidfd_.native_handle());
+                      if (!status) return on_exit(std::move(callback));
                       ended_ = true;
                       pidfd_.close();
-                      callback(status);
+                      callback(*status);
                     });
 }
 

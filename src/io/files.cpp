@@ -88,6 +88,13 @@ Result<Fd> open_output(const std::string& path) {
   return fd;
 }
 
+Result<Fd> open_input(const std::string& path) {
+  Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd.valid())
+    return Error{ErrorCode::system, fmt::format("cannot open {} for a worker's input: {}", path, std::strerror(errno))};
+  return fd;
+}
+
 namespace {
 
 // A run id may hold any character; a folder's name may not.
@@ -96,12 +103,14 @@ std::string as_file_name(std::string text) {
   return text.substr(0, 100);
 }
 
+constexpr const char* latest_name = "latest";
+
 }  // namespace
 
 Result<ErrorFolder> ErrorFolder::create_temporary(const std::string& temp_folder, const std::string& run_id) {
   std::string top = temp_folder + "/torchelastic_XXXXXX";
   if (::mkdtemp(top.data()) == nullptr) return cannot_make(top);
-  auto folder = create(top, run_id);
+  auto folder = make(top, run_id);
   if (folder) {
     folder->top_ = top;
   } else {
@@ -111,6 +120,12 @@ Result<ErrorFolder> ErrorFolder::create_temporary(const std::string& temp_folder
 }
 
 Result<ErrorFolder> ErrorFolder::create(const std::string& place, const std::string& run_id) {
+  auto folder = make(place, run_id);
+  if (folder) folder->link_latest();
+  return folder;
+}
+
+Result<ErrorFolder> ErrorFolder::make(const std::string& place, const std::string& run_id) {
   std::error_code error;
   // A worker may change its folder before it writes.
   const std::string parent = std::filesystem::absolute(place, error).lexically_normal().string();
@@ -138,11 +153,35 @@ Status ErrorFolder::begin_attempt(int nproc) {
   return {};
 }
 
+// Under a name of its own first, so that there is always one to follow. What is no link is the user's, and stays.
+void ErrorFolder::link_latest() {
+  const std::filesystem::path folder(run_);
+  const std::string link = folder.parent_path() / latest_name;
+  struct stat info {};
+  if (::lstat(link.c_str(), &info) == 0 && !S_ISLNK(info.st_mode)) return;
+  const std::string fresh =
+      fmt::format("{}/.{}_{}", folder.parent_path().string(), latest_name, folder.filename().string());
+  if (::symlink(folder.filename().c_str(), fresh.c_str()) != 0) return;
+  if (::rename(fresh.c_str(), link.c_str()) != 0) {
+    ::unlink(fresh.c_str());
+  } else {
+    latest_ = link;
+  }
+}
+
+// Unless it leads to another job's by now.
+void ErrorFolder::unlink_latest() {
+  std::error_code error;
+  const std::filesystem::path target = std::filesystem::read_symlink(latest_, error);
+  if (!error && target == std::filesystem::path(run_).filename()) ::unlink(latest_.c_str());
+}
+
 ErrorFolder::ErrorFolder(ErrorFolder&& other) noexcept { *this = std::move(other); }
 
 ErrorFolder& ErrorFolder::operator=(ErrorFolder&& other) noexcept {
   std::swap(top_, other.top_);
   std::swap(run_, other.run_);
+  std::swap(latest_, other.latest_);
   std::swap(attempt_, other.attempt_);
   std::swap(attempts_, other.attempts_);
   std::swap(nproc_, other.nproc_);
@@ -162,8 +201,9 @@ void ErrorFolder::abandon() {
 void ErrorFolder::remove_empty() {
   remove_empty_attempt();
   attempt_.clear();
-  for (std::string* path : {&run_, &top_})
-    if (!path->empty()) ::rmdir(std::exchange(*path, {}).c_str());
+  if (!run_.empty() && ::rmdir(run_.c_str()) == 0 && !latest_.empty()) unlink_latest();
+  if (!top_.empty()) ::rmdir(top_.c_str());
+  for (std::string* path : {&run_, &top_, &latest_}) path->clear();
 }
 
 }  // namespace launch

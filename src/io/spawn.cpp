@@ -36,8 +36,7 @@ struct ChildPlan {
   std::size_t reset_count;
   const rlimit* open_files;
   const CpuBinding* binding;
-  int out;
-  int err;
+  std::array<int, 3> streams;  // negative: stays as it is
   pid_t parent;
   SpawnError failure;
 };
@@ -64,8 +63,8 @@ __attribute__((no_sanitize("thread"))) int child_main(void* argument) {
     return give_up(plan, SpawnStage::limits, errno);
   if (plan.binding != nullptr)
     if (const int error = apply_to_self(*plan.binding); error != 0) return give_up(plan, SpawnStage::binding, error);
-  if ((plan.out >= 0 && ::dup2(plan.out, STDOUT_FILENO) < 0) || (plan.err >= 0 && ::dup2(plan.err, STDERR_FILENO) < 0))
-    return give_up(plan, SpawnStage::streams, errno);
+  for (int i = 0; i < 3; ++i)
+    if (plan.streams[i] >= 0 && ::dup2(plan.streams[i], i) < 0) return give_up(plan, SpawnStage::streams, errno);
   struct sigaction by_default {};
   by_default.sa_handler = SIG_DFL;
   for (std::size_t i = 0; i < plan.reset_count; ++i) ::sigaction(plan.reset_signals[i], &by_default, nullptr);
@@ -162,8 +161,7 @@ boost::system::result<Spawned, SpawnError> spawn(const SpawnRequest& request) {
                  request.reset_signals.size(),
                  &request.open_files,
                  request.binding ? &*request.binding : nullptr,
-                 request.out,
-                 request.err,
+                 {request.in, request.out, request.err},
                  ::getpid(),
                  SpawnError{}};
   int pidfd = -1;
@@ -194,7 +192,7 @@ const char* doing(SpawnStage stage) {
     case SpawnStage::binding:
       return "binding it to its processors";
     case SpawnStage::streams:
-      return "redirecting its output";
+      return "redirecting its input and output";
     case SpawnStage::execute:
       return "executing it";
   }

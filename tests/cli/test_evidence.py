@@ -34,7 +34,7 @@ class Evidence(JobCase):
 
     def evidence(self):
         """The text beside the logs; empty when none was kept."""
-        return "".join(path.read_text() for path in self.folder.glob("logs/*/attempt_0/evidence.txt"))
+        return "".join(path.read_text() for path in self.folder.glob("logs/*_*/attempt_0/evidence.txt"))
 
     def test_an_abort_is_looked_into_and_the_outlier_comes_first(self):
         run = self.hang()

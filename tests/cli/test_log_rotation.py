@@ -50,7 +50,8 @@ class Rotation(PlayerCase):
         self.assertTrue(data.endswith(whole), f"{said}: {len(whole)} bytes that are not the last ones written")
         begin = len(data) - len(whole)
         line = data[data.rfind(b"\n", 0, begin) + 1:data.find(b"\n", begin) + 1]
-        self.assertTrue(begin == 0 or data[begin - 1:begin] == b"\n" or len(line) > SIZE, f"{said}: begins within a line")
+        apart = begin == 0 or data[begin - 1:begin] == b"\n"
+        self.assertTrue(apart or len(line) > SIZE, f"{said}: begins within a line")
         if most == ALL or len(paths) < most:
             self.assertEqual(0, begin, f"{said}: too few files for so much lost")
         return len(paths)

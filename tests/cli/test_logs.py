@@ -37,7 +37,7 @@ class Logs(JobCase):
 
     def clear(self):
         for path in sorted((self.folder / "logs").rglob("*"), reverse=True):
-            path.rmdir() if path.is_dir() else path.unlink()
+            path.rmdir() if path.is_dir() and not path.is_symlink() else path.unlink()
 
     def test_tee_shows_lines_with_their_prefix(self):
         run = self.run_job("-t", "3")
@@ -96,6 +96,26 @@ class Logs(JobCase):
     def test_an_empty_folder_is_not_left_behind(self):
         self.run_job()
         self.assertEqual([], list((self.folder / "logs").iterdir()))
+
+    def test_the_newest_job_has_a_link(self):
+        latest = self.folder / "logs" / "latest"
+        seen = set()
+        for _ in range(2):
+            self.run_job("-r1")
+            self.assertRegex(os.readlink(latest), r"^job_\w{8}$")
+            seen.add(os.readlink(latest))
+            self.assertEqual("out 1\n", (latest / "attempt_0/1/stdout.log").read_text())
+        self.assertEqual(2, len(seen))
+        self.assertEqual(seen | {"latest"}, {path.name for path in (self.folder / "logs").iterdir()})
+        self.run_job()  # whose folder stays empty
+        self.assertFalse(latest.is_symlink())
+
+    def test_what_the_user_has_named_latest_stays(self):
+        latest = self.folder / "logs" / "latest"
+        latest.mkdir(parents=True)
+        self.run_job("-r1")
+        self.assertTrue(latest.is_dir() and not latest.is_symlink())
+        self.assertEqual("out 0\n", self.files()["0/stdout.log"])
 
     def test_a_folder_that_cannot_be_made(self):
         (self.folder / "file").touch()

@@ -14,6 +14,21 @@ TEST(ProcessStat, NameStateParentAndSession) {
   EXPECT_EQ(stat->session, 9);
 }
 
+TEST(ProcessStat, TheTerminalAndWhoIsInItsForeground) {
+  const auto stat = parse_process_stat("123 (sh) S 7 8 9 34817 10 4194560 1 2 3\n");
+  ASSERT_TRUE(stat);
+  EXPECT_EQ(stat->group, 8);
+  EXPECT_EQ(stat->terminal, 34817U);
+  EXPECT_EQ(stat->foreground_group, 10);
+  const auto far = parse_process_stat("1 (sh) S 7 8 9 -2147448832 10 0");
+  ASSERT_TRUE(far);
+  EXPECT_EQ(far->terminal, 0x80008800U) << "of a number that does not fit a signed one";
+  const auto none = parse_process_stat("1 (sh) S 7 8 9 0 -1 4194560 1 2 3\n");
+  ASSERT_TRUE(none);
+  EXPECT_EQ(none->terminal, 0U);
+  EXPECT_EQ(none->foreground_group, 0);
+}
+
 TEST(ProcessStat, ANameMayHoldBlanksBracketsAndWhatLooksLikeTheRest) {
   for (const std::string name : {"a b", "a) S 1 1 1 (b", ")", "((", "tmux: server", "x) Z", "", "a\nb"}) {
     const auto stat = parse_process_stat("1 (" + name + ") R 7 8 9 0");

@@ -66,6 +66,13 @@ TEST(WorkerSettings, BadInputIsOneClearLineThatNamesItsOrigin) {
       {{"--nproc-per-node=npu"}, "--nproc-per-node npu: this node has no visible NPU"},
       {{"--omp-threads=0"}, "--omp-threads 0: expected a number above 0, or auto"},
       {{"--omp-threads=some"}, "--omp-threads some: expected"},
+      {{"--stdin=-1"}, "--stdin -1: expected the rank of a worker (0 or more), all or none"},
+      {{"--stdin=0,1"}, "--stdin 0,1: expected the rank"},
+      {{"--stdin=1.5"}, "--stdin 1.5: expected the rank"},
+      {{"--stdin=ALL"}, "--stdin ALL: expected the rank"},
+      {{"--stdin="}, "--stdin"},
+      {{"--stdin=1"}, "--stdin 1: expected a rank from 0 to 0, since the job has 1 worker"},
+      {{"--nproc-per-node=2", "--stdin=2"}, "--stdin 2: expected a rank from 0 to 1, since the job has 2 workers"},
       {{"--numa-binding=x"}, "--numa-binding x: expected node, socket, exclusive, core-complex"},
       {{"--start-method=thread"}, "--start-method thread: expected spawn, fork, forkserver"},
   });
@@ -109,6 +116,19 @@ TEST(WorkerSettings, WorkersAreBoundWhereAsked) {
   EXPECT_THAT(bindings[1].cpus, ElementsAre(4, 5, 7));
   EXPECT_THAT(fault_of({"--nproc-per-node=9", "--numa-binding=exclusive"}, facts),
               HasSubstr("--numa-binding exclusive: "));
+}
+
+TEST(WorkerSettings, TheInputIsSharedUnlessItIsSomebodys) {
+  using enum InputChoice::Readers;
+  EXPECT_EQ(config_of({}).input.readers, shared);
+  EXPECT_EQ(config_of({"--stdin=all"}).input.readers, each);
+  EXPECT_EQ(config_of({"--stdin=none"}).input.readers, none);
+  const InputChoice second = config_of({"--nproc-per-node=2", "--stdin=1"}).input;
+  EXPECT_EQ(second.readers, one);
+  EXPECT_EQ(second.rank, 1);
+  // Of several nodes, each may have another number of workers.
+  EXPECT_EQ(config_of({"--nnodes=2", "--stdin=100000"}).input.rank, 100000);
+  EXPECT_EQ(config_of({"--nnodes=1:2", "--rdzv-backend=c10d", "--rdzv-endpoint=a:1", "--stdin=3"}).input.rank, 3);
 }
 
 TEST(WorkerSettings, AStartMethodIsAcceptedAndSaidToDoNothing) {

@@ -146,6 +146,27 @@ TEST(WorkerSpec, TellsWhoServesTheStoreAndHowOftenWorkersMayBeRestarted) {
   EXPECT_EQ(value_of(specs[0], "TORCHELASTIC_MAX_RESTARTS"), "3");
 }
 
+std::vector<WorkerInput> inputs(InputChoice choice) {
+  Config config = plain_config();
+  config.input = choice;
+  std::vector<WorkerInput> result;
+  for (const WorkerSpec& spec : make_worker_specs(config, second_node, "")) result.push_back(spec.input);
+  return result;
+}
+
+TEST(WorkerSpec, TheInputGoesToWhomTheUserHasChosen) {
+  using enum InputChoice::Readers;
+  using enum WorkerInput;
+  EXPECT_THAT(inputs({}), ElementsAre(inherited, inherited));
+  EXPECT_THAT(inputs({each, 0}), ElementsAre(copy, copy));
+  EXPECT_THAT(inputs({none, 0}), ElementsAre(nothing, nothing));
+  // This node has the ranks 3 and 4.
+  EXPECT_THAT(inputs({one, 4}), ElementsAre(nothing, inherited));
+  EXPECT_THAT(inputs({one, 3}), ElementsAre(inherited, nothing));
+  EXPECT_THAT(inputs({one, 0}), ElementsAre(nothing, nothing));
+  EXPECT_THAT(inputs({one, 77}), ElementsAre(nothing, nothing));
+}
+
 TEST(WorkerSpec, HasTheBindingOfItsLocalRank) {
   Config config = plain_config();
   EXPECT_EQ(make_worker_specs(config, second_node, "")[1].binding, Binding());

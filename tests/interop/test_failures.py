@@ -20,7 +20,7 @@ class Failures(TorchCase):
             self.assertRegex(run.err, pattern, f"\n{run}")
 
     def error_file(self, folder):
-        (path,) = self.folder.glob(f"{folder}/*/attempt_0/1/error.json")
+        (path,) = self.folder.glob(f"{folder}/*_*/attempt_0/1/error.json")
         return json.loads(path.read_text())
 
     def test_an_error_that_is_recorded(self):

@@ -1,8 +1,12 @@
 #include "launch/io/child.hpp"
 
+#include <array>
 #include <csignal>
+#include <optional>
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 #include <boost/asio/io_context.hpp>
 
 namespace launch {
@@ -31,6 +35,42 @@ TEST(Child, ToldItsSignal) {
   EXPECT_EQ(end_of("kill -KILL $$"), (ExitStatus{ExitStatus::Kind::signalled, SIGKILL}));
   EXPECT_EQ(end_of("ulimit -c unlimited; cd /tmp; ulimit -c 0; kill -SEGV $$"),
             (ExitStatus{ExitStatus::Kind::signalled, SIGSEGV}));
+}
+
+// The news of a descriptor that is closed before it was looked at comes to the one that is opened next.
+TEST(Child, AWakeForNothingIsNotItsEnd) {
+  using Stream = boost::asio::posix::stream_descriptor;
+  boost::asio::io_context io(1);
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::pipe(ends.data()), 0);
+  Fd reader(ends[0]), writer(ends[1]), again(::dup(ends[0]));
+  std::array<Stream, 2> streams{Stream(io, reader.release()), Stream(io, again.release())};
+  std::optional<Child> child;
+  std::optional<ExitStatus> result;
+  SpawnRequest request;
+  request.executable = "/bin/sh";
+  request.argv = {"sh", "-c", "read line; exit 7"};
+  std::array<int, 2> input{};
+  ASSERT_EQ(::pipe2(input.data(), O_CLOEXEC), 0);
+  const Fd held(input[0]);
+  Fd told(input[1]);
+  request.in = held.get();
+  for (std::size_t i = 0; i < streams.size(); ++i)
+    streams[i].async_wait(Stream::wait_read, [&, i](const boost::system::error_code& error) {
+      if (error || child) return;
+      streams[i].close();
+      streams[1 - i].close();
+      child.emplace(io.get_executor(), *spawn(request));
+      child->on_exit([&](ExitStatus status) { result = status; });
+    });
+  ASSERT_EQ(::write(writer.get(), "x", 1), 1);
+  for (int i = 0; i < 10; ++i) io.poll();
+  ASSERT_TRUE(child);
+  EXPECT_FALSE(result);
+  told.reset();
+  io.restart();
+  io.run();
+  EXPECT_EQ(result, (ExitStatus{ExitStatus::Kind::exited, 7}));
 }
 
 }  // namespace

@@ -99,6 +99,72 @@ TEST(ErrorFolder, InAFolderOfTheUsersIsMadeWithItAndLeavesItBehind) {
   EXPECT_TRUE(fs::is_empty(place));
 }
 
+// Where the link in `place` leads; empty: there is none.
+std::string latest(const std::string& place) {
+  std::error_code error;
+  return fs::read_symlink(place + "/latest", error).string();
+}
+
+std::string job_of(const ErrorFolder& folder) { return fs::path(folder.attempt()).parent_path().filename().string(); }
+
+TEST(LatestJob, IsTheNewestOfTheUsersFolder) {
+  const std::string place = temp_folder() + "/jobs";
+  auto first = begun(ErrorFolder::create(place, "id"), 1);
+  ASSERT_TRUE(first);
+  EXPECT_EQ(latest(place), job_of(*first));
+  EXPECT_TRUE(fs::is_directory(place + "/latest/attempt_0/0"));
+  auto second = begun(ErrorFolder::create(place, "id"), 1);
+  ASSERT_TRUE(second);
+  EXPECT_EQ(latest(place), job_of(*second));
+  first->remove_empty();
+  EXPECT_EQ(latest(place), job_of(*second)) << "the older one went";
+  second->remove_empty();
+  EXPECT_TRUE(fs::is_empty(place));
+}
+
+TEST(LatestJob, StaysWithWhatStays) {
+  const std::string place = temp_folder() + "/kept";
+  auto folder = begun(ErrorFolder::create(place, "id"), 1);
+  ASSERT_TRUE(folder);
+  const std::string job = job_of(*folder);
+  std::ofstream(folder->attempt() + "/0/stdout.log") << "x";
+  folder->remove_empty();
+  EXPECT_EQ(latest(place), job);
+}
+
+TEST(LatestJob, WhatIsTheUsersIsLeftAlone) {
+  const std::string place = temp_folder() + "/own";
+  fs::create_directories(place + "/latest/deep");
+  ASSERT_TRUE(ErrorFolder::create(place, "id"));
+  EXPECT_TRUE(fs::is_directory(place + "/latest/deep"));
+  fs::remove_all(place + "/latest");
+  std::ofstream(place + "/latest") << "text";
+  ASSERT_TRUE(ErrorFolder::create(place, "id"));
+  EXPECT_EQ(read_file(place + "/latest", 10), "text");
+  EXPECT_EQ(std::distance(fs::directory_iterator(place), {}), 1) << "nothing else is left";
+}
+
+TEST(LatestJob, TakesThePlaceOfALinkThatLeadsNowhere) {
+  const std::string place = temp_folder() + "/lost";
+  fs::create_directories(place);
+  fs::create_symlink("gone", place + "/latest");
+  auto folder = begun(ErrorFolder::create(place, "id"), 1);
+  ASSERT_TRUE(folder);
+  EXPECT_EQ(latest(place), job_of(*folder));
+}
+
+TEST(LatestJob, IsNotKeptInATemporaryFolder) {
+  auto folder = begun(ErrorFolder::create_temporary(temp_folder(), "id"), 1);
+  ASSERT_TRUE(folder);
+  EXPECT_EQ(latest(fs::path(folder->attempt()).parent_path().parent_path().string()), "");
+}
+
+TEST(Files, AnInputThatCannotBeOpenedIsAnErrorThatNamesIt) {
+  const auto fd = open_input("/nowhere/at/all");
+  ASSERT_FALSE(fd);
+  EXPECT_NE(fd.error().message.find("/nowhere/at/all"), std::string::npos);
+}
+
 TEST(Files, AnOutputThatCannotBeOpenedIsAnErrorThatNamesIt) {
   const auto fd = open_output("/nowhere/at/all");
   ASSERT_FALSE(fd);

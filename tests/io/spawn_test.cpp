@@ -151,5 +151,17 @@ TEST(Spawn, OutputGoesWhereItIsSent) {
   EXPECT_EQ(read_file(err, 100), "err\n");
 }
 
+TEST(Spawn, InputComesFromWhereItIsSent) {
+  SpawnRequest request = shell("read line && [ \"$line\" = given ] && [ ! -e /proc/self/fd/3 ]");
+  const auto file = open_input(temp_file("in", "given\n", 0644));
+  ASSERT_TRUE(file);
+  request.in = file->get();
+  EXPECT_EQ(exit_of(request), 0);
+  const auto nothing = open_input("/dev/null");
+  ASSERT_TRUE(nothing);
+  request.in = nothing->get();
+  EXPECT_EQ(exit_of(request), 1) << "nothing to read";
+}
+
 }  // namespace
 }  // namespace launch

@@ -6,6 +6,7 @@
 #include "launch/io/cgroup.hpp"
 #include "launch/io/child.hpp"
 #include "launch/io/reaper.hpp"
+#include "launch/io/stdin_feeder.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
 
@@ -21,6 +22,7 @@ namespace launch {
 struct Inheritance {
   std::vector<int> reset_signals;
   rlimit open_files{};
+  pid_t owner = 0;  // that process is in the foreground of its terminal or not (io/stdin_feeder)
 };
 
 struct WorkerNotStarted {
@@ -55,11 +57,14 @@ class WorkerGroup {
   std::vector<pid_t> remaining() const { return reaper_.remaining(); }
 
  private:
+  Result<Fd> open_source(WorkerInput input);
+
   boost::asio::any_io_executor executor_;
   Inheritance inheritance_;
   ExitCallback on_exit_;
   Reaper reaper_;
   std::optional<WorkerCgroup> cgroup_;  // from the first start on
+  std::optional<StdinFeeder> feeder_;   // from the first worker on that has a copy of the input
   std::vector<std::unique_ptr<Child>> children_;
 };
 

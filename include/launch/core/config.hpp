@@ -74,6 +74,18 @@ struct EvidenceChoice {
   int stack_signal = 0;  // by which workers print their stacks; 0: none
 };
 
+// Who reads the standard input of launch.
+struct InputChoice {
+  enum class Readers {
+    shared,  // whichever worker reads first, as with torchrun
+    one,     // the worker of `rank`
+    each,    // every worker, a copy of its own
+    none,
+  };
+  Readers readers = Readers::shared;
+  int rank = 0;  // of all workers of the job
+};
+
 // Where the events of the job are told.
 struct EventChoice {
   std::string file;           // our own; "-" is standard output; empty: nowhere
@@ -110,6 +122,7 @@ struct Config {
   LogChoice logs;
   EventChoice events;
   ProgramCommand program;
+  InputChoice input;
   Environment worker_env;                   // what every worker starts from
   std::vector<std::string> virtual_device;  // by local rank, the one device it sees; empty: no virtual local ranks
   std::vector<Binding> bindings;            // by local rank; empty: workers are not bound

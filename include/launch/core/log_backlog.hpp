@@ -41,8 +41,8 @@ class LogBacklog {
   // From when on bytes of the stream should be received; an earlier `wrote` or `shown` may make room sooner. A stream
   // that is not shown never waits for the console.
   Time room_at(int stream) const;
-  // Bytes are given up when patience is at its end: from then on, until something makes room, without a wait. Those that
-  // come too early are taken: another may have used the room meanwhile.
+  // Bytes are given up when patience is at its end: from then on, until something makes room, without a wait. Those
+  // that come too early are taken: another may have used the room meanwhile.
   void receive(int stream, Bytes bytes, Time now);
   // The last bytes of the stream.
   const std::string& tail(int stream) const { return streams_.at(index(stream)).tail; }

@@ -19,6 +19,10 @@ struct ProcessStat {
   char state = '?';
   pid_t parent = 0;
   pid_t session = 0;
+  pid_t group = 0;
+  // Of the session's terminal: its number as TIOCGDEV has it, and who may read from it. 0 where there is none.
+  unsigned terminal = 0;
+  pid_t foreground_group = 0;
 };
 
 // The text of /proc/PID/stat; nullopt: it is none.

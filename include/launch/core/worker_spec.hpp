@@ -10,6 +10,13 @@
 
 namespace launch {
 
+// What a worker has as its standard input.
+enum class WorkerInput {
+  inherited,  // launch's own, as it is
+  copy,       // all that comes there, to itself
+  nothing,    // /dev/null
+};
+
 struct WorkerSpec {
   int local_rank = 0;
   int global_rank = 0;
@@ -17,8 +24,9 @@ struct WorkerSpec {
   std::vector<std::string> argv;
   std::vector<std::string> env;  // NAME=VALUE
   std::string error_file;        // where the worker may leave error.json; empty: nowhere
-  WorkerLogs logs;               // where its output goes
-  Binding binding;               // processors and memory; empty: as launch itself
+  WorkerInput input = WorkerInput::inherited;
+  WorkerLogs logs;  // where its output goes
+  Binding binding;  // processors and memory; empty: as launch itself
 };
 
 // One spec a local rank, in order. `folder` is the attempt's, with a folder per local rank; empty: there is none.

@@ -29,11 +29,14 @@ bool is_on_network(const std::string& path);
 // Opens a file for what a worker writes, empty, made where it is missing.
 Result<Fd> open_output(const std::string& path);
 
+// Opens a file, or /dev/null, as a worker's input.
+Result<Fd> open_input(const std::string& path);
+
 // FOLDER/RUNID_XXXXXX/attempt_N with a folder for each local rank, as torchrun lays them out; only this user can read
 // it. On destruction whatever is empty is removed, and what workers wrote stays.
 class ErrorFolder {
  public:
-  // `folder` is made where it is missing.
+  // `folder` is made where it is missing, and gets a link, latest, to the job's: the newest one of several.
   static Result<ErrorFolder> create(const std::string& folder, const std::string& run_id);
   // The same in a new folder of `temp_folder`: torchelastic_XXXXXX.
   static Result<ErrorFolder> create_temporary(const std::string& temp_folder, const std::string& run_id);
@@ -56,9 +59,13 @@ class ErrorFolder {
   void remove_empty();
 
  private:
+  static Result<ErrorFolder> make(const std::string& folder, const std::string& run_id);
+  void link_latest();
+  void unlink_latest();
   void remove_empty_attempt();
 
   std::string top_, run_, attempt_;  // top_ is empty where the folder is not ours to remove
+  std::string latest_;               // the link; empty: none was made
   int attempts_ = 0;
   int nproc_ = 0;
 };

@@ -26,6 +26,7 @@ struct SpawnRequest {
   std::vector<int> reset_signals;  // to be set to their default
   rlimit open_files{};             // RLIMIT_NOFILE to be restored; left alone when rlim_max is 0
   std::optional<CpuBinding> binding;
+  int in = -1;      // what becomes the standard input; -1: ours
   int out = -1;     // what becomes the standard output; -1: ours
   int err = -1;     // the same for errors
   int cgroup = -1;  // the folder of the control group that it begins in, where the kernel can do that; -1: ours
@@ -44,7 +45,7 @@ enum class SpawnStage {
   session,  // setsid
   limits,   // restoring the limit of open files
   binding,  // to processors
-  streams,  // putting its output in place
+  streams,  // putting its input and output in place
   execute,  // execve
 };
 

@@ -1,0 +1,239 @@
+#include "launch/io/stdin_feeder.hpp"
+
+#include "launch/io/log.hpp"
+#include "launch/io/process_look.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <boost/asio/error.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+namespace launch {
+namespace asio = boost::asio;
+
+namespace {
+
+constexpr std::size_t feed_size = std::size_t{64} * 1024;
+constexpr auto look_for_foreground = std::chrono::milliseconds(500);  // nothing tells when a shell gives it
+
+mode_t kind_of(int fd) {
+  struct stat info {};
+  return ::fstat(fd, &info) == 0 ? info.st_mode & S_IFMT : 0;
+}
+
+// Anew where that can be done, so that it need not block. A terminal must not become ours by that.
+Fd open_again(int fd, int flags) {
+  return Fd(::open(fmt::format("/proc/self/fd/{}", fd).c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | flags));
+}
+
+// What is in the background of its terminal may not read there, or it is stopped. We are not: we have a session of our
+// own. But what is typed then is meant for others.
+bool may_take_from(int fd, pid_t owner) {
+  unsigned terminal = 0;
+  if (::ioctl(fd, TIOCGDEV, &terminal) != 0) return true;  // it is none
+  const auto stat = stat_of(owner);
+  return !stat || stat->terminal != terminal || stat->foreground_group == stat->group;
+}
+
+bool is_ready(int fd, short events) {
+  pollfd entry{fd, events, 0};
+  return ::poll(&entry, 1, 0) > 0;
+}
+
+struct InputCopy {
+  InputCopy(const asio::any_io_executor& executor, std::size_t start) : pipe(executor), given(start) {}
+  asio::posix::stream_descriptor pipe;
+  std::size_t given;  // of what is held
+  bool waits = false;
+};
+
+}  // namespace
+
+// Driven by its own callbacks, any of which may come when nothing is left to do.
+class StdinFeeder::Feed : public std::enable_shared_from_this<Feed> {
+ public:
+  Feed(asio::any_io_executor executor, int source, pid_t owner)
+      : executor_(std::move(executor)), source_(source), owner_(owner), watch_(executor_), foreground_(executor_) {}
+
+  // A wait may hold a copy for longer.
+  void begin() {
+    boost::system::error_code ignored;
+    for (const auto& copy : copies_) copy->pipe.close(ignored);
+    copies_.clear();
+  }
+
+  void end() {
+    begin();
+    ended_ = true;
+    foreground_.cancel();
+    boost::system::error_code ignored;
+    watch_.close(ignored);
+    input_.reset();
+  }
+
+  Result<Fd> open_copy() {
+    if (kind_of(source_) == S_IFREG) {
+      Fd file = open_again(source_, 0);
+      if (file.valid() && ::lseek(file.get(), ::lseek(source_, 0, SEEK_CUR), SEEK_SET) >= 0) return file;
+    }
+    std::array<int, 2> ends{-1, -1};
+    if (::pipe2(ends.data(), O_CLOEXEC) != 0) return no_copy();
+    Fd reader(ends[0]);
+    auto copy = std::make_shared<InputCopy>(executor_, size_);
+    boost::system::error_code error;
+    copy->pipe.assign(ends[1], error);
+    if (!error) copy->pipe.native_non_blocking(true, error);
+    if (error) {
+      if (!copy->pipe.is_open()) ::close(ends[1]);
+      errno = error.value();
+      return no_copy();
+    }
+    copies_.push_back(std::move(copy));
+    open_source();
+    go_on_later();
+    return reader;
+  }
+
+ private:
+  static Error no_copy() {
+    return Error{
+        ErrorCode::system,
+        fmt::format("cannot make a copy of the standard input for a worker (--stdin=all): {}", std::strerror(errno))};
+  }
+
+  void open_source() {
+    if (input_.valid() || ended_) return;
+    if (kind_of(source_) == S_IFIFO || ::isatty(source_) == 1) input_ = open_again(source_, O_NONBLOCK);
+    may_block_ = !input_.valid();
+    if (may_block_) input_ = Fd(::fcntl(source_, F_DUPFD_CLOEXEC, 3));
+    // Asio would make the input itself non-blocking, for all who share it.
+    Fd watch(::epoll_create1(EPOLL_CLOEXEC));
+    epoll_event readable{EPOLLIN, {}};
+    ::epoll_ctl(watch.get(), EPOLL_CTL_ADD, input_.get(), &readable);  // fails where nothing is ever waited for
+    boost::system::error_code error;
+    watch_.assign(watch.get(), error);
+    ended_ = error.failed();
+    if (!error) watch.release();
+  }
+
+  void go_on_later() {
+    asio::post(executor_, [self = shared_from_this()] { self->go_on(); });
+  }
+
+  void go_on() {
+    for (const auto& copy : copies_) give(copy);
+    std::erase_if(copies_, [](const auto& copy) { return !copy->pipe.is_open(); });
+    const auto behind = [this](const auto& copy) { return copy->given < size_; };
+    if (copies_.empty() || std::any_of(copies_.begin(), copies_.end(), behind)) return;
+    if (!ended_ && !may_take_from(input_.get(), owner_)) return wait_for_foreground();
+    const ssize_t got = ended_ ? 0 : read_on();
+    if (got < 0 && errno == EAGAIN) return wait_for_input();
+    if (got < 0)
+      log_warning(fmt::format("the standard input, of which each worker gets a copy (--stdin=all), cannot be read: {}",
+                              std::strerror(errno)));
+    size_ = got > 0 ? static_cast<std::size_t>(got) : 0;
+    for (const auto& copy : copies_) copy->given = 0;
+    ended_ = size_ == 0;
+    if (ended_) return end();
+    go_on_later();
+  }
+
+  // As much as the pipe takes. Where nobody reads it any more, it is closed.
+  void give(const std::shared_ptr<InputCopy>& copy) {
+    const int fd = copy->pipe.native_handle();
+    bool closed = is_ready(fd, 0);  // an error is all that can come of this
+    while (!closed && copy->given < size_) {
+      const ssize_t written = ::write(fd, held_.data() + copy->given, size_ - copy->given);
+      if (written < 0 && errno == EAGAIN) return wait_for(copy);
+      closed = written < 0 && errno != EINTR;
+      if (written > 0) copy->given += static_cast<std::size_t>(written);
+    }
+    boost::system::error_code ignored;
+    if (closed) copy->pipe.close(ignored);
+  }
+
+  // Like read(): EAGAIN when there is nothing yet.
+  ssize_t read_on() {
+    if (may_block_ && !is_ready(input_.get(), POLLIN)) {
+      errno = EAGAIN;
+      return -1;
+    }
+    ssize_t got = 0;
+    do {
+      got = ::read(input_.get(), held_.data(), held_.size());
+    } while (got < 0 && errno == EINTR);
+    return got;
+  }
+
+  void wait_for(const std::shared_ptr<InputCopy>& copy) {
+    if (std::exchange(copy->waits, true)) return;
+    copy->pipe.async_wait(asio::posix::stream_descriptor::wait_write,
+                          [self = shared_from_this(), copy](const boost::system::error_code&) {
+                            copy->waits = false;
+                            self->go_on();
+                          });
+  }
+
+  void wait_for_input() {
+    if (std::exchange(waits_, true)) return;
+    watch_.async_wait(asio::posix::stream_descriptor::wait_read,
+                      [self = shared_from_this()](const boost::system::error_code& error) {
+                        self->waits_ = false;
+                        self->ended_ = self->ended_ || error.failed();
+                        self->go_on();
+                      });
+  }
+
+  void wait_for_foreground() {
+    if (std::exchange(looks_, true)) return;
+    foreground_.expires_after(look_for_foreground);
+    foreground_.async_wait([self = shared_from_this()](const boost::system::error_code&) {
+      self->looks_ = false;
+      self->go_on();
+    });
+  }
+
+  asio::any_io_executor executor_;
+  int source_;
+  pid_t owner_;
+  Fd input_;
+  asio::posix::stream_descriptor watch_;  // for the input
+  asio::steady_timer foreground_;
+  bool may_block_ = false;  // reading, where somebody else reads as well
+  bool waits_ = false;
+  bool looks_ = false;
+  bool ended_ = false;
+  std::vector<char> held_ = std::vector<char>(feed_size);
+  std::size_t size_ = 0;  // of what is held
+  std::vector<std::shared_ptr<InputCopy>> copies_;
+};
+
+StdinFeeder::StdinFeeder(asio::any_io_executor executor, int source, pid_t owner)
+    : feed_(std::make_shared<Feed>(std::move(executor), source, owner)) {}
+
+StdinFeeder::~StdinFeeder() { feed_->end(); }
+
+void StdinFeeder::begin() { feed_->begin(); }
+
+Result<Fd> StdinFeeder::open_copy() { return feed_->open_copy(); }
+
+void hold_standard_input() {
+  if (::fcntl(STDIN_FILENO, F_GETFD) < 0) (void)!::open("/dev/null", O_RDONLY);  // takes the lowest number
+}
+
+}  // namespace launch
