@@ -113,7 +113,7 @@ void LogFile::write(std::uint64_t offset, std::string_view bytes, Written& resul
 void LogFile::drop_open_line(std::uint64_t end, Written& result) {
   if (fill_.open_line == 0) return;
   const std::uint64_t from = end - fill_.open_line;
-  result.taken_back_from = from;
+  result.taken_back_from = std::min(from, result.taken_back_from.value_or(from));  // one write may meet several
   while (!result.extents.empty() && result.extents.back().offset + result.extents.back().size > from) {
     auto& last = result.extents.back();
     last.size = last.offset < from ? from - last.offset : 0;

@@ -33,7 +33,6 @@ class LogConsole {
 
   // Before run. The file and the worker's pipe must live as long as this.
   void add_stream(int stream, int local_rank, const LogFile& file, int pipe);
-  bool shows_any() const { return !streams_.empty(); }
   // Until the input has closed and all of it is shown.
   void run();
 
