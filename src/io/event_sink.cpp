@@ -57,9 +57,14 @@ Result<EventSink> EventSink::open(const std::string& path) {
                   as_typed("--events", path), std::strerror(error)));
 }
 
-EventSink EventSink::standard_error() { return {Fd(::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0)), "standard error"}; }
+EventSink EventSink::standard_error() {
+  EventSink sink;
+  sink.among_messages_ = true;
+  return sink;
+}
 
 void EventSink::write(std::string line) {
+  if (among_messages_) return write_bare(line);
   if (!takes()) return;
   end_progress();
   line += '\n';

@@ -142,8 +142,15 @@ TEST_F(EventSinks, AFileOfStandardOutputHasOnePosition) {
   EXPECT_EQ(content(), "event\nworker\nevent\n");
 }
 
-TEST_F(EventSinks, StandardErrorIsOne) {
-  EXPECT_EQ(said_during([] { EventSink::standard_error().write("a"); }), "a\n");
+TEST_F(EventSinks, StandardErrorIsOneAndHasTheMessagesInBetween) {
+  EXPECT_EQ(said_during([] {
+              EventSink sink = EventSink::standard_error();
+              EXPECT_TRUE(sink.takes());
+              sink.write("a");
+              log_info("message");
+              sink.write("b");
+            }),
+            "a\nlaunch: message\nb\n");
 }
 
 }  // namespace
