@@ -37,13 +37,16 @@ class Case(unittest.TestCase):
 
     def setUp(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="launch-test-"))
+        (self.folder / "tmp").mkdir()
         self.marker = uuid.uuid4().hex
         self.runs = []
         # Whatever loses its parent comes to us, so it can neither hide by a new session nor by a new environment.
         ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
     def start(self, command, env=None, **options):
-        environment = {**clean_environment(), MARKER: self.marker, "TEST_FOLDER": str(self.folder), **(env or {})}
+        # What a job keeps for its user, or cannot remove when it is killed, goes with the test's folder.
+        environment = {**clean_environment(), MARKER: self.marker, "TEST_FOLDER": str(self.folder),
+                       "TMPDIR": str(self.folder / "tmp"), **(env or {})}
         run = Run(command, environment, self.folder, **options)
         self.runs.append(run)
         return run

@@ -1,5 +1,6 @@
 #include "launch/app/job_folder.hpp"
 
+#include "launch/core/temp_folders.hpp"
 #include "launch/core/traceback.hpp"
 #include "launch/io/fd.hpp"
 #include "launch/io/log.hpp"
@@ -19,12 +20,8 @@ constexpr std::size_t longest_error_file = std::size_t{1} << 20;
 // Folders for error files alone are made and removed before and after every start: in memory where there is room, since
 // on a disk 512 of them take longer than the start of 512 workers.
 Result<ErrorFolder> make_temporary(const Config& config) {
-  const auto chosen = config.worker_env.get("TMPDIR");
-  if (!chosen && !keeps_streams(config.logs)) {
-    auto folder = ErrorFolder::create_temporary("/dev/shm", config.run_id);
-    if (folder) return folder;
-  }
-  return ErrorFolder::create_temporary(chosen.value_or("/tmp"), config.run_id);
+  const bool in_memory = !keeps_streams(config.logs);
+  return ErrorFolder::create_temporary(temp_folders(config.worker_env, in_memory), config.run_id);
 }
 
 }  // namespace

@@ -1,6 +1,11 @@
 #include "launch/core/line_router.hpp"
 
 namespace launch {
+namespace {
+
+constexpr std::size_t most_kept = std::size_t{64} * 1024;  // of memory, between lines
+
+}  // namespace
 
 void LineRouter::feed(std::string_view bytes, const Sink& sink) {
   const bool returns = held_.ends_with('\r') || bytes.find('\r') != std::string_view::npos;
@@ -47,6 +52,7 @@ void LineRouter::give_held(const Sink& sink) {
   rewritten_ = false;
   sink(held_);
   held_.clear();
+  if (held_.capacity() > most_kept) held_.shrink_to_fit();
 }
 
 void LineRouter::flush(const Sink& sink) {

@@ -121,7 +121,7 @@ Status settle_standalone(const Options& options, const HostFacts& facts, const N
 }
 
 Status settle_run_id(const Options& options, const HostFacts& facts, Config& config) {
-  config.run_id = trim(options.rdzv_id.value);
+  config.run_id = options.rdzv_id.value;
   if (!config.run_id.empty()) return {};
   if (config.nnodes > 1) {
     return usage_error(fmt::format("{} is empty, so each node would take its own id; give all nodes the same one",

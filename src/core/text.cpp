@@ -34,14 +34,6 @@ std::string escaped(std::string_view text) {
   return result;
 }
 
-// Where the text may be cut so that no character of UTF-8 is torn; of other bytes, just where asked.
-std::size_t cut_before(std::string_view text, std::size_t most) {
-  if (text.size() <= most) return text.size();
-  for (std::size_t at = most; at > 0 && most - at < 4; --at)
-    if ((static_cast<unsigned char>(text[at]) & 0xC0) != 0x80) return at;
-  return most;
-}
-
 // The end of the escape sequence that begins at `at`.
 std::size_t end_of_escape(std::string_view text, std::size_t at) {
   if (++at == text.size()) return at;
@@ -108,8 +100,16 @@ std::string shown(std::string_view text) {
   return result;
 }
 
+// Bytes that are no UTF-8 are cut just where asked.
+std::string_view beginning_of(std::string_view text, std::size_t most) {
+  if (text.size() <= most) return text;
+  for (std::size_t at = most; at > 0 && most - at < 4; --at)
+    if ((static_cast<unsigned char>(text[at]) & 0xC0) != 0x80) return text.substr(0, at);
+  return text.substr(0, most);
+}
+
 std::string without_controls(std::string_view text, std::size_t most) {
-  std::string result(text.substr(0, cut_before(text, most)));
+  std::string result(beginning_of(text, most));
   for (std::size_t i = 0; i < result.size(); ++i) {
     const auto byte = static_cast<unsigned char>(result[i]);
     // C1 controls are C2 80 to C2 9F in UTF-8.

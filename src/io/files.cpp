@@ -1,8 +1,11 @@
 #include "launch/io/files.hpp"
 
+#include "launch/core/text.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <climits>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -54,7 +57,7 @@ bool is_on_network(const std::string& path) {
                                       0xFE534D42, 0xFF534D42, 0x19830326, 0x5346414F, 0x20030528,
                                       0x01021997, 0x65735546, 0x73757245};
   std::error_code error;
-  std::filesystem::path place = std::filesystem::absolute(path, error).lexically_normal();
+  std::filesystem::path place = std::filesystem::absolute(path, error);
   struct statfs info {};
   while (::statfs(place.c_str(), &info) != 0) {
     if (!place.has_parent_path() || place == place.parent_path()) return false;
@@ -97,24 +100,41 @@ Result<Fd> open_input(const std::string& path) {
 
 namespace {
 
-// A run id may hold any character; a folder's name may not.
+// A run id may hold any character and be of any length; a folder's name, with what follows the id, may not.
 std::string as_file_name(std::string text) {
+  constexpr std::string_view more = "_abXXXXXX";
   std::replace(text.begin(), text.end(), '/', '_');
-  return text.substr(0, 100);
+  return std::string(beginning_of(text, NAME_MAX - more.size()));
+}
+
+// A new folder in `place`. One can be made on a full disk, too, so a file is tried, as Python's tempfile does.
+Result<std::string> make_top(const std::string& place) {
+  std::error_code error;
+  std::string top = (std::filesystem::absolute(place, error).lexically_normal() / "torchelastic_XXXXXX").string();
+  if (::mkdtemp(top.data()) == nullptr) return cannot_make(top);
+  const std::string file = top + "/try";
+  if (write_file(file, "try") && ::unlink(file.c_str()) == 0) return top;
+  const int reason = errno;
+  ::unlink(file.c_str());
+  ::rmdir(top.c_str());
+  return cannot_make(top, reason);
 }
 
 constexpr const char* latest_name = "latest";
 
 }  // namespace
 
-Result<ErrorFolder> ErrorFolder::create_temporary(const std::string& temp_folder, const std::string& run_id) {
-  std::string top = temp_folder + "/torchelastic_XXXXXX";
-  if (::mkdtemp(top.data()) == nullptr) return cannot_make(top);
-  auto folder = make(top, run_id);
+Result<ErrorFolder> ErrorFolder::create_temporary(const std::vector<std::string>& places, const std::string& run_id) {
+  // The first place is the user's, where there is a choice: its fault is the one to tell.
+  auto top = make_top(places.front());
+  for (std::size_t i = 1; !top && i < places.size(); ++i)
+    if (auto next = make_top(places[i])) top = std::move(next);
+  if (!top) return top.error();
+  auto folder = make(*top, run_id);
   if (folder) {
-    folder->top_ = top;
+    folder->top_ = *std::move(top);
   } else {
-    ::rmdir(top.c_str());
+    ::rmdir(top->c_str());
   }
   return folder;
 }
@@ -128,9 +148,10 @@ Result<ErrorFolder> ErrorFolder::create(const std::string& place, const std::str
 Result<ErrorFolder> ErrorFolder::make(const std::string& place, const std::string& run_id) {
   std::error_code error;
   // A worker may change its folder before it writes.
-  const std::string parent = std::filesystem::absolute(place, error).lexically_normal().string();
+  std::string parent = std::filesystem::absolute(place, error).string();
   if (!error) std::filesystem::create_directories(parent, error);
   if (error) return cannot_make(place, error.value());
+  while (parent.ends_with('/')) parent.pop_back();
   ErrorFolder folder;
   // mkdtemp makes six letters, torchrun eight.
   constexpr std::string_view letters = "abcdefghijklmnopqrstuvwxyz0123456789_";
@@ -145,10 +166,10 @@ Status ErrorFolder::begin_attempt(int nproc) {
   remove_empty_attempt();
   nproc_ = nproc;
   attempt_ = fmt::format("{}/attempt_{}", run_, attempts_++);
-  if (::mkdir(attempt_.c_str(), 0700) != 0) return cannot_make(attempt_);
+  if (::mkdir(attempt_.c_str(), 0777) != 0) return cannot_make(attempt_);
   for (int rank = 0; rank < nproc; ++rank) {
     const std::string path = fmt::format("{}/{}", attempt_, rank);
-    if (::mkdir(path.c_str(), 0700) != 0) return cannot_make(path);
+    if (::mkdir(path.c_str(), 0777) != 0) return cannot_make(path);
   }
   return {};
 }

@@ -93,6 +93,18 @@ class Logs(JobCase):
         (path,) = re.findall(r"log +(/.*)", run.err)
         self.assertRegex(path, rf"{self.folder}/logs/job_\w{{8}}/attempt_0/[01]/stderr\.log")
 
+    def test_without_a_folder_for_logs_a_temporary_one_is_made(self):
+        worker, tmp = self.worker('echo "$TORCHELASTIC_ERROR_FILE"\n'), f"{self.folder}/tmp"
+        for options, env, place in (([], {"TMPDIR": ""}, "/dev/shm"), (["-r2"], {"TMPDIR": ""}, "/tmp"),
+                                    ([], {}, tmp), (["-r2"], {}, tmp),
+                                    ([], {"TMPDIR": "/nowhere", "TEMP": "/proc", "TMP": tmp}, tmp),
+                                    ([], {"TMPDIR": "/nowhere", "TEMP": "/proc", "TMP": "/sys"}, "/dev/shm")):
+            with self.subTest(options=options, env=env):
+                run = self.launch(*options, worker, env={"TEMP": "", "TMP": "", **env})
+                self.expect([0], [run])
+                self.assertRegex(run.out, rf"\A{place}/torchelastic_\w{{6}}/\S+_\w{{8}}/attempt_0/0/error\.json\n\Z")
+        self.assertEqual([], os.listdir(tmp))
+
     def test_an_empty_folder_is_not_left_behind(self):
         self.run_job()
         self.assertEqual([], list((self.folder / "logs").iterdir()))

@@ -98,8 +98,7 @@ class NothingIsLeft(JobCase):
         self.expect([0], [run], seconds=15)
 
     def test_no_folder_after_success(self):
-        (self.folder / "tmp").mkdir()
-        run = self.launch("--nproc-per-node=2", self.worker("exit 0\n"), env={"TMPDIR": str(self.folder / "tmp")})
+        run = self.launch("--nproc-per-node=2", self.worker("exit 0\n"))
         self.expect([0], [run])
         self.assertEqual([], list((self.folder / "tmp").iterdir()))
 

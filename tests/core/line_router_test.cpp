@@ -58,11 +58,19 @@ TEST(LineRouter, OfARewrittenLineTheLastStateIsShown) {
 
 TEST(LineRouter, ALineWithoutAnEndIsGivenInPieces) {
   Lines lines;
-  for (int i = 0; i < 40; ++i) lines.feed(std::string(8192, 'x'));
+  const std::string piece(std::size_t{256} << 10, 'x');
+  for (int i = 0; i < 20; ++i) lines.feed(piece);
   std::size_t bytes = 0;
   for (const std::string& line : lines.all) bytes += line.size();
   EXPECT_GE(lines.all.size(), 3U);
-  EXPECT_GE(bytes + LineRouter::longest_held + 8192, std::size_t{40} * 8192);
+  EXPECT_GE(bytes + LineRouter::longest_held + piece.size(), 20 * piece.size());
+}
+
+TEST(LineRouter, ALineOfManyPiecesIsOneLineUpTo1MiB) {
+  Lines lines;
+  const std::string piece(4096, 'x');
+  for (int i = 0; i < 256; ++i) lines.feed(piece);
+  EXPECT_THAT(lines.feed("\n").all, ElementsAre(std::string(std::size_t{1} << 20, 'x')));
 }
 
 TEST(LineRouter, WholeLinesAreNotBounded) {

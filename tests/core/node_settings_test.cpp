@@ -53,6 +53,14 @@ TEST(NodeSettings, AnEmptyRunIdIsAFreshOneOnOneNodeAndAnErrorOnSeveral) {
   EXPECT_THAT(fault_of(two_nodes({"--rdzv-id="})), HasSubstr("--rdzv-id is empty"));
 }
 
+// Nodes under torchrun keep them as well, and would never meet us.
+TEST(NodeSettings, BlanksBelongToARunId) {
+  EXPECT_EQ(config_of(two_nodes({"--rdzv-id= s "})).run_id, " s ");
+  EXPECT_EQ(config_of(two_nodes({"--rdzv-id=  "})).run_id, "  ");
+  EXPECT_EQ(config_of({"--rdzv-backend=c10d", "--nnodes=2", "--rdzv-id=\ts"}).run_id, "\ts");
+  EXPECT_EQ(config_of({"--rdzv-id= s "}).run_id, " s ");
+}
+
 TEST(NodeSettings, StandaloneIgnoresEveryGivenMeetingPlaceAndSaysSo) {
   HostFacts facts = plain_facts();
   facts.env.set("PET_MASTER_PORT", "99999");

@@ -52,6 +52,14 @@ TEST(Text, ShowsAnyBytesOnOneBoundedLine) {
   EXPECT_EQ(shown(std::string(1000, 'x')), std::string(120, 'x') + "...");
 }
 
+TEST(Text, BeginsWithWholeCharacters) {
+  EXPECT_EQ(beginning_of("abc", 3), "abc");
+  EXPECT_EQ(beginning_of("abc", 2), "ab");
+  EXPECT_EQ(beginning_of("a\u00e9", 2), "a");
+  EXPECT_EQ(beginning_of("\xff\xbf\xbf\xbf\xbf\xbf", 5), "\xff\xbf\xbf\xbf\xbf") << "no UTF-8";
+  EXPECT_EQ(beginning_of("", 0), "");
+}
+
 TEST(Text, PutsSpacesForControls) {
   EXPECT_EQ(without_controls("a\tb\x1b[31m\n\x7f", 99), "a b [31m  ");
   EXPECT_EQ(without_controls("\u00e4\u0085\u009b\u00a0", 99), "\u00e4    \u00a0");

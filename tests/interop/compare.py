@@ -148,8 +148,9 @@ class Bench:
 
     def _place(self, key, side):
         folder = self._folder / f"{key}-{side}"
-        for name in ("dump", "tmp"):
+        for name in ("dump", "tmp", "far/away"):
             (folder / name).mkdir(parents=True)
+        (folder / "link").symlink_to("far/away")
         return folder
 
     def _requests(self, line, outcome, side):
@@ -275,6 +276,11 @@ def same_python(line, theirs, ours):
     return "VIRTUAL_ENV" in line.env and theirs[1:] == ours[1:] and theirs[0] + "3" == ours[0]
 
 
+def is_piped(line, theirs, ours):
+    tees = "PET_TEE" in line.env or any(re.match(r"--?\w*t", word) for word in line.argv)
+    return tees and (theirs, ours) == ("-", "p")
+
+
 def only_hup(line, theirs, ours):
     return 1 in line.state.get("ignored", ()) and int(ours, 16) == int(theirs, 16) | 1
 
@@ -282,7 +288,7 @@ def only_hup(line, theirs, ours):
 def not_documented(cites):
     """Those that stand nowhere in docs/torchrun.md."""
     text = " ".join((ROOT / "docs/torchrun.md").read_text(encoding="utf-8").split())
-    return sorted(cite for cite in set(cites) if not cite.startswith("pending:") and cite not in text)
+    return sorted(cite for cite in set(cites) if cite not in text)
 
 
 # Two runs of torchrun itself differ so.
@@ -305,6 +311,7 @@ WANTED = [
     Rule("command|own .*|Sig.*|descriptor .*", "`--run-path` starts a Python that runs the file by `runpy.run_path`.",
          lambda line, theirs, ours: "--run-path" in line.argv),
     Rule("command", "Python is `PYTHON_EXEC`, else that of `VIRTUAL_ENV`, else that of `CONDA_PREFIX`", same_python),
+    Rule("descriptor [12]", "With `--tee` a worker writes into a pipe to `launch`", is_piped),
     Rule("SigIgn", "Under `nohup`, SIGHUP stays ignored.", only_hup),
     Rule("SigIgn|SigBlk|blocked", "Signals that were ignored or blocked when the launcher began are back to their",
          lambda line, theirs, ours: "ignored" in line.state or "blocked" in line.state),

@@ -12,16 +12,14 @@ from harness import Case
 from log_lines import ABSENT, JOB, install, line, table
 from torch_job import TorchCase
 
-GONE = "The temporary folder for log and error files is removed unless something was written into it, and so is the"
+GONE = "written into it, and so is the empty folder of a job in `--log-dir`, of an attempt, and of a rank."
 RULES = [
     Rule("path (logs|tmp|rel)", GONE,
          lambda line, theirs, ours: theirs[1].startswith("empty: ") and ours == (theirs[0], "empty")),
     Rule(r"path .*/attempt_\d+/evidence\.txt", "the form of the report on a failed job, and what is kept for it",
          lambda line, theirs, ours: theirs == ABSENT),
-    Rule(r"path .*/attempt_\d+(/\d+)?", "pending: where a job has files, its folders without files are removed",
+    Rule(r"path .*/attempt_\d+(/\d+)?", GONE,
          lambda line, theirs, ours: ours == ABSENT and theirs[1].startswith("empty")),
-    Rule(r"path .*/attempt_\d+(/\d+)?", "pending: the folders of attempts and ranks are for their owner alone",
-         lambda line, theirs, ours: ours == ("0o700", theirs[1])),
 ]
 ELSEWHERE = ("dump", "torchinductor_")  # what workers note for each other; what PyTorch leaves after a traceback
 STAMP = r"[EW]\d{4} \d\d:\d\d:\d\d\.\d{6} \d+ torch/distributed/[\w/]+\.py:\d+\] "
@@ -60,7 +58,7 @@ class View:
         self._top = outcome.folder
         given = [word.removeprefix("--log-dir=") for word in line.argv if word.startswith("--log-dir=")]
         name = given[-1] if given else line.env.get("PET_LOG_DIR", "")
-        self._logs = name and pathlib.Path(os.path.normpath(self._top / name.replace("@FOLDER@", str(self._top))))
+        self._logs = name and pathlib.Path(os.path.realpath(self._top / name.replace("@FOLDER@", str(self._top))))
         self.fields = {}
         for node in range(len(outcome.codes)):
             self.fields[f"out {node}"] = sorted(self._text(self._top / f"{node}.out").split("\n"))
@@ -127,7 +125,7 @@ def judge(line, outcomes):
     theirs = View(line, outcomes["torchrun"], TORCHRUN_SAYS).fields
     ours = View(line, outcomes["launch"], LAUNCH_SAYS).fields
     found = list(differences(line, theirs, ours))
-    if wanted.like and (found or not wanted.cite.startswith("pending:")):
+    if wanted.like:
         found = list(differences(line, View(wanted.like, outcomes["like"], TORCHRUN_SAYS).fields, ours))
     yield from found
     if line.check:

@@ -17,7 +17,7 @@ class LineRouter {
   // the router.
   using Sink = std::function<void(std::string_view line)>;
 
-  static constexpr std::size_t longest_held = std::size_t{64} * 1024;
+  static constexpr std::size_t longest_held = std::size_t{1} << 20;
 
   void feed(std::string_view bytes, const Sink& sink);
   // Something of a line is held back.

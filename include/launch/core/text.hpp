@@ -27,6 +27,9 @@ std::optional<bool> parse_bool(std::string_view text);
 // For a message: one line of bounded length; control bytes are escaped, and quotes stand around white space.
 std::string shown(std::string_view text);
 
+// At most `most` bytes from the beginning, cut between characters of UTF-8.
+std::string_view beginning_of(std::string_view text, std::size_t most);
+
 // For a message: somebody else's words with a space for each control character, which must not reach the user's
 // terminal; at most `most` bytes, cut between characters of UTF-8.
 std::string without_controls(std::string_view text, std::size_t most);

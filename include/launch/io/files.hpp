@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <string>
+#include <vector>
 
 namespace launch {
 
@@ -32,14 +33,14 @@ Result<Fd> open_output(const std::string& path);
 // Opens a file, or /dev/null, as a worker's input.
 Result<Fd> open_input(const std::string& path);
 
-// FOLDER/RUNID_XXXXXX/attempt_N with a folder for each local rank, as torchrun lays them out; only this user can read
-// it. On destruction whatever is empty is removed, and what workers wrote stays.
+// FOLDER/RUNID_XXXXXX/attempt_N with a folder for each local rank, as torchrun lays them out; only this user can enter
+// the folder of the run. On destruction whatever is empty is removed, and what workers wrote stays.
 class ErrorFolder {
  public:
   // `folder` is made where it is missing, and gets a link, latest, to the job's: the newest one of several.
   static Result<ErrorFolder> create(const std::string& folder, const std::string& run_id);
-  // The same in a new folder of `temp_folder`: torchelastic_XXXXXX.
-  static Result<ErrorFolder> create_temporary(const std::string& temp_folder, const std::string& run_id);
+  // The same in torchelastic_XXXXXX, a new folder in the first of the `places` that can be written to. REQUIRES: one.
+  static Result<ErrorFolder> create_temporary(const std::vector<std::string>& places, const std::string& run_id);
 
   // The next attempt's folder, from 0 on, and those of its local ranks.
   Status begin_attempt(int nproc);
