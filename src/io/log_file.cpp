@@ -52,13 +52,15 @@ void LogFile::append(std::uint64_t offset, std::string_view bytes, Written& resu
   if (offset > next_) {
     drop_open_line(next_, result);
     gap_ += offset - next_;
+    torn_ = true;
   }
   next_ = offset + bytes.size();
   while (!bytes.empty()) {
     std::size_t cut = cut_for_file(bytes, fill_, max_size_);
     if (cut < bytes.size() && cut == 0) {
       if (rotate(result)) continue;
-      cut = bytes.size();  // no next file can be made: this one grows
+      cut = bytes.size();   // no next file can be made: this one grows
+      fill_.open_line = 0;  // of a line that is torn already
     }
     write(offset, bytes.substr(0, cut), result);
     offset += cut;
@@ -82,16 +84,15 @@ std::string LogFile::note(std::uint64_t lost) const {
 std::string LogFile::reason() const { return error_ == 0 ? "the file system did not answer" : std::strerror(error_); }
 
 void LogFile::write(std::uint64_t offset, std::string_view bytes, Written& result) {
-  std::string said;
-  if (gap_ > 0) {
-    // On with the next line; and first a word about those that are missing.
-    const std::size_t begin = std::min(bytes.find('\n'), bytes.size() - 1) + 1;
-    gap_ += begin;
-    offset += begin;
-    bytes.remove_prefix(begin);
+  if (torn_) {
+    const std::size_t rest = std::min(bytes.find('\n'), bytes.size() - 1) + 1;
+    torn_ = bytes[rest - 1] != '\n';
+    gap_ += rest;
+    offset += rest;
+    bytes.remove_prefix(rest);
     if (bytes.empty()) return;
-    said = note(gap_);
   }
+  const std::string said = gap_ > 0 ? note(gap_) : std::string();
   std::size_t done = write_some(file_.get(), said);
   if (done == said.size()) done += write_some(file_.get(), bytes);
   const int error = errno;
@@ -104,8 +105,9 @@ void LogFile::write(std::uint64_t offset, std::string_view bytes, Written& resul
   }
   if (reached == bytes.size()) return;
   error_ = error;
-  if (reached == 0) drop_open_line(offset, result);
+  drop_open_line(offset + reached, result);
   gap_ += bytes.size() - reached;
+  torn_ = bytes.back() != '\n';
   cut_off();
 }
 

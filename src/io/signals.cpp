@@ -42,7 +42,9 @@ sigset_t all_signals(const SignalPlan& plan) {
 SignalPlan take_over_signals() {
   SignalPlan plan;
   const bool under_nohup = is_ignored(SIGHUP);
-  ::signal(SIGPIPE, SIG_IGN);  // NOLINT(bugprone-unsafe-functions): a closed console or socket is an error, not the end
+  // A closed console or socket is an error, not the end, and so is a log file that has reached `ulimit -f`.
+  ::signal(SIGPIPE, SIG_IGN);  // NOLINT(bugprone-unsafe-functions)
+  ::signal(SIGXFSZ, SIG_IGN);  // NOLINT(bugprone-unsafe-functions)
   for (int signal = 1; signal < NSIG; ++signal)
     if (is_ignored(signal) && signal != SIGHUP) plan.reset.push_back(signal);
   plan.handled = {SIGTERM, SIGINT, SIGQUIT, SIGCHLD};

@@ -78,6 +78,7 @@ TEST_F(Signals, WhatWasIgnoredIsResetInWorkers) {
   const SignalPlan plan = take_over_signals();
   EXPECT_TRUE(has(plan.reset, SIGUSR1));
   EXPECT_TRUE(has(plan.reset, SIGPIPE));
+  EXPECT_TRUE(has(plan.reset, SIGXFSZ));
   EXPECT_FALSE(has(plan.reset, SIGTERM));
 }
 

@@ -1,7 +1,7 @@
 // The file of one stream, and those that it made room for: PATH, PATH.1 the one before, PATH.2 older.
 //
 // Written between two line ends wherever possible, so that no line is torn by a full disk or by the next file. A write
-// may take as long as the file system likes. Used by one thread, but for read_back.
+// may take as long as the file system likes. Used by one thread but for what says otherwise.
 #pragma once
 
 #include "launch/core/error.hpp"
@@ -9,6 +9,7 @@
 #include "launch/core/log_cut.hpp"
 #include "launch/io/fd.hpp"
 
+#include <atomic>
 #include <cstdint>
 #include <mutex>
 #include <string>
@@ -28,7 +29,7 @@ class LogFile {
   void append(std::uint64_t offset, std::string_view bytes, LogBacklog::Written& result);
   // No more will come; says in the file how much was lost at its end, where that can be said.
   void finish(std::uint64_t end, LogBacklog::Written& result);
-  // Why bytes were lost, if some were.
+  // Any thread: why bytes were lost, if some were.
   std::string reason() const;
   const std::string& path() const { return path_; }
 
@@ -51,7 +52,8 @@ class LogFile {
   FileFill fill_;
   std::uint64_t next_ = 0;  // offset behind the last byte that came
   std::uint64_t gap_ = 0;   // bytes lost since the last that was written
-  int error_ = 0;
+  bool torn_ = false;       // the next byte may go on with a line that is lost
+  std::atomic<int> error_ = 0;
   int number_ = 0;  // of the present file, counted from 0
 
   // For read_back: what a file is called changes while it is looked for, and which one is the present one.

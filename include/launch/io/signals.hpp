@@ -22,7 +22,8 @@ struct SignalPlan {
   std::vector<int> reset;    // ignored now, to be set to default in workers
 };
 
-// Blocks SIGTERM, SIGINT, SIGHUP (unless it is ignored, as under nohup), SIGQUIT and SIGCHLD; ignores SIGPIPE.
+// Blocks SIGTERM, SIGINT, SIGHUP (unless it is ignored, as under nohup), SIGQUIT and SIGCHLD; ignores SIGPIPE
+// and SIGXFSZ.
 // To be called first in main, before anything could start a thread.
 SignalPlan take_over_signals();
 
