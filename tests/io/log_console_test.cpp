@@ -65,7 +65,8 @@ class LogConsoleTest : public testing::Test {
     exchange_->open(2);
     const auto copies = console.filters.empty() ? std::nullopt : std::optional<int>(filtered_);
     console_.emplace(std::move(console), *exchange_, 0, copies);
-    for (int rank = 0; rank < ranks; ++rank) console_->add_stream(rank, rank, *files_[static_cast<std::size_t>(rank)]);
+    for (int rank = 0; rank < ranks; ++rank)
+      console_->add_stream(rank, rank, *files_[static_cast<std::size_t>(rank)], -1);
   }
   void start() {
     thread_ = std::thread([this] {
@@ -197,8 +198,8 @@ TEST_F(LogConsoleTest, TheFoldNamesLocalRanks) {
   folding.fold = true;
   make(std::move(folding), 0);
   files_.push_back(std::make_unique<LogFile>(folder_ + "/x", 0, 0));
-  console_->add_stream(exchange_->add_stream(0), 1, *files_.back());
-  console_->add_stream(exchange_->add_stream(0), 2, *files_.back());
+  console_->add_stream(exchange_->add_stream(0), 1, *files_.back(), -1);
+  console_->add_stream(exchange_->add_stream(0), 2, *files_.back(), -1);
   say(1, "hello\n");  // 0 is the filtered stream
   say(2, "hello\n");
   say(2, "alone\n");
