@@ -39,9 +39,9 @@ std::size_t LineSink::next_piece(std::string_view text) const {
 
 void LineSink::write() {
   std::string_view rest = batch_;
-  while (!rest.empty() && !closed_) {
+  while (!rest.empty()) {
     const std::size_t size = next_piece(rest);
-    closed_ = !write_all(fd_, rest.substr(0, size));
+    (void)write_all(fd_, rest.substr(0, size));
     rest.remove_prefix(size);
   }
   batch_.clear();

@@ -286,7 +286,7 @@ WORKERS_SEE = {
 }
 
 NODES = {
-    "one node": each("--rdzv-id=j", "--rdzv-id= j ", run_id="j")
+    "one node": each("--rdzv-id=j", run_id="j") + each("--rdzv-id= j ", run_id=" j ")
                 + each("--master-addr=h", "--rdzv-backend=static", "--node-rank=1", "--local-addr=127.0.0.1")
                 + each("--standalone", ("--standalone", "--rdzv-id=x", "--rdzv-endpoint=h:1", "--master-port=1"),
                        ("--standalone", "--rdzv-backend=zz"), ("--standalone", "--node-rank=1")),

@@ -221,7 +221,7 @@ ROWS = {
           for name in ("x", "rel/x", "./rel/../x", "link/../x")),
         at(("--log-dir=@FOLDER@/link/../x",), "-r3", *SAY),
         at(("--log-dir=@FOLDER@/a b/é",), "-r3", *SAY),
-        at(("--log-dir=@FOLDER@/x/",), "-r3", *SAY), at(("--log-dir=@FOLDER@//x//",), "-r3", *SAY),
+        at(("--log-dir=@FOLDER@/x/",), "-r3", *SAY), at(("--log-dir=@FOLDER@//x/",), "-r3", *SAY),
         at(("--log-dir=rel",), *SAY[:1], "@WORK@/say", folder="@FOLDER@", rules=(ABSOLUTE,)),
         at((), *SAY), at((), "-r3", *SAY), at((), "-t1", *SAY), at(("--log-dir=",), "-r1", *SAY),
         at((), "--no-python", "./leaves"), line("--no-python", "./leaves"),

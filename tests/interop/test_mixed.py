@@ -4,9 +4,9 @@ from torch_job import WORKERS, TorchCase
 
 
 class Mixed(TorchCase):
-    def assert_works(self, sizes, launchers):
+    def assert_works(self, sizes, launchers, *options):
         python = self.python("2.13")
-        runs = self.job(sizes, WORKERS / "torch_collectives.py", python=python, launchers=launchers)
+        runs = self.job(sizes, *options, WORKERS / "torch_collectives.py", python=python, launchers=launchers)
         self.expect_ranks(sizes, runs)
 
     @repeated
@@ -16,6 +16,9 @@ class Mixed(TorchCase):
     @repeated
     def test_launch_is_node_1(self):
         self.assert_works([2, 2], [self.torchrun(), Settings.launch])
+
+    def test_with_blanks_in_the_run_id(self):
+        self.assert_works([1, 1], [self.torchrun(), Settings.launch], "--rdzv-id= s ")
 
     @repeated
     def test_three_nodes_hosted_by_launch(self):

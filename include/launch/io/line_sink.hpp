@@ -1,7 +1,7 @@
 // Lines on their way to a console, in batches of whole lines that nobody who shares the console can tear: a pipe takes
 // PIPE_BUF bytes at once, or many more while it is nearly empty; a terminal or a file takes any number. A line longer
 // than PIPE_BUF may be torn on a pipe that is nearly full. Blocks as long as the console does; when nobody reads any
-// more, lines go nowhere.
+// more, or its disk is full, lines go nowhere.
 #pragma once
 
 #include <cstddef>
@@ -32,7 +32,6 @@ class LineSink {
   int fd_;
   int capacity_ = 0;  // of the pipe; 0: it is none
   std::string batch_;
-  bool closed_ = false;
 };
 
 }  // namespace launch
