@@ -18,9 +18,15 @@ namespace {
 namespace asio = boost::asio;
 using namespace std::chrono_literals;
 
+// The last thing that a process does. A verdict is worth waiting for a reader that sleeps.
+int leave(int code) {
+  flush_log(code == 0 ? 1s : 10s);
+  return code;
+}
+
 int fail(const Error& error) {
   log_error(error.message);
-  return exit_code(error.code);
+  return leave(exit_code(error.code));
 }
 
 asio::awaitable<void> run_to_end(AgentLoop& loop, asio::io_context& context, int& code) {
@@ -34,12 +40,9 @@ int explain(const Options& options, const Config& config, const Environment& env
   return write_all(STDOUT_FILENO, text) ? 0 : 1;
 }
 
-// With a reader of standard error that sleeps: a verdict is worth waiting for.
-Duration last_patience(int code) { return code == 0 ? 1s : 10s; }
-
 int run_job(const Config& config, SignalPlan& signals) {
   const Guarded guarded = stand_guard(signals);
-  if (guarded.exit_code) return *guarded.exit_code;
+  if (guarded.exit_code) return leave(*guarded.exit_code);
   for (const std::string& notice : config.notices) log_warning(notice);
   const rlimit open_files = raise_open_files();
   // Never destroyed: that would wait for a look-up in the system's resolver that we have given up.
@@ -48,12 +51,14 @@ int run_job(const Config& config, SignalPlan& signals) {
   int code = 1;
   run_in_background(context.get_executor(), run_to_end(loop, context, code));
   context.run();
-  flush_log(last_patience(code));
+  leave(code);
   announce_end(guarded.guard, code);
   return code;
 }
 
-int run(const std::vector<std::string>& args) {
+}  // namespace
+
+int run_command(const std::vector<std::string>& args) {
   hold_standard_input();
   open_log();
   SignalPlan signals = take_over_signals();
@@ -70,14 +75,6 @@ int run(const std::vector<std::string>& args) {
   if (config->preempt_signal != 0) wanted.push_back(config->preempt_signal);
   choose_signals(signals, wanted);
   return run_job(*config, signals);
-}
-
-}  // namespace
-
-int run_command(const std::vector<std::string>& args) {
-  const int code = run(args);
-  flush_log(last_patience(code));
-  return code;
 }
 
 }  // namespace launch

@@ -98,7 +98,7 @@ def halting(part, stream):
 
 class LogLines(PlayerCase):
     def files_of(self, logs):
-        (attempt,) = logs.glob("*/attempt_0")
+        (attempt,) = logs.glob("*_*/attempt_0")
         return attempt
 
     def own_lines(self, said, others):

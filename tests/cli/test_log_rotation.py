@@ -20,7 +20,7 @@ NUMBERED = re.compile(r"(stdout|stderr)\.log(?:\.([1-9]\d*))?")
 class Rotation(PlayerCase):
     def files(self, logs, rank, stream):
         """The files of a stream from the oldest to the current one."""
-        (folder,) = logs.glob(f"*/attempt_0/{rank}")
+        (folder,) = logs.glob(f"*_*/attempt_0/{rank}")
         found = {}
         for path in folder.iterdir():
             if (match := NUMBERED.fullmatch(path.name)) and match[1] == NAMES[stream]:
@@ -29,7 +29,7 @@ class Rotation(PlayerCase):
 
     def oldest(self, logs):
         """The highest number that a file has now, of any stream."""
-        names = [NUMBERED.fullmatch(path.name) for path in logs.glob("*/attempt_0/*/std*")]
+        names = [NUMBERED.fullmatch(path.name) for path in logs.glob("*_*/attempt_0/*/std*")]
         return max((int(name[2] or 0) for name in names if name), default=0)
 
     def check_stream(self, said, part, stream, logs, most):

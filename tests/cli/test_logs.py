@@ -1,6 +1,7 @@
 """Output in files and on the console: torchrun's layout and options, nothing lost, nothing torn."""
 import os
 import re
+import shutil
 
 from job import JobCase
 
@@ -103,6 +104,9 @@ class Logs(JobCase):
                 run = self.launch(*options, worker, env={"TEMP": "", "TMP": "", **env})
                 self.expect([0], [run])
                 self.assertRegex(run.out, rf"\A{place}/torchelastic_\w{{6}}/\S+_\w{{8}}/attempt_0/0/error\.json\n\Z")
+                top = run.out[:run.out.index("/", len(place) + 1)]
+                self.assertEqual(bool(options), os.path.exists(top), "what holds a stream's file stays")
+                shutil.rmtree(top, ignore_errors=True)
         self.assertEqual([], os.listdir(tmp))
 
     def test_an_empty_folder_is_not_left_behind(self):
