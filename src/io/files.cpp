@@ -180,8 +180,9 @@ void ErrorFolder::link_latest() {
   const std::string link = folder.parent_path() / latest_name;
   struct stat info {};
   if (::lstat(link.c_str(), &info) == 0 && !S_ISLNK(info.st_mode)) return;
+  // The name of the folder may be as long as a name can be; its end is random.
   const std::string fresh =
-      fmt::format("{}/.{}_{}", folder.parent_path().string(), latest_name, folder.filename().string());
+      fmt::format("{}/.{}_{}", folder.parent_path().string(), latest_name, run_.substr(run_.size() - 8));
   if (::symlink(folder.filename().c_str(), fresh.c_str()) != 0) return;
   if (::rename(fresh.c_str(), link.c_str()) != 0) {
     ::unlink(fresh.c_str());

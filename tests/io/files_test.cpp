@@ -238,6 +238,13 @@ TEST(ErrorFolder, OfALongRunIdAsMuchIsInItsNameAsFitsThere) {
   EXPECT_EQ(name_of(" s "), " s _");
 }
 
+TEST(LatestJob, MayHaveTheLongestName) {
+  const std::string place = temp_folder() + "/long";
+  auto folder = begun(ErrorFolder::create(place, std::string(300, 'i')), 1);
+  ASSERT_TRUE(folder);
+  EXPECT_EQ(latest(place), job_of(*folder));
+}
+
 TEST(Files, AnOutputThatCannotBeOpenedIsAnErrorThatNamesIt) {
   const auto fd = open_output("/nowhere/at/all");
   ASSERT_FALSE(fd);
