@@ -61,8 +61,7 @@ void Evidence::take_states() {
       if (!look || look->state == 'Z') continue;
       text_ += fmt::format("rank {}: {}\n", worker.rank, to_text(*look));
       if (!look->kernel_stack.empty()) text_ += look->kernel_stack;
-      if (pid == worker.pid && std::string_view("DTt").find(look->state) != std::string_view::npos)
-        place_by_rank_[worker.rank] = activity(*look);
+      if (pid == worker.pid && stands_still(*look)) place_by_rank_[worker.rank] = activity(*look);
     }
   }
 }

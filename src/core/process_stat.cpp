@@ -72,6 +72,12 @@ std::optional<ProcessStat> parse_process_stat(std::string_view text) {
   return stat;
 }
 
+bool stands_still(const ProcessLook& look) {
+  if (look.state == 'T' || look.state == 't') return true;
+  const bool in_vfork = look.wait_channel == "kernel_clone" || look.kernel_stack.find("vfork") != std::string::npos;
+  return look.state == 'D' && !in_vfork;
+}
+
 std::string to_text(const ProcessLook& look) {
   const std::string text = "pid " + pid_and_name(look);
   return look.state == '?' ? text : text + ", " + activity(look);

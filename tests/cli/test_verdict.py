@@ -96,7 +96,7 @@ class OfOneNode(VerdictCase):
 
     def test_worker_that_does_not_stop(self):
         stubborn = self.worker("trap '' TERM\n", UP, UNTIL_ALL_UP, 'if [ "$RANK" = 1 ]; then exit 3; fi\n',
-                               "while :; do sleep 0.1; done\n")
+                               SLEEP)
         self.check_one("a worker that does not stop", 3, "--shutdown-timeout=1", stubborn)
 
     def test_told_to_stop(self):

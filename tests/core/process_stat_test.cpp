@@ -74,5 +74,13 @@ TEST(ProcessLook, ManyAreNamedAndTheRestCounted) {
             "pid 12 (python), sleeping (S) in do_wait; pid 13 (sh), uninterruptible sleep (D) and 1 more");
 }
 
+TEST(ProcessLook, StandsStillWhenNothingWakesIt) {
+  EXPECT_TRUE(stands_still({1, "a", 'D', "nfs_wait_bit_killable", ""}));
+  EXPECT_TRUE(stands_still({1, "a", 'T', "", ""}));
+  EXPECT_FALSE(stands_still({1, "a", 'S', "hrtimer_nanosleep", ""}));
+  EXPECT_FALSE(stands_still({1, "sh", 'D', "kernel_clone", ""})) << "waits for its own child to begin";
+  EXPECT_FALSE(stands_still({1, "sh", 'D', "", "[<0>] kernel_clone+0x1\n[<0>] __do_sys_vfork+0x2\n"}));
+}
+
 }  // namespace
 }  // namespace launch

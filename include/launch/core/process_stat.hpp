@@ -36,6 +36,9 @@ struct ProcessLook {
   std::string kernel_stack;  // as /proc/PID/stack has it; empty: not ours to know
 };
 
+// Stopped, or in a sleep that no signal ends; but not who only waits in vfork for its own child to begin.
+bool stands_still(const ProcessLook& look);
+
 // "pid 12 (python), uninterruptible sleep (D) in nfs_wait_bit_killable".
 std::string to_text(const ProcessLook& look);
 // Of these words those behind the name.
