@@ -3,6 +3,7 @@
 #include "launch/core/worker_spec.hpp"
 #include "launch/io/background.hpp"
 #include "launch/io/clock.hpp"
+#include "launch/io/files.hpp"
 #include "launch/io/guard.hpp"
 #include "launch/io/log.hpp"
 #include "launch/io/process_look.hpp"

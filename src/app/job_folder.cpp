@@ -3,6 +3,7 @@
 #include "launch/core/temp_folders.hpp"
 #include "launch/core/traceback.hpp"
 #include "launch/io/fd.hpp"
+#include "launch/io/files.hpp"
 #include "launch/io/log.hpp"
 
 #include <utility>

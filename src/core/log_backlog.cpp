@@ -104,14 +104,10 @@ void LogBacklog::settle(Stream& stream, std::uint64_t offset, bool lost) {
 void LogBacklog::wrote(const Write& write, const Written& result, Time now) {
   Stream& stream = streams_.at(index(write.stream));
   if (result.taken_back_from) stream.in_file -= stream.extents.take_back(*result.taken_back_from);
-  for (const Written::Extent& extent : result.extents) {
-    stream.extents.wrote(extent.offset, extent.size, extent.file, extent.position);
-    stream.in_file += extent.size;
-  }
+  stream.extents.append(result.extents);
+  stream.in_file += result.extents.bytes();
   for (const int file : result.deleted) stream.extents.forget(file);
-  std::uint64_t in_file = 0;
-  for (const Written::Extent& extent : result.extents) in_file += extent.size;
-  const bool lost = in_file < write.size;
+  const bool lost = result.extents.bytes() < write.size;
   if (lost && kept_lost_ == 0) last_show_ = now;
   std::uint64_t offset = write.offset;
   for (const Bytes& bytes : write.bytes) {

@@ -18,6 +18,17 @@ void LogExtents::wrote(std::uint64_t offset, std::uint64_t size, int file, std::
   extents_.push_back({offset, {file, position, size}});
 }
 
+void LogExtents::append(const LogExtents& later) {
+  for (const Extent& extent : later.extents_)
+    wrote(extent.offset, extent.piece.size, extent.piece.file, extent.piece.position);
+}
+
+std::uint64_t LogExtents::bytes() const {
+  std::uint64_t sum = 0;
+  for (const Extent& extent : extents_) sum += extent.piece.size;
+  return sum;
+}
+
 std::uint64_t LogExtents::take_back(std::uint64_t offset) {
   std::uint64_t gone = 0;
   while (!extents_.empty() && extents_.back().end() > offset) {

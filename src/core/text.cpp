@@ -108,6 +108,13 @@ std::string_view beginning_of(std::string_view text, std::size_t most) {
   return text.substr(0, most);
 }
 
+std::string_view first_lines(std::string_view text, std::size_t most) {
+  if (text.size() <= most) return text;
+  auto end = text.substr(0, most).rfind('\n');
+  if (end == std::string_view::npos) end = text.find('\n', most);
+  return end == std::string_view::npos ? text : text.substr(0, end + 1);
+}
+
 std::string without_controls(std::string_view text, std::size_t most) {
   std::string result(beginning_of(text, most));
   for (std::size_t i = 0; i < result.size(); ++i) {

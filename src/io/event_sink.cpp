@@ -24,7 +24,7 @@ Fd share_standard_output() {
   struct stat info {};
   Fd fd;
   if (::fstat(STDOUT_FILENO, &info) == 0 && S_ISFIFO(info.st_mode))
-    fd = Fd(::open("/proc/self/fd/1", O_WRONLY | O_NONBLOCK | O_CLOEXEC));
+    fd = open_again(STDOUT_FILENO, O_WRONLY | O_NONBLOCK);
   return fd.valid() ? std::move(fd) : Fd(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0));
 }
 

@@ -2,7 +2,10 @@
 
 #include <cerrno>
 
+#include <fcntl.h>
+#include <fmt/format.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 namespace launch {
@@ -18,6 +21,15 @@ Fd& Fd::operator=(Fd&& other) noexcept {
 void Fd::reset() {
   if (fd_ >= 0) ::close(fd_);
   fd_ = -1;
+}
+
+Fd open_again(int fd, int flags) {
+  return Fd(::open(fmt::format("/proc/self/fd/{}", fd).c_str(), flags | O_CLOEXEC | O_NOCTTY));
+}
+
+std::size_t bytes_waiting(int fd) {
+  int count = 0;
+  return ::ioctl(fd, FIONREAD, &count) == 0 ? static_cast<std::size_t>(count) : 0;
 }
 
 bool write_all(int fd, std::string_view bytes) {

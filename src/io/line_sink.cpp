@@ -1,13 +1,12 @@
 #include "launch/io/line_sink.hpp"
 
+#include "launch/core/text.hpp"
 #include "launch/io/fd.hpp"
 
 #include <algorithm>
 #include <climits>
 
 #include <fcntl.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 namespace launch {
 namespace {
@@ -26,23 +25,16 @@ LineSink::LineSink(int fd) : fd_(fd), capacity_(std::max(::fcntl(fd, F_GETPIPE_S
 // A write to a pipe is one piece for everybody as long as it need not wait for room.
 bool LineSink::takes_all() const {
   if (capacity_ == 0) return true;
-  int filled = 0;
-  return capacity_ >= ample_capacity && ::ioctl(fd_, FIONREAD, &filled) == 0 && filled <= capacity_ / 4;
-}
-
-// As many whole lines as a full pipe takes in one piece, or a longer one alone.
-std::size_t LineSink::next_piece(std::string_view text) const {
-  if (text.size() <= PIPE_BUF || takes_all()) return text.size();
-  const auto last = text.substr(0, PIPE_BUF).rfind('\n');
-  return (last == std::string_view::npos ? text.find('\n') : last) + 1;
+  return capacity_ >= ample_capacity && bytes_waiting(fd_) <= static_cast<std::size_t>(capacity_ / 4);
 }
 
 void LineSink::write() {
   std::string_view rest = batch_;
   while (!rest.empty()) {
-    const std::size_t size = next_piece(rest);
-    (void)write_all(fd_, rest.substr(0, size));
-    rest.remove_prefix(size);
+    const bool at_once = rest.size() <= PIPE_BUF || takes_all();
+    const std::string_view piece = at_once ? rest : first_lines(rest, PIPE_BUF);
+    (void)write_all(fd_, piece);
+    rest.remove_prefix(piece.size());
   }
   batch_.clear();
 }

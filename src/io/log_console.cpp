@@ -1,13 +1,13 @@
 #include "launch/io/log_console.hpp"
 
 #include "launch/io/clock.hpp"
+#include "launch/io/fd.hpp"
 
 #include <algorithm>
 #include <chrono>
 #include <utility>
 
 #include <fmt/format.h>
-#include <sys/ioctl.h>
 
 namespace launch {
 namespace {
@@ -102,10 +102,7 @@ Time LogConsole::held_until(const Stream& stream) {
 }
 
 // The rest of its line is on the way: it is launch that has not read it yet.
-bool LogConsole::goes_on(const Stream& stream) const {
-  int waiting = 0;
-  return exchange_.reading() || (::ioctl(stream.pipe, FIONREAD, &waiting) == 0 && waiting > 0);
-}
+bool LogConsole::goes_on(const Stream& stream) const { return exchange_.reading() || bytes_waiting(stream.pipe) > 0; }
 
 void LogConsole::flush(Stream& stream, Time when) {
   stream.router.flush([&](std::string_view line) { say(stream, line, when); });

@@ -1,5 +1,7 @@
 #include "launch/io/log_file.hpp"
 
+#include "launch/io/files.hpp"
+
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
@@ -27,22 +29,15 @@ std::size_t write_some(int fd, std::string_view bytes) {
 
 constexpr std::size_t most_read_back = std::size_t{256} << 10;
 
-int open_log(const std::string& path) {
-  return ::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
-}
-
 }  // namespace
 
 LogFile::LogFile(std::string path, std::uint64_t max_size, int max_files)
     : path_(std::move(path)), max_size_(max_size), max_files_(max_files) {}
 
 Status LogFile::open() {
-  Fd fd(open_log(path_));
-  if (!fd.valid()) {
-    return Error{ErrorCode::system,
-                 fmt::format("cannot open {} for a worker's output: {}", path_, std::strerror(errno))};
-  }
-  file_ = std::move(fd);
+  auto file = open_log(path_);
+  if (!file) return file.error();
+  file_ = *std::move(file);
   return {};
 }
 
@@ -57,7 +52,7 @@ void LogFile::append(std::uint64_t offset, std::string_view bytes, Written& resu
   next_ = offset + bytes.size();
   while (!bytes.empty()) {
     std::size_t cut = cut_for_file(bytes, fill_, max_size_);
-    if (cut < bytes.size() && cut == 0) {
+    if (cut == 0) {
       if (rotate(result)) continue;
       cut = bytes.size();   // no next file can be made: this one grows
       fill_.open_line = 0;  // of a line that is torn already
@@ -99,7 +94,7 @@ void LogFile::write(std::uint64_t offset, std::string_view bytes, Written& resul
   std::size_t reached = done > said.size() ? done - said.size() : 0;
   if (reached < bytes.size()) reached = bytes.substr(0, reached).rfind('\n') + 1;  // nothing found: 0
   if (reached > 0) {
-    result.extents.push_back({offset, reached, number_, fill_.size + said.size()});
+    result.extents.wrote(offset, reached, number_, fill_.size + said.size());
     fill_ = after(after(fill_, said), bytes.substr(0, reached));
     gap_ = 0;
   }
@@ -116,12 +111,7 @@ void LogFile::drop_open_line(std::uint64_t end, Written& result) {
   if (fill_.open_line == 0) return;
   const std::uint64_t from = end - fill_.open_line;
   result.taken_back_from = std::min(from, result.taken_back_from.value_or(from));  // one write may meet several
-  while (!result.extents.empty() && result.extents.back().offset + result.extents.back().size > from) {
-    auto& last = result.extents.back();
-    last.size = last.offset < from ? from - last.offset : 0;
-    if (last.size > 0) break;
-    result.extents.pop_back();
-  }
+  result.extents.take_back(from);
   gap_ += fill_.open_line;
   fill_.size -= fill_.open_line;
   fill_.open_line = 0;
@@ -134,8 +124,8 @@ void LogFile::cut_off() const { (void)!::ftruncate(file_.get(), static_cast<off_
 // The oldest goes, the others move up by one; false: no file could be made, so the present one goes on.
 bool LogFile::rotate(Written& result) {
   const std::string next = path_ + ".next";
-  Fd fd(open_log(next));
-  if (!fd.valid()) return false;
+  auto file = open_log(next);
+  if (!file) return false;
   const std::lock_guard lock(mutex_);
   if (number_ + 1 >= max_files_) {
     ::unlink(name(max_files_ - 1).c_str());
@@ -146,7 +136,7 @@ bool LogFile::rotate(Written& result) {
   (void)std::rename(next.c_str(), path_.c_str());
   fill_ = {};
   ++number_;
-  file_ = std::move(fd);
+  file_ = *std::move(file);
   return true;
 }
 

@@ -19,7 +19,6 @@
 #include <fmt/format.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 #include <boost/asio/post.hpp>
 
@@ -55,7 +54,10 @@ struct LogRelay::Shared {
         stop(::eventfd(0, EFD_CLOEXEC)),
         ended(executor) {}
 
-  int add(std::unique_ptr<LogFile> file, Fd reader, std::optional<int> console) {
+  // The number of a stream with this file, which is made here.
+  Result<int> add(const std::string& path, Fd reader, std::optional<int> console) {
+    auto file = std::make_unique<LogFile>(path, rules.max_size, rules.max_files);
+    if (Status opened = file->open(); !opened) return opened.error();
     streams.push_back({std::move(file), std::move(reader)});
     return exchange.add_stream(console);
   }
@@ -114,9 +116,7 @@ void LogRelay::Shared::read_pipes() {
 // What is in the pipes now: a process that a worker left behind may go on writing for ever.
 void LogRelay::Shared::take_rest() {
   for (std::size_t i = 0; i < streams.size(); ++i) {
-    int waiting = 0;
-    if (streams[i].reader.valid()) ::ioctl(streams[i].reader.get(), FIONREAD, &waiting);
-    for (std::size_t rest = static_cast<std::size_t>(waiting); rest > 0;) {
+    for (std::size_t rest = bytes_waiting(streams[i].reader.get()); rest > 0;) {
       const std::size_t taken = take(i);
       if (taken == 0) break;
       rest -= std::min(rest, taken);
@@ -129,9 +129,7 @@ std::size_t LogRelay::Shared::take(std::size_t stream) {
   exchange.await_room(static_cast<int>(stream));
   exchange.mark_reading(true);
   const int fd = streams[stream].reader.get();
-  int waiting = 0;
-  ::ioctl(fd, FIONREAD, &waiting);
-  std::string bytes(std::clamp<std::size_t>(static_cast<std::size_t>(waiting), 1, read_size), '\0');
+  std::string bytes(std::clamp<std::size_t>(bytes_waiting(fd), 1, read_size), '\0');
   const ssize_t got = ::read(fd, bytes.data(), bytes.size());
   if (got > 0) {
     bytes.resize(static_cast<std::size_t>(got));
@@ -175,10 +173,8 @@ void LogRelay::Shared::write_one(const LogBacklog::Write& write) {
     if (bytes->size() >= large_piece) append(*bytes);
   }
   append(small);
-  std::uint64_t in_file = 0;
-  for (const auto& extent : result.extents) in_file += extent.size;
   exchange.wrote(write, result);
-  if (in_file == write.size || warned_of_loss || warned_of_stall) return;
+  if (result.extents.bytes() == write.size || warned_of_loss || warned_of_stall) return;
   warned_of_loss = true;
   log_warning(fmt::format("log lines are lost, {} cannot be written: {}; the job goes on", file.path(), file.reason()));
 }
@@ -193,9 +189,9 @@ LogRelay::~LogRelay() = default;
 Result<int> LogRelay::add_console(ConsoleStyle style, const std::string& filtered_file) {
   std::optional<int> filtered;
   if (!style.filters.empty()) {
-    auto file = std::make_unique<LogFile>(filtered_file, shared_->rules.max_size, shared_->rules.max_files);
-    if (Status opened = file->open(); !opened) return opened.error();
-    filtered = shared_->add(std::move(file), Fd(), std::nullopt);
+    const auto added = shared_->add(filtered_file, Fd(), std::nullopt);
+    if (!added) return added.error();
+    filtered = *added;
   }
   const int number = static_cast<int>(shared_->consoles.size());
   shared_->consoles.push_back(std::make_unique<LogConsole>(std::move(style), shared_->exchange, number, filtered));
@@ -203,19 +199,18 @@ Result<int> LogRelay::add_console(ConsoleStyle style, const std::string& filtere
 }
 
 Result<LogRelay::Added> LogRelay::add_stream(int local_rank, const std::string& path, std::optional<int> console) {
-  auto file = std::make_unique<LogFile>(path, shared_->rules.max_size, shared_->rules.max_files);
-  if (Status opened = file->open(); !opened) return opened.error();
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return cannot_make("a pipe");
   Fd reader(ends[0]);
   Fd writer(ends[1]);
   ::fcntl(reader.get(), F_SETFL, O_NONBLOCK);
   if (shared_->streams.size() < most_large_pipes) (void)::fcntl(writer.get(), F_SETPIPE_SZ, pipe_size);
-  const LogFile& kept = *file;
-  const int pipe = reader.get();
-  const int stream = shared_->add(std::move(file), std::move(reader), console);
-  if (console) shared_->consoles.at(static_cast<std::size_t>(*console))->add_stream(stream, local_rank, kept, pipe);
-  return Added{stream, std::move(writer)};
+  const auto stream = shared_->add(path, std::move(reader), console);
+  if (!stream) return stream.error();
+  const auto& [file, pipe] = shared_->streams.back();
+  if (console)
+    shared_->consoles.at(static_cast<std::size_t>(*console))->add_stream(*stream, local_rank, *file, pipe.get());
+  return Added{*stream, std::move(writer)};
 }
 
 Status LogRelay::begin() {
@@ -256,10 +251,7 @@ void LogRelay::start_threads() {
 
 std::string LogRelay::tail(int stream) const {
   const int fd = shared_->streams.at(static_cast<std::size_t>(stream)).reader.get();
-  return shared_->exchange.tail(stream, [fd] {
-    int waiting = 0;
-    return ::ioctl(fd, FIONREAD, &waiting) != 0 || waiting == 0;
-  });
+  return shared_->exchange.tail(stream, [fd] { return bytes_waiting(fd) == 0; });
 }
 
 asio::awaitable<LogRelay::Outcome> LogRelay::drain(Duration patience) {

@@ -1,5 +1,6 @@
 #include "launch/io/patient_output.hpp"
 
+#include "launch/core/text.hpp"
 #include "launch/io/fd.hpp"
 
 #include <algorithm>
@@ -48,8 +49,7 @@ struct Outlet {
     socket = S_ISSOCK(info.st_mode);
     if (pipe || (S_ISCHR(info.st_mode) && ::isatty(given) == 1)) {
       // Not to block is a property of what is open, which other processes share: so it is opened anew.
-      const std::string path = fmt::format("/proc/self/fd/{}", given);
-      Fd own(::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+      Fd own = open_again(given, O_WRONLY | O_NONBLOCK);
       prompt = own.valid();
       if (prompt) fd = std::move(own);
     } else {
@@ -84,13 +84,8 @@ struct Outlet {
     }
   }
 
-  // What one write is to have: lines up to `largest` bytes, or one longer line.
-  std::string_view first_piece(std::string_view text) const {
-    if (text.size() <= largest) return text;
-    auto end = text.rfind('\n', largest - 1);
-    if (end == std::string_view::npos) end = text.find('\n', largest);
-    return text.substr(0, end == std::string_view::npos ? end : end + 1);
-  }
+  // What one write is to have.
+  std::string_view first_piece(std::string_view text) const { return first_lines(text, largest); }
 
   Fd fd;
   bool socket = false;

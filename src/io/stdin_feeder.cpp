@@ -36,11 +36,6 @@ mode_t kind_of(int fd) {
   return ::fstat(fd, &info) == 0 ? info.st_mode & S_IFMT : 0;
 }
 
-// Anew where that can be done, so that it need not block. A terminal must not become ours by that.
-Fd open_again(int fd, int flags) {
-  return Fd(::open(fmt::format("/proc/self/fd/{}", fd).c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | flags));
-}
-
 // What is in the background of its terminal may not read there, or it is stopped. We are not: we have a session of our
 // own. But what is typed then is meant for others.
 bool may_take_from(int fd, pid_t owner) {
@@ -88,7 +83,7 @@ class StdinFeeder::Feed : public std::enable_shared_from_this<Feed> {
 
   Result<Fd> open_copy() {
     if (kind_of(source_) == S_IFREG) {
-      Fd file = open_again(source_, 0);
+      Fd file = open_again(source_, O_RDONLY);
       if (file.valid() && ::lseek(file.get(), ::lseek(source_, 0, SEEK_CUR), SEEK_SET) >= 0) return file;
     }
     std::array<int, 2> ends{-1, -1};
@@ -118,7 +113,7 @@ class StdinFeeder::Feed : public std::enable_shared_from_this<Feed> {
 
   void open_source() {
     if (input_.valid() || ended_) return;
-    if (kind_of(source_) == S_IFIFO || ::isatty(source_) == 1) input_ = open_again(source_, O_NONBLOCK);
+    if (kind_of(source_) == S_IFIFO || ::isatty(source_) == 1) input_ = open_again(source_, O_RDONLY | O_NONBLOCK);
     may_block_ = !input_.valid();
     if (may_block_) input_ = Fd(::fcntl(source_, F_DUPFD_CLOEXEC, 3));
     // Asio would make the input itself non-blocking, for all who share it.

@@ -60,7 +60,7 @@ TEST_F(LogBacklogs, WhatTheFileLostIsKeptForTheConsole) {
   receive("ab");
   receive("cd");
   LogBacklog::Write write = take();
-  backlog_.wrote(write, {{{9'000, 3, 0, 9'000}}, {}, {}}, now_);
+  write_part(write, 3);
   EXPECT_EQ(backlog_.lost(0), 1U);
   EXPECT_EQ(show(), std::string(9'000, 'm'));
   EXPECT_EQ(show(), "ab");

@@ -40,9 +40,13 @@ class LogBacklogs : public testing::Test {
     EXPECT_EQ(text, came.substr(write->offset, write->size));
     return *write;
   }
-  void succeed(const LogBacklog::Write& write, int file = 0) {
-    backlog_.wrote(write, {{{write.offset, write.size, file, write.offset}}, {}, {}}, now_);
+  // So many bytes of it got into the file, at the place that they have in the stream.
+  void write_part(const LogBacklog::Write& write, std::uint64_t size, int file = 0) {
+    LogBacklog::Written result;
+    result.extents.wrote(write.offset, size, file, write.offset);
+    backlog_.wrote(write, result, now_);
   }
+  void succeed(const LogBacklog::Write& write, int file = 0) { write_part(write, write.size, file); }
   void fail(const LogBacklog::Write& write) { backlog_.wrote(write, {}, now_); }
   void write_all() {
     while (auto write = backlog_.next_write()) succeed(*write);

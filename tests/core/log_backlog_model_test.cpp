@@ -132,8 +132,7 @@ class Play {
       offset += size;
       if (roll(failures_)) break;
     }
-    std::uint64_t in_file = 0;
-    for (const auto& extent : result.extents) in_file += extent.size;
+    const std::uint64_t in_file = result.extents.bytes();
     for (Chunk& chunk : stream.chunks)
       if (chunk.offset >= write.offset && chunk.offset < end)
         chunk.kept = in_file == write.size ? Kept::written : Kept::lost;
@@ -158,7 +157,7 @@ class Play {
   void put(Stream& stream, std::uint64_t offset, std::uint64_t size, LogBacklog::Written& result) {
     std::string& file = stream.files[stream.file];
     if (roll(20)) file += '#';  // a note
-    result.extents.push_back({offset, size, stream.file, file.size()});
+    result.extents.wrote(offset, size, stream.file, file.size());
     for (std::uint64_t i = 0; i < size; ++i) stream.places[offset + i] = {stream.file, file.size() + i};
     file += stream.said.substr(offset, size);
   }

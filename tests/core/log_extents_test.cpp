@@ -156,5 +156,32 @@ TEST(LogExtents, EachByteLiesWhereItWasWritten) {
   for (std::uint64_t seed = 1; seed <= 100; ++seed) ASSERT_NO_FATAL_FAILURE(play(seed));
 }
 
+TEST(LogExtents, WhatIsTakenBackLiesNowhere) {
+  LogExtents extents;
+  extents.wrote(0, 10, 1, 50);
+  extents.wrote(20, 10, 2, 0);
+  EXPECT_EQ(extents.take_back(30), 0U);
+  EXPECT_EQ(extents.take_back(25), 5U);
+  EXPECT_THAT(extents.find(20), Optional(Piece{2, 0, 5}));
+  EXPECT_EQ(extents.find(25), std::nullopt);
+  EXPECT_EQ(extents.take_back(4), 11U) << "the second piece, and the end of the first";
+  EXPECT_THAT(extents.find(0), Optional(Piece{1, 50, 4}));
+  EXPECT_EQ(extents.next(4), std::nullopt);
+  EXPECT_EQ(extents.bytes(), 4U);
+}
+
+TEST(LogExtents, ALaterPartGoesOnWhereThisOneEnds) {
+  LogExtents extents;
+  extents.wrote(0, 10, 1, 50);
+  LogExtents later;
+  later.wrote(10, 5, 1, 60);
+  later.wrote(20, 3, 2, 0);
+  extents.append(later);
+  EXPECT_THAT(extents.find(0), Optional(Piece{1, 50, 15}));
+  EXPECT_THAT(extents.find(20), Optional(Piece{2, 0, 3}));
+  EXPECT_EQ(extents.bytes(), 18U);
+  EXPECT_EQ(later.bytes(), 8U);
+}
+
 }  // namespace
 }  // namespace launch

@@ -99,5 +99,15 @@ TEST(Text, SplitsAtEverySeparator) {
   EXPECT_EQ(split("a,", ','), (std::vector<std::string_view>{"a", ""}));
 }
 
+TEST(Text, TheFirstLinesAreWhole) {
+  EXPECT_EQ(first_lines("a\nb\nc\n", 6), "a\nb\nc\n");
+  EXPECT_EQ(first_lines("a\nb\nc\n", 5), "a\nb\n");
+  EXPECT_EQ(first_lines("a\nb\nc\n", 4), "a\nb\n");
+  EXPECT_EQ(first_lines("long\nb\n", 2), "long\n") << "one that is longer";
+  EXPECT_EQ(first_lines("long\nb\n", 4), "long\n");
+  EXPECT_EQ(first_lines("no end", 2), "no end");
+  EXPECT_EQ(first_lines("", 0), "");
+}
+
 }  // namespace
 }  // namespace launch

@@ -40,5 +40,19 @@ TEST(Fd, WriteAllTellsWhenTheReaderIsGone) {
   EXPECT_EQ(errno, EPIPE);
 }
 
+TEST(Fd, OpenedAgainItHasFlagsOfItsOwn) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::pipe2(ends.data(), O_CLOEXEC), 0);
+  const Fd read_end(ends[0]), write_end(ends[1]);
+  const Fd again = open_again(write_end.get(), O_WRONLY | O_NONBLOCK);
+  ASSERT_TRUE(again.valid());
+  EXPECT_NE(::fcntl(again.get(), F_GETFL) & O_NONBLOCK, 0);
+  EXPECT_EQ(::fcntl(write_end.get(), F_GETFL) & O_NONBLOCK, 0);
+  EXPECT_TRUE(write_all(again.get(), "text"));
+  EXPECT_EQ(bytes_waiting(read_end.get()), 4U);
+  EXPECT_FALSE(open_again(-1, O_WRONLY).valid());
+  EXPECT_EQ(bytes_waiting(-1), 0U);
+}
+
 }  // namespace
 }  // namespace launch

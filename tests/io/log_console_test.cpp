@@ -2,17 +2,16 @@
 
 #include "launch/io/clock.hpp"
 #include "launch/io/files.hpp"
+#include "listener.hpp"
 
 #include <csignal>
 #include <filesystem>
 #include <optional>
 #include <thread>
 
-#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <poll.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 namespace launch {
@@ -32,13 +31,9 @@ class LogConsoleTest : public testing::Test {
     ::signal(SIGPIPE, SIG_IGN);  // as launch does
     fs::remove_all(folder_);
     fs::create_directories(folder_);
-    int ends[2];
-    EXPECT_EQ(::pipe2(ends, O_CLOEXEC), 0);
-    in_ = Fd(ends[0]);
-    out_ = Fd(ends[1]);
   }
   ~LogConsoleTest() override {
-    in_.reset();  // whoever still writes goes on
+    console_pipe_.in.reset();  // whoever still writes goes on
     end();
     fs::remove_all(folder_);
   }
@@ -50,7 +45,7 @@ class LogConsoleTest : public testing::Test {
     return {{pattern, false, coloured}, facts, "stdout"};
   }
   ConsoleStyle style(const std::string& pattern = "[${role_name}${local_rank}]:") const {
-    return {out_.get(), prefix(pattern), false, {}, prefix(pattern)};
+    return {console_pipe_.out.get(), prefix(pattern), false, {}, prefix(pattern)};
   }
 
   // `ranks` streams, and one for lines that hold a filter.
@@ -94,28 +89,11 @@ class LogConsoleTest : public testing::Test {
     }
     exchange_->wrote(*write, written);
   }
-  // Reads the console until it has said so many bytes, or a deadline.
-  std::string hear(std::size_t bytes) const {
-    std::string heard;
-    while (heard.size() < bytes) {
-      pollfd fd{in_.get(), POLLIN, 0};
-      if (::poll(&fd, 1, 20'000) != 1) break;
-      char chunk[65536];
-      const ssize_t got = ::read(in_.get(), chunk, std::min(sizeof chunk, bytes - heard.size()));
-      if (got <= 0) break;
-      heard.append(chunk, static_cast<std::size_t>(got));
-    }
-    return heard;
-  }
-  // What it has said by now.
-  std::string heard() const {
-    int size = 0;
-    ::ioctl(in_.get(), FIONREAD, &size);
-    return hear(static_cast<std::size_t>(size));
-  }
+  std::string hear(std::size_t bytes) const { return console_pipe_.hear(bytes); }
+  std::string heard() const { return console_pipe_.heard(); }
 
   std::string folder_;
-  Fd in_, out_;
+  Listener console_pipe_;
   std::optional<LogExchange> exchange_;
   std::vector<std::unique_ptr<LogFile>> files_;
   int filtered_ = -1;
@@ -157,7 +135,7 @@ TEST_F(LogConsoleTest, ALineThatGrowsSlowlyIsShownInParts) {
   while (heard_so_far.empty() && now() < give_up) {
     say(0, "x");
     said += "x";
-    pollfd fd{in_.get(), POLLIN, 0};
+    pollfd fd{console_pipe_.in.get(), POLLIN, 0};
     ::poll(&fd, 1, 20);
     heard_so_far = heard();
   }
@@ -172,7 +150,7 @@ TEST_F(LogConsoleTest, OfALineThatIsRewrittenTheLastStateIsShown) {
   say(0, "\r20%");
   say(0, "\r30%\r");
   // Longer than an unfinished line is held: nothing is shown of one that is rewritten again and again.
-  pollfd fd{in_.get(), POLLIN, 0};
+  pollfd fd{console_pipe_.in.get(), POLLIN, 0};
   EXPECT_EQ(::poll(&fd, 1, 500), 0);
   say(0, "100%\n");
   EXPECT_EQ(hear(16), "[default0]:100%\n");
@@ -210,7 +188,7 @@ TEST_F(LogConsoleTest, TheFoldNamesLocalRanks) {
 
 TEST_F(LogConsoleTest, LinesThatHoldAFilterAreCopiedWithAPlainPrefix) {
   ConsoleStyle filtering{
-      out_.get(), prefix("[${local_rank}]:", true), false, {"loss", "x,y"}, prefix("[${local_rank}]:")};
+      console_pipe_.out.get(), prefix("[${local_rank}]:", true), false, {"loss", "x,y"}, prefix("[${local_rank}]:")};
   make(std::move(filtering), 2);
   start();
   say(0, "loss 1\nnothing\n[0]\nx,y\n");
@@ -219,7 +197,7 @@ TEST_F(LogConsoleTest, LinesThatHoldAFilterAreCopiedWithAPlainPrefix) {
   std::string copied;
   while (const auto write = exchange_->next_write()) {
     LogBacklog::Written written;
-    written.extents.push_back({write->offset, write->size, 0, write->offset});
+    written.extents.wrote(write->offset, write->size, 0, write->offset);
     if (write->stream == filtered_)
       for (const auto& bytes : write->bytes) copied += *bytes;
     exchange_->wrote(*write, written);
@@ -309,7 +287,7 @@ TEST_F(LogConsoleTest, NoStreamWaitsForOneThatNeverStops) {
 
 TEST_F(LogConsoleTest, AConsoleThatNobodyReadsAnyMoreTakesAll) {
   make(style());
-  in_.reset();
+  console_pipe_.in.reset();
   start();
   for (int i = 0; i < 100; ++i) say(0, std::string(99'999, 'x') + "\n");
   end();

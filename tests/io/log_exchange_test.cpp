@@ -39,7 +39,7 @@ class LogExchangeTest : public testing::Test {
   // All of it got into a file.
   static LogBacklog::Written success(const LogBacklog::Write& write) {
     LogBacklog::Written written;
-    written.extents.push_back({write.offset, write.size, 0, write.offset});
+    written.extents.wrote(write.offset, write.size, 0, write.offset);
     return written;
   }
 

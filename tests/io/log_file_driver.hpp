@@ -74,10 +74,8 @@ struct Log {
  private:
   LogBacklog::Written note(LogBacklog::Written written) {
     if (written.taken_back_from) in_file -= extents.take_back(*written.taken_back_from);
-    for (const auto& extent : written.extents) {
-      extents.wrote(extent.offset, extent.size, extent.file, extent.position);
-      in_file += extent.size;
-    }
+    extents.append(written.extents);
+    in_file += written.extents.bytes();
     for (const int gone : written.deleted) {
       extents.forget(gone);
       deleted.push_back(gone);

@@ -3,6 +3,7 @@
 #include "launch/core/random.hpp"
 #include "launch/io/clock.hpp"
 #include "launch/io/files.hpp"
+#include "listener.hpp"
 #include "run.hpp"
 
 #include <csignal>
@@ -26,36 +27,6 @@ using testing::HasSubstr;
 
 constexpr std::size_t mib = std::size_t{1} << 20;
 constexpr Duration long_enough = 20s;
-
-// A pipe that stands for a console.
-struct Listener {
-  Listener() {
-    int ends[2];
-    EXPECT_EQ(::pipe2(ends, O_CLOEXEC), 0);
-    in = Fd(ends[0]);
-    out = Fd(ends[1]);
-  }
-
-  // Until it has said so many bytes, or a deadline.
-  std::string hear(std::size_t bytes) const {
-    std::string heard;
-    while (heard.size() < bytes) {
-      pollfd fd{in.get(), POLLIN, 0};
-      if (::poll(&fd, 1, 20'000) != 1) break;
-      char chunk[65536];
-      const ssize_t got = ::read(in.get(), chunk, std::min(sizeof chunk, bytes - heard.size()));
-      if (got <= 0) break;
-      heard.append(chunk, static_cast<std::size_t>(got));
-    }
-    return heard;
-  }
-  bool silent() const {
-    pollfd fd{in.get(), POLLIN, 0};
-    return ::poll(&fd, 1, 0) == 0;
-  }
-
-  Fd in, out;
-};
 
 class LogRelayTest : public testing::Test {
  protected:

@@ -6,7 +6,7 @@
 #include "launch/core/config.hpp"
 #include "launch/core/failure_report.hpp"
 #include "launch/core/worker_spec.hpp"
-#include "launch/io/files.hpp"
+#include "launch/io/error_folder.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>

@@ -27,7 +27,7 @@ class LogStreams {
   // What a worker writes to; an empty Fd is launch's own stream.
   Result<Fd> open(const StreamPlan& plan);
   // The writing ends are the workers' alone from now on.
-  void all_started() { writers_.clear(); }
+  void all_started();
 
   // What a stream said last; nullopt where it does not pass launch.
   std::optional<std::string> tail(const StreamPlan& plan) const;
@@ -47,14 +47,20 @@ class LogStreams {
   Status prepare_streams(const std::vector<WorkerLogs>& plans, StreamPlan WorkerLogs::*which, const Console& console);
   Result<int> make_console(const Console& console);
 
+  // A stream that passes launch.
+  struct Relayed {
+    int number = 0;  // the relay's
+    int rank = 0;
+    const char* name = "";
+    Fd writer;  // until the worker has it
+  };
+
+  boost::asio::any_io_executor executor_;
   LogChoice choice_;
   PrefixFacts facts_;
   std::string folder_;
-  LogRelay relay_;
-  bool begun_ = false;
-  std::map<std::string, Fd> writers_;   // by file, until the worker has it
-  std::map<std::string, int> streams_;  // by file
-  std::map<int, std::string> whose_;    // "rank 3: N bytes of its stdout": who and what, by stream
+  std::optional<LogRelay> relay_;           // where a stream passes launch, until the end of all
+  std::map<std::string, Relayed> relayed_;  // by file
 };
 
 }  // namespace launch

@@ -58,13 +58,7 @@ class LogBacklog {
   std::optional<Write> next_write();
   // What came of it.
   struct Written {
-    struct Extent {
-      std::uint64_t offset = 0;
-      std::uint64_t size = 0;
-      int file = 0;
-      std::uint64_t position = 0;
-    };
-    std::vector<Extent> extents;
+    LogExtents extents;
     std::optional<std::uint64_t> taken_back_from;  // of earlier bytes, to leave no torn line behind
     std::vector<int> deleted;                      // files
   };

@@ -23,6 +23,8 @@ class LogExtents {
 
   // The bytes from `offset` on lie in `file` from `position` on. REQUIRES: offset >= end(); nothing is written twice.
   void wrote(std::uint64_t offset, std::uint64_t size, int file, std::uint64_t position);
+  // What those of a later part say, too.
+  void append(const LogExtents& later);
   // It was deleted: its bytes lie nowhere.
   void forget(int file);
 
@@ -33,6 +35,8 @@ class LogExtents {
   std::optional<Piece> find(std::uint64_t offset) const;
   // The first offset at or behind this one that lies in a file.
   std::optional<std::uint64_t> next(std::uint64_t offset) const;
+  // How many bytes lie in files.
+  std::uint64_t bytes() const;
   // Behind the last byte that was ever written, even to a file that is gone; 0 when none was.
   std::uint64_t end() const { return end_; }
 

@@ -30,6 +30,9 @@ std::string shown(std::string_view text);
 // At most `most` bytes from the beginning, cut between characters of UTF-8.
 std::string_view beginning_of(std::string_view text, std::size_t most);
 
+// As many whole lines from the beginning as have at most `most` bytes, or one longer line; all where none ends.
+std::string_view first_lines(std::string_view text, std::size_t most);
+
 // For a message: somebody else's words with a space for each control character, which must not reach the user's
 // terminal; at most `most` bytes, cut between characters of UTF-8.
 std::string without_controls(std::string_view text, std::size_t most);

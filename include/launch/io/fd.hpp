@@ -1,6 +1,7 @@
 // An owned file descriptor, closed once; and the one loop that writes everything.
 #pragma once
 
+#include <cstddef>
 #include <string_view>
 #include <utility>
 
@@ -24,6 +25,13 @@ class Fd {
  private:
   int fd_ = -1;
 };
+
+// What `fd` has open, opened anew with flags of our own that others who share it do not get; invalid where that cannot
+// be done. A terminal does not become ours by it.
+Fd open_again(int fd, int flags);
+
+// Bytes that lie in a pipe; 0 where that cannot be told.
+std::size_t bytes_waiting(int fd);
 
 // Blocks until all is written; false with errno set when it cannot be.
 bool write_all(int fd, std::string_view bytes);

@@ -1,4 +1,4 @@
-// Small files and folders: the folder of a job's output and error files, and bounded reads.
+// Small files: bounded reads, whole writes, and those that a worker reads or writes.
 #pragma once
 
 #include "launch/core/error.hpp"
@@ -6,7 +6,6 @@
 
 #include <cstddef>
 #include <string>
-#include <vector>
 
 namespace launch {
 
@@ -30,45 +29,10 @@ bool is_on_network(const std::string& path);
 // Opens a file for what a worker writes, empty, made where it is missing.
 Result<Fd> open_output(const std::string& path);
 
+// The same for what launch writes of it, at the end of the file, and may read again.
+Result<Fd> open_log(const std::string& path);
+
 // Opens a file, or /dev/null, as a worker's input.
 Result<Fd> open_input(const std::string& path);
-
-// FOLDER/RUNID_XXXXXX/attempt_N with a folder for each local rank, as torchrun lays them out; only this user can enter
-// the folder of the run. On destruction whatever is empty is removed, and what workers wrote stays.
-class ErrorFolder {
- public:
-  // `folder` is made where it is missing, and gets a link, latest, to the job's: the newest one of several.
-  static Result<ErrorFolder> create(const std::string& folder, const std::string& run_id);
-  // The same in torchelastic_XXXXXX, a new folder in the first of the `places` that can be written to. REQUIRES: one.
-  static Result<ErrorFolder> create_temporary(const std::vector<std::string>& places, const std::string& run_id);
-
-  // The next attempt's folder, from 0 on, and those of its local ranks.
-  Status begin_attempt(int nproc);
-
-  ErrorFolder() = default;
-  ErrorFolder(ErrorFolder&& other) noexcept;
-  ErrorFolder& operator=(ErrorFolder&& other) noexcept;
-  ErrorFolder(const ErrorFolder&) = delete;
-  ErrorFolder& operator=(const ErrorFolder&) = delete;
-  ~ErrorFolder() { remove_empty(); }
-
-  // Of the attempt that began last.
-  const std::string& attempt() const { return attempt_; }
-  bool made() const { return !run_.empty(); }
-  // Leaves everything as it is: its file system does not answer.
-  void abandon();
-  void remove_empty();
-
- private:
-  static Result<ErrorFolder> make(const std::string& folder, const std::string& run_id);
-  void link_latest();
-  void unlink_latest();
-  void remove_empty_attempt();
-
-  std::string top_, run_, attempt_;  // top_ is empty where the folder is not ours to remove
-  std::string latest_;               // the link; empty: none was made
-  int attempts_ = 0;
-  int nproc_ = 0;
-};
 
 }  // namespace launch

@@ -6,7 +6,6 @@
 
 #include <cstddef>
 #include <string>
-#include <string_view>
 
 namespace launch {
 
@@ -27,7 +26,6 @@ class LineSink {
   static constexpr std::size_t enough = std::size_t{64} * 1024;
 
   bool takes_all() const;
-  std::size_t next_piece(std::string_view text) const;
 
   int fd_;
   int capacity_ = 0;  // of the pipe; 0: it is none
