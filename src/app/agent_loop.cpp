@@ -30,8 +30,11 @@ void keep_verdict(const std::string& path, const std::string& json) {
 constexpr Duration one_volley = std::chrono::seconds(1);  // in which the same signal comes both ways
 
 AgentSettings agent_settings(const Config& config) {
-  return {config.nnodes,     config.node_rank, config.nproc_per_node,  config.hostname,       config.shutdown_timeout,
-          config.kill_grace, config.restarts,  config.evidence.states, config.evidence.stacks};
+  return {config.nnodes,           config.node_rank,
+          config.nproc_per_node,   config.hostname,
+          config.shutdown_timeout, config.kill_grace,
+          config.restarts,         config.evidence.states,
+          config.evidence.stacks,  goes_on_without_a_node(config)};
 }
 
 }  // namespace
@@ -147,6 +150,7 @@ bool AgentLoop::is_warning(int signal) const {
 
 void AgentLoop::warn(int signal) {
   warned_ = true;
+  mailbox_.put(Warned{signal, rendezvous_->may_leave()});  // before any end that it brings
   workers_.warn(signal);
   log_info(fmt::format("received {} as an early warning, and passed it on: the workers may save and end",
                        signal_name(signal)));
@@ -224,7 +228,7 @@ asio::awaitable<void> AgentLoop::carry_out(AgentAction action) {
 asio::awaitable<void> AgentLoop::carry_out_one(StartRendezvous /*action*/) {
   started_ = false;
   events_.joining();
-  rendezvous_->join();
+  rendezvous_->join(agent_.admits());
   co_return;
 }
 

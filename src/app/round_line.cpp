@@ -30,20 +30,26 @@ RoundLine::RoundLine(asio::any_io_executor executor, Mailbox& mailbox, StoreClie
 
 void RoundLine::start_watching(Time connect_by) { run_in_background(executor_, watch(shared_from_this(), connect_by)); }
 
-void RoundLine::pledge(const std::string& host, bool others_go_on, Round formed) {
-  if (place_.silence_limit == Duration::zero()) return mailbox_.put(RendezvousDone{std::move(formed)});
-  formed_ = std::move(formed);
+LeaveWill last_will(const RoundLine::Place& place, const std::string& host, bool others_go_on) {
   Failure who;
   who.kind = Failure::Kind::lost;
-  who.node_rank = place_.node_rank;
+  who.node_rank = place.node_rank;
   who.host = host;
   who.restart = others_go_on;
+  LeaveWill will;
   who.what = "its launch ended without a word";
-  will_.key = abort_key(place_.prefix);
-  will_.gone = account_key(place_.prefix, place_.node_rank);  // nobody is to wait for this node's account
-  will_.if_closed = to_json(who);
-  who.what = fmt::format("its launch has said nothing for {}", to_text(place_.silence_limit));
-  will_.if_silent = to_json(who);
+  will.key = abort_key(place.prefix);
+  will.gone = account_key(place.prefix, place.node_rank);  // nobody is to wait for this node's account
+  will.if_closed = to_json(who);
+  who.what = fmt::format("its launch has said nothing for {}", to_text(place.silence_limit));
+  will.if_silent = to_json(who);
+  return will;
+}
+
+void RoundLine::pledge(const std::string& host, bool others_go_on, Round formed) {
+  if (!beats()) return mailbox_.put(RendezvousDone{std::move(formed)});
+  formed_ = std::move(formed);
+  will_ = last_will(place_, host, others_go_on);
   will_is_new_ = true;
   if (watch_) watch_->wake();
 }
@@ -73,10 +79,9 @@ asio::awaitable<void> RoundLine::watch(std::shared_ptr<RoundLine> /*self*/, Time
 }
 
 asio::awaitable<Result<Failure>> RoundLine::await_abort() {
-  const bool beats = place_.silence_limit != Duration::zero();
   const Duration beat = place_.silence_limit / beats_per_limit;
   const Duration patience = place_.silence_limit * 4 / 5;
-  if (beats) watch_->set_patience(patience);
+  if (beats()) watch_->set_patience(patience);
   while (true) {
     if (std::exchange(will_is_new_, false)) {
       Status left = co_await leave_will(later(now(), patience));
@@ -85,11 +90,11 @@ asio::awaitable<Result<Failure>> RoundLine::await_abort() {
       if (auto formed = std::exchange(formed_, std::nullopt)) mailbox_.put(RendezvousDone{std::move(*formed)});
     }
     Operation wait = AwaitKeys{KeyList(1, abort_key(place_.prefix))};
-    auto waited = co_await watch_->perform(std::move(wait), beats ? later(now(), beat) : never);
+    auto waited = co_await watch_->perform(std::move(wait), beats() ? later(now(), beat) : never);
     if (!waited) co_return waited.error();
     if (std::holds_alternative<Done>(*waited)) break;
   }
-  co_return co_await learn_abort(*watch_, place_.prefix, place_.node_rank, beats ? later(now(), patience) : never);
+  co_return co_await learn_abort(*watch_, place_.prefix, place_.node_rank, beats() ? later(now(), patience) : never);
 }
 
 // The job has failed; the will stands, so this node is still to be heard of.

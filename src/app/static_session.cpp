@@ -58,7 +58,7 @@ StaticJob StaticSession::static_job() const {
   return job;
 }
 
-void StaticSession::join() {
+void StaticSession::join(bool /*admits*/) {
   ++attempt_;
   formed_ = false;
   if (line_) line_->close();

@@ -30,27 +30,39 @@ WorkerMeeting::WorkerMeeting(const asio::any_io_executor& executor, const Config
 // workers have ended, since every node has left it.
 asio::awaitable<Result<Endpoint>> WorkerMeeting::agree(StoreClient& control, RoundFormed formed,
                                                        std::string own_address) {
-  const NodeDesc leader = formed.members.at(0);
+  const NodeDesc leader = formed.leader;
   if (formed.rank == 0) {
     auto master = own_store(own_address);
     if (!master) co_return master.error();
-    const KeyList keys = master_keys(formed.round);
-    Operation set = SetKeys{{{keys[0], master->host}, {keys[1], std::to_string(master->port)}}};
-    auto told = co_await control.perform(std::move(set), later(now(), quick_answer));
+    auto told = co_await say_master(control, formed.round, *master);
     if (!told) co_return told.error();
     co_return *master;
   }
-  if (const auto known = masters_.find(leader); known == masters_.end()) {
-    auto master = co_await find_master(control, formed);
-    if (!master || is_launch(leader)) co_return master;
-    masters_.emplace(leader, *master);
+  if (is_launch(leader) || !config_.serves_workers) {
+    auto said = co_await read_master(control, formed.round, later(now(), config_.elastic->settings.join_timeout));
+    co_return said;
+  }
+  if (!masters_.contains(leader)) {
+    auto found = co_await find_master(control, formed);
+    if (!found) co_return found;
+    masters_.emplace(leader, *found);
   }
   const Endpoint master = masters_.at(leader);
-  if (formed.round > 0 && config_.serves_workers) {
-    const Status cleared = co_await clear_foreign_store(master);
-    if (!cleared) log_warning("the last workers' keys stay in torchrun's store: " + cleared.error().message);
-  }
+  if (formed.round == 0) co_return master;
+  const Status cleared = co_await clear_foreign_store(master);
+  if (!cleared) log_warning("the last workers' keys stay in torchrun's store: " + cleared.error().message);
+  // A torchrun agent that has just come looks for it under this round, but its leader says it in its first one only.
+  auto told = co_await say_master(control, formed.round, master);
+  if (!told) co_return told.error();
   co_return master;
+}
+
+asio::awaitable<Status> WorkerMeeting::say_master(StoreClient& control, std::int64_t round, Endpoint master) {
+  const KeyList keys = master_keys(round);
+  Operation set = SetKeys{{{keys[0], master.host}, {keys[1], std::to_string(master.port)}}};
+  auto told = co_await control.perform(std::move(set), later(now(), quick_answer));
+  if (!told) co_return told.error();
+  co_return Status();
 }
 
 KeyList WorkerMeeting::master_keys(std::int64_t round) const {
@@ -61,13 +73,12 @@ KeyList WorkerMeeting::master_keys(std::int64_t round) const {
 // Where the leader of this round lets the workers meet, said in this round or, by a torchrun agent, in an earlier one.
 asio::awaitable<Result<Endpoint>> WorkerMeeting::find_master(StoreClient& control, const RoundFormed& formed) {
   const Time deadline = later(now(), config_.elastic->settings.join_timeout);
-  const bool may_be_old = formed.round > 0 && !is_launch(formed.members.at(0));
-  if (!may_be_old) co_return co_await read_master(control, formed.round, deadline);
+  if (formed.round == 0) co_return co_await read_master(control, formed.round, deadline);
   const Time first_look = std::min(deadline, later(now(), torchrun_says));
   auto master = co_await read_master(control, formed.round, first_look);
   for (std::int64_t back = 1; back <= std::min(formed.round, most_rounds_back) && !master; ++back) {
     master = co_await read_master(control, formed.round - back, now());
-    if (master && master->host != formed.members.at(0).addr) master = Error{ErrorCode::timeout, "another's"};
+    if (master && master->host != formed.leader.addr) master = Error{ErrorCode::timeout, "another's"};
   }
   if (master) co_return master;
   co_return co_await read_master(control, formed.round, deadline);

@@ -14,7 +14,8 @@ constexpr Duration hurried_grace = 3s;
 
 }  // namespace
 
-Agent::Agent(AgentSettings settings) : settings_(std::move(settings)), policy_(settings_.restarts) {
+Agent::Agent(AgentSettings settings)
+    : settings_(std::move(settings)), policy_(settings_.restarts), grace_(settings_.shutdown_timeout) {
   round_.assignment.group_rank = settings_.node_rank;
 }
 
@@ -27,7 +28,7 @@ AgentActions Agent::on(const AgentEvent& event, Time now) {
 
 void Agent::signalled(Time now) {
   const bool waits = state_ == State::stopping || (state_ == State::clearing && !kill_sent_);
-  if (waits && !hurried_) deadline_ = later(now, settings_.shutdown_timeout);
+  if (waits && !hurried_) deadline_ = later(now, grace_);
 }
 
 AgentActions Agent::on_deadline(Time now) {
@@ -35,6 +36,10 @@ AgentActions Agent::on_deadline(Time now) {
   if (state_ == State::pausing) {
     state_ = State::joining;
     return {StartRendezvous{}};
+  }
+  if (state_ == State::running) {
+    changed_ = put_off_;
+    return stop(SIGTERM, now);
   }
   if (state_ == State::stopping) return kill(now);
   if (state_ == State::clearing && !kill_sent_) {
@@ -74,6 +79,8 @@ AgentActions Agent::handle(const WorkerExited& event, Time now) {
   const bool stopped = winding_down() && event.status.kind == ExitStatus::Kind::signalled;
   ends_.push_back(WorkerEnd{rank, event.local_rank, event.status, stopped});
   if (winding_down()) return {};
+  if (!event.status.ok() && warning_.may_leave)
+    return fail(early_leave(event.failure.exit_code, describe(event.failure)), SIGTERM, true, now);
   if (!event.status.ok()) return fail(event.failure, SIGTERM, true, now);
   if (running_ > 0) return {};
   AgentActions actions = stop(SIGTERM, now);
@@ -94,6 +101,16 @@ AgentActions Agent::handle(const SignalReceived& event, Time now) {
   return fail(std::move(failure), event.signal, true, now);
 }
 
+AgentActions Agent::handle(const Warned& event, Time /*now*/) {
+  if (settings_.leaves) warning_ = event;
+  return {};
+}
+
+Failure Agent::early_leave(int exit_code, const std::string& what) const {
+  return make_failure(Failure::Kind::signal, exit_code,
+                      fmt::format("after an early warning by {}: {}", signal_name(warning_.signal), what));
+}
+
 AgentActions Agent::handle(const GuardLost& /*event*/, Time now) {
   Failure failure = make_failure(Failure::Kind::signal, 128 + SIGKILL, "launch was killed");
   if (!winding_down()) return fail(std::move(failure), SIGKILL, true, now);
@@ -108,7 +125,7 @@ AgentActions Agent::handle(const GuardLost& /*event*/, Time now) {
 AgentActions Agent::handle(const PeerFailed& event, Time now) {
   // A node that is gone costs no restart: the others form anew, with another in its place or without.
   if (event.failure.kind == Failure::Kind::lost && event.failure.restart)
-    return handle(MembersChanged{describe(event.failure), true}, now);
+    return change(MembersChanged{describe(event.failure), true}, event.failure, now);
   if (winding_down()) {
     // The store saw it before ours; but what ends the job is not undone by what came before.
     const bool final = first_ && !first_->restart;
@@ -120,14 +137,39 @@ AgentActions Agent::handle(const PeerFailed& event, Time now) {
 }
 
 AgentActions Agent::handle(const MembersChanged& event, Time now) {
+  Failure cause = make_failure(Failure::Kind::lost, 1, event.reason);
+  cause.node_rank = -1;  // it may have been any of them
+  cause.host.clear();
+  return change(event, std::move(cause), now);
+}
+
+AgentActions Agent::change(const MembersChanged& event, Failure cause, Time now) {
   if (winding_down() || state_ == State::pausing) return {};
   if (state_ == State::leaving && !event.anew) return {};
+  if (warning_.signal != 0) return put_off(event, now);
+  const auto refusal = state_ == State::running ? policy_.refuses_change() : std::nullopt;
+  if (refusal) {
+    cause.restart = false;
+    cause.why_final = *refusal;
+    return fail(std::move(cause), SIGTERM, true, now);
+  }
   changed_ = event.reason;
   if (state_ == State::joining || state_ == State::leaving) return start_anew(now);
   return stop(SIGTERM, now);
 }
 
+// Where all nodes are warned, the first one to have saved must not cost the others their time to save.
+AgentActions Agent::put_off(const MembersChanged& event, Time now) {
+  if (state_ == State::leaving) return handle(BarrierDone{}, now);
+  if (put_off_) return {};
+  put_off_ = event.reason;
+  if (state_ == State::running) deadline_ = later(now, settings_.shutdown_timeout);
+  return {};
+}
+
 AgentActions Agent::handle(const StoreLost& event, Time now) {
+  grace_ = std::min(grace_, event.grace);
+  if (state_ == State::stopping) deadline_ = std::min(deadline_, later(now, grace_));
   if (winding_down() && !goes_on()) return {};
   if (winding_down()) {
     first_ = make_failure(Failure::Kind::store, 1, fmt::format("the store went away ({})", event.reason));
@@ -151,6 +193,8 @@ AgentActions Agent::handle(const AllGone& /*event*/, Time now) {
   if (state_ != State::clearing) return {};
   deadline_ = never;
   if (first_ || settings_.nnodes == 1) return {finish()};
+  if (warning_.may_leave) return {TellPeers{early_leave(0, "its workers have ended")}, finish()};
+  if (put_off_) return {finish()};
   state_ = State::leaving;
   return {EnterBarrier{}};
 }
@@ -178,6 +222,8 @@ AgentActions Agent::start_anew(Time now) {
   changed_.reset();
   ends_.clear();
   kill_sent_ = hurried_ = false;
+  warning_ = {};
+  put_off_.reset();
   state_ = State::joining;
   deadline_ = never;
   if (pause == Duration::zero()) {
@@ -211,13 +257,16 @@ AgentActions Agent::fail(Failure failure, int signal, bool tell, Time now) {
   if (joining) actions.push_back(StopRendezvous{});
   const bool evidence = state_ == State::running && signal != SIGKILL && wants_evidence(*first_);
   const bool stacks = evidence && (settings_.stacks || smells_of_hang(*first_));
-  if (stacks && tells) actions.push_back(TellPeers{*first_});  // stacks take a while; the news do not wait for them
+  // Stacks take a while, and so do workers that save: nobody is to wait for these. But SIGKILL comes before any news.
+  const bool planned = settings_.leaves && first_->kind == Failure::Kind::signal && signal != SIGKILL;
+  const bool tells_first = tells && (stacks || planned);
+  if (tells_first) actions.push_back(TellPeers{*first_});
   if (evidence) actions.push_back(GatherEvidence{stacks});
   if (!joining && !leaving) {
     const AgentActions stopping = stop(signal, now);
     actions.insert(actions.end(), stopping.begin(), stopping.end());
   }
-  if (tells && !stacks) actions.push_back(TellPeers{*first_});
+  if (tells && !tells_first) actions.push_back(TellPeers{*first_});
   if (joining || leaving) {
     state_ = State::stopping;  // until AllGone, which comes at once: nothing runs here
     deadline_ = later(now, settings_.shutdown_timeout);
@@ -236,9 +285,9 @@ bool Agent::wants_evidence(const Failure& failure) const {
 std::string Agent::stop_reason() const { return first_ ? describe(*first_) : changed_.value_or(""); }
 
 AgentActions Agent::stop(int signal, Time now) {
-  if (settings_.shutdown_timeout == Duration::zero()) return kill(now);
+  if (grace_ == Duration::zero()) return kill(now);
   state_ = State::stopping;
-  deadline_ = later(now, settings_.shutdown_timeout);
+  deadline_ = later(now, grace_);
   return {SignalWorkers{signal}};
 }
 

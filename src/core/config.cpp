@@ -55,6 +55,10 @@ Status settle_restarts(const Options& options, const HostFacts&, Config& config)
   auto fail_on = read_ends(options.fail_on);
   if (!fail_on) return fail_on.error();
   config.restarts.fail_on = *std::move(fail_on);
+  config.restarts.max_membership_restarts = options.max_membership_restarts.value;
+  if (const auto& most = options.max_membership_restarts; most.value.value_or(0) < 0)
+    return usage_error(
+        fmt::format("{}: expected 0 or more restarts", as_typed(most.origin, std::to_string(*most.value))));
   if (!options.restart_window.value) return {};
   const int window = *options.restart_window.value;
   if (window < 1) {
@@ -155,6 +159,12 @@ Result<Config> settle(const Options& options, const HostFacts& facts) {
     if (Status done = step(options, facts, config); !done) return done.error();
   }
   return config;
+}
+
+bool goes_on_without_a_node(const Config& config) {
+  if (!config.elastic) return false;
+  const NodeLimits& nodes = config.elastic->settings.nodes;
+  return nodes.min < nodes.max || config.restarts.max_restarts > 0;
 }
 
 }  // namespace launch

@@ -1,7 +1,6 @@
 #include "launch/core/elastic_rendezvous.hpp"
 
 #include "launch/core/rendezvous_pickle.hpp"
-#include "launch/core/store_wire.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -12,29 +11,23 @@ namespace launch {
 namespace {
 
 using namespace std::chrono_literals;
+using Cause = RoundBroken::Cause;
 
 constexpr Duration answer_time = 60s;  // of a store that is there; torchrun's read_timeout
-constexpr Duration poll = 500ms;       // where the store does not push
+constexpr Duration poll = 500ms;
 constexpr Duration first_report = 1s;
 constexpr Duration most_backoff = 200ms;
-constexpr Duration torchrun_looks = 2s;                 // once within this, at the state
-constexpr std::string_view never_key = "launch/never";  // which nobody writes
+constexpr Duration torchrun_looks = 2s;  // once within this, at the state
 
 }  // namespace
-
-std::string state_key(const std::string& run_id) { return "/torch.rendezvous." + run_id; }
-
-std::string round_prefix(const std::string& run_id, std::int64_t round) {
-  return fmt::format("torch.rendezvous.{}.{}", run_id, round);
-}
 
 ElasticRendezvous::ElasticRendezvous(ElasticSettings settings, Random random)
     : settings_(std::move(settings)), random_(random), key_(state_key(settings_.run_id)) {}
 
 ElasticStep ElasticRendezvous::start(Instant now) {
-  phase_ = Phase::looking;
+  phase_ = Phase::founding;
   deadline_ = later(now.time, answer_time);
-  return {CheckKeys{{std::string(push_key)}}, {}};
+  return {CompareSet{key_, "", std::string(no_state)}, {}};
 }
 
 void ElasticRendezvous::join(Time now) {
@@ -50,25 +43,14 @@ void ElasticRendezvous::close(Time now) {
   give_up_ = later(now, settings_.close_timeout);
 }
 
-void ElasticRendezvous::leave(Time now) {
+void ElasticRendezvous::leave(Time now, std::string /*reason*/) {
   if (goal_ == Goal::close) return;
   goal_ = Goal::leave;
   give_up_ = later(now, settings_.close_timeout);
 }
 
 Result<ElasticStep> ElasticRendezvous::on(const Outcome& outcome, Instant now) {
-  if (phase_ == Phase::looking) {
-    pushes_ = std::get<Presence>(outcome).present.at(0);
-    phase_ = Phase::founding;
-    deadline_ = later(now.time, answer_time);
-    return ElasticStep{CompareSet{key_, "", std::string(no_state)}, {}};
-  }
-  if (phase_ == Phase::waiting) {
-    // Where the store would have told us of a change, there is nothing new to read.
-    const bool as_it_was = pushes_ && std::holds_alternative<WaitExpired>(outcome);
-    return as_it_was ? act(now) : ElasticStep{read(now.time), {}};
-  }
-  if (phase_ == Phase::pausing) return ElasticStep{read(now.time), {}};
+  if (phase_ == Phase::waiting || phase_ == Phase::pausing) return ElasticStep{read(now.time), {}};
   const std::string& text = std::get<Values>(outcome).values.at(0);
   if (phase_ == Phase::writing) lost_writes_ = text == written_ ? 0 : lost_writes_ + 1;
   auto state = read_state(text);
@@ -130,9 +112,6 @@ Operation ElasticRendezvous::write(const ElasticState& next, Time now) {
 
 Operation ElasticRendezvous::wait(Time now) {
   phase_ = Phase::waiting;
-  for (const auto& [node, seen] : seen_)
-    if (goal_ != Goal::none && node != settings_.self && expiry(seen.since) > now) wake_by(expiry(seen.since));
-  if (pushes_) return AwaitChange{key_, text_};
   wake_by(later(now, poll));
   return AwaitKeys{{std::string(never_key)}};
 }
@@ -143,21 +122,12 @@ Time ElasticRendezvous::expiry(Time since) const {
   return later(since, settings_.keep_alive_interval * settings_.keep_alive_max_attempt);
 }
 
-bool ElasticRendezvous::listed(const ElasticState& state) const {
-  return state.participants.contains(settings_.self) || state.wait_list.contains(settings_.self) ||
-         state.redundancy_list.contains(settings_.self);
-}
-
 void ElasticRendezvous::drop_dead(ElasticState& next, Time now) const {
   for (const auto& [node, seen] : seen_)
     if (node != settings_.self && now >= expiry(seen.since)) remove_node(next, node, settings_.nodes);
 }
 
 void ElasticRendezvous::pursue(ElasticState& next, Instant now) {
-  if (state_.closed && !told_closed_) {
-    told_closed_ = true;
-    news_.emplace_back(RendezvousClosed{});
-  }
   switch (goal_) {
     case Goal::none:
       return;
@@ -166,7 +136,8 @@ void ElasticRendezvous::pursue(ElasticState& next, Instant now) {
     case Goal::member:
       return stay(next, now);
     case Goal::leave:
-      if (listed(state_) && now.time < give_up_) return remove_node(next, settings_.self, settings_.nodes);
+      if (state_.listed(settings_.self) && now.time < give_up_)
+        return remove_node(next, settings_.self, settings_.nodes);
       goal_ = Goal::none;
       news_.emplace_back(RendezvousEnded{});
       return;
@@ -188,7 +159,7 @@ void ElasticRendezvous::refuse(ErrorCode code, std::string message) {
 
 // Who waits although the round is full cannot be of it, and would not get in if it broke up.
 bool ElasticRendezvous::has_room_for_waiting(const ElasticState& state) const {
-  return !state.wait_list.empty() && static_cast<int>(state.participants.size()) < settings_.nodes.max;
+  return admits_ && !state.wait_list.empty() && static_cast<int>(state.participants.size()) < settings_.nodes.max;
 }
 
 // The round that is complete has this node in it, and is not the one it left.
@@ -206,7 +177,11 @@ bool ElasticRendezvous::formed(Time now) {
   goal_ = Goal::member;
   ranks_ = state_.participants;
   const int rank = ranks_.at(settings_.self);
-  news_.emplace_back(RoundFormed{state_.round, std::move(members), rank});
+  RoundFormed news{state_.round, rank, static_cast<int>(members.size()), members.front(), {}, std::nullopt};
+  for (const auto& [node, its_rank] : ranks_)
+    if (!is_launch(node)) news.torchrun.push_back(its_rank);
+  std::sort(news.torchrun.begin(), news.torchrun.end());
+  news_.emplace_back(std::move(news));
   return true;
 }
 
@@ -230,7 +205,7 @@ void ElasticRendezvous::try_join(ElasticState& next, Instant now) {
   }
   // Whoever stands by does so for as long as the job runs.
   if (now.time >= give_up_ && !next.redundancy_list.contains(self)) {
-    if (listed(next)) {
+    if (next.listed(self)) {
       came_ = state_.participants.size() + state_.wait_list.size();
       return remove_node(next, self, settings_.nodes);
     }
@@ -238,7 +213,7 @@ void ElasticRendezvous::try_join(ElasticState& next, Instant now) {
                                                   to_text(settings_.join_timeout), came_, settings_.nodes.min));
   }
   const int count = static_cast<int>(next.participants.size());
-  if (next.redundancy_list.contains(self) && count < settings_.nodes.max) {
+  if (next.redundancy_list.contains(self) && count < settings_.nodes.max && (admits_ || !next.complete)) {
     remove_node(next, self, settings_.nodes);
     give_up_ = later(now.time, settings_.join_timeout);
   }
@@ -248,8 +223,9 @@ void ElasticRendezvous::try_join(ElasticState& next, Instant now) {
     } else if (count >= settings_.nodes.min && count <= settings_.nodes.max && now.time >= last_call_) {
       complete_round(next, rank_order(next, ranks_));
     }
-  } else if (!listed(next)) {
-    (count < settings_.nodes.max ? next.wait_list : next.redundancy_list).insert(self);
+  } else if (!next.listed(self)) {
+    const bool room = count < settings_.nodes.max && admits_;
+    (room ? next.wait_list : next.redundancy_list).insert(self);
     next.last_heartbeats[self] = now.wall;
   }
   keep_alive(next, now);
@@ -298,13 +274,13 @@ std::optional<RoundBroken> ElasticRendezvous::find_break(const ElasticState& nex
   const bool same_round = next.complete && next.round == round_;
   for (const auto& [node, rank] : ranks_) {
     if (same_round && next.participants.contains(node)) continue;
-    if (node == settings_.self) return RoundBroken{"the others take this node for dead", true};
+    if (node == settings_.self) return RoundBroken{"the others take this node for dead"};
     if (next.wait_list.contains(node) || next.participants.contains(node))
-      return RoundBroken{to_text(node) + " starts anew", true};
-    if (state_.last_heartbeats.contains(node)) return RoundBroken{to_text(node) + " has gone silent", false};
-    return RoundBroken{to_text(node) + " has left", true};
+      return RoundBroken{to_text(node) + " starts anew", is_launch(node) ? Cause::restart : Cause::change};
+    if (state_.last_heartbeats.contains(node)) return RoundBroken{to_text(node) + " has gone silent", Cause::loss};
+    return RoundBroken{to_text(node) + " has left"};
   }
-  if (has_room_for_waiting(next)) return RoundBroken{to_text(*next.wait_list.begin()) + " joins", true};
+  if (has_room_for_waiting(next)) return RoundBroken{to_text(*next.wait_list.begin()) + " joins"};
   return std::nullopt;
 }
 

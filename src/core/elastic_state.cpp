@@ -21,6 +21,10 @@ bool natural_less(const NodeDesc& left, const NodeDesc& right) {
 
 std::string to_text(const NodeDesc& node) { return fmt::format("{} (pid {})", shown(node.addr), node.pid); }
 
+std::string to_text(const NodeLimits& limits) {
+  return limits.min == limits.max ? fmt::to_string(limits.max) : fmt::format("{}:{}", limits.min, limits.max);
+}
+
 void complete_round(ElasticState& state, const std::vector<NodeDesc>& order) {
   state.complete = true;
   state.deadline.reset();
@@ -31,7 +35,7 @@ void complete_round(ElasticState& state, const std::vector<NodeDesc>& order) {
 std::vector<NodeDesc> rank_order(const ElasticState& state, const std::map<NodeDesc, int>& before) {
   std::vector<NodeDesc> order;
   for (const auto& [node, rank] : state.participants) order.push_back(node);
-  if (!std::all_of(order.begin(), order.end(), is_launch)) return order;
+  const bool natural = std::all_of(order.begin(), order.end(), is_launch);
   const auto rank_before = [&](const NodeDesc& node) {
     const auto found = before.find(node);
     return found == before.end() ? static_cast<int>(before.size()) : found->second;
@@ -39,7 +43,8 @@ std::vector<NodeDesc> rank_order(const ElasticState& state, const std::map<NodeD
   std::sort(order.begin(), order.end(), [&](const NodeDesc& left, const NodeDesc& right) {
     const int left_rank = rank_before(left);
     const int right_rank = rank_before(right);
-    return left_rank != right_rank ? left_rank < right_rank : natural_less(left, right);
+    if (left_rank != right_rank) return left_rank < right_rank;
+    return natural ? natural_less(left, right) : left < right;
   });
   return order;
 }

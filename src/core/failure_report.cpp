@@ -122,6 +122,7 @@ bool smells_of_hang(const Failure& failure) {
 }
 
 std::string describe(const Failure& failure) {
+  if (failure.node_rank < 0 && failure.host.empty()) return failure.what;
   std::string where = fmt::format("node {}", failure.node_rank);
   if (!failure.host.empty()) where += fmt::format(" (host {})", failure.host);
   if (failure.node_rank < 0) where = fmt::format("host {}", failure.host);  // it has no rank yet

@@ -270,6 +270,20 @@ Status settle_static(const Options& options, const HostFacts& facts, const NodeR
   return settle_run_id(options, facts, config);
 }
 
+// A wrong word is an error even where nodes neither come nor go.
+Status settle_join(const Options& options, Config& config) {
+  const bool waits = options.join.value == "between-restarts";
+  if (!waits && options.join.value != "any")
+    return usage_error(fmt::format("{}: expected any or between-restarts", as_typed(options.join)));
+  if (config.elastic) {
+    config.elastic->joins_wait = waits;
+  } else {
+    notice_ignored(origins(options.join, options.max_membership_restarts),
+                   "nodes come and go only in a job of several with --rdzv-backend c10d", config);
+  }
+  return {};
+}
+
 Status settle_meeting(const Options& options, const HostFacts& facts, const NodeRange& range, Config& config) {
   if (options.standalone.value) return settle_standalone(options, facts, range, config);
   if (options.rdzv_backend.value == "static") return settle_static(options, facts, range, config);
@@ -285,6 +299,7 @@ Status settle_nodes(const Options& options, const HostFacts& facts, Config& conf
   if (Status timeout = settle_rendezvous_timeout(options, config); !timeout) return timeout;
   if (Status local = check_local_address(options); !local) return local;
   if (Status meeting = settle_meeting(options, facts, *range, config); !meeting) return meeting;
+  if (Status join = settle_join(options, config); !join) return join;
   config.loopback_only = config.nnodes == 1 && is_loopback(config.master.host);
   return {};
 }

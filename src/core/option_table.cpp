@@ -81,6 +81,14 @@ std::vector<OptionRow> rendezvous_rows() {
        .variables = {"PET_RDZV_CONF"},
        .initial = "timeout=900",
        .text = "timeout=SECONDS bounds the wait for all nodes; other keys are ignored"},
+      {.name = "--join",
+       .group = rendezvous,
+       .value = "WHEN",
+       .initial = "any",
+       .text = "when a c10d job takes in a node that comes while there is room: any, at once, and all workers start "
+               "anew; between-restarts, when they start anew for another reason",
+       .choices = {"any", "between-restarts"},
+       .ours = true},
   };
 }
 
@@ -170,6 +178,12 @@ std::vector<OptionRow> ending_rows() {
        .group = ending,
        .takes = none,
        .text = "restart even after the same Python exception twice in a row, without progress",
+       .ours = true},
+      {.name = "--max-membership-restarts",
+       .group = ending,
+       .value = "N",
+       .text = "how often all workers of a c10d job start anew because nodes came or went; the next time ends the "
+               "job. Without it: any number of times",
        .ours = true},
       {.name = "--monitor-interval",
        .group = ending,

@@ -41,6 +41,18 @@ std::optional<std::string> RestartPolicy::refuses(const Failure& failure, int re
   return fmt::format("it had {} restart{}{}", restarts, restarts == 1 ? "" : "s", within);
 }
 
+std::optional<std::string> RestartPolicy::refuses_change() {
+  const bool admitted = admits_change();
+  ++changes_;
+  if (admitted) return std::nullopt;
+  return fmt::format("the membership has changed {} time{}, and --max-membership-restarts allows no more than {}",
+                     changes_, changes_ == 1 ? "" : "s", *rules_.max_membership_restarts);
+}
+
+bool RestartPolicy::admits_change() const {
+  return !rules_.max_membership_restarts || changes_ < *rules_.max_membership_restarts;
+}
+
 // Only where error.json tells the exception, and workers do not get further than before.
 bool RestartPolicy::repeats(const Failure& failure, Duration lived) {
   const bool same = !failure.detail.empty() && failure.detail == last_error_ && lived <= last_lived_ * 3 / 2 + 1s;

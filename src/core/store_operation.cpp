@@ -29,7 +29,7 @@ struct OperationEncoder {
     for (const std::string& key : op.keys) encode(CheckRequest{{key}}, out);
   }
   void operator()(const AwaitKeys& op) const { encode(WaitRequest{views(op.keys)}, out); }
-  void operator()(const AwaitChange& op) const { encode(AwaitChangeRequest{op.key, op.known}, out); }
+  void operator()(const Attend& op) const { encode(AttendRequest{op.key, op.text}, out); }
   void operator()(const ListKeys&) const { encode(ListKeysRequest{}, out); }
   void operator()(const DeleteKeys& op) const {
     for (const std::string& key : op.keys) encode(DeleteKeyRequest{key}, out);
@@ -86,7 +86,14 @@ struct Decoder {
     return std::optional<Outcome>(std::move(result));
   }
   MaybeOutcome operator()(const AwaitKeys&) const { return read_zero(bytes, used); }
-  MaybeOutcome operator()(const AwaitChange&) const { return read_zero(bytes, used); }
+  MaybeOutcome operator()(const Attend&) const {
+    const auto zero = read_zero(bytes, used);
+    if (!zero || !zero->has_value()) return zero;
+    auto news = read_values(1, bytes.substr(1), used);
+    if (!news || !news->has_value()) return news;
+    ++used;
+    return std::optional<Outcome>(Told{std::get<Values>(**std::move(news)).values.at(0)});
+  }
   MaybeOutcome operator()(const ListKeys&) const {
     if (bytes.size() < 8) return std::optional<Outcome>();
     const std::int64_t count = read_i64(bytes.data());
@@ -109,7 +116,7 @@ struct Decoder {
 }  // namespace
 
 bool waits(const Operation& operation) {
-  return std::holds_alternative<AwaitKeys>(operation) || std::holds_alternative<AwaitChange>(operation);
+  return std::holds_alternative<AwaitKeys>(operation) || std::holds_alternative<Attend>(operation);
 }
 
 void encode_operation(const Operation& operation, std::string& out) { std::visit(OperationEncoder{out}, operation); }

@@ -218,6 +218,11 @@ Status StoreTable::on(const PingRequest& request, Answer& answer) {
   return {};
 }
 
+// Answered by AgentStore, which has the memberships.
+Status StoreTable::on(const AttendRequest& request, Answer&) {
+  return protocol_error(fmt::format("attend to key {}: this store keeps no members", shown(request.key)));
+}
+
 Status StoreTable::on(const LeaveWillRequest& request, Answer& answer) {
   wills_.erase(answer.from);
   if (!request.key.empty())
@@ -284,19 +289,6 @@ Status StoreTable::on(const BarrierRequest& request, Answer& answer) {
     return {};
   }
   forget_wait(answer.from);
-  Wait wait{next_ticket_++, 0, {}};
-  await(request.key, wait, answer.from);
-  waits_.emplace(answer.from, std::move(wait));
-  return {};
-}
-
-// Who waits for a key that exists is woken by the next write to it, as any other.
-Status StoreTable::on(const AwaitChangeRequest& request, Answer& answer) {
-  forget_wait(answer.from);
-  if (get(request.key).value_or("") != request.known) {
-    append_wait_reply(answer.reply, WaitReply::stop_waiting);
-    return {};
-  }
   Wait wait{next_ticket_++, 0, {}};
   await(request.key, wait, answer.from);
   waits_.emplace(answer.from, std::move(wait));

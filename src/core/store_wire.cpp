@@ -52,7 +52,7 @@ enum class Kind : std::uint8_t {
   queue_length,
   list_keys,
   barrier,
-  await_change,
+  attend,
   leave_will,
 };
 
@@ -78,7 +78,7 @@ constexpr std::array<CommandForm, std::variant_size_v<Request>> commands = {{
     {"QUEUE_LEN", 16, -1, {key}},
     {"LIST_KEYS", 17, -1, {}},
     {"BARRIER", 18, -1, {key, i64}},
-    {"AWAIT_CHANGE", 128, -1, {key, payload}},
+    {"ATTEND", 128, -1, {key, payload}},
     {"LEAVE_WILL", 129, -1, {key, payload, payload, key}},
 }};
 static_assert(commands[static_cast<std::size_t>(Kind::leave_will)].name == "LEAVE_WILL");
@@ -191,8 +191,8 @@ Request decode(Kind kind, Fields fields) {
       return ListKeysRequest{};
     case Kind::barrier:
       return BarrierRequest{fields.bytes(), fields.number<std::int64_t>()};
-    case Kind::await_change:
-      return AwaitChangeRequest{fields.bytes(), fields.bytes()};
+    case Kind::attend:
+      return AttendRequest{fields.bytes(), fields.bytes()};
     case Kind::leave_will:
       return LeaveWillRequest{fields.bytes(), fields.bytes(), fields.bytes(), fields.bytes()};
   }
@@ -237,7 +237,7 @@ struct Encoder {
     bytes(request.key);
     append_i64(out, request.world_size);
   }
-  void operator()(const AwaitChangeRequest& request) const { bytes(request.key, request.known); }
+  void operator()(const AttendRequest& request) const { bytes(request.key, request.text); }
   void operator()(const LeaveWillRequest& r) const { bytes(r.key, r.if_closed, r.if_silent, r.gone); }
 };
 

@@ -89,6 +89,17 @@ void tune(tcp::socket& socket) {
   socket.set_option(integer<IPPROTO_TCP, TCP_KEEPCNT>(3), ignored);
 }
 
+void expect_life(tcp::socket& socket, Duration within) {
+  using asio::detail::socket_option::integer;
+  using namespace std::chrono;
+  boost::system::error_code ignored;
+  const int probe = std::max(1, static_cast<int>(duration_cast<seconds>(within / 4).count()));
+  socket.set_option(integer<IPPROTO_TCP, TCP_KEEPIDLE>(probe), ignored);
+  socket.set_option(integer<IPPROTO_TCP, TCP_KEEPINTVL>(probe), ignored);
+  const auto limit = static_cast<int>(duration_cast<milliseconds>(within).count());
+  socket.set_option(integer<IPPROTO_TCP, TCP_USER_TIMEOUT>(limit), ignored);
+}
+
 asio::awaitable<Result<tcp::socket>> connect(Endpoint endpoint, Time deadline) {
   const auto executor = co_await asio::this_coro::executor;
   auto addresses = co_await resolve(endpoint, deadline);

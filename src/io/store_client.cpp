@@ -25,10 +25,9 @@ namespace {
 // What answers at all answers a greeting within this; a silent stranger on the port must not hold us for minutes.
 constexpr Duration greeting_time = 10s;
 constexpr std::uint32_t greeting_nonce = 0x6c61756e;
-
-Error connection_lost(const boost::system::error_code& error) {
-  return Error{ErrorCode::closed, fmt::format("the connection to the store ended: {}", error.message())};
-}
+// Of the PING that is a beat. Its answer begins as no answer to a waiting operation does.
+constexpr std::uint32_t beat_nonce = 0x02020202;
+constexpr std::size_t beat_bytes = sizeof beat_nonce;
 
 }  // namespace
 
@@ -37,9 +36,15 @@ StoreClient::StoreClient(tcp::socket socket) : socket_(std::move(socket)) {
   socket_.non_blocking(true, ignored);
 }
 
+Error StoreClient::lost(const boost::system::error_code& error) {
+  silent_ = error == asio::error::timed_out;
+  return Error{silent_ ? ErrorCode::timeout : ErrorCode::closed,
+               fmt::format("the connection to the store ended: {}", error.message())};
+}
+
 asio::awaitable<Status> StoreClient::send(std::string bytes) {
   auto [error, written] = co_await asio::async_write(socket_, asio::buffer(bytes), as_values);
-  if (error) co_return connection_lost(error);
+  if (error) co_return lost(error);
   co_return Status();
 }
 
@@ -59,7 +64,7 @@ asio::awaitable<Status> StoreClient::receive_more(Time deadline) {
   boost::system::error_code error;
   const std::size_t length = socket_.read_some(asio::buffer(chunk), error);
   if (error == asio::error::would_block) co_return Status();
-  if (error) co_return connection_lost(error);
+  if (error) co_return lost(error);
   received_.append(chunk.data(), length);
   co_return Status();
 }
@@ -80,36 +85,90 @@ asio::awaitable<Status> StoreClient::greet(Time deadline) {
   co_return Status();
 }
 
+void StoreClient::set_beats(Duration interval, Duration patience) {
+  beat_interval_ = interval;
+  beat_patience_ = patience;
+  next_beat_ = later(now(), interval);
+  patience_ = patience;
+  expect_life(socket_, patience);
+}
+
+// False while the answer to a beat, which comes before all that was asked later, has not come whole.
+bool StoreClient::read_beat(const Operation& under_way) {
+  if (!beat_unanswered_ || received_.empty()) return true;
+  if (static_cast<unsigned char>(received_[0]) != (beat_nonce & 0xFFU)) return waits(under_way);
+  if (received_.size() < beat_bytes) return false;
+  received_.erase(0, beat_bytes);
+  beat_unanswered_ = false;
+  return true;
+}
+
+// Who has slept itself looks once more: what the store said meanwhile is still to be read.
+asio::awaitable<Status> StoreClient::receive_while_beating(Time deadline) {
+  bool excused = false;
+  while (true) {
+    const Time answer_by = later(next_beat_, beat_patience_ - beat_interval_);  // next_beat_ is the one after
+    const Time until = beat_unanswered_ ? answer_by : next_beat_;
+    if (until >= deadline || woken_) co_return co_await receive_more(deadline);
+    if (co_await readable(until)) co_return co_await receive_more(now());
+    if (woken_) continue;
+    if (!beat_unanswered_) {
+      std::string beat;
+      encode(PingRequest{beat_nonce}, beat);
+      if (auto sent = co_await send(std::move(beat)); !sent) co_return sent;
+      beat_unanswered_ = true;
+      next_beat_ = later(now(), beat_interval_);
+    } else if (!excused && now() > later(answer_by, beat_interval_)) {
+      excused = true;
+      next_beat_ = later(now(), beat_interval_ * 2 - beat_patience_);
+    } else {
+      silent_ = true;
+      co_return Error{ErrorCode::timeout, fmt::format("it has said nothing for {}", to_text(beat_patience_))};
+    }
+  }
+}
+
 asio::awaitable<Result<Outcome>> StoreClient::receive(const Operation& operation, Time deadline) {
   while (true) {
     std::size_t used = 0;
-    auto outcome = decode_outcome(operation, received_, used);
-    if (!outcome) co_return outcome.error();
-    if (outcome->has_value()) {
-      received_.erase(0, used);
-      co_return std::move(**outcome);
+    if (read_beat(operation)) {
+      auto outcome = decode_outcome(operation, received_, used);
+      if (!outcome) co_return outcome.error();
+      if (outcome->has_value()) {
+        received_.erase(0, used);
+        co_return std::move(**outcome);
+      }
     }
-    if (auto more = co_await receive_more(deadline); !more) co_return more.error();
+    const bool beats = waiting_ && beat_interval_ > Duration::zero();
+    // Named first: GCC 12 makes two of what is made inside of a condition.
+    auto receiving = beats ? receive_while_beating(deadline) : receive_more(deadline);
+    if (auto more = co_await std::move(receiving); !more) co_return more.error();
   }
 }
 
 // The answer may have been on its way: then it comes first, and counts.
-asio::awaitable<Result<Outcome>> StoreClient::cancel_wait() {
+asio::awaitable<Result<Outcome>> StoreClient::cancel_wait(const Operation& operation) {
   std::string cancel;
   encode(CancelWaitRequest{}, cancel);
   if (auto sent = co_await send(std::move(cancel)); !sent) co_return sent.error();
   const Time patience = later(now(), patience_);
-  bool satisfied = false;
+  Outcome outcome = WaitExpired();
   while (true) {
-    while (received_.empty())
-      if (auto more = co_await receive_more(patience); !more) co_return more.error();
-    const bool cancelled = received_[0] != 0;
-    received_.erase(0, 1);
-    if (cancelled) break;
-    satisfied = true;
+    if (read_beat(operation) && !received_.empty()) {
+      if (received_[0] == static_cast<char>(WaitReply::cancelled)) break;
+      std::size_t used = 0;
+      auto answer = decode_outcome(operation, received_, used);
+      if (!answer) co_return answer.error();
+      if (answer->has_value()) {
+        outcome = std::move(**answer);
+        received_.erase(0, used);
+        continue;
+      }
+    }
+    if (auto more = co_await receive_more(patience); !more) co_return more.error();
   }
-  if (satisfied) co_return Outcome(Done());
-  co_return Outcome(WaitExpired());
+  received_.erase(0, 1);
+  co_return outcome;
 }
 
 asio::awaitable<Result<Outcome>> StoreClient::perform(Operation operation, Time deadline) {
@@ -119,7 +178,8 @@ asio::awaitable<Result<Outcome>> StoreClient::perform(Operation operation, Time 
   if (auto sent = co_await send(std::move(request)); !sent) co_return sent.error();
   auto outcome = co_await receive(operation, deadline);
   waiting_ = woken_ = false;
-  if (!outcome && waits(operation) && outcome.error().code == ErrorCode::timeout) co_return co_await cancel_wait();
+  const bool expired = !outcome && outcome.error().code == ErrorCode::timeout && waits(operation) && !silent_;
+  if (expired) co_return co_await cancel_wait(operation);
   co_return outcome;
 }
 

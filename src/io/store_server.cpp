@@ -41,6 +41,7 @@ class StoreConnection : public std::enable_shared_from_this<StoreConnection> {
 
   ConnectionId id() const { return id_; }
   bool spoke() const { return spoke_; }
+  bool is_agent() const { return watched_; }
   // Since when nothing has been heard, to the nearest look.
   Time silent_since(Time look) {
     if (std::exchange(heard_, false)) silent_since_ = look;
@@ -125,16 +126,24 @@ class StoreConnection : public std::enable_shared_from_this<StoreConnection> {
         return false;
       }
       if (!request->has_value()) return false;
-      const Status applied = server_->table_.apply(id_, **request, answers_, server_->pushes_);
+      const Status applied = server_->store_.apply(id_, **request, instant(), answers_, server_->pushes_);
       if (!server_->pushes_.empty()) server_->deliver(std::exchange(server_->pushes_, {}));
       if (server_ == nullptr) return false;
-      if (!server_->listening_for_silence_ && server_->table_.wills() > 0) server_->watch_for_silence();
+      if (!watched_ && server_->store_.is_watched(id_)) watch();
+      if (!server_->listening_for_silence_ && server_->store_.watches()) server_->watch_for_silence();
+      server_->keep_time();
       if (!applied) {
         refuse(applied.error().message);
         return false;
       }
     }
     return true;
+  }
+
+  void watch() {
+    watched_ = true;
+    ++server_->agents_;
+    if (server_->network_limit_ > Duration::zero()) expect_life(socket_, server_->network_limit_);
   }
 
   void flush() {
@@ -194,6 +203,7 @@ class StoreConnection : public std::enable_shared_from_this<StoreConnection> {
   bool spoke_ = false;
   bool heard_ = true;  // since the last look
   Time silent_since_{};
+  bool watched_ = false;  // its silence
   bool writing_ = false;  // waits until the socket takes more
   bool held_ = false;     // its requests wait until it has read its answers
 };
@@ -202,6 +212,7 @@ StoreServer::StoreServer(asio::any_io_executor executor, std::function<void(cons
     : executor_(executor),
       on_refusal_(std::move(on_refusal)),
       look_(executor),
+      clock_(executor),
       quiet_(executor),
       accept_pause_(executor) {}
 
@@ -283,12 +294,15 @@ void StoreServer::remove(StoreConnection& connection, bool silent) {
   const ConnectionId id = connection.id();
   const std::shared_ptr<StoreConnection> alive = std::move(connections_[id]);
   std::vector<Push> pushes;
-  table_.drop(id, silent, pushes);
+  store_.drop(id, silent, instant(), pushes);
   free_ids_.push_back(id);
   buffered_ -= alive->buffered();
-  if (alive->spoke() && --talkers_ == 0) quiet_.cancel();
+  talkers_ -= static_cast<std::size_t>(alive->spoke());
+  agents_ -= static_cast<std::size_t>(alive->is_agent());
+  if (talkers_ == 0 || agents_ == 0) quiet_.cancel();
   alive->abandon();
   deliver(std::move(pushes));
+  keep_time();
 }
 
 void StoreServer::watch_for_silence() {
@@ -306,13 +320,29 @@ void StoreServer::drop_silent() {
   // We were asleep ourselves: what they said is still to be read.
   const bool overslept = look > later(next_look_, silence_limit_ / looks_per_limit);
   for (std::size_t id = 0; id < connections_.size(); ++id) {
-    if (!connections_[id] || !table_.has_will(static_cast<ConnectionId>(id))) continue;
+    if (!connections_[id] || !store_.is_watched(static_cast<ConnectionId>(id))) continue;
     if (overslept) connections_[id]->excuse_silence();
     if (look - connections_[id]->silent_since(look) >= silence_limit_ / looks_per_limit * looks_in_vain)
       remove(*connections_[id], true);
   }
   listening_for_silence_ = false;
-  if (table_.wills() > 0) watch_for_silence();
+  if (store_.watches()) watch_for_silence();
+}
+
+// The alarm is set when it has come earlier; one that has gone later rings in vain.
+void StoreServer::keep_time() {
+  const Time next = store_.deadline();
+  if (next >= alarm_) return;
+  alarm_ = next;
+  clock_.expires_at(to_steady(next));
+  clock_.async_wait([this, alive = std::weak_ptr(alive_)](const error_code& error) {
+    if (alive.expired() || error) return;
+    alarm_ = never;
+    std::vector<Push> pushes;
+    store_.on_deadline(instant(), pushes);
+    deliver(std::move(pushes));
+    keep_time();
+  });
 }
 
 void StoreServer::deliver(std::vector<Push> pushes) {
@@ -325,8 +355,12 @@ void StoreServer::stop_waiting() {
   quiet_.cancel();
 }
 
-asio::awaitable<void> StoreServer::until_quiet(Time deadline) {
-  while (talkers_ > 0 && !hurried_ && now() < deadline) {
+asio::awaitable<void> StoreServer::until_quiet(Time deadline) { return until_none(talkers_, deadline); }
+
+asio::awaitable<void> StoreServer::until_no_agent(Time deadline) { return until_none(agents_, deadline); }
+
+asio::awaitable<void> StoreServer::until_none(const std::size_t& count, Time deadline) {
+  while (count > 0 && !hurried_ && now() < deadline) {
     quiet_.expires_at(to_steady(deadline));
     (void)co_await quiet_.async_wait(asio::as_tuple(asio::use_awaitable));
   }

@@ -129,21 +129,6 @@ class Elastic(LostCase):
         self.assertEqual({"0", "1"}, {rank for run in others for rank in re.findall(r"rank (\d) of 2", run.out)})
         self.finish(victim)
 
-    def test_a_node_that_wakes_too_late_leaves_the_others_alone(self):
-        tell = ('echo "rank $RANK of $WORLD_SIZE"\nif [ "$WORLD_SIZE" = 2 ]; then\n: > "$TEST_FOLDER/again.$RANK"\n'
-                'while [ ! -e "$TEST_FOLDER/go" ]; do sleep 0.05; done; exit 0; fi\n')
-        runs = self.hosted_by_the_first(3, self.worker(tell, UP, SLEEP), nnodes="2:3", port=free_port(), options=[
-            "--shutdown-timeout=2", "--heartbeat-timeout=1", "--rdzv-conf=last_call_timeout=1,keep_alive_interval=1"])
-        self.wait_until_up(3, *runs)
-        victim = runs[2]
-        agent = self.agent_of(victim)
-        os.kill(agent, signal.SIGSTOP)
-        self.assertTrue(wait_for(lambda: len(list(self.folder.glob("again.*"))) == 2, 20), "\n".join(map(str, runs)))
-        os.kill(agent, signal.SIGCONT)
-        self.finish(victim)
-        (self.folder / "go").touch()
-        self.expect([0, 0], runs[:2])
-
     def test_two_jobs_share_a_store_and_the_host_of_the_other_may_end(self):
         port = free_port()
         (first,) = self.elastic(1, self.worker("exit 0\n", name="a"), run_id="a", nnodes=2, port=port)

@@ -87,6 +87,7 @@ TEST(Config, BadInputIsOneClearLineThatNamesItsOrigin) {
       {{"--max-restarts=-1"}, "--max-restarts -1: expected 0 or more restarts"},
       {{"--restart-on=0"}, "--restart-on 0: 0 is no end of a worker"},
       {{"--fail-on=SIGFOO"}, "--fail-on SIGFOO: SIGFOO is no end of a worker"},
+      {{"--max-membership-restarts=-1"}, "--max-membership-restarts -1: expected 0 or more restarts"},
       {{"--restart-window=0"}, "--restart-window 0: expected seconds above 0"},
       {{"--signals-to-handle=SIGFOO"}, "--signals-to-handle SIGFOO: SIGFOO is no signal"},
       {{"--preempt-signal=SIGFOO"}, "--preempt-signal SIGFOO: SIGFOO is no signal"},
@@ -116,6 +117,8 @@ TEST(Config, RestartsGoByTheEndsThatTheUserNames) {
 TEST(Config, RestartsAreCounted) {
   const Config config = config_of({"--max-restarts=3"});
   EXPECT_EQ(config.restarts.max_restarts, 3);
+  EXPECT_EQ(config.restarts.max_membership_restarts, std::nullopt);
+  EXPECT_EQ(config_of({"--max-membership-restarts=0"}).restarts.max_membership_restarts, 0);
 }
 
 }  // namespace

@@ -30,9 +30,10 @@ TEST(ElasticState, RanksStayWhatTheyWere) {
               ElementsAre(ours("n3"), ours("n2"), ours("n1")));
 }
 
-TEST(ElasticState, WithATorchrunNodeTheyAreSortedAsTorchrunDoes) {
-  EXPECT_THAT(rank_order(state_of({ours("n10"), theirs("n2"), ours("n1")}), {{ours("n10"), 0}}),
-              ElementsAre(ours("n1"), ours("n10"), theirs("n2")));
+TEST(ElasticState, WithATorchrunNodeNewcomersAreSortedAsTorchrunDoes) {
+  const ElasticState state = state_of({ours("n10"), theirs("n2"), ours("n1")});
+  EXPECT_THAT(rank_order(state, {}), ElementsAre(ours("n1"), ours("n10"), theirs("n2")));
+  EXPECT_THAT(rank_order(state, {{ours("n10"), 0}}), ElementsAre(ours("n10"), ours("n1"), theirs("n2")));
 }
 
 TEST(ElasticState, CompletingDealsOutRanksAndEndsTheLastCall) {

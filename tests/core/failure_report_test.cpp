@@ -58,6 +58,18 @@ TEST(FailureReport, DescribesANodeWithoutAWorker) {
   EXPECT_EQ(describe(failure), "node 2: launch was told to stop by SIGTERM");
 }
 
+TEST(FailureReport, DescribesWhatHappenedAtNoKnownNode) {
+  Failure failure;
+  failure.node_rank = -1;
+  failure.host = "n2";
+  failure.what = "the program is not found";
+  EXPECT_EQ(describe(failure), "host n2: the program is not found");
+  failure.host.clear();
+  failure.what = "n3 has left";
+  EXPECT_EQ(describe(failure), "n3 has left");
+  EXPECT_EQ(*parse_failure(to_json(failure)), failure);
+}
+
 TEST(FailureReport, ReadsBothFormsOfErrorFiles) {
   EXPECT_EQ(error_message(R"({"message": {"message": "ValueError: x", "extraInfo": {}}})"), "ValueError: x");
   EXPECT_EQ(error_message(R"({"message": "plain", "timestamp": 1})"), "plain");

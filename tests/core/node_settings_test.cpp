@@ -10,6 +10,7 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 // The four flags of a two-node job, and more.
 Args two_nodes(const Args& more) {
@@ -131,6 +132,8 @@ TEST(NodeSettings, BadInputIsOneClearLineThatNamesItsOrigin) {
       {{"--rdzv-backend=c10d", "--rdzv-conf=join_timeout=x"}, "join_timeout is to be a whole number above 0"},
       {{"--rdzv-backend=c10d", "--rdzv-conf=is_host=maybe"}, "is_host is to be true or false"},
       {{"--rdzv-backend=c10d", "--rdzv-conf=store_type=zz"}, "store_type is to be tcp or file"},
+      {{"--join=never"}, "--join never: expected any or between-restarts"},
+      {{"--rdzv-backend=c10d", "--nnodes=2", "--join=Any"}, "--join Any: expected any or between-restarts"},
       {{"--local-addr=a:1"}, "--local-addr a:1: expected a host without a port"},
       {{"--local-addr=a b"}, "--local-addr \"a b\": a host name"},
       {{"--master-addr=", "--master-port=5000"}, "--master-addr \"\": "},
@@ -194,6 +197,29 @@ TEST(NodeSettings, C10dOfSeveralNodesIsElastic) {
   EXPECT_EQ(config.node_rank, -1);
   EXPECT_EQ(config.run_id, "j");
   EXPECT_EQ(to_text(config.master), "n1:5000");
+}
+
+TEST(NodeSettings, ANodeThatComesLaterMayHaveToWait) {
+  const auto joins_wait = [](const Args& more) {
+    Args args{"--rdzv-backend=c10d", "--nnodes=1:2", "--rdzv-endpoint=n1"};
+    args.insert(args.end(), more.begin(), more.end());
+    const Config config = config_of(args);
+    EXPECT_THAT(config.notices, Not(Contains(HasSubstr("--join"))));
+    return config.elastic->joins_wait;
+  };
+  EXPECT_FALSE(joins_wait({}));
+  EXPECT_FALSE(joins_wait({"--join=any"}));
+  EXPECT_TRUE(joins_wait({"--join=between-restarts", "--max-membership-restarts=3"}));
+}
+
+TEST(NodeSettings, WhereNodesNeitherComeNorGoItSaysThatTheirOptionsAreIgnored) {
+  for (const Args& args : {Args{}, Args{"--standalone"}, Args{"--rdzv-backend=c10d"}, two_nodes({})}) {
+    Args line = args;
+    line.insert(line.end(), {"--join=any", "--max-membership-restarts=3"});
+    const Config config = config_of(line);
+    EXPECT_FALSE(config.elastic);
+    EXPECT_THAT(config.notices, ElementsAre(HasSubstr("--join, --max-membership-restarts ignored: nodes come and go")));
+  }
 }
 
 TEST(NodeSettings, C10dHasTorchrunsDefaults) {

@@ -151,12 +151,14 @@ TEST(Options, EveryOptionArrivesInBothSpellingsAndBothForms) {
 }
 
 TEST(Options, TheOptionsWithoutAVariableArriveToo) {
-  const Options options =
-      parse({"--numa-binding=node", "--omp_threads", "auto", "--logs-specs=mine", "--explain=json", "a"});
+  const Options options = parse({"--numa-binding=node", "--omp_threads", "auto", "--logs-specs=mine", "--explain=json",
+                                 "--join=any", "--max_membership_restarts", "2", "a"});
   EXPECT_EQ(options.numa_binding.value, "node");
   EXPECT_EQ(options.omp_threads.value, "auto");
   EXPECT_EQ(options.logs_specs.value, "mine");
   EXPECT_EQ(options.explain.value, "json");
+  EXPECT_EQ(options.join.origin, "--join");
+  EXPECT_EQ(options.max_membership_restarts.value, 2);
   EXPECT_EQ(parse({"--explain", "a"}).explain.value, "text");
   EXPECT_EQ(parse({"a"}, {{"PET_NUMA_BINDING", "node"}}).numa_binding.value, "");
 }
@@ -294,6 +296,8 @@ TEST(Options, BadCommandLinesAreOneClearLine) {
       {{"--explain=xml", "a"}, "--explain xml: expected text, json"},
       {{"--print-completion=fish", "a"}, "--print-completion fish: expected bash, zsh or tcsh"},
       {{"--max-restarts=x", "a"}, "--max-restarts x: expected a whole number"},
+      {{"--max-membership-restarts=x", "a"}, "--max-membership-restarts x: expected a whole number"},
+      {{"--join=", "a"}, "--join: the value is empty"},
       {{"-1", "a"}, "unknown option -1"},
       {{"---nnodes=1", "a"}, "did you mean --nnodes?"},
       {{"--nnodes"}, "--nnodes needs a value"},

@@ -79,6 +79,31 @@ TEST(RestartPolicy, GoesOnWithRepeatedErrorsWhenAsked) {
   for (int i = 0; i < 5; ++i) EXPECT_TRUE(goes_on(policy, failure_with(1, "ValueError: x"), i, 1s));
 }
 
+TEST(RestartPolicy, MembersChangeAnyNumberOfTimesUnlessThereIsALimit) {
+  RestartPolicy unlimited(rules(0));
+  for (int i = 0; i < 100; ++i) EXPECT_FALSE(unlimited.refuses_change());
+  EXPECT_TRUE(unlimited.admits_change());
+  RestartRules two = rules(0);
+  two.max_membership_restarts = 2;
+  RestartPolicy policy(two);
+  EXPECT_FALSE(policy.refuses_change());
+  EXPECT_TRUE(policy.admits_change());
+  EXPECT_FALSE(policy.refuses_change());
+  EXPECT_FALSE(policy.admits_change());
+  EXPECT_EQ(policy.refuses_change(),
+            "the membership has changed 3 times, and --max-membership-restarts allows no more than 2");
+}
+
+TEST(RestartPolicy, ALimitOfZeroAllowsNoChange) {
+  RestartRules none = rules(9);
+  none.max_membership_restarts = 0;
+  RestartPolicy policy(none);
+  EXPECT_FALSE(policy.admits_change());
+  EXPECT_EQ(policy.refuses_change(),
+            "the membership has changed 1 time, and --max-membership-restarts allows no more than 0");
+  EXPECT_TRUE(goes_on(policy, failure_with(1))) << "failures are counted apart";
+}
+
 TEST(RestartPolicy, PausesGrowWhereWorkersFailAtOnce) {
   RestartPolicy policy(rules(9));
   EXPECT_EQ(policy.pause(1s), Duration::zero());

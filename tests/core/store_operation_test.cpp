@@ -74,5 +74,22 @@ TEST(StoreOperation, AnImpossibleReplyIsAnError) {
   EXPECT_EQ(decode_outcome(AwaitKeys{{"/a"}}, "\7", used).error().code, ErrorCode::protocol);
 }
 
+TEST(StoreOperation, WhoAttendsIsToldAtEverySplitOfTheAnswer) {
+  std::string bytes(1, '\0');
+  append_bytes(bytes, "news");
+  std::size_t used = 0;
+  for (std::size_t cut = 0; cut < bytes.size(); ++cut) {
+    const auto part = decode_outcome(Attend{}, std::string_view(bytes).substr(0, cut), used);
+    ASSERT_TRUE(part) << cut;
+    EXPECT_FALSE(part->has_value()) << cut;
+  }
+  const auto whole = decode_outcome(Attend{}, bytes + "next", used);
+  ASSERT_TRUE(whole && whole->has_value());
+  EXPECT_EQ(std::get<Told>(**whole).text, "news");
+  EXPECT_EQ(used, bytes.size());
+  EXPECT_EQ(decode_outcome(Attend{}, "\1", used).error().code, ErrorCode::protocol);
+  EXPECT_TRUE(waits(Attend{}));
+}
+
 }  // namespace
 }  // namespace launch

@@ -322,16 +322,9 @@ TEST(StoreTable, ABarrierOpensForAllWithItsLastMember) {
   EXPECT_EQ(store.ask(4, BarrierRequest{"c", 0}), stop);
 }
 
-TEST(StoreTable, WhoAwaitsAChangeIsToldOfTheNextWrite) {
+TEST(StoreTable, KeepsNoMembers) {
   Store store;
-  store.ask(1, SetRequest{"k", "a"});
-  EXPECT_EQ(store.ask(2, AwaitChangeRequest{"k", "b"}), stop);
-  EXPECT_EQ(store.ask(2, AwaitChangeRequest{"k", "a"}), "");
-  EXPECT_EQ(store.ask(2, CancelWaitRequest{}), cancelled);
-  EXPECT_EQ(store.ask(2, AwaitChangeRequest{"k", "a"}), "");
-  store.ask(1, CompareSetRequest{"k", "a", "c"});
-  EXPECT_THAT(store.pushed(), ElementsAre(Pushed{2, stop}));
-  EXPECT_EQ(store.table.waiting_connections(), 0U);
+  EXPECT_EQ(store.refusal(2, AttendRequest{"k", "{}"}), "attend to key k: this store keeps no members");
 }
 
 TEST(StoreTable, ABarrierThatWasGivenUpStaysCounted) {

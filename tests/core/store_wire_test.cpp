@@ -80,7 +80,7 @@ std::vector<Request> one_of_each() {
           QueueLengthRequest{"q"},
           ListKeysRequest{},
           BarrierRequest{"b", 5},
-          AwaitChangeRequest{"k", "known"},
+          AttendRequest{"k", "{}"},
           LeaveWillRequest{"k", "closed", "silent", "gone"},
           ValidateRequest{validate_magic}};
 }

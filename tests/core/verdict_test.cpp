@@ -139,6 +139,24 @@ TEST(Verdict, AJobThatWasToldToStopHasNotFailed) {
             "  exit code      143");
 }
 
+TEST(Verdict, OfAMembershipThatChangedTooOftenNamesTheChangeAndTheLimit) {
+  Verdict verdict = sample();
+  verdict.first = {};
+  verdict.first.kind = Failure::Kind::lost;
+  verdict.first.node_rank = -1;
+  verdict.first.what = "n3_17_0 joins";
+  verdict.first.why_final = "the membership has changed 3 times, and --max-membership-restarts allows no more than 2";
+  verdict.account = sum_up(0, {stopped(0, SIGTERM)});
+  EXPECT_EQ(render_verdict(verdict),
+            "train.py FAILED (run id none)\n"
+            "  root cause     n3_17_0 joins\n"
+            "  not restarted  the membership has changed 3 times, and --max-membership-restarts allows no more than 2\n"
+            "  followers      rank 0: signal 15 (SIGTERM), after launch stopped it\n"
+            "  no account     from node 1\n"
+            "  launch         stopped 1 worker; no process is left\n"
+            "  exit code      1");
+}
+
 TEST(Verdict, JsonHoldsAllThatTheTextSays) {
   Verdict verdict = sample();
   verdict.account = sum_up(0, {stopped(0, SIGTERM), stopped(1, SIGTERM)});

@@ -2,15 +2,22 @@
 
 Workers are shell scripts. Where launch differs on purpose (docs/torchrun.md), both sides have their own expectation.
 """
+import base64
+import itertools
 import re
 import time
 
 import processes
+import wire
 from harness import Settings, free_port, wait_for
 from torch_job import SECONDS, TorchCase
 
 TELL = 'echo "attempt $TORCHELASTIC_RESTART_COUNT of $TORCHELASTIC_MAX_RESTARTS rank $RANK of $WORLD_SIZE"\n'
 FAIL = 'exit 7\n'
+STAY = 'until [ -e "$SIDE/go" ]; do sleep 0.1; done\n'
+DEAD_AFTER = ("keep_alive_interval=1", "keep_alive_max_attempt=6")  # seconds, attempts
+# Else torchrun 2.13 says where its workers meet in the first round alone, and who comes later waits for it in vain.
+TELL_EACH_ROUND = {"TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1"}
 
 
 class Rows(TorchCase):
@@ -23,19 +30,50 @@ class Rows(TorchCase):
     def worker(self, *parts):
         return self.program("#!/bin/sh\n" + "".join(parts), "worker")
 
-    def c10d(self, launcher, endpoint, *command, nnodes=2, run_id="job", conf=(), options=()):
+    def c10d(self, launcher, endpoint, *command, nnodes=2, run_id="job", conf=(), options=(), address="127.0.0.1",
+             env=None):
         conf = [f"--rdzv-conf={','.join(conf)}"] if conf else []
         return self.start([launcher, "--no-python", f"--nnodes={nnodes}", "--nproc-per-node=1", "--rdzv-backend=c10d",
-                           f"--rdzv-endpoint={endpoint}", f"--rdzv-id={run_id}", "--local-addr=127.0.0.1", *conf,
-                           *options, *command], env={"SIDE": str(self.side)})
+                           f"--rdzv-endpoint={endpoint}", f"--rdzv-id={run_id}", f"--local-addr={address}", *conf,
+                           *options, *command], env={"SIDE": str(self.side), **(env or {})})
 
     def pair(self, launcher, *command, **more):
         endpoint = f"127.0.0.1:{free_port()}"
         return [self.c10d(launcher, endpoint, *command, **more) for _ in range(2)]
 
+    def crowd(self, launcher, nnodes, conf=()):
+        """Starts a node of one job at each call. Ranks go by address, so a newcomer comes behind the others."""
+        self.endpoint = f"127.0.0.1:{free_port()}"
+        env = {} if launcher == Settings.launch else TELL_EACH_ROUND
+        for number in itertools.count(1):
+            yield self.c10d(launcher, self.endpoint, self.worker(TELL, STAY), nnodes=nnodes, env=env,
+                            options=["--max-restarts=2"], address=f"127.0.0.{number}",
+                            conf=[f"is_host={int(number == 1)}", *DEAD_AFTER, *conf])
+
+    def await_round(self, runs, told):
+        """Waits until just these words (rank, of) have been told, each in the first attempt."""
+        wanted = sorted(("0", "2", str(rank), str(size)) for rank, size in told)
+        self.assertTrue(wait_for(lambda: self.told(runs) == wanted, SECONDS),
+                        f"{self.told(runs)}\n" + "\n".join(map(str, runs)))
+
+    def kill_launcher(self, run):
+        """torchrun's workers do not end with it: they count as ended with the node."""
+        below = processes.descendants_of(run.pid)
+        processes.kill(processes.launcher(run.pid))
+        if run.command[0] != str(Settings.launch):
+            processes.kill(below)
+        run.wait()
+
     def told(self, runs):
         text = "".join(run.out for run in runs)
         return sorted(re.findall(r"attempt (\d+) of (\d+) rank (\d+) of (\d+)", text))
+
+    def of(self, size, runs):
+        return [(int(rank), size) for _, _, rank, of in self.told(runs) if of == str(size)]
+
+    def state(self):
+        with wire.Client(self.endpoint.split(":")[1]) as store:
+            return base64.b64decode(store.get("/torch.rendezvous.job")).decode("latin-1")
 
     def ended(self, *runs, seconds=SECONDS):
         """Exit codes; any failure counts as 1, since launch's are those of the workers."""
@@ -92,6 +130,50 @@ class Rows(TorchCase):
             self.assertEqual([0], self.ended(run))
             self.assertEqual([("0", "0", "0", "1")], self.told([run]))
             self.assertGreater(run.seconds, 3)
+
+    def test_row_54_a_job_grows(self):
+        for _, launcher in self.both():
+            nodes = self.crowd(launcher, "1:2", ["last_call_timeout=1"])
+            runs = [next(nodes)]
+            self.await_round(runs, [(0, 1)])
+            runs.append(next(nodes))
+            self.await_round(runs, [(0, 1), (0, 2), (1, 2)])
+            (self.side / "go").touch()
+            self.assertEqual([0, 0], self.ended(*runs))
+
+    def test_row_55_a_spare_node(self):
+        for _, launcher in self.both():
+            nodes = self.crowd(launcher, 2)
+            runs = [next(nodes), next(nodes)]
+            self.await_round(runs, [(0, 2), (1, 2)])
+            runs.append(next(nodes))
+            self.assertTrue(wait_for(lambda: "127.0.0.3" in self.state(), SECONDS))
+            runs[2].wait(3)  # torchrun looks once a second
+            self.await_round(runs, [(0, 2), (1, 2)])
+            self.kill_launcher(runs[1])
+            self.await_round(runs, [(0, 2), (1, 2)] * 2)
+            self.assertIn("rank 1 of 2", runs[2].out)
+            (self.side / "go").touch()
+            self.assertEqual([0, 1, 0], self.ended(*runs))
+
+    def test_row_72_a_launcher_is_killed(self):
+        """launch forms a round of those who are left; torchrun's workers stay, until a new node comes."""
+        for name, launcher in self.both():
+            nodes = self.crowd(launcher, "2:3", ["last_call_timeout=2"])
+            first = [(rank, 3) for rank in range(3)]
+            runs = [next(nodes), next(nodes), next(nodes)]
+            self.assertTrue(wait_for(lambda: self.of(3, runs) == first, SECONDS), "\n".join(map(str, runs)))
+            told = [(rank, size) for size in (2, 3) for rank, size in self.of(size, runs)]
+            self.kill_launcher(runs[2])
+            if name == "launch":
+                told += [(0, 2), (1, 2)]
+            else:
+                runs[0].wait(8)  # longer than DEAD_AFTER
+            self.await_round(runs, told)
+            runs.append(next(nodes))
+            self.await_round(runs, told + first)
+            (self.side / "go").touch()
+            self.assertEqual([0, 0, 1, 0], self.ended(*runs))
 
     def test_rows_64_to_66_the_end_of_one_is_the_end_of_all(self):
         for name, launcher in self.both():

@@ -114,6 +114,133 @@ TEST_F(StoreClientTest, RetriesUntilTheStoreIsThere) {
   EXPECT_GE(retries, 3);
 }
 
+TEST_F(StoreClientTest, WhoBeatsIsNotTakenForDeadWhileItWaits) {
+  server_.set_silence_limit(400ms);
+  StoreClient client = connected();
+  client.set_beats(50ms, 280ms);
+  EXPECT_TRUE(std::holds_alternative<Done>(perform(client, LeaveWill{"why", "closed", "silent", ""})));
+  EXPECT_TRUE(std::holds_alternative<WaitExpired>(perform(client, AwaitKeys{{"/never"}}, 1s)));
+  EXPECT_EQ(std::get<Presence>(perform(client, CheckKeys{{"why"}})).present, std::vector<bool>(1, false));
+}
+
+// A client, and a store played by hand.
+struct ByHand {
+  explicit ByHand(asio::io_context& io) : peer(io), client(tcp::socket(io)) {
+    tcp::acceptor acceptor(io, tcp::endpoint(asio::ip::address_v4::loopback(), 0));
+    tcp::socket socket(io);
+    socket.connect(acceptor.local_endpoint());
+    acceptor.accept(peer);
+    client = StoreClient(std::move(socket));
+    peer.set_option(tcp::no_delay(true));
+  }
+  void say(std::string_view bytes) { asio::write(peer, asio::buffer(bytes)); }
+  // Until the client has said as much.
+  asio::awaitable<void> hear(std::size_t bytes) {
+    std::string said(bytes, '\0');
+    co_await asio::async_read(peer, asio::buffer(said), asio::use_awaitable);
+  }
+
+  tcp::socket peer;
+  StoreClient client;
+};
+
+std::size_t size_of(const Operation& operation) {
+  std::string bytes;
+  encode_operation(operation, bytes);
+  return bytes.size();
+}
+
+const Operation awaits = AwaitKeys{{"/key"}};
+constexpr std::size_t ping_bytes = 5, cancel_bytes = 1;
+
+// Three beats are answered, then the wait.
+asio::awaitable<void> answer_beats(ByHand& store) {
+  co_await store.hear(size_of(awaits));
+  for (int i = 0; i < 3; ++i) {
+    co_await store.hear(ping_bytes);
+    store.say("\2\2\2\2");
+  }
+  store.say(std::string(1, '\0'));
+}
+
+TEST_F(StoreClientTest, ItBeatsUntilTheWaitIsAnswered) {
+  ByHand store(io_);
+  store.client.set_beats(20ms, 5s);
+  run_in_background(io_.get_executor(), answer_beats(store));
+  const Time begin = now();
+  EXPECT_TRUE(std::holds_alternative<Done>(perform(store.client, awaits)));
+  EXPECT_GE(now() - begin, 60ms);
+}
+
+TEST_F(StoreClientTest, AStoreThatAnswersNoBeatIsAnErrorAndNoCancelledWait) {
+  ByHand store(io_);
+  store.client.set_beats(20ms, 100ms);
+  const Time begin = now();
+  const auto outcome = run(io_, store.client.perform(awaits, never));
+  ASSERT_FALSE(outcome);
+  EXPECT_EQ(outcome.error().code, ErrorCode::timeout);
+  EXPECT_EQ(outcome.error().message, "it has said nothing for 100 ms");
+  EXPECT_GE(now() - begin, 100ms);
+  EXPECT_EQ(store.peer.available(), size_of(awaits) + ping_bytes) << "one beat, and no CANCEL_WAIT";
+}
+
+// All that the store ever says, in two pieces, the first as soon as there is a beat to answer.
+asio::awaitable<void> say_split(ByHand& store, std::string stream, std::size_t cut) {
+  co_await store.hear(size_of(awaits) + ping_bytes);
+  store.client.set_beats(1h, 2h);  // there is no answer to another one in it
+  store.say(stream.substr(0, cut));
+  asio::steady_timer pause(co_await asio::this_coro::executor, 2ms);
+  co_await pause.async_wait(asio::use_awaitable);
+  store.say(stream.substr(cut));
+}
+
+TEST_F(StoreClientTest, BeatsAndAnswersAreToldApartAtEverySplit) {
+  const std::string done(1, '\0'), beat = "\2\2\2\2", value = std::string("\2\0\0\0\0\0\0\0", 8) + "ab";
+  for (const std::string& stream : {done + beat + value, beat + done + value})
+    for (std::size_t cut = 0; cut <= stream.size(); ++cut) {
+      ByHand store(io_);
+      store.client.set_beats(3ms, 5s);
+      run_in_background(io_.get_executor(), say_split(store, stream, cut));
+      ASSERT_TRUE(std::holds_alternative<Done>(perform(store.client, awaits))) << cut;
+      ASSERT_EQ(std::get<Values>(perform(store.client, GetKeys{{"/k"}})).values, std::vector<std::string>(1, "ab"))
+          << cut;
+    }
+}
+
+// Woken, and once more while the wait is being given up; the next wait is another matter.
+asio::awaitable<void> wake_twice(ByHand& store) {
+  co_await store.hear(size_of(awaits));
+  store.client.wake();
+  co_await store.hear(cancel_bytes);
+  store.client.wake();
+  store.say("\1");
+  co_await store.hear(size_of(awaits));
+  store.say(std::string(1, '\0'));
+}
+
+TEST_F(StoreClientTest, WhoIsWokenWhileItGivesUpDoesSoOnce) {
+  ByHand store(io_);
+  run_in_background(io_.get_executor(), wake_twice(store));
+  EXPECT_TRUE(std::holds_alternative<WaitExpired>(perform(store.client, awaits)));
+  EXPECT_TRUE(std::holds_alternative<Done>(perform(store.client, awaits)));
+}
+
+// The answer to the beat, and to the wait, come after the wait was given up.
+asio::awaitable<void> answer_late(ByHand& store) {
+  co_await store.hear(size_of(awaits) + ping_bytes);
+  store.client.wake();
+  co_await store.hear(cancel_bytes);
+  store.say(std::string("\0\2\2\2\2\1", 6));
+}
+
+TEST_F(StoreClientTest, AnAnswerThatCrossesTheEndOfTheWaitCounts) {
+  ByHand store(io_);
+  store.client.set_beats(3ms, 5s);
+  run_in_background(io_.get_executor(), answer_late(store));
+  EXPECT_TRUE(std::holds_alternative<Done>(perform(store.client, awaits)));
+  EXPECT_EQ(store.peer.available(), 0U);
+}
+
 TEST_F(StoreClientTest, AServerThatGoesAwayIsAnErrorOfTheWait) {
   auto server = std::make_unique<StoreServer>(io_.get_executor(), [](const std::string&) {});
   ASSERT_TRUE(server->listen("127.0.0.1", 0, true));

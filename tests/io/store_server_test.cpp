@@ -1,5 +1,6 @@
 #include "launch/io/store_server.hpp"
 
+#include "launch/core/attendance.hpp"
 #include "launch/core/store_wire.hpp"
 #include "launch/io/clock.hpp"
 
@@ -195,6 +196,35 @@ TEST_F(StoreServerTest, WhoHasAWillAndSaysNothingIsTakenForDead) {
   EXPECT_EQ(will_heard(waiter), "silent");
   EXPECT_EQ(receive(mortal, 1), "");
   expect_served(waiter);
+}
+
+std::string attendance(Attendance::Wish wish, const std::string& name) {
+  return to_json(Attendance{wish, {name, 1, launch_local_id}, {0, "default", 1}, {1, 2}, 100ms, 15s, -1, true, ""});
+}
+
+TEST_F(StoreServerTest, WhoAttendsIsToldWhenTheLastCallIsOver) {
+  tcp::socket socket = open();
+  send(socket, encoded(AttendRequest{"/state", attendance(Attendance::Wish::join, "n1")}));
+  const std::string head = receive(socket, 9);
+  const auto news = parse_news(receive(socket, static_cast<std::size_t>(read_i64(head.data() + 1))));
+  ASSERT_TRUE(news);
+  EXPECT_EQ(std::get<RoundFormed>(*news).nnodes, 1);
+}
+
+TEST_F(StoreServerTest, WhoAttendsAndSaysNothingIsTakenForDead) {
+  server_.set_silence_limit(300ms);
+  tcp::socket mortal = open();
+  send(mortal, encoded(AttendRequest{"/state", attendance(Attendance::Wish::join, "n1")}));
+  EXPECT_GT(receive(mortal, 9).size(), 0U) << "its round";
+  while (!receive(mortal, 1).empty()) continue;
+  tcp::socket other = open();
+  expect_served(other);
+  send(other, encoded(AttendRequest{"/state", attendance(Attendance::Wish::stay, "n1")}));
+  const std::string head = receive(other, 9);
+  const auto news = parse_news(receive(other, static_cast<std::size_t>(read_i64(head.data() + 1))));
+  ASSERT_TRUE(news);
+  EXPECT_TRUE(std::holds_alternative<RoundBroken>(*news));
+  EXPECT_TRUE(refusals_.empty());
 }
 
 }  // namespace

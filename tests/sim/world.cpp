@@ -6,9 +6,23 @@
 namespace launch::sim {
 using namespace std::chrono_literals;
 
+namespace {
+
+constexpr std::size_t longest_story = 1000;
+constexpr ConnectionId onlooker = ~ConnectionId{0};
+
+}  // namespace
+
+WallTime World::wall(Duration clock_offset) const {
+  return WallTime(std::chrono::duration_cast<WallClock::duration>(now_.time_since_epoch() + clock_offset) +
+                  std::chrono::hours(400'000));
+}
+
 bool World::chance(double probability) { return static_cast<double>(random_.next() >> 11U) * 0x1p-53 < probability; }
 
 Duration World::delay() { return chance(0.05) ? random_.between(1ms, 80ms) : random_.between(50us, 1ms); }
+
+// ---- events
 
 void World::at(Time when, std::function<void()> what) { heap_.push({std::max(when, now_), plans_++, std::move(what)}); }
 
@@ -22,122 +36,136 @@ void World::run_until(Time end) {
   now_ = end;
 }
 
-ConnectionId World::connect(std::function<void(const std::string&)> deliver) {
-  connections_.push_back(std::move(deliver));
-  last_delivery_.push_back(now_);
-  last_request_.push_back(now_);
-  return static_cast<ConnectionId>(connections_.size() - 1);
+// ---- connections
+
+ConnectionId World::connect(Peer& peer) {
+  Connection& connection = connections_.emplace_back();
+  connection.peer = &peer;
+  const auto id = static_cast<ConnectionId>(connections_.size() - 1);
+  std::string hello;
+  encode(ValidateRequest{validate_magic}, hello);
+  arrive(id, hello);
+  return id;
 }
 
-void World::disconnect(ConnectionId connection) {
-  connections_[connection] = nullptr;
-  at(now_ + delay(), [this, connection] {
-    std::vector<Push> pushes;
-    table_.drop(connection, false, pushes);
-    for (Push& push : pushes) deliver(push.to, std::move(push.bytes));
-  });
-}
-
-void World::request(ConnectionId connection, const std::string& bytes) {
+void World::request(ConnectionId id, std::string bytes) {
   if (now_ >= second_ + 1s) {
     second_ = now_;
     requests_ = 0;
   }
   busiest_ = std::max(busiest_, ++requests_);
-  last_request_[connection] = std::max(last_request_[connection], now_ + delay());
-  at(last_request_[connection], [this, connection, bytes] {
-    if (!connections_[connection]) return;
-    std::string all;
-    encode(ValidateRequest{validate_magic}, all);
-    all += bytes;
-    RequestReader reader;
-    std::copy(all.begin(), all.end(), reader.prepare(all.size()));
-    reader.commit(all.size());
-    for (auto request = reader.next(); request && request->has_value(); request = reader.next()) {
-      std::string reply;
-      std::vector<Push> pushes;
-      if (!table_.apply(connection, **request, reply, pushes)) return;
-      if (!reply.empty()) deliver(connection, std::move(reply));
-      for (Push& push : pushes) deliver(push.to, std::move(push.bytes));
-    }
+  Connection& connection = connections_[id];
+  connection.last_request = std::max(connection.last_request, now_ + delay());
+  at(connection.last_request, [this, id, bytes = std::move(bytes)] { arrive(id, bytes); });
+}
+
+void World::close(ConnectionId id) {
+  Connection& connection = connections_[id];
+  connection.peer = nullptr;
+  connection.last_request = std::max(connection.last_request, now_ + delay());
+  const Time arrival = std::max(connection.last_request, connection.cut_until);
+  at(arrival, [this, id] { drop(id, false); });
+}
+
+void World::fall_silent(ConnectionId id, Time heard, Time until) {
+  const Time noticed = heard + random_.between(silent_at_least, silent_at_most);
+  if (!hosted_ || noticed >= until) return;
+  at(noticed, [this, id] {
+    if (connections_[id].open && store_.is_watched(id)) drop(id, true);
   });
 }
 
-void World::deliver(ConnectionId connection, std::string bytes) {
-  last_delivery_[connection] = std::max(last_delivery_[connection], now_ + delay());
-  at(last_delivery_[connection], [this, connection, bytes = std::move(bytes)] {
-    if (connections_[connection]) connections_[connection](bytes);
+void World::arrive(ConnectionId id, const std::string& bytes) {
+  Connection& connection = connections_[id];
+  if (!connection.open) return;
+  if (now_ < connection.cut_until) return at(connection.cut_until, [this, id, bytes] { arrive(id, bytes); });
+  RequestReader& reader = connection.reader;
+  std::copy(bytes.begin(), bytes.end(), reader.prepare(bytes.size()));
+  reader.commit(bytes.size());
+  for (auto request = reader.next(); request && request->has_value(); request = reader.next()) serve(id, **request);
+}
+
+void World::serve(ConnectionId id, const Request& request) {
+  std::string reply;
+  std::vector<Push> pushes;
+  const Status applied =
+      hosted_ ? store_.apply(id, request, instant(), reply, pushes) : table_.apply(id, request, reply, pushes);
+  if (!applied) {
+    note("BAD REQUEST " + applied.error().message);
+    return drop(id, false);
+  }
+  if (!reply.empty()) deliver(id, std::move(reply));
+  send(std::move(pushes));
+  keep_time();
+}
+
+void World::drop(ConnectionId id, bool silent) {
+  Connection& connection = connections_[id];
+  if (!std::exchange(connection.open, false)) return;
+  std::vector<Push> pushes;
+  if (hosted_) {
+    store_.drop(id, silent, instant(), pushes);
+  } else {
+    table_.drop(id, silent, pushes);
+  }
+  send(std::move(pushes));
+  keep_time();
+  connection.last_delivery = std::max(connection.last_delivery, now_ + delay());
+  at(connection.last_delivery, [this, id] { tell_closed(id); });
+}
+
+void World::send(std::vector<Push> pushes) {
+  for (Push& push : pushes) deliver(push.to, std::move(push.bytes));
+}
+
+void World::deliver(ConnectionId id, std::string bytes) {
+  if (id == onlooker) return;
+  Connection& connection = connections_[id];
+  connection.last_delivery = std::max(connection.last_delivery, now_ + delay());
+  at(connection.last_delivery, [this, id, bytes = std::move(bytes)] { hand_over(id, bytes); });
+}
+
+void World::hand_over(ConnectionId id, const std::string& bytes) {
+  const Connection& connection = connections_[id];
+  if (now_ < connection.cut_until) return at(connection.cut_until, [this, id, bytes] { hand_over(id, bytes); });
+  if (connection.peer != nullptr) connection.peer->received(bytes);
+}
+
+void World::tell_closed(ConnectionId id) {
+  const Connection& connection = connections_[id];
+  if (now_ < connection.cut_until) return at(connection.cut_until, [this, id] { tell_closed(id); });
+  if (connection.peer != nullptr) connection.peer->closed();
+}
+
+// As io/store_server does: an alarm that is set for earlier rings, too, but in vain.
+void World::keep_time() {
+  const Time next = store_.deadline();
+  if (next >= alarm_) return;
+  alarm_ = next;
+  at(next, [this, next] {
+    if (alarm_ != next) return;
+    alarm_ = never;
+    std::vector<Push> pushes;
+    store_.on_deadline(instant(), pushes);
+    send(std::move(pushes));
+    keep_time();
   });
+}
+
+std::string World::read(const std::string& key) {
+  std::string reply;
+  std::vector<Push> pushes;
+  const Request request = MultiGetRequest{{key}};
+  const Status applied = hosted_ ? store_.apply(onlooker, request, instant(), reply, pushes)
+                                 : table_.apply(onlooker, request, reply, pushes);
+  return applied && reply.size() > 8 ? reply.substr(8) : std::string();
 }
 
 void World::note(std::string_view fact) {
-  const std::string line = std::to_string((now_ - Time(1h)) / 1us) + " us: " + std::string(fact);
+  std::string line = std::to_string((now_ - Time(1h)) / 1us) + " us: " + std::string(fact);
   for (const char c : line) hash_ = (hash_ ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
-  story_.push_back(line);
-  if (story_.size() > 400) story_.erase(story_.begin(), story_.begin() + 200);
-}
-
-Client::Client(World& world, std::function<void(const Outcome&)> on_outcome)
-    : world_(world),
-      on_outcome_(std::move(on_outcome)),
-      connection_(world.connect([this](const std::string& bytes) { received(bytes); })) {}
-
-void Client::perform(const Operation& operation, Time deadline) {
-  under_way_ = operation;
-  std::string bytes;
-  encode_operation(operation, bytes);
-  world_.request(connection_, bytes);
-  const std::uint64_t mine = ++number_;
-  if (!waits(operation) || deadline == never) return;
-  world_.at(deadline, [this, mine] {
-    if (mine == number_) cancel();
-  });
-}
-
-void Client::wake() {
-  if (under_way_ && waits(*under_way_)) cancel();
-}
-
-void Client::cancel() {
-  if (gone_ || cancelling_ || !under_way_) return;
-  cancelling_ = true;
-  std::string bytes;
-  encode(CancelWaitRequest{}, bytes);
-  world_.request(connection_, bytes);
-}
-
-void Client::drop() {
-  gone_ = true;
-  world_.disconnect(connection_);
-}
-
-// A node that stands still reads nothing; what came is there when it goes on.
-void Client::received(const std::string& bytes) {
-  if (gone_) return;
-  buffer_ += bytes;
-  look();
-}
-
-void Client::look() {
-  if (gone_ || !under_way_) return;
-  if (world_.now() < frozen_until_) return world_.at(frozen_until_, [this] { look(); });
-  if (cancelling_) {
-    const auto end = buffer_.find('\1');
-    if (end == std::string::npos) return;
-    const bool satisfied = end > 0;
-    buffer_.erase(0, end + 1);
-    cancelling_ = false;
-    under_way_.reset();
-    ++number_;
-    return on_outcome_(satisfied ? Outcome(Done{}) : Outcome(WaitExpired{}));
-  }
-  std::size_t used = 0;
-  const auto outcome = decode_outcome(*under_way_, buffer_, used);
-  if (!outcome || !outcome->has_value()) return;
-  buffer_.erase(0, used);
-  under_way_.reset();
-  ++number_;
-  on_outcome_(**outcome);
+  story_.push_back(std::move(line));
+  if (story_.size() > longest_story) story_.pop_front();
 }
 
 }  // namespace launch::sim

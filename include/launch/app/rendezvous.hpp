@@ -23,9 +23,13 @@ class Rendezvous {
   virtual boost::asio::awaitable<Status> open() = 0;
 
   // The next round: RendezvousDone or RendezvousFailed. Afterwards PeerFailed, MembersChanged and StoreLost may come.
-  virtual void join() = 0;
+  // `admits`: nodes that come may break it up.
+  virtual void join(bool admits) = 0;
   // The round that is being joined is given up.
   virtual void stop_joining() = 0;
+
+  // The other nodes would go on if this one left.
+  virtual bool may_leave() const { return false; }
 
   // Tells the other nodes, unless somebody has told them of another failure first: the first one comes as PeerFailed,
   // ahead of what waits.

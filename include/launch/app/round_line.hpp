@@ -27,6 +27,7 @@ class RoundLine : public std::enable_shared_from_this<RoundLine> {
     int nnodes = 1;
     std::string host_sign;     // a key that is there where a launch agent hosts the store
     Duration silence_limit{};  // zero: nobody's silence is a failure
+    bool beats = true;         // false: another connection is this node's sign of life, and leaves its will
   };
 
   // The mailbox must outlive the line until close().
@@ -52,6 +53,7 @@ class RoundLine : public std::enable_shared_from_this<RoundLine> {
   bool lost() const { return lost_; }
 
  private:
+  bool beats() const { return place_.beats && place_.silence_limit != Duration::zero(); }
   boost::asio::awaitable<void> watch(std::shared_ptr<RoundLine> self, Time connect_by);
   boost::asio::awaitable<Result<Failure>> await_abort();
   boost::asio::awaitable<void> be_heard();
@@ -72,5 +74,8 @@ class RoundLine : public std::enable_shared_from_this<RoundLine> {
   bool closed_ = false;
   bool lost_ = false;
 };
+
+// What the store is to do when this node, `host`, goes away without a word, or falls silent.
+LeaveWill last_will(const RoundLine::Place& place, const std::string& host, bool others_go_on);
 
 }  // namespace launch

@@ -23,7 +23,7 @@ class StaticSession : public Rendezvous {
   StaticSession(boost::asio::any_io_executor executor, Config& config, StoreServer& server, Mailbox& mailbox);
 
   boost::asio::awaitable<Status> open() override;
-  void join() override;
+  void join(bool admits) override;
   void stop_joining() override;
   boost::asio::awaitable<void> tell(Failure failure) override;
   void enter_barrier() override;

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "launch/core/config.hpp"
-#include "launch/core/elastic_rendezvous.hpp"
+#include "launch/core/elastic_machine.hpp"
 #include "launch/core/random.hpp"
 #include "launch/io/store_client.hpp"
 #include "launch/io/store_server.hpp"
@@ -31,6 +31,7 @@ class WorkerMeeting {
  private:
   boost::asio::awaitable<Result<Endpoint>> find_master(StoreClient& control, const RoundFormed& formed);
   boost::asio::awaitable<Result<Endpoint>> read_master(StoreClient& control, std::int64_t round, Time deadline);
+  boost::asio::awaitable<Status> say_master(StoreClient& control, std::int64_t round, Endpoint master);
   KeyList master_keys(std::int64_t round) const;
   Result<Endpoint> own_store(const std::string& own_address);
   boost::asio::awaitable<Status> clear_foreign_store(Endpoint master);

@@ -25,10 +25,11 @@ struct NotNeeded {};                       // a spare whose job has ended
 struct StartFailed { Failure failure; };   // no further worker was started
 struct WorkerExited { int local_rank = 0; ExitStatus status; Failure failure; };  // failure: unless it ended well
 struct SignalReceived { int signal = 0; std::string sender{}; };  // sender: as a phrase; empty: not known
+struct Warned { int signal = 0; bool may_leave = false; };  // early, and so were the workers: they may save and end
 struct GuardLost {};                       // the process that the user sees was killed: everything ends, now
 struct PeerFailed { Failure failure; };    // the job's first failure, as the store has it
 struct MembersChanged { std::string reason; bool anew = true; };  // the round breaks up; anew: for another one
-struct StoreLost { std::string reason; };
+struct StoreLost { std::string reason; Duration grace = Duration::max(); };  // that workers have, before others go on
 struct BarrierDone {};
 struct AllGone {};                         // no process of this node's workers is left
 
@@ -54,7 +55,7 @@ struct Finish {
 };
 
 using AgentEvent = std::variant<RendezvousDone, RendezvousFailed, NotNeeded, StartFailed, WorkerExited, SignalReceived,
-                                GuardLost, PeerFailed, MembersChanged, StoreLost, BarrierDone, AllGone>;
+                                Warned, GuardLost, PeerFailed, MembersChanged, StoreLost, BarrierDone, AllGone>;
 using AgentAction = std::variant<StartRendezvous, StopRendezvous, AnnounceRound, StartWorkers, GatherEvidence,
                                  SignalWorkers, KillWorkers, TellPeers, EnterBarrier, Finish>;
 using AgentActions = std::vector<AgentAction>;
@@ -69,6 +70,7 @@ struct AgentSettings {
   RestartRules restarts;
   bool evidence = false;  // is gathered after a failure
   bool stacks = false;    // always, too
+  bool leaves = false;    // the others go on when this node is told to stop
 };
 
 class Agent {
@@ -86,6 +88,8 @@ class Agent {
   bool stopping() const { return state_ == State::stopping; }
   // Why they are; empty where workers ended well and only what they left behind is told to end.
   std::string stop_reason() const;
+  // Nodes may come without ending the job; otherwise they are to wait.
+  bool admits() const { return policy_.admits_change(); }
 
  private:
   enum class State {
@@ -105,6 +109,7 @@ class Agent {
   AgentActions handle(const StartFailed& event, Time now);
   AgentActions handle(const WorkerExited& event, Time now);
   AgentActions handle(const SignalReceived& event, Time now);
+  AgentActions handle(const Warned& event, Time now);
   AgentActions handle(const GuardLost& event, Time now);
   AgentActions handle(const PeerFailed& event, Time now);
   AgentActions handle(const MembersChanged& event, Time now);
@@ -114,8 +119,13 @@ class Agent {
 
   // After what is being stopped, the workers start anew.
   bool goes_on() const { return first_ ? first_->restart : changed_.has_value(); }
+  // Nodes came or went; `cause` is the job's failure where that was once too often.
+  AgentActions change(const MembersChanged& event, Failure cause, Time now);
+  AgentActions put_off(const MembersChanged& event, Time now);
   AgentActions start_anew(Time now);
   AgentActions wound_down(Time now);
+  // A node whose workers end after an early warning leaves the others to themselves, if they can go on.
+  Failure early_leave(int exit_code, const std::string& what) const;
   bool winding_down() const { return state_ == State::stopping || state_ == State::killing; }
   // The job has failed: stops what runs here, with `signal`, and tells the others when the news is ours.
   AgentActions fail(Failure failure, int signal, bool tell, Time now);
@@ -131,9 +141,12 @@ class Agent {
   Time deadline_ = never;
   RestartPolicy policy_;
   Round round_;
-  Time started_{};        // the workers
-  int running_ = 0;       // workers not yet seen to end
-  bool hurried_ = false;  // by a second Ctrl-C
+  Time started_{};                      // the workers
+  int running_ = 0;                     // workers not yet seen to end
+  Duration grace_;                      // of the workers, from the signal to SIGKILL
+  Warned warning_;                      // signal 0: none has come
+  std::optional<std::string> put_off_;  // a change of members, until the workers that were warned have ended
+  bool hurried_ = false;                // by a second Ctrl-C
   bool kill_sent_ = false;
   bool left_behind_ = false;  // something outlived SIGKILL
   std::optional<Failure> first_;

@@ -59,6 +59,7 @@ struct ElasticChoice {
   ElasticSettings settings;     // but for the own NodeDesc
   std::optional<bool> is_host;  // of the store; nullopt: the node that `master` leads to
   std::string address;          // this node's for the others, by --local-addr; empty: to be found out
+  bool joins_wait = false;      // who comes while workers run waits until they start anew for another reason
 };
 
 // The form of what is said at the end of a failed job.
@@ -130,5 +131,8 @@ struct Config {
 };
 
 Result<Config> settle(const Options& options, const HostFacts& facts);
+
+// The other nodes form another round when one goes away or is told to stop; otherwise the job ends.
+bool goes_on_without_a_node(const Config& config);
 
 }  // namespace launch

@@ -41,19 +41,27 @@ struct ElasticState {
   std::set<NodeDesc> redundancy_list;  // spares, above the maximum
   std::map<NodeDesc, WallTime> last_heartbeats;
 
+  bool listed(const NodeDesc& node) const {
+    return participants.contains(node) || wait_list.contains(node) || redundancy_list.contains(node);
+  }
   bool operator==(const ElasticState&) const = default;
 };
 
 struct NodeLimits {
   int min = 1;
   int max = 1;
+
+  bool operator==(const NodeLimits&) const = default;
 };
+
+// As --nnodes has it: "2:4", "3".
+std::string to_text(const NodeLimits& limits);
 
 // The order of ranks is given by `order`, which holds the participants.
 void complete_round(ElasticState& state, const std::vector<NodeDesc>& order);
 
-// Sorted as torchrun does, unless all are launch agents: then those of the round before keep their order, and the
-// others follow in natural order (n2 before n10).
+// Those of the round before keep their order, so that rank 0 stays where it was, if it can. The others follow: as
+// torchrun sorts them, or, where all are launch agents, in natural order (n2 before n10).
 std::vector<NodeDesc> rank_order(const ElasticState& state, const std::map<NodeDesc, int>& before);
 
 // Forgets a node that left or died. When nobody is left of a complete round, the next one begins; an incomplete one

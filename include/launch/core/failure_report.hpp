@@ -19,12 +19,12 @@ struct Failure {
     rendezvous,  // the nodes did not come together: time-out or contradiction
     signal,      // a launch process was told to stop
     store,       // the store's host went away
-    lost,        // a launch process went away without a word, or its host
+    lost,        // a launch process went away without a word, or its host; or nodes came or went once too often
   };
   Kind kind = Kind::worker;
   int exit_code = 1;     // what every launch of the job ends with
   bool restart = false;  // not the end: all nodes start their workers anew
-  int node_rank = 0;     // where it happened
+  int node_rank = 0;     // where it happened; -1: it has no rank yet, or, without a host, at no known node
   std::string host;
   int rank = -1;  // worker and start only
   int local_rank = -1;

@@ -39,6 +39,7 @@ struct Options {
   Setting<std::string> rdzv_endpoint;
   Setting<std::string> rdzv_id{"none", {}};
   Setting<std::string> rdzv_conf;
+  Setting<std::string> join{"any", {}};
   Setting<bool> module;
   Setting<bool> no_python;
   Setting<bool> run_path;
@@ -53,6 +54,7 @@ struct Options {
   Setting<std::string> fail_on;
   Setting<std::optional<int>> restart_window;  // seconds
   Setting<bool> repeat_errors;
+  Setting<std::optional<int>> max_membership_restarts;
   Setting<double> monitor_interval{0.1, {}};     // seconds
   Setting<double> heartbeat_timeout{5, {}};      // seconds
   Setting<std::optional<int>> shutdown_timeout;  // seconds

@@ -22,10 +22,11 @@ struct EndSet {
 
 struct RestartRules {
   int max_restarts = 0;
-  Duration window = Duration::zero();  // only restarts within it count; zero: all do
-  EndSet restart_on;                   // empty: any end
-  EndSet fail_on;                      // wins over restart_on
-  bool repeat_errors = false;          // go on although the same Python exception comes again and again
+  Duration window = Duration::zero();          // only restarts within it count; zero: all do
+  EndSet restart_on;                           // empty: any end
+  EndSet fail_on;                              // wins over restart_on
+  bool repeat_errors = false;                  // go on although the same Python exception comes again and again
+  std::optional<int> max_membership_restarts;  // because nodes came or went; nullopt: any number
 };
 
 class RestartPolicy {
@@ -35,6 +36,11 @@ class RestartPolicy {
   // Why `failure` ends the job; nullopt: it does not. `restarts`: that the job has had; `lived`: how long the workers
   // ran.
   std::optional<std::string> refuses(const Failure& failure, int restarts, Duration lived, Time now);
+
+  // Why nodes that came or went while workers ran end the job; nullopt: they do not. Counts this change.
+  std::optional<std::string> refuses_change();
+  // The next change would not end the job.
+  bool admits_change() const;
 
   // Until the next start: none, but growing where workers fail as soon as they run.
   Duration pause(Duration lived);
@@ -48,6 +54,7 @@ class RestartPolicy {
   Duration last_lived_{};
   int same_errors_ = 0;     // in a row, beyond the first
   int quick_failures_ = 0;  // in a row
+  int changes_ = 0;         // of the members
 };
 
 }  // namespace launch

@@ -25,13 +25,13 @@ struct AddNumber { std::string key; std::int64_t amount = 0; };                /
 struct GetKeys { KeyList keys; };                                              // → Values; empty where missing
 struct CheckKeys { KeyList keys; };                                            // → Presence, key by key
 struct AwaitKeys { KeyList keys; };  // → Done when all exist, WaitExpired when the deadline came first
-struct AwaitChange { std::string key, known; };  // → the same, when the key holds something else; see push_key
+struct Attend { std::string key, text; };  // → Told when there is news, or WaitExpired; see AttendRequest
 struct ListKeys {};                  // → Values: the names of all keys
 struct DeleteKeys { KeyList keys; }; // → Number: how many there were
 struct LeaveWill { std::string key, if_closed, if_silent, gone; };  // → Done; see LeaveWillRequest
 // clang-format on
 
-using Operation = std::variant<SetKeys, CompareSet, AddNumber, GetKeys, CheckKeys, AwaitKeys, AwaitChange, ListKeys,
+using Operation = std::variant<SetKeys, CompareSet, AddNumber, GetKeys, CheckKeys, AwaitKeys, Attend, ListKeys,
                                DeleteKeys, LeaveWill>;
 
 // Whether it may take as long as others please, so that it is to be cancelled at its deadline.
@@ -43,9 +43,10 @@ struct Number { std::int64_t value = 0; };
 struct Values { std::vector<std::string> values; };
 struct Presence { std::vector<bool> present; };
 struct WaitExpired {};
+struct Told { std::string text; };
 // clang-format on
 
-using Outcome = std::variant<Done, Number, Values, Presence, WaitExpired>;
+using Outcome = std::variant<Done, Number, Values, Presence, WaitExpired, Told>;
 
 // The operation's request bytes, appended.
 void encode_operation(const Operation& operation, std::string& out);

@@ -104,7 +104,7 @@ class StoreTable {
   Status on(const QueueLengthRequest& request, Answer& answer);
   Status on(const ListKeysRequest& request, Answer& answer);
   Status on(const BarrierRequest& request, Answer& answer);
-  Status on(const AwaitChangeRequest& request, Answer& answer);
+  Status on(const AttendRequest& request, Answer& answer);
   Status on(const LeaveWillRequest& request, Answer& answer);
 
   bool exists(std::string_view key) const;  // as a value or as a queue with something in it

@@ -30,9 +30,8 @@ inline constexpr std::size_t max_keys = 131'072;
 inline constexpr std::size_t max_request_bytes = std::size_t{64} * 1024 * 1024;
 inline constexpr std::uint32_t validate_magic = 0x3C85F7CE;
 
-// A key that exists from the start in a store that knows AWAIT_CHANGE and LEAVE_WILL; PyTorch's clients cannot see or
-// make it.
-inline constexpr std::string_view push_key = "launch/push";
+// A key that exists from the start in a store that knows ATTEND and LEAVE_WILL; PyTorch's clients cannot see it.
+inline constexpr std::string_view host_key = "launch/host";
 
 // Keys and payloads are views into the reader's buffer: valid until its next call.
 struct ValidateRequest {
@@ -91,10 +90,10 @@ struct BarrierRequest {
   std::string_view key;
   std::int64_t world_size;
 };
-// Ours alone: answered as WAIT is, once the key holds something else than `known` (or something was written to it).
-// Asked only of a server that has push_key.
-struct AwaitChangeRequest {
-  std::string_view key, known;
+// Ours alone: what a launch agent wants of the job whose state is under the key (Attendance). Answered as WAIT is, with
+// bytes (ElasticNews) after the zero. Asked only of a store that a launch agent hosts.
+struct AttendRequest {
+  std::string_view key, text;
 };
 // Ours alone: when this connection ends, or falls silent for too long, the key is set, and so is the key `gone`, to
 // "gone"; neither where it has a value. An empty key takes the will back. Answered by a zero byte. Asked only of a
@@ -107,7 +106,7 @@ using Request =
     std::variant<ValidateRequest, SetRequest, CompareSetRequest, GetRequest, AddRequest, CheckRequest, WaitRequest,
                  CountKeysRequest, WatchKeyRequest, DeleteKeyRequest, AppendRequest, MultiGetRequest, MultiSetRequest,
                  CancelWaitRequest, PingRequest, QueuePushRequest, QueuePopRequest, QueueLengthRequest, ListKeysRequest,
-                 BarrierRequest, AwaitChangeRequest, LeaveWillRequest>;
+                 BarrierRequest, AttendRequest, LeaveWillRequest>;
 
 // Bytes of one connection, in pieces of any size, to requests. Incremental: no byte is looked at twice because
 // the bytes after it were late. Memory follows what arrived, never what was announced: none before the first

@@ -20,6 +20,9 @@ boost::asio::awaitable<Result<std::vector<boost::asio::ip::tcp::endpoint>>> reso
 // TCP_NODELAY, and keep-alive probes: a host that vanished without a word is noticed within a minute and a half.
 void tune(boost::asio::ip::tcp::socket& socket);
 
+// The same within this time, to about a second: where the other side's kernel no longer answers, the connection ends.
+void expect_life(boost::asio::ip::tcp::socket& socket, Duration within);
+
 // The first address that answers, tuned. The error holds the system's words for the last address tried.
 boost::asio::awaitable<Result<boost::asio::ip::tcp::socket>> connect(Endpoint endpoint, Time deadline);
 

@@ -30,10 +30,14 @@ class StoreClient {
   // How long a store that is there may take to answer when a wait is given up; 10 s at first.
   void set_patience(Duration patience) { patience_ = patience; }
 
+  // While an operation waits for others, the store hears of this client each `interval`; where it does not answer that
+  // within `patience`, or its machine does not, the operation ends with an error timeout.
+  void set_beats(Duration interval, Duration patience);
+
   // Takes the will back, if one was left, and closes; never waits.
   void part();
 
-  // Ends the wait under way (AwaitKeys, AwaitChange) as its deadline would; without one, does nothing.
+  // Ends the wait under way (AwaitKeys, Attend) as its deadline would; without one, does nothing.
   void wake();
 
   // The address on the other side.
@@ -48,14 +52,22 @@ class StoreClient {
   boost::asio::awaitable<bool> readable(Time when);
   boost::asio::awaitable<Status> receive_more(Time deadline);
   boost::asio::awaitable<Result<Outcome>> receive(const Operation& operation, Time deadline);
-  boost::asio::awaitable<Result<Outcome>> cancel_wait();
+  boost::asio::awaitable<Status> receive_while_beating(Time deadline);
+  boost::asio::awaitable<Result<Outcome>> cancel_wait(const Operation& operation);
+  bool read_beat(const Operation& under_way);
+  Error lost(const boost::system::error_code& error);
 
   boost::asio::ip::tcp::socket socket_;
   std::string received_;
   Duration patience_ = std::chrono::seconds(10);
-  bool waiting_ = false;    // the operation under way waits for others
-  bool woken_ = false;      // and is to end now
-  bool listening_ = false;  // for the next byte
+  bool waiting_ = false;      // the operation under way waits for others
+  bool woken_ = false;        // and is to end now
+  bool listening_ = false;    // for the next byte
+  Duration beat_interval_{};  // zero: none
+  Duration beat_patience_{};
+  Time next_beat_{};
+  bool beat_unanswered_ = false;
+  bool silent_ = false;  // the store does not answer beats
 };
 
 // Connects and greets, again and again with jittered back-off, until the deadline; `on_retry` is told the reason

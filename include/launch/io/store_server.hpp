@@ -1,11 +1,11 @@
-// A TCPStore server around core's StoreTable: accepts, reads, applies, answers. One per job, on node 0's agent.
+// A TCPStore server around core's AgentStore: accepts, reads, applies, answers. One per job, on node 0's agent.
 //
 // Never blocks, never looks a peer's name up, never holds more of one connection than its limits: a peer that sends
 // half a request, reads nothing or says nothing costs only itself. What it promised ends with the object.
 #pragma once
 
+#include "launch/core/agent_store.hpp"
 #include "launch/core/error.hpp"
-#include "launch/core/store_table.hpp"
 #include "launch/core/time.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
@@ -37,18 +37,25 @@ class StoreServer {
   std::uint16_t port() const { return port_; }
 
   // What the store has from the start; before listen().
-  void preset(const std::string& key, const std::string& value) { table_.preset(key, value); }
+  void preset(const std::string& key, const std::string& value) { store_.table().preset(key, value); }
   // Removes every key that begins with none of `kept`.
-  void clear_except(const std::vector<std::string>& kept) { table_.clear_except(kept); }
+  void clear_except(const std::vector<std::string>& kept) { store_.table().clear_except(kept); }
 
-  // Connections that have left a will and say nothing for this long are taken for dead. Zero: never. A host that was
-  // itself asleep starts counting anew.
-  void set_silence_limit(Duration limit) { silence_limit_ = limit; }
+  // Connections that attend or have left a will, and say nothing for this long, are taken for dead. Zero: never. A host
+  // that was itself asleep starts counting anew.
+  // `network`: their machines, where these no longer answer; zero: the same as others.
+  void set_silence_limit(Duration limit, Duration network = {}) {
+    silence_limit_ = limit;
+    network_limit_ = network;
+  }
 
   // Connections that have sent at least a byte.
   std::size_t talkers() const { return talkers_; }
-  // Until there is none, or the deadline.
+  // Of these, those that attend or have left a will: launch agents that are not taken for dead.
+  std::size_t agents() const { return agents_; }
+  // Until there is none of them, or the deadline.
   boost::asio::awaitable<void> until_quiet(Time deadline);
+  boost::asio::awaitable<void> until_no_agent(Time deadline);
   // Ends that wait, now or as soon as it begins.
   void stop_waiting();
 
@@ -64,22 +71,28 @@ class StoreServer {
   void deliver(std::vector<Push> pushes);
   void watch_for_silence();
   void drop_silent();
+  void keep_time();
+  boost::asio::awaitable<void> until_none(const std::size_t& count, Time deadline);
 
   boost::asio::any_io_executor executor_;
   std::function<void(const std::string&)> on_refusal_;
   std::vector<std::unique_ptr<Acceptor>> acceptors_;
   std::uint16_t port_ = 0;
-  StoreTable table_;
+  AgentStore store_;
   std::vector<Push> pushes_;                                   // of the request being applied
   std::vector<std::shared_ptr<StoreConnection>> connections_;  // by ConnectionId; null: free
   std::vector<ConnectionId> free_ids_;
   std::size_t buffered_ = 0;  // bytes that all connections hold for unfinished requests and unread answers
   std::size_t talkers_ = 0;
+  std::size_t agents_ = 0;
   bool hurried_ = false;
   Duration silence_limit_{};
+  Duration network_limit_{};
   bool listening_for_silence_ = false;
   Time next_look_{};
-  boost::asio::steady_timer look_;  // at who is silent
+  boost::asio::steady_timer look_;   // at who is silent
+  Time alarm_ = never;               // of the store
+  boost::asio::steady_timer clock_;  // for it
   boost::asio::steady_timer quiet_;
   boost::asio::steady_timer accept_pause_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // for handlers that come after our end

@@ -1,0 +1,93 @@
+// A node's connection to the state of its c10d job: hosts the store where the endpoint leads here, connects, chooses
+// the machine that suits the store, and carries it out, round after round. What it learns goes to its owner.
+#pragma once
+
+#include "launch/core/config.hpp"
+#include "launch/core/elastic_machine.hpp"
+#include "launch/core/heartbeat.hpp"
+#include "launch/core/hosted_rendezvous.hpp"
+#include "launch/core/random.hpp"
+#include "launch/io/store_client.hpp"
+#include "launch/io/store_server.hpp"
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace launch {
+
+class ElasticLine {
+ public:
+  struct Listener {
+    std::function<void(ElasticNews)> news;
+    std::function<void()> anew;         // another store: what a round of the last one has begun is void
+    std::function<void(Error)> failed;  // no store was found
+    std::function<void(Error)> lost;    // the store is
+    std::function<void()> expelled;     // the store is there, but has taken this node for dead; it may join again
+  };
+
+  // All references must outlive the object.
+  ElasticLine(boost::asio::any_io_executor executor, const Config& config, StoreServer& server, Listener listener);
+
+  // Opens the listener where this node hosts the store.
+  boost::asio::awaitable<Status> open();
+
+  // The wishes of the machine. join() connects first, the first time.
+  void join(bool admits);
+  void leave(std::string reason);
+  void close();
+  // What the store is to do when this node goes away without a word, and WillLeft comes; false: by this store, nothing.
+  bool pledge(LeaveWill will);
+
+  // After leave() or close(): until that is done, or the deadline. Nothing is told any more.
+  boost::asio::awaitable<void> end(Time deadline);
+  // The last word; the store hears that nothing has gone wrong.
+  void part();
+
+  bool hosts() const { return hosts_; }
+  bool is_by_launch() const { return by_launch_; }  // a launch agent hosts the store, which so knows of wills
+  // The store's address, once it has answered, and this node's, for the workers of others.
+  const std::optional<Endpoint>& reached() const { return reached_; }
+  const std::string& address() const { return address_; }
+
+ private:
+  boost::asio::awaitable<void> run();
+  boost::asio::awaitable<bool> connect();
+  void try_to_host();
+  boost::asio::awaitable<Status> choose_machine();
+  boost::asio::awaitable<Error> pursue();
+  boost::asio::awaitable<bool> come_back();
+  void take(ElasticNews news);
+  void wake();
+
+  boost::asio::any_io_executor executor_;
+  const Config& config_;
+  StoreServer& server_;
+  Listener listener_;
+  Random random_;
+  Heartbeat heartbeat_;
+  bool hosts_ = false;
+  bool could_host_ = false;  // but another agent of this machine did
+  std::string address_;
+  std::optional<Endpoint> reached_;
+  std::optional<StoreClient> client_;
+  std::unique_ptr<ElasticMachine> machine_;
+  HostedRendezvous* hosted_ = nullptr;  // the same, where it is one
+  bool by_launch_ = false;
+  bool running_ = false;  // run()
+  bool wants_in_ = false;
+  bool admits_ = true;
+  bool formed_ = false;  // a round, once
+  bool leaving_ = false;
+  bool ending_ = false;
+  bool done_ = false;   // what leave() or close() asked for
+  bool ended_ = false;  // run()
+  boost::asio::steady_timer end_;
+};
+
+}  // namespace launch

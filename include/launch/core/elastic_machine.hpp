@@ -1,0 +1,107 @@
+// The agent's part in a c10d rendezvous, as its session sees it: joins rounds, notices who comes and goes, leaves,
+// closes. Two kinds: HostedRendezvous where a launch agent hosts the store, ElasticRendezvous where torchrun does.
+//
+// A machine: each step is an operation on the store and what the agent is to know; deadline() bounds the operation.
+// A wish (join, close, ...) takes effect with the next step: the caller cuts a wait short for it.
+#pragma once
+
+#include "launch/core/elastic_state.hpp"
+#include "launch/core/error.hpp"
+#include "launch/core/job.hpp"
+#include "launch/core/store_operation.hpp"
+#include "launch/core/time.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace launch {
+
+// Defaults are torchrun's; --rdzv-conf sets them.
+struct ElasticSettings {
+  std::string run_id;
+  NodeDesc self;
+  Member member;  // role and number of workers
+  NodeLimits nodes;
+  Duration join_timeout = std::chrono::seconds(600);
+  Duration last_call_timeout = std::chrono::seconds(30);
+  Duration close_timeout = std::chrono::seconds(30);
+  Duration keep_alive_interval = std::chrono::seconds(5);
+  int keep_alive_max_attempt = 3;
+  Duration report_interval = std::chrono::seconds(30);  // between two lines to the user; no key sets it
+};
+
+// What a step tells.
+struct RoundFormed {
+  std::int64_t round = 0;
+  int rank = 0;    // of this node
+  int nnodes = 1;  // that are in
+  NodeDesc leader;
+  std::vector<int> torchrun;             // ranks of torchrun's agents
+  std::optional<Assignment> assignment;  // where nobody has to be asked for it
+
+  bool operator==(const RoundFormed&) const = default;
+};
+// clang-format off
+struct RoundBroken {
+  enum class Cause {
+    change,   // a node wants to join, or has left
+    restart,  // a launch agent starts anew, and has told why under the abort key
+    loss,     // somebody has gone without a word, who may have been at its end
+  };
+  std::string reason;
+  Cause cause = Cause::change;
+  bool operator==(const RoundBroken&) const = default;
+};
+struct RoundWaits {  // for a line to the user
+  int arrived = 0;
+  bool spare = false;
+  Duration left{};
+  bool operator==(const RoundWaits&) const = default;
+};
+struct RoundRefused {  // time-out, closed or contradiction; a spare was not needed, that is all
+  Error error;
+  bool spare = false;
+};
+struct WillLeft {};         // what pledge() asked for is done
+struct RendezvousEnded {};  // what leave() or close() asked for is done, or was given up
+// clang-format on
+
+using ElasticNews = std::variant<RoundFormed, RoundBroken, RoundWaits, RoundRefused, WillLeft, RendezvousEnded>;
+
+struct ElasticStep {
+  Operation next;
+  std::vector<ElasticNews> news;
+};
+
+// The literal key of the state.
+std::string state_key(const std::string& run_id);
+
+// What the keys of one round begin with, without a slash at either end.
+std::string round_prefix(const std::string& run_id, std::int64_t round);
+
+// A key that nobody writes.
+inline constexpr std::string_view never_key = "launch/never";
+
+class ElasticMachine {
+ public:
+  virtual ~ElasticMachine() = default;
+
+  virtual ElasticStep start(Instant now) = 0;
+  // An error: the store holds or answers what makes no sense.
+  virtual Result<ElasticStep> on(const Outcome& outcome, Instant now) = 0;
+  virtual Time deadline() const = 0;
+
+  // Leaves the round it is in, if any, and joins the next.
+  virtual void join(Time now) = 0;
+  // For good, for everybody.
+  virtual void close(Time now) = 0;
+  // Leaves without closing: others go on waiting. `reason` is for them.
+  virtual void leave(Time now, std::string reason) = 0;
+  // From now on nodes that come do not break up the round; they wait for the next one.
+  virtual void admit_nobody() = 0;
+};
+
+}  // namespace launch

@@ -1,0 +1,33 @@
+// What the members of a round that has formed are to know of it; made once, and told to each.
+#pragma once
+
+#include "launch/core/elastic_machine.hpp"
+
+#include <functional>
+#include <map>
+#include <vector>
+
+namespace launch {
+
+class FormedRound {
+ public:
+  FormedRound() = default;
+  // `order`: its members by rank. `member_of`: what is known of a node's workers, or null.
+  FormedRound(std::int64_t round, std::vector<NodeDesc> order,
+              const std::function<const Member*(const NodeDesc&)>& member_of);
+
+  RoundFormed news_for(const NodeDesc& node) const;
+
+  const std::vector<NodeDesc>& order() const { return order_; }
+  const std::map<NodeDesc, int>& ranks() const { return ranks_; }
+  bool is_mixed() const { return !torchrun_.empty(); }
+
+ private:
+  std::int64_t round_ = 0;
+  std::vector<NodeDesc> order_;
+  std::map<NodeDesc, int> ranks_;
+  std::vector<int> torchrun_;            // ranks of torchrun's agents
+  std::vector<Assignment> assignments_;  // by rank, where the workers of all are known
+};
+
+}  // namespace launch

@@ -1,0 +1,14 @@
+#include "launch/core/elastic_machine.hpp"
+
+#include <gtest/gtest.h>
+
+namespace launch {
+namespace {
+
+TEST(ElasticMachine, KeysAreThoseOfTorchrun) {
+  EXPECT_EQ(state_key("job42"), "/torch.rendezvous.job42");
+  EXPECT_EQ(round_prefix("job42", 3), "torch.rendezvous.job42.3");
+}
+
+}  // namespace
+}  // namespace launch

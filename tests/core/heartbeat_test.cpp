@@ -1,0 +1,42 @@
+#include "launch/core/heartbeat.hpp"
+
+#include <gtest/gtest.h>
+
+namespace launch {
+namespace {
+
+using namespace std::chrono_literals;
+
+TEST(Heartbeat, ANodeGivesUpBeforeItsHostDoes) {
+  for (const Duration timeout : {Duration(1s), Duration(5s), Duration(1min)})
+    for (const int nodes : {2, 100, 1000, 10'000}) {
+      const Heartbeat plan = plan_heartbeat(timeout, nodes);
+      // The last answered beat, an interval later one without an answer, then the workers' time.
+      EXPECT_LT(plan.interval + plan.patience + plan.grace, plan.silence * 9 / 10);
+      EXPECT_LT(plan.patience + plan.grace, plan.network);
+      EXPECT_LE(plan.network, timeout);
+    }
+}
+
+TEST(Heartbeat, ANapOfThreeSecondsIsWithinTheUsualTimeout) {
+  const Heartbeat plan = plan_heartbeat(5s, 1000);
+  EXPECT_GT(plan.patience, 3s);
+  EXPECT_GT(plan.silence * 9 / 10, plan.interval + 3s);
+}
+
+TEST(Heartbeat, ManyNodesLeaveTheHostTimeForItsWork) {
+  for (const int nodes : {1000, 4000, 10'000}) {
+    const Heartbeat plan = plan_heartbeat(5s, nodes);
+    EXPECT_LE(nodes / std::chrono::duration<double>(plan.interval).count(), 1600) << "beats a second";
+    EXPECT_GT(plan.silence, plan.interval + 3s);
+  }
+}
+
+TEST(Heartbeat, WithoutATimeoutThereIsNone) {
+  const Heartbeat plan = plan_heartbeat(Duration::zero(), 100);
+  EXPECT_EQ(plan.interval, Duration::zero());
+  EXPECT_EQ(plan.silence, Duration::zero());
+}
+
+}  // namespace
+}  // namespace launch
