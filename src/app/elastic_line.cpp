@@ -23,6 +23,7 @@ using namespace std::chrono_literals;
 namespace {
 
 constexpr Duration one_look = 1s;  // whether a store that closed the connection is still there
+
 ElasticSettings with_self(const Config& config) {
   ElasticSettings settings = config.elastic->settings;
   settings.run_id = config.run_id;
@@ -93,17 +94,19 @@ void ElasticLine::join(bool admits) {
 
 void ElasticLine::leave(std::string reason) {
   leaving_ = true;
+  done_ = machine_ == nullptr;
   if (machine_) machine_->leave(now(), std::move(reason));
   wake();
 }
 
 void ElasticLine::close() {
+  done_ = machine_ == nullptr;
   if (machine_) machine_->close(now());
   wake();
 }
 
 bool ElasticLine::pledge(LeaveWill will) {
-  if (!by_launch_ || heartbeat_.interval == Duration::zero()) return false;
+  if (!by_launch_) return false;
   if (hosted_ != nullptr) hosted_->pledge(std::move(will));
   wake();
   return true;
@@ -168,7 +171,7 @@ asio::awaitable<Status> ElasticLine::choose_machine() {
     machine_ = std::make_unique<ElasticRendezvous>(with_self(config_), Random(random_.next()));
   }
   if (!admits_) machine_->admit_nobody();
-  if (wants_in_) machine_->join(now());
+  if (wants_in_ && !leaving_ && !ending_) machine_->join(now());
   co_return Status();
 }
 

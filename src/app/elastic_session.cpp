@@ -1,13 +1,11 @@
 #include "launch/app/elastic_session.hpp"
 
-#include "launch/app/announcer.hpp"
 #include "launch/app/conversations.hpp"
 #include "launch/core/text.hpp"
 #include "launch/io/background.hpp"
 #include "launch/io/clock.hpp"
 #include "launch/io/deadline.hpp"
 #include "launch/io/host.hpp"
-#include "launch/io/local_address.hpp"
 #include "launch/io/log.hpp"
 
 #include <algorithm>
@@ -15,7 +13,6 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 namespace launch {
 namespace asio = boost::asio;
@@ -47,7 +44,7 @@ ElasticLine::Listener ElasticSession::listener() {
 // Where the store only says nothing, the others may be about to go on without this node.
 StoreLost ElasticSession::store_lost(Error error) const {
   StoreLost lost{std::move(error.message)};
-  if (error.code == ErrorCode::timeout && may_leave())
+  if (error.code == ErrorCode::timeout && may_leave() && config_.heartbeat_timeout > Duration::zero())
     lost.grace = plan_heartbeat(config_.heartbeat_timeout, config_.elastic->settings.nodes.max).grace;
   return lost;
 }
@@ -75,7 +72,7 @@ void ElasticSession::take(ElasticNews news) {
     torchrun_ = formed->torchrun;
     run_in_background(executor_, form_round(std::move(*formed), generation_));
   } else if (auto* broken = std::get_if<RoundBroken>(&news)) {
-    run_in_background(executor_, explain_break(std::move(*broken), line_));
+    run_in_background(executor_, explain_break(std::move(*broken), line_, generation_));
   } else if (const auto* waits = std::get_if<RoundWaits>(&news)) {
     run_in_background(executor_, announce(*waits, generation_));
   } else if (auto* refused = std::get_if<RoundRefused>(&news)) {
@@ -88,7 +85,7 @@ void ElasticSession::take(ElasticNews news) {
 asio::awaitable<void> ElasticSession::announce(RoundWaits waits, int generation) {
   const NodeLimits& limits = config_.elastic->settings.nodes;
   if (waits.spare) {
-    log_progress(fmt::format("the job has its {} nodes; this one stands by", limits.max));
+    log_progress("the job runs without this node, which stands by");
     co_return;
   }
   const std::string others =
@@ -106,6 +103,7 @@ asio::awaitable<void> ElasticSession::explain_refusal(RoundRefused refused) {
     mailbox_.put(NotNeeded{});
     co_return;
   }
+  stranger_ = refused.error.code == ErrorCode::conflict;
   if (refused.error.code == ErrorCode::closed) {
     const auto failure = co_await read_abort(job_prefix());
     if (failure) {
@@ -120,10 +118,11 @@ asio::awaitable<void> ElasticSession::explain_refusal(RoundRefused refused) {
 
 // Why a launch agent starts anew comes as PeerFailed, and so does the loss of a node where it ends the job: that is to
 // be heard first.
-asio::awaitable<void> ElasticSession::explain_break(RoundBroken broken, std::shared_ptr<RoundLine> line) {
+asio::awaitable<void> ElasticSession::explain_break(RoundBroken broken, std::shared_ptr<RoundLine> line,
+                                                    int generation) {
   using enum RoundBroken::Cause;
-  const int generation = generation_;
-  const bool explained = broken.cause == restart || (broken.cause == loss && !goes_on_without_a_node(config_));
+  const bool ends = broken.cause == loss && !goes_on_without_a_node(config_);
+  const bool explained = broken.cause == restart || ends;
   if (line && explained && !state_.is_by_launch()) {
     const auto failure = co_await read_abort(line->place().prefix);
     if (failure && failure->restart) co_return;
@@ -131,8 +130,28 @@ asio::awaitable<void> ElasticSession::explain_break(RoundBroken broken, std::sha
     asio::steady_timer timer(executor_, to_steady(later(now(), quick_answer)));
     (void)co_await timer.async_wait(as_values);
   }
-  if (generation != generation_ || ending_) co_return;
-  mailbox_.put(MembersChanged{std::move(broken.reason), broken.cause != loss});
+  bool all_done = false;
+  if (line && line == barrier_ && broken.cause == loss) all_done = co_await have_all_ended(line->place().prefix);
+  if (all_done || generation != generation_ || ending_) co_return;
+  if (!ends) {
+    mailbox_.put(MembersChanged{std::move(broken.reason)});
+    co_return;
+  }
+  Failure failure;  // of a node that had left no will
+  failure.kind = Failure::Kind::lost;
+  failure.node_rank = -1;
+  failure.what = std::move(broken.reason);
+  mailbox_.put(PeerFailed{std::move(failure)});
+}
+
+// Who is lost when all have come to the barrier was at its end.
+asio::awaitable<bool> ElasticSession::have_all_ended(std::string prefix) {
+  const Time deadline = later(now(), quick_answer);
+  auto client = co_await connect_again(deadline);
+  if (!client) co_return false;
+  Operation look = CheckKeys{KeyList(1, all_ended_key(prefix))};
+  auto looked = co_await client->perform(std::move(look), deadline);
+  co_return looked&& std::get<Presence>(*looked).present.at(0);
 }
 
 // The workers are to end before anything else. Where the job has ended for this node's silence, its last word says so.
@@ -245,7 +264,7 @@ asio::awaitable<int> ElasticSession::count_restarts(std::shared_ptr<RoundLine> l
 bool ElasticSession::may_leave() const { return goes_on_without_a_node(config_) && !state_.hosts(); }
 
 asio::awaitable<void> ElasticSession::tell(Failure failure) {
-  if (!state_.reached()) co_return;  // this node has never reached the store
+  if (!state_.reached() || stranger_) co_return;
   if (failure.kind == Failure::Kind::signal && may_leave()) {
     left_ = true;
     state_.leave(failure.what);
@@ -272,6 +291,7 @@ asio::awaitable<void> ElasticSession::tell(Failure failure) {
 // Who hosts a store waits for the others as long as it takes, where it would hear of a node that goes away.
 void ElasticSession::enter_barrier() {
   (void)state_.pledge({});  // this node is free to go away
+  barrier_ = line_;
   const bool may_wait_in_vain = mixed() && hosts_a_store();
   line_->start_leaving(may_wait_in_vain ? std::optional(exit_barrier_timeout) : std::nullopt);
 }

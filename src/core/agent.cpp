@@ -125,7 +125,7 @@ AgentActions Agent::handle(const GuardLost& /*event*/, Time now) {
 AgentActions Agent::handle(const PeerFailed& event, Time now) {
   // A node that is gone costs no restart: the others form anew, with another in its place or without.
   if (event.failure.kind == Failure::Kind::lost && event.failure.restart)
-    return change(MembersChanged{describe(event.failure), true}, event.failure, now);
+    return change(MembersChanged{describe(event.failure)}, event.failure, now);
   if (winding_down()) {
     // The store saw it before ours; but what ends the job is not undone by what came before.
     const bool final = first_ && !first_->restart;
@@ -145,7 +145,6 @@ AgentActions Agent::handle(const MembersChanged& event, Time now) {
 
 AgentActions Agent::change(const MembersChanged& event, Failure cause, Time now) {
   if (winding_down() || state_ == State::pausing) return {};
-  if (state_ == State::leaving && !event.anew) return {};
   if (warning_.signal != 0) return put_off(event, now);
   const auto refusal = state_ == State::running ? policy_.refuses_change() : std::nullopt;
   if (refusal) {
@@ -160,7 +159,8 @@ AgentActions Agent::change(const MembersChanged& event, Failure cause, Time now)
 
 // Where all nodes are warned, the first one to have saved must not cost the others their time to save.
 AgentActions Agent::put_off(const MembersChanged& event, Time now) {
-  if (state_ == State::leaving) return handle(BarrierDone{}, now);
+  if (state_ == State::leaving && !warning_.may_leave) return {finish()};
+  if (state_ == State::leaving) return {TellPeers{early_leave(0, "its workers have ended")}, finish()};
   if (put_off_) return {};
   put_off_ = event.reason;
   if (state_ == State::running) deadline_ = later(now, settings_.shutdown_timeout);

@@ -12,6 +12,10 @@ constexpr Duration barrier_answer_time = std::chrono::seconds(60);
 
 }  // namespace
 
+std::string all_ended_key(const std::string& run_id) {
+  return fmt::format("/{}/torchelastic/agent/terminal_state/last_member", run_id);
+}
+
 ExitBarrier::ExitBarrier(std::string run_id, int nnodes, std::optional<Duration> patience, Duration report_interval)
     : run_id_(std::move(run_id)), nnodes_(nnodes), patience_(patience), report_interval_(report_interval) {}
 
@@ -53,13 +57,13 @@ BarrierStep ExitBarrier::on(const Outcome& outcome, Time now) {
 BarrierStep ExitBarrier::tell(Time now) {
   state_ = State::telling;
   deadline_ = later(now, barrier_answer_time);
-  return {SetKeys{{{key("last_member"), "<val_ignored>"}}}, std::nullopt};
+  return {SetKeys{{{all_ended_key(run_id_), "<val_ignored>"}}}, std::nullopt};
 }
 
 BarrierStep ExitBarrier::wait(Time now) {
   state_ = State::waiting;
   deadline_ = std::min(give_up_, std::max(report_, now));
-  return {AwaitKeys{{key("last_member")}}, std::nullopt};
+  return {AwaitKeys{{all_ended_key(run_id_)}}, std::nullopt};
 }
 
 }  // namespace launch

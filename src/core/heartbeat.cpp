@@ -21,7 +21,7 @@ Heartbeat plan_heartbeat(Duration timeout, int nodes) {
   plan.patience = timeout * 7 / 10;
   plan.grace = timeout / 20;
   plan.silence = std::max<Duration>(timeout, (plan.interval + plan.patience + plan.grace) * 9 / 8);
-  plan.network = timeout * 9 / 10;
+  plan.network = plan.silence * 9 / 10;
   return plan;
 }
 

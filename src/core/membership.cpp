@@ -65,8 +65,14 @@ bool Membership::accept(ConnectionId from, const Attendance& said, Instant now) 
                                            to_text(said.node), to_text(said.nodes), to_text(limits_))}});
     return false;
   }
-  const auto known = by_node_.find(said.node);
-  if (known != by_node_.end() && known->second != from) drop(known->second, false, now);  // it has come anew
+  // It has come anew, and the other connection is dead, or two agents take each other's place.
+  if (const auto known = by_node_.find(said.node); known != by_node_.end() && known->second != from) {
+    if (peers_.at(known->second).waiting)
+      answer(known->second, RoundRefused{{ErrorCode::conflict, fmt::format("another launch calls itself {}; give each "
+                                                                           "a --local-addr of its own",
+                                                                           to_text(said.node))}});
+    drop(known->second, false, now);
+  }
   const auto before = peers_.find(from);
   if (before != peers_.end() && before->second.said.node != said.node) drop(from, false, now);  // it was another
   by_node_[said.node] = from;
@@ -94,7 +100,7 @@ void Membership::join(ConnectionId from, Peer& peer, Instant now) {
     break_up({to_text(node) + " starts anew", Cause::restart});
     remove(node, now);
   }
-  want_in(from, peer);
+  if (!state_.participants.contains(node)) want_in(from, peer);
 }
 
 void Membership::stay(ConnectionId from, Peer& peer) {
@@ -183,8 +189,8 @@ void Membership::tell_broken() {
 }
 
 void Membership::refuse(ConnectionId to, Peer& peer) {
-  peer.waiting = false;
   want_nothing(peer);
+  if (!std::exchange(peer.waiting, false)) return;
   const bool spare = state_.redundancy_list.contains(peer.said.node);
   answer(to, RoundRefused{{ErrorCode::closed, "the rendezvous is closed"}, spare});
 }
@@ -219,7 +225,7 @@ void Membership::remove(const NodeDesc& node, Instant now) {
 
 // The last member has left: the next round begins, with those who are known. Who was in the last one comes first.
 void Membership::turn(Instant now) {
-  impatient_.clear();
+  for (const ConnectionId connection : std::exchange(impatient_, {})) want_in(connection, peers_.at(connection));
   doomed_.clear();
   last_call_ = never;
   std::vector<std::tuple<int, std::uint64_t, ConnectionId>> order;
@@ -243,7 +249,7 @@ void Membership::settle(Instant now) {
   if (state_.closed) {
     if (std::exchange(refused_, true)) return;
     for (auto& [connection, peer] : peers_)
-      if (peer.waiting && peer.said.wish == Wish::join) refuse(connection, peer);
+      if (peer.said.wish == Wish::join) refuse(connection, peer);
     return;
   }
   if (state_.complete) {
@@ -372,8 +378,6 @@ void Membership::learn_who_left(ConnectionId writer, const ElasticState& before,
   }
   state_.complete = !turned;
 }
-
-// ---- time
 
 Time Membership::deadline() const {
   // torchrun may call last for fewer than we take.

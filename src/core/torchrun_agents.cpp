@@ -10,7 +10,7 @@ void TorchrunAgents::learn(ConnectionId writer, const NodeDesc& node, const Elas
   const bool same = known != before.last_heartbeats.end() && known->second == after.last_heartbeats.at(node);
   if (same && seen_.contains(node)) return;
   seen_[node] = now;
-  writers_[writer] = node;
+  if (!same) writers_[writer] = node;
 }
 
 void TorchrunAgents::look_at(const ElasticState& state) {

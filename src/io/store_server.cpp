@@ -320,7 +320,8 @@ void StoreServer::drop_silent() {
   // We were asleep ourselves: what they said is still to be read.
   const bool overslept = look > later(next_look_, silence_limit_ / looks_per_limit);
   for (std::size_t id = 0; id < connections_.size(); ++id) {
-    if (!connections_[id] || !store_.is_watched(static_cast<ConnectionId>(id))) continue;
+    if (!connections_[id] || !connections_[id]->is_agent() || !store_.is_watched(static_cast<ConnectionId>(id)))
+      continue;
     if (overslept) connections_[id]->excuse_silence();
     if (look - connections_[id]->silent_since(look) >= silence_limit_ / looks_per_limit * looks_in_vain)
       remove(*connections_[id], true);

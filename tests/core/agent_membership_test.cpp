@@ -49,7 +49,7 @@ Failure lost_node() {
   return failure;
 }
 
-const AgentEvent changes[] = {MembersChanged{"n4 joins", true}, MembersChanged{"n2 has gone silent", false},
+const AgentEvent changes[] = {MembersChanged{"n4 joins"}, MembersChanged{"n2 has gone silent"},
                               PeerFailed{lost_node()}};
 
 void start_anew(Agent& agent, const AgentEvent& change) {
@@ -108,14 +108,14 @@ TEST(AgentMembership, TheEndNamesTheLostNodeWhereItIsKnown) {
   EXPECT_EQ(agent.stop_reason(), "node 2 (host n2): its launch ended without a word");
 
   Agent other = running(settings(0));
-  other.on(MembersChanged{"n4 joins", true}, start_time);
+  other.on(MembersChanged{"n4 joins"}, start_time);
   EXPECT_EQ(other.stop_reason(), "n4 joins");
 }
 
 // Several agents tell at once: the one that the store saw first is the verdict of all.
 TEST(AgentMembership, TheEndIsWhatTheStoreSawFirst) {
   Agent agent = running(settings(0));
-  agent.on(MembersChanged{"n2 has left", true}, start_time);
+  agent.on(MembersChanged{"n2 has left"}, start_time);
   Failure first = lost_node();
   EXPECT_TRUE(agent.on(PeerFailed{first}, start_time).empty()) << "why the round broke up undoes no end";
   first.restart = false;
@@ -148,7 +148,7 @@ TEST(AgentMembership, ARestartAfterAFailureIsNone) {
   Failure failure;
   failure.node_rank = 1;
   agent.on(WorkerExited{0, ExitStatus{ExitStatus::Kind::exited, 7}, failure}, start_time);
-  EXPECT_TRUE(agent.on(MembersChanged{"n2 starts anew", true}, start_time).empty());
+  EXPECT_TRUE(agent.on(MembersChanged{"n2 starts anew"}, start_time).empty());
   EXPECT_NE(find<StartRendezvous>(agent.on(AllGone{}, start_time)), nullptr);
 }
 
@@ -213,7 +213,7 @@ TEST(AgentMembership, WorkersThatWereWarnedHaveTimeToSaveThoughOthersLeave) {
   chosen.leaves = true;
   Agent agent = running(chosen);
   agent.on(Warned{SIGUSR1, false}, start_time);
-  EXPECT_TRUE(agent.on(MembersChanged{"n2 leaves", true}, start_time).empty());
+  EXPECT_TRUE(agent.on(MembersChanged{"n2 leaves"}, start_time).empty());
   EXPECT_EQ(agent.deadline(), start_time + chosen.shutdown_timeout);
   for (const int rank : {0, 1}) agent.on(WorkerExited{rank, ExitStatus{}, {}}, start_time);
   const AgentActions actions = agent.on(AllGone{}, start_time);
@@ -226,7 +226,7 @@ TEST(AgentMembership, WorkersThatHeedNoWarningStartAnewInTheEnd) {
   chosen.leaves = true;
   Agent agent = running(chosen);
   agent.on(Warned{SIGUSR1, true}, start_time);
-  agent.on(MembersChanged{"n2 leaves", true}, start_time);
+  agent.on(MembersChanged{"n2 leaves"}, start_time);
   EXPECT_NE(find<SignalWorkers>(agent.on_deadline(start_time + chosen.shutdown_timeout)), nullptr);
   EXPECT_NE(find<StartRendezvous>(agent.on(AllGone{}, start_time)), nullptr);
 }
@@ -238,7 +238,7 @@ TEST(AgentMembership, WhoIsInTheBarrierAfterAWarningLeavesWhenTheOthersDo) {
   agent.on(Warned{SIGUSR1, false}, start_time);
   for (const int rank : {0, 1}) agent.on(WorkerExited{rank, ExitStatus{}, {}}, start_time);
   EXPECT_NE(find<EnterBarrier>(agent.on(AllGone{}, start_time)), nullptr);
-  EXPECT_NE(find<Finish>(agent.on(MembersChanged{"n2 leaves", true}, start_time)), nullptr);
+  EXPECT_NE(find<Finish>(agent.on(MembersChanged{"n2 leaves"}, start_time)), nullptr);
 }
 
 }  // namespace

@@ -350,7 +350,7 @@ TEST(AgentRestart, ATorchrunNodeOfAStaticJobKeepsItFromRestarting) {
 
 TEST(AgentRestart, MembersThatChangeCostNoRestart) {
   Agent agent = running(with_restarts(0));
-  EXPECT_EQ(find<SignalWorkers>(agent.on(MembersChanged{"n2 joins", true}, start_time))->signal, SIGTERM);
+  EXPECT_EQ(find<SignalWorkers>(agent.on(MembersChanged{"n2 joins"}, start_time))->signal, SIGTERM);
   const auto anew = agent.on(AllGone{}, start_time);
   EXPECT_EQ(find<AnnounceRound>(anew)->restart, 0);
   EXPECT_NE(find<StartRendezvous>(anew), nullptr);

@@ -42,7 +42,8 @@ class ElasticSession : public Rendezvous {
   void take(ElasticNews news);
   Task announce(RoundWaits waits, int generation);
   Task explain_refusal(RoundRefused refused);
-  Task explain_break(RoundBroken broken, std::shared_ptr<RoundLine> line);
+  Task explain_break(RoundBroken broken, std::shared_ptr<RoundLine> line, int generation);
+  boost::asio::awaitable<bool> have_all_ended(std::string prefix);
   Task explain_expulsion(std::shared_ptr<RoundLine> line);
 
   // One round.
@@ -65,12 +66,14 @@ class ElasticSession : public Rendezvous {
   Mailbox& mailbox_;
   Random random_;
   ElasticLine state_;
-  std::shared_ptr<RoundLine> line_;  // of the round
-  std::vector<int> torchrun_;        // ranks of torchrun's nodes in it
-  std::optional<Round> pledged_;     // to be told of, once the will is left
-  int generation_ = 0;               // rounds that were joined
-  int restarts_ = 0;                 // before this round
-  bool left_ = false;                // by a signal: the others may go on
+  std::shared_ptr<RoundLine> line_;     // of the round
+  std::shared_ptr<RoundLine> barrier_;  // the same, once this node is in its exit barrier
+  bool stranger_ = false;               // to the job: it has refused this node
+  std::vector<int> torchrun_;           // ranks of torchrun's nodes in it
+  std::optional<Round> pledged_;        // to be told of, once the will is left
+  int generation_ = 0;                  // rounds that were joined
+  int restarts_ = 0;                    // before this round
+  bool left_ = false;                   // by a signal: the others may go on
   bool ending_ = false;
   EndExchange exchange_;
 };

@@ -28,7 +28,7 @@ struct SignalReceived { int signal = 0; std::string sender{}; };  // sender: as 
 struct Warned { int signal = 0; bool may_leave = false; };  // early, and so were the workers: they may save and end
 struct GuardLost {};                       // the process that the user sees was killed: everything ends, now
 struct PeerFailed { Failure failure; };    // the job's first failure, as the store has it
-struct MembersChanged { std::string reason; bool anew = true; };  // the round breaks up; anew: for another one
+struct MembersChanged { std::string reason; };  // the round breaks up, for another one
 struct StoreLost { std::string reason; Duration grace = Duration::max(); };  // that workers have, before others go on
 struct BarrierDone {};
 struct AllGone {};                         // no process of this node's workers is left

@@ -14,6 +14,9 @@ namespace launch {
 // torchrun waits this long for the others and then leaves all the same.
 inline constexpr Duration exit_barrier_timeout = std::chrono::seconds(300);
 
+// A key that is there once every node has counted itself.
+std::string all_ended_key(const std::string& run_id);
+
 struct BarrierPassed {
   bool everybody = true;  // false: the time-out came first
 };

@@ -13,7 +13,7 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace launch {
@@ -106,7 +106,7 @@ class Membership {
   std::optional<RoundBroken> broken_;  // the last round, until the next one has formed
   std::set<NodeDesc> doomed_;          // dead members that torchrun's agents must see a little longer
   std::set<ConnectionId> impatient_;   // members that may not leave yet, for the same reason
-  bool again_ = false;            // the next round is to form as soon as those who are known are in
+  bool again_ = false;                 // the next round is to form as soon as those who are known are in
   Time last_call_ = never;
   bool refused_ = false;  // those who waited when the rendezvous was closed
 
