@@ -21,6 +21,7 @@ namespace {
 
 const std::function<void(const Waiting&)> say_nothing_of = [](const Waiting&) {};
 const std::function<void()> no_fence = [] {};
+constexpr Duration end_of_all = std::chrono::milliseconds(200);  // once all have come to the barrier
 
 }  // namespace
 
@@ -123,15 +124,16 @@ asio::awaitable<void> ElasticSession::explain_break(RoundBroken broken, std::sha
   using enum RoundBroken::Cause;
   const bool ends = broken.cause == loss && !goes_on_without_a_node(config_);
   const bool explained = broken.cause == restart || ends;
+  const bool in_barrier = line && line == barrier_ && broken.cause == loss;
   if (line && explained && !state_.is_by_launch()) {
     const auto failure = co_await read_abort(line->place().prefix);
     if (failure && failure->restart) co_return;
-  } else if (line && explained) {
-    asio::steady_timer timer(executor_, to_steady(later(now(), quick_answer)));
+  } else if (line && (explained || in_barrier)) {
+    asio::steady_timer timer(executor_, to_steady(later(now(), explained ? quick_answer : end_of_all)));
     (void)co_await timer.async_wait(as_values);
   }
-  bool all_done = false;
-  if (line && line == barrier_ && broken.cause == loss) all_done = co_await have_all_ended(line->place().prefix);
+  bool all_done = ending_;
+  if (in_barrier && !ending_) all_done = co_await have_all_ended(line->place().prefix);
   if (all_done || generation != generation_ || ending_) co_return;
   if (!ends) {
     mailbox_.put(MembersChanged{std::move(broken.reason)});
@@ -151,7 +153,8 @@ asio::awaitable<bool> ElasticSession::have_all_ended(std::string prefix) {
   if (!client) co_return false;
   Operation look = CheckKeys{KeyList(1, all_ended_key(prefix))};
   auto looked = co_await client->perform(std::move(look), deadline);
-  co_return looked&& std::get<Presence>(*looked).present.at(0);
+  if (!looked) co_return false;
+  co_return std::get<Presence>(*looked).present.at(0);
 }
 
 // The workers are to end before anything else. Where the job has ended for this node's silence, its last word says so.

@@ -234,6 +234,22 @@ class Leaving(Killing):
         self.end_well(runs[1], runs[2])
         self.assert_rounds(3, 2)
 
+    def test_a_node_lost_in_the_exit_barrier_makes_all_start_anew(self):
+        self.script = self.worker(START, 'while [ ! -e "$TEST_FOLDER/go" ]; do\n'
+                                         '[ -e "$TEST_FOLDER/done.$1" ] && exit 0\nsleep 0.05\ndone\n')
+        runs = self.form(3)
+        for number in (1, 3):
+            (self.folder / f"done.{number}").touch()
+        for number in (1, 3):
+            self.wait_until_said(runs[number], "waiting for the other nodes: 2 of 3 have ended")
+        self.forget("done.*")
+        killed = time.time()
+        runs[3].signal(signal.SIGKILL)
+        workers = self.wait_for_round(2, since=killed)
+        self.assertEqual({1, 2}, {start.node for start in workers})
+        self.finish(runs[3])
+        self.end_well(runs[1], runs[2])
+
     def warn_and_save(self, *warned):
         """A job of 3 of which these nodes are warned; their workers take a second to save, and end."""
         self.script = self.worker("trap 'sleep 1; exit 0' USR1\n", START, UNTIL_GO)

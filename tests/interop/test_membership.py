@@ -13,8 +13,8 @@ from harness import Settings, free_port, repeated, wait_for
 from torch_job import SECONDS, WORKERS, TorchCase
 
 WORKER = WORKERS / "membership_train.py"
-# A node is dead after 6 s without heartbeats where torchrun hosts the store. A launch that hosts knows by itself.
-CONF = {"t": "last_call_timeout=2,keep_alive_interval=1,keep_alive_max_attempt=6",
+# A node is dead after 10 s without heartbeats where torchrun hosts the store. A launch that hosts knows by itself.
+CONF = {"t": "last_call_timeout=2,keep_alive_interval=1,keep_alive_max_attempt=10",
         "l": "last_call_timeout=2,keep_alive_max_attempt=60"}
 ROUND_SECONDS = 50  # until a round has formed and all have had a sum; it takes three to ten, on a busy machine more
 
