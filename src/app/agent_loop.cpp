@@ -52,6 +52,7 @@ AgentLoop::AgentLoop(asio::any_io_executor executor, Config config, const Signal
       workers_(executor, Inheritance{signals.reset, open_files, guard == 0 ? ::getpid() : guard},
                [this](int local_rank, pid_t pid, ExitStatus status) { worker_exited(local_rank, pid, status); }),
       events_(config_) {
+  config_.pid = guard == 0 ? ::getpid() : guard;
   rendezvous_ = make_rendezvous(executor, config_, server_, mailbox_);
 }
 

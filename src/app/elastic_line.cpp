@@ -14,7 +14,6 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 namespace launch {
 namespace asio = boost::asio;
@@ -29,7 +28,7 @@ ElasticSettings with_self(const Config& config) {
   settings.run_id = config.run_id;
   const std::string& address = config.elastic->address;
   settings.report_interval = progress_interval();
-  settings.self = NodeDesc{address.empty() ? config.hostname : address, ::getpid(), launch_local_id};
+  settings.self = NodeDesc{address.empty() ? config.hostname : address, config.pid, launch_local_id};
   settings.member = Member{0, config.role, config.nproc_per_node};
   return settings;
 }

@@ -96,6 +96,7 @@ struct EventChoice {
 };
 
 struct Config {
+  int pid = 0;     // of the process that the user started; known when it runs
   int nnodes = 1;  // the most, in a c10d job
   int node_rank = 0;
   int nproc_per_node = 1;
