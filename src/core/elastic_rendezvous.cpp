@@ -13,11 +13,8 @@ namespace {
 using namespace std::chrono_literals;
 using Cause = RoundBroken::Cause;
 
-constexpr Duration answer_time = 60s;  // of a store that is there; torchrun's read_timeout
 constexpr Duration poll = 500ms;
-constexpr Duration first_report = 1s;
 constexpr Duration most_backoff = 200ms;
-constexpr Duration torchrun_looks = 2s;  // once within this, at the state
 
 }  // namespace
 
@@ -26,7 +23,7 @@ ElasticRendezvous::ElasticRendezvous(ElasticSettings settings, Random random)
 
 ElasticStep ElasticRendezvous::start(Instant now) {
   phase_ = Phase::founding;
-  deadline_ = later(now.time, answer_time);
+  deadline_ = later(now.time, store_answer_time);
   return {CompareSet{key_, "", std::string(no_state)}, {}};
 }
 
@@ -34,7 +31,7 @@ void ElasticRendezvous::join(Time now) {
   if (goal_ == Goal::close) return;
   goal_ = Goal::join;
   give_up_ = later(now, settings_.join_timeout);
-  report_ = later(now, first_report);
+  report_ = later(now, first_elastic_report);
   told_broken_ = false;
 }
 
@@ -91,7 +88,7 @@ ElasticStep ElasticRendezvous::act(Instant now) {
 
 Operation ElasticRendezvous::read(Time now) {
   phase_ = Phase::reading;
-  deadline_ = later(now, answer_time);
+  deadline_ = later(now, store_answer_time);
   return GetKeys{{key_}};
 }
 
@@ -105,7 +102,7 @@ Operation ElasticRendezvous::write(const ElasticState& next, Time now) {
     return AwaitKeys{{std::string(never_key)}};
   }
   phase_ = Phase::writing;
-  deadline_ = later(now, answer_time);
+  deadline_ = later(now, store_answer_time);
   written_ = write_state(next);
   return CompareSet{key_, text_, written_};
 }

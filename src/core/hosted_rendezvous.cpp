@@ -8,11 +8,7 @@
 namespace launch {
 namespace {
 
-using namespace std::chrono_literals;
 using Wish = Attendance::Wish;
-
-constexpr Duration answer_time = 60s;  // of a store that is there; torchrun's read_timeout
-constexpr Duration first_report = 1s;
 
 }  // namespace
 
@@ -24,7 +20,7 @@ void HostedRendezvous::join(Time now) {
   if (goal_ == Goal::close) return;
   goal_ = Goal::join;
   give_up_ = later(now, settings_.join_timeout);
-  report_ = later(now, first_report);
+  report_ = later(now, first_elastic_report);
   last_ = {};
 }
 
@@ -100,7 +96,7 @@ void HostedRendezvous::end() {
 }
 
 ElasticStep HostedRendezvous::next(Time now) {
-  deadline_ = later(now, answer_time);
+  deadline_ = later(now, store_answer_time);
   if (auto will = std::exchange(will_, std::nullopt)) return {*std::move(will), std::exchange(news_, {})};
   switch (goal_) {
     case Goal::none:

@@ -17,7 +17,6 @@ using Wish = Attendance::Wish;
 using Cause = RoundBroken::Cause;
 
 constexpr WallClock::duration heartbeats_last = 5s;  // that are written for launch agents; torchrun's limit is 15 s
-constexpr Duration torchrun_looks = 2s;  // once within this, at the state: what it has not seen complete must stay so
 
 }  // namespace
 
