@@ -85,14 +85,21 @@ class Case(unittest.TestCase):
         return "\n".join(f"  {pid} {processes.command_of(pid)}" for pid in sorted(self.leftovers()))
 
     def tearDown(self):
+        try:
+            self.end_all()
+        finally:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+    def end_all(self):
+        """Ends what still runs; a run that has ended must have left nothing behind."""
         if all(run.wait(0) is not None for run in self.runs):
             wait_for(lambda: not self.leftovers(), self.leftover_grace)
         left = self.tree()
         wait_for(lambda: processes.kill(self.leftovers()) or not self.leftovers(), 5)
         for run in self.runs:
             run.close()
+        self.runs = []
         processes.collect_adopted()
-        shutil.rmtree(self.folder, ignore_errors=True)
         self.assertFalse(left, "processes were left behind:\n" + left)
 
 
@@ -108,9 +115,33 @@ def repeated(test):
     def rounds(self):
         for number in range(1, Settings.repeat + 1):
             with self.subTest(round=number):
-                test(self)
+                try:
+                    test(self)
+                finally:
+                    self.end_all()
     rounds.__name__, rounds.__doc__ = test.__name__, test.__doc__
     return rounds
+
+
+class _Result(unittest.TextTestResult):
+    """Tells of a failure at once: a list at the end is lost when a time limit cuts the tests off."""
+
+    def addError(self, test, err):
+        super().addError(test, err)
+        self.printErrorList("ERROR", self.errors[-1:])
+
+    def addFailure(self, test, err):
+        super().addFailure(test, err)
+        self.printErrorList("FAIL", self.failures[-1:])
+
+    def addSubTest(self, test, subtest, err):
+        super().addSubTest(test, subtest, err)
+        if err is not None:
+            failed = issubclass(err[0], test.failureException)
+            self.printErrorList("FAIL" if failed else "ERROR", (self.failures if failed else self.errors)[-1:])
+
+    def printErrors(self):
+        """Nothing is left to be told."""
 
 
 def _arguments():
@@ -135,7 +166,8 @@ def main(folder):
     signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup's choice is not what the tests are about
     wanted = arguments.tests or sorted(path.stem for path in folder.glob("test_*.py"))
     suite = unittest.defaultTestLoader.loadTestsFromNames(wanted)
-    result = unittest.TextTestRunner(verbosity=1 if arguments.quiet else 2, failfast=arguments.failfast).run(suite)
+    result = unittest.TextTestRunner(verbosity=1 if arguments.quiet else 2, failfast=arguments.failfast,
+                                     resultclass=_Result).run(suite)
     if not result.wasSuccessful():
         sys.exit(1)
     sys.exit(names.SKIP_CODE if result.testsRun and len(result.skipped) == result.testsRun else 0)

@@ -239,6 +239,7 @@ asio::awaitable<void> AgentLoop::carry_out_one(StopRendezvous /*action*/) {
 }
 
 asio::awaitable<void> AgentLoop::carry_out_one(AnnounceRound action) {
+  started_ = false;
   keep_evidence();
   evidence_.reset();
   events_.restarting(action);

@@ -130,16 +130,15 @@ void ElasticLine::part() {
 
 asio::awaitable<bool> ElasticLine::connect() {
   Announcer announcer(now());
-  const Time give_up = later(now(), config_.elastic->settings.join_timeout);
   const std::function<void(const Error&)> on_retry = [&](const Error& reason) {
     try_to_host();
     if (announcer.due())
       log_progress(fmt::format("waiting for the store at {} ({}); giving up in {}", to_text(config_.master),
-                               reason.message, to_text(give_up - now())));
+                               reason.message, to_text(give_up_ - now())));
   };
   Endpoint endpoint = config_.master;
   if (hosts_) endpoint = {config_.loopback_only ? config_.master.host : "127.0.0.1", server_.port()};
-  auto connected = co_await connect_to_store(endpoint, give_up, random_, on_retry);
+  auto connected = co_await connect_to_store(endpoint, give_up_, random_, on_retry);
   if (ending_) co_return false;
   if (!connected) {
     Error error = connected.error();
@@ -149,6 +148,7 @@ asio::awaitable<bool> ElasticLine::connect() {
     co_return false;
   }
   client_.emplace(std::move(*connected));
+  connected_ = now();
   reached_ = client_->peer();
   address_ = config_.elastic->address;
   if (address_.empty()) address_ = hosts_ ? config_.master.host : client_->own_address();
@@ -176,6 +176,7 @@ asio::awaitable<Status> ElasticLine::choose_machine() {
 
 // As long as no round has formed here, nothing is lost with a store: it may have been that of a job that has ended.
 asio::awaitable<void> ElasticLine::run() {
+  give_up_ = later(now(), config_.elastic->settings.join_timeout);
   bool connected = co_await connect();
   while (connected) {
     const Error lost = co_await pursue();
@@ -193,13 +194,26 @@ asio::awaitable<void> ElasticLine::run() {
       if (!ending_) listener_.lost(lost);
       co_return;
     }
-    listener_.anew();
-    client_.reset();
-    reached_.reset();
-    log_info(
-        fmt::format("the store at {} has gone before a round formed; looking for it anew", to_text(config_.master)));
-    connected = co_await connect();
+    connected = co_await look_anew(lost);
   }
+}
+
+// Not at once where a store closes every connection: it may not understand this node.
+asio::awaitable<bool> ElasticLine::look_anew(Error lost) {
+  listener_.anew();
+  client_.reset();
+  reached_.reset();
+  log_info(fmt::format("the store at {} has gone before a round formed; looking for it anew", to_text(config_.master)));
+  const Time earliest = later(connected_, one_look);
+  if (now() >= earliest) {
+    give_up_ = later(now(), config_.elastic->settings.join_timeout);
+  } else {
+    asio::steady_timer timer(executor_, to_steady(earliest));
+    (void)co_await timer.async_wait(as_values);
+  }
+  if (now() < give_up_) co_return co_await connect();
+  if (!ending_) listener_.failed(std::move(lost));
+  co_return false;
 }
 
 // The store may have closed the connection because nothing was heard of this node for long.

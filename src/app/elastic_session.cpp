@@ -44,10 +44,17 @@ ElasticLine::Listener ElasticSession::listener() {
 
 // Where the store only says nothing, the others may be about to go on without this node.
 StoreLost ElasticSession::store_lost(Error error) const {
-  StoreLost lost{std::move(error.message)};
-  if (error.code == ErrorCode::timeout && may_leave() && config_.heartbeat_timeout > Duration::zero())
-    lost.grace = plan_heartbeat(config_.heartbeat_timeout, config_.elastic->settings.nodes.max).grace;
-  return lost;
+  return {std::move(error.message), error.code == ErrorCode::timeout ? grace() : Duration::max()};
+}
+
+// What workers have until the others go on without this node, from when it knows that it has been silent.
+Duration ElasticSession::grace() const {
+  if (!may_leave() || config_.heartbeat_timeout == Duration::zero()) return Duration::max();
+  const ElasticSettings& settings = config_.elastic->settings;
+  if (state_.is_by_launch()) return plan_heartbeat(config_.heartbeat_timeout, settings.nodes.max).grace;
+  const Duration left =
+      settings.keep_alive_interval * (settings.keep_alive_max_attempt - 1) - config_.heartbeat_timeout;
+  return std::max(left, Duration::zero());
 }
 
 asio::awaitable<Status> ElasticSession::open() { return state_.open(); }
@@ -92,23 +99,28 @@ asio::awaitable<void> ElasticSession::announce(RoundWaits waits, int generation)
   const std::string others =
       co_await other_jobs(state_.reached().value_or(config_.master), config_.run_id, waits.arrived, random_);
   if (line_ || ending_ || generation != generation_) co_return;
+  const bool enough = waits.arrived >= limits.min;
+  const std::string until =
+      enough ? fmt::format("more may come for up to {}", to_text(config_.elastic->settings.last_call_timeout))
+             : fmt::format("giving up in {}", to_text(waits.left));
   log_progress(fmt::format(
-      "waiting for the other nodes: {} of {} are in; giving up in {}{}", waits.arrived,
-      limits.min == limits.max ? fmt::to_string(limits.max) : fmt::format("{} to {}", limits.min, limits.max),
-      to_text(waits.left), others));
+      "waiting for the other nodes: {} of {} are in; {}{}", waits.arrived,
+      limits.min == limits.max ? fmt::to_string(limits.max) : fmt::format("{} to {}", limits.min, limits.max), until,
+      others));
 }
 
 // Closed means that the job has ended; why, its launch agents have left in the store.
 asio::awaitable<void> ElasticSession::explain_refusal(RoundRefused refused) {
-  if (refused.spare) {
-    mailbox_.put(NotNeeded{});
-    co_return;
-  }
-  stranger_ = refused.error.code == ErrorCode::conflict;
-  if (refused.error.code == ErrorCode::closed) {
+  using enum ErrorCode;
+  stranger_ = refused.error.code == conflict || (refused.error.code == timeout && refused.begun);
+  if (refused.error.code == closed) {
     const auto failure = co_await read_abort(job_prefix());
     if (failure) {
       mailbox_.put(PeerFailed{*failure});
+      co_return;
+    }
+    if (refused.spare) {
+      mailbox_.put(NotNeeded{});
       co_return;
     }
     refused.error.message = fmt::format(
@@ -124,7 +136,7 @@ asio::awaitable<void> ElasticSession::explain_break(RoundBroken broken, std::sha
   using enum RoundBroken::Cause;
   const bool ends = broken.cause == loss && !goes_on_without_a_node(config_);
   const bool explained = broken.cause == restart || ends;
-  const bool in_barrier = line && line == barrier_ && broken.cause == loss;
+  const bool in_barrier = line && line == barrier_;
   if (line && explained && !state_.is_by_launch()) {
     const auto failure = co_await read_abort(line->place().prefix);
     if (failure && failure->restart) co_return;
@@ -146,7 +158,7 @@ asio::awaitable<void> ElasticSession::explain_break(RoundBroken broken, std::sha
   mailbox_.put(PeerFailed{std::move(failure)});
 }
 
-// Who is lost when all have come to the barrier was at its end.
+// Who is lost, or comes, when all have come to the barrier changes nothing.
 asio::awaitable<bool> ElasticSession::have_all_ended(std::string prefix) {
   const Time deadline = later(now(), quick_answer);
   auto client = co_await connect_again(deadline);
@@ -160,7 +172,8 @@ asio::awaitable<bool> ElasticSession::have_all_ended(std::string prefix) {
 // The workers are to end before anything else. Where the job has ended for this node's silence, its last word says so.
 asio::awaitable<void> ElasticSession::explain_expulsion(std::shared_ptr<RoundLine> line) {
   if (goes_on_without_a_node(config_)) {
-    mailbox_.put(MembersChanged{"the other nodes have taken this one for dead, since it had said nothing for long"});
+    mailbox_.put(
+        MembersChanged{"the other nodes have taken this one for dead, since it had said nothing for long", grace()});
     co_return;
   }
   std::optional<Failure> failure;
@@ -194,6 +207,14 @@ asio::awaitable<std::optional<Failure>> ElasticSession::read_abort(std::string p
 // ---- one round
 
 asio::awaitable<void> ElasticSession::form_round(RoundFormed formed, int generation) {
+  co_await begin_round(formed, generation);
+  // It may have been broken at once. torchrun's agents in it see that only when they know where its workers would meet.
+  if (generation == generation_ || formed.torchrun.empty()) co_return;
+  auto client = co_await connect_again(later(now(), quick_answer));
+  if (client) co_await meeting_.say_late(*client, formed, state_.address());
+}
+
+asio::awaitable<void> ElasticSession::begin_round(RoundFormed formed, int generation) {
   const Duration timeout = config_.elastic->settings.join_timeout;
   const Time deadline = later(now(), timeout);
   auto connected = co_await connect_again(deadline);
@@ -208,7 +229,8 @@ asio::awaitable<void> ElasticSession::form_round(RoundFormed formed, int generat
                          formed.nnodes,
                          std::string(host_key),
                          config_.heartbeat_timeout,
-                         beats};
+                         beats,
+                         beats ? grace() : Duration::max()};
   const auto line = std::make_shared<RoundLine>(executor_, mailbox_, std::move(*connected), place);
   line_ = line;
   line->start_watching(deadline);
@@ -270,7 +292,7 @@ asio::awaitable<void> ElasticSession::tell(Failure failure) {
   if (!state_.reached() || stranger_) co_return;
   if (failure.kind == Failure::Kind::signal && may_leave()) {
     left_ = true;
-    state_.leave(failure.what);
+    if (state_.is_by_launch()) state_.leave(failure.what);  // and is gone when its workers are
     co_return;
   }
   const Time deadline = later(now(), quick_answer);
@@ -329,8 +351,13 @@ asio::awaitable<Account> ElasticSession::share(Account own, Failure first) {
 asio::awaitable<void> ElasticSession::end(bool failed) {
   ending_ = true;
   const Time start = now();
+  if (stranger_) {
+    co_await state_.end(start);
+    co_return state_.part();
+  }
   // Who has lost the store has been taken for dead: the others may have gone on without it.
-  if (!left_ && line_ && line_->lost() && goes_on_without_a_node(config_)) {
+  const bool lost = line_ && line_->lost() && goes_on_without_a_node(config_);
+  if (left_ ? !state_.is_by_launch() : lost) {
     state_.leave("");
   } else if (!left_) {
     state_.close();
@@ -345,7 +372,9 @@ asio::awaitable<void> ElasticSession::end(bool failed) {
   state_.part();
   if (!state_.hosts()) co_return;
   if (mixed()) co_return co_await see_talkers_off(server_, start);  // torchrun's agents take their time
-  co_await server_.until_no_agent(later(start, failed ? silent_farewell : silent_farewell * 10));
+  // Others may have been warned, and still save.
+  const Duration patience = std::max(config_.shutdown_timeout + config_.kill_grace, silent_farewell * 10);
+  co_await server_.until_no_agent(later(start, failed ? silent_farewell : patience));
 }
 
 void ElasticSession::hurry() {

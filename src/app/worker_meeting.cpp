@@ -8,6 +8,7 @@
 #include "launch/io/log.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -32,8 +33,9 @@ asio::awaitable<Result<Endpoint>> WorkerMeeting::agree(StoreClient& control, Rou
                                                        std::string own_address) {
   const NodeDesc leader = formed.leader;
   if (formed.rank == 0) {
-    auto master = own_store(own_address);
+    auto master = open_store(own_address);
     if (!master) co_return master.error();
+    if (store_.port() != 0) store_.clear_except({});
     auto told = co_await say_master(control, formed.round, *master);
     if (!told) co_return told.error();
     co_return *master;
@@ -55,6 +57,16 @@ asio::awaitable<Result<Endpoint>> WorkerMeeting::agree(StoreClient& control, Rou
   auto told = co_await say_master(control, formed.round, master);
   if (!told) co_return told.error();
   co_return master;
+}
+
+asio::awaitable<void> WorkerMeeting::say_late(StoreClient& control, RoundFormed formed, std::string own_address) {
+  std::optional<Endpoint> master;
+  if (formed.rank == 0) {
+    if (auto own = open_store(own_address)) master = *own;
+  } else if (const auto known = masters_.find(formed.leader); known != masters_.end() && formed.round > 0) {
+    master = known->second;
+  }
+  if (master) (void)co_await say_master(control, formed.round, *master);
 }
 
 asio::awaitable<Status> WorkerMeeting::say_master(StoreClient& control, std::int64_t round, Endpoint master) {
@@ -103,13 +115,11 @@ asio::awaitable<Result<Endpoint>> WorkerMeeting::read_master(StoreClient& contro
 }
 
 // At one port for all rounds: torchrun's agents keep the address of their first one.
-Result<Endpoint> WorkerMeeting::own_store(const std::string& own_address) {
+Result<Endpoint> WorkerMeeting::open_store(const std::string& own_address) {
   if (!config_.serves_workers) return Endpoint{own_address, free_port()};
-  if (store_.port() != 0) {
-    store_.clear_except({});
-    return Endpoint{own_address, store_.port()};
+  if (store_.port() == 0) {
+    if (Status opened = store_.listen(own_address, 0, config_.loopback_only); !opened) return opened.error();
   }
-  if (Status opened = store_.listen(own_address, 0, config_.loopback_only); !opened) return opened.error();
   return Endpoint{own_address, store_.port()};
 }
 

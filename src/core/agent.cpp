@@ -38,8 +38,9 @@ AgentActions Agent::on_deadline(Time now) {
     return {StartRendezvous{}};
   }
   if (state_ == State::running) {
-    changed_ = put_off_;
-    return stop(SIGTERM, now);
+    Change change = *std::exchange(put_off_, std::nullopt);
+    warning_ = {};  // nobody has heeded it
+    return follow(std::move(change), now);
   }
   if (state_ == State::stopping) return kill(now);
   if (state_ == State::clearing && !kill_sent_) {
@@ -61,7 +62,7 @@ AgentActions Agent::handle(const RendezvousDone& event, Time now) {
 }
 
 AgentActions Agent::handle(const RendezvousFailed& event, Time now) {
-  if (state_ != State::joining) return {};
+  if (winding_down() || state_ == State::pausing) return {};
   return fail(make_failure(Failure::Kind::rendezvous, exit_code(event.error.code), event.error.message), SIGTERM, true,
               now);
 }
@@ -101,8 +102,9 @@ AgentActions Agent::handle(const SignalReceived& event, Time now) {
   return fail(std::move(failure), event.signal, true, now);
 }
 
+// It is of use to workers that run, or are on their way out.
 AgentActions Agent::handle(const Warned& event, Time /*now*/) {
-  if (settings_.leaves) warning_ = event;
+  if (settings_.leaves && state_ != State::joining && state_ != State::pausing) warning_ = event;
   return {};
 }
 
@@ -125,7 +127,7 @@ AgentActions Agent::handle(const GuardLost& /*event*/, Time now) {
 AgentActions Agent::handle(const PeerFailed& event, Time now) {
   // A node that is gone costs no restart: the others form anew, with another in its place or without.
   if (event.failure.kind == Failure::Kind::lost && event.failure.restart)
-    return change(MembersChanged{describe(event.failure)}, event.failure, now);
+    return change({describe(event.failure), event.failure}, false, now);
   if (winding_down()) {
     // The store saw it before ours; but what ends the job is not undone by what came before.
     const bool final = first_ && !first_->restart;
@@ -140,36 +142,46 @@ AgentActions Agent::handle(const MembersChanged& event, Time now) {
   Failure cause = make_failure(Failure::Kind::lost, 1, event.reason);
   cause.node_rank = -1;  // it may have been any of them
   cause.host.clear();
-  return change(event, std::move(cause), now);
+  shorten_grace(event.grace, now);
+  return change({event.reason, std::move(cause)}, event.grace != Duration::max(), now);
 }
 
-AgentActions Agent::change(const MembersChanged& event, Failure cause, Time now) {
+AgentActions Agent::change(Change change, bool at_once, Time now) {
   if (winding_down() || state_ == State::pausing) return {};
-  if (warning_.signal != 0) return put_off(event, now);
+  if (warning_.signal != 0 && !at_once) return put_off(std::move(change), now);
+  return follow(std::move(change), now);
+}
+
+AgentActions Agent::follow(Change change, Time now) {
   const auto refusal = state_ == State::running ? policy_.refuses_change() : std::nullopt;
   if (refusal) {
-    cause.restart = false;
-    cause.why_final = *refusal;
-    return fail(std::move(cause), SIGTERM, true, now);
+    change.cause.restart = false;
+    change.cause.why_final = *refusal;
+    return fail(std::move(change.cause), SIGTERM, true, now);
   }
-  changed_ = event.reason;
+  changed_ = std::move(change.reason);
   if (state_ == State::joining || state_ == State::leaving) return start_anew(now);
   return stop(SIGTERM, now);
 }
 
 // Where all nodes are warned, the first one to have saved must not cost the others their time to save.
-AgentActions Agent::put_off(const MembersChanged& event, Time now) {
+AgentActions Agent::put_off(Change change, Time now) {
   if (state_ == State::leaving && !warning_.may_leave) return {finish()};
   if (state_ == State::leaving) return {TellPeers{early_leave(0, "its workers have ended")}, finish()};
   if (put_off_) return {};
-  put_off_ = event.reason;
+  put_off_ = std::move(change);
   if (state_ == State::running) deadline_ = later(now, settings_.shutdown_timeout);
   return {};
 }
 
-AgentActions Agent::handle(const StoreLost& event, Time now) {
-  grace_ = std::min(grace_, event.grace);
+void Agent::shorten_grace(Duration most, Time now) {
+  if (most == Duration::max()) return;
+  grace_ = std::min(grace_, most);
   if (state_ == State::stopping) deadline_ = std::min(deadline_, later(now, grace_));
+}
+
+AgentActions Agent::handle(const StoreLost& event, Time now) {
+  shorten_grace(event.grace, now);
   if (winding_down() && !goes_on()) return {};
   if (winding_down()) {
     first_ = make_failure(Failure::Kind::store, 1, fmt::format("the store went away ({})", event.reason));
@@ -177,10 +189,10 @@ AgentActions Agent::handle(const StoreLost& event, Time now) {
   }
   // The host leaves as soon as all have passed the barrier; our answer may have been on its way.
   if (state_ == State::leaving) return handle(BarrierDone{}, now);
-  return fail(
-      make_failure(Failure::Kind::store, 1,
-                   fmt::format("the store of node 0 went away ({}); without it no worker can go on", event.reason)),
-      SIGTERM, false, now);
+  const std::string_view whose = settings_.node_rank < 0 ? "the job's store" : "the store of node 0";
+  return fail(make_failure(Failure::Kind::store, 1,
+                           fmt::format("{} went away ({}); without it no worker can go on", whose, event.reason)),
+              SIGTERM, false, now);
 }
 
 AgentActions Agent::handle(const BarrierDone& /*event*/, Time /*now*/) {
@@ -201,6 +213,10 @@ AgentActions Agent::handle(const AllGone& /*event*/, Time now) {
 
 AgentActions Agent::wound_down(Time now) {
   if (!goes_on()) return {finish()};
+  if (!left_behind_ && warning_.may_leave) {
+    first_.reset();
+    return {TellPeers{early_leave(0, "its workers have ended")}, finish()};
+  }
   if (!left_behind_) return start_anew(now);
   // What is left would meet the new workers.
   first_ =
@@ -222,6 +238,7 @@ AgentActions Agent::start_anew(Time now) {
   changed_.reset();
   ends_.clear();
   kill_sent_ = hurried_ = false;
+  grace_ = settings_.shutdown_timeout;
   warning_ = {};
   put_off_.reset();
   state_ = State::joining;

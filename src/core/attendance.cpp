@@ -174,7 +174,7 @@ struct NewsWriter {
             {"cause", name_of(causes, broken.cause)}};
   }
   Json operator()(const RoundWaits& waits) const {
-    return {{"news", "waits"}, {"arrived", waits.arrived}, {"spare", waits.spare}};
+    return {{"news", "waits"}, {"arrived", waits.arrived}, {"spare", waits.spare}, {"begun", waits.begun}};
   }
   Json operator()(const RoundRefused& refused) const {
     return {{"news", "refused"},
@@ -220,7 +220,7 @@ Result<ElasticNews> parse_news(std::string_view text) {
   } else if (kind == "broken") {
     news = RoundBroken{reader.text("reason"), reader.name("cause", causes)};
   } else if (kind == "waits") {
-    news = RoundWaits{reader.count("arrived", 0, most_nodes), reader.flag("spare"), {}};
+    news = RoundWaits{reader.count("arrived", 0, most_nodes), reader.flag("spare"), {}, reader.flag("begun")};
   } else if (kind == "refused") {
     news = RoundRefused{{reader.name("code", refusals), reader.text("reason")}, reader.flag("spare")};
   } else if (kind != "ended") {

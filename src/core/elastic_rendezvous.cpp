@@ -151,7 +151,8 @@ void ElasticRendezvous::pursue(ElasticState& next, Instant now) {
 
 void ElasticRendezvous::refuse(ErrorCode code, std::string message) {
   goal_ = Goal::none;
-  news_.emplace_back(RoundRefused{{code, std::move(message)}, state_.redundancy_list.contains(settings_.self)});
+  const bool spare = state_.redundancy_list.contains(settings_.self);
+  news_.emplace_back(RoundRefused{{code, std::move(message)}, spare, has_begun(state_) && !round_});
 }
 
 // Who waits although the round is full cannot be of it, and would not get in if it broke up.
@@ -228,7 +229,7 @@ void ElasticRendezvous::try_join(ElasticState& next, Instant now) {
   keep_alive(next, now);
   if (now.time >= report_) {
     report_ = later(now.time, settings_.report_interval);
-    news_.emplace_back(RoundWaits{count, next.redundancy_list.contains(self), give_up_ - now.time});
+    news_.emplace_back(RoundWaits{count, next.redundancy_list.contains(self), give_up_ - now.time, has_begun(next)});
   }
   wake_by(report_);
   if (!next.redundancy_list.contains(self)) wake_by(give_up_);

@@ -70,7 +70,7 @@ void HostedRendezvous::take(const ElasticNews& news, Time now) {
 
 // Whoever stands by does so for as long as the job runs.
 void HostedRendezvous::report(RoundWaits waits, Time now) {
-  if (waits.spare) {
+  if (waits.spare || last_.spare) {
     give_up_ = later(now, settings_.join_timeout);
   } else if (now >= give_up_) {
     goal_ = Goal::give_up;
@@ -88,7 +88,7 @@ void HostedRendezvous::end() {
   if (goal_ == Goal::give_up) {
     const std::string reason = fmt::format("the rendezvous timed out after {}: {} of at least {} nodes came",
                                            to_text(settings_.join_timeout), last_.arrived, settings_.nodes.min);
-    news_.emplace_back(RoundRefused{{ErrorCode::timeout, reason}});
+    news_.emplace_back(RoundRefused{{ErrorCode::timeout, reason}, false, last_.begun && round_ < 0});
   } else {
     news_.emplace_back(RendezvousEnded{});
   }

@@ -20,8 +20,11 @@ constexpr WallClock::duration heartbeats_last = 5s;  // that are written for lau
 
 }  // namespace
 
-Membership::Membership(const Attendance& first)
-    : limits_(first.nodes), last_call_time_(first.last_call), silence_(first.silence) {}
+void Membership::agree_on(const Attendance& first) {
+  limits_ = first.nodes;
+  last_call_time_ = first.last_call;
+  silence_ = first.silence;
+}
 
 // ---- wishes
 
@@ -30,7 +33,7 @@ void Membership::attend(ConnectionId from, const Attendance& said, Instant now) 
   if (!accept(from, said, now)) return;
   Peer& peer = peers_.at(from);
   switch (said.wish) {
-    case Wish::look:
+    case Wish::look:  // was answered
       break;
     case Wish::join:
       join(from, peer, now);
@@ -54,9 +57,7 @@ void Membership::attend(ConnectionId from, const Attendance& said, Instant now) 
 // Every node has the same idea of the job as the first one, or is refused.
 bool Membership::accept(ConnectionId from, const Attendance& said, Instant now) {
   if (peers_.empty()) {
-    limits_ = said.nodes;
-    last_call_time_ = said.last_call;
-    silence_ = said.silence;
+    agree_on(said);
   } else if (said.nodes != limits_) {
     answer(from, RoundRefused{{ErrorCode::conflict,
                                fmt::format("the nodes disagree about --nnodes: {} says {}, the job has {}; give the "
@@ -167,7 +168,7 @@ void Membership::answer(ConnectionId to, const ElasticNews& news) { answers_.pus
 
 void Membership::answer_look(ConnectionId to, const NodeDesc& node) {
   const std::size_t in = state_.complete && broken_ ? state_.wait_list.size() : state_.participants.size();
-  answer(to, RoundWaits{static_cast<int>(in), state_.redundancy_list.contains(node), {}});
+  answer(to, RoundWaits{static_cast<int>(in), state_.redundancy_list.contains(node), {}, has_begun(state_)});
 }
 
 void Membership::tell_formed(ConnectionId to, Peer& peer) {

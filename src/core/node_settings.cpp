@@ -145,6 +145,8 @@ Status check_c10d_keys(const Options& options) {
     if (it == conf->end()) continue;
     const auto number = parse_int(it->second);
     if (!number || *number <= 0) return fault(key, "a whole number above 0");
+    const int most = std::string_view(key).starts_with("keep_alive") ? 10'000 : 10'000'000;
+    if (*number > most) return fault(key, fmt::format("{} at most", most));
   }
   constexpr std::string_view letters = "tTyYfFnN";
   if (const auto it = conf->find("is_host"); it != conf->end() && !parse_bool(it->second))

@@ -15,7 +15,7 @@ std::vector<OptionRow> node_rows() {
        .value = "N|MIN:MAX",
        .variables = {"PET_NNODES"},
        .initial = "1",
-       .text = "nodes of the job; of a range, MAX are waited for"},
+       .text = "nodes of the job; of a range, static waits for MAX, c10d starts with MIN or more"},
       {.name = "--nproc-per-node",
        .group = nodes,
        .value = "COUNT",
@@ -68,7 +68,8 @@ std::vector<OptionRow> rendezvous_rows() {
        .group = rendezvous,
        .value = "HOST[:PORT]",
        .variables = {"PET_RDZV_ENDPOINT"},
-       .text = "in place of --master-addr and --master-port; [ADDRESS]:PORT for IPv6"},
+       .text = "static: in place of --master-addr and --master-port; c10d: where the store is, port 29400 unless "
+               "given. [ADDRESS]:PORT for IPv6"},
       {.name = "--rdzv-id",
        .group = rendezvous,
        .value = "ID",
@@ -80,7 +81,8 @@ std::vector<OptionRow> rendezvous_rows() {
        .value = "KEY=VALUE,...",
        .variables = {"PET_RDZV_CONF"},
        .initial = "timeout=900",
-       .text = "timeout=SECONDS bounds the wait for all nodes; other keys are ignored"},
+       .text = "of static: timeout=SECONDS, the wait for all nodes. Of c10d: join_timeout (600), last_call_timeout "
+               "(30), is_host and others, see docs/elastic.md"},
       {.name = "--join",
        .group = rendezvous,
        .value = "WHEN",
@@ -182,8 +184,8 @@ std::vector<OptionRow> ending_rows() {
       {.name = "--max-membership-restarts",
        .group = ending,
        .value = "N",
-       .text = "how often all workers of a c10d job start anew because nodes came or went; the next time ends the "
-               "job. Without it: any number of times",
+       .text = "how often all workers of a c10d job start anew because nodes came or went; then nodes that come "
+               "stand by, and the loss of one ends the job. Without it: any number of times",
        .ours = true},
       {.name = "--monitor-interval",
        .group = ending,
@@ -235,9 +237,8 @@ std::vector<OptionRow> ending_rows() {
       {.name = "--preempt-signal",
        .group = ending,
        .value = "NAME",
-       .text =
-           "a scheduler's early warning: passed on to the workers, which may save and end by themselves; where it is "
-           "a signal to handle, the second one ends the job. SIGUSR1 and SIGUSR2 are passed on anyway",
+       .text = "a scheduler's early warning: passed on to the workers, which may save and end by themselves; where it "
+               "is a signal to handle, the second one ends the job. SIGUSR1 and SIGUSR2 are passed on anyway",
        .ours = true},
   };
 }

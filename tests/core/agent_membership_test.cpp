@@ -231,6 +231,72 @@ TEST(AgentMembership, WorkersThatHeedNoWarningStartAnewInTheEnd) {
   EXPECT_NE(find<StartRendezvous>(agent.on(AllGone{}, start_time)), nullptr);
 }
 
+TEST(AgentMembership, AChangeThatWasPutOffIsCountedLikeOthers) {
+  AgentSettings chosen = settings(0);
+  chosen.leaves = true;
+  Agent agent = running(chosen);
+  agent.on(Warned{SIGUSR1, true}, start_time);
+  agent.on(MembersChanged{"n2 leaves"}, start_time);
+  const AgentActions actions = agent.on_deadline(start_time + chosen.shutdown_timeout);
+  ASSERT_NE(find<TellPeers>(actions), nullptr);
+  EXPECT_FALSE(find<TellPeers>(actions)->failure.why_final.empty());
+}
+
+TEST(AgentMembership, AWarningWhileWorkersAreStoppedMakesTheNodeLeave) {
+  AgentSettings chosen = settings();
+  chosen.leaves = true;
+  Agent agent = running(chosen);
+  agent.on(MembersChanged{"n4 joins"}, start_time);
+  agent.on(Warned{SIGUSR1, true}, start_time);
+  const AgentActions actions = agent.on(AllGone{}, start_time);
+  ASSERT_NE(find<TellPeers>(actions), nullptr);
+  EXPECT_EQ(find<TellPeers>(actions)->failure.kind, Failure::Kind::signal);
+  ASSERT_NE(find<Finish>(actions), nullptr);
+  EXPECT_EQ(find<Finish>(actions)->exit_code, 0);
+}
+
+TEST(AgentMembership, AWarningBetweenRoundsIsNotOneOfTheNext) {
+  AgentSettings chosen = settings();
+  chosen.leaves = true;
+  Agent agent = running(chosen);
+  agent.on(MembersChanged{"n4 joins"}, start_time);
+  agent.on(AllGone{}, start_time);
+  agent.on(Warned{SIGUSR1, true}, start_time);
+  form(agent);
+  EXPECT_NE(find<SignalWorkers>(agent.on(MembersChanged{"n5 joins"}, start_time)), nullptr);
+}
+
+TEST(AgentMembership, WhoWasTakenForDeadStopsItsWorkersThoughTheyWereWarned) {
+  AgentSettings chosen = settings();
+  chosen.leaves = true;
+  for (const bool other_first : {false, true}) {
+    Agent agent = running(chosen);
+    agent.on(Warned{SIGUSR1, true}, start_time);
+    if (other_first) agent.on(MembersChanged{"n2 leaves"}, start_time);
+    EXPECT_NE(find<SignalWorkers>(agent.on(MembersChanged{"taken for dead", 250ms}, start_time)), nullptr);
+    EXPECT_EQ(agent.deadline(), start_time + 250ms);
+  }
+}
+
+TEST(AgentMembership, WhoWasTakenForDeadHasNoTimeLeftForWorkersThatAreStopping) {
+  Agent agent = running(settings());
+  agent.on(MembersChanged{"n4 joins"}, start_time);
+  EXPECT_EQ(agent.deadline(), start_time + 30s);
+  agent.on(MembersChanged{"taken for dead", 250ms}, start_time);
+  EXPECT_EQ(agent.deadline(), start_time + 250ms);
+  agent.on(AllGone{}, start_time);
+  form(agent);
+  agent.on(MembersChanged{"n5 joins"}, start_time);
+  EXPECT_EQ(agent.deadline(), start_time + 30s) << "the next round has all its time";
+}
+
+TEST(AgentMembership, ARefusalEndsAlsoANodeThatRuns) {
+  Agent agent = running(settings());
+  const Error refused{ErrorCode::conflict, "another launch calls itself h"};
+  EXPECT_NE(find<SignalWorkers>(agent.on(RendezvousFailed{refused}, start_time)), nullptr);
+  EXPECT_EQ(find<Finish>(agent.on(AllGone{}, start_time))->first->what, refused.message);
+}
+
 TEST(AgentMembership, WhoIsInTheBarrierAfterAWarningLeavesWhenTheOthersDo) {
   AgentSettings chosen = settings();
   chosen.leaves = true;

@@ -25,7 +25,7 @@ std::vector<ElasticNews> every_news() {
           RoundBroken{"n2 (pid 1) joins", Cause::change},
           RoundBroken{"", Cause::restart},
           RoundBroken{"gone", Cause::loss},
-          RoundWaits{3, true, {}},
+          RoundWaits{3, true, {}, true},
           RoundRefused{{ErrorCode::closed, "closed"}, true},
           RoundRefused{{ErrorCode::conflict, "--nnodes"}, false},
           RoundRefused{{ErrorCode::protocol, "no state"}, false},

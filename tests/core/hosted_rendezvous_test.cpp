@@ -141,6 +141,39 @@ TEST(HostedRendezvous, ASpareStandsByWithoutEnd) {
   }
 }
 
+TEST(HostedRendezvous, ASpareThatIsWantedHasAllItsTime) {
+  Node node;
+  const Time end = node.time + 599s;
+  while (node.time < end) {
+    node.expire();
+    node.hear(RoundWaits{0, true, {}, true});
+  }
+  node.expire();
+  node.hear(RoundWaits{0, false, {}, true});
+  EXPECT_EQ(node.wish(), Wish::join);
+}
+
+TEST(HostedRendezvous, KnowsWhetherItGivesUpAJobThatRuns) {
+  for (const bool begun : {false, true}) {
+    for (const bool member : {false, true}) {
+      Node node;
+      if (member) {
+        node.form(3);
+        node.hear(RoundBroken{"n2 has gone"});
+        node.machine.join(node.time);
+        node.wake();
+      }
+      while (node.wish() != Wish::leave) {
+        node.expire();
+        node.hear(RoundWaits{1, false, {}, begun});
+      }
+      node.news.clear();
+      node.hear(RendezvousEnded{});
+      EXPECT_EQ(node.only<RoundRefused>()->begun, begun && !member);
+    }
+  }
+}
+
 TEST(HostedRendezvous, LeavesWithAReasonAndADeadline) {
   Node node;
   node.form(0);

@@ -66,16 +66,20 @@ class Membership(TorchCase):
             alive = {rank: pid for pid, rank, all_ranks in new if all_ranks == size and processes.alive(pid)}
             return sorted(alive) == list(range(size)) and alive.values()
         self.pids = wait_for(pids, ROUND_SECONDS)
-        self.assertTrue(self.pids, f"no round of {size}, but {self.notes() - self.known}\n{self.said()}\n{self.tree()}")
+        if not self.pids:
+            self.fail(f"no round of {size}, but {self.notes() - self.known}, and the state is {self.state()}\n"
+                      f"{self.said()}\n{self.tree()}")
         self.known = self.notes()
+
+    def state(self):
+        """What torchrun's agents see."""
+        with wire.Client(self.port) as store:
+            return base64.b64decode(store.get(f"/torch.rendezvous.job{self.port}"))
 
     def stands_by(self, index):
         """Waits until the state tells of this node, which has no place; nobody may start anew because of it."""
-        def known():
-            with wire.Client(self.port) as store:
-                state = store.get(f"/torch.rendezvous.job{self.port}")
-            return self.addresses[index].encode() in base64.b64decode(state)
-        self.assertTrue(wait_for(known, ROUND_SECONDS), self.said())
+        known = wait_for(lambda: self.addresses[index].encode() in self.state(), ROUND_SECONDS)
+        self.assertTrue(known, self.said())
         self.nodes[index].wait(2.5)  # torchrun looks once a second
         self.assertTrue(all(map(processes.alive, self.pids)), self.said())
         self.assertEqual(self.known, self.notes(), self.said())

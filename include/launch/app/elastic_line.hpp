@@ -58,6 +58,7 @@ class ElasticLine {
  private:
   boost::asio::awaitable<void> run();
   boost::asio::awaitable<bool> connect();
+  boost::asio::awaitable<bool> look_anew(Error lost);
   void try_to_host();
   boost::asio::awaitable<Status> choose_machine();
   boost::asio::awaitable<Error> pursue();
@@ -76,6 +77,8 @@ class ElasticLine {
   std::string address_;
   std::optional<Endpoint> reached_;
   std::optional<StoreClient> client_;
+  Time connected_{};
+  Time give_up_{};  // looking for the store
   std::unique_ptr<ElasticMachine> machine_;
   HostedRendezvous* hosted_ = nullptr;  // the same, where it is one
   bool by_launch_ = false;

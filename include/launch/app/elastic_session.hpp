@@ -39,6 +39,7 @@ class ElasticSession : public Rendezvous {
   // What the line tells.
   ElasticLine::Listener listener();
   StoreLost store_lost(Error error) const;
+  Duration grace() const;
   void take(ElasticNews news);
   Task announce(RoundWaits waits, int generation);
   Task explain_refusal(RoundRefused refused);
@@ -48,6 +49,7 @@ class ElasticSession : public Rendezvous {
 
   // One round.
   Task form_round(RoundFormed formed, int generation);
+  Task begin_round(RoundFormed formed, int generation);
   boost::asio::awaitable<Result<Round>> exchange_ranks(std::shared_ptr<RoundLine> line);
   boost::asio::awaitable<int> count_restarts(std::shared_ptr<RoundLine> line);
 

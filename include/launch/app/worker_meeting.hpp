@@ -25,6 +25,9 @@ class WorkerMeeting {
   // left there.
   boost::asio::awaitable<Result<Endpoint>> agree(StoreClient& control, RoundFormed formed, std::string own_address);
 
+  // The same for others, of a round that was broken before this node had said it; nobody's keys are taken away.
+  boost::asio::awaitable<void> say_late(StoreClient& control, RoundFormed formed, std::string own_address);
+
   // This node has led a round: workers of others may depend on it.
   bool hosts() const { return store_.port() != 0; }
 
@@ -33,7 +36,7 @@ class WorkerMeeting {
   boost::asio::awaitable<Result<Endpoint>> read_master(StoreClient& control, std::int64_t round, Time deadline);
   boost::asio::awaitable<Status> say_master(StoreClient& control, std::int64_t round, Endpoint master);
   KeyList master_keys(std::int64_t round) const;
-  Result<Endpoint> own_store(const std::string& own_address);
+  Result<Endpoint> open_store(const std::string& own_address);
   boost::asio::awaitable<Status> clear_foreign_store(Endpoint master);
 
   const Config& config_;

@@ -28,8 +28,9 @@ struct SignalReceived { int signal = 0; std::string sender{}; };  // sender: as 
 struct Warned { int signal = 0; bool may_leave = false; };  // early, and so were the workers: they may save and end
 struct GuardLost {};                       // the process that the user sees was killed: everything ends, now
 struct PeerFailed { Failure failure; };    // the job's first failure, as the store has it
-struct MembersChanged { std::string reason; };  // the round breaks up, for another one
-struct StoreLost { std::string reason; Duration grace = Duration::max(); };  // that workers have, before others go on
+// The round breaks up, for another one; `grace`: that workers have at most, before the others go on.
+struct MembersChanged { std::string reason; Duration grace = Duration::max(); };
+struct StoreLost { std::string reason; Duration grace = Duration::max(); };
 struct BarrierDone {};
 struct AllGone {};                         // no process of this node's workers is left
 
@@ -120,8 +121,14 @@ class Agent {
   // After what is being stopped, the workers start anew.
   bool goes_on() const { return first_ ? first_->restart : changed_.has_value(); }
   // Nodes came or went; `cause` is the job's failure where that was once too often.
-  AgentActions change(const MembersChanged& event, Failure cause, Time now);
-  AgentActions put_off(const MembersChanged& event, Time now);
+  struct Change {
+    std::string reason;
+    Failure cause;
+  };
+  AgentActions change(Change change, bool at_once, Time now);
+  AgentActions follow(Change change, Time now);
+  AgentActions put_off(Change change, Time now);
+  void shorten_grace(Duration most, Time now);
   AgentActions start_anew(Time now);
   AgentActions wound_down(Time now);
   // A node whose workers end after an early warning leaves the others to themselves, if they can go on.
@@ -141,12 +148,12 @@ class Agent {
   Time deadline_ = never;
   RestartPolicy policy_;
   Round round_;
-  Time started_{};                      // the workers
-  int running_ = 0;                     // workers not yet seen to end
-  Duration grace_;                      // of the workers, from the signal to SIGKILL
-  Warned warning_;                      // signal 0: none has come
-  std::optional<std::string> put_off_;  // a change of members, until the workers that were warned have ended
-  bool hurried_ = false;                // by a second Ctrl-C
+  Time started_{};                 // the workers
+  int running_ = 0;                // workers not yet seen to end
+  Duration grace_;                 // of the workers, from the signal to SIGKILL
+  Warned warning_;                 // signal 0: none has come
+  std::optional<Change> put_off_;  // until the workers that were warned have ended
+  bool hurried_ = false;           // by a second Ctrl-C
   bool kill_sent_ = false;
   bool left_behind_ = false;  // something outlived SIGKILL
   std::optional<Failure> first_;

@@ -59,11 +59,13 @@ struct RoundWaits {  // for a line to the user
   int arrived = 0;
   bool spare = false;
   Duration left{};
+  bool begun = false;  // a round of the job has formed
   bool operator==(const RoundWaits&) const = default;
 };
-struct RoundRefused {  // time-out, closed or contradiction; a spare was not needed, that is all
+struct RoundRefused {  // time-out, closed or contradiction
   Error error;
-  bool spare = false;
+  bool spare = false;  // it was not needed, that is all
+  bool begun = false;  // the job runs, and this node never had a part in it
 };
 struct WillLeft {};         // what pledge() asked for is done
 struct RendezvousEnded {};  // what leave() or close() asked for is done, or was given up

@@ -47,6 +47,9 @@ struct ElasticState {
   bool operator==(const ElasticState&) const = default;
 };
 
+// A round has formed, be it this one or an earlier one.
+inline bool has_begun(const ElasticState& state) { return state.complete || state.round > 0; }
+
 struct NodeLimits {
   int min = 1;
   int max = 1;

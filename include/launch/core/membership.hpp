@@ -27,7 +27,7 @@ class Membership {
 
   Membership() = default;
   // Before it attends, so that a state that is there already is read as it would have it.
-  explicit Membership(const Attendance& first);
+  explicit Membership(const Attendance& first) { agree_on(first); }
 
   void attend(ConnectionId from, const Attendance& said, Instant now);
   // It no longer waits for an answer; what would have come comes when it attends again.
@@ -57,6 +57,7 @@ class Membership {
     std::uint64_t arrival = 0;  // among those who want in; 0: it is none of them
   };
   // Wishes.
+  void agree_on(const Attendance& first);
   bool accept(ConnectionId from, const Attendance& said, Instant now);
   void join(ConnectionId from, Peer& peer, Instant now);
   void stay(ConnectionId from, Peer& peer);
