@@ -64,6 +64,7 @@ void ElasticSession::join(bool admits) {
   if (line_) line_->close();
   line_.reset();
   pledged_.reset();
+  gone_ = -1;
   mailbox_.forget_round();
   state_.join(admits);
 }
@@ -134,6 +135,7 @@ asio::awaitable<void> ElasticSession::explain_refusal(RoundRefused refused) {
 asio::awaitable<void> ElasticSession::explain_break(RoundBroken broken, std::shared_ptr<RoundLine> line,
                                                     int generation) {
   using enum RoundBroken::Cause;
+  if (generation == generation_) gone_ = broken.gone;
   const bool ends = broken.cause == loss && !goes_on_without_a_node(config_);
   const bool explained = broken.cause == restart || ends;
   const bool in_barrier = line && line == barrier_;
@@ -335,6 +337,7 @@ asio::awaitable<Account> ElasticSession::share(Account own, Failure first) {
   if (!client) co_return own;
   std::vector<int> nodes = launch_nodes();
   if (first.kind == Failure::Kind::lost) std::erase(nodes, first.node_rank);
+  if (!left_) std::erase(nodes, gone_);
   if (nodes.empty()) co_return own;
   EndExchange::Place place{line_->place().prefix, line_->place().node_rank, nodes.front(), {}, most_for_end(config_)};
   if (left_) {

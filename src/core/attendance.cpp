@@ -171,7 +171,8 @@ struct NewsWriter {
   Json operator()(const RoundBroken& broken) const {
     return {{"news", "broken"},
             {"reason", broken.reason.substr(0, longest_text)},
-            {"cause", name_of(causes, broken.cause)}};
+            {"cause", name_of(causes, broken.cause)},
+            {"gone", broken.gone}};
   }
   Json operator()(const RoundWaits& waits) const {
     return {{"news", "waits"}, {"arrived", waits.arrived}, {"spare", waits.spare}, {"begun", waits.begun}};
@@ -218,7 +219,7 @@ Result<ElasticNews> parse_news(std::string_view text) {
   if (kind == "formed") {
     news = read_formed(reader, *json);
   } else if (kind == "broken") {
-    news = RoundBroken{reader.text("reason"), reader.name("cause", causes)};
+    news = RoundBroken{reader.text("reason"), reader.name("cause", causes), reader.count("gone", -1, most_nodes)};
   } else if (kind == "waits") {
     news = RoundWaits{reader.count("arrived", 0, most_nodes), reader.flag("spare"), {}, reader.flag("begun")};
   } else if (kind == "refused") {

@@ -275,8 +275,9 @@ std::optional<RoundBroken> ElasticRendezvous::find_break(const ElasticState& nex
     if (node == settings_.self) return RoundBroken{"the others take this node for dead"};
     if (next.wait_list.contains(node) || next.participants.contains(node))
       return RoundBroken{to_text(node) + " starts anew", is_launch(node) ? Cause::restart : Cause::change};
-    if (state_.last_heartbeats.contains(node)) return RoundBroken{to_text(node) + " has gone silent", Cause::loss};
-    return RoundBroken{to_text(node) + " has left"};
+    if (state_.last_heartbeats.contains(node))
+      return RoundBroken{to_text(node) + " has gone silent", Cause::loss, rank};
+    return RoundBroken{to_text(node) + " has left", Cause::change, rank};
   }
   if (has_room_for_waiting(next)) return RoundBroken{to_text(*next.wait_list.begin()) + " joins"};
   return std::nullopt;

@@ -29,4 +29,9 @@ RoundFormed FormedRound::news_for(const NodeDesc& node) const {
   return formed;
 }
 
+int FormedRound::rank_of(const NodeDesc& node) const {
+  const auto found = ranks_.find(node);
+  return found == ranks_.end() ? -1 : found->second;
+}
+
 }  // namespace launch

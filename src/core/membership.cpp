@@ -118,7 +118,8 @@ void Membership::leave(ConnectionId from, Instant now) {
   answer(from, RendezvousEnded{});
   if (!is_member(node)) return remove(node, now);
   const std::string& why = peer.said.reason;
-  break_up({fmt::format("{} leaves{}{}", to_text(node), why.empty() ? "" : ": ", why)});
+  const std::string reason = fmt::format("{} leaves{}{}", to_text(node), why.empty() ? "" : ": ", why);
+  break_up({reason, Cause::change, round_.rank_of(node)});
 }
 
 void Membership::want_in(ConnectionId from, Peer& peer) {
@@ -205,7 +206,7 @@ void Membership::break_up(RoundBroken why) {
 
 void Membership::lose(const NodeDesc& node, const std::string& how, Instant now) {
   if (is_member(node)) {
-    break_up({fmt::format("{} {}", to_text(node), how), Cause::loss});
+    break_up({fmt::format("{} {}", to_text(node), how), Cause::loss, round_.rank_of(node)});
     if (too_early(now.time)) {
       doomed_.insert(node);
       return;
@@ -230,9 +231,8 @@ void Membership::turn(Instant now) {
   last_call_ = never;
   std::vector<std::tuple<int, std::uint64_t, ConnectionId>> order;
   for (const auto& [arrival, connection] : candidates_) {
-    const auto rank = round_.ranks().find(peers_.at(connection).said.node);
-    order.emplace_back(rank == round_.ranks().end() ? std::numeric_limits<int>::max() : rank->second, arrival,
-                       connection);
+    const int rank = round_.rank_of(peers_.at(connection).said.node);
+    order.emplace_back(rank < 0 ? std::numeric_limits<int>::max() : rank, arrival, connection);
   }
   std::sort(order.begin(), order.end());
   candidates_.clear();

@@ -325,6 +325,15 @@ class FirstRank(Killing):
         self.assertLess(milliseconds(killed, workers), 1000)
         self.end_well(*runs.values())
 
+    def test_where_it_may_not_leave_the_others_end_with_one_verdict(self):
+        runs = self.form(3, "--max-membership-restarts=0")
+        leaver = runs.pop(3)
+        leaver.signal(signal.SIGTERM)
+        self.expect([143, 1, 1], [leaver, *runs.values()])
+        verdicts = [run.err[run.err.index("FAILED"):] for run in runs.values()]
+        self.assertEqual(verdicts[0], verdicts[1])
+        self.assertRegex(verdicts[0], r"no account     from node 0\n")
+
 
 class Sleeping(Killing):
     def setUp(self):

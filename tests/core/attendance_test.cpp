@@ -24,7 +24,7 @@ std::vector<ElasticNews> every_news() {
           RoundFormed{0, 0, 1, {"::1", 0, 0}, {}, Assignment{0, 1, 0, 8, 0, 8}},
           RoundBroken{"n2 (pid 1) joins", Cause::change},
           RoundBroken{"", Cause::restart},
-          RoundBroken{"gone", Cause::loss},
+          RoundBroken{"gone", Cause::loss, 2},
           RoundWaits{3, true, {}, true},
           RoundRefused{{ErrorCode::closed, "closed"}, true},
           RoundRefused{{ErrorCode::conflict, "--nnodes"}, false},

@@ -83,6 +83,7 @@ TEST(Membership, ALostMemberBreaksTheRoundForAllAndTheRestGoesOnAtOnce) {
     ASSERT_NE(broken, nullptr);
     EXPECT_EQ(broken->reason, "n2 (pid 1) has fallen silent");
     EXPECT_EQ(broken->cause, Cause::loss);
+    EXPECT_EQ(broken->gone, 1);
   }
   job.drop(3);
   EXPECT_TRUE(job.silent(1) && job.silent(4)) << "they know";

@@ -53,6 +53,7 @@ struct RoundBroken {
   };
   std::string reason;
   Cause cause = Cause::change;
+  int gone = -1;  // the rank of the node that has left or is lost, where it is known
   bool operator==(const RoundBroken&) const = default;
 };
 struct RoundWaits {  // for a line to the user

@@ -20,6 +20,8 @@ class FormedRound {
 
   const std::vector<NodeDesc>& order() const { return order_; }
   const std::map<NodeDesc, int>& ranks() const { return ranks_; }
+  // -1: it is none of its members.
+  int rank_of(const NodeDesc& node) const;
   bool is_mixed() const { return !torchrun_.empty(); }
 
  private:
