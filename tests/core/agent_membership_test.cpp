@@ -52,6 +52,15 @@ Failure lost_node() {
 const AgentEvent changes[] = {MembersChanged{"n4 joins"}, MembersChanged{"n2 has gone silent"},
                               PeerFailed{lost_node()}};
 
+// The others are told, and it ends well.
+void expect_leave(const AgentActions& actions) {
+  EXPECT_EQ(find<EnterBarrier>(actions), nullptr);
+  ASSERT_NE(find<TellPeers>(actions), nullptr);
+  EXPECT_EQ(find<TellPeers>(actions)->failure.kind, Failure::Kind::signal);
+  ASSERT_NE(find<Finish>(actions), nullptr);
+  EXPECT_EQ(find<Finish>(actions)->exit_code, 0);
+}
+
 void start_anew(Agent& agent, const AgentEvent& change) {
   EXPECT_NE(find<SignalWorkers>(agent.on(change, start_time)), nullptr);
   EXPECT_NE(find<StartRendezvous>(agent.on(AllGone{}, start_time)), nullptr);
@@ -179,12 +188,7 @@ TEST(AgentMembership, AWarnedNodeWhoseWorkersEndLeavesTheOthers) {
   Agent agent = running(chosen);
   EXPECT_TRUE(agent.on(Warned{SIGUSR1, true}, start_time).empty());
   for (const int rank : {0, 1}) agent.on(WorkerExited{rank, ExitStatus{}, {}}, start_time);
-  const AgentActions actions = agent.on(AllGone{}, start_time);
-  EXPECT_EQ(find<EnterBarrier>(actions), nullptr);
-  ASSERT_NE(find<TellPeers>(actions), nullptr);
-  EXPECT_EQ(find<TellPeers>(actions)->failure.kind, Failure::Kind::signal);
-  ASSERT_NE(find<Finish>(actions), nullptr);
-  EXPECT_EQ(find<Finish>(actions)->exit_code, 0);
+  expect_leave(agent.on(AllGone{}, start_time));
 }
 
 TEST(AgentMembership, AWarnedNodeWhoseWorkerFailsLeavesWithItsCode) {
@@ -248,11 +252,7 @@ TEST(AgentMembership, AWarningWhileWorkersAreStoppedMakesTheNodeLeave) {
   Agent agent = running(chosen);
   agent.on(MembersChanged{"n4 joins"}, start_time);
   agent.on(Warned{SIGUSR1, true}, start_time);
-  const AgentActions actions = agent.on(AllGone{}, start_time);
-  ASSERT_NE(find<TellPeers>(actions), nullptr);
-  EXPECT_EQ(find<TellPeers>(actions)->failure.kind, Failure::Kind::signal);
-  ASSERT_NE(find<Finish>(actions), nullptr);
-  EXPECT_EQ(find<Finish>(actions)->exit_code, 0);
+  expect_leave(agent.on(AllGone{}, start_time));
 }
 
 TEST(AgentMembership, AWarningBetweenRoundsIsNotOneOfTheNext) {
