@@ -4,8 +4,10 @@ A test module derives from harness.Case; a folder's run.py calls harness.main. S
 """
 import argparse
 import ctypes
+import json
 import os
 import pathlib
+import resource
 import shutil
 import signal
 import sys
@@ -14,7 +16,7 @@ import time
 import unittest
 import uuid
 
-import names
+import place
 import processes
 from running import Run, free_port, wait_for, watch  # noqa: F401  (test modules take them from here)
 
@@ -24,15 +26,32 @@ PR_SET_CHILD_SUBREAPER = 36
 
 
 class Settings:
-    """Filled once by main(): which binary, which build folder, how often repeated."""
+    """Filled once by main(): which binary, which build folder, how often repeated, whether all depths are wanted."""
     launch = ROOT / "build" / "release" / "launch"
     build = ROOT / "build"
     repeat = 1
+    long = False
+
+
+def long(covered_by):
+    """Marks a test, or a class of them, for `scripts/test --long`: says what has its assertion in the quick suite."""
+    def mark(test):
+        test.long = covered_by
+        return test
+    return mark
 
 
 class Case(unittest.TestCase):
-    """Gives each test a folder of its own and fails it when a process of it outlives it."""
+    """Gives each test a folder of its own and fails it when a process of it outlives it.
 
+    The tests of a class run one after the other; what tests/suite needs to know to run classes beside each other
+    stands in the class.
+    """
+
+    builds = ("dev",)  # whose binary is tested; with --long the others' as well
+    only = ()  # if it makes sense for some builds alone: these
+    load = 0.3  # processors that it keeps busy
+    alone = ""  # why nothing may run beside it
     leftover_grace = 0.5  # seconds that a killed process may need until the kernel has taken it away
 
     def setUp(self):
@@ -72,7 +91,7 @@ class Case(unittest.TestCase):
 
     def need(self, present, what):
         """Skips a test for want of something; where CI=true everything must be there."""
-        if not present and names.must_run_everything():
+        if not present and place.must_run_everything():
             self.fail(f"{what} is missing, and CI=true says that every test must run")
         if not present:
             self.skipTest(f"{what} is missing")
@@ -124,19 +143,43 @@ def repeated(test):
 
 
 class _Result(unittest.TextTestResult):
-    """Tells of a failure at once: a list at the end is lost when a time limit cuts the tests off."""
+    """Tells of a failure at once: a list at the end is lost when a time limit cuts the tests off.
+
+    Each test is a line of JSON in the file `--results`, so that tests/suite can add up.
+    """
+
+    file = None
+
+    def startTest(self, test):
+        super().startTest(test)
+        self._outcome, self._began = "passed", (time.monotonic(), _processor_seconds())
+
+    def stopTest(self, test):
+        super().stopTest(test)
+        if self.file:
+            seconds, busy = (now - then for now, then in zip((time.monotonic(), _processor_seconds()), self._began))
+            self.file.write(json.dumps({"test": test.id(), "outcome": self._outcome, "seconds": round(seconds, 3),
+                                        "busy": round(busy, 3)}) + "\n")
+            self.file.flush()
+
+    def addSkip(self, test, reason):
+        super().addSkip(test, reason)
+        self._outcome = "skipped"
 
     def addError(self, test, err):
         super().addError(test, err)
+        self._outcome = "failed"
         self.printErrorList("ERROR", self.errors[-1:])
 
     def addFailure(self, test, err):
         super().addFailure(test, err)
+        self._outcome = "failed"
         self.printErrorList("FAIL", self.failures[-1:])
 
     def addSubTest(self, test, subtest, err):
         super().addSubTest(test, subtest, err)
         if err is not None:
+            self._outcome = "failed"
             failed = issubclass(err[0], test.failureException)
             self.printErrorList("FAIL" if failed else "ERROR", (self.failures if failed else self.errors)[-1:])
 
@@ -144,30 +187,67 @@ class _Result(unittest.TextTestResult):
         """Nothing is left to be told."""
 
 
+def _processor_seconds():
+    """Of all that this process has started and that has ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 def _arguments():
     parser = argparse.ArgumentParser()
     parser.add_argument("--launch", type=pathlib.Path, default=os.environ.get("LAUNCH", Settings.launch))
     parser.add_argument("--build", type=pathlib.Path, default=Settings.build, help="where build/venv is")
     parser.add_argument("--repeat", type=int, default=int(os.environ.get("LAUNCH_TEST_REPEAT", "1")))
+    parser.add_argument("--long", action="store_true", help="also those that only scripts/test --long runs")
+    parser.add_argument("--list", action="store_true", help="run nothing: a line of JSON for each class of tests")
+    parser.add_argument("--results", type=pathlib.Path, help="where to write a line of JSON for each test")
     parser.add_argument("-q", "--quiet", action="store_true")
     parser.add_argument("-f", "--failfast", action="store_true")
     parser.add_argument("tests", nargs="*", help="module, module.Class or module.Class.test; all when none is named")
     arguments = parser.parse_args()
-    if not os.access(arguments.launch, os.X_OK):
+    if not arguments.list and not os.access(arguments.launch, os.X_OK):
         parser.error(f"no launch binary at {arguments.launch}: build it, or name it with --launch")
     return arguments
 
 
-def main(folder):
+def _tests_of(suite):
+    for part in suite:
+        yield from _tests_of(part) if isinstance(part, unittest.TestSuite) else [part]
+
+
+def covered_by(test):
+    """What stands in for this test in the quick suite; empty when it is in the quick suite itself."""
+    return getattr(getattr(test, test._testMethodName), "long", "") or getattr(test, "long", "")
+
+
+def _list(tests):
+    classes = {}
+    for test in tests:
+        name = test.id().rpartition(".")[0]
+        kind = type(test)
+        entry = classes.setdefault(name, {"unit": name, "builds": kind.builds, "only": kind.only, "load": kind.load,
+                                          "alone": kind.alone, "tests": {}})
+        entry["tests"][test._testMethodName] = covered_by(test)
+    for entry in classes.values():
+        print(json.dumps(entry))
+
+
+def main(folder, needs_place=False):
     """The body of a run.py."""
     arguments = _arguments()
     Settings.launch, Settings.build = arguments.launch.resolve(), arguments.build.resolve()
-    Settings.repeat = arguments.repeat
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup's choice is not what the tests are about
+    Settings.repeat, Settings.long = arguments.repeat, arguments.long
     wanted = arguments.tests or sorted(path.stem for path in folder.glob("test_*.py"))
-    suite = unittest.defaultTestLoader.loadTestsFromNames(wanted)
-    result = unittest.TextTestRunner(verbosity=1 if arguments.quiet else 2, failfast=arguments.failfast,
-                                     resultclass=_Result).run(suite)
+    tests = list(_tests_of(unittest.defaultTestLoader.loadTestsFromNames(wanted)))
+    if arguments.list:
+        return _list(tests)
+    place.enter(needed=needs_place)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup's choice is not what the tests are about
+    # Who names a test wants it run.
+    tests = [test for test in tests if arguments.long or test.id() in wanted or not covered_by(test)]
+    with open(arguments.results or os.devnull, "a", encoding="utf-8") as _Result.file:
+        result = unittest.TextTestRunner(verbosity=1 if arguments.quiet else 2, failfast=arguments.failfast,
+                                         resultclass=_Result).run(unittest.TestSuite(tests))
     if not result.wasSuccessful():
         sys.exit(1)
-    sys.exit(names.SKIP_CODE if result.testsRun and len(result.skipped) == result.testsRun else 0)
+    sys.exit(place.SKIP_CODE if result.testsRun and len(result.skipped) == result.testsRun else 0)

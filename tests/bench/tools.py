@@ -10,7 +10,7 @@ FOLDER = pathlib.Path(__file__).resolve().parent
 ROOT = FOLDER.parent.parent
 sys.path.insert(0, str(FOLDER.parent))
 
-import names  # noqa: E402
+import place  # noqa: E402
 from harness import clean_environment  # noqa: E402,F401  (benchmarks take it from here)
 from running import free_port, wait_for  # noqa: E402,F401
 
@@ -30,7 +30,7 @@ def start(arguments):
     arguments.launch, arguments.build = arguments.launch.resolve(), arguments.build.resolve()
     if not os.access(arguments.launch, os.X_OK):
         sys.exit(f"no launch binary at {arguments.launch}: build it, or name it with --launch")
-    names.enter()
+    place.enter()
     return arguments
 
 

@@ -7,7 +7,7 @@ import dataclasses
 import os
 import re
 
-import names
+import place
 from compare import EACH_RUN, WANTED, BenchCase, Line, Report, Rule, Wanted, judge, not_documented
 from compare_cases import NATIVE, install, table
 from harness import Settings
@@ -15,7 +15,7 @@ from random_lines import random_lines, spellings
 from torch_job import TorchCase
 
 SEED = os.environ.get("LAUNCH_COMPARE_SEED", "1")
-CASES = int(os.environ.get("LAUNCH_COMPARE_CASES", "500" if names.must_run_everything() else "60"))
+CASES = int(os.environ.get("LAUNCH_COMPARE_CASES", "500" if place.must_run_everything() else "60"))
 # Of the table: what rests on more than the fork, above all on what an interpreter does at its start.
 FEW = ("no script 1", "nnodes 6", "openmp 1", "passed on 1", "locale 1", "locale 2", "locale 3", "inherited 11",
        "static, one node 2", "run path 1")
