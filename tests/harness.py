@@ -193,7 +193,7 @@ def _processor_seconds():
     return used.ru_utime + used.ru_stime
 
 
-def _arguments():
+def _arguments(needs_launch):
     parser = argparse.ArgumentParser()
     parser.add_argument("--launch", type=pathlib.Path, default=os.environ.get("LAUNCH", Settings.launch))
     parser.add_argument("--build", type=pathlib.Path, default=Settings.build, help="where build/venv is")
@@ -205,7 +205,7 @@ def _arguments():
     parser.add_argument("-f", "--failfast", action="store_true")
     parser.add_argument("tests", nargs="*", help="module, module.Class or module.Class.test; all when none is named")
     arguments = parser.parse_args()
-    if not arguments.list and not os.access(arguments.launch, os.X_OK):
+    if needs_launch and not arguments.list and not os.access(arguments.launch, os.X_OK):
         parser.error(f"no launch binary at {arguments.launch}: build it, or name it with --launch")
     return arguments
 
@@ -225,16 +225,17 @@ def _list(tests):
     for test in tests:
         name = test.id().rpartition(".")[0]
         kind = type(test)
-        entry = classes.setdefault(name, {"unit": name, "builds": kind.builds, "only": kind.only, "load": kind.load,
-                                          "alone": kind.alone, "tests": {}})
+        entry = classes.setdefault(name, {"unit": name, "tests": {}, **{
+            field: getattr(kind, field, default)
+            for field, default in (("builds", ()), ("only", ()), ("load", 1.0), ("alone", ""))}})
         entry["tests"][test._testMethodName] = covered_by(test)
     for entry in classes.values():
         print(json.dumps(entry))
 
 
-def main(folder, needs_place=False):
+def main(folder, needs_place=False, needs_launch=True):
     """The body of a run.py."""
-    arguments = _arguments()
+    arguments = _arguments(needs_launch)
     Settings.launch, Settings.build = arguments.launch.resolve(), arguments.build.resolve()
     Settings.repeat, Settings.long = arguments.repeat, arguments.long
     wanted = arguments.tests or sorted(path.stem for path in folder.glob("test_*.py"))

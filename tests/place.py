@@ -1,8 +1,8 @@
 """A place of its own for whatever a test starts: a network that has only its loopback, and names that always resolve.
 
 So tests that run beside each other cannot meet: a port belongs to whoever is in the same place. PyTorch asks the
-reverse DNS at each connection, and where the name server is silent that takes seconds, whoever launched: here names come
-from a private /etc/hosts alone.
+reverse DNS at each connection, and if the name server is silent that takes seconds, whoever launched: here names
+come from a private /etc/hosts alone.
 
     python3 tests/place.py PROGRAM [ARGUMENT]...     runs a program there
 """

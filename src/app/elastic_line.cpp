@@ -21,7 +21,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr Duration one_look = 1s;  // whether a store that closed the connection is still there
+constexpr Duration second_look = 1s;  // whether a store that closed the connection is still there
 
 ElasticSettings with_self(const Config& config) {
   ElasticSettings settings = config.elastic->settings;
@@ -204,7 +204,7 @@ asio::awaitable<bool> ElasticLine::look_anew(Error lost) {
   client_.reset();
   reached_.reset();
   log_info(fmt::format("the store at {} has gone before a round formed; looking for it anew", to_text(config_.master)));
-  const Time earliest = later(connected_, one_look);
+  const Time earliest = later(connected_, second_look);
   if (now() >= earliest) {
     give_up_ = later(now(), config_.elastic->settings.join_timeout);
   } else {
@@ -218,7 +218,7 @@ asio::awaitable<bool> ElasticLine::look_anew(Error lost) {
 
 // The store may have closed the connection because nothing was heard of this node for long.
 asio::awaitable<bool> ElasticLine::come_back() {
-  auto client = co_await connect_quietly(*reached_, later(now(), one_look), random_);
+  auto client = co_await connect_quietly(*reached_, later(now(), second_look), random_);
   if (!client || ending_ || leaving_) co_return false;
   client_.emplace(std::move(*client));
   listener_.expelled();

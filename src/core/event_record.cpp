@@ -30,8 +30,8 @@ class EventLine {
   std::string text() const { return text_ + "}"; }
 
   static std::string quote(std::string_view text) {
-    using Json = nlohmann::ordered_json;
-    return Json(text).dump(-1, ' ', true, Json::error_handler_t::replace);
+    using OrderedJson = nlohmann::ordered_json;
+    return OrderedJson(text).dump(-1, ' ', true, OrderedJson::error_handler_t::replace);
   }
 
  private:

@@ -1,5 +1,9 @@
 #include "launch/core/torchelastic_event.hpp"
 
+#include "launch/core/text.hpp"
+
+#include <algorithm>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -10,12 +14,30 @@ using PythonJson = nlohmann::ordered_json;
 
 constexpr int deepest_error = 100;  // a worker may have written anything
 
-// As json.dumps does: a space behind each comma and colon that is no part of a text.
+// As Python writes a float: the fewest digits that read back as the same number. nlohmann's are now and then more.
+std::string python_number(std::string_view digits) {
+  const bool is_float = digits.find_first_of(".e") != std::string_view::npos;
+  const auto value = is_float ? parse_decimal(digits) : std::nullopt;
+  if (!value) return std::string(digits);
+  std::string text = fmt::format("{}", *value);
+  if (text.find_first_of(".e") == std::string::npos) text += ".0";
+  return text;
+}
+
+// As json.dumps does: numbers as Python writes them, and a space behind each comma and colon that is no part of a text.
 std::string python_text(const PythonJson& value) {
+  const std::string dumped = value.dump(-1, ' ', true, PythonJson::error_handler_t::replace);
   std::string result;
   bool quoted = false;
   bool escaped = false;
-  for (const char c : value.dump(-1, ' ', true, PythonJson::error_handler_t::replace)) {
+  for (std::size_t at = 0; at < dumped.size(); ++at) {
+    const char c = dumped[at];
+    if (!quoted && (c == '-' || (c >= '0' && c <= '9'))) {
+      const auto size = std::min(dumped.find_first_not_of("+-.0123456789e", at), dumped.size()) - at;
+      result += python_number(std::string_view(dumped).substr(at, size));
+      at += size - 1;
+      continue;
+    }
     result += c;
     if (c == '"' && !escaped) quoted = !quoted;
     escaped = c == '\\' && !escaped;

@@ -18,6 +18,8 @@ MUCH = 40_000_000  # bytes of a worker, more than launch may keep
 
 
 class DiskCase(PlayerCase):
+    builds = only = ("release",)  # waits for time-outs most of the time: once is enough
+
     disk = None
 
     def use(self, make, size):

@@ -13,6 +13,8 @@ AT_ONCE = 16
 
 
 class Codes(JobCase):
+    builds = only = ("release",)  # waits for time-outs most of the time: once is enough
+
     def codes_of(self, scripts):
         found = []
         for first in range(0, len(scripts), AT_ONCE):
@@ -32,6 +34,8 @@ class Codes(JobCase):
 
 class Matrix(JobCase):
     """States: in the rendezvous, workers running, workers being stopped, in the exit barrier."""
+
+    builds = only = ("release",)  # waits for time-outs most of the time: once is enough
 
     GO = 'while [ ! -e "$TEST_FOLDER/go" ]; do sleep 0.02; done\n'
     CALM = "".join(f"trap : {number.name[3:]}\n" for number in PASSED if number != signal.SIGTSTP)

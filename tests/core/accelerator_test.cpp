@@ -2,8 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace launch {
-namespace {
+namespace launch::accelerator_test {
 
 using Names = std::vector<std::string>;
 
@@ -235,5 +234,4 @@ TEST(Accelerator, TheFirstKindOfWhichAnyIsVisibleCounts) {
   EXPECT_EQ(first_visible(families, {AcceleratorKind::xpu}, {}).size(), 0U);
 }
 
-}  // namespace
-}  // namespace launch
+}  // namespace launch::accelerator_test

@@ -5,8 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace launch {
-namespace {
+namespace launch::agent_evidence_test {
 
 using namespace std::chrono_literals;
 
@@ -76,5 +75,4 @@ TEST(AgentEvidence, DoesNotTakeOfTheWorkersTime) {
   EXPECT_EQ(agent.deadline(), start_time + 34s);
 }
 
-}  // namespace
-}  // namespace launch
+}  // namespace launch::agent_evidence_test

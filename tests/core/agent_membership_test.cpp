@@ -5,8 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace launch {
-namespace {
+namespace launch::agent_membership_test {
 
 using namespace std::chrono_literals;
 
@@ -307,5 +306,4 @@ TEST(AgentMembership, WhoIsInTheBarrierAfterAWarningLeavesWhenTheOthersDo) {
   EXPECT_NE(find<Finish>(agent.on(MembersChanged{"n2 leaves"}, start_time)), nullptr);
 }
 
-}  // namespace
-}  // namespace launch
+}  // namespace launch::agent_membership_test

@@ -5,8 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace launch {
-namespace {
+namespace launch::agent_store_test {
 
 using namespace std::chrono_literals;
 using namespace std::string_literals;
@@ -230,5 +229,4 @@ TEST(AgentStore, TheLastCallRings) {
   EXPECT_EQ(store.store.deadline(), never);
 }
 
-}  // namespace
-}  // namespace launch
+}  // namespace launch::agent_store_test

@@ -7,8 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace launch {
-namespace {
+namespace launch::agent_test {
 
 using namespace std::chrono_literals;
 using testing::HasSubstr;
@@ -396,5 +395,4 @@ TEST(Agent, ALostNodeCostsNoRestartWhereTheOthersCanGoOnAndIsTheEndElsewhere) {
   }
 }
 
-}  // namespace
-}  // namespace launch
+}  // namespace launch::agent_test

@@ -6,8 +6,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-namespace launch {
-namespace {
+namespace launch::attendance_test {
 
 using namespace std::chrono_literals;
 using Json = nlohmann::json;
@@ -177,5 +176,4 @@ TEST(Attendance, WhatIsAlmostRightDoesNoHarm) {
   }
 }
 
-}  // namespace
-}  // namespace launch
+}  // namespace launch::attendance_test

@@ -2,8 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace launch {
-namespace {
+namespace launch::backoff_test {
 
 using namespace std::chrono_literals;
 
@@ -27,5 +26,4 @@ TEST(Backoff, TwoNodesDoNotKnockInStep) {
   EXPECT_LT(equal, 2);
 }
 
-}  // namespace
-}  // namespace launch
+}  // namespace launch::backoff_test

@@ -2,8 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace launch {
-namespace {
+namespace launch::base64_test {
 
 TEST(Base64, WritesAndReadsTheVectorsOfRfc4648) {
   const std::pair<const char*, const char*> vectors[] = {{"", ""},
@@ -25,5 +24,4 @@ TEST(Base64, RefusesWhatItDidNotWrite) {
     EXPECT_FALSE(decode_base64(text)) << text;
 }
 
-}  // namespace
-}  // namespace launch
+}  // namespace launch::base64_test

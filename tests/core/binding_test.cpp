@@ -9,8 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace launch {
-namespace {
+namespace launch::binding_test {
 
 using testing::HasSubstr;
 using Names = std::vector<std::string>;
@@ -318,5 +317,4 @@ TEST(Binding, EveryPlanOfRandomMachinesKeepsItsPromises) {
   EXPECT_GT(planned, 800) << "most machines can be planned for";
 }
 
-}  // namespace
-}  // namespace launch
+}  // namespace launch::binding_test

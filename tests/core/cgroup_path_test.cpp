@@ -2,8 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace launch {
-namespace {
+namespace launch::cgroup_path_test {
 
 constexpr const char* plain =
     "25 30 0:23 / /proc rw - proc proc rw\n"
@@ -43,5 +42,4 @@ TEST(CgroupPath, WhereNothingIsSaidThereMayBeSomebody) {
   EXPECT_TRUE(is_populated(""));
 }
 
-}  // namespace
-}  // namespace launch
+}  // namespace launch::cgroup_path_test

@@ -5,8 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace launch {
-namespace {
+namespace launch::completion_test {
 
 using ::testing::HasSubstr;
 
@@ -27,5 +26,4 @@ TEST(Completion, AnUnknownShellIsAnError) {
   EXPECT_THAT(text.error().message, HasSubstr("--print-completion fish"));
 }
 
-}  // namespace
-}  // namespace launch
+}  // namespace launch::completion_test

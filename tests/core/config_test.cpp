@@ -4,8 +4,7 @@
 
 #include <csignal>
 
-namespace launch {
-namespace {
+namespace launch::config_test {
 
 using namespace std::chrono_literals;
 using ::testing::ElementsAre;
@@ -121,5 +120,4 @@ TEST(Config, RestartsAreCounted) {
   EXPECT_EQ(config_of({"--max-membership-restarts=0"}).restarts.max_membership_restarts, 0);
 }
 
-}  // namespace
-}  // namespace launch
+}  // namespace launch::config_test

@@ -8,8 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace launch {
-namespace {
+namespace launch::elastic_rendezvous_test {
 
 using namespace std::chrono_literals;
 using testing::HasSubstr;
@@ -244,5 +243,4 @@ TEST(ElasticRendezvous, ARoundThatBrokeUpUnseenIsLeft) {
   EXPECT_EQ(a.heard<RoundFormed>(), nullptr);
 }
 
-}  // namespace
-}  // namespace launch
+}  // namespace launch::elastic_rendezvous_test

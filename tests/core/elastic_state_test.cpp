@@ -3,8 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace launch {
-namespace {
+namespace launch::elastic_state_test {
 
 using testing::ElementsAre;
 
@@ -79,5 +78,4 @@ TEST(ElasticState, WhoWaitsOrStandsByIsForgottenWithoutConsequence) {
 
 TEST(ElasticState, NodesAreNamedForPeople) { EXPECT_EQ(to_text(ours("n1", 42)), "n1 (pid 42)"); }
 
-}  // namespace
-}  // namespace launch
+}  // namespace launch::elastic_state_test

@@ -5,8 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace launch {
-namespace {
+namespace launch::endpoint_test {
 
 using ::testing::HasSubstr;
 
@@ -114,5 +113,4 @@ TEST(Endpoint, WhatIsAcceptedSurvivesWritingAndReading) {
   EXPECT_GT(accepted, 250);
 }
 
-}  // namespace
-}  // namespace launch
+}  // namespace launch::endpoint_test

@@ -3,8 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace launch {
-namespace {
+namespace launch::environment_test {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
@@ -39,5 +38,4 @@ TEST(Environment, RemovingTakesAVariableAway) {
   EXPECT_THAT(env.lines(), ElementsAre("B=1"));
 }
 
-}  // namespace
-}  // namespace launch
+}  // namespace launch::environment_test

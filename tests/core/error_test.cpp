@@ -2,8 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace launch {
-namespace {
+namespace launch::error_test {
 
 TEST(Error, ExitCodeTellsBadInputAndTimeOutFromTheRest) {
   EXPECT_EQ(exit_code(ErrorCode::usage), 2);
@@ -19,5 +18,4 @@ TEST(ErrorDeathTest, ReadingTheValueOfAFailedResultAbortsWithItsMessage) {
   EXPECT_DEATH(static_cast<void>(failed.value()), "no such luck");
 }
 
-}  // namespace
-}  // namespace launch
+}  // namespace launch::error_test

@@ -5,8 +5,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-namespace launch {
-namespace {
+namespace launch::event_record_test {
 
 using namespace std::chrono_literals;
 
@@ -78,5 +77,4 @@ TEST(EventRecord, BytesThatAreNoTextAreReplaced) {
   EXPECT_NE(line.find(R"("host":"h\u001b")"), std::string::npos) << line;
 }
 
-}  // namespace
-}  // namespace launch
+}  // namespace launch::event_record_test

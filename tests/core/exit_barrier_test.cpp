@@ -4,8 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace launch {
-namespace {
+namespace launch::exit_barrier_test {
 
 using namespace std::chrono_literals;
 
@@ -74,5 +73,4 @@ TEST(ExitBarrier, WithoutALimitWaitsOn) {
   EXPECT_TRUE(std::holds_alternative<Operation>(barrier.on(WaitExpired{}, start_time + 1000h).next));
 }
 
-}  // namespace
-}  // namespace launch
+}  // namespace launch::exit_barrier_test

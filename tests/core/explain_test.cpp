@@ -4,8 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace launch {
-namespace {
+namespace launch::explain_test {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -70,5 +69,4 @@ TEST(Explain, ShowsTheTableOfBindings) {
   EXPECT_EQ(json["workers"][1]["cpus"], (std::vector<int>{2, 3}));
 }
 
-}  // namespace
-}  // namespace launch
+}  // namespace launch::explain_test

@@ -2,8 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace launch {
-namespace {
+namespace launch::failure_report_test {
 
 Failure sample() {
   Failure failure;
@@ -116,5 +115,4 @@ TEST(FailureReport, TheParentGetsTheWorkersErrorWithItsExitCode) {
               R"({"message":{"errorCode":139,"extraInfo":{},"message":"node 0: segmentation fault"}})");
 }
 
-}  // namespace
-}  // namespace launch
+}  // namespace launch::failure_report_test

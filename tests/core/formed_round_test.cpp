@@ -2,8 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace launch {
-namespace {
+namespace launch::formed_round_test {
 
 const NodeDesc first{"n1", 10, launch_local_id};
 const NodeDesc second{"n2", 20, launch_local_id};
@@ -27,5 +26,4 @@ TEST(FormedRound, WhereTorchrunIsInItTheRanksOfWorkersAreToBeExchanged) {
   EXPECT_EQ(round.ranks().at(foreign), 1);
 }
 
-}  // namespace
-}  // namespace launch
+}  // namespace launch::formed_round_test

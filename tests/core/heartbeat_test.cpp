@@ -2,8 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace launch {
-namespace {
+namespace launch::heartbeat_test {
 
 using namespace std::chrono_literals;
 
@@ -37,5 +36,4 @@ TEST(Heartbeat, WithoutATimeoutThereIsNone) {
   EXPECT_EQ(plan.silence, Duration::zero());
 }
 
-}  // namespace
-}  // namespace launch
+}  // namespace launch::heartbeat_test

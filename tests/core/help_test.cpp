@@ -8,8 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace launch {
-namespace {
+namespace launch::help_test {
 
 using ::testing::HasSubstr;
 
@@ -42,5 +41,4 @@ TEST(Help, ShowsAnExampleOfEachKindOfJob) {
 
 TEST(Help, VersionIsOneLine) { EXPECT_EQ(version_text(), "launch " LAUNCH_VERSION "\n"); }
 
-}  // namespace
-}  // namespace launch
+}  // namespace launch::help_test

@@ -3,8 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace launch {
-namespace {
+namespace launch::hosted_rendezvous_test {
 
 using namespace std::chrono_literals;
 using testing::HasSubstr;
@@ -255,5 +254,4 @@ TEST(HostedRendezvous, AnAnswerThatIsNoneIsAnError) {
   EXPECT_EQ(step.error().code, ErrorCode::protocol);
 }
 
-}  // namespace
-}  // namespace launch
+}  // namespace launch::hosted_rendezvous_test

@@ -4,8 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace launch {
-namespace {
+namespace launch::job_test {
 
 constexpr ExitStatus exited(int code) { return {ExitStatus::Kind::exited, code}; }
 constexpr ExitStatus signalled(int signal) { return {ExitStatus::Kind::signalled, signal}; }
@@ -45,5 +44,4 @@ TEST(SignalNumber, IsFoundByNameWithOrWithoutItsPrefix) {
   for (const char* bad : {"", "SIG", "SIGFOO", "sigterm", "15", "SIG_DFL"}) EXPECT_EQ(signal_number(bad), std::nullopt);
 }
 
-}  // namespace
-}  // namespace launch
+}  // namespace launch::job_test

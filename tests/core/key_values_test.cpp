@@ -3,8 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace launch {
-namespace {
+namespace launch::key_values_test {
 
 using ::testing::HasSubstr;
 
@@ -41,5 +40,4 @@ TEST(KeyValues, SaysWhatIsWrong) {
   }
 }
 
-}  // namespace
-}  // namespace launch
+}  // namespace launch::key_values_test

@@ -12,8 +12,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace launch {
-namespace {
+namespace launch::line_fold_test {
 
 using namespace std::chrono_literals;
 using ::testing::ElementsAre;
@@ -294,5 +293,4 @@ TEST(LineFold, ManyRanksAndManyLinesAreFast) {
   EXPECT_EQ(given, 1000U + 512 * 200U);
 }
 
-}  // namespace
-}  // namespace launch
+}  // namespace launch::line_fold_test

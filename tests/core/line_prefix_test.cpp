@@ -2,8 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace launch {
-namespace {
+namespace launch::line_prefix_test {
 
 PrefixFacts facts(int nproc) { return {"default", "n1", 2, 6, 1, nproc}; }
 
@@ -54,5 +53,4 @@ TEST(LinePrefix, AColourIsARanksOwnAndEndsWithThePrefix) {
   EXPECT_EQ(text, "\x1b[1m6-7\x1b[0m");
 }
 
-}  // namespace
-}  // namespace launch
+}  // namespace launch::line_prefix_test

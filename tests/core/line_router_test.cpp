@@ -8,8 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace launch {
-namespace {
+namespace launch::line_router_test {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
@@ -148,5 +147,4 @@ TEST(LineRouter, TheCutOfTheBytesDoesNotMatter) {
   }
 }
 
-}  // namespace
-}  // namespace launch
+}  // namespace launch::line_router_test

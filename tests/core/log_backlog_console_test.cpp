@@ -5,8 +5,7 @@
 
 #include <gmock/gmock.h>
 
-namespace launch {
-namespace {
+namespace launch::log_backlog_console_test {
 
 using namespace std::chrono_literals;
 using ::testing::AllOf;
@@ -197,5 +196,4 @@ TEST_F(LogBacklogs, AHiddenStreamNeverWaitsForTheConsole) {
   EXPECT_LT(backlog_.room_at(0), now_);
 }
 
-}  // namespace
-}  // namespace launch
+}  // namespace launch::log_backlog_console_test

@@ -8,8 +8,7 @@
 
 #include <gtest/gtest.h>
 
-namespace launch {
-namespace {
+namespace launch::log_backlog_model_test {
 
 using namespace std::chrono_literals;
 
@@ -273,5 +272,4 @@ TEST(LogBacklogModel, TheConsoleGetsEachByteOnceAndLossesAreCounted) {
   EXPECT_GT(all.nowhere, 1'000'000U);
 }
 
-}  // namespace
-}  // namespace launch
+}  // namespace launch::log_backlog_model_test

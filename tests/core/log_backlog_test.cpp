@@ -5,8 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace launch {
-namespace {
+namespace launch::log_backlog_test {
 
 using namespace std::chrono_literals;
 using ::testing::AllOf;
@@ -207,5 +206,4 @@ TEST_F(LogBacklogs, ProgressIsWhatTheFileSystemOrTheConsoleTook) {
   EXPECT_EQ(backlog_.last_progress(), now_);
 }
 
-}  // namespace
-}  // namespace launch
+}  // namespace launch::log_backlog_test

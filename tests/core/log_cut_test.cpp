@@ -9,8 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace launch {
-namespace {
+namespace launch::log_cut_test {
 
 using ::testing::ElementsAre;
 
@@ -164,5 +163,4 @@ TEST(LogCut, FilesHoldTheWholeStreamAndTearNoLineThatFits) {
   for (std::uint64_t seed = 1; seed <= 60; ++seed) ASSERT_NO_FATAL_FAILURE(play(seed));
 }
 
-}  // namespace
-}  // namespace launch
+}  // namespace launch::log_cut_test

@@ -8,8 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace launch {
-namespace {
+namespace launch::log_extents_test {
 
 using ::testing::Optional;
 using Piece = LogExtents::Piece;
@@ -183,5 +182,4 @@ TEST(LogExtents, ALaterPartGoesOnWhereThisOneEnds) {
   EXPECT_EQ(later.bytes(), 8U);
 }
 
-}  // namespace
-}  // namespace launch
+}  // namespace launch::log_extents_test

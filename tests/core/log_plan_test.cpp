@@ -2,8 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace launch {
-namespace {
+namespace launch::log_plan_test {
 
 using Sink = StreamPlan::Sink;
 
@@ -74,5 +73,4 @@ TEST(LogPlan, LaunchWritesWhatItShowsAndWhatItIsToldTo) {
   EXPECT_EQ(plan(choice)[0].err.sink, Sink::console);
 }
 
-}  // namespace
-}  // namespace launch
+}  // namespace launch::log_plan_test

@@ -2,8 +2,7 @@
 
 #include "settling.hpp"
 
-namespace launch {
-namespace {
+namespace launch::log_settings_test {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -143,5 +142,4 @@ TEST(LogSettings, TheFolderIsKept) {
   EXPECT_EQ(config_of({"--log-dir="}).log_folder, "");
 }
 
-}  // namespace
-}  // namespace launch
+}  // namespace launch::log_settings_test

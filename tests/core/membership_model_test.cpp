@@ -6,8 +6,7 @@
 
 #include <gmock/gmock.h>
 
-namespace launch {
-namespace {
+namespace launch::membership_model_test {
 
 using namespace std::chrono_literals;
 using Wish = Attendance::Wish;
@@ -212,5 +211,4 @@ TEST(MembershipModel, WhoeverLivesAndWantsInComesIn) {
   }
 }
 
-}  // namespace
-}  // namespace launch
+}  // namespace launch::membership_model_test

@@ -5,8 +5,7 @@
 
 #include <gmock/gmock.h>
 
-namespace launch {
-namespace {
+namespace launch::membership_test {
 
 using namespace std::chrono_literals;
 using testing::HasSubstr;
@@ -370,5 +369,4 @@ TEST(Membership, NobodyIsToldMoreThanOnce) {
   EXPECT_EQ(job.membership.take_answers().size(), many - 1) << "the next round, without a last call";
 }
 
-}  // namespace
-}  // namespace launch
+}  // namespace launch::membership_test

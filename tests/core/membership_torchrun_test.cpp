@@ -5,8 +5,7 @@
 
 #include <gmock/gmock.h>
 
-namespace launch {
-namespace {
+namespace launch::membership_torchrun_test {
 
 using namespace std::chrono_literals;
 using testing::ElementsAre;
@@ -252,5 +251,4 @@ TEST(MembershipTorchrun, ItCloses) {
   EXPECT_EQ(refused->error.code, ErrorCode::closed);
 }
 
-}  // namespace
-}  // namespace launch
+}  // namespace launch::membership_torchrun_test

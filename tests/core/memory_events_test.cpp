@@ -2,8 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace launch {
-namespace {
+namespace launch::memory_events_test {
 
 TEST(MemoryEvents, TheGroupOfVersion2) {
   const auto group = memory_group("0::/system.slice/job.scope\n");
@@ -38,5 +37,4 @@ TEST(MemoryEvents, InWords) {
   EXPECT_EQ(oom_text("9223372036854771712\n", "x"), "killed by the out-of-memory killer");
 }
 
-}  // namespace
-}  // namespace launch
+}  // namespace launch::memory_events_test

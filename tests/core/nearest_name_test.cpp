@@ -2,8 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace launch {
-namespace {
+namespace launch::nearest_name_test {
 
 const std::vector<std::string> known{"--nnodes",      "--nproc-per-node", "--node-rank", "--master-addr",
                                      "--master-port", "--role",           "--standalone"};
@@ -39,5 +38,4 @@ TEST(NearestName, OffersNothingWhenNothingIsNear) {
   EXPECT_EQ(nearest_name("--" + std::string(100'000, 'n'), known), std::nullopt);
 }
 
-}  // namespace
-}  // namespace launch
+}  // namespace launch::nearest_name_test

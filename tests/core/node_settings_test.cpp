@@ -2,8 +2,7 @@
 
 #include "settling.hpp"
 
-namespace launch {
-namespace {
+namespace launch::node_settings_test {
 
 using namespace std::chrono_literals;
 using ::testing::Contains;
@@ -236,5 +235,4 @@ TEST(NodeSettings, C10dHasTorchrunsDefaults) {
   EXPECT_THAT(config.notices, Contains(HasSubstr("--node-rank ignored: --rdzv-backend c10d chooses ranks")));
 }
 
-}  // namespace
-}  // namespace launch
+}  // namespace launch::node_settings_test

@@ -3,8 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace launch {
-namespace {
+namespace launch::option_line_test {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -91,5 +90,4 @@ TEST(OptionLine, OneDoubleDashBeforeOrDirectlyBehindTheProgramIsDropped) {
   for (const auto& c : cases) EXPECT_EQ(read_option_line(c.args)->program, c.program);
 }
 
-}  // namespace
-}  // namespace launch
+}  // namespace launch::option_line_test

@@ -4,8 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace launch {
-namespace {
+namespace launch::option_table_test {
 
 TEST(OptionTable, NamesAreUniqueAndWellFormed) {
   std::set<std::string> seen;
@@ -54,5 +53,4 @@ TEST(OptionTable, UnderscoresReplaceTheInnerDashesOnly) {
   EXPECT_EQ(underscored("--role"), "--role");
 }
 
-}  // namespace
-}  // namespace launch
+}  // namespace launch::option_table_test

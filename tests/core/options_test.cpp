@@ -8,8 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace launch {
-namespace {
+namespace launch::options_test {
 
 using ::testing::ElementsAre;
 using ::testing::ElementsAreArray;
@@ -353,5 +352,4 @@ TEST(Options, TheProcessEnvironmentIsNeverRead) {
   ASSERT_EQ(unsetenv("PET_NNODES"), 0);
 }
 
-}  // namespace
-}  // namespace launch
+}  // namespace launch::options_test

@@ -3,8 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace launch {
-namespace {
+namespace launch::other_jobs_test {
 
 using testing::ElementsAre;
 using testing::IsEmpty;
@@ -32,5 +31,4 @@ TEST(OtherJobs, OfManyAFewAreNamed) {
   EXPECT_EQ(other_run_ids(keys, "a").size(), 3U);
 }
 
-}  // namespace
-}  // namespace launch
+}  // namespace launch::other_jobs_test

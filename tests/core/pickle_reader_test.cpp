@@ -5,8 +5,7 @@
 
 #include <string>
 
-namespace launch {
-namespace {
+namespace launch::pickle_reader_test {
 
 using namespace std::string_literals;
 using testing::HasSubstr;
@@ -79,5 +78,4 @@ TEST(PickleReader, TimesAreChecked) {
   }
 }
 
-}  // namespace
-}  // namespace launch
+}  // namespace launch::pickle_reader_test

@@ -2,8 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace launch {
-namespace {
+namespace launch::process_stat_test {
 
 TEST(ProcessStat, NameStateParentAndSession) {
   const auto stat = parse_process_stat("123 (python) D 7 8 9 0 -1 4194560 1 2 3\n");
@@ -82,5 +81,4 @@ TEST(ProcessLook, StandsStillWhenNothingWakesIt) {
   EXPECT_FALSE(stands_still({1, "sh", 'D', "", "[<0>] kernel_clone+0x1\n[<0>] __do_sys_vfork+0x2\n"}));
 }
 
-}  // namespace
-}  // namespace launch
+}  // namespace launch::process_stat_test

@@ -3,8 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace launch {
-namespace {
+namespace launch::program_test {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -195,5 +194,4 @@ TEST(Program, ARunPathWinsOverTheOtherForms) {
   EXPECT_EQ(command->script, "/a/train.py");
 }
 
-}  // namespace
-}  // namespace launch
+}  // namespace launch::program_test

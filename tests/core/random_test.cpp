@@ -6,8 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace launch {
-namespace {
+namespace launch::random_test {
 
 using namespace std::chrono_literals;
 
@@ -62,5 +61,4 @@ TEST(Random, UuidsAreVersionFourAndDiffer) {
   }
 }
 
-}  // namespace
-}  // namespace launch
+}  // namespace launch::random_test

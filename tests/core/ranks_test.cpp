@@ -4,8 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace launch {
-namespace {
+namespace launch::ranks_test {
 
 TEST(Ranks, EqualNodesCountOn) {
   const auto result = assign_ranks({{0, "default", 2}, {1, "default", 2}});
@@ -71,5 +70,4 @@ TEST(Ranks, AssignmentRoundTrips) {
     EXPECT_FALSE(parse_assignment(text)) << text;
 }
 
-}  // namespace
-}  // namespace launch
+}  // namespace launch::ranks_test

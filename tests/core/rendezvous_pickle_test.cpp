@@ -5,8 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace launch {
-namespace {
+namespace launch::rendezvous_pickle_test {
 
 using testing::HasSubstr;
 
@@ -137,5 +136,4 @@ TEST(RendezvousPickle, TextThatIsNoBase64) {
   EXPECT_FALSE(read_state(""));
 }
 
-}  // namespace
-}  // namespace launch
+}  // namespace launch::rendezvous_pickle_test

@@ -2,8 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace launch {
-namespace {
+namespace launch::restart_policy_test {
 
 using namespace std::chrono_literals;
 
@@ -115,5 +114,4 @@ TEST(RestartPolicy, PausesGrowWhereWorkersFailAtOnce) {
   EXPECT_EQ(last, 10s);
 }
 
-}  // namespace
-}  // namespace launch
+}  // namespace launch::restart_policy_test

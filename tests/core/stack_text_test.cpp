@@ -2,8 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace launch {
-namespace {
+namespace launch::stack_text_test {
 
 using Lines = std::vector<std::string>;
 
@@ -126,5 +125,4 @@ TEST(StackText, TheSummaryWhereNothingTells) {
   EXPECT_EQ(stack_summary(main_stack(faulthandler)), "inner_loop (/tmp/t.py:5)");
 }
 
-}  // namespace
-}  // namespace launch
+}  // namespace launch::stack_text_test

@@ -6,8 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace launch {
-namespace {
+namespace launch::static_rendezvous_test {
 
 using namespace std::chrono_literals;
 using testing::HasSubstr;
@@ -265,5 +264,4 @@ TEST(StaticRendezvous, TheFenceKeepsWhatAgentsWrote) {
   EXPECT_FALSE(table.get("/default_pg/0//cpu//0/1"));
 }
 
-}  // namespace
-}  // namespace launch
+}  // namespace launch::static_rendezvous_test

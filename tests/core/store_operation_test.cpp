@@ -4,8 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace launch {
-namespace {
+namespace launch::store_operation_test {
 
 std::string bytes_of(const Operation& operation) {
   std::string out;
@@ -91,5 +90,4 @@ TEST(StoreOperation, WhoAttendsIsToldAtEverySplitOfTheAnswer) {
   EXPECT_TRUE(waits(Attend{}));
 }
 
-}  // namespace
-}  // namespace launch
+}  // namespace launch::store_operation_test

@@ -8,8 +8,7 @@
 #include <iterator>
 #include <map>
 
-namespace launch {
-namespace {
+namespace launch::store_table_model_test {
 
 using Pushed = std::pair<ConnectionId, std::string>;
 using Said = std::pair<std::string, std::vector<Pushed>>;  // a reply, and what others got
@@ -247,5 +246,4 @@ TEST(StoreTableModel, BehavesAsTheNaiveStoreUnderRandomRequests) {
   }
 }
 
-}  // namespace
-}  // namespace launch
+}  // namespace launch::store_table_model_test

@@ -5,8 +5,7 @@
 
 #include <limits>
 
-namespace launch {
-namespace {
+namespace launch::store_table_test {
 
 using namespace std::string_literals;
 using testing::ElementsAre;
@@ -388,5 +387,4 @@ TEST(StoreTable, WhatAChangeTellsItsWatchersIsBoundedAndRefusedBeforeItHappens) 
   EXPECT_THAT(store.pushed(), IsEmpty());
 }
 
-}  // namespace
-}  // namespace launch
+}  // namespace launch::store_table_test

@@ -3,8 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace launch {
-namespace {
+namespace launch::store_table_will_test {
 
 using namespace std::string_literals;
 
@@ -66,5 +65,4 @@ TEST(StoreTableWills, AWillMarksThatItsOwnerHasGone) {
   EXPECT_EQ(store.table.get("account/8"), "told");
 }
 
-}  // namespace
-}  // namespace launch
+}  // namespace launch::store_table_will_test

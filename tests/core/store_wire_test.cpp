@@ -5,8 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace launch {
-namespace {
+namespace launch::store_wire_test {
 
 using namespace std::string_literals;
 
@@ -368,5 +367,4 @@ TEST(StoreWire, RepliesAreLittleEndian) {
   EXPECT_EQ(read_i64(bytes.data() + 5), -2);
 }
 
-}  // namespace
-}  // namespace launch
+}  // namespace launch::store_wire_test

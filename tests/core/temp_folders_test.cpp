@@ -3,8 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace launch {
-namespace {
+namespace launch::temp_folders_test {
 
 using ::testing::ElementsAre;
 
@@ -23,5 +22,4 @@ TEST(TempFolders, MemoryComesAfterWhatTheUserNames) {
   EXPECT_THAT(temp_folders({{"TEMP", "/b"}}, true), ElementsAre("/b", "/dev/shm", "/tmp", "/var/tmp", "/usr/tmp", "."));
 }
 
-}  // namespace
-}  // namespace launch
+}  // namespace launch::temp_folders_test

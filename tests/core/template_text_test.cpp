@@ -2,8 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace launch {
-namespace {
+namespace launch::template_text_test {
 
 TEST(TemplateText, FollowsPythonsSafeSubstitute) {
   const TemplateValues values{{"local_rank", "3"}, {"rank", "7"}};
@@ -27,5 +26,4 @@ TEST(TemplateText, FollowsPythonsSafeSubstitute) {
 
 TEST(TemplateText, ValuesAreNotLookedAtAgain) { EXPECT_EQ(substitute("$a", {{"a", "$$b"}, {"b", "x"}}), "$$b"); }
 
-}  // namespace
-}  // namespace launch
+}  // namespace launch::template_text_test

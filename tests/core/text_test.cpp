@@ -4,8 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace launch {
-namespace {
+namespace launch::text_test {
 
 TEST(Text, TrimsWhiteSpaceAtBothEndsOnly) {
   EXPECT_EQ(trim(" \t a b\n"), "a b");
@@ -109,5 +108,4 @@ TEST(Text, TheFirstLinesAreWhole) {
   EXPECT_EQ(first_lines("", 0), "");
 }
 
-}  // namespace
-}  // namespace launch
+}  // namespace launch::text_test

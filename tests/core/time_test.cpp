@@ -2,8 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace launch {
-namespace {
+namespace launch::time_test {
 
 using namespace std::chrono_literals;
 
@@ -28,5 +27,4 @@ TEST(Time, DurationsReadAsPeopleSayThem) {
   EXPECT_EQ(to_text(901s), "901 s");
 }
 
-}  // namespace
-}  // namespace launch
+}  // namespace launch::time_test

@@ -2,8 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace launch {
-namespace {
+namespace launch::torchelastic_event_test {
 
 const TorchelasticContext context{"436af51b", "default", "localhost", "c10d", "sh"};
 
@@ -55,6 +54,28 @@ TEST(TorchelasticEvent, AWorkerThatFails) {
             R"(\"worker_pid\": [5577]}", "agent_restarts": 1, "duration_ms": null}})");
 }
 
+// Python's repr, which is the shortest that reads back.
+TEST(TorchelasticEvent, NumbersAreWrittenAsPythonDoes) {
+  for (const auto& [value, text] : std::vector<std::pair<double, std::string>>{{0.010946, "0.010946"},
+                                                                               {0.0, "0.0"},
+                                                                               {-0.0, "-0.0"},
+                                                                               {3.0, "3.0"},
+                                                                               {1e-05, "1e-05"},
+                                                                               {0.0001, "0.0001"},
+                                                                               {1e15, "1000000000000000.0"},
+                                                                               {1e16, "1e+16"},
+                                                                               {-1.5e-7, "-1.5e-07"},
+                                                                               {5e-324, "5e-324"},
+                                                                               {0.1 + 0.2, "0.30000000000000004"}}) {
+    TorchelasticEvent event;
+    event.duration_ms = value;
+    const std::string line = torchelastic_line(context, event);
+    EXPECT_EQ(line.substr(line.rfind(": ") + 2), text + "}}");
+  }
+  EXPECT_EQ(torchelastic_raw_error(R"({"a": [10, -7, 1.50, 2E3, "1.50,x"], "b1": 0.010946})", false),
+            R"({"a": [10, -7, 1.5, 2000.0, "1.50,x"], "b1": 0.010946})");
+}
+
 TEST(TorchelasticEvent, TextsAreWrittenAsPythonDoes) {
   TorchelasticEvent event;
   event.state = "START";
@@ -76,5 +97,4 @@ TEST(TorchelasticEvent, AnErrorFileIsWrittenAgain) {
             R"({"a": )");
 }
 
-}  // namespace
-}  // namespace launch
+}  // namespace launch::torchelastic_event_test

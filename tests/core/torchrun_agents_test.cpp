@@ -2,8 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace launch {
-namespace {
+namespace launch::torchrun_agents_test {
 
 using namespace std::chrono_literals;
 
@@ -88,5 +87,4 @@ TEST(TorchrunAgents, OnlyWhatAnAgentWouldWriteMayFollow) {
   EXPECT_FALSE(may_follow(formed, jumped));
 }
 
-}  // namespace
-}  // namespace launch
+}  // namespace launch::torchrun_agents_test

@@ -2,8 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace launch {
-namespace {
+namespace launch::traceback_test {
 
 using Lines = std::vector<std::string>;
 
@@ -269,5 +268,4 @@ TEST(Traceback, LargeInputTakesLinearTime) {
   EXPECT_EQ(error_of(std::string(4 << 20, '\x1b')), "none");
 }
 
-}  // namespace
-}  // namespace launch
+}  // namespace launch::traceback_test

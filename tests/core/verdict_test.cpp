@@ -7,8 +7,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-namespace launch {
-namespace {
+namespace launch::verdict_test {
 
 using testing::HasSubstr;
 using testing::Not;
@@ -217,5 +216,4 @@ TEST(Ranges, AreReadBack) {
   EXPECT_EQ(from_ranges(often).size(), 1'000'000U);
 }
 
-}  // namespace
-}  // namespace launch
+}  // namespace launch::verdict_test

@@ -3,8 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace launch {
-namespace {
+namespace launch::watchdog_timers_test {
 
 using ::testing::ElementsAre;
 using ::testing::EndsWith;
@@ -128,5 +127,4 @@ TEST(WatchdogTimers, ThereIsRoomForSoMany) {
   EXPECT_EQ(timers.next(), 5);
 }
 
-}  // namespace
-}  // namespace launch
+}  // namespace launch::watchdog_timers_test

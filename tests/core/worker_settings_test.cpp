@@ -2,8 +2,7 @@
 
 #include "settling.hpp"
 
-namespace launch {
-namespace {
+namespace launch::worker_settings_test {
 
 using namespace std::chrono_literals;
 using ::testing::ElementsAre;
@@ -170,5 +169,4 @@ TEST(WorkerSettings, AHealthPortIsSaidToHaveNoEffect) {
   EXPECT_THAT(config_of({}, facts_with({{"TORCHELASTIC_HEALTH_CHECK_PORT", ""}})).notices, IsEmpty());
 }
 
-}  // namespace
-}  // namespace launch
+}  // namespace launch::worker_settings_test

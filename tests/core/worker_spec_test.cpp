@@ -6,8 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace launch {
-namespace {
+namespace launch::worker_spec_test {
 
 using ::testing::ElementsAre;
 using ::testing::UnorderedElementsAre;
@@ -174,5 +173,4 @@ TEST(WorkerSpec, HasTheBindingOfItsLocalRank) {
   EXPECT_EQ(make_worker_specs(config, second_node, "")[1].binding, (Binding{{2, 3}, {1}}));
 }
 
-}  // namespace
-}  // namespace launch
+}  // namespace launch::worker_spec_test

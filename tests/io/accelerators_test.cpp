@@ -19,7 +19,7 @@ void PrintTo(const AcceleratorFamily& family, std::ostream* out) {
   }
 }
 
-namespace {
+namespace accelerators_test {
 
 namespace fs = std::filesystem;
 using Families = std::vector<AcceleratorFamily>;
@@ -225,5 +225,5 @@ TEST(Accelerators, ThisMachineCanBeRead) {
   for (const AcceleratorFamily& family : read_accelerators()) EXPECT_FALSE(family.devices.empty());
 }
 
-}  // namespace
+}  // namespace accelerators_test
 }  // namespace launch

@@ -7,8 +7,7 @@
 #include <gtest/gtest.h>
 #include <boost/asio/io_context.hpp>
 
-namespace launch {
-namespace {
+namespace launch::background_test {
 
 boost::asio::awaitable<void> set(bool& flag) {
   flag = true;
@@ -39,5 +38,4 @@ TEST(BackgroundDeathTest, AnEscapedExceptionStopsTheProgram) {
       "internal error: the reason");
 }
 
-}  // namespace
-}  // namespace launch
+}  // namespace launch::background_test

@@ -8,8 +8,7 @@
 #include <unistd.h>
 #include <boost/asio/io_context.hpp>
 
-namespace launch {
-namespace {
+namespace launch::child_test {
 
 ExitStatus end_of(const std::string& script) {
   SpawnRequest request;
@@ -67,5 +66,4 @@ TEST(Child, AWakeForNothingIsNotItsEnd) {
   EXPECT_EQ(result, (ExitStatus{ExitStatus::Kind::signalled, SIGKILL}));
 }
 
-}  // namespace
-}  // namespace launch
+}  // namespace launch::child_test

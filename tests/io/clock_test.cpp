@@ -5,8 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace launch {
-namespace {
+namespace launch::clock_test {
 
 TEST(Clock, GoesForward) {
   const Time first = now();
@@ -29,5 +28,4 @@ TEST(Clock, WallTimeIsDateAndTime) {
   EXPECT_THAT(wall_time_text(), testing::MatchesRegex("[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}"));
 }
 
-}  // namespace
-}  // namespace launch
+}  // namespace launch::clock_test

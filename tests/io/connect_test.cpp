@@ -7,8 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace launch {
-namespace {
+namespace launch::connect_test {
 
 using boost::asio::ip::tcp;
 using namespace std::chrono_literals;
@@ -51,5 +50,4 @@ TEST(Connect, ARefusalNamesTheEndpoint) {
   EXPECT_THAT(socket.error().message, testing::HasSubstr("Connection refused"));
 }
 
-}  // namespace
-}  // namespace launch
+}  // namespace launch::connect_test

@@ -11,8 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-namespace launch {
-namespace {
+namespace launch::cpu_binding_test {
 
 using Mask = std::vector<unsigned long>;
 
@@ -81,5 +80,4 @@ TEST(CpuBinding, MemoryIsPreferredFromTheNodesOfTheCpus) {
   EXPECT_EQ(code, 0);
 }
 
-}  // namespace
-}  // namespace launch
+}  // namespace launch::cpu_binding_test

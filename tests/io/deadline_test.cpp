@@ -5,8 +5,7 @@
 #include <gtest/gtest.h>
 #include <boost/asio/io_context.hpp>
 
-namespace launch {
-namespace {
+namespace launch::deadline_test {
 
 using boost::asio::ip::tcp;
 using namespace std::chrono_literals;
@@ -49,5 +48,4 @@ TEST(Deadline, NeverSetsNoTimer) {
   EXPECT_FALSE(deadline.passed());
 }
 
-}  // namespace
-}  // namespace launch
+}  // namespace launch::deadline_test

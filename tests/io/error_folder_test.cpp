@@ -11,8 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace launch {
-namespace {
+namespace launch::error_folder_test {
 
 namespace fs = std::filesystem;
 
@@ -222,5 +221,4 @@ TEST(LatestJob, MayHaveTheLongestName) {
   EXPECT_EQ(latest(place), job_of(*folder));
 }
 
-}  // namespace
-}  // namespace launch
+}  // namespace launch::error_folder_test

@@ -14,8 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace launch {
-namespace {
+namespace launch::event_sink_test {
 
 using testing::HasSubstr;
 
@@ -153,5 +152,4 @@ TEST_F(EventSinks, StandardErrorIsOneAndHasTheMessagesInBetween) {
             "a\nlaunch: message\nb\n");
 }
 
-}  // namespace
-}  // namespace launch
+}  // namespace launch::event_sink_test

@@ -8,8 +8,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-namespace launch {
-namespace {
+namespace launch::fd_test {
 
 bool is_open(int fd) { return ::fcntl(fd, F_GETFD) >= 0; }
 
@@ -54,5 +53,4 @@ TEST(Fd, OpenedAgainItHasFlagsOfItsOwn) {
   EXPECT_EQ(bytes_waiting(-1), 0U);
 }
 
-}  // namespace
-}  // namespace launch
+}  // namespace launch::fd_test

@@ -6,8 +6,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-namespace launch {
-namespace {
+namespace launch::files_test {
 
 namespace fs = std::filesystem;
 
@@ -48,5 +47,4 @@ TEST(Files, AnOutputThatCannotBeOpenedIsAnErrorThatNamesIt) {
   EXPECT_NE(fd.error().message.find("/nowhere/at/all"), std::string::npos);
 }
 
-}  // namespace
-}  // namespace launch
+}  // namespace launch::files_test

@@ -10,8 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-namespace launch {
-namespace {
+namespace launch::guard_test {
 
 // The guard has to be a process of its own: it blocks signals and waits for every child.
 int exit_code_of_guarded(void (*agent)()) {
@@ -80,5 +79,4 @@ TEST(Guard, WhatAKilledAgentLeavesIsKilled) {
   ::prctl(PR_SET_CHILD_SUBREAPER, 0);
 }
 
-}  // namespace
-}  // namespace launch
+}  // namespace launch::guard_test

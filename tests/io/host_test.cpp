@@ -8,8 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace launch {
-namespace {
+namespace launch::host_test {
 
 namespace fs = std::filesystem;
 
@@ -89,5 +88,4 @@ TEST(Host, TheLimitOfOpenFilesIsRaisedAndRemembered) {
   ::setrlimit(RLIMIT_NOFILE, &before);
 }
 
-}  // namespace
-}  // namespace launch
+}  // namespace launch::host_test

@@ -15,8 +15,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-namespace launch {
-namespace {
+namespace launch::line_sink_test {
 
 struct Pipe {
   explicit Pipe(int flags = 0) {
@@ -137,5 +136,4 @@ TEST(LineSink, AFileGetsAll) {
   ::unlink(path.c_str());
 }
 
-}  // namespace
-}  // namespace launch
+}  // namespace launch::line_sink_test

@@ -5,8 +5,7 @@
 #include <gtest/gtest.h>
 #include <boost/asio/io_context.hpp>
 
-namespace launch {
-namespace {
+namespace launch::local_address_test {
 
 boost::asio::awaitable<void> ask(std::string host, bool& answer) { answer = (co_await find_host(host, "n7")).here; }
 
@@ -26,5 +25,4 @@ TEST(LocalAddress, AnAddressOfNoInterfaceIsElsewhere) {
   for (const char* host : {"192.0.2.1", "2001:db8::1"}) EXPECT_FALSE(is_here(host)) << host;
 }
 
-}  // namespace
-}  // namespace launch
+}  // namespace launch::local_address_test

@@ -14,8 +14,7 @@
 #include <poll.h>
 #include <unistd.h>
 
-namespace launch {
-namespace {
+namespace launch::log_console_test {
 
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
@@ -294,5 +293,4 @@ TEST_F(LogConsoleTest, AConsoleThatNobodyReadsAnyMoreTakesAll) {
   EXPECT_FALSE(exchange_->next_show(0).has_value());
 }
 
-}  // namespace
-}  // namespace launch
+}  // namespace launch::log_console_test

@@ -7,8 +7,7 @@
 
 #include <gtest/gtest.h>
 
-namespace launch {
-namespace {
+namespace launch::log_exchange_test {
 
 using namespace std::chrono_literals;
 
@@ -234,5 +233,4 @@ TEST_F(LogExchangeTest, ProgressIsWhatTheFileSystemOrAConsoleTookLast) {
   EXPECT_GT(exchange.last_progress(), shown);
 }
 
-}  // namespace
-}  // namespace launch
+}  // namespace launch::log_exchange_test

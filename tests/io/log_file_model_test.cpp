@@ -10,8 +10,7 @@
 
 #include <gmock/gmock.h>
 
-namespace launch {
-namespace {
+namespace launch::log_file_model_test {
 
 namespace fs = std::filesystem;
 using ::testing::HasSubstr;
@@ -80,5 +79,4 @@ TEST(LogFileModel, FilesHaveOrTellEveryByte) {
   fs::remove_all(folder);
 }
 
-}  // namespace
-}  // namespace launch
+}  // namespace launch::log_file_model_test

@@ -15,8 +15,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace launch {
-namespace {
+namespace launch::log_file_test {
 
 namespace fs = std::filesystem;
 using ::testing::ElementsAre;
@@ -276,5 +275,4 @@ TEST_F(LogFiles, AreReadWhileTheyAreWritten) {
   EXPECT_EQ(content(), "line\nline\n");
 }
 
-}  // namespace
-}  // namespace launch
+}  // namespace launch::log_file_test

@@ -18,8 +18,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-namespace launch {
-namespace {
+namespace launch::log_relay_test {
 
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
@@ -342,5 +341,4 @@ TEST_F(LogRelayTest, AFileThatCannotBeMadeIsAnError) {
   EXPECT_THAT(added.error().message, HasSubstr("No such file or directory"));
 }
 
-}  // namespace
-}  // namespace launch
+}  // namespace launch::log_relay_test

@@ -16,8 +16,7 @@
 #include <termios.h>
 #include <unistd.h>
 
-namespace launch {
-namespace {
+namespace launch::log_test {
 
 using namespace std::chrono_literals;
 
@@ -120,5 +119,4 @@ TEST(Log, AnyThreadMaySaySomethingWhoeverReads) {
   EXPECT_EQ(next, (std::array<int, 2>{count, count}));
 }
 
-}  // namespace
-}  // namespace launch
+}  // namespace launch::log_test

@@ -2,13 +2,11 @@
 
 #include <gtest/gtest.h>
 
-namespace launch {
-namespace {
+namespace launch::memory_watch_test {
 
 TEST(MemoryWatch, WhereNothingWasKilledThereIsNoEvidence) {
   const MemoryWatch watch;
   EXPECT_EQ(watch.evidence(), "");
 }
 
-}  // namespace
-}  // namespace launch
+}  // namespace launch::memory_watch_test

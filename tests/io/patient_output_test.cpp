@@ -25,8 +25,7 @@
 #include <termios.h>
 #include <unistd.h>
 
-namespace launch {
-namespace {
+namespace launch::patient_output_test {
 
 using namespace std::chrono_literals;
 using testing::EndsWith;
@@ -331,5 +330,4 @@ TEST_F(PatientOutputs, MayGoBeforeTheirReaderWakes) {
   EXPECT_THAT(to.hear(before + 11), EndsWith(".last words\n"));
 }
 
-}  // namespace
-}  // namespace launch
+}  // namespace launch::patient_output_test

@@ -6,8 +6,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 
-namespace launch {
-namespace {
+namespace launch::port_holder_test {
 
 using boost::asio::ip::tcp;
 
@@ -31,5 +30,4 @@ TEST(PortHolder, SaysNothingOfAFreePort) {
   EXPECT_EQ(find_port_holder(port), "");
 }
 
-}  // namespace
-}  // namespace launch
+}  // namespace launch::port_holder_test

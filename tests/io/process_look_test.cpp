@@ -15,8 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-namespace launch {
-namespace {
+namespace launch::process_look_test {
 
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -135,5 +134,4 @@ TEST(ProcessLook, KnowsPythonByItsFile) {
   EXPECT_TRUE(runs_python(python.pid()));
 }
 
-}  // namespace
-}  // namespace launch
+}  // namespace launch::process_look_test

@@ -17,8 +17,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 
-namespace launch {
-namespace {
+namespace launch::reaper_test {
 
 using namespace std::chrono_literals;
 
@@ -146,5 +145,4 @@ TEST_F(Family, AProcessOutsideTheJobIsNotSignalled) {
   EXPECT_EQ(::waitpid(stranger->pid, nullptr, 0), stranger->pid);
 }
 
-}  // namespace
-}  // namespace launch
+}  // namespace launch::reaper_test

@@ -10,8 +10,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-namespace launch {
-namespace {
+namespace launch::signals_test {
 
 // Dispositions and the mask of the test process, put back afterwards.
 class Signals : public testing::Test {
@@ -105,5 +104,4 @@ TEST_F(Signals, AHangUpThatNohupIgnoresIsNotChosen) {
   EXPECT_FALSE(has(plan.handled, SIGHUP));
 }
 
-}  // namespace
-}  // namespace launch
+}  // namespace launch::signals_test

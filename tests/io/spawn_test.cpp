@@ -15,8 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-namespace launch {
-namespace {
+namespace launch::spawn_test {
 
 using testing::HasSubstr;
 
@@ -163,5 +162,4 @@ TEST(Spawn, InputComesFromWhereItIsSent) {
   EXPECT_EQ(exit_of(request), 1) << "nothing to read";
 }
 
-}  // namespace
-}  // namespace launch
+}  // namespace launch::spawn_test

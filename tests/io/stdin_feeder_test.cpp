@@ -20,8 +20,7 @@
 #include <unistd.h>
 #include <boost/asio/io_context.hpp>
 
-namespace launch {
-namespace {
+namespace launch::stdin_feeder_test {
 
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
@@ -342,5 +341,4 @@ TEST(HoldStandardInput, OpensItWhereThereIsNone) {
   if (kept.valid()) ::dup2(kept.get(), STDIN_FILENO);
 }
 
-}  // namespace
-}  // namespace launch
+}  // namespace launch::stdin_feeder_test

@@ -13,8 +13,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 
-namespace launch {
-namespace {
+namespace launch::store_client_test {
 
 namespace asio = boost::asio;
 using asio::ip::tcp;
@@ -254,5 +253,4 @@ TEST_F(StoreClientTest, AServerThatGoesAwayIsAnErrorOfTheWait) {
   EXPECT_EQ(outcome.error().code, ErrorCode::closed);
 }
 
-}  // namespace
-}  // namespace launch
+}  // namespace launch::store_client_test

@@ -14,8 +14,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 
-namespace launch {
-namespace {
+namespace launch::store_server_test {
 
 namespace asio = boost::asio;
 using asio::ip::tcp;
@@ -227,5 +226,4 @@ TEST_F(StoreServerTest, WhoAttendsAndSaysNothingIsTakenForDead) {
   EXPECT_TRUE(refusals_.empty());
 }
 
-}  // namespace
-}  // namespace launch
+}  // namespace launch::store_server_test

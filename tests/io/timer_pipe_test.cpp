@@ -14,8 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace launch {
-namespace {
+namespace launch::timer_pipe_test {
 
 using ::testing::HasSubstr;
 
@@ -119,5 +118,4 @@ TEST_F(TimerPipeTest, WhatCannotBeMadeIsAnErrorWithPathAndReason) {
   EXPECT_THAT(folder.error().message, HasSubstr("Is a directory"));
 }
 
-}  // namespace
-}  // namespace launch
+}  // namespace launch::timer_pipe_test

@@ -7,8 +7,7 @@
 #include <sched.h>
 #include <unistd.h>
 
-namespace launch {
-namespace {
+namespace launch::topology_test {
 
 namespace fs = std::filesystem;
 using Cpu = CpuTopology::Cpu;
@@ -153,5 +152,4 @@ TEST(Topology, TheNodeOfAPciDevice) {
   EXPECT_EQ(numa_node_of("", tree.root()), 0);
 }
 
-}  // namespace
-}  // namespace launch
+}  // namespace launch::topology_test

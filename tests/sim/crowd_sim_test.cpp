@@ -6,8 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace launch::sim {
-namespace {
+namespace launch::sim::crowd_sim_test {
 
 using namespace std::chrono_literals;
 
@@ -78,5 +77,4 @@ TEST(CrowdSim, AThousandNodesUnderFailures) {
               to_text(worst).c_str(), to_text(world.now() - start).c_str(), cpu_seconds() - begin);
 }
 
-}  // namespace
-}  // namespace launch::sim
+}  // namespace launch::sim::crowd_sim_test

@@ -1,4 +1,5 @@
-// Rendezvous under faults, seed by seed. LAUNCH_SIM_SEED=N runs one seed and tells its story.
+// Rendezvous under faults, seed by seed. LAUNCH_SIM_SEED=N runs one seed and tells its story; LAUNCH_SIM_SEEDS=N says
+// how many seeds the largest scenario has.
 #include "job.hpp"
 
 #include <cstdlib>
@@ -6,8 +7,7 @@
 
 #include <gtest/gtest.h>
 
-namespace launch::sim {
-namespace {
+namespace launch::sim::elastic_sim_test {
 
 using namespace std::chrono_literals;
 
@@ -43,12 +43,17 @@ constexpr Scenario mixed_faults{.mixed = true, .offset = 500ms, .most = 12};
 constexpr Scenario mixed_polled{.hosted = false, .mixed = true, .faults = false, .fewest = 2, .most = 8};
 constexpr Scenario mixed_polled_faults{.hosted = false, .mixed = true, .offset = 500ms, .fewest = 2, .most = 8};
 
-// Sanitizers make a run thirty times slower.
+int wanted_seeds() {
+  const char* wanted = std::getenv("LAUNCH_SIM_SEEDS");
+  if (wanted != nullptr) return static_cast<int>(std::strtol(wanted, nullptr, 10));
 #if defined(__SANITIZE_ADDRESS__)
-constexpr int seeds = 100;
+  return 100;  // sanitizers make a run thirty times slower
 #else
-constexpr int seeds = 2000;
+  return 2000;
 #endif
+}
+
+const int seeds = wanted_seeds();
 
 TEST(ElasticSim, LaunchNodesUnderFaults) { play_all(ours, seeds); }
 TEST(ElasticSim, WithClocksADayApart) { play_all(day_apart, seeds / 10); }
@@ -72,5 +77,4 @@ TEST(ElasticSim, ASeedIsARun) {
   EXPECT_EQ(all, recorded) << "after a wanted change, write this number to tests/data/sim_hash.txt";
 }
 
-}  // namespace
-}  // namespace launch::sim
+}  // namespace launch::sim::elastic_sim_test

@@ -65,6 +65,3 @@ class Documents(unittest.TestCase):
         self.assertTrue(scripts)
         self.run_quietly("shellcheck", *scripts)
 
-
-if __name__ == "__main__":
-    unittest.main()

@@ -110,6 +110,9 @@ CLEAN = [
 
 
 class CheckHouse(unittest.TestCase):
+    def test_this_tree_has_no_breach(self):
+        self.assertEqual([], check_house.House(SCRIPT.parent.parent).check())
+
     def rules(self, files):
         """The rules that a tree of these files breaks."""
         with tempfile.TemporaryDirectory() as folder:
@@ -149,6 +152,3 @@ class CheckHouse(unittest.TestCase):
         self.assertIn("src/app/x.cpp:2: process: fork: processes live in io's process room: "
                       "use io/spawn, io/child, io/reaper or io/guard", lines)
 
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,0 +1,151 @@
+"""tests/suite itself: what runs beside what, time limits, what is left, and what the end tells."""
+import json
+import pathlib
+import sys
+import tempfile
+import time
+import unittest
+
+import processes
+import report
+import units
+from running import wait_for
+from scheduler import Scheduler, Task
+
+
+class Scheduling(unittest.TestCase):
+    def setUp(self):
+        self._folder = tempfile.TemporaryDirectory(prefix="launch-suite-")
+        self.folder = pathlib.Path(self._folder.name)
+
+    def tearDown(self):
+        self._folder.cleanup()
+
+    def task(self, name, script="", **more):
+        """Writes when it began and ended, and between these waits a little or runs `script`."""
+        text = f"date +%s.%N >> {name}.times; {script or 'sleep 0.2'}; code=$?; date +%s.%N >> {name}.times; exit $code"
+        return Task(name, ["sh", "-c", f"cd {self.folder}; {text}"], self.folder / f"{name}.log", **more)
+
+    def run_all(self, *tasks, cores=2):
+        return [(task.name, task.code, task.why) for task in Scheduler(tasks, cores).run()]
+
+    def overlap(self, one, other):
+        (begin, end), (other_begin, other_end) = (
+            map(float, (self.folder / f"{name}.times").read_text().split()) for name in (one, other))
+        return begin < other_end and other_begin < end
+
+    def test_what_waits_runs_beside_and_what_computes_has_its_processors(self):
+        self.run_all(*(self.task(f"waits{number}", load=0.2) for number in range(8)))
+        self.assertTrue(all(self.overlap("waits0", f"waits{number}") for number in range(1, 8)))
+        self.run_all(self.task("a", load=1.0), self.task("b", load=1.5), self.task("c", load=0.5))
+        self.assertFalse(self.overlap("a", "b"))
+        self.assertTrue(self.overlap("a", "c") or self.overlap("b", "c"))
+
+    def test_what_is_alone_is_last_and_has_nobody_beside_it(self):
+        ended = self.run_all(self.task("alone", alone="measures"), self.task("other", alone="measures"),
+                             self.task("a"), self.task("build", builds=True, script="sleep 0.5"))
+        self.assertEqual({"a", "build"}, {name for name, _, _ in ended[:2]})
+        for name in ("a", "build", "other"):
+            self.assertFalse(self.overlap("alone", name), name)
+
+    def test_builds_run_one_after_the_other_beside_tests(self):
+        self.run_all(self.task("one", builds=True), self.task("two", builds=True), self.task("test", load=2.0))
+        self.assertFalse(self.overlap("one", "two"))
+        self.assertTrue(self.overlap("one", "test"))
+
+    def test_needs_come_first_and_their_failure_is_told(self):
+        ended = self.run_all(self.task("last", needs=("test",)), self.task("test", needs=("build",)),
+                             self.task("build", "exit 3"), self.task("free"))
+        self.assertEqual([("build", 3, ""), ("test", None, "build has failed"), ("last", None, "test has failed")],
+                         [entry for entry in ended if entry[0] != "free"])
+        self.assertIn(("free", 0, ""), ended)
+
+    def test_what_takes_too_long_is_ended_with_all_that_it_started(self):
+        script = "setsid sh -c 'echo $$ > hidden; trap \"\" TERM; while :; do sleep 0.05; done' & wait"
+        began = time.monotonic()
+        ended = self.run_all(self.task("slow", script, limit=1.0))
+        self.assertEqual([("slow", "still running after 1 s")], [(name, why) for name, _, why in ended])
+        self.assertLess(time.monotonic() - began, 20)
+        hidden = int((self.folder / "hidden").read_text())
+        self.assertTrue(wait_for(lambda: not processes.alive(hidden), 5))
+
+    def test_the_one_that_takes_longest_begins_first(self):
+        self.run_all(self.task("short", order=1, load=2.0), self.task("long", order=9, load=2.0))
+        begins = [float((self.folder / f"{name}.times").read_text().split()[0]) for name in ("long", "short")]
+        self.assertEqual(sorted(begins), begins)
+
+
+class Reports(unittest.TestCase):
+    def setUp(self):
+        self._folder = tempfile.TemporaryDirectory(prefix="launch-suite-")
+        self.folder = pathlib.Path(self._folder.name)
+        self.unit = units.Unit("cli", "test_x.X", "dev", ["cli/test_x.X.test_a", "cli/test_x.X.test_b"])
+
+    def tearDown(self):
+        self._folder.cleanup()
+
+    def told(self, code, *entries, no_skips=False, why=""):
+        results, log = self.folder / "results", self.folder / "log"
+        results.write_text("".join(json.dumps({"test": f"test_x.X.{test}", "outcome": outcome, "seconds": 1.5}) + "\n"
+                                   for test, outcome in entries))
+        log.write_text("what it has said\n")
+        made = report.Report(no_skips)
+        task = Task("x", [], log, code=code, why=why)
+        line = made.add(self.unit, task, results)
+        return made, line
+
+    def test_all_is_well(self):
+        made, line = self.told(0, ("test_a", "passed"), ("test_b", "passed"))
+        self.assertEqual((2, 0, 0), made.counts())
+        self.assertTrue(line.startswith("ok"), line)
+        self.assertEqual([], list(made.failures()))
+
+    def test_a_failure_is_told_once_with_the_command_that_repeats_it(self):
+        made, line = self.told(1, ("test_a", "passed"), ("test_b", "failed"))
+        self.assertEqual((1, 1, 0), made.counts())
+        self.assertTrue(line.startswith("FAILED"), line)
+        text = "\n".join(made.failures())
+        self.assertEqual(1, text.count("what it has said"))
+        self.assertIn("again: scripts/test cli/test_x.X.test_b", text)
+
+    def test_what_did_not_run_to_its_end_has_failed(self):
+        made, _ = self.told(143, ("test_a", "passed"), why="still running after 900 s")
+        self.assertEqual((1, 1, 0), made.counts())
+        self.assertIn("still running after 900 s", "\n".join(made.failures()))
+        made, _ = self.told(1, ("test_a", "passed"), ("test_b", "passed"))  # as when it crashes after its tests
+        self.assertEqual((2, 1, 0), made.counts())
+        made, _ = self.told(None, why="build dev launch has failed")
+        self.assertEqual((0, 2, 0), made.counts())
+
+    def test_skipped_counts_as_failed_only_if_nothing_may_be_left_out(self):
+        self.assertEqual((1, 0, 1), self.told(0, ("test_a", "passed"), ("test_b", "skipped"))[0].counts())
+        self.assertEqual((1, 1, 0),
+                         self.told(0, ("test_a", "passed"), ("test_b", "skipped"), no_skips=True)[0].counts())
+
+    def test_figures_are_lines_that_begin_with_two_blanks(self):
+        made, _ = self.told(0, ("test_a", "passed"), ("test_b", "passed"))
+        (self.folder / "log").write_text("test_a ... ok\n  kills 3\n   traceback 4\n")
+        self.assertEqual(["cli/test_x.X (dev): kills 3"], made.figures())
+
+
+class Finding(unittest.TestCase):
+    def test_all_files_of_tests_are_found(self):
+        found = {test.partition(".")[0] for unit in units.all_units() for test in unit.tests}
+        for folder in ("core", "io", "sim", "house", "cli", "interop"):
+            pattern = "*_test.cpp" if folder in units.BINARIES else "test_*.py"
+            files = {f"{folder}/{path.stem}" for path in (units.ROOT / "tests" / folder).glob(pattern)}
+            self.assertEqual(set(), files - found)
+
+    def test_both_lists_of_tests_with_threads_are_equal(self):
+        text = (units.ROOT / "tests/CMakeLists.txt").read_text(encoding="utf-8")
+        listed = text.partition("foreach(subject background")[2].partition(")")[0].split()
+        self.assertEqual(set(units.THREADED), {f"{subject}_test" for subject in ["background", *listed]})
+
+    def test_words_choose_tests(self):
+        everything = units.all_units()
+        (one,) = units.matching(everything, ["house/test_suite.Finding.test_words"])
+        self.assertEqual(["house/test_suite.Finding.test_words_choose_tests"], one.tests)
+        command = list(map(str, one.command(pathlib.Path("r"), False)))
+        self.assertEqual([sys.executable, "test_suite.Finding.test_words_choose_tests"], [command[0], command[-1]])
+        (one,) = units.matching(everything, ["core/agent_test.Agent.OneNodeHasNoBarrier"])[:1]
+        self.assertIn("--gtest_filter=Agent.OneNodeHasNoBarrier", one.command(pathlib.Path("r"), False))

@@ -1,0 +1,34 @@
+"""The steps that make what tests need: PyTorch's environment, and for each preset its targets."""
+import sys
+
+from scheduler import Task
+from units import ROOT
+
+BUILD = ROOT / "build"
+LOGS = BUILD / "test-logs"
+PRESETS = ("release", "dev", "tsan", "strict")  # the first one is waited for the longest
+
+
+def torch_task():
+    return Task("torch", [sys.executable, ROOT / "tests/interop/python_env.py"], LOGS / "torch.log", limit=1800)
+
+
+def step(preset, target):
+    configured = BUILD / preset / "build.ninja"
+    make = f"cmake --build --preset {preset} --target {target}"
+    script = f"test -e {configured} || cmake --preset {preset}; {make}"
+    return Task(f"build {preset} {target}", ["bash", "-ec", script], LOGS / f"build-{preset}-{target}.log",
+                builds=True, limit=3600)
+
+
+def build_tasks(units):
+    """One after the other, so that no two compile at once; what most of the tests wait for comes first."""
+    wanted = []
+    for preset in PRESETS:
+        targets = {unit.target for unit in units if unit.build == preset}
+        wanted += [(preset, target) for target in sorted(targets, key=lambda target: (target != "launch", target))]
+    wanted.sort(key=lambda step: step[1] != "launch")
+    for number, (preset, target) in enumerate(wanted):
+        task = step(preset, target)
+        task.order = 1000.0 - number
+        yield task

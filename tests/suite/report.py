@@ -1,0 +1,94 @@
+"""Adds up what tests have told, and says at the end what a person needs to know."""
+import collections
+import json
+import re
+
+GOOD, BAD, SKIPPED = "passed", "failed", "skipped"
+SLOWEST = 10
+
+
+class Report:
+    """Of each unit that has ended: its tests with outcome and seconds; of each build: how long it took."""
+
+    def __init__(self, no_skips):
+        self._no_skips = no_skips
+        self.tests = []  # (seconds, name, outcome, unit)
+        self.broken = []  # (unit, task): what failed, or told of nothing
+        self.logs = []
+        self.spans = collections.OrderedDict()  # part -> [first begin, last end]
+
+    def span(self, part, begin, end):
+        known = self.spans.setdefault(part, [begin, end])
+        known[:] = min(known[0], begin), max(known[1], end)
+
+    def add(self, unit, task, results):
+        """Takes in a unit; its line of progress."""
+        self.logs.append((unit.label, task.log))
+        found = list(read(unit, results)) if results.exists() else []
+        missing = set(unit.tests) - {name for _, name, _ in found} if not task.good and not unit.shard else set()
+        found += [(0.0, name, BAD) for name in sorted(missing)]
+        if not task.good and all(outcome != BAD for _, _, outcome in found):
+            found.append((task.seconds, f"{unit.folder}/{unit.name}", BAD))  # it failed outside of a test
+        self.tests += [(seconds, name, outcome, unit) for seconds, name, outcome in found]
+        counts = collections.Counter(outcome for _, _, outcome in found)
+        wrong = counts[BAD] or self._no_skips and counts[SKIPPED]
+        if wrong:
+            self.broken.append((unit, task))
+        told = ", ".join(f"{counts[outcome]} {outcome}" for outcome in (GOOD, BAD, SKIPPED) if counts[outcome])
+        return f"{'FAILED' if wrong else 'ok':6} {unit.label:58} {task.seconds:6.1f} s  {told or task.why}"
+
+    def counts(self):
+        found = collections.Counter(outcome for _, _, outcome, _ in self.tests)
+        if self._no_skips:
+            found[BAD] += found.pop(SKIPPED, 0)
+        return found[GOOD], found[BAD], found[SKIPPED]
+
+    def failures(self):
+        """What failing units have said, each once, with the command that runs it alone."""
+        for unit, task in self.broken:
+            names = sorted({name for _, name, outcome, of in self.tests if of is unit and outcome != GOOD})
+            yield f"\n== FAILED: {unit.label}" + (f": {task.why}" if task.why else "")
+            if task.log.exists():
+                yield shorten(task.log.read_text(encoding="utf-8", errors="replace"))
+            yield "   again: scripts/test " + " ".join(names if 0 < len(names) <= 3 else [f"{unit.folder}/{unit.name}"])
+
+    def figures(self):
+        """What tests have measured: they write it to standard output, by lines that begin with two blanks."""
+        return [f"{label}: {line.strip()}" for label, log in self.logs if log.exists()
+                for line in log.read_text(encoding="utf-8", errors="replace").splitlines()
+                if re.match(r"  \S.*\d", line)]
+
+    def slowest(self):
+        for seconds, name, _, unit in sorted(self.tests, key=lambda entry: entry[0], reverse=True)[:SLOWEST]:
+            yield f"{seconds:6.1f} s  {name}{f' ({unit.build})' if unit.build else ''}"
+
+
+def shorten(text, most=30_000):
+    """The beginning and the end of a long text."""
+    if len(text) <= most:
+        return text.rstrip()
+    return f"{text[:most // 3]}\n[… {len(text) - most} characters left out …]\n{text[-2 * most // 3:]}".rstrip()
+
+
+def read(unit, results):
+    """(seconds, test, outcome) of a results file."""
+    text = results.read_text(encoding="utf-8")
+    if unit.folder in ("core", "sim", "io"):
+        yield from _gtest(unit, text)
+        return
+    for line in text.splitlines():
+        entry = json.loads(line)
+        yield entry["seconds"], f"{unit.folder}/{entry['test']}", entry["outcome"]
+
+
+def _gtest(unit, text):
+    files = {}
+    for test in unit.tests:
+        files[test.partition(".")[2]] = test
+    for suite in json.loads(text or '{"testsuites": []}')["testsuites"]:
+        for test in suite["testsuite"]:
+            if test["status"] != "RUN":
+                continue
+            outcome = BAD if test.get("failures") else SKIPPED if test["result"] == "SKIPPED" else GOOD
+            name = f"{test['classname']}.{test['name']}"
+            yield float(re.sub("s$", "", test["time"])), files.get(name, f"{unit.folder}/{name}"), outcome
