@@ -158,7 +158,7 @@ class Bench:
     def launcher(self, side):
         return self._launchers[side]
 
-    def together(self, lines, sides, at_once=AT_ONCE):
+    def together(self, lines, sides, at_once):
         """Runs each line under all its sides, `sides(line)` being pairs (side, line), and yields
         (line, {side: outcome}) when the last has ended; the folders last until the next one is asked for.
         """
@@ -172,7 +172,7 @@ class Bench:
                 for done in mine.values():
                     shutil.rmtree(done.folder, ignore_errors=True)
 
-    def run(self, jobs, at_once=AT_ONCE):
+    def run(self, jobs, at_once):
         """Yields (key, Outcome) for each (key, side, line) in the order of their ends."""
         waiting, active, owners = collections.deque(jobs), {}, {}
         while waiting or active:

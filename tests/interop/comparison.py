@@ -4,13 +4,11 @@ from bench import BenchCase
 from compare import Report
 from harness import Settings
 
-LAUNCHES_AT_ONCE = 6  # they wait less than torchrun does, and cost little
-
 
 class Comparison(BenchCase):
     """Holds lines of one kind at a time; `report` has what differs."""
 
-    at_once = LAUNCHES_AT_ONCE
+    at_once = 6  # launchers: they wait less than torchrun does, and cost little
 
     def setUp(self):
         super().setUp()
@@ -51,7 +49,7 @@ class Living(Comparison):
         """launch against torchrun, and if `find` gives records, torchrun against these."""
         bench = self.bench.below(f"{kind.name}-{number}")
         kind.install(bench.work)
-        for line, outcomes in bench.together(lines, lambda line: [*kind.theirs(line), ("launch", line)]):
+        for line, outcomes in bench.together(lines, lambda line: [*kind.theirs(line), ("launch", line)], kind.at_once):
             entry = records.as_read(kind.entry(line, outcomes))
             if find:
                 changed = records.changes(find(line), entry)

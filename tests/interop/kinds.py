@@ -6,7 +6,7 @@ import log_lines
 import log_view
 import random_lines
 import recipe_lines
-from bench import Wanted
+from bench import AT_ONCE, Wanted
 
 SEED, CASES = "1", 500  # of the random lines that are recorded
 
@@ -16,7 +16,7 @@ class Kind:
 
     name = ""
     rules = compare.WANTED  # with torchrun itself in launch's place: compare.EACH_RUN
-    needs_torch = False  # launch's workers are real ones
+    at_once = AT_ONCE  # launchers, if each costs as much as torchrun does
 
     def __init__(self, lines, itself=False):
         self.lines, self.itself = lines, itself
@@ -110,7 +110,7 @@ class Events(Kind):
 
 class Recipes(Kind):
     name = "recipes"
-    needs_torch = True
+    at_once = 2  # its workers are real ones
 
     def install(self, work):
         work.mkdir()

@@ -26,7 +26,7 @@ TORCHRUN_SAYS = re.compile("|".join("^" + text for text in (
     rf"{STAMP}Sending process \d+ closing signal SIGTERM\n",
     rf"{STAMP}failed \(exitcode: -?\d+\) local_rank: \d \(pid: \d+\) of binary: \S+\n",
     rf"{STAMP}no error file defined for parent, to copy child error file \(\S+\)\n",
-    r"Traceback \(most recent call last\):\n(?: .*\n)+(?:ValueError|NotADirectoryError|FileNotFoundError|OSError): .*\n",
+    r"Traceback \(most recent call last\):\n(?: .*\n)+(?:Value|NotADirectory|FileNotFound|OS)Error: .*\n",
     r"Traceback \(most recent call last\):\n(?: .*\n)+\S+\.ChildFailedError: \n={3,}\n(?:.*\n)*?={3,}\n",
     r"usage: torchrun (?:.*\n)+torchrun: error: .*\n",
     rf"{STAMP}Error waiting on exit barrier\. .*\n(?:{STAMP}.*\n)+",

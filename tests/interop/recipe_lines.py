@@ -139,7 +139,8 @@ def left_of(line, outcome):
             return [plain(part) for part in value]
         if not isinstance(value, str):
             return value
-        return re.sub(rf"\b{outcome.port}\b", "@PORT@", outcome.plain(value))
+        value = re.sub(r"/torchinductor_[^/:]+", "/torchinductor_@USER@", outcome.plain(value))
+        return re.sub(rf"\b{outcome.port}\b", "@PORT@", value)
     workers = []
     for report in reports:
         env = report.pop("environment")

@@ -22,7 +22,7 @@ import kinds  # noqa: E402
 import place  # noqa: E402
 import python_env  # noqa: E402
 import records  # noqa: E402
-from bench import AT_ONCE, UMASK, Bench, Zygote, without_links  # noqa: E402
+from bench import UMASK, Bench, Zygote, without_links  # noqa: E402
 from compare import Report  # noqa: E402
 from harness import ROOT  # noqa: E402
 from running import Run  # noqa: E402
@@ -37,7 +37,6 @@ def arguments():
                         help="the folder of the record (default: %(default)s)")
     parser.add_argument("--compare", action="store_true", help="record nothing: print what differs from the record")
     parser.add_argument("--times", type=int, help="how often each line is run (default: 2, with --compare 1)")
-    parser.add_argument("--at-once", type=int, default=AT_ONCE, help="launchers (default: %(default)s)")
     parser.add_argument("what", nargs="*", metavar="KIND[:NAME]", help="table, random, logs, events, recipes")
     options = parser.parse_args()
     options.python, options.into = without_links(options.python), options.into.absolute()
@@ -66,7 +65,7 @@ class Recorder:
         kind.install(bench.work)
         entries = {}
         for number in range(self._options.times):
-            for line, outcomes in bench.together(lines, kind.theirs, self._options.at_once):
+            for line, outcomes in bench.together(lines, kind.theirs, kind.at_once):
                 entry = records.as_read(kind.entry(line, outcomes))
                 self.unsteady.add(line, records.changes(entries.setdefault(line.name, entry), entry))
                 if sys.stderr.isatty():

@@ -33,6 +33,7 @@ def main():
                 processes=accelerator.num_processes, local=accelerator.local_process_index)
     accelerator.wait_for_everyone()
     report.leave()
+    accelerator.end_training()
 
 
 main()
