@@ -17,7 +17,7 @@ import sys
 import python_env
 from harness import Settings, free_port, wait_for
 from torch_job import TorchCase
-from torchrun_zygote import UMASK, chosen
+from torchrun_zygote import UMASK, chosen, processors
 
 HERE = pathlib.Path(__file__).resolve().parent
 SECONDS = 120  # for one process; torchrun takes one, but logging a traceback costs it five of the processor more
@@ -96,6 +96,11 @@ class Outcome:
         return given or list(resource.getrlimit(getattr(resource, f"RLIMIT_{name}")))
 
 
+def is_possible(line):
+    """This machine has the processors that the line is to be given."""
+    return max(line.state.get("cpus", (0,))) < len(processors())
+
+
 def cause_of(said):
     """The last line of a message without what it quotes, and without numbers."""
     last = said.splitlines()[-1] if said else "not a word"
@@ -162,6 +167,7 @@ class Bench:
         """Runs each line under all its sides, `sides(line)` being pairs (side, line), and yields
         (line, {side: outcome}) when the last has ended; the folders last until the next one is asked for.
         """
+        lines = [line for line in lines if is_possible(line)]
         outcomes = {number: {} for number in range(len(lines))}
         jobs = [(number, side, one) for number, line in enumerate(lines) for side, one in sides(line)]
         for (number, side), outcome in self.run(jobs, at_once):

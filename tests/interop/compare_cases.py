@@ -275,7 +275,7 @@ WORKERS_SEE = {
                           + environment({"CUDA_VISIBLE_DEVICES": "0"}, {"CUDA_VISIBLE_DEVICES": ""}, argv=VIRTUAL,
                                         expect=REFUSED),
     "inherited": [state(umask=0o077), state(nice=5), state(cpus=[1]),
-                  state(limits={"NOFILE": [512, 4096], "CORE": [0, 0]}),
+                  state(limits={"NOFILE": [200, 300], "CORE": [0, 0]}),
                   state(limits={"STACK": [1 << 22, 1 << 23]}),
                   state(descriptors={"5": "/dev/null", "77": "/etc/hosts"}),
                   *(state(ignored=[int(number)]) for number in (

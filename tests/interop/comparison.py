@@ -14,9 +14,9 @@ class Comparison(BenchCase):
         super().setUp()
         self.report = Report()
 
-    def hold(self, kind, lines, find=None):
-        """launch against what `find` says of each line: the record, if nothing else is given."""
-        find = find or records.of(kind)
+    def hold(self, kind, lines):
+        """launch against the record."""
+        find = records.of(kind)
         entries = {line.name: find(line) for line in lines}  # before anything is run: it may be missing
         for number in range(Settings.repeat):
             bench = self.bench.below(f"{kind.name}-{number}")
