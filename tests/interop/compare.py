@@ -1,211 +1,42 @@
-"""Runs command lines through torchrun and through launch, and compares what the workers were given and the ends.
+"""Holds what launch gives its workers against what torchrun gives them: `judge`.
 
-A Line is one command line; Bench runs many of them, several at once, by the zygote; `judge` holds two runs against each
-other. What may differ stands in WANTED, each with the sentence of docs/torchrun.md that says so.
+What may differ stands in WANTED, each with the sentence of docs/torchrun.md that says so. Of torchrun's side whatever
+another run has anew is replaced by its shape (UUID and so on), whether it was run just now or is read from the record.
 """
 import collections
 import dataclasses
-import itertools
+import hashlib
 import json
-import os
-import pathlib
 import re
-import shutil
 import socket
 
-from harness import ROOT, Settings, free_port, wait_for
-from torch_job import TorchCase
+from bench import FOLLOW, REFUSED, SAME, Wanted, cause_of
+from harness import ROOT
 
-HERE = pathlib.Path(__file__).resolve().parent
-SECONDS = 120  # for one process; torchrun takes one, but logging a traceback costs it five of the processor more
-AT_ONCE = 4  # launchers; torchrun mostly waits
-SAME, REFUSED, FOLLOW = "same", "refused", "follow"
+UUID, DIGITS, PORT, NAME = "@UUID@", "@DIGITS@", "@FREE_PORT@", "@HOST@"
+INHERITED = "@INHERITED@"
 
 
-@dataclasses.dataclass(frozen=True)
-class Wanted:
-    """A line at which the two are meant to part: why, and with which exit codes.
-
-    When launch runs what torchrun does not, `like` says at which command line torchrun would do the same.
-    """
-    cite: str
-    theirs: tuple = (1, 2)
-    ours: tuple = (2,)
-    like: "Line" = None
-
-
-@dataclasses.dataclass(frozen=True)
-class Line:
-    """Words @PORT@, @WORK@, @FOLDER@ and @PYTHON@ stand for a free port, the programs, the run's own folder, Python.
-
-    expect: SAME (both end with 0 and the workers see the same), REFUSED (torchrun with 1 or 2, launch with 2, no worker
-    starts), FOLLOW (whichever of the two torchrun does), or a Wanted.
-    """
-    name: str
-    argv: tuple
-    env: dict = dataclasses.field(default_factory=dict)  # None takes a variable away
-    nodes: tuple = ((),)  # for each node the words before argv
-    expect: object = SAME
-    state: dict = dataclasses.field(default_factory=dict)  # see torchrun_zygote.take_state
-    meets: str = "home"  # home (nothing given, or --standalone), c10d or static: who chooses address, port and run id
-    run_id: str = ""  # the one given, where launch is to keep it
-    alone: bool = False  # takes a port that others would take too
-    folder: str = "@WORK@"  # where it is started
-    after: str = ""  # a file in the run's folder: each node but the first is started when it is there
-
-    def __str__(self):
-        env = " ".join(f"{name}={value!r}" for name, value in self.env.items())
-        nodes = "" if self.nodes == ((),) else f" on nodes {self.nodes}"
-        state = f" with {self.state}" if self.state else ""
-        return f"{self.name}: {env} torchrun {list(self.argv)}{nodes}{state}".replace(":  ", ": ")
-
-
-@dataclasses.dataclass
-class Outcome:
-    """One line under one launcher: an exit code for each node (None: killed at the deadline), facts for each rank."""
-    folder: pathlib.Path
-    port: int
-    codes: list
-    facts: list = dataclasses.field(default_factory=list)
-
-    def said(self):
-        texts = (path.read_text(errors="replace") for path in sorted(self.folder.glob("*.err")))
-        size = 3000 if None in self.codes else 300
-        return "\n".join(text.strip()[-size:] for text in texts)
-
-
-class Zygote:
-    """Our end of torchrun_zygote.py."""
-
-    def __init__(self, case, python, torchrun):
-        self._socket, theirs = socket.socketpair()
-        with theirs:
-            env = {"LC_ALL": "C.UTF-8", "OPENBLAS_NUM_THREADS": "1"}
-            self._run = case.start([python, HERE / "torchrun_zygote.py", torchrun], env=env, stdin=theirs)
-        self._lines = self._socket.makefile("rb")
-        self._numbers = itertools.count()
-        self.pid = self.answer(60)["ready"]
-
-    def ask(self, **request):
-        number = next(self._numbers)
-        self._socket.sendall(json.dumps({"id": number, **request}).encode() + b"\n")
-        return number
-
-    def answer(self, seconds=SECONDS + 20):
-        self._socket.settimeout(seconds)
-        line = self._lines.readline()
-        if not line:
-            raise EOFError(f"the zygote has ended:\n{self._run}")
-        return json.loads(line)
-
-    def close(self):
-        self._lines.close()
-        self._socket.close()
-        return self._run.wait(30)
-
-
-class Bench:
-    """Runs lines in a folder with programs for them; PROGRAMS in compare_cases.py says which."""
-
-    def __init__(self, zygote, folder, python, torchrun):
-        self._zygote, self._folder = zygote, folder
-        self._python, self._torchrun = str(python), str(torchrun)
-        self._launchers = {"torchrun": self._torchrun, "like": self._torchrun, "launch": str(Settings.launch)}
-        if Settings.launch == torchrun.resolve():
-            self._launchers["launch"] = self._torchrun
-        self.work = folder / "work"
-
-    def use_as(self, side, program):
-        self._launchers[side] = str(program)
-
-    def run(self, jobs, at_once=AT_ONCE):
-        """Yields (key, Outcome) for each (key, side, line) in the order of their ends."""
-        waiting, active, owners = collections.deque(jobs), {}, {}
-        while waiting or active:
-            while waiting and self._fits(waiting[0][2], active, at_once):
-                key, side, line = waiting.popleft()
-                job = active[key, side] = [line, Outcome(self._place(key, side), free_port(), [None] * len(line.nodes))]
-                for node, request in enumerate(self._requests(line, job[1], side)):
-                    if node and line.after:
-                        wait_for((job[1].folder / line.after).exists, SECONDS)
-                    owners[self._zygote.ask(**request)] = (key, side, node)
-                job.append(len(line.nodes))
-            answer = self._zygote.answer()
-            key, side, node = owners.pop(answer["id"])
-            job = active[key, side]
-            job[1].codes[node] = answer["code"]
-            job[2] -= 1
-            if job[2] == 0:
-                del active[key, side]
-                yield (key, side), self._read(job[1])
-
-    @staticmethod
-    def _fits(line, active, at_once):
-        running = [job[0] for job in active.values()]
-        if line.alone or any(other.alone for other in running):
-            return not running
-        return sum(len(other.nodes) for other in running) < at_once
-
-    def _place(self, key, side):
-        folder = self._folder / f"{key}-{side}"
-        for name in ("dump", "tmp", "far/away"):
-            (folder / name).mkdir(parents=True)
-        (folder / "link").symlink_to("far/away")
-        return folder
-
-    def _requests(self, line, outcome, side):
-        folder = outcome.folder
-        stand_ins = {"@PORT@": str(outcome.port), "@WORK@": str(self.work), "@FOLDER@": str(folder),
-                     "@PYTHON@": self._python}
-
-        def real(text):
-            for name, value in stand_ins.items():
-                text = text.replace(name, value)
-            return text
-        binaries = os.path.dirname(self._python)
-        env = {"PATH": f"{binaries}:{self.work}/bin:/usr/bin:/bin", "VIRTUAL_ENV": os.path.dirname(binaries),
-               "HOME": str(folder), "LANG": "C.UTF-8", "TMPDIR": f"{folder}/tmp", "DUMP_FOLDER": f"{folder}/dump",
-               "PYTHONDONTWRITEBYTECODE": "1", **line.env}
-        env = {name: real(value) for name, value in env.items() if value is not None}
-        for node, words in enumerate(line.nodes):
-            argv = [self._launchers[side], *(real(word) for word in (*words, *line.argv))]
-            yield {"argv": argv, "env": env, "cwd": real(line.folder), "input": "/dev/null", "state": line.state,
-                   "out": f"{folder}/{node}.out", "err": f"{folder}/{node}.err", "seconds": SECONDS}
-
-    @staticmethod
-    def _read(outcome):
-        paths = sorted((outcome.folder / "dump").glob("*.json"), key=lambda path: int(path.stem))
-        outcome.facts = [plain(json.loads(path.read_bytes()), outcome) for path in paths]
-        return outcome
-
-    @staticmethod
-    def forget(outcome):
-        shutil.rmtree(outcome.folder, ignore_errors=True)
-
-
-class BenchCase(TorchCase):
-    """Has a bench of its own; it is for the test to put programs into bench.work."""
-
-    def setUp(self):
-        super().setUp()
-        python, torchrun = self.python("2.13"), self.torchrun()
-        self.zygote = Zygote(self, python, torchrun)
-        self.bench = Bench(self.zygote, self.folder, python, torchrun)
-
-    def tearDown(self):
-        code = self.zygote.close()
-        super().tearDown()
-        self.assertEqual(0, code)
+def workers_of(outcome):
+    """The fields of each rank, in order of rank."""
+    paths = sorted((outcome.folder / "dump").glob("*.json"), key=lambda path: int(path.stem))
+    return [plain(json.loads(path.read_bytes()), outcome) for path in paths]
 
 
 def plain(facts, outcome):
-    """Field -> value, without what each run has anew: its folder, its free port, the random part of a folder's name."""
+    """Field -> value, without what depends on machine or folder: what the worker has of its launcher's starter, the
+    free port, the random part of a folder's name.
+    """
     env = facts["environment"]
     fields = {f"environment {name}": value for name, value in env.items()}
-    for name in ("arguments", "command", "folder", "umask", "nice", "cpus", "blocked"):
+    for name in ("arguments", "command", "folder", "blocked"):
         fields[name] = facts[name]
+    inherited = {name: facts[name] for name in ("umask", "nice", "cpus")}
+    limits = facts.get("limits", {})
+    for name, value in (*inherited.items(), *limits.items()):
+        label = f"limit {name}" if name in limits else name
+        fields[label] = INHERITED if value == outcome.inherited(name) else value
     fields.update({"own session": facts["session"] == facts["pid"], "own group": facts["group"] == facts["pid"]})
-    fields.update({f"limit {name}": value for name, value in facts.get("limits", {}).items()})
     fields.update(facts["masks"])
     for number, descriptor in facts["descriptors"].items():
         fields[f"descriptor {number}"] = descriptor["kind"]
@@ -216,8 +47,7 @@ def plain(facts, outcome):
             return [same(part) for part in value]
         if not isinstance(value, str):
             return value
-        value = as_utf8(value.replace(str(outcome.folder), "@FOLDER@"))
-        return re.sub(rf"\b{outcome.port}\b", "@PORT@", value)
+        return shortened(re.sub(rf"\b{outcome.port}\b", "@PORT@", as_utf8(outcome.plain(value))))
     fields = {name: same(value) for name, value in fields.items()}
     error_file = fields.get("environment TORCHELASTIC_ERROR_FILE", "")
     error_file = error_file.replace(f"/{run_id}_", "/@ID@_") if run_id else error_file
@@ -230,6 +60,36 @@ def plain(facts, outcome):
 def as_utf8(text):
     """What fact_dump.c writes byte by byte becomes the text that env_dump.py writes."""
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "surrogateescape")
+
+
+def shortened(value):
+    """Of a long text or list its size and digest, so that it can be compared but needs no place."""
+    if isinstance(value, list):
+        if len(value) <= 100:
+            return [shortened(part) for part in value]
+        return f"@{len(value)} LINES {digest(chr(10).join(value))}@"
+    if isinstance(value, str) and len(value) > 1000:
+        return f"@{len(value)} CHARACTERS {digest(value)}@"
+    return value
+
+
+def digest(text):
+    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:32]
+
+
+def shaped(line, fields):
+    """torchrun's fields: of what each run has anew, the shape."""
+    fields = dict(fields)
+    address, port, run_id = (f"environment {name}" for name in ("MASTER_ADDR", "MASTER_PORT", "TORCHELASTIC_RUN_ID"))
+    if line.meets != "static" and fields.get(address) == socket.getfqdn():
+        fields[address] = NAME
+    if line.meets != "static" and is_port(fields.get(port)):
+        fields[port] = PORT
+    if is_uuid(fields.get(run_id)):
+        fields[run_id] = UUID
+    elif is_made_up(fields.get(run_id)):
+        fields[run_id] = DIGITS
+    return fields
 
 
 @dataclasses.dataclass(frozen=True)
@@ -253,13 +113,13 @@ def is_port(text):
 
 
 def is_free_choice(line, theirs, ours):
-    return line.meets != "static" and is_port(theirs) and is_port(ours)
+    return line.meets != "static" and theirs == PORT and is_port(ours)
 
 
 def keeps_id(line, theirs, ours):
     if line.meets != "home":
         return False
-    return is_uuid(theirs) and (ours == line.run_id if line.run_id else ours not in (None, "", "none", theirs))
+    return theirs == UUID and (ours == line.run_id if line.run_id else ours not in (None, "", "none"))
 
 
 def same_tail(line, theirs, ours):
@@ -291,21 +151,24 @@ def not_documented(cites):
     return sorted(cite for cite in set(cites) if cite not in text)
 
 
+SAME_NAME = Rule("environment MASTER_ADDR", "", lambda line, theirs, ours: theirs == NAME and ours == socket.getfqdn())
 # Two runs of torchrun itself differ so.
 EACH_RUN = [
     Rule("environment MASTER_PORT", "", is_free_choice),
     Rule("environment TORCHELASTIC_RUN_ID", "",
-         lambda line, theirs, ours: line.meets == "home" and is_uuid(theirs) and is_uuid(ours)
-         or is_made_up(theirs) and is_made_up(ours)),
+         lambda line, theirs, ours: line.meets == "home" and theirs == UUID and is_uuid(ours)
+         or theirs == DIGITS and is_made_up(ours)),
+    SAME_NAME,
 ]
 WANTED = [
+    SAME_NAME,
     Rule("environment MASTER_ADDR", "Without `--master-port`: MASTER_ADDR is 127.0.0.1 and the port a free one.",
-         lambda line, theirs, ours: line.meets != "static" and theirs == socket.getfqdn() and ours == "127.0.0.1"),
+         lambda line, theirs, ours: line.meets != "static" and theirs == NAME and ours == "127.0.0.1"),
     Rule("environment MASTER_PORT", "Without `--master-port`: MASTER_ADDR is 127.0.0.1 and the port a free one.",
          is_free_choice),
     Rule("environment TORCHELASTIC_RUN_ID", "A given `--rdzv-id` is kept; without one, a fresh one is made.", keeps_id),
     Rule("environment TORCHELASTIC_RUN_ID", "where torchrun takes it, so does launch",
-         lambda line, theirs, ours: line.meets == "static" and is_made_up(theirs) and ours not in (None, "", "none")),
+         lambda line, theirs, ours: line.meets == "static" and theirs == DIGITS and ours not in (None, "", "none")),
     Rule("environment TORCHELASTIC_ERROR_FILE",
          "The temporary folder for log and error files is removed unless something was written into it", same_tail),
     Rule("command|own .*|Sig.*|descriptor .*", "`--run-path` starts a Python that runs the file by `runpy.run_path`.",
@@ -320,12 +183,35 @@ WANTED = [
 ]
 
 
+def with_state(line, state):
+    return dataclasses.replace(line, state=state)
+
+
+def left_of(line, outcome, is_torchrun=True):
+    """What a line has left, as it is recorded: exit codes, the workers' fields, why it failed, the options that a help
+    names.
+    """
+    workers = workers_of(outcome)
+    left = {"ends": outcome.codes, "workers": [shaped(line, fields) for fields in workers] if is_torchrun else workers}
+    if any(outcome.codes):
+        left["said"] = cause_of(outcome.plain(outcome.said()))
+    elif not workers:
+        said = (outcome.folder / "0.out").read_text(errors="replace")
+        left["options"] = sorted(options_in(said))
+    return left
+
+
+def options_in(text):
+    return set(re.findall(r"(?<![\w-])--?[a-z][\w-]*", text))
+
+
 def differences(line, theirs, ours, rules, given=()):
-    """(cause, detail) of everything that differs between two good outcomes, `given` variables of the lines apart."""
-    if len(theirs.facts) != len(ours.facts):
-        yield "number of workers", f"torchrun {len(theirs.facts)}, launch {len(ours.facts)}"
+    """(cause, detail) of everything that differs between two good ends, `given` variables of the lines apart."""
+    theirs, ours = theirs["workers"], ours["workers"]
+    if len(theirs) != len(ours):
+        yield "number of workers", f"torchrun {len(theirs)}, launch {len(ours)}"
         return
-    for rank, (expected, found) in enumerate(zip(theirs.facts, ours.facts)):
+    for rank, (expected, found) in enumerate(zip(theirs, ours)):
         for field in sorted((expected.keys() | found.keys()) - {f"environment {name}" for name in given}):
             left, right = expected.get(field), found.get(field)
             if left != right and not any(re.fullmatch(rule.field, field) and rule.holds(line, left, right)
@@ -333,37 +219,35 @@ def differences(line, theirs, ours, rules, given=()):
                 yield field, f"rank {rank}: torchrun {left!r}, launch {right!r}"
 
 
-def cause_of(said):
-    """The last line of a message without what it quotes, and without numbers."""
-    last = said.splitlines()[-1] if said else "not a word"
-    return re.sub(r"\d+", "N", re.sub(r"'[^']*'|\"[^\"]*\"|(?<!\w)-+[^\s,;:]+|\S+=\S+", "…", last))[:110]
+def judge(line, theirs, outcome, rules, itself=False):
+    """(cause, detail) of all that is wrong with launch's outcome of a line, and with what torchrun has left of it.
 
-
-def judge(line, outcomes, rules, itself=False):
-    """(cause, detail) of all that is wrong with a line's outcomes. `itself`: torchrun stands in launch's place."""
-    expect, theirs, ours = line.expect, outcomes["torchrun"], outcomes["launch"]
+    `itself`: torchrun stands in launch's place.
+    """
+    expect, ours = line.expect, left_of(line, outcome, is_torchrun=False)
     good = [0] * len(line.nodes)
     if expect == FOLLOW:
-        expect = SAME if theirs.codes == good else REFUSED
+        expect = SAME if theirs["ends"] == good else REFUSED
     if isinstance(expect, Wanted):
         allowed = expect.theirs, expect.ours
     else:
         allowed = ((0,), (0,)) if expect == SAME else ((1, 2), (2,))
     wrong = False
-    for who, outcome, codes in (("torchrun", theirs, allowed[0]),
-                                ("launch", ours, theirs.codes if itself else allowed[1])):
-        if any(code not in codes for code in outcome.codes):
+    for who, left, codes in (("torchrun", theirs, allowed[0]),
+                             ("launch", ours, theirs["ends"] if itself else allowed[1])):
+        said = theirs.get("said", "") if who == "torchrun" else outcome.said()
+        if any(code not in codes for code in left["ends"]):
             wrong = True
-            said = outcome.said() if any(outcome.codes) else f"torchrun: {theirs.said()}"
-            yield f"{who} ends with {outcome.codes}, not {list(codes)}: {cause_of(said)}", said
-        elif expect == REFUSED and outcome.facts:
-            yield f"{who} refuses but starts workers", outcome.said()
-    if wrong or ours.codes != good:
+            said = said if any(left["ends"]) else f"torchrun: {theirs.get('said')}"
+            yield f"{who} ends with {left['ends']}, not {list(codes)}: {cause_of(said)}", said
+        elif expect == REFUSED and left["workers"]:
+            yield f"{who} refuses but starts workers", said
+    if wrong or ours["ends"] != good:
         return
     if not isinstance(expect, Wanted) or itself:
         yield from differences(line, theirs, ours, rules)
     elif expect.like:
-        yield from differences(line, outcomes["like"], ours, rules, line.env.keys() ^ expect.like.env.keys()
+        yield from differences(line, theirs["like"], ours, rules, line.env.keys() ^ expect.like.env.keys()
                                | {name for name in line.env if line.env[name] != expect.like.env.get(name)})
 
 

@@ -10,7 +10,7 @@ import shutil
 import signal
 import subprocess
 
-from compare import REFUSED, Line, Wanted
+from bench import REFUSED, Line, Wanted
 
 WORKERS = pathlib.Path(__file__).resolve().parent / "workers"
 ODD_BYTES = b"\xff\xfe=\x01".decode("utf-8", "surrogateescape")
@@ -175,11 +175,12 @@ VALUES = {
     "nnodes": each("--nnodes=1", "--nnodes=1:1", "--nnodes= 1 ", "--nnodes=+1")
               + [line("--nnodes=0_1", PY, expect=Wanted(DIGITS, (0,), (2,)))]
               + each("1:2:3", "0", "3:2", "x", "-1", "1:", ":1", "0:1", "1.0", before=("--nnodes",), expect=REFUSED),
-    "nproc": each("cpu", "auto", "1", "2", "3", "4", " 2 ", "+2", before=("--nproc-per-node",))
+    "nproc": each("cpu", "auto", before=("--nproc-per-node",), state={"cpus": [0, 1]})
+             + each("1", "2", "3", "4", " 2 ", "+2", before=("--nproc-per-node",))
              + each("0_2", "٢", before=("--nproc-per-node",), expect=Wanted(DIGITS, (0,), (2,)))
              + each("gpu", "xpu", "foo", "0", "-1", "1.5", "CPU", "2,", before=("--nproc-per-node",), expect=REFUSED)
              + [line("--nproc-per-node=cpu", PY, state={"cpus": [0]}),
-                line("--nproc-per-node=auto", PY, env={"CUDA_VISIBLE_DEVICES": "0,1"})],
+                line("--nproc-per-node=auto", PY, env={"CUDA_VISIBLE_DEVICES": "0,1"}, state={"cpus": [0, 1]})],
     "numbers": each("--max-restarts=0", "--max-restarts=2", "--monitor-interval=0.05", "--monitor-interval=1e-1",
                     "--monitor-interval= .1", "--shutdown-timeout=0", "--shutdown-timeout=5", "--max-restarts=+1")
                + each("--max-restarts=-1", "--max-restarts=x", "--monitor-interval=0", "--monitor-interval=-1",
@@ -274,7 +275,7 @@ WORKERS_SEE = {
                           + environment({"CUDA_VISIBLE_DEVICES": "0"}, {"CUDA_VISIBLE_DEVICES": ""}, argv=VIRTUAL,
                                         expect=REFUSED),
     "inherited": [state(umask=0o077), state(nice=5), state(cpus=[1]),
-                  state(limits={"NOFILE": [512, 4096], "CORE": [0, 0]}),
+                  state(limits={"NOFILE": [200, 300], "CORE": [0, 0]}),
                   state(limits={"STACK": [1 << 22, 1 << 23]}),
                   state(descriptors={"5": "/dev/null", "77": "/etc/hosts"}),
                   *(state(ignored=[int(number)]) for number in (
@@ -284,6 +285,13 @@ WORKERS_SEE = {
                       (signal.SIGUSR1, signal.SIGRTMAX), (signal.SIGTERM, signal.SIGINT),
                       (signal.SIGCHLD, signal.SIGPIPE)))],
 }
+
+EVERY = ("@WORK@/dump.py", "a", "b c", "${local_rank}", "$$x")
+
+
+def sized(*sizes):
+    return tuple((f"--nproc_per_node={size}", f"--node_rank={rank}") for rank, size in enumerate(sizes))
+
 
 NODES = {
     "one node": each("--rdzv-id=j", run_id="j") + each("--rdzv-id= j ", run_id=" j ")
@@ -327,7 +335,12 @@ NODES = {
         line("--nnodes=2", *STATIC, "--node-rank=1", "--rdzv-conf=timeout=2", PY, meets="static",
              expect=Wanted("`timeout=S` is kept to.", (1,), (124,))),
         two("--rdzv-backend=c10d", "--rdzv-endpoint=127.0.0.1:@PORT@", "--rdzv-id=j", PY, meets="c10d",
-            nodes=(("--local-addr=127.0.0.2",), ("--local-addr=127.0.0.1", "--nproc-per-node=2")))],
+            nodes=(("--local-addr=127.0.0.2",), ("--local-addr=127.0.0.1", "--nproc-per-node=2"))),
+        *(two(*STATIC, *options, *EVERY, env=env, nodes=nodes) for options, env, nodes in (
+            ((), {}, sized(2, 2)), (("--rdzv_id=job7", "--role=trainer"), {}, sized(2, 1)),
+            ((), {"OMP_NUM_THREADS": "3", "TORCH_NCCL_ASYNC_ERROR_HANDLING": "0", "FOO": "a=b",
+                  "CUDA_VISIBLE_DEVICES": "1,0", "RANK": "77", "EMPTY": ""}, sized(2, 2)),
+            ((), {"PET_ROLE": "r", "PET_RDZV_ID": "i", "TORCH_ELASTIC_WORKER_IDENTICAL": "1"}, sized(2, 2))))],
 }
 
 SUBJECTS = {**GRAMMAR, **VARIABLES, **VALUES, **PROGRAMS, **WORKERS_SEE, **NODES}

@@ -5,7 +5,7 @@ torchrun waits: a second node that never comes, a node rank of its own.
 """
 import random
 
-from compare import FOLLOW, Line
+from bench import FOLLOW, Line
 
 VALUES = {  # option -> good values, all without effect on each other; the first one of a list is also a default
     "--role": ("default", "trainer", "a b", "é", "x=y", "$role"),

@@ -1,86 +1,125 @@
-"""Command lines under torchrun and under launch, held against each other: the table, random ones, the zygote itself.
+"""Command lines under launch against the record of torchrun: the table, and random ones; the comparison itself.
 
-LAUNCH_COMPARE_SEED and LAUNCH_COMPARE_CASES say which random lines and how many. With torchrun itself as --launch the
-comparison checks itself: it must find nothing.
+With --long all of it under the living torchrun as well; LAUNCH_COMPARE_SEED and LAUNCH_COMPARE_CASES then say which
+random lines and how many. With torchrun itself as --launch the comparison checks itself: it must find nothing.
 """
-import dataclasses
 import os
-import re
 
-import place
-from compare import EACH_RUN, WANTED, BenchCase, Line, Report, Rule, Wanted, judge, not_documented
-from compare_cases import NATIVE, install, table
-from harness import Settings
-from random_lines import random_lines, spellings
+import compare_cases
+import kinds
+import records
+from bench import Line, Wanted
+from compare import EACH_RUN, WANTED, Rule, judge, not_documented, options_in
+from compare_cases import NATIVE, table
+from comparison import Comparison, Living
+from harness import Settings, long
+from random_lines import spellings
 from torch_job import TorchCase
 
-SEED = os.environ.get("LAUNCH_COMPARE_SEED", "1")
-CASES = int(os.environ.get("LAUNCH_COMPARE_CASES", "500" if place.must_run_everything() else "60"))
+SEED = os.environ.get("LAUNCH_COMPARE_SEED", kinds.SEED)
+CASES = int(os.environ.get("LAUNCH_COMPARE_CASES", kinds.CASES))
 # Of the table: what rests on more than the fork, above all on what an interpreter does at its start.
 FEW = ("no script 1", "nnodes 6", "openmp 1", "passed on 1", "locale 1", "locale 2", "locale 3", "inherited 11",
        "static, one node 2", "run path 1")
+RECORDED = "test_compare against the record, and test_living"
 
 
-class Comparison(BenchCase):
-    def setUp(self):
-        super().setUp()
-        install(self.bench.work)
-        self.itself = Settings.launch == self.torchrun().resolve()
-        self.report = Report()
-
-    def compare(self, lines, rules, itself=False):
-        """Runs each line under both and reports what differs and is not wanted."""
-        outcomes = {number: {} for number in range(len(lines))}
-        jobs = [(number, side, line) for number, line in enumerate(lines) for side, line in self.sides(line, itself)]
-        for (number, side), outcome in self.bench.run(jobs):
-            mine = outcomes[number]
-            mine[side] = outcome
-            if len(mine) == len(self.sides(lines[number], itself)):
-                self.report.add(lines[number], judge(lines[number], mine, rules, itself))
-                for done in mine.values():
-                    self.bench.forget(done)
-        if self.report.causes:
-            self.fail(str(self.report))
-
-    @staticmethod
-    def sides(line, itself):
-        sides = [("torchrun", line), ("launch", line)]
-        if not itself and isinstance(line.expect, Wanted) and line.expect.like:
-            sides.append(("like", dataclasses.replace(line.expect.like, state=line.state)))
-        return sides
-
-    def compare_with_launch(self, lines):
-        self.compare(lines, EACH_RUN if self.itself else WANTED, self.itself)
+def subjects(kind, *parts):
+    """The lines of some subjects."""
+    return [line for line in kind.lines if any(line.name.rpartition(" ")[0] in part for part in parts)]
 
 
-class TableCases(Comparison):
-    def test_table(self):
-        self.compare_with_launch(table())
+class Table(Comparison):
+    load = 1.8
+
+    def hold_subjects(self, *parts):
+        kind = kinds.table()
+        self.hold(kind, subjects(kind, *parts))
+
+    def test_grammar(self):
+        self.hold_subjects(compare_cases.GRAMMAR)
+
+    def test_variables(self):
+        self.hold_subjects(compare_cases.VARIABLES)
+
+    def test_values(self):
+        self.hold_subjects(compare_cases.VALUES)
+
+    def test_programs_and_what_workers_see(self):
+        self.hold_subjects(compare_cases.PROGRAMS, compare_cases.WORKERS_SEE)
 
     def test_help_names_every_option(self):
-        torchrun = self.start([self.torchrun(), "--help"])
         launch = self.launch("--help")
-        self.expect([0, 0], [torchrun, launch])
-        theirs, ours = (set(re.findall(r"(?<![\w-])--?[a-z][\w-]*", run.out)) for run in (torchrun, launch))
+        self.expect([0], [launch])
+        kind = kinds.table()
+        theirs = set(records.of(kind)(kind.by_name["help 1"])["options"])
+        ours = options_in(launch.out)
         self.assertEqual(set(), {name for name in theirs if "_" not in name} & set(spellings()) - ours)
         self.assertEqual(set(), set(spellings()) - theirs, "random_lines.py spells options that torchrun has not")
 
 
+class Nodes(Comparison):
+    load = 1.8
+
+    def test_nodes(self):
+        kind = kinds.table()
+        self.hold(kind, subjects(kind, compare_cases.NODES))
+
+
 class RandomCases(Comparison):
+    load = 1.8
+
     def test_random_lines(self):
-        self.compare_with_launch(random_lines(SEED, CASES))
+        kind = kinds.random()
+        self.hold(kind, kind.lines)
+
+
+@long(RECORDED)
+class LivingTable(Living):
+    load = 1.8
+
+    def test_table(self):
+        kind = kinds.table(self.itself)
+        self.live(kind, kind.lines)
+
+
+@long(RECORDED)
+class LivingRandom(Living):
+    load = 1.8
+
+    def test_random_lines(self):
+        kind = kinds.random(SEED, CASES, self.itself)
+        self.live(kind, kind.lines)
+
+
+CHANGED = {"arguments", "command", "environment FOO", "environment NEW", "environment PWD", "umask"}
+
+
+def changing(case, launcher):
+    """A launcher whose workers have other variables, another umask and one argument more."""
+    return case.program(f'#!/bin/sh\nexport FOO=b NEW=1; umask 027; exec {launcher} "$@" more\n')
+
+
+class Changed(kinds.Table):
+    """torchrun against a changed torchrun, or one that is started in another way."""
+
+    def __init__(self, lines, *rules):
+        super().__init__(lines, itself=True)
+        self._rules = [*EACH_RUN, *rules]
+
+    def judge(self, line, left, outcome):
+        return judge(line, left, outcome, self._rules, itself=True)
 
 
 class Itself(Comparison):
     """The comparison finds what differs, and the zygote answers with what happened."""
 
     def test_differences_are_found(self):
-        script = f'#!/bin/sh\nexport FOO=b NEW=1; umask 027; exec {self.torchrun()} "$@" more\n'
-        self.bench.use_as("launch", self.program(script))
+        self.bench.use_as("launch", changing(self, Settings.launch))
+        kind = kinds.table()
         with self.assertRaises(self.failureException):
-            self.compare([Line("", (*NATIVE, "x"), {"FOO": "a"})], EACH_RUN, itself=True)
-        self.assertEqual({"arguments", "command", "environment FOO", "environment NEW", "environment PWD", "umask"},
-                         set(self.report.causes))
+            self.hold(kind, [kind.by_name["verbatim 6"]])
+        self.assertEqual(CHANGED, set(self.report.causes))
 
     def test_answers(self):
         def code_of(*argv, seconds=30, env=None):
@@ -94,16 +133,18 @@ class Itself(Comparison):
         self.assertEqual(b"A=b\nc\n\xc3\xa9=\xff\n", (self.folder / "out").read_bytes())
 
 
-class ZygoteIsTorchrun(Comparison):
+@long("nothing: it is of the living torchrun alone")
+class ZygoteIsTorchrun(Living):
     def test_forked_is_started(self):
         """What the zygote forks is, to workers, the torchrun that a shell starts."""
-        by_name = {line.name: line for line in table()}
         # A program cannot show another command line than it was started with.
         title = Rule("command", "", lambda line, theirs, ours: "--run-path" in line.argv)
         started = self.folder / "torchrun"  # by another name the zygote does not know it, and starts it
         started.symlink_to(self.torchrun())
         self.bench.use_as("launch", started)
-        self.compare([by_name[name] for name in FEW], EACH_RUN + [title], itself=True)
+        by_name = {line.name: line for line in table()}
+        lines = [by_name[name] for name in FEW]
+        self.live(Changed(lines, title), lines)
 
 
 class Citations(TorchCase):

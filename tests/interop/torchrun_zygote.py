@@ -1,4 +1,4 @@
-"""Imports torch.distributed.run once, then forks a torchrun for each request, or starts any other program likewise.
+"""Forks a torchrun for each request, importing torch.distributed.run once, or starts any other program likewise.
 
     PYTHON torchrun_zygote.py TORCHRUN     with one end of a socket pair as standard input
 
@@ -7,6 +7,7 @@ and `state`, see take_state. TORCHRUN as the program is forked, any other is exe
 {"ready"} once, then {"id", "pid", "code"} at each end; the code is a shell's, or null when the seconds ran out and the
 process was killed. Ends when the other side hangs up.
 """
+import functools
 import gc
 import json
 import locale
@@ -23,18 +24,18 @@ import time
 import traceback
 import types
 
+UMASK = 0o022
 PYTHON_IGNORES = (signal.SIGPIPE, signal.SIGXFSZ)  # every interpreter does, so a forked torchrun is to keep it
 
 
 def take_state(state):
     """What a process inherits besides its files: umask, nice, cpus, limits, descriptors to open, signals.
 
-    limits: name -> [soft, hard]; descriptors: number -> path; ignored, blocked: signal numbers.
+    cpus: see `chosen`; limits: name -> [soft, hard]; descriptors: number -> path; ignored, blocked: signal numbers.
     """
-    if "umask" in state:
-        os.umask(state["umask"])
+    os.umask(state.get("umask", UMASK))
     if "cpus" in state:
-        os.sched_setaffinity(0, state["cpus"])
+        os.sched_setaffinity(0, chosen(state["cpus"]))
     os.nice(state.get("nice", 0))
     for name, values in state.get("limits", {}).items():
         resource.setrlimit(getattr(resource, f"RLIMIT_{name}"), values)
@@ -43,6 +44,29 @@ def take_state(state):
     for number in state.get("ignored", ()):
         signal.signal(number, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_SETMASK, state.get("blocked", ()))
+
+
+@functools.cache
+def processors():
+    """All that this process could be given, whatever it has now."""
+    mine = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, range(4096))
+    usable = sorted(os.sched_getaffinity(0))
+    os.sched_setaffinity(0, mine)
+    return usable
+
+
+def chosen(numbers):
+    """The first, second and so on of them, by numbers from 0."""
+    return [processors()[number] for number in numbers]
+
+
+def forget_signals():
+    """Whoever started us may have ignored some."""
+    for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP, *PYTHON_IGNORES}:
+        if signal.getsignal(number) == signal.SIG_IGN:
+            signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
 
 
 def place(descriptor, number):
@@ -99,8 +123,8 @@ def be_torchrun(argv, main):
 
 
 class Zygote:
-    def __init__(self, torchrun, main):
-        self._torchrun, self._main = torchrun, main
+    def __init__(self, torchrun):
+        self._torchrun = torchrun
         self._socket = socket.socket(fileno=os.dup(0))
         self._unread = b""
         self._running = {}  # descriptor of the process -> (request, pid, end of its time)
@@ -142,6 +166,8 @@ class Zygote:
         return data
 
     def _start(self, request):
+        if request["argv"][0] == self._torchrun:
+            main_of(self._torchrun)  # before the fork: once for all
         pid = os.fork()
         if pid == 0:
             self._become(request)
@@ -180,21 +206,26 @@ class Zygote:
         if argv[0] == self._torchrun:
             take_environment(request["env"])
             take_state(request["state"])
-            return be_torchrun(argv, self._main)
+            return be_torchrun(argv, main_of(self._torchrun))
         for number in PYTHON_IGNORES:
             signal.signal(number, signal.SIG_DFL)
         take_state(request["state"])
         os.execve(argv[0], argv, request["env"])
 
 
-def main():
-    torchrun = sys.argv[1]
-    # What bin/torchrun says in its first lines, read there so that it is the same module.
+@functools.cache
+def main_of(torchrun):
+    """What bin/torchrun says in its first lines, read there so that it is the same module."""
     module = re.search(r"^from ([\w.]+) import main$", pathlib.Path(torchrun).read_text(encoding="utf-8"), re.M)[1]
     imported = __import__(module, fromlist=["main"])
     gc.collect()
     gc.freeze()  # so that a child's collector does not copy every page
-    Zygote(torchrun, imported.main).serve()
+    return imported.main
+
+
+def main():
+    forget_signals()
+    Zygote(sys.argv[1]).serve()
 
 
 if __name__ == "__main__":

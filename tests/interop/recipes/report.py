@@ -45,10 +45,16 @@ def train(steps=5, rate=0.1):
     return round(mean[0].item(), 9)
 
 
+def leave():
+    """The end of every program: gloo may abort a process that leaves while a peer still reads from it."""
+    import torch.distributed as dist
+    dist.barrier()
+    dist.destroy_process_group()
+
+
 def work(more=None):
     """The whole program. `more` is called within the group and returns further facts."""
     import torch.distributed as dist
     dist.init_process_group("gloo")
     tell(sum=sum_over(), loss=train(), **(more() if more else {}))
-    dist.barrier()  # gloo may abort a process that leaves while a peer still reads from it
-    dist.destroy_process_group()
+    leave()

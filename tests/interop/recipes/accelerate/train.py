@@ -32,6 +32,7 @@ def main():
                 kind=str(accelerator.distributed_type), backend=dist.get_backend(), batches=len(loader),
                 processes=accelerator.num_processes, local=accelerator.local_process_index)
     accelerator.wait_for_everyone()
+    report.leave()
     accelerator.end_training()
 
 

@@ -43,6 +43,7 @@ def main():
                 ranks=[trainer.global_rank, trainer.local_rank, trainer.node_rank, trainer.world_size],
                 steps=trainer.global_step)
     trainer.strategy.barrier()
+    report.leave()
 
 
 main()
