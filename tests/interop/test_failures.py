@@ -7,6 +7,8 @@ from torch_job import SECONDS, WORKERS, TorchCase
 
 
 class Failures(TorchCase):
+    load = 1.1
+
     def fail(self, how, *options, launcher=None, nproc=2, env=None):
         python = self.python("2.13")
         path = f"{python.parent}:{os.environ['PATH']}"
