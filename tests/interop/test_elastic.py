@@ -101,7 +101,6 @@ class Mixed(MixedCase):
 
     @repeated
     def test_without_a_failure(self):
-        self.mixed("lt", 0, "l")
         self.mixed("lt", 1, "t")
 
     @repeated
@@ -123,6 +122,10 @@ class MixedFurther(MixedCase):
         for host, rank_0 in ((0, "l"), (0, "t"), (1, "l"), (1, "t")):
             with self.subTest(kinds=kinds, host=kinds[host], rank_0=rank_0, victim=victim):
                 self.mixed(kinds, host, rank_0, victim)
+
+    @repeated
+    def test_without_a_failure(self):
+        self.all_variants("lt", None)
 
     @repeated
     def test_a_worker_of_launch_fails(self):
