@@ -11,7 +11,7 @@ from torch_job import SECONDS, WORKERS, TorchCase
 PER_RUN = {"DUMP_FOLDER", "SIDE", "MASTER_PORT", "TORCHELASTIC_ERROR_FILE"}  # differs from one run to the next
 WAITS = """#!/bin/sh
 trap ': > "$SIDE.asked"; exit 0' TERM INT
-: > "$SIDE.up"
+echo up
 while :; do sleep 0.05; done
 """
 
@@ -39,9 +39,9 @@ class ForkedTorchrun(TorchCase):
         return [re.sub(r"\d+", "N", head) for head in heads]
 
     def waiting(self, **options):
-        """Both, when their workers are there."""
-        runs = self.both("--no-python", self.program(WAITS), **options)
-        self.assertTrue(wait_for(lambda: len(list(self.folder.glob("*.up"))) == 2, SECONDS), "\n".join(map(str, runs)))
+        """Both, when they watch their workers: what is teed is told only then."""
+        runs = self.both("--no-python", "--tee=3", self.program(WAITS), **options)
+        self.assertTrue(wait_for(lambda: all("up" in run.out for run in runs), SECONDS), "\n".join(map(str, runs)))
         return runs
 
     def asked(self):
@@ -70,6 +70,7 @@ class ForkedTorchrun(TorchCase):
     def test_how_a_failure_ends(self):
         runs = self.both("--no-python", self.program("#!/bin/sh\nexit 7\n"), env={"LOGLEVEL": "INFO"})
         self.expect_both(1, runs)
+        self.assertTrue(any(head.startswith("I") for head in self.said(runs[0])), runs[0])
 
     def test_how_a_usage_error_ends(self):
         self.expect_both(2, self.both("--nnodes"))
