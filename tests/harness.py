@@ -53,6 +53,7 @@ class Case(unittest.TestCase):
     load = 0.3  # processors that it keeps busy
     alone = ""  # why nothing may run beside it
     leftover_grace = 0.5  # seconds that a killed process may need until the kernel has taken it away
+    servants = set()  # pids of processes that serve all tests of this program, and belong to none
 
     def setUp(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="launch-test-"))
@@ -98,7 +99,7 @@ class Case(unittest.TestCase):
 
     def leftovers(self):
         ours = processes.marked(f"{MARKER}={self.marker}") | processes.descendants_of(os.getpid())
-        return {pid for pid in ours if processes.alive(pid)}
+        return {pid for pid in ours - self.servants if processes.alive(pid)}
 
     def tree(self):
         return "\n".join(f"  {pid} {processes.command_of(pid)}" for pid in sorted(self.leftovers()))

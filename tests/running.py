@@ -31,16 +31,19 @@ def free_port():
 
 
 class Run:
-    """One started program; its output goes to files. Times are those of time.time()."""
+    """One started program; its output goes to files. Times are those of time.time().
 
-    def __init__(self, command, environment, folder, **options):
+    `popen` starts it, by default as a process of its own; what it gives has pid, returncode, poll, wait and kill.
+    """
+
+    def __init__(self, command, environment, folder, popen=subprocess.Popen, **options):
         self.command = [str(word) for word in command]
         self._out = tempfile.TemporaryFile(dir=folder)
         self._err = tempfile.TemporaryFile(dir=folder)
         self.started = time.time()
         self.ended = None
         options = {"stdin": subprocess.DEVNULL, "stdout": self._out, "stderr": self._err, **options}
-        self._process = subprocess.Popen(self.command, env=environment, **options)
+        self._process = popen(self.command, env=environment, **options)
         self.pid = self._process.pid
         self.exit_descriptor = os.pidfd_open(self.pid)
 

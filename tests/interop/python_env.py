@@ -30,13 +30,23 @@ def torch_version(python):
     return result.stdout.strip() if result.returncode == 0 else None
 
 
+def installed_version(python):
+    """The same, asked of the files: importing PyTorch takes two seconds of a processor."""
+    if not pathlib.Path(python).exists():
+        return None
+    code = ("import importlib.util as u, runpy; "
+            "print(runpy.run_path(u.find_spec('torch').submodule_search_locations[0] + '/version.py')['__version__'])")
+    result = subprocess.run([python, "-c", code], capture_output=True, text=True, check=False)
+    return result.stdout.strip() if result.returncode == 0 else None
+
+
 def new_python(build):
     return pathlib.Path(build) / "venv" / "bin" / "python"
 
 
 def old_python():
     """Debian's interpreter when it has a PyTorch of the old dialect, else None."""
-    version = torch_version(OLD_PYTHON)
+    version = installed_version(OLD_PYTHON)
     return OLD_PYTHON if version and version.startswith("1.") else None
 
 

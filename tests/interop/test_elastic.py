@@ -2,7 +2,7 @@
 import random
 import re
 
-from harness import Settings, free_port, repeated
+from harness import Settings, free_port, long, repeated
 from torch_job import SECONDS, WORKERS, TorchCase
 
 WORKER = WORKERS / "restart_train.py"
@@ -32,6 +32,8 @@ class ElasticCase(TorchCase):
 
 
 class LaunchAlone(ElasticCase):
+    load = 1.3
+
     @repeated
     def test_two_nodes(self):
         self.assert_all_got_through(self.elastic([Settings.launch] * 2, WORKER, 3, 0, 0), 4, attempt=0)
@@ -42,21 +44,38 @@ class LaunchAlone(ElasticCase):
                             options=["--max-restarts=3"], nproc=1)
         self.assert_all_got_through(runs, 3, attempt=2)
 
+    def static(self, sizes, failures):
+        runs = self.job(sizes, "--max-restarts=3", WORKER, 10, failures, random.randrange(10 ** 6),
+                        python=self.python("2.13"))
+        self.assert_all_got_through(runs, sum(sizes), attempt=failures)
+
     @repeated
     def test_a_static_job_restarts_on_both_nodes(self):
-        runs = self.job([2, 2], "--max-restarts=3", WORKER, 10, 2, random.randrange(10 ** 6),
-                        python=self.python("2.13"))
-        self.assert_all_got_through(runs, 4, attempt=2)
+        self.static([2, 1], 1)
+
+    @long("test_a_static_job_restarts_on_both_nodes after one failure; test_three_nodes_that_fail_twice after two")
+    @repeated
+    def test_a_static_job_restarts_on_both_nodes_twice(self):
+        self.static([2, 2], 2)
+
+    def one_node(self, nproc):
+        run = self.launch(f"--nproc-per-node={nproc}", "--max-restarts=3", WORKER, 10, 2, random.randrange(10 ** 6),
+                          env={"PYTHON_EXEC": str(self.python("2.13"))})
+        self.assert_all_got_through([run], nproc, attempt=2)
 
     @repeated
     def test_one_node_restarts(self):
-        run = self.launch("--nproc-per-node=4", "--max-restarts=3", WORKER, 10, 2, random.randrange(10 ** 6),
-                          env={"PYTHON_EXEC": str(self.python("2.13"))})
-        self.assert_all_got_through([run], 4, attempt=2)
+        self.one_node(2)
+
+    @long("test_one_node_restarts: the same with two workers")
+    @repeated
+    def test_one_node_of_four_workers_restarts(self):
+        self.one_node(4)
 
 
-class Mixed(ElasticCase):
+class MixedCase(ElasticCase):
     """{who hosts the store} x {who gets rank 0, which goes by address} x {no failure, one on either kind}."""
+    load = 0.9
 
     def mixed(self, kinds, host, rank_0, victim=None):
         """`kinds`: l and t, one a node. `host`: index of the store's host. `rank_0`: the kind with the first address.
@@ -76,12 +95,33 @@ class Mixed(ElasticCase):
         (first,) = [kind for kind, run in zip(kinds, runs) if "OK rank 0 of" in run.out]
         self.assertEqual(rank_0, first)
 
+
+class Mixed(MixedCase):
+    """Each kind hosts, leads and fails, also where the other kind does the rest."""
+
+    @repeated
+    def test_without_a_failure(self):
+        self.mixed("lt", 1, "t")
+
+    @repeated
+    def test_a_worker_of_launch_fails_where_torchrun_hosts_and_leads(self):
+        self.mixed("lt", 1, "t", "l")
+
+    @repeated
+    def test_a_worker_of_torchrun_fails_where_launch_hosts_and_leads(self):
+        self.mixed("lt", 0, "l", "t")
+
+    @repeated
+    def test_three_nodes_where_launch_hosts_and_torchrun_leads(self):
+        self.mixed("ltl", 0, "t", "l")
+
+
+@long("Mixed: a failure where the other kind hosts and leads, and three nodes where one hosts and the other leads")
+class MixedFurther(MixedCase):
     def all_variants(self, kinds, victim):
-        """All four; a single pass has the two in which one kind does both."""
-        for host in (0, 1):
-            for rank_0 in "lt" if Settings.repeat > 1 else kinds[host]:
-                with self.subTest(kinds=kinds, host=kinds[host], rank_0=rank_0, victim=victim):
-                    self.mixed(kinds, host, rank_0, victim)
+        for host, rank_0 in ((0, "l"), (0, "t"), (1, "l"), (1, "t")):
+            with self.subTest(kinds=kinds, host=kinds[host], rank_0=rank_0, victim=victim):
+                self.mixed(kinds, host, rank_0, victim)
 
     @repeated
     def test_without_a_failure(self):
@@ -96,8 +136,7 @@ class Mixed(ElasticCase):
         self.all_variants("lt", "t")
 
     @repeated
-    def test_three_nodes(self):
-        self.mixed("ltl", 0, "t", "l")
+    def test_three_nodes_where_torchrun_hosts_and_launch_leads(self):
         self.mixed("ltl", 1, "l", "t")
 
     @repeated

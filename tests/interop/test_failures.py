@@ -7,11 +7,16 @@ from torch_job import SECONDS, WORKERS, TorchCase
 
 
 class Failures(TorchCase):
-    def fail(self, how, *options, launcher=None, nproc=2, env=None):
+    load = 1.1
+
+    def begin(self, how, *options, launcher=None, nproc=2, env=None):
         python = self.python("2.13")
         path = f"{python.parent}:{os.environ['PATH']}"
-        run = self.start([launcher or Settings.launch, f"--nproc-per-node={nproc}", *options, WORKERS / "fails.py",
-                          how], env={"PYTHON_EXEC": str(python), "PATH": path, **(env or {})})
+        return self.start([launcher or Settings.launch, f"--nproc-per-node={nproc}", *options, WORKERS / "fails.py",
+                           how], env={"PYTHON_EXEC": str(python), "PATH": path, **(env or {})})
+
+    def fail(self, *words, **more):
+        run = self.begin(*words, **more)
         self.finish(run, seconds=SECONDS)
         return run
 
@@ -24,9 +29,9 @@ class Failures(TorchCase):
         return json.loads(path.read_text())
 
     def test_an_error_that_is_recorded(self):
-        theirs = self.fail("recorded", f"--log-dir={self.folder}/theirs", launcher=self.torchrun())
-        ours = self.fail("recorded", f"--log-dir={self.folder}/ours")
-        self.assertEqual((1, 1), (theirs.code, ours.code))
+        theirs = self.begin("recorded", f"--log-dir={self.folder}/theirs", launcher=self.torchrun())
+        ours = self.begin("recorded", f"--log-dir={self.folder}/ours")
+        self.expect([1, 1], [theirs, ours], seconds=SECONDS)
         errors = [self.error_file(folder)["message"] for folder in ("theirs", "ours")]
         for error in errors:
             error["extraInfo"]["timestamp"] = ""
@@ -42,7 +47,7 @@ class Failures(TorchCase):
         self.assert_says(run, r"\n  error  *ValueError: bad batch\n", r"\n  traceback(.*\n)*" + frame)
 
     def test_the_rank_that_the_others_wait_for(self):
-        run = self.fail("hangs", "-r", "2", f"--log-dir={self.folder}/logs", nproc=4)
+        run = self.fail("hangs", "-r", "2", f"--log-dir={self.folder}/logs", nproc=3)
         self.assertEqual(1, run.code)
         self.assert_says(run, r"\n  error  *.*[Tt]imed out", r"rank 2: in load_batch \(.*fails.py:\d+\)")
 

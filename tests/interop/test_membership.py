@@ -9,7 +9,7 @@ import re
 
 import processes
 import wire
-from harness import Settings, free_port, repeated, wait_for
+from harness import Settings, free_port, long, repeated, wait_for
 from torch_job import SECONDS, WORKERS, TorchCase
 
 WORKER = WORKERS / "membership_train.py"
@@ -96,7 +96,7 @@ class Membership(TorchCase):
         return "\n".join(map(str, self.nodes))
 
 
-class Elastic(Membership):
+class Replacement(Membership):
     """Two nodes run, a third one comes, is killed, and replaced. `go_on`: only when the two have formed a round."""
 
     def comes_and_is_replaced(self, kinds, newcomer, successor, go_on=False, **where):
@@ -110,10 +110,16 @@ class Elastic(Membership):
         self.settled(3)
         self.ends(3, 2)
 
+
+class LaunchLeads(Replacement):
+    load = 0.9
+
+    @long("TorchrunLeads.test_torchrun_by_torchrun; test_four_nodes for the round of those who are left")
     @repeated
     def test_torchrun_by_torchrun(self):
         self.comes_and_is_replaced("lt", "t", "t", go_on=True)
 
+    @long("TorchrunHosts.test_torchrun_by_launch")
     @repeated
     def test_torchrun_by_launch(self):
         self.comes_and_is_replaced("lt", "t", "l")
@@ -121,26 +127,6 @@ class Elastic(Membership):
     @repeated
     def test_launch_by_torchrun(self):
         self.comes_and_is_replaced("lt", "l", "t")
-
-    @repeated
-    def test_launch_by_launch_where_torchrun_leads(self):
-        self.comes_and_is_replaced("lt", "l", "l", rank_0=1, go_on=True)
-
-    @repeated
-    def test_torchrun_by_torchrun_where_torchrun_leads(self):
-        self.comes_and_is_replaced("lt", "t", "t", rank_0=1)
-
-    @repeated
-    def test_launch_by_torchrun_where_rank_0_hosts_the_workers_store(self):
-        self.comes_and_is_replaced("lt", "l", "t", rank_0=1, env={"TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1"})
-
-    @repeated
-    def test_torchrun_by_launch_where_torchrun_hosts(self):
-        self.comes_and_is_replaced("tl", "t", "l", rank_0=1, go_on=True)
-
-    @repeated
-    def test_launch_by_launch_where_torchrun_hosts_and_leads(self):
-        self.comes_and_is_replaced("tl", "l", "l")
 
     @repeated
     def test_four_nodes(self):
@@ -152,8 +138,40 @@ class Elastic(Membership):
         self.ends(4, 3)
 
 
-class Fixed(Membership):
+class TorchrunLeads(Replacement):
+    load = 0.7
+
+    @long("LaunchLeads.test_four_nodes: a launch comes after one has gone and a round without it has formed")
+    @repeated
+    def test_launch_by_launch(self):
+        self.comes_and_is_replaced("lt", "l", "l", rank_0=1, go_on=True)
+
+    @repeated
+    def test_torchrun_by_torchrun(self):
+        self.comes_and_is_replaced("lt", "t", "t", rank_0=1)
+
+    @long("LaunchLeads.test_launch_by_torchrun: the same where the launcher's store is the workers'")
+    @repeated
+    def test_launch_by_torchrun_where_rank_0_hosts_the_workers_store(self):
+        self.comes_and_is_replaced("lt", "l", "t", rank_0=1, env={"TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1"})
+
+
+class TorchrunHosts(Replacement):
+    load = 0.35
+
+    @repeated
+    def test_torchrun_by_launch(self):
+        self.comes_and_is_replaced("tl", "t", "l", rank_0=1, go_on=True)
+
+    @long("test_torchrun_by_launch: torchrun hosts there, too")
+    @repeated
+    def test_launch_by_launch_where_torchrun_leads(self):
+        self.comes_and_is_replaced("tl", "l", "l")
+
+
+class Spare(Membership):
     """Two nodes run, no more and no less; a spare one takes the place of a killed one, and then itself is replaced."""
+    load = 0.6
 
     def enters_and_is_replaced(self, kinds, spare, successor, **where):
         self.form(kinds, 2, **where)
@@ -166,6 +184,7 @@ class Fixed(Membership):
         self.settled(2)
         self.ends(2, 1, 2)
 
+    @long("test_torchrun_is_spare: there a launch takes the place of the second one that is killed")
     @repeated
     def test_launch_is_spare(self):
         self.enters_and_is_replaced("lt", "l", "t")
@@ -174,6 +193,7 @@ class Fixed(Membership):
     def test_torchrun_is_spare(self):
         self.enters_and_is_replaced("lt", "t", "l")
 
+    @long("test_torchrun_is_spare, where launch hosts and leads; TorchrunHosts for its time-outs")
     @repeated
     def test_launch_is_spare_where_torchrun_hosts_and_leads(self):
         self.enters_and_is_replaced("tl", "l", "l")

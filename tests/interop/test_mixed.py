@@ -1,18 +1,22 @@
 """One static job of launch and the real torchrun, in every role: each must take the other for one of its own."""
-from harness import Settings, repeated
+from harness import Settings, long, repeated
 from torch_job import WORKERS, TorchCase
 
 
 class Mixed(TorchCase):
+    load = 1.0
+
     def assert_works(self, sizes, launchers, *options):
         python = self.python("2.13")
         runs = self.job(sizes, *options, WORKERS / "torch_collectives.py", python=python, launchers=launchers)
         self.expect_ranks(sizes, runs)
 
+    @long("test_three_nodes_hosted_by_launch: launch hosts and leads workers of torchrun")
     @repeated
     def test_launch_is_node_0(self):
         self.assert_works([2, 2], [Settings.launch, self.torchrun()])
 
+    @long("test_three_nodes_hosted_by_torchrun: torchrun hosts and leads workers of launch")
     @repeated
     def test_launch_is_node_1(self):
         self.assert_works([2, 2], [self.torchrun(), Settings.launch])

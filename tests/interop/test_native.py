@@ -7,6 +7,8 @@ from torch_job import WORKERS, TorchCase
 
 
 class Native(TorchCase):
+    load = 0.5
+
     def native_worker(self):
         program = self.folder / "native_worker"
         if not program.exists():

@@ -3,6 +3,7 @@ import functools
 import pathlib
 import re
 
+import forked_torchrun
 import python_env
 from harness import Case, Settings, free_port
 
@@ -14,11 +15,20 @@ SECONDS = 120  # for one job; it takes three or four, on a busy machine more
 def interpreters():
     """Name -> interpreter of every PyTorch that is here."""
     new = python_env.new_python(Settings.build)
-    found = {"2.13": new if python_env.torch_version(new) else None, "1.13": python_env.old_python()}
+    found = {"2.13": new if python_env.installed_version(new) else None, "1.13": python_env.old_python()}
     return {name: python for name, python in found.items() if python}
 
 
 class TorchCase(Case):
+    builds = ("release",)
+
+    def start(self, command, env=None, **options):
+        """The real torchrun is forked, which saves it importing PyTorch."""
+        torchrun = python_env.new_python(Settings.build).parent / "torchrun"
+        if str(command[0]) == str(torchrun) and forked_torchrun.can_fork(env or {}, options):
+            options["popen"] = forked_torchrun.zygote(torchrun).popen
+        return super().start(command, env, **options)
+
     def python(self, version):
         self.need(version in interpreters(), f"PyTorch {version} (tests/interop/python_env.py installs it)")
         return interpreters()[version]

@@ -6,11 +6,17 @@ A request is a line of JSON: id, argv (its first word is the program), env, cwd,
 and `state`, see take_state. TORCHRUN as the program is forked, any other is executed. Answers are lines as well:
 {"ready"} once, then {"id", "pid", "code"} at each end; the code is a shell's, or null when the seconds ran out and the
 process was killed. Ends when the other side hangs up.
+
+A request with `orphan` is for forked_torchrun.py: id, argv of a torchrun, env, cwd and session (whether it begins one),
+and with the line come the three descriptors that become its standard files. Once the answer {"id", "pid"} is there it
+has no parent, so it belongs to whoever adopts orphans.
 """
+import atexit
 import functools
 import gc
 import json
 import locale
+import logging
 import os
 import pathlib
 import re
@@ -20,6 +26,7 @@ import signal
 import socket
 import sys
 import tempfile
+import threading
 import time
 import traceback
 import types
@@ -97,6 +104,11 @@ def exit_code(main):
         result = main()
     except SystemExit as end:
         result = end.code
+    except KeyboardInterrupt:
+        traceback.print_exc()
+        sys.stdout.flush()
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGINT)
     except BaseException:
         traceback.print_exc()
         return 1
@@ -122,11 +134,19 @@ def be_torchrun(argv, main):
     return code
 
 
+def take_log_level(env):
+    """What torch.distributed's loggers read when they are made, which was in the zygote."""
+    for name, logger in logging.root.manager.loggerDict.items():
+        if name.startswith("torch.distributed") and getattr(logger, "level", logging.NOTSET) != logging.NOTSET:
+            logger.setLevel(env.get("LOGLEVEL", logger.level))
+
+
 class Zygote:
     def __init__(self, torchrun):
         self._torchrun = torchrun
         self._socket = socket.socket(fileno=os.dup(0))
         self._unread = b""
+        self._descriptors = []  # that came with requests
         self._running = {}  # descriptor of the process -> (request, pid, end of its time)
         self._late = set()  # pids whose time was up
         self._poller = select.poll()
@@ -159,11 +179,55 @@ class Zygote:
         return max(0.0, min(ends) - time.monotonic()) * 1000 + 1 if ends else None
 
     def _receive(self):
-        data = self._socket.recv(1 << 20)
+        data, descriptors, _, _ = socket.recv_fds(self._socket, 1 << 20, 3)
+        self._descriptors += descriptors
         *lines, self._unread = (self._unread + data).split(b"\n")
-        for line in lines:
-            self._start(json.loads(line))
+        for request in map(json.loads, lines):
+            if request.get("orphan"):
+                self._start_orphan(request)
+            else:
+                self._start(request)
         return data
+
+    def _start_orphan(self, request):
+        """The one that is forked here forks in its turn and ends, before the answer is given."""
+        main_of(self._torchrun)  # before the fork: once for all
+        ours, theirs = os.pipe()
+        child = os.fork()
+        if child == 0:
+            if (pid := os.fork()) == 0:
+                for descriptor in (ours, theirs):
+                    os.close(descriptor)
+                self._be_orphan(request)
+            os.write(theirs, str(pid).encode())
+            os._exit(0)
+        os.waitpid(child, 0)
+        pid = int(os.read(ours, 20))
+        for descriptor in (ours, theirs, *self._descriptors):
+            os.close(descriptor)
+        self._descriptors = []
+        self.answer(id=request["id"], pid=pid)
+
+    def _be_orphan(self, request):
+        """In the grandchild: never returns."""
+        code = 127
+        try:
+            for number, descriptor in enumerate(self._descriptors):
+                os.dup2(descriptor, number)
+            for descriptor in (self._socket.fileno(), *self._running, *self._descriptors):
+                os.close(descriptor)
+            if request["session"]:
+                os.setsid()
+            os.chdir(request["cwd"])
+            take_environment(request["env"])
+            take_log_level(request["env"])
+            code = be_torchrun(request["argv"], main_of(self._torchrun))
+            threading._shutdown()  # what an interpreter does at its end
+            atexit._run_exitfuncs()
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            os._exit(code)
 
     def _start(self, request):
         if request["argv"][0] == self._torchrun:
@@ -217,8 +281,9 @@ class Zygote:
 def main_of(torchrun):
     """What bin/torchrun says in its first lines, read there so that it is the same module."""
     module = re.search(r"^from ([\w.]+) import main$", pathlib.Path(torchrun).read_text(encoding="utf-8"), re.M)[1]
+    gc.disable()  # imports only add
     imported = __import__(module, fromlist=["main"])
-    gc.collect()
+    gc.enable()
     gc.freeze()  # so that a child's collector does not copy every page
     return imported.main
 

@@ -5,6 +5,7 @@ usage: ddp_train.py CHECKPOINT [EPOCHS]
 import os
 import sys
 
+import short_lived  # noqa: F401
 import torch
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel

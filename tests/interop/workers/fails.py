@@ -4,6 +4,7 @@ import os
 import sys
 import time
 
+import short_lived  # noqa: F401
 import torch
 import torch.distributed as dist
 from torch.distributed.elastic import timer

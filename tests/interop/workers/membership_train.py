@@ -9,6 +9,7 @@ import pathlib
 import sys
 import time
 
+import short_lived  # noqa: F401
 import torch
 import torch.distributed as dist
 

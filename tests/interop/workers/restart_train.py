@@ -10,6 +10,7 @@ import signal
 import sys
 import time
 
+import short_lived  # noqa: F401
 import torch
 import torch.distributed as dist
 

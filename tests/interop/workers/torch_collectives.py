@@ -2,6 +2,7 @@
 import os
 import sys
 
+import short_lived  # noqa: F401
 import torch
 import torch.distributed as dist
 
