@@ -18,7 +18,6 @@ from scheduler import Scheduler, Task
 
 STATE = builds.BUILD / "long.json"
 FUZZ_SLICES, FUZZ_SECONDS = 6, int(os.environ.get("LAUNCH_FUZZ_SECONDS", "600"))
-BENCHMARKS = ("startup", "memory", "store", "rendezvous", "recovery", "logs", "agents", "beats")
 MOST_FIGURES = 200  # lines of a piece
 TODAY = datetime.date.today().isoformat()
 
@@ -53,7 +52,7 @@ def _fuzz():
 
 def _bench():
     yield Piece("bench/build", tasks=[builds.torch_task(), builds.step("release", "launch")])
-    for name in BENCHMARKS:
+    for name in units.BENCHMARKS:
         command = [sys.executable, f"tests/bench/{name}.py", "--launch", "build/release/launch", "--build", "build"]
         yield Piece(f"bench/{name}", tasks=[Task(name, command, builds.LOGS / f"bench-{name}.log", alone="measures",
                                                  limit=7200)])

@@ -50,6 +50,9 @@ class Unit:
             words = [*place, ROOT / "build" / self.build / "tests" / self.name, f"--gtest_output=json:{results}"]
             names = ":".join(test.partition(".")[2] for test in self.tests)
             return words + ["--gtest_filter=" + names] * self.only_some
+        if self.folder == "bench":
+            return [sys.executable, ROOT / f"tests/bench/{self.name}.py", "--quick", "--build", ROOT / "build",
+                    "--launch", ROOT / "build" / self.build / "launch"]
         words = [sys.executable, ROOT / "tests" / self.folder / "run.py", "--results", results]
         words += ["--launch", ROOT / "build" / self.build / "launch"] if self.build else []
         words += ["--long"] if deep else []
@@ -75,6 +78,7 @@ BINARIES = {  # folder -> binary -> how
     "io": {"io_tests": Binary(("dev",), ("dev", "release", "tsan"), alone="looks at clocks"),
            "thread_tests": Binary(("tsan",), ("tsan",), load=0.7)},
 }
+BENCHMARKS = ("startup", "memory", "store", "rendezvous", "recovery", "logs", "agents", "beats")
 THREADED = ("background_test", "event_sink_test", "line_sink_test", "log_console_test", "log_exchange_test",
             "log_file_test", "log_file_model_test", "log_relay_test", "patient_output_test", "stdin_feeder_test")
 
@@ -120,9 +124,15 @@ def _python_units(deep):
                     yield Unit(folder, entry["unit"], build, tests, entry["load"], entry["alone"], covered=covered)
 
 
+def _benchmarks():
+    """That they still run. Their figures mean something with --long only."""
+    for name in BENCHMARKS:
+        yield Unit("bench", name, "release", [f"bench/{name}"], load=2.0, alone="measures time")
+
+
 def all_units(deep=False):
-    """Those of the quick suite; `deep`: of all there is."""
-    return [*_python_units(deep), *_binaries(deep)]
+    """Those of the quick suite; `deep`: of all there is, but for the benchmarks."""
+    return [*_python_units(deep), *_binaries(deep), *([] if deep else _benchmarks())]
 
 
 def matching(units, patterns):
