@@ -96,6 +96,16 @@ def select(patterns, deep):
     return units.matching(found, patterns) or units.matching(units.all_units(True), patterns)
 
 
+def show(patterns, deep):
+    """The names of tests; of those that only --long runs with what stands for them in the quick suite."""
+    found = units.all_units(deep)
+    found = units.matching(found, patterns) if patterns else found
+    covered = {test: by for unit in found for test, by in unit.covered.items() if by}
+    for test in sorted(covered if deep else {test for unit in found for test in unit.tests}):
+        say(f"{test}: {covered[test]}" if deep else test)
+    return 0
+
+
 def arguments():
     parser = argparse.ArgumentParser(prog="scripts/test")
     parser.add_argument("--long", action="store_true")
@@ -113,6 +123,8 @@ def main():
     # What loses its parent comes to us, so that nothing of a test that was cut off is left.
     ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    if given.list:
+        return show(given.patterns, given.long)
     if given.long:
         return long_parts.run(given.patterns, given.fresh, run, conclude, start)
     found = select(given.patterns, False)
@@ -121,10 +133,6 @@ def main():
     if not found:
         say(f"scripts/test: no test has {' or '.join(given.patterns)} in its name; scripts/test --list shows all")
         return 2
-    if given.list:
-        for test in sorted({test for unit in found for test in unit.tests}):
-            say(test)
-        return 0
     shutil.rmtree(builds.LOGS, ignore_errors=True)
     builds.LOGS.mkdir(parents=True)
     return conclude(run(found, began=start), start)
