@@ -78,6 +78,11 @@ class Outcome:
         size = 3000 if None in self.codes else 300
         return "\n".join(text.strip()[-size:] for text in texts)
 
+    def reason(self):
+        """Why it failed, without what another run has anew."""
+        texts = (path.read_text(errors="replace").strip() for path in sorted(self.folder.glob("*.err")))
+        return cause_of(self.plain("\n".join(texts)))
+
     def plain(self, text):
         for path, stand_in in ((str(self.folder), "@FOLDER@"), *self.places.items()):
             text = text.replace(path, stand_in)
