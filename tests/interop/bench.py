@@ -273,7 +273,6 @@ class BenchCase(TorchCase):
     `real`: with the torchrun and the interpreter of PyTorch 2.13; else there is no torchrun, and Python is bare.
     """
 
-    builds = ("release",)
     real = False
 
     def setUp(self):

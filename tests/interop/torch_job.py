@@ -19,6 +19,8 @@ def interpreters():
 
 
 class TorchCase(Case):
+    builds = ("release",)
+
     def python(self, version):
         self.need(version in interpreters(), f"PyTorch {version} (tests/interop/python_env.py installs it)")
         return interpreters()[version]
