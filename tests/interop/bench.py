@@ -78,6 +78,11 @@ class Outcome:
         size = 3000 if None in self.codes else 300
         return "\n".join(text.strip()[-size:] for text in texts)
 
+    def reason(self):
+        """Why it failed, without what another run has anew."""
+        texts = (path.read_text(errors="replace").strip() for path in sorted(self.folder.glob("*.err")))
+        return cause_of(self.plain("\n".join(texts)))
+
     def plain(self, text):
         for path, stand_in in ((str(self.folder), "@FOLDER@"), *self.places.items()):
             text = text.replace(path, stand_in)
@@ -268,7 +273,6 @@ class BenchCase(TorchCase):
     `real`: with the torchrun and the interpreter of PyTorch 2.13; else there is no torchrun, and Python is bare.
     """
 
-    builds = ("release",)
     real = False
 
     def setUp(self):

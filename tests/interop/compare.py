@@ -194,7 +194,7 @@ def left_of(line, outcome, is_torchrun=True):
     workers = workers_of(outcome)
     left = {"ends": outcome.codes, "workers": [shaped(line, fields) for fields in workers] if is_torchrun else workers}
     if any(outcome.codes):
-        left["said"] = cause_of(outcome.plain(outcome.said()))
+        left["said"] = outcome.reason()
     elif not workers:
         said = (outcome.folder / "0.out").read_text(errors="replace")
         left["options"] = sorted(options_in(said))

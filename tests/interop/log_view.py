@@ -115,7 +115,7 @@ def left_of(line, outcome):
     fields = View(line, outcome, TORCHRUN_SAYS).fields
     fields = {name: VARIES if line.varies and re.fullmatch(line.varies, name) else shortened(value)
               for name, value in fields.items()}
-    said = {"said": cause_of(outcome.plain(outcome.said()))} if any(outcome.codes) else {}
+    said = {"said": outcome.reason()} if any(outcome.codes) else {}
     return {"ends": outcome.codes, **said, "fields": fields}
 
 

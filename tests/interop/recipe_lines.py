@@ -10,7 +10,7 @@ import pathlib
 import re
 import shutil
 
-from bench import Line, cause_of
+from bench import Line
 
 RECIPES = pathlib.Path(__file__).resolve().parent / "recipes"
 PER_RUN = {"TORCHELASTIC_ERROR_FILE", "_"}
@@ -153,7 +153,7 @@ def left_of(line, outcome):
         wanted = sorted(f"{recipe.prefix.format(rank=rank)}{start}{rank}: {report[fact]}"
                         for rank, report in enumerate(reports) if recipe.heard is None or rank in recipe.heard)
         console[stream] = "the lines of its ranks" if heard == wanted else heard
-    said = {"said": cause_of(outcome.plain(outcome.said()))} if any(outcome.codes) else {}
+    said = {"said": outcome.reason()} if any(outcome.codes) else {}
     left = {"ends": outcome.codes, **said, "workers": workers, "console": console}
     for worker in workers:
         worker["loss"] = float(f"{worker['loss']:.4g}")  # its last digits depend on the processor

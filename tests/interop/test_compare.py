@@ -8,9 +8,9 @@ import os
 import compare_cases
 import kinds
 import records
-from bench import Line, Wanted
+from bench import Wanted
 from compare import EACH_RUN, WANTED, Rule, judge, not_documented, options_in
-from compare_cases import NATIVE, table
+from compare_cases import table
 from comparison import Comparison, Living
 from harness import Settings, long
 from random_lines import spellings
