@@ -13,6 +13,7 @@ import sys
 import time
 
 import builds
+import mutants
 import units
 from scheduler import Scheduler, Task
 
@@ -58,6 +59,13 @@ def _bench():
                                                  limit=7200)])
 
 
+def _mutants():
+    for mutant in mutants.MUTANTS:
+        yield Piece(f"mutants/{mutant.area}", tasks=[
+            Task(mutant.area, [sys.executable, "tests/suite/mutants.py", mutant.area],
+                 builds.LOGS / f"mutant-{mutant.area}.log", limit=3600)])
+
+
 def _tidy():
     script = ("scripts/install_dependencies build test tidy; cmake --preset tidy; "
               "cmake --build --preset tidy --target launch core_tests io_tests sim_tests")
@@ -76,6 +84,7 @@ def all_pieces():
     yield Piece("lines/logs", ("cli/test_log_lines", "cli/test_log_rotation"), "release", {"LAUNCH_LOG_SEEDS": "2000"})
     yield Piece("seeds", ("sim/",), "release", {"LAUNCH_SIM_SEEDS": "100000"})
     yield Piece("strict", ("core/", "io/", "cli/"), "strict")
+    yield from _mutants()
     yield from _tidy()
     yield from _bench()
     yield from _fuzz()

@@ -1,0 +1,103 @@
+"""Faults that are put into the program one by one: tests of the quick suite must find each.
+
+    python3 tests/suite/mutants.py [AREA]...
+
+Works on a copy of the tree in build/mutants. A mutant is found if a test that its words choose fails; it says which.
+Exit code 0 if all were found, 1 otherwise.
+"""
+import dataclasses
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+COPY = ROOT / "build" / "mutants"
+
+
+@dataclasses.dataclass(frozen=True)
+class Mutant:
+    area: str
+    path: str
+    right: str
+    wrong: str
+    words: tuple  # that choose tests
+
+
+MUTANTS = (
+    Mutant("store", "src/core/store_table.cpp",
+           "found->second.append(request.payload);  // in place: a value that grows by many small pieces stays cheap\n"
+           "  wake_all(request.key, answer);", "found->second.append(request.payload);", ("core/", "io/store")),
+    Mutant("static", "src/core/ranks.cpp", "a.base_role_rank = role_sizes[member.role];",
+           "a.base_role_rank = world_size;", ("core/", "cli/test_static")),
+    Mutant("c10d", "src/core/membership.cpp", "const bool last = now.time >= last_call_;", "const bool last = true;",
+           ("core/", "cli/test_elastic")),
+    Mutant("restarts", "src/core/restart_policy.cpp", "if (restarts < rules_.max_restarts) {",
+           "if (restarts <= rules_.max_restarts) {", ("core/", "cli/test_elastic")),
+    Mutant("supervision", "src/io/guard.cpp", "for (const pid_t pid : left) ::kill(pid, SIGKILL);", "",
+           ("cli/test_signals", "cli/test_torture")),
+    Mutant("logs", "src/core/line_router.cpp", "if (holds()) give_held(sink);", "(void)sink;",
+           ("core/", "cli/test_log")),
+    Mutant("options", "src/core/options.cpp",
+           "return Given{option->results().back(), row.name};",
+           "return Given{option->results().front(), row.name};", ("core/", "cli/test_options")),
+    Mutant("verdict", "src/core/agent.cpp", "if (!final || !event.failure.restart) first_ = event.failure;",
+           "first_ = event.failure;", ("core/", "cli/test_verdict")),
+    Mutant("membership", "src/core/membership.cpp", "if (state_.redundancy_list.erase(node) == 0) continue;",
+           "if (state_.redundancy_list.erase(node) > 0) continue;", ("core/", "cli/test_membership")),
+    Mutant("events", "src/app/event_log.cpp",
+           "!first || (first->kind == Failure::Kind::worker && ranks_);", "!first;",
+           ("interop/test_events", "cli/test_events")),
+)
+
+
+def copy_tree():
+    """The files of this tree as they are now; what was built from the copy before stays."""
+    COPY.mkdir(parents=True, exist_ok=True)
+    listed = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=ROOT,
+                            check=True, stdout=subprocess.PIPE, text=True).stdout
+    for name in filter(None, listed.split("\0")):
+        source, target = ROOT / name, COPY / name
+        if source.is_file() and not (target.is_file() and target.read_bytes() == source.read_bytes()):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(source, target)
+            shutil.copymode(source, target)
+    (COPY / "build").mkdir(exist_ok=True)
+    if not (COPY / "build/venv").exists():
+        (COPY / "build/venv").symlink_to(ROOT / "build/venv")
+
+
+def found_by(mutant):
+    """Names of tests that fail with it; None if it could not be made or built."""
+    path = COPY / mutant.path
+    text = path.read_text(encoding="utf-8")
+    if text.count(mutant.right) != 1:
+        print(f"{mutant.path} has no longer: {mutant.right}")
+        return None
+    path.write_text(text.replace(mutant.right, mutant.wrong), encoding="utf-8")
+    try:
+        done = subprocess.run([sys.executable, "tests/suite", *mutant.words], cwd=COPY, check=False,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    finally:
+        path.write_text(text, encoding="utf-8")
+    if "FAILED build" in done.stdout:
+        print(done.stdout)
+        return None
+    again = re.findall(r"^   again: scripts/test (.*)$", done.stdout, re.M)
+    return [name for line in again for name in line.split()]
+
+
+def main():
+    wanted = [mutant for mutant in MUTANTS if not sys.argv[1:] or mutant.area in sys.argv[1:]]
+    copy_tree()
+    code = 0
+    for mutant in wanted:
+        names = found_by(mutant)
+        code |= not names
+        print(f"  {mutant.area}: {'found by ' + ', '.join(names[:4]) if names else 'NOT FOUND'}", flush=True)
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())
