@@ -9,7 +9,6 @@ import os
 import pathlib
 import resource
 import shutil
-import signal
 import sys
 import tempfile
 import time
@@ -244,7 +243,7 @@ def main(folder, needs_place=False, needs_launch=True):
     if arguments.list:
         return _list(tests)
     place.enter(needed=needs_place)
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup's choice is not what the tests are about
+    place.forget_signals()
     # Who names a test wants it run.
     tests = [test for test in tests if arguments.long or test.id() in wanted or not covered_by(test)]
     with open(arguments.results or os.devnull, "a", encoding="utf-8") as _Result.file:

@@ -9,6 +9,7 @@ come from a private /etc/hosts alone.
 import fcntl
 import os
 import pathlib
+import signal
 import socket
 import struct
 import subprocess
@@ -64,7 +65,15 @@ def set_loopback_up():
         fcntl.ioctl(any_socket, SIOCSIFFLAGS, struct.pack("16sh14x", b"lo", flags | IFF_UP))
 
 
+def forget_signals():
+    """What a shell ignores for a job in the background, or nohup, is not what tests are about."""
+    for number in (signal.SIGHUP, signal.SIGQUIT):
+        signal.signal(number, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 def main():
+    forget_signals()
     enter(needed=False)
     if os.environ.get(ENTERED):
         set_loopback_up()

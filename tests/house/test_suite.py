@@ -117,6 +117,21 @@ class Reports(unittest.TestCase):
         made, _ = self.told(None, why="build dev launch has failed")
         self.assertEqual((0, 2, 0), made.counts())
 
+    def test_of_a_program_that_crashes_the_running_test_has_failed(self):
+        names = [f"core/a_test.A.{name}" for name in ("One", "Two", "Three")]
+        self.unit = units.Unit("core", "core_tests", "dev", names)
+        made = report.Report(False)
+        log = self.folder / "log"
+        log.write_text("[ RUN      ] A.One\n[       OK ] A.One (2 ms)\n[ RUN      ] A.Two\nSegmentation fault\n")
+        made.add(self.unit, Task("x", [], log, code=139), self.folder / "none")
+        self.assertEqual((1, 1, 0), made.counts())
+        self.assertIn("again: scripts/test core/a_test.A.Two", "\n".join(made.failures()))
+        log.write_text("[ RUN      ] A.One\n[  SKIPPED ] A.One (0 ms)\n[ RUN      ] A.Two\n[  FAILED  ] A.Two (1 ms)\n"
+                       "[  FAILED  ] A.Two\n")
+        made = report.Report(False)
+        made.add(self.unit, Task("x", [], log, code=1), self.folder / "none")
+        self.assertEqual((0, 1, 1), made.counts())
+
     def test_skipped_counts_as_failed_only_if_nothing_may_be_left_out(self):
         self.assertEqual((1, 0, 1), self.told(0, ("test_a", "passed"), ("test_b", "skipped"))[0].counts())
         self.assertEqual((1, 1, 0),

@@ -35,7 +35,7 @@ def tasks_of(found, deep, env=None):
         results = builds.LOGS / f"{stem}.json"
         results.unlink(missing_ok=True)
         tasks[unit.label] = Task(unit.label, unit.command(results, deep), builds.LOGS / f"{stem}.log", needs,
-                                 load=unit.load, alone=unit.alone, limit=7200 if deep else 900,
+                                 load=unit.load, alone=unit.alone, limit=7200 if deep else 400,
                                  env={**unit.env(), **(env or {})},
                                  order=known.get(unit.label, GUESS.get(unit.folder, 5)))
     before = list(builds.build_tasks(found))

@@ -3,7 +3,11 @@ import collections
 import json
 import re
 
+import units
+
 GOOD, BAD, SKIPPED = "passed", "failed", "skipped"
+OUTCOMES = {"OK": GOOD, "FAILED": BAD, "SKIPPED": SKIPPED}
+GTEST_LINE = re.compile(r"^\[ *(RUN|OK|FAILED|SKIPPED) *\] (\w+\.\w+)(?: \((\d+) ms\))?", re.M)
 SLOWEST = 10
 
 
@@ -24,11 +28,11 @@ class Report:
     def add(self, unit, task, results):
         """Takes in a unit; its line of progress."""
         self.logs.append((unit.label, task.log))
-        found = list(read(unit, results)) if results.exists() else []
+        found = list(read(unit, results, task.log))
         if not found and task.good and unit.folder == "bench":  # it is one test by itself
             found = [(task.seconds, unit.tests[0], GOOD)]
-        missing = set(unit.tests) - {name for _, name, _ in found} if not task.good and not unit.shard else set()
-        found += [(0.0, name, BAD) for name in sorted(missing)]
+        if not task.good and unit.folder not in units.BINARIES:
+            found += [(0.0, name, BAD) for name in sorted(set(unit.tests) - {name for _, name, _ in found})]
         if not task.good and all(outcome != BAD for _, _, outcome in found):
             found.append((task.seconds, f"{unit.folder}/{unit.name}", BAD))  # it failed outside of a test
         self.tests += [(seconds, name, outcome, unit) for seconds, name, outcome in found]
@@ -72,25 +76,22 @@ def shorten(text, most=30_000):
     return f"{text[:most // 3]}\n[… {len(text) - most} characters left out …]\n{text[-2 * most // 3:]}".rstrip()
 
 
-def read(unit, results):
-    """(seconds, test, outcome) of a results file."""
-    text = results.read_text(encoding="utf-8")
-    if unit.folder in ("core", "sim", "io"):
-        yield from _gtest(unit, text)
-        return
-    for line in text.splitlines():
-        entry = json.loads(line)
-        yield entry["seconds"], f"{unit.folder}/{entry['test']}", entry["outcome"]
+def read(unit, results, log):
+    """(seconds, test, outcome) of all tests that have ended, and of the one in which the program ended."""
+    if unit.folder in units.BINARIES:
+        yield from _gtest(unit, log.read_text(encoding="utf-8", errors="replace") if log.exists() else "")
+    elif results.exists():
+        for line in results.read_text(encoding="utf-8").splitlines():
+            entry = json.loads(line)
+            yield entry["seconds"], f"{unit.folder}/{entry['test']}", entry["outcome"]
 
 
 def _gtest(unit, text):
-    files = {}
-    for test in unit.tests:
-        files[test.partition(".")[2]] = test
-    for suite in json.loads(text or '{"testsuites": []}')["testsuites"]:
-        for test in suite["testsuite"]:
-            if test["status"] != "RUN":
-                continue
-            outcome = BAD if test.get("failures") else SKIPPED if test["result"] == "SKIPPED" else GOOD
-            name = f"{test['classname']}.{test['name']}"
-            yield float(re.sub("s$", "", test["time"])), files.get(name, f"{unit.folder}/{name}"), outcome
+    files = {test.partition(".")[2]: test for test in unit.tests}
+    running = None
+    for word, name, milliseconds in GTEST_LINE.findall(text):
+        running = name if word == "RUN" else None
+        if word != "RUN" and milliseconds:
+            yield int(milliseconds) / 1000, files.get(name, f"{unit.folder}/{name}"), OUTCOMES[word]
+    if running:
+        yield 0.0, files.get(running, f"{unit.folder}/{running}"), BAD

@@ -47,7 +47,7 @@ class Unit:
     def command(self, results, deep):
         place = [sys.executable, ROOT / "tests/place.py"]
         if self.folder in BINARIES:
-            words = [*place, ROOT / "build" / self.build / "tests" / self.name, f"--gtest_output=json:{results}"]
+            words = [*place, ROOT / "build" / self.build / "tests" / self.name]
             names = ":".join(test.partition(".")[2] for test in self.tests)
             return words + ["--gtest_filter=" + names] * self.only_some
         if self.folder == "bench":
@@ -125,9 +125,9 @@ def _python_units(deep):
 
 
 def _benchmarks():
-    """That they still run. Their figures mean something with --long only."""
+    """That they still run. Their figures mean something with --long only, where nothing runs beside them."""
     for name in BENCHMARKS:
-        yield Unit("bench", name, "release", [f"bench/{name}"], load=2.0, alone="measures time")
+        yield Unit("bench", name, "release", [f"bench/{name}"])
 
 
 def all_units(deep=False):
