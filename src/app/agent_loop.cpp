@@ -3,6 +3,7 @@
 #include "launch/core/worker_spec.hpp"
 #include "launch/io/background.hpp"
 #include "launch/io/clock.hpp"
+#include "launch/io/deadline.hpp"
 #include "launch/io/files.hpp"
 #include "launch/io/guard.hpp"
 #include "launch/io/log.hpp"
@@ -48,7 +49,7 @@ AgentLoop::AgentLoop(asio::any_io_executor executor, Config config, const Signal
       guard_(guard),
       server_(executor, log_refusal),
       agent_(agent_settings(config_)),
-      mailbox_(executor),
+      mailbox_(executor, [this](Duration grace) { run_in_background(executor_, end_workers_after(grace)); }),
       workers_(executor, Inheritance{signals.reset, open_files, guard == 0 ? ::getpid() : guard},
                [this](int local_rank, pid_t pid, ExitStatus status) { worker_exited(local_rank, pid, status); }),
       events_(config_) {
@@ -189,6 +190,16 @@ bool AgentLoop::timer_expired(const ExpiredTimer& timer) {
 
 void AgentLoop::look_for_end() {
   if (workers_.collect()) mailbox_.put(AllGone{});
+}
+
+// Whatever is being carried out meanwhile: after that the others go on, and no two rounds may run at once.
+asio::awaitable<void> AgentLoop::end_workers_after(Duration grace) {
+  const std::string attempt = folder_.attempt();
+  asio::steady_timer timer(executor_, to_steady(later(now(), grace)));
+  (void)co_await timer.async_wait(as_values);
+  if (!started_ || attempt != folder_.attempt()) co_return;
+  workers_.signal_all(SIGKILL);
+  look_for_end();
 }
 
 // As the rest of a sentence that says how the worker ended; may be empty.

@@ -186,6 +186,7 @@ asio::awaitable<void> ElasticLine::run() {
     hosted_ = nullptr;
     machine_.reset();
     bool back = false;
+    if (formed_ && !ending_) listener_.uncertain();
     if (closed && formed_ && by_launch_) back = co_await come_back();
     if (back) continue;
     if (!closed || formed_) {

@@ -38,14 +38,14 @@ ElasticSession::ElasticSession(asio::any_io_executor executor, const Config& con
 ElasticLine::Listener ElasticSession::listener() {
   return {[this](ElasticNews news) { take(std::move(news)); }, [this] { ++generation_; },
           [this](Error error) { mailbox_.put(RendezvousFailed{std::move(error)}); },
+          [this] { mailbox_.limit(grace()); },
           [this](Error error) { mailbox_.put(store_lost(std::move(error))); },
           [this] { run_in_background(executor_, explain_expulsion(line_)); }};
 }
 
-// Where the store only says nothing, the others may be about to go on without this node.
-StoreLost ElasticSession::store_lost(Error error) const {
-  return {std::move(error.message), error.code == ErrorCode::timeout ? grace() : Duration::max()};
-}
+// However it was lost, the others may be about to go on without this node: a cable that was pulled, an interface that
+// went down and a firewall that resets connections each end a connection in another way than silence does.
+StoreLost ElasticSession::store_lost(Error error) const { return {std::move(error.message), grace()}; }
 
 // What workers have until the others go on without this node, from when it knows that it has been silent.
 Duration ElasticSession::grace() const {

@@ -16,7 +16,7 @@ asio::awaitable<Status> HomeRendezvous::open() {
 }
 
 void HomeRendezvous::join(bool /*admits*/) {
-  if (rounds_ > 0) server_.clear_except({});
+  if (rounds_ > 0) server_.fence();
   const int nproc = config_.nproc_per_node;
   mailbox_.put(RendezvousDone{Round{Assignment{0, 1, 0, nproc, 0, nproc}, std::nullopt, rounds_++, true}});
 }

@@ -9,9 +9,24 @@
 
 namespace launch {
 
+namespace {
+
+Duration grace_of(const AgentEvent& event) {
+  if (const auto* lost = std::get_if<StoreLost>(&event)) return lost->grace;
+  if (const auto* changed = std::get_if<MembersChanged>(&event)) return changed->grace;
+  return Duration::max();
+}
+
+}  // namespace
+
 void Mailbox::put(AgentEvent event) {
+  limit(grace_of(event));
   events_.push_back(std::move(event));
   wake_.cancel();
+}
+
+void Mailbox::limit(Duration grace) {
+  if (grace != Duration::max()) on_grace_(grace);
 }
 
 void Mailbox::put_first(AgentEvent event) {

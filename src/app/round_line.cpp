@@ -74,8 +74,7 @@ asio::awaitable<void> RoundLine::watch(std::shared_ptr<RoundLine> /*self*/, Time
   } else {
     lost_ = true;
     has_will_ = false;  // it stands: a host that was only asleep must hear that this node has gone
-    const bool silent = failure.error().code == ErrorCode::timeout;
-    mailbox_.put(StoreLost{failure.error().message, silent ? place_.grace : Duration::max()});
+    mailbox_.put(StoreLost{failure.error().message, place_.grace});
   }
 }
 

@@ -34,6 +34,7 @@ StaticSession::StaticSession(asio::any_io_executor executor, Config& config, Sto
 asio::awaitable<Status> StaticSession::open() {
   if (!hosts()) co_return Status();
   server_.set_silence_limit(config_.heartbeat_timeout);
+  server_.set_agent_keys(agent_keys(config_.run_id));
   co_return server_.listen(config_.master.host, config_.master.port, config_.loopback_only);
 }
 
@@ -100,7 +101,7 @@ asio::awaitable<void> StaticSession::join_attempt(int attempt) {
   const std::function<void(const Waiting&)> on_waiting = [this, attempt](const Waiting& waiting) {
     run_in_background(executor_, announce(waiting, attempt));
   };
-  const std::function<void()> fence = [this] { server_.clear_except(agent_keys(config_.run_id)); };
+  const std::function<void()> fence = [this] { server_.fence(); };
   auto formed = co_await form(line->control(), std::move(machine), on_waiting, fence);
   if (line->closed()) co_return;
   formed_ = formed.has_value();

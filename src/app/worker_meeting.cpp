@@ -35,7 +35,7 @@ asio::awaitable<Result<Endpoint>> WorkerMeeting::agree(StoreClient& control, Rou
   if (formed.rank == 0) {
     auto master = open_store(own_address);
     if (!master) co_return master.error();
-    if (store_.port() != 0) store_.clear_except({});
+    if (store_.port() != 0) store_.fence();
     auto told = co_await say_master(control, formed.round, *master);
     if (!told) co_return told.error();
     co_return *master;

@@ -132,7 +132,7 @@ RendezvousStep StaticRendezvous::agreed(const Outcome& outcome) {
 RendezvousStep StaticRendezvous::claimed(const Outcome& outcome) {
   const std::string& holder = only_value(outcome);
   if (holder != job_.identity) return {rank_used_twice(job_, holder), std::nullopt};
-  return go(State::counting, AddNumber{"init/", 1});
+  return go(State::counting, AddNumber{std::string(client_count_key), 1});
 }
 
 RendezvousStep StaticRendezvous::counted() {

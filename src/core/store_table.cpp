@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <charconv>
 #include <iterator>
+#include <numeric>
+#include <type_traits>
 #include <utility>
 
 namespace launch {
@@ -89,11 +91,39 @@ std::optional<std::string_view> StoreTable::get(std::string_view key) const {
   return found->second;
 }
 
-void StoreTable::clear_except(const std::vector<std::string>& kept) {
-  const auto goes = [&](const auto& entry) {
-    return std::none_of(kept.begin(), kept.end(),
-                        [&](const std::string& begin) { return entry.first.starts_with(begin); });
+KeyOwner StoreTable::owner_of(std::string_view key) const {
+  for (const std::string& beginning : agent_keys_)
+    if (key.starts_with(beginning)) return KeyOwner::agents;
+  return key == client_count_key && !agent_keys_.empty() ? KeyOwner::anybody : KeyOwner::workers;
+}
+
+KeyOwner StoreTable::owner_of(const Request& request) const {
+  const auto most = [this](KeyOwner owner, std::string_view key) { return std::max(owner, owner_of(key)); };
+  const auto owner_of_all = [&](const auto& keys) {
+    return std::accumulate(keys.begin(), keys.end(), KeyOwner::agents, most);
   };
+  return std::visit(
+      [&](const auto& known) {
+        using Known = std::decay_t<decltype(known)>;
+        if constexpr (std::is_same_v<Known, AttendRequest> || std::is_same_v<Known, LeaveWillRequest>) {
+          return KeyOwner::agents;
+        } else if constexpr (requires { known.key; }) {
+          return owner_of(known.key);
+        } else if constexpr (requires { known.keys; }) {
+          return owner_of_all(known.keys);
+        } else if constexpr (requires { known.entries; }) {
+          KeyOwner owner = KeyOwner::agents;
+          for (const SetRequest& entry : known.entries) owner = most(owner, entry.key);
+          return owner;
+        } else {
+          return KeyOwner::agents;
+        }
+      },
+      request);
+}
+
+void StoreTable::forget_workers() {
+  const auto goes = [this](const auto& entry) { return owner_of(entry.first) != KeyOwner::agents; };
   std::erase_if(values_, goes);
   std::erase_if(queues_, goes);
 }

@@ -48,6 +48,9 @@ class StoreConnection : public std::enable_shared_from_this<StoreConnection> {
     return silent_since_;
   }
   void excuse_silence() { heard_ = true; }
+  bool is_of_a_worker() const { return uses_worker_keys_; }
+  // From now on it may use agents' keys only.
+  void belongs_to_the_past() { of_the_past_ = true; }
   std::size_t buffered() const { return counted_; }
 
   // Waits for the first byte without holding a buffer: thousands of connections may say nothing.
@@ -126,6 +129,10 @@ class StoreConnection : public std::enable_shared_from_this<StoreConnection> {
         return false;
       }
       if (!request->has_value()) return false;
+      if (!is_let_through(**request)) {
+        refuse("it is of a round that is over");
+        return false;
+      }
       const Status applied = server_->store_.apply(id_, **request, instant(), answers_, server_->pushes_);
       if (!server_->pushes_.empty()) server_->deliver(std::exchange(server_->pushes_, {}));
       if (server_ == nullptr) return false;
@@ -138,6 +145,12 @@ class StoreConnection : public std::enable_shared_from_this<StoreConnection> {
       }
     }
     return true;
+  }
+
+  bool is_let_through(const Request& request) {
+    const KeyOwner owner = server_->store_.table().owner_of(request);
+    uses_worker_keys_ = uses_worker_keys_ || owner == KeyOwner::workers;
+    return owner == KeyOwner::agents || !of_the_past_;
   }
 
   void watch() {
@@ -204,6 +217,8 @@ class StoreConnection : public std::enable_shared_from_this<StoreConnection> {
   bool heard_ = true;  // since the last look
   Time silent_since_{};
   bool watched_ = false;  // its silence
+  bool uses_worker_keys_ = false;
+  bool of_the_past_ = false;  // there was a fence since it began
   bool writing_ = false;  // waits until the socket takes more
   bool held_ = false;     // its requests wait until it has read its answers
 };
@@ -273,6 +288,26 @@ void StoreServer::accept_later(Acceptor& acceptor) {
   accept_pause_.async_wait([this, &acceptor, alive = std::weak_ptr(alive_)](const error_code&) {
     if (!alive.expired()) accept(acceptor);
   });
+}
+
+void StoreServer::fence() {
+  store_.table().forget_workers();
+  for (const auto& acceptor : acceptors_) accept_pending(*acceptor);
+  for (std::size_t id = 0; id < connections_.size(); ++id) {
+    if (!connections_[id]) continue;
+    connections_[id]->belongs_to_the_past();
+    if (connections_[id]->is_of_a_worker()) remove(*connections_[id]);
+  }
+}
+
+// The kernel has accepted them already: they are as old as the others.
+void StoreServer::accept_pending(Acceptor& acceptor) {
+  error_code error;
+  acceptor.non_blocking(true, error);
+  while (!error) {
+    tcp::socket socket = acceptor.accept(executor_, error);
+    if (!error) add(std::move(socket));
+  }
 }
 
 void StoreServer::add(tcp::socket socket) {

@@ -259,7 +259,8 @@ TEST(StaticRendezvous, TheFenceKeepsWhatAgentsWrote) {
   for (const char* key : {"/none/torchelastic/role_info/0", "/none/launch/abort", "launch/push",
                           "/default_pg/0//cpu//0/1", "init/", "/none/other"})
     table.preset(key, "x");
-  table.clear_except(agent_keys("none"));
+  table.set_agent_keys(agent_keys("none"));
+  table.forget_workers();
   EXPECT_EQ(table.size(), 3U);
   EXPECT_FALSE(table.get("/default_pg/0//cpu//0/1"));
 }

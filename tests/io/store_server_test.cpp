@@ -92,6 +92,48 @@ TEST_F(StoreServerTest, EverySplitOfEveryFrameIsServed) {
   EXPECT_TRUE(refusals_.empty());
 }
 
+// What a dead worker's kernel still sends must not open a barrier of the next round.
+TEST_F(StoreServerTest, NothingOfTheLastRoundPassesTheFence) {
+  server_.set_agent_keys({"/job/"});
+  tcp::socket worker = open(), half = open(), quiet = open(), agent = open(), unasked(io_);
+  for (tcp::socket* socket : {&worker, &half, &quiet, &agent}) expect_served(*socket);
+  send(worker, encoded(AddRequest{"/barrier", 1}));
+  EXPECT_EQ(receive(worker, 8).size(), 8U);
+  send(half, encoded(AddRequest{"/barrier", 1}).substr(0, 10));
+  send(agent, encoded(SetRequest{"/job/member", "1"}) + encoded(LeaveWillRequest{"", "", "", ""}));
+  tcp::socket other = open();
+  expect_served(other);  // a round trip: all that was sent before has been read
+  unasked.connect(tcp::endpoint(asio::ip::address_v4::loopback(), server_.port()));  // the kernel has accepted it
+
+  server_.fence();
+  send(half, encoded(AddRequest{"/barrier", 1}).substr(10));
+  for (tcp::socket* socket : {&quiet, &unasked}) {
+    if (socket == &unasked) send(*socket, encoded(ValidateRequest{validate_magic}));
+    send(*socket, encoded(AddRequest{"/barrier", 1}));
+  }
+  for (tcp::socket* socket : {&worker, &half, &quiet, &unasked}) EXPECT_EQ(receive(*socket, 1), "");
+  EXPECT_THAT(refusals_, testing::Each(testing::HasSubstr("it is of a round that is over")));
+
+  tcp::socket next = open();
+  send(next, encoded(GetRequest{"/barrier"}));
+  EXPECT_EQ(receive(next, 8), std::string(8, '\0'));  // nobody has touched it
+  send(agent, encoded(GetRequest{"/job/member"}));
+  EXPECT_EQ(receive(agent, 1 + 8 + 1), std::string("\0\1\0\0\0\0\0\0\0001", 10));
+}
+
+TEST_F(StoreServerTest, AStoreForWorkersAloneIsEmptyBehindTheFence) {
+  tcp::socket worker = open(), waits = open();
+  send(worker, encoded(SetRequest{"/k", "value"}));
+  send(waits, encoded(WaitRequest{{"/later"}}));
+  expect_served(worker);
+  server_.fence();
+  EXPECT_EQ(receive(worker, 1), "");
+  EXPECT_EQ(receive(waits, 1), "");
+  tcp::socket next = open();
+  send(next, encoded(GetRequest{"/k"}));
+  EXPECT_EQ(receive(next, 8), std::string(8, '\0'));
+}
+
 TEST_F(StoreServerTest, HalfARequestStallsOnlyItsOwnConnection) {
   tcp::socket slow = open();
   send(slow, encoded(SetRequest{"/k", "value"}).substr(0, 12));

@@ -46,6 +46,7 @@ class AgentLoop {
   void worker_exited(int local_rank, pid_t pid, ExitStatus status);
   bool timer_expired(const ExpiredTimer& timer);
   void look_for_end();
+  Task end_workers_after(Duration grace);
 
   // Actions.
   Task carry_out(AgentAction action);

@@ -27,6 +27,7 @@ class ElasticLine {
     std::function<void(ElasticNews)> news;
     std::function<void()> anew;         // another store: what a round of the last one has begun is void
     std::function<void(Error)> failed;  // no store was found
+    std::function<void()> uncertain;    // the connection has ended; whether the store has gone is yet to be seen
     std::function<void(Error)> lost;    // the store is
     std::function<void()> expelled;     // the store is there, but has taken this node for dead; it may join again
   };

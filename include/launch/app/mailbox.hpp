@@ -1,4 +1,7 @@
 // Events on their way to the agent: many coroutines put, one takes, with a deadline.
+//
+// The agent reads the next event when the actions of the last one are carried out, which may take seconds. What cannot
+// wait so long is told at once to `on_grace`: how long workers may still run before the others go on without this node.
 #pragma once
 
 #include "launch/core/agent.hpp"
@@ -8,15 +11,20 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include <deque>
+#include <functional>
 #include <optional>
+#include <utility>
 
 namespace launch {
 
 class Mailbox {
  public:
-  explicit Mailbox(const boost::asio::any_io_executor& executor) : wake_(executor) {}
+  Mailbox(const boost::asio::any_io_executor& executor, std::function<void(Duration)> on_grace)
+      : wake_(executor), on_grace_(std::move(on_grace)) {}
 
   void put(AgentEvent event);
+  // Tells of a grace before it is known which event it belongs to.
+  void limit(Duration grace);
   // Ahead of what is waiting.
   void put_first(AgentEvent event);
   // What the round that ends has said and nobody has read: it must not be taken for news of the next one.
@@ -27,6 +35,7 @@ class Mailbox {
  private:
   std::deque<AgentEvent> events_;
   boost::asio::steady_timer wake_;
+  std::function<void(Duration)> on_grace_;
 };
 
 }  // namespace launch

@@ -28,7 +28,7 @@ class RoundLine : public std::enable_shared_from_this<RoundLine> {
     std::string host_sign;             // a key that is there where a launch agent hosts the store
     Duration silence_limit{};          // zero: nobody's silence is a failure
     bool beats = true;                 // false: another connection is this node's sign of life, and leaves its will
-    Duration grace = Duration::max();  // of the workers, where the store has fallen silent and others go on
+    Duration grace = Duration::max();  // of the workers, once the store is lost and others may go on
   };
 
   // The mailbox must outlive the line until close().

@@ -16,6 +16,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace launch {
@@ -30,6 +31,13 @@ inline constexpr std::size_t max_reply_bytes = std::size_t{256} * 1024 * 1024;
 struct Push {
   ConnectionId to;
   std::string bytes;
+};
+
+// Whose keys a request names.
+enum class KeyOwner {
+  agents,   // or none at all
+  anybody,  // the count of clients, under which agents and workers enter alike
+  workers,
 };
 
 class StoreTable {
@@ -51,8 +59,11 @@ class StoreTable {
   // What a server has from the start. Wakes nobody.
   void preset(std::string_view key, std::string_view value) { values_.insert_or_assign(std::string(key), value); }
 
-  // Removes every key and queue that begins with none of `kept`: what workers wrote who are no more. Nobody waits.
-  void clear_except(const std::vector<std::string>& kept);
+  // How keys of agents begin, if agents and workers share the store; every other key is the workers'.
+  void set_agent_keys(std::vector<std::string> beginnings) { agent_keys_ = std::move(beginnings); }
+  KeyOwner owner_of(const Request& request) const;
+  // Removes every key and queue of workers: those that wrote them are no more.
+  void forget_workers();
 
   std::size_t size() const { return values_.size(); }
 
@@ -121,7 +132,9 @@ class StoreTable {
   struct Change;
   Status tell_watchers(const Change& change, Answer& answer);
   void forget_watches(ConnectionId connection);
+  KeyOwner owner_of(std::string_view key) const;
 
+  std::vector<std::string> agent_keys_;
   KeyMap<std::string> values_;
   KeyMap<std::deque<std::string>> queues_;  // none of them empty
   KeyMap<std::map<Ticket, ConnectionId>> waiters_;

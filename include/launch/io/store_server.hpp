@@ -38,8 +38,11 @@ class StoreServer {
 
   // What the store has from the start; before listen().
   void preset(const std::string& key, const std::string& value) { store_.table().preset(key, value); }
-  // Removes every key that begins with none of `kept`.
-  void clear_except(const std::vector<std::string>& kept) { store_.table().clear_except(kept); }
+  // How keys of agents begin, if agents and workers share the store; every other key is the workers'.
+  void set_agent_keys(std::vector<std::string> beginnings) { store_.table().set_agent_keys(std::move(beginnings)); }
+  // Between two rounds: removes the workers' keys and closes their connections. What a dead worker's kernel still sends
+  // reaches nobody: a connection that is older than the fence may use agents' keys only.
+  void fence();
 
   // Connections that attend or have left a will, and say nothing for this long, are taken for dead. Zero: never. A host
   // that was itself asleep starts counting anew.
@@ -66,6 +69,7 @@ class StoreServer {
   boost::system::error_code open(const boost::asio::ip::tcp::endpoint& address);
   void accept(Acceptor& acceptor);
   void accept_later(Acceptor& acceptor);
+  void accept_pending(Acceptor& acceptor);
   void add(boost::asio::ip::tcp::socket socket);
   void remove(StoreConnection& connection, bool silent = false);
   void deliver(std::vector<Push> pushes);
