@@ -262,7 +262,7 @@ Status StoreTable::on(const QueueLengthRequest& request, Answer& answer) {
 
 Status StoreTable::on(const WaitRequest& request, Answer& answer) {
   forget_wait(answer.from);
-  Wait wait{next_ticket_++, 0, {}};
+  Wait wait{next_ticket_++, 0, 0, {}};
   for (const std::string_view key : request.keys) {
     if (!exists(key)) await(key, wait, answer.from);
   }
@@ -289,7 +289,7 @@ Status StoreTable::on(const BarrierRequest& request, Answer& answer) {
     return {};
   }
   forget_wait(answer.from);
-  Wait wait{next_ticket_++, 0, {}};
+  Wait wait{next_ticket_++, 0, 0, {}};
   await(request.key, wait, answer.from);
   waits_.emplace(answer.from, std::move(wait));
   return {};
@@ -300,6 +300,7 @@ void StoreTable::await(std::string_view key, Wait& wait, ConnectionId connection
   if (list == waiters_.end()) list = waiters_.try_emplace(std::string(key)).first;
   if (!list->second.try_emplace(wait.ticket, connection).second) return;  // named twice, missing once
   wait.keys.emplace_back(key);
+  wait.bytes += bytes_held(key);
   ++wait.missing;
 }
 
@@ -347,11 +348,11 @@ void StoreTable::wake_one(std::string_view key, Answer& answer) {
 // Watches, which only the old dialect knows.
 
 Status StoreTable::on(const WatchKeyRequest& request, Answer& answer) {
-  auto& keys = watches_[answer.from];
+  auto& [keys, bytes] = watches_[answer.from];
   if (keys.size() >= max_keys) {
     return protocol_error(fmt::format("read WATCH_KEY: a connection watches {} keys at most", max_keys));
   }
-  keys.emplace(request.key);
+  if (keys.emplace(request.key).second) bytes += bytes_held(request.key);
   auto watchers = watchers_.find(request.key);
   if (watchers == watchers_.end()) watchers = watchers_.try_emplace(std::string(request.key)).first;
   watchers->second.insert(answer.from);
@@ -375,7 +376,7 @@ Status StoreTable::tell_watchers(const Change& change, Answer& answer) {
 void StoreTable::forget_watches(ConnectionId connection) {
   const auto watch = watches_.find(connection);
   if (watch == watches_.end()) return;
-  for (const std::string& key : watch->second) {
+  for (const std::string& key : watch->second.keys) {
     const auto watchers = watchers_.find(key);
     watchers->second.erase(connection);
     if (watchers->second.empty()) watchers_.erase(watchers);

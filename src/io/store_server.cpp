@@ -25,8 +25,6 @@ constexpr std::size_t large_read = std::size_t{64} * 1024;
 constexpr std::size_t most_held_answers = std::size_t{1} << 20;
 // Pushes to a peer that does not read come without its asking; beyond this it is closed.
 constexpr std::size_t most_answers = std::size_t{512} << 20;
-// Of all connections together, for requests that have not come to their end and answers that were not read.
-constexpr std::size_t most_buffered = std::size_t{1} << 30;
 constexpr Duration pause_after_accept_error = 100ms;
 constexpr int looks_per_limit = 20;                      // at who is silent
 constexpr int looks_in_vain = looks_per_limit * 9 / 10;  // so that the last word comes within the limit
@@ -69,6 +67,18 @@ class StoreConnection : public std::enable_shared_from_this<StoreConnection> {
   void push(const std::string& bytes) {
     answers_ += bytes;
     flush();
+    if (server_ != nullptr) count_buffer();
+  }
+
+  std::string peer() const {
+    error_code ignored;
+    const tcp::endpoint address = socket_.remote_endpoint(ignored);
+    return fmt::format("{} port {}", address.address().to_string(), address.port());
+  }
+
+  void refuse(const std::string& reason) {
+    server_->on_refusal_(fmt::format("closed the connection of {}: {}", peer(), reason));
+    server_->remove(*this);
   }
 
  private:
@@ -76,8 +86,8 @@ class StoreConnection : public std::enable_shared_from_this<StoreConnection> {
     const std::size_t wanted = reader_.buffered() > 0 ? large_read : small_read;
     char* const into = reader_.prepare(wanted);
     count_buffer();
-    if (server_->buffered_ > most_buffered && counted_ > large_read)
-      return refuse("all connections together hold too much, and this one is not small");
+    server_->shed();
+    if (server_ == nullptr) return;
     socket_.async_read_some(asio::buffer(into, reader_.room()),
                             [self = shared_from_this()](const error_code& error, std::size_t length) {
                               if (self->server_ == nullptr) return;
@@ -112,7 +122,7 @@ class StoreConnection : public std::enable_shared_from_this<StoreConnection> {
 
   void hold() {
     count_buffer();
-    if (server_->buffered_ > most_buffered) refuse("all connections together hold too many answers that were not read");
+    server_->shed();
   }
 
   bool answers_held() const { return answers_.size() - sent_ >= most_held_answers; }
@@ -174,21 +184,15 @@ class StoreConnection : public std::enable_shared_from_this<StoreConnection> {
 
   void writable() {
     flush();
-    if (server_ == nullptr || !held_ || answers_held()) return;
+    if (server_ == nullptr) return;
+    count_buffer();
+    if (!held_ || answers_held()) return;
     held_ = false;
     process();
   }
 
-  void refuse(const std::string& reason) {
-    error_code ignored;
-    const tcp::endpoint peer = socket_.remote_endpoint(ignored);
-    server_->on_refusal_(
-        fmt::format("closed the connection of {} port {}: {}", peer.address().to_string(), peer.port(), reason));
-    server_->remove(*this);
-  }
-
   void count_buffer() {
-    const std::size_t held = reader_.capacity() + answers_.capacity();
+    const std::size_t held = reader_.capacity() + answers_.capacity() + server_->store_.table().held_for(id_);
     server_->buffered_ += held - counted_;
     counted_ = held;
   }
@@ -213,8 +217,7 @@ StoreServer::StoreServer(asio::any_io_executor executor, std::function<void(cons
       on_refusal_(std::move(on_refusal)),
       look_(executor),
       clock_(executor),
-      quiet_(executor),
-      accept_pause_(executor) {}
+      quiet_(executor) {}
 
 StoreServer::~StoreServer() {
   for (const auto& connection : connections_)
@@ -222,7 +225,8 @@ StoreServer::~StoreServer() {
 }
 
 error_code StoreServer::open(const tcp::endpoint& address) {
-  auto acceptor = std::make_unique<Acceptor>(executor_);
+  auto door = std::make_unique<Door>(executor_);
+  tcp::acceptor* const acceptor = &door->acceptor;
   error_code error;
   acceptor->open(address.protocol(), error);
   if (error) return error;
@@ -233,8 +237,8 @@ error_code StoreServer::open(const tcp::endpoint& address) {
   if (!error) acceptor->listen(tcp::acceptor::max_listen_connections, error);
   if (error) return error;
   port_ = acceptor->local_endpoint(error).port();
-  acceptors_.push_back(std::move(acceptor));
-  accept(*acceptors_.back());
+  doors_.push_back(std::move(door));
+  accept(*doors_.back());
   return error;
 }
 
@@ -251,27 +255,27 @@ Status StoreServer::listen(const std::string& host, std::uint16_t port, bool loo
     if (error && error != asio::error::address_in_use) error = open(tcp::endpoint(tcp::v4(), port));
   }
   if (!error) return {};
-  const std::string holder = error == asio::error::address_in_use ? find_port_holder(port) : std::string();
+  std::string holder = error == asio::error::address_in_use ? find_port_holder(port) : std::string();
+  if (holder.empty() && is_port_cooling(port)) holder = "a connection that has ended, for up to a minute";
   return Error{ErrorCode::system, fmt::format("cannot listen on port {}: {}{}; choose another --master-port", port,
                                               error.message(), holder.empty() ? "" : ", held by " + holder)};
 }
 
-void StoreServer::accept(Acceptor& acceptor) {
-  auto accepted = [this, &acceptor, alive = std::weak_ptr(alive_)](const error_code& error, tcp::socket socket) {
+void StoreServer::accept(Door& door) {
+  auto accepted = [this, &door, alive = std::weak_ptr(alive_)](const error_code& error, tcp::socket socket) {
     if (alive.expired() || error == asio::error::operation_aborted) return;
-    if (error) return accept_later(acceptor);
+    if (error) return accept_later(door);
     add(std::move(socket));
-    accept(acceptor);
+    accept(door);
   };
-  acceptor.async_accept(executor_, std::move(accepted));
+  door.acceptor.async_accept(executor_, std::move(accepted));
 }
 
 // Out of descriptors or memory: those who are connected are served on, and closing some makes room.
-void StoreServer::accept_later(Acceptor& acceptor) {
-  accept_pause_.expires_after(pause_after_accept_error);
-  // A pause that the other acceptor cuts short is over too.
-  accept_pause_.async_wait([this, &acceptor, alive = std::weak_ptr(alive_)](const error_code&) {
-    if (!alive.expired()) accept(acceptor);
+void StoreServer::accept_later(Door& door) {
+  door.pause.expires_after(pause_after_accept_error);
+  door.pause.async_wait([this, &door, alive = std::weak_ptr(alive_)](const error_code&) {
+    if (!alive.expired()) accept(door);
   });
 }
 
@@ -348,7 +352,28 @@ void StoreServer::keep_time() {
 
 void StoreServer::deliver(std::vector<Push> pushes) {
   for (const Push& push : pushes)
-    if (connections_[push.to]) connections_[push.to]->push(push.bytes);
+    if (const auto to = connections_[push.to]) to->push(push.bytes);
+  if (!pushes.empty()) shed();
+}
+
+// Who happens to ask when the limit is reached may hold little: the largest holder makes room.
+void StoreServer::shed() {
+  while (buffered_ > most_buffered_) {
+    std::shared_ptr<StoreConnection> largest;
+    for (const auto& connection : connections_)
+      if (connection && (!largest || connection->buffered() > largest->buffered())) largest = connection;
+    if (!largest) return;
+    largest->refuse(fmt::format("all connections together hold more than {} MiB of unread answers and unfinished "
+                                "requests, and this one holds the most, {} MiB",
+                                most_buffered_ >> 20U, largest->buffered() >> 20U));
+  }
+}
+
+std::vector<std::string> StoreServer::talker_addresses(std::size_t most) const {
+  std::vector<std::string> addresses;
+  for (const auto& connection : connections_)
+    if (connection && connection->spoke() && addresses.size() < most) addresses.push_back(connection->peer());
+  return addresses;
 }
 
 void StoreServer::stop_waiting() {

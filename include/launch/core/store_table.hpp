@@ -56,6 +56,9 @@ class StoreTable {
 
   std::size_t size() const { return values_.size(); }
 
+  // Bytes that the waits, watches and the will of a connection take.
+  std::size_t held_for(ConnectionId connection) const;
+
   // For tests and for the wary: connections that wait, and keys that somebody waits for or watches.
   std::size_t waiting_connections() const { return waits_.size(); }
   std::size_t awaited_keys() const { return waiters_.size(); }
@@ -77,12 +80,20 @@ class StoreTable {
   struct Wait {
     Ticket ticket = 0;
     std::size_t missing = 0;        // how many of the keys are still to come
+    std::size_t bytes = 0;          // that it takes here
     std::vector<std::string> keys;  // each once, also those that came meanwhile
+  };
+  struct Watches {
+    std::set<std::string, std::less<>> keys;
+    std::size_t bytes = 0;
   };
   struct Will {
     std::string key, if_closed, if_silent, gone;
   };
   struct Answer;  // what one apply() appends to
+
+  // Of a key that is waited for or watched: here and in the list of those who wait, with their nodes and pointers.
+  static std::size_t bytes_held(std::string_view key) { return 2 * key.size() + 256; }
 
   Status on(const ValidateRequest& request, Answer& answer);
   Status on(const SetRequest& request, Answer& answer);
@@ -127,9 +138,20 @@ class StoreTable {
   KeyMap<std::map<Ticket, ConnectionId>> waiters_;
   std::unordered_map<ConnectionId, Wait> waits_;
   KeyMap<std::set<ConnectionId>> watchers_;
-  std::unordered_map<ConnectionId, std::set<std::string, std::less<>>> watches_;
+  std::unordered_map<ConnectionId, Watches> watches_;
   std::unordered_map<ConnectionId, Will> wills_;
   Ticket next_ticket_ = 0;
 };
+
+inline std::size_t StoreTable::held_for(ConnectionId connection) const {
+  std::size_t bytes = 0;
+  if (const auto wait = waits_.find(connection); wait != waits_.end()) bytes += wait->second.bytes;
+  if (const auto watch = watches_.find(connection); watch != watches_.end()) bytes += watch->second.bytes;
+  if (const auto found = wills_.find(connection); found != wills_.end()) {
+    const Will& will = found->second;
+    bytes += will.key.size() + will.if_closed.size() + will.if_silent.size() + will.gone.size();
+  }
+  return bytes;
+}
 
 }  // namespace launch

@@ -49,8 +49,13 @@ class StoreServer {
     network_limit_ = network;
   }
 
+  // What all connections together may make the store hold; the one that holds most is closed when it is more.
+  void set_buffer_limit(std::size_t bytes) { most_buffered_ = bytes; }
+
   // Connections that have sent at least a byte.
   std::size_t talkers() const { return talkers_; }
+  // Where the first `most` of them are: "10.0.0.7 port 4242".
+  std::vector<std::string> talker_addresses(std::size_t most) const;
   // Of these, those that attend or have left a will: launch agents that are not taken for dead.
   std::size_t agents() const { return agents_; }
   // Until there is none of them, or the deadline.
@@ -61,14 +66,20 @@ class StoreServer {
 
  private:
   friend class StoreConnection;
-  using Acceptor = boost::asio::ip::tcp::acceptor;
+  // One address that is listened on.
+  struct Door {
+    explicit Door(const boost::asio::any_io_executor& executor) : acceptor(executor), pause(executor) {}
+    boost::asio::ip::tcp::acceptor acceptor;
+    boost::asio::steady_timer pause;  // while there are no descriptors
+  };
 
   boost::system::error_code open(const boost::asio::ip::tcp::endpoint& address);
-  void accept(Acceptor& acceptor);
-  void accept_later(Acceptor& acceptor);
+  void accept(Door& door);
+  void accept_later(Door& door);
   void add(boost::asio::ip::tcp::socket socket);
   void remove(StoreConnection& connection, bool silent = false);
   void deliver(std::vector<Push> pushes);
+  void shed();
   void watch_for_silence();
   void drop_silent();
   void keep_time();
@@ -76,13 +87,14 @@ class StoreServer {
 
   boost::asio::any_io_executor executor_;
   std::function<void(const std::string&)> on_refusal_;
-  std::vector<std::unique_ptr<Acceptor>> acceptors_;
+  std::vector<std::unique_ptr<Door>> doors_;
   std::uint16_t port_ = 0;
   AgentStore store_;
   std::vector<Push> pushes_;                                   // of the request being applied
   std::vector<std::shared_ptr<StoreConnection>> connections_;  // by ConnectionId; null: free
   std::vector<ConnectionId> free_ids_;
-  std::size_t buffered_ = 0;  // bytes that all connections hold for unfinished requests and unread answers
+  std::size_t buffered_ = 0;  // bytes that all connections hold: unfinished requests, unread answers, waits, wills
+  std::size_t most_buffered_ = std::size_t{1} << 30;
   std::size_t talkers_ = 0;
   std::size_t agents_ = 0;
   bool hurried_ = false;
@@ -94,7 +106,6 @@ class StoreServer {
   Time alarm_ = never;               // of the store
   boost::asio::steady_timer clock_;  // for it
   boost::asio::steady_timer quiet_;
-  boost::asio::steady_timer accept_pause_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // for handlers that come after our end
 };
 
