@@ -4,6 +4,7 @@
 #include <limits>
 #include <utility>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 namespace launch {
@@ -14,6 +15,7 @@ using Milliseconds = std::chrono::milliseconds;
 
 constexpr std::size_t longest_text = 2000;
 constexpr std::size_t longest_read = 3 * longest_text;  // each byte that is no UTF-8 is written as three
+constexpr std::size_t longest_attendance = 64 * 1024;  // JSON of any size would take seconds and a lot of memory
 constexpr std::int64_t most_nodes = 1'000'000;
 constexpr std::int64_t most_workers = 1'000'000'000;
 constexpr std::int64_t longest_time = std::int64_t{1000} * 3600 * 24 * 3650;
@@ -132,6 +134,9 @@ std::string to_json(const Attendance& said) {
 }
 
 Result<Attendance> parse_attendance(std::string_view text) {
+  if (text.size() > longest_attendance)
+    return protocol_error(fmt::format("an attendance of {} bytes is over the limit of {}", text.size(),
+                                      longest_attendance));
   const auto json = read_object(text, "an attendance");
   if (!json) return json.error();
   Reader reader(*json);

@@ -141,6 +141,14 @@ void take_any(const std::string& text) {
   }
 }
 
+TEST(Attendance, ALongOneIsRefusedBeforeItIsParsed) {
+  std::string text = to_json(example());
+  text.insert(1, std::string(64 * 1024, ' '));
+  EXPECT_THAT(parse_attendance(text).error().message, testing::HasSubstr("is over the limit of 65536"));
+  text.erase(1, 1024);
+  EXPECT_TRUE(parse_attendance(text));
+}
+
 TEST(Attendance, GarbageIsRefused) {
   Random random(1);
   for (int i = 0; i < 2000; ++i) {
