@@ -84,6 +84,7 @@ StaticJob StaticSession::static_job() const {
   job.survey = config_.restarts.max_restarts > 0;
   job.restarts = attempt_;
   job.identity = identity_;
+  job.common = common_settings(config_);
   job.report_interval = progress_interval();
   return job;
 }

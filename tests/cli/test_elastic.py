@@ -64,6 +64,18 @@ class Forming(ElasticCase):
         self.expect([0] * 2, runs)
         self.assertEqual([(0, 0, 2), (0, 1, 2)], self.told(runs))
 
+    def test_a_node_with_another_heartbeat_timeout_is_told_so(self):
+        port = free_port()
+        worker = self.worker(UP, 'while [ ! -e "$TEST_FOLDER/go" ]; do sleep 0.02; done\n')
+        first = self.elastic(1, worker, nnodes="1:2", port=port, options=["--rdzv-conf=last_call_timeout=1"])
+        self.wait_until_up(1, *first)
+        second = self.elastic(1, worker, nnodes="1:2", port=port, options=["--heartbeat-timeout=60"])
+        self.expect([2], second)
+        self.assert_says(second[0], r'disagree about --heartbeat-timeout: .* says "60 s", the job has "5 s"')
+        (self.folder / "go").touch()
+        self.expect([0], first)
+        self.assertNotRegex(first[0].err, "starting all workers anew")
+
     def test_a_spare_ends_well_when_it_was_not_needed(self):
         port = free_port()
         worker = self.worker(UP, 'while [ ! -e "$TEST_FOLDER/go" ]; do sleep 0.02; done\n')

@@ -57,6 +57,9 @@ TEST(Attendance, EveryWishIsReadAsItWasWritten) {
     EXPECT_EQ(*read, said);
   }
   Attendance bare = example();
+  bare.common = {{"--heartbeat-timeout", "5 s"}, {"--other", "a \"b\""}};
+  EXPECT_EQ(*parse_attendance(to_json(bare)), bare);
+  bare.common.clear();
   bare.reason.clear();
   bare.round = -1;
   bare.admits = true;
