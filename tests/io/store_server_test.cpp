@@ -6,6 +6,7 @@
 
 #include "run.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <boost/asio/as_tuple.hpp>
@@ -218,6 +219,8 @@ TEST_F(StoreServerTest, TalkersAreThoseWhoSaidSomething) {
   tcp::socket talker = open();
   expect_served(talker);
   EXPECT_EQ(server_.talkers(), 1U);
+  const std::string where = fmt::format("127.0.0.1 port {}", talker.local_endpoint().port());
+  EXPECT_EQ(server_.talker_addresses(8), std::vector<std::string>(1, where));
   talker.close();
   io_.restart();
   asio::co_spawn(io_, server_.until_quiet(later(now(), 10s)), [this](const std::exception_ptr&) { io_.stop(); });
