@@ -256,8 +256,7 @@ asio::awaitable<void> AgentLoop::carry_out_one(AnnounceRound action) {
   events_.restarting(action);
   co_await folder_.show_rest();
   if (action.restart > 0) {
-    log_warning(fmt::format("{}; starting all workers anew, restart {} of {}", action.reason, action.restart,
-                            config_.restarts.max_restarts));
+    log_warning(fmt::format("{}; starting all workers anew, {}", action.reason, action.count));
   } else {
     log_info(fmt::format("{}; starting all workers anew", action.reason));
   }

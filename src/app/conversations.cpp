@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace launch {
 namespace asio = boost::asio;
@@ -17,7 +18,6 @@ namespace {
 
 constexpr std::size_t keys_at_once = 1000;
 constexpr int few_nodes = 8;
-constexpr Duration peers_patience = 30s;  // torchrun's agents take seconds to end
 
 std::string acknowledged_key(const std::string& run_id, int node) {
   return fmt::format("/{}/launch/informed/{}", run_id, node);
@@ -134,7 +134,9 @@ void pass_on(Mailbox& mailbox, const Result<Failure>& first) {
 asio::awaitable<void> see_talkers_off(StoreServer& server, Time start) {
   co_await server.until_quiet(later(start, silent_farewell));
   if (server.talkers() == 0) co_return;
-  log_info(fmt::format("waiting for {} connections to the store to end", server.talkers()));
+  log_info(fmt::format("waiting up to {} for other clients of the store to end: {}; torchrun's agents and their "
+                       "workers may still need it",
+                       to_text(peers_patience), fmt::join(server.talker_addresses(few_nodes), ", ")));
   co_await server.until_quiet(later(start, peers_patience));
 }
 

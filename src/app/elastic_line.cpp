@@ -26,6 +26,7 @@ constexpr Duration second_look = 1s;  // whether a store that closed the connect
 ElasticSettings with_self(const Config& config) {
   ElasticSettings settings = config.elastic->settings;
   settings.run_id = config.run_id;
+  settings.common = common_settings(config);
   const std::string& address = config.elastic->address;
   settings.report_interval = progress_interval();
   settings.self = NodeDesc{address.empty() ? config.hostname : address, config.pid, launch_local_id};

@@ -253,7 +253,7 @@ asio::awaitable<void> ElasticSession::begin_round(RoundFormed formed, int genera
     mailbox_.put(RendezvousFailed{round.error()});
     co_return;
   }
-  restarts_ = co_await count_restarts(line);
+  restarts_ = co_await count_restarts(line, formed.round);
   if (line->closed() || generation != generation_) co_return;
   round->restarts = restarts_;
   round->master = *master;
@@ -278,11 +278,19 @@ asio::awaitable<Result<Round>> ElasticSession::exchange_ranks(std::shared_ptr<Ro
   co_return co_await form(line->control(), std::move(machine), say_nothing_of, no_fence);
 }
 
-asio::awaitable<int> ElasticSession::count_restarts(std::shared_ptr<RoundLine> line) {
-  Operation get = GetKeys{KeyList(1, restarts_key())};
-  auto got = co_await line->control().perform(std::move(get), later(now(), quick_answer));
+// The failure that led to this round has the count, too: who wrote that may not have come to write the key.
+asio::awaitable<int> ElasticSession::count_restarts(std::shared_ptr<RoundLine> line, std::int64_t round) {
+  const Time deadline = later(now(), quick_answer);
+  Operation get = GetKeys{{restarts_key(), abort_key(round_prefix(config_.run_id, round - 1))}};
+  auto got = co_await line->control().perform(std::move(get), deadline);
   if (!got) co_return restarts_;
-  co_return parse_int(std::get<Values>(*got).values.at(0)).value_or(0);
+  const auto& values = std::get<Values>(*got).values;
+  const int written = parse_int(values.at(0)).value_or(0);
+  const auto failure = parse_failure(values.at(1));
+  if (!failure || failure->restarts <= written) co_return written;
+  Operation count = SetKeys{{{restarts_key(), std::to_string(failure->restarts)}}};  // for the rounds after this one
+  (void)co_await line->control().perform(std::move(count), deadline);
+  co_return failure->restarts;
 }
 
 // ---- the end of a round, and of the job
@@ -301,8 +309,8 @@ asio::awaitable<void> ElasticSession::tell(Failure failure) {
   Result<Failure> first = failure;
   if (line_) first = co_await line_->tell(failure);
   auto client = co_await connect_again(deadline);
-  if (client && first && first->restart && first->kind != Failure::Kind::lost) {
-    Operation count = SetKeys{{{restarts_key(), std::to_string(restarts_ + 1)}}};
+  if (client && first && first->restarts > 0) {
+    Operation count = SetKeys{{{restarts_key(), std::to_string(first->restarts)}}};
     (void)co_await client->perform(std::move(count), deadline);
   }
   // An end is told to those who are about to go on, too: when they find the rendezvous closed.

@@ -5,8 +5,10 @@
 #include "launch/io/background.hpp"
 #include "launch/io/clock.hpp"
 #include "launch/io/connect.hpp"
+#include "launch/io/deadline.hpp"
 #include "launch/io/host.hpp"
 #include "launch/io/log.hpp"
+#include "launch/io/port_holder.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -23,6 +25,7 @@ using namespace std::chrono_literals;
 namespace {
 
 constexpr Duration one_look = 5s;
+constexpr Duration one_try = 500ms;
 
 }  // namespace
 
@@ -35,7 +38,34 @@ asio::awaitable<Status> StaticSession::open() {
   if (!hosts()) co_return Status();
   server_.set_silence_limit(config_.heartbeat_timeout);
   server_.set_agent_keys(agent_keys(config_.run_id));
-  co_return server_.listen(config_.master.host, config_.master.port, config_.loopback_only);
+  const Status opened = listen();
+  opens_late_ = !opened && is_port_cooling(config_.master.port);
+  if (opens_late_) co_return Status();
+  co_return opened;
+}
+
+Status StaticSession::listen() {
+  return server_.listen(config_.master.host, config_.master.port, config_.loopback_only);
+}
+
+// The last user of the port has ended, and the kernel keeps it for a minute. open() does not wait: no signal is heard
+// then.
+asio::awaitable<bool> StaticSession::open_late(int attempt) {
+  log_progress(fmt::format("waiting until port {} is free: a connection that has ended keeps it for up to a minute",
+                           config_.master.port));
+  asio::steady_timer timer(executor_);
+  while (attempt == attempt_ && !ending_) {
+    const Status opened = listen();
+    opens_late_ = !opened;
+    if (opened) co_return true;
+    if (now() >= give_up_joining_ || !is_port_cooling(config_.master.port)) {
+      mailbox_.put(RendezvousFailed{opened.error()});
+      co_return false;
+    }
+    timer.expires_after(one_try);
+    (void)co_await timer.async_wait(as_values);
+  }
+  co_return false;
 }
 
 Endpoint StaticSession::store_endpoint() const {
@@ -55,6 +85,7 @@ StaticJob StaticSession::static_job() const {
   job.survey = config_.restarts.max_restarts > 0;
   job.restarts = attempt_;
   job.identity = identity_;
+  job.common = common_settings(config_);
   job.report_interval = progress_interval();
   return job;
 }
@@ -76,6 +107,10 @@ void StaticSession::stop_joining() {
 }
 
 asio::awaitable<void> StaticSession::join_attempt(int attempt) {
+  if (opens_late_) {
+    const bool open = co_await open_late(attempt);
+    if (!open) co_return;
+  }
   Announcer announcer(now());
   const std::function<void(const Error&)> on_retry = [&](const Error& reason) {
     if (announcer.due())
@@ -171,7 +206,8 @@ asio::awaitable<void> StaticSession::leave_round(std::shared_ptr<RoundLine> line
   std::optional<Duration> patience;
   if (hosts()) {
     const auto nodes = co_await claimed_nodes(line->control(), prefix(), config_.nnodes, later(now(), quick_answer));
-    if (static_cast<int>(nodes.size()) < config_.nnodes) patience = exit_barrier_timeout;
+    mixed_ = static_cast<int>(nodes.size()) < config_.nnodes;
+    if (mixed_) patience = exit_barrier_timeout;
   }
   if (!line->closed()) line->start_leaving(patience);
 }
@@ -209,7 +245,9 @@ asio::awaitable<void> StaticSession::end(bool failed) {
   }
   if (line_) line_->close();
   if (!hosts() || failed) co_return;
-  co_await see_talkers_off(server_, now());
+  if (mixed_) co_return co_await see_talkers_off(server_, now());
+  // No worker is left on any node. Whoever else is connected has nothing to do with the job's end.
+  co_await server_.until_no_agent(later(now(), peers_patience));
 }
 
 }  // namespace launch

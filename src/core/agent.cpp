@@ -56,6 +56,7 @@ AgentActions Agent::handle(const RendezvousDone& event, Time now) {
   if (state_ != State::joining) return {};
   state_ = State::running;
   round_ = event.round;
+  round_.restarts = std::max(round_.restarts, restarts_);
   started_ = now;
   running_ = settings_.nproc;
   return {StartWorkers{round_}};
@@ -231,7 +232,12 @@ AgentActions Agent::start_anew(Time now) {
   const Duration lived = now - started_;
   AgentActions actions;
   if (state_ == State::joining) actions.push_back(StopRendezvous{});
-  actions.push_back(first_ ? AnnounceRound{describe(*first_), round_.restarts + 1} : AnnounceRound{*changed_, 0});
+  if (first_) {
+    restarts_ = std::max(round_.restarts + 1, first_->restarts);
+    actions.push_back(AnnounceRound{describe(*first_), restarts_, policy_.restarted(restarts_, now)});
+  } else {
+    actions.push_back(AnnounceRound{*changed_, 0});
+  }
   const Duration pause =
       first_ && first_->node_rank == round_.assignment.group_rank ? policy_.pause(lived) : Duration();
   first_.reset();
@@ -258,6 +264,7 @@ AgentActions Agent::fail(Failure failure, int signal, bool tell, Time now) {
   if (ours && state_ != State::joining) {
     const auto refusal = policy_.refuses(failure, round_.restarts, now - started_, now);
     failure.restart = !refusal && round_.can_restart;
+    failure.restarts = failure.restart ? round_.restarts + 1 : 0;
     if (refusal) {
       failure.why_final = *refusal;
     } else if (!round_.can_restart) {

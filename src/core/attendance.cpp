@@ -4,6 +4,7 @@
 #include <limits>
 #include <utility>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 namespace launch {
@@ -14,6 +15,7 @@ using Milliseconds = std::chrono::milliseconds;
 
 constexpr std::size_t longest_text = 2000;
 constexpr std::size_t longest_read = 3 * longest_text;  // each byte that is no UTF-8 is written as three
+constexpr std::size_t longest_attendance = 64 * 1024;  // JSON of any size would take seconds and a lot of memory
 constexpr std::int64_t most_nodes = 1'000'000;
 constexpr std::int64_t most_workers = 1'000'000'000;
 constexpr std::int64_t longest_time = std::int64_t{1000} * 3600 * 24 * 3650;
@@ -89,6 +91,20 @@ class Reader {
     good_ = good_ && reader.good_;
     return node;
   }
+  CommonSettings settings(const char* key) {
+    CommonSettings settings;
+    const auto found = json_.find(key);
+    if (found == json_.end()) return settings;
+    if (!found->is_object()) {
+      bad(0);
+      return settings;
+    }
+    for (const auto& [name, value] : found->items()) {
+      if (!value.is_string()) bad(0);
+      settings.emplace_back(name, value.is_string() ? value.get<std::string>() : "");
+    }
+    return settings;
+  }
   bool has(const char* key) const { return json_.contains(key); }
   bool good() const { return good_; }
 
@@ -127,11 +143,15 @@ std::string to_json(const Attendance& said) {
                {"silence", in_milliseconds(said.silence)},
                {"round", said.round},
                {"admits", said.admits}};
+  for (const auto& [name, value] : said.common) json["settings"][name] = value;
   if (!said.reason.empty()) json["reason"] = said.reason.substr(0, longest_text);
   return dump(json);
 }
 
 Result<Attendance> parse_attendance(std::string_view text) {
+  if (text.size() > longest_attendance)
+    return protocol_error(fmt::format("an attendance of {} bytes is over the limit of {}", text.size(),
+                                      longest_attendance));
   const auto json = read_object(text, "an attendance");
   if (!json) return json.error();
   Reader reader(*json);
@@ -144,10 +164,17 @@ Result<Attendance> parse_attendance(std::string_view text) {
   said.silence = reader.time("silence");
   said.round = reader.number("round", -1, std::numeric_limits<std::int64_t>::max());
   said.admits = reader.flag("admits");
+  said.common = reader.settings("settings");
   if (reader.has("reason")) said.reason = reader.text("reason");
   if (!reader.good() || said.nodes.min > said.nodes.max || said.node.addr.empty() || !is_launch(said.node))
     return protocol_error("an attendance lacks a field, or has one out of bounds");
   return said;
+}
+
+std::optional<Error> find_contradiction(const Attendance& said, const NodeLimits& nodes, const CommonSettings& common) {
+  const std::string node = to_text(said.node);
+  if (said.nodes != nodes) return disagreement("--nnodes", node, to_text(said.nodes), to_text(nodes));
+  return find_disagreement(node, said.common, common);
 }
 
 namespace {

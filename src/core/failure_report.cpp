@@ -63,7 +63,7 @@ std::string text_or_empty(const Json& object, const char* name) { return clean(r
 }  // namespace
 
 std::string to_json(const Failure& failure) {
-  const Json object = {{"kind", kind_name(failure.kind)},
+  Json object = {{"kind", kind_name(failure.kind)},
                        {"exit_code", failure.exit_code},
                        {"restart", failure.restart},
                        {"node_rank", failure.node_rank},
@@ -78,6 +78,7 @@ std::string to_json(const Failure& failure) {
                        {"error_file", failure.error_file},
                        {"frames", failure.frames},
                        {"log_file", failure.log_file}};
+  if (failure.restarts > 0) object["restarts"] = failure.restarts;
   return object.dump(-1, ' ', true, Json::error_handler_t::replace);
 }
 
@@ -93,6 +94,7 @@ Result<Failure> parse_failure(std::string_view json) {
   failure.kind = *kind;
   failure.exit_code = code;
   failure.restart = object.value("restart", Json()) == true;
+  failure.restarts = std::max(number_or(object, "restarts", 0), 0);
   failure.node_rank = number_or(object, "node_rank", 0);
   failure.host = text_or_empty(object, "host");
   failure.rank = number_or(object, "rank", -1);

@@ -126,7 +126,8 @@ ElasticStep HostedRendezvous::attend(Wish wish, Time deadline) {
                   settings_.keep_alive_interval * settings_.keep_alive_max_attempt,
                   round_,
                   admits_,
-                  goal_ == Goal::leave ? reason_ : ""};
+                  goal_ == Goal::leave ? reason_ : "",
+                  settings_.common};
   return {Attend{state_key(settings_.run_id), to_json(said)}, std::exchange(news_, {})};
 }
 

@@ -22,6 +22,7 @@ constexpr WallClock::duration heartbeats_last = 5s;  // that are written for lau
 
 void Membership::agree_on(const Attendance& first) {
   limits_ = first.nodes;
+  common_ = first.common;
   last_call_time_ = first.last_call;
   silence_ = first.silence;
 }
@@ -58,11 +59,8 @@ void Membership::attend(ConnectionId from, const Attendance& said, Instant now) 
 bool Membership::accept(ConnectionId from, const Attendance& said, Instant now) {
   if (peers_.empty()) {
     agree_on(said);
-  } else if (said.nodes != limits_) {
-    answer(from, RoundRefused{{ErrorCode::conflict,
-                               fmt::format("the nodes disagree about --nnodes: {} says {}, the job has {}; give the "
-                                           "same --nnodes on every node",
-                                           to_text(said.node), to_text(said.nodes), to_text(limits_))}});
+  } else if (const auto error = find_contradiction(said, limits_, common_)) {
+    answer(from, RoundRefused{*error});
     return false;
   }
   // It has come anew, and the other connection is dead, or two agents take each other's place.

@@ -28,17 +28,22 @@ std::optional<std::string> RestartPolicy::refuses(const Failure& failure, int re
   if (!rules_.restart_on.empty() && !rules_.restart_on.contains(failure)) return "--restart-on does not name it";
   if (!rules_.repeat_errors && repeats(failure, lived))
     return "the same exception has come twice in a row; --repeat-errors would go on";
-  if (rules_.window > Duration::zero()) {
-    while (!failures_.empty() && now - failures_.front() >= rules_.window) failures_.pop_front();
-    restarts = static_cast<int>(failures_.size());
-  }
-  if (restarts < rules_.max_restarts) {
-    failures_.push_back(now);
-    return std::nullopt;
-  }
-  const std::string within =
-      rules_.window > Duration::zero() ? fmt::format(" within {}", to_text(rules_.window)) : std::string();
+  if (has_window()) restarts = within_window(now);
+  if (restarts < rules_.max_restarts) return std::nullopt;
+  const std::string within = has_window() ? fmt::format(" within {}", to_text(rules_.window)) : std::string();
   return fmt::format("it had {} restart{}{}", restarts, restarts == 1 ? "" : "s", within);
+}
+
+std::string RestartPolicy::restarted(int restarts, Time now) {
+  if (!has_window()) return fmt::format("restart {} of {}", restarts, rules_.max_restarts);
+  restarts_.push_back(now);
+  return fmt::format("restart {} ({} of {} within {})", restarts, within_window(now), rules_.max_restarts,
+                     to_text(rules_.window));
+}
+
+int RestartPolicy::within_window(Time now) {
+  while (!restarts_.empty() && now - restarts_.front() >= rules_.window) restarts_.pop_front();
+  return static_cast<int>(restarts_.size());
 }
 
 std::optional<std::string> RestartPolicy::refuses_change() {

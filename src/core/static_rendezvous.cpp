@@ -1,6 +1,7 @@
 #include "launch/core/static_rendezvous.hpp"
 
 #include "launch/core/ranks.hpp"
+#include "launch/core/store_wire.hpp"
 #include "launch/core/text.hpp"
 
 #include <algorithm>
@@ -30,6 +31,8 @@ int count_in(const std::string& text) {
   std::from_chars(text.data(), text.data() + text.size(), value);
   return value;
 }
+
+std::string this_node(const StaticJob& job) { return fmt::format("node {}", job.self.group_rank); }
 
 const std::string& only_value(const Outcome& outcome) { return std::get<Values>(outcome).values.at(0); }
 
@@ -93,6 +96,8 @@ RendezvousStep StaticRendezvous::on(const Outcome& outcome, Time now) {
   switch (state_) {
     case State::agreeing:
       return agreed(outcome);
+    case State::comparing:
+      return compared(outcome);
     case State::claiming:
       return claimed(outcome);
     case State::counting:
@@ -121,11 +126,19 @@ RendezvousStep StaticRendezvous::on(const Outcome& outcome, Time now) {
 
 RendezvousStep StaticRendezvous::agreed(const Outcome& outcome) {
   const std::string& said = only_value(outcome);
-  if (said != std::to_string(job_.nnodes))
-    return fail(ErrorCode::conflict,
-                fmt::format("the nodes disagree about --nnodes: node {} says {}, the job has {}; give the same "
-                            "--nnodes on every node",
-                            job_.self.group_rank, job_.nnodes, shown(said)));
+  const std::string own = std::to_string(job_.nnodes);
+  if (said != own) return {disagreement("--nnodes", this_node(job_), own, said), std::nullopt};
+  if (job_.common.empty()) return claim();
+  return go(State::comparing, CompareSet{key("launch/settings"), "", to_text(job_.common)});
+}
+
+RendezvousStep StaticRendezvous::compared(const Outcome& outcome) {
+  const auto error = find_disagreement(this_node(job_), job_.common, parse_common_settings(only_value(outcome)));
+  if (error) return {*error, std::nullopt};
+  return claim();
+}
+
+RendezvousStep StaticRendezvous::claim() {
   return go(State::claiming, CompareSet{claim_key(job_.run_id, job_.self.group_rank), "", job_.identity});
 }
 

@@ -2,6 +2,8 @@
 
 #include "launch/core/store_wire.hpp"
 
+#include <utility>
+
 #include <fmt/format.h>
 
 namespace launch {
@@ -46,38 +48,37 @@ MaybeOutcome read_zero(std::string_view bytes, std::size_t& used) {
   return Error{ErrorCode::protocol, fmt::format("the store answered {:#x} where zero was due", bytes[0])};
 }
 
-MaybeOutcome read_values(std::size_t count, std::string_view bytes, std::size_t& used) {
-  Values result;
-  std::size_t at = 0;
-  for (std::size_t i = 0; i < count; ++i) {
-    if (bytes.size() - at < 8) return std::optional<Outcome>();
-    const auto length = static_cast<std::uint64_t>(read_i64(bytes.data() + at));
+MaybeOutcome read_values(std::size_t count, std::string_view bytes, std::size_t& used, PartialReply& part) {
+  while (part.values.size() < count) {
+    const std::string_view rest = bytes.substr(part.read);
+    if (rest.size() < 8) return std::optional<Outcome>();
+    const auto length = static_cast<std::uint64_t>(read_i64(rest.data()));
     if (length > max_payload_bytes)
       return Error{ErrorCode::protocol, fmt::format("the store announced a value of {} bytes", length)};
-    at += 8;
-    if (bytes.size() - at < length) return std::optional<Outcome>();
-    result.values.emplace_back(bytes.substr(at, length));
-    at += length;
+    if (rest.size() - 8 < length) return std::optional<Outcome>();
+    part.values.emplace_back(rest.substr(8, length));
+    part.read += 8 + length;
   }
-  used = at;
-  return std::optional<Outcome>(std::move(result));
+  used = part.read;
+  return std::optional<Outcome>(Values{std::exchange(part, {}).values});
 }
 
 struct Decoder {
   std::string_view bytes;
   std::size_t& used;
+  PartialReply& part;
 
   MaybeOutcome operator()(const SetKeys&) const {
     used = 0;  // SET and MULTI_SET have no reply
     return std::optional<Outcome>(Done{});
   }
-  MaybeOutcome operator()(const CompareSet&) const { return read_values(1, bytes, used); }
+  MaybeOutcome operator()(const CompareSet&) const { return read_values(1, bytes, used, part); }
   MaybeOutcome operator()(const AddNumber&) const {
     if (bytes.size() < 8) return std::optional<Outcome>();
     used = 8;
     return std::optional<Outcome>(Number{read_i64(bytes.data())});
   }
-  MaybeOutcome operator()(const GetKeys& op) const { return read_values(op.keys.size(), bytes, used); }
+  MaybeOutcome operator()(const GetKeys& op) const { return read_values(op.keys.size(), bytes, used, part); }
   MaybeOutcome operator()(const CheckKeys& op) const {
     if (bytes.size() < op.keys.size()) return std::optional<Outcome>();
     Presence result;
@@ -89,7 +90,7 @@ struct Decoder {
   MaybeOutcome operator()(const Attend&) const {
     const auto zero = read_zero(bytes, used);
     if (!zero || !zero->has_value()) return zero;
-    auto news = read_values(1, bytes.substr(1), used);
+    auto news = read_values(1, bytes.substr(1), used, part);
     if (!news || !news->has_value()) return news;
     ++used;
     return std::optional<Outcome>(Told{std::get<Values>(**std::move(news)).values.at(0)});
@@ -99,7 +100,7 @@ struct Decoder {
     const std::int64_t count = read_i64(bytes.data());
     if (count < 0 || static_cast<std::uint64_t>(count) > most_listed_keys)
       return Error{ErrorCode::protocol, fmt::format("the store announced {} keys", count)};
-    auto names = read_values(static_cast<std::size_t>(count), bytes.substr(8), used);
+    auto names = read_values(static_cast<std::size_t>(count), bytes.substr(8), used, part);
     if (names && names->has_value()) used += 8;
     return names;
   }
@@ -121,8 +122,13 @@ bool waits(const Operation& operation) {
 
 void encode_operation(const Operation& operation, std::string& out) { std::visit(OperationEncoder{out}, operation); }
 
+MaybeOutcome decode_outcome(const Operation& operation, std::string_view bytes, std::size_t& used, PartialReply& part) {
+  return std::visit(Decoder{bytes, used, part}, operation);
+}
+
 MaybeOutcome decode_outcome(const Operation& operation, std::string_view bytes, std::size_t& used) {
-  return std::visit(Decoder{bytes, used}, operation);
+  PartialReply part;
+  return decode_outcome(operation, bytes, used, part);
 }
 
 }  // namespace launch

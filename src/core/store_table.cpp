@@ -7,8 +7,6 @@
 #include <algorithm>
 #include <charconv>
 #include <iterator>
-#include <numeric>
-#include <type_traits>
 #include <utility>
 
 namespace launch {
@@ -91,39 +89,8 @@ std::optional<std::string_view> StoreTable::get(std::string_view key) const {
   return found->second;
 }
 
-KeyOwner StoreTable::owner_of(std::string_view key) const {
-  for (const std::string& beginning : agent_keys_)
-    if (key.starts_with(beginning)) return KeyOwner::agents;
-  return key == client_count_key && !agent_keys_.empty() ? KeyOwner::anybody : KeyOwner::workers;
-}
-
-KeyOwner StoreTable::owner_of(const Request& request) const {
-  const auto most = [this](KeyOwner owner, std::string_view key) { return std::max(owner, owner_of(key)); };
-  const auto owner_of_all = [&](const auto& keys) {
-    return std::accumulate(keys.begin(), keys.end(), KeyOwner::agents, most);
-  };
-  return std::visit(
-      [&](const auto& known) {
-        using Known = std::decay_t<decltype(known)>;
-        if constexpr (std::is_same_v<Known, AttendRequest> || std::is_same_v<Known, LeaveWillRequest>) {
-          return KeyOwner::agents;
-        } else if constexpr (requires { known.key; }) {
-          return owner_of(known.key);
-        } else if constexpr (requires { known.keys; }) {
-          return owner_of_all(known.keys);
-        } else if constexpr (requires { known.entries; }) {
-          KeyOwner owner = KeyOwner::agents;
-          for (const SetRequest& entry : known.entries) owner = most(owner, entry.key);
-          return owner;
-        } else {
-          return KeyOwner::agents;
-        }
-      },
-      request);
-}
-
 void StoreTable::forget_workers() {
-  const auto goes = [this](const auto& entry) { return owner_of(entry.first) != KeyOwner::agents; };
+  const auto goes = [this](const auto& entry) { return owner_of(entry.first, agent_keys_) != KeyOwner::agents; };
   std::erase_if(values_, goes);
   std::erase_if(queues_, goes);
 }
@@ -292,7 +259,7 @@ Status StoreTable::on(const QueueLengthRequest& request, Answer& answer) {
 
 Status StoreTable::on(const WaitRequest& request, Answer& answer) {
   forget_wait(answer.from);
-  Wait wait{next_ticket_++, 0, {}};
+  Wait wait{next_ticket_++, 0, 0, {}};
   for (const std::string_view key : request.keys) {
     if (!exists(key)) await(key, wait, answer.from);
   }
@@ -319,7 +286,7 @@ Status StoreTable::on(const BarrierRequest& request, Answer& answer) {
     return {};
   }
   forget_wait(answer.from);
-  Wait wait{next_ticket_++, 0, {}};
+  Wait wait{next_ticket_++, 0, 0, {}};
   await(request.key, wait, answer.from);
   waits_.emplace(answer.from, std::move(wait));
   return {};
@@ -330,6 +297,7 @@ void StoreTable::await(std::string_view key, Wait& wait, ConnectionId connection
   if (list == waiters_.end()) list = waiters_.try_emplace(std::string(key)).first;
   if (!list->second.try_emplace(wait.ticket, connection).second) return;  // named twice, missing once
   wait.keys.emplace_back(key);
+  wait.bytes += bytes_held(key);
   ++wait.missing;
 }
 
@@ -377,11 +345,11 @@ void StoreTable::wake_one(std::string_view key, Answer& answer) {
 // Watches, which only the old dialect knows.
 
 Status StoreTable::on(const WatchKeyRequest& request, Answer& answer) {
-  auto& keys = watches_[answer.from];
+  auto& [keys, bytes] = watches_[answer.from];
   if (keys.size() >= max_keys) {
     return protocol_error(fmt::format("read WATCH_KEY: a connection watches {} keys at most", max_keys));
   }
-  keys.emplace(request.key);
+  if (keys.emplace(request.key).second) bytes += bytes_held(request.key);
   auto watchers = watchers_.find(request.key);
   if (watchers == watchers_.end()) watchers = watchers_.try_emplace(std::string(request.key)).first;
   watchers->second.insert(answer.from);
@@ -405,7 +373,7 @@ Status StoreTable::tell_watchers(const Change& change, Answer& answer) {
 void StoreTable::forget_watches(ConnectionId connection) {
   const auto watch = watches_.find(connection);
   if (watch == watches_.end()) return;
-  for (const std::string& key : watch->second) {
+  for (const std::string& key : watch->second.keys) {
     const auto watchers = watchers_.find(key);
     watchers->second.erase(connection);
     if (watchers->second.empty()) watchers_.erase(watchers);

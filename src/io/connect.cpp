@@ -51,6 +51,12 @@ asio::awaitable<boost::system::error_code> connect_one(tcp::socket& socket, tcp:
   const Deadline deadline(socket, when);
   auto [error] = co_await socket.async_connect(address, as_values);
   if (error && deadline.passed()) co_return asio::error::timed_out;
+  if (!error && is_own_peer(socket)) {
+    boost::system::error_code ignored;
+    socket.set_option(tcp::socket::linger(true, 0), ignored);  // or the port would be taken for another minute
+    socket.close(ignored);
+    co_return asio::error::connection_refused;
+  }
   co_return error;
 }
 
@@ -68,6 +74,12 @@ asio::awaitable<Result<std::vector<tcp::endpoint>>> resolve(Endpoint endpoint, T
   if (!lookup->done) co_return lookup_failed(endpoint, "the name server does not answer");
   if (lookup->error) co_return lookup_failed(endpoint, lookup->error.message());
   co_return lookup->addresses;
+}
+
+bool is_own_peer(const tcp::socket& socket) {
+  boost::system::error_code error;
+  const tcp::endpoint own = socket.local_endpoint(error);
+  return !error && own == socket.remote_endpoint(error) && !error;
 }
 
 std::uint16_t free_port() {

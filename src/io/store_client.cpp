@@ -128,11 +128,11 @@ asio::awaitable<Status> StoreClient::receive_while_beating(Time deadline) {
   }
 }
 
-asio::awaitable<Result<Outcome>> StoreClient::receive(const Operation& operation, Time deadline) {
+asio::awaitable<Result<Outcome>> StoreClient::receive(const Operation& operation, Time deadline, PartialReply& part) {
   while (true) {
     std::size_t used = 0;
     if (read_beat(operation)) {
-      auto outcome = decode_outcome(operation, received_, used);
+      auto outcome = decode_outcome(operation, received_, used, part);
       if (!outcome) co_return outcome.error();
       if (outcome->has_value()) {
         received_.erase(0, used);
@@ -147,7 +147,7 @@ asio::awaitable<Result<Outcome>> StoreClient::receive(const Operation& operation
 }
 
 // The answer may have been on its way: then it comes first, and counts.
-asio::awaitable<Result<Outcome>> StoreClient::cancel_wait(const Operation& operation) {
+asio::awaitable<Result<Outcome>> StoreClient::cancel_wait(const Operation& operation, PartialReply& part) {
   std::string cancel;
   encode(CancelWaitRequest{}, cancel);
   if (auto sent = co_await send(std::move(cancel)); !sent) co_return sent.error();
@@ -157,7 +157,7 @@ asio::awaitable<Result<Outcome>> StoreClient::cancel_wait(const Operation& opera
     if (read_beat(operation) && !received_.empty()) {
       if (received_[0] == static_cast<char>(WaitReply::cancelled)) break;
       std::size_t used = 0;
-      auto answer = decode_outcome(operation, received_, used);
+      auto answer = decode_outcome(operation, received_, used, part);
       if (!answer) co_return answer.error();
       if (answer->has_value()) {
         outcome = std::move(**answer);
@@ -176,10 +176,11 @@ asio::awaitable<Result<Outcome>> StoreClient::perform(Operation operation, Time 
   encode_operation(operation, request);
   waiting_ = waits(operation);
   if (auto sent = co_await send(std::move(request)); !sent) co_return sent.error();
-  auto outcome = co_await receive(operation, deadline);
+  PartialReply part;
+  auto outcome = co_await receive(operation, deadline, part);
   waiting_ = woken_ = false;
   const bool expired = !outcome && outcome.error().code == ErrorCode::timeout && waits(operation) && !silent_;
-  if (expired) co_return co_await cancel_wait(operation);
+  if (expired) co_return co_await cancel_wait(operation, part);
   co_return outcome;
 }
 

@@ -3,12 +3,10 @@
 #include "launch/core/endpoint.hpp"
 #include "launch/io/clock.hpp"
 #include "launch/io/connect.hpp"
-#include "launch/io/port_holder.hpp"
 
 #include <fmt/format.h>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/buffer.hpp>
-#include <boost/asio/ip/v6_only.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
 namespace launch {
@@ -25,9 +23,6 @@ constexpr std::size_t large_read = std::size_t{64} * 1024;
 constexpr std::size_t most_held_answers = std::size_t{1} << 20;
 // Pushes to a peer that does not read come without its asking; beyond this it is closed.
 constexpr std::size_t most_answers = std::size_t{512} << 20;
-// Of all connections together, for requests that have not come to their end and answers that were not read.
-constexpr std::size_t most_buffered = std::size_t{1} << 30;
-constexpr Duration pause_after_accept_error = 100ms;
 constexpr int looks_per_limit = 20;                      // at who is silent
 constexpr int looks_in_vain = looks_per_limit * 9 / 10;  // so that the last word comes within the limit
 
@@ -72,6 +67,18 @@ class StoreConnection : public std::enable_shared_from_this<StoreConnection> {
   void push(const std::string& bytes) {
     answers_ += bytes;
     flush();
+    if (server_ != nullptr) count_buffer();
+  }
+
+  std::string peer() const {
+    error_code ignored;
+    const tcp::endpoint address = socket_.remote_endpoint(ignored);
+    return fmt::format("{} port {}", address.address().to_string(), address.port());
+  }
+
+  void refuse(const std::string& reason) {
+    server_->on_refusal_(fmt::format("closed the connection of {}: {}", peer(), reason));
+    server_->remove(*this);
   }
 
  private:
@@ -79,8 +86,8 @@ class StoreConnection : public std::enable_shared_from_this<StoreConnection> {
     const std::size_t wanted = reader_.buffered() > 0 ? large_read : small_read;
     char* const into = reader_.prepare(wanted);
     count_buffer();
-    if (server_->buffered_ > most_buffered && counted_ > large_read)
-      return refuse("all connections together hold too much, and this one is not small");
+    server_->shed();
+    if (server_ == nullptr) return;
     socket_.async_read_some(asio::buffer(into, reader_.room()),
                             [self = shared_from_this()](const error_code& error, std::size_t length) {
                               if (self->server_ == nullptr) return;
@@ -115,7 +122,7 @@ class StoreConnection : public std::enable_shared_from_this<StoreConnection> {
 
   void hold() {
     count_buffer();
-    if (server_->buffered_ > most_buffered) refuse("all connections together hold too many answers that were not read");
+    server_->shed();
   }
 
   bool answers_held() const { return answers_.size() - sent_ >= most_held_answers; }
@@ -148,7 +155,7 @@ class StoreConnection : public std::enable_shared_from_this<StoreConnection> {
   }
 
   bool is_let_through(const Request& request) {
-    const KeyOwner owner = server_->store_.table().owner_of(request);
+    const KeyOwner owner = owner_of(request, server_->store_.table().agent_keys());
     uses_worker_keys_ = uses_worker_keys_ || owner == KeyOwner::workers;
     return owner == KeyOwner::agents || !of_the_past_;
   }
@@ -187,21 +194,15 @@ class StoreConnection : public std::enable_shared_from_this<StoreConnection> {
 
   void writable() {
     flush();
-    if (server_ == nullptr || !held_ || answers_held()) return;
+    if (server_ == nullptr) return;
+    count_buffer();
+    if (!held_ || answers_held()) return;
     held_ = false;
     process();
   }
 
-  void refuse(const std::string& reason) {
-    error_code ignored;
-    const tcp::endpoint peer = socket_.remote_endpoint(ignored);
-    server_->on_refusal_(
-        fmt::format("closed the connection of {} port {}: {}", peer.address().to_string(), peer.port(), reason));
-    server_->remove(*this);
-  }
-
   void count_buffer() {
-    const std::size_t held = reader_.capacity() + answers_.capacity();
+    const std::size_t held = reader_.capacity() + answers_.capacity() + server_->store_.table().held_for(id_);
     server_->buffered_ += held - counted_;
     counted_ = held;
   }
@@ -226,87 +227,23 @@ class StoreConnection : public std::enable_shared_from_this<StoreConnection> {
 StoreServer::StoreServer(asio::any_io_executor executor, std::function<void(const std::string&)> on_refusal)
     : executor_(executor),
       on_refusal_(std::move(on_refusal)),
+      listener_(executor, [this](tcp::socket socket) { add(std::move(socket)); }),
       look_(executor),
       clock_(executor),
-      quiet_(executor),
-      accept_pause_(executor) {}
+      quiet_(executor) {}
 
 StoreServer::~StoreServer() {
   for (const auto& connection : connections_)
     if (connection) connection->abandon();
 }
 
-error_code StoreServer::open(const tcp::endpoint& address) {
-  auto acceptor = std::make_unique<Acceptor>(executor_);
-  error_code error;
-  acceptor->open(address.protocol(), error);
-  if (error) return error;
-  acceptor->set_option(tcp::acceptor::reuse_address(true), error);
-  const bool wildcard = address.address().is_unspecified();
-  if (address.address().is_v6()) acceptor->set_option(asio::ip::v6_only(!wildcard), error);
-  if (!error) acceptor->bind(address, error);
-  if (!error) acceptor->listen(tcp::acceptor::max_listen_connections, error);
-  if (error) return error;
-  port_ = acceptor->local_endpoint(error).port();
-  acceptors_.push_back(std::move(acceptor));
-  accept(*acceptors_.back());
-  return error;
-}
-
-Status StoreServer::listen(const std::string& host, std::uint16_t port, bool loopback_only) {
-  error_code error;
-  if (loopback_only) {
-    error_code not_an_address;
-    const auto address = asio::ip::make_address(host, not_an_address);
-    error = open(tcp::endpoint(not_an_address ? asio::ip::address_v4::loopback() : address, port));
-    // A name such as localhost may lead to either family; a machine without IPv6 does without.
-    if (!error && not_an_address) (void)open(tcp::endpoint(asio::ip::address_v6::loopback(), port_));
-  } else {
-    error = open(tcp::endpoint(tcp::v6(), port));
-    if (error && error != asio::error::address_in_use) error = open(tcp::endpoint(tcp::v4(), port));
-  }
-  if (!error) return {};
-  const std::string holder = error == asio::error::address_in_use ? find_port_holder(port) : std::string();
-  return Error{ErrorCode::system, fmt::format("cannot listen on port {}: {}{}; choose another --master-port", port,
-                                              error.message(), holder.empty() ? "" : ", held by " + holder)};
-}
-
-void StoreServer::accept(Acceptor& acceptor) {
-  auto accepted = [this, &acceptor, alive = std::weak_ptr(alive_)](const error_code& error, tcp::socket socket) {
-    if (alive.expired() || error == asio::error::operation_aborted) return;
-    if (error) return accept_later(acceptor);
-    add(std::move(socket));
-    accept(acceptor);
-  };
-  acceptor.async_accept(executor_, std::move(accepted));
-}
-
-// Out of descriptors or memory: those who are connected are served on, and closing some makes room.
-void StoreServer::accept_later(Acceptor& acceptor) {
-  accept_pause_.expires_after(pause_after_accept_error);
-  // A pause that the other acceptor cuts short is over too.
-  accept_pause_.async_wait([this, &acceptor, alive = std::weak_ptr(alive_)](const error_code&) {
-    if (!alive.expired()) accept(acceptor);
-  });
-}
-
 void StoreServer::fence() {
   store_.table().forget_workers();
-  for (const auto& acceptor : acceptors_) accept_pending(*acceptor);
+  listener_.accept_pending();  // they are as old as the others
   for (std::size_t id = 0; id < connections_.size(); ++id) {
     if (!connections_[id]) continue;
     connections_[id]->belongs_to_the_past();
     if (connections_[id]->is_of_a_worker()) remove(*connections_[id]);
-  }
-}
-
-// The kernel has accepted them already: they are as old as the others.
-void StoreServer::accept_pending(Acceptor& acceptor) {
-  error_code error;
-  acceptor.non_blocking(true, error);
-  while (!error) {
-    tcp::socket socket = acceptor.accept(executor_, error);
-    if (!error) add(std::move(socket));
   }
 }
 
@@ -383,7 +320,28 @@ void StoreServer::keep_time() {
 
 void StoreServer::deliver(std::vector<Push> pushes) {
   for (const Push& push : pushes)
-    if (connections_[push.to]) connections_[push.to]->push(push.bytes);
+    if (const auto to = connections_[push.to]) to->push(push.bytes);
+  if (!pushes.empty()) shed();
+}
+
+// Who happens to ask when the limit is reached may hold little: the largest holder makes room.
+void StoreServer::shed() {
+  while (buffered_ > most_buffered_) {
+    std::shared_ptr<StoreConnection> largest;
+    for (const auto& connection : connections_)
+      if (connection && (!largest || connection->buffered() > largest->buffered())) largest = connection;
+    if (!largest) return;
+    largest->refuse(fmt::format("all connections together hold more than {} MiB of unread answers and unfinished "
+                                "requests, and this one holds the most, {} MiB",
+                                most_buffered_ >> 20U, largest->buffered() >> 20U));
+  }
+}
+
+std::vector<std::string> StoreServer::talker_addresses(std::size_t most) const {
+  std::vector<std::string> addresses;
+  for (const auto& connection : connections_)
+    if (connection && connection->spoke() && addresses.size() < most) addresses.push_back(connection->peer());
+  return addresses;
 }
 
 void StoreServer::stop_waiting() {

@@ -3,6 +3,7 @@ import re
 import signal
 
 import processes
+import wire
 from harness import free_port, wait_for
 from job import SLEEP, UNTIL_ALL_UP, UP, JobCase
 
@@ -63,6 +64,18 @@ class Forming(ElasticCase):
         self.expect([0] * 2, runs)
         self.assertEqual([(0, 0, 2), (0, 1, 2)], self.told(runs))
 
+    def test_a_node_with_another_heartbeat_timeout_is_told_so(self):
+        port = free_port()
+        worker = self.worker(UP, 'while [ ! -e "$TEST_FOLDER/go" ]; do sleep 0.02; done\n')
+        first = self.elastic(1, worker, nnodes="1:2", port=port, options=["--rdzv-conf=last_call_timeout=1"])
+        self.wait_until_up(1, *first)
+        second = self.elastic(1, worker, nnodes="1:2", port=port, options=["--heartbeat-timeout=60"])
+        self.expect([2], second)
+        self.assert_says(second[0], r'disagree about --heartbeat-timeout: .* says "60 s", the job has "5 s"')
+        (self.folder / "go").touch()
+        self.expect([0], first)
+        self.assertNotRegex(first[0].err, "starting all workers anew")
+
     def test_a_spare_ends_well_when_it_was_not_needed(self):
         port = free_port()
         worker = self.worker(UP, 'while [ ! -e "$TEST_FOLDER/go" ]; do sleep 0.02; done\n')
@@ -100,6 +113,33 @@ class Restarting(ElasticCase):
         runs = self.nodes([2, 1], self.worker(TELL, fail_before(1)), options=["--max-restarts=1"])
         self.expect([0, 0], runs)
         self.assertEqual([(attempt, rank, 3) for attempt in range(2) for rank in range(3)], self.told(runs))
+
+    def test_the_window_counts_the_restarts_of_all_nodes(self):
+        # In each attempt another node fails.
+        worker = self.worker('a=$TORCHELASTIC_RESTART_COUNT; : > "$TEST_FOLDER/in.$a.$RANK"\n'
+                             'while [ "$(ls "$TEST_FOLDER" | grep -c "^in\\.$a\\.")" -lt 3 ]; do sleep 0.02; done\n'
+                             'if [ "$RANK" = "$a" ]; then exit 7; fi\n', SLEEP)
+        within = ["--max-restarts=1", "--restart-window=600"]
+        for form in (lambda: self.elastic(3, worker, options=within),
+                     lambda: self.nodes([1, 1, 1], worker, options=within)):
+            runs = form()
+            with self.subTest(command=runs[0].command):
+                self.expect([7] * 3, runs)
+                for run in runs:
+                    self.assert_says(run, r"anew, restart 1 \(1 of 1 within 10 min\)",
+                                     r"not restarted  it had 1 restart within 10 min")
+            self.forget("in.*")
+
+    def test_a_restart_counts_that_nobody_came_to_count(self):
+        # The failure is told by one that goes away before it writes the count.
+        port = free_port()
+        worker = self.worker(TELL, UP, 'if [ "$TORCHELASTIC_RESTART_COUNT" = 1 ]; then exit 0; fi\n', SLEEP)
+        runs = self.elastic(2, worker, port=port, options=["--max-restarts=3"])
+        self.wait_until_up(2, *runs)
+        failure = b'{"kind":"worker","exit_code":7,"restart":true,"restarts":1,"node_rank":1,"rank":1,"what":"code 7"}'
+        wire.Client(port).compare_set("/torch.rendezvous.job.0/launch/abort", b"", failure)
+        self.expect([0, 0], runs)
+        self.assertEqual([(attempt, rank, 2) for attempt in range(2) for rank in range(2)], self.told(runs))
 
     def test_the_last_failure_is_the_verdict_everywhere(self):
         for runs in (self.elastic(2, self.worker(fail_before(9)), options=["--max-restarts=1"]),

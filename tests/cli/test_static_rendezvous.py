@@ -1,7 +1,9 @@
 """Nodes that meet by node rank: what goes wrong is said on the nodes concerned, and no worker starts."""
 import os
+import signal
 import socket
 
+import wire
 import wording
 from harness import free_port, wait_for
 from job import UP, JobCase
@@ -36,6 +38,14 @@ class Mistakes(JobCase):
                 self.expect([2, 2], runs, seconds=20)
                 for run in runs:
                     self.assert_says(run, "--nnodes", r"\b2\b", r"\b3\b")
+
+    def test_nodes_disagree_about_how_long_silence_lasts(self):
+        port = free_port()
+        runs = [self.node(rank, 2, 1, self.worker(UP), port=port, options=[f"--heartbeat-timeout={seconds}"])
+                for rank, seconds in enumerate((5, 60))]
+        self.expect([2, 2], runs, seconds=20)
+        for run in runs:
+            self.assert_says(run, r'disagree about --heartbeat-timeout: node \d says "\d+ s", the job has "\d+ s"')
 
     def test_node_rank_beyond_what_node_0_believes(self):
         runs = self.start_nodes((0, 2), (2, 3))
@@ -73,6 +83,28 @@ class Mistakes(JobCase):
 
 
 class Meeting(JobCase):
+    def test_another_client_of_the_store_does_not_delay_the_end(self):
+        port = free_port()
+        runs = self.nodes([1, 1], self.worker(UP, 'while [ ! -e "$TEST_FOLDER/go" ]; do sleep 0.02; done\n'), port=port)
+        self.wait_until_up(2, *runs)
+        stranger = wire.Client(port)
+        self.assertEqual(1, stranger.add("stranger", 1))
+        (self.folder / "go").touch()
+        self.expect([0, 0], runs, seconds=10)
+
+    def test_a_port_that_an_ended_connection_keeps_is_waited_for(self):
+        with socket.create_server(("127.0.0.1", 0)) as server, socket.socket() as client:
+            client.bind(("127.0.0.1", 0))
+            port = client.getsockname()[1]
+            client.connect(server.getsockname())
+            accepted, _ = server.accept()
+            client.close()
+            accepted.close()
+        run = self.node(0, 2, 1, self.worker(UP), port=port)
+        self.assertTrue(wait_for(lambda: f"waiting until port {port} is free" in run.err, 10), str(run))
+        run.signal(signal.SIGTERM)
+        self.expect([143], [run], seconds=10)
+
     def test_the_wait_is_said_and_ends_when_the_other_node_comes(self):
         for first in (0, 1):
             with self.subTest(first=first):

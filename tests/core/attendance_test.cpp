@@ -57,6 +57,9 @@ TEST(Attendance, EveryWishIsReadAsItWasWritten) {
     EXPECT_EQ(*read, said);
   }
   Attendance bare = example();
+  bare.common = {{"--heartbeat-timeout", "5 s"}, {"--other", "a \"b\""}};
+  EXPECT_EQ(*parse_attendance(to_json(bare)), bare);
+  bare.common.clear();
   bare.reason.clear();
   bare.round = -1;
   bare.admits = true;
@@ -139,6 +142,14 @@ void take_any(const std::string& text) {
   } else {
     EXPECT_EQ(news.error().code, ErrorCode::protocol);
   }
+}
+
+TEST(Attendance, ALongOneIsRefusedBeforeItIsParsed) {
+  std::string text = to_json(example());
+  text.insert(1, std::string(64 * 1024, ' '));
+  EXPECT_THAT(parse_attendance(text).error().message, testing::HasSubstr("is over the limit of 65536"));
+  text.erase(1, 1024);
+  EXPECT_TRUE(parse_attendance(text));
 }
 
 TEST(Attendance, GarbageIsRefused) {

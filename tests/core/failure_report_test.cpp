@@ -19,11 +19,18 @@ Failure sample() {
 
 TEST(FailureReport, AFailureSurvivesTheWayThroughTheStore) {
   Failure failure = sample();
+  failure.restart = true;
+  failure.restarts = 3;
   failure.detail = "ValueError: \xff \"quoted\"";
   failure.frames = {R"(  File "train.py", line 3, in main)", "    step()"};
   Failure expected = failure;
   expected.detail = "ValueError: \xEF\xBF\xBD \"quoted\"";
   EXPECT_EQ(*parse_failure(to_json(failure)), expected);
+}
+
+TEST(FailureReport, ATextWithoutTheCountIsReadToo) {
+  EXPECT_EQ(parse_failure(R"({"kind":"worker","exit_code":7,"restart":true})")->restarts, 0);
+  EXPECT_EQ(parse_failure(R"({"kind":"worker","exit_code":7,"restart":true,"restarts":-1})")->restarts, 0);
 }
 
 TEST(FailureReport, ForeignBytesInTheAbortKeyAreRefused) {

@@ -313,6 +313,22 @@ TEST(Membership, NodesThatContradictEachOtherAreRefused) {
   EXPECT_TRUE(job.silent(2)) << "the first one there says what the job is";
 }
 
+TEST(Membership, ANodeWithAnotherHeartbeatTimeoutIsRefused) {
+  MembershipDriver job(1, 3);
+  Attendance said = job.said(Attendance::Wish::join, "n1");
+  said.common = {{"--heartbeat-timeout", "5 s"}};
+  job.attend(1, said);
+  said = job.said(Attendance::Wish::join, "n2");
+  said.common = {{"--heartbeat-timeout", "60 s"}};
+  job.attend(2, said);
+  const auto* refused = job.only<RoundRefused>(2);
+  ASSERT_NE(refused, nullptr);
+  EXPECT_EQ(refused->error.code, ErrorCode::conflict);
+  EXPECT_THAT(refused->error.message, testing::HasSubstr("disagree about --heartbeat-timeout: n2 (pid 1) says"));
+  job.join(3);  // of a version that does not say
+  EXPECT_EQ(job.look(1).arrived, 2);
+}
+
 TEST(Membership, ANodeThatComesAnewTakesItsOwnPlace) {
   MembershipDriver job(2, 2);
   job.form(2);

@@ -33,6 +33,15 @@ TEST(RestartPolicy, CountsTheRestartsOfTheJob) {
   EXPECT_EQ(policy.refuses(failure_with(1), 2, 60s, start_time), "it had 2 restarts");
 }
 
+TEST(RestartPolicy, OnlyARestartCountsNotAFailureThatTheJobDidNotRestartAfter) {
+  RestartRules within = rules(1);
+  within.window = 1h;
+  RestartPolicy policy(within);
+  EXPECT_TRUE(goes_on(policy, failure_with(1), 0));
+  EXPECT_TRUE(goes_on(policy, failure_with(1), 0));
+  EXPECT_EQ(RestartPolicy(rules(3)).restarted(2, start_time), "restart 2 of 3");
+}
+
 TEST(RestartPolicy, WithoutRestartsThereIsNothingToExplain) {
   RestartPolicy policy(rules(0));
   EXPECT_EQ(policy.refuses(failure_with(1), 0, 60s, start_time), "");
@@ -42,9 +51,11 @@ TEST(RestartPolicy, CountsOnlyThoseWithinTheWindow) {
   RestartRules within = rules(1);
   within.window = 1h;
   RestartPolicy policy(within);
-  EXPECT_TRUE(goes_on(policy, failure_with(1), 0, 60s, start_time));
-  EXPECT_EQ(policy.refuses(failure_with(1), 1, 60s, start_time + 30min), "it had 1 restart within 60 min");
-  EXPECT_TRUE(goes_on(policy, failure_with(1), 1, 60s, start_time + 61min));
+  EXPECT_TRUE(goes_on(policy, failure_with(1), 4, 60s, start_time));
+  EXPECT_EQ(policy.restarted(5, start_time), "restart 5 (1 of 1 within 60 min)");
+  EXPECT_EQ(policy.refuses(failure_with(1), 5, 60s, start_time + 30min), "it had 1 restart within 60 min");
+  EXPECT_TRUE(goes_on(policy, failure_with(1), 5, 60s, start_time + 61min));
+  EXPECT_EQ(policy.restarted(6, start_time + 61min), "restart 6 (1 of 1 within 60 min)");
 }
 
 TEST(RestartPolicy, GoesByHowTheWorkerEnded) {

@@ -67,6 +67,25 @@ TEST(StaticRendezvous, TwoNodesFormWithTorchrunsKeys) {
   EXPECT_EQ(store.get("/none/torchelastic/assigned_ranks/1"), "[2, 4, 2, 4]");
 }
 
+TEST(StaticRendezvous, ANodeWithAnotherHeartbeatTimeoutIsRefused) {
+  StoreDriver store;
+  StaticJob usual = job(2, 0), other = job(2, 1);
+  usual.common = {{"--heartbeat-timeout", "5 s"}};
+  other.common = {{"--heartbeat-timeout", "60 s"}};
+  Node first(usual), second(other);
+  first.run(store);
+  second.run(store);
+  ASSERT_NE(second.error(), nullptr);
+  EXPECT_EQ(second.error()->code, ErrorCode::conflict);
+  EXPECT_THAT(second.error()->message, HasSubstr("disagree about --heartbeat-timeout: node 1 says \"60 s\""));
+  StaticJob same = job(2, 1);
+  same.common = usual.common;
+  Node third(same);
+  third.run(store);
+  first.run(store);
+  EXPECT_NE(first.assignment(), nullptr);
+}
+
 TEST(StaticRendezvous, ATorchrunNodeNeedsNoneOfOurKeys) {
   StoreDriver store;
   Node first(job(2, 0));

@@ -43,6 +43,21 @@ TEST(StoreOperation, ValuesAreReadInPieces) {
   EXPECT_EQ(std::get<Values>(outcome).values, (std::vector<std::string>{"one", ""}));
 }
 
+TEST(StoreOperation, ALongReplyInPiecesIsReadOnce) {
+  const ListKeys list;
+  std::string reply;
+  append_i64(reply, 3);
+  for (const char* key : {"one", "two", "three"}) append_bytes(reply, key);
+  PartialReply part;
+  std::size_t used = 0;
+  ASSERT_FALSE(decode_outcome(list, std::string_view(reply).substr(0, 35), used, part)->has_value());
+  EXPECT_EQ(part.read, 22U);  // two keys
+  reply.replace(8, 22, 22, '\xff');  // what was read is not looked at again
+  const auto outcome = decode_outcome(list, reply + "next", used, part);
+  EXPECT_EQ(std::get<Values>(**outcome).values, (std::vector<std::string>{"one", "two", "three"}));
+  EXPECT_EQ(used, reply.size());
+}
+
 TEST(StoreOperation, NumbersAndPresence) {
   std::string reply;
   append_i64(reply, -5);

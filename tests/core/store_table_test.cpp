@@ -27,22 +27,6 @@ std::string bytes_of(std::string_view text) {
   return bytes;
 }
 
-TEST(StoreTable, TellsWorkersRequestsFromThoseOfAgents) {
-  StoreTable table;
-  EXPECT_EQ(table.owner_of(GetRequest{"/job/x"}), KeyOwner::workers);  // unless somebody says which are the agents'
-  EXPECT_EQ(table.owner_of(AddRequest{"init/", 1}), KeyOwner::workers);
-  table.set_agent_keys({"/job/", "own/"});
-  EXPECT_EQ(table.owner_of(AddRequest{"init/", 1}), KeyOwner::anybody);
-  for (const Request& request : std::vector<Request>{
-           GetRequest{"/job/x"}, SetRequest{"own/x", ""}, CheckRequest{{"/job/a", "own/b"}}, PingRequest{1},
-           ListKeysRequest{}, CancelWaitRequest{}, AttendRequest{"/state", ""}, LeaveWillRequest{"", "", "", ""}})
-    EXPECT_EQ(table.owner_of(request), KeyOwner::agents) << request.index();
-  for (const Request& request : std::vector<Request>{
-           AddRequest{"/jo", 1}, WaitRequest{{"/job/a", "/b"}}, MultiSetRequest{{{"/job/a", ""}, {"/b", ""}}},
-           BarrierRequest{"/b", 2}, QueuePushRequest{"/q", ""}, WatchKeyRequest{"/w"}, DeleteKeyRequest{"/d"}})
-    EXPECT_EQ(table.owner_of(request), KeyOwner::workers) << request.index();
-}
-
 // A table and what it said: the reply is returned, pushes are kept until taken.
 class Store {
  public:

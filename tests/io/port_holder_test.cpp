@@ -20,6 +20,27 @@ TEST(PortHolder, NamesTheProcessThatListens) {
   }
 }
 
+TEST(PortHolder, KnowsAPortThatAnEndedConnectionKeeps) {
+  boost::asio::io_context io(1);
+  const tcp::endpoint any(boost::asio::ip::address_v4::loopback(), 0);
+  tcp::acceptor acceptor(io, any);
+  tcp::socket client(io, any);
+  const std::uint16_t port = client.local_endpoint().port();
+  client.connect(acceptor.local_endpoint());
+  tcp::socket server = acceptor.accept();
+  EXPECT_FALSE(is_port_cooling(port));
+  client.close();  // the side that closes first keeps its port
+  server.close();
+  EXPECT_TRUE(is_port_cooling(port));
+  EXPECT_FALSE(is_port_cooling(acceptor.local_endpoint().port()));
+  boost::system::error_code error;
+  tcp::acceptor late(io);
+  late.open(tcp::v4());
+  late.set_option(tcp::acceptor::reuse_address(true));
+  late.bind(tcp::endpoint(tcp::v4(), port), error);
+  EXPECT_EQ(error, boost::asio::error::address_in_use);
+}
+
 TEST(PortHolder, SaysNothingOfAFreePort) {
   boost::asio::io_context io(1);
   std::uint16_t port = 0;

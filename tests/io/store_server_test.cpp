@@ -6,6 +6,7 @@
 
 #include "run.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <boost/asio/as_tuple.hpp>
@@ -13,6 +14,9 @@
 #include <boost/asio/read.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
+
+
+#include <unistd.h>
 
 namespace launch::store_server_test {
 
@@ -168,11 +172,70 @@ TEST_F(StoreServerTest, WhoDoesNotReadItsAnswersStopsBeingServedAndLosesNothing)
   for (int i = 0; i < 50; ++i) ASSERT_EQ(receive(deaf, 8 + value.size()).size(), 8 + value.size()) << i;
 }
 
+class CrowdedStoreTest : public StoreServerTest {
+ protected:
+  static constexpr std::size_t limit = std::size_t{64} << 20;
+  CrowdedStoreTest() { server_.set_buffer_limit(limit); }
+
+  // Watches a key, in the old dialect, and is not heard of again.
+  tcp::socket watcher() {
+    tcp::socket socket = open(false);
+    send(socket, std::string(1, '\7') + encoded(GetRequest{"/k"}).substr(1));
+    EXPECT_EQ(receive(socket, 1), "\3");
+    return socket;
+  }
+  void set(tcp::socket& socket, std::size_t size) {
+    send(socket, encoded(SetRequest{"/k", std::string(size, 'v')}));
+    expect_served(socket);
+  }
+};
+
+TEST_F(CrowdedStoreTest, WhatWatchersDoNotReadCounts) {
+  std::vector<tcp::socket> watchers;
+  for (int i = 0; i < 4; ++i) watchers.push_back(watcher());
+  tcp::socket writer = open();
+  for (int i = 0; i < 12; ++i) set(writer, std::size_t{2} << 20);
+  EXPECT_FALSE(refusals_.empty());
+  EXPECT_THAT(refusals_, testing::Each(testing::HasSubstr("all connections together hold more than 64 MiB")));
+}
+
+TEST_F(CrowdedStoreTest, TheLargestHolderIsClosedAndNotTheOneThatAsksLast) {
+  server_.set_buffer_limit(std::size_t{46} << 20);
+  tcp::socket writer = open();
+  set(writer, std::size_t{4} << 20);
+  tcp::socket deaf = open();
+  send(deaf, encoded(MultiGetRequest{std::vector<std::string_view>(7, "/k")}));
+  expect_served(writer);
+  EXPECT_TRUE(refusals_.empty());
+  tcp::socket small = open();
+  send(small, encoded(MultiGetRequest{{"/k", "/k", "/k", "/k"}}));
+  expect_served(writer);
+  EXPECT_EQ(refusals_.size(), 1U);
+  EXPECT_EQ(receive(small, 4 * (8 + (std::size_t{4} << 20))).size(), 4 * (8 + (std::size_t{4} << 20)));
+}
+
+TEST_F(CrowdedStoreTest, LongWaitsCount) {
+  std::vector<std::string> names;
+  for (int i = 0; i < 1000; ++i) names.push_back(std::to_string(i) + std::string(8000, 'k'));
+  const std::string wait = encoded(WaitRequest{{names.begin(), names.end()}});
+  std::vector<tcp::socket> waiters;
+  for (int i = 0; i < 6; ++i) {
+    waiters.push_back(open());
+    send(waiters.back(), wait + encoded(PingRequest{1}));
+  }
+  tcp::socket other = open();
+  expect_served(other);
+  EXPECT_FALSE(refusals_.empty());
+}
+
+// Both families have connections to accept, and there is no descriptor for them.
 TEST_F(StoreServerTest, TalkersAreThoseWhoSaidSomething) {
   tcp::socket silent = open(false);
   tcp::socket talker = open();
   expect_served(talker);
   EXPECT_EQ(server_.talkers(), 1U);
+  const std::string where = fmt::format("127.0.0.1 port {}", talker.local_endpoint().port());
+  EXPECT_EQ(server_.talker_addresses(8), std::vector<std::string>(1, where));
   talker.close();
   io_.restart();
   asio::co_spawn(io_, server_.until_quiet(later(now(), 10s)), [this](const std::exception_ptr&) { io_.stop(); });

@@ -18,6 +18,7 @@
 namespace launch {
 
 inline constexpr Duration quick_answer = std::chrono::seconds(2);     // what a live store needs for a round trip
+inline constexpr Duration peers_patience = std::chrono::seconds(30);  // torchrun's agents take seconds to end
 inline constexpr Duration silent_farewell = std::chrono::seconds(1);  // waiting for peers to end without a word
 
 // To a store that has answered before: nothing is said of failed tries.

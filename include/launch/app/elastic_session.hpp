@@ -51,7 +51,7 @@ class ElasticSession : public Rendezvous {
   Task form_round(RoundFormed formed, int generation);
   Task begin_round(RoundFormed formed, int generation);
   boost::asio::awaitable<Result<Round>> exchange_ranks(std::shared_ptr<RoundLine> line);
-  boost::asio::awaitable<int> count_restarts(std::shared_ptr<RoundLine> line);
+  boost::asio::awaitable<int> count_restarts(std::shared_ptr<RoundLine> line, std::int64_t round);
 
   boost::asio::awaitable<Result<StoreClient>> connect_again(Time deadline);
   boost::asio::awaitable<std::optional<Failure>> read_abort(std::string prefix);

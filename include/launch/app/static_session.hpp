@@ -37,6 +37,8 @@ class StaticSession : public Rendezvous {
   bool hosts() const { return config_.node_rank == 0; }
   std::string prefix() const { return attempt_prefix(config_.run_id, attempt_); }
   Task join_attempt(int attempt);
+  Status listen();
+  boost::asio::awaitable<bool> open_late(int attempt);
   Task look_for_another_node_0();
   Task announce(Waiting waiting, int attempt);
   Task leave_round(std::shared_ptr<RoundLine> line);
@@ -55,6 +57,8 @@ class StaticSession : public Rendezvous {
   std::optional<Endpoint> reached_;  // the store's address, once it has answered
   std::shared_ptr<RoundLine> line_;  // of the attempt
   EndExchange exchange_;
+  bool opens_late_ = false;  // the store's port was not free yet
+  bool mixed_ = false;       // with torchrun's agents; known in the exit barrier
   bool formed_ = false;
   bool ending_ = false;
 };

@@ -41,7 +41,8 @@ struct StartWorkers { Round round; };
 struct GatherEvidence { bool stacks = false; };  // of what the workers are at; before they are told to end
 struct SignalWorkers { int signal = 0; };  // to every process group that is left
 struct KillWorkers {};                     // SIGKILL to everything that is left
-struct AnnounceRound { std::string reason; int restart = 0; };  // why all workers start anew; restart: 0, or its number
+// Why all workers are restarted. `restart`: its number; 0: it costs none. `count`: "restart 1 of 3".
+struct AnnounceRound { std::string reason; int restart = 0; std::string count{}; };
 struct TellPeers { Failure failure; };     // write the abort key if nobody has; what it then holds comes as PeerFailed
 struct EnterBarrier {};
 
@@ -148,6 +149,7 @@ class Agent {
   Time deadline_ = never;
   RestartPolicy policy_;
   Round round_;
+  int restarts_ = 0;               // as the last failure that led to one says
   Time started_{};                 // the workers
   int running_ = 0;                // workers not yet seen to end
   Duration grace_;                 // of the workers, from the signal to SIGKILL

@@ -26,12 +26,16 @@ struct Attendance {
   std::int64_t round = -1;
   bool admits = true;  // nodes that come may break up the round
   std::string reason;  // to leave, for the others
+  CommonSettings common{};
 
   bool operator==(const Attendance&) const = default;
 };
 
 std::string to_json(const Attendance& attendance);
 Result<Attendance> parse_attendance(std::string_view json);
+
+// Why it cannot be in a job with this --nnodes and these settings; nullopt: it can.
+std::optional<Error> find_contradiction(const Attendance& said, const NodeLimits& nodes, const CommonSettings& common);
 
 // The answer: RoundFormed, RoundBroken, RoundWaits, RoundRefused or RendezvousEnded.
 std::string to_json(const ElasticNews& news);

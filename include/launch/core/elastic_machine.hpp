@@ -5,6 +5,7 @@
 // A wish (join, close, ...) takes effect with the next step: the caller cuts a wait short for it.
 #pragma once
 
+#include "launch/core/common_settings.hpp"
 #include "launch/core/elastic_state.hpp"
 #include "launch/core/error.hpp"
 #include "launch/core/job.hpp"
@@ -25,6 +26,7 @@ struct ElasticSettings {
   NodeDesc self;
   Member member;  // role and number of workers
   NodeLimits nodes;
+  CommonSettings common{};
   Duration join_timeout = std::chrono::seconds(600);
   Duration last_call_timeout = std::chrono::seconds(30);
   Duration close_timeout = std::chrono::seconds(30);

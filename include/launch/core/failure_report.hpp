@@ -23,7 +23,8 @@ struct Failure {
   };
   Kind kind = Kind::worker;
   int exit_code = 1;     // what every launch of the job ends with
-  bool restart = false;  // not the end: all nodes start their workers anew
+  bool restart = false;  // not the end: all nodes restart their workers
+  int restarts = 0;      // that the job has had with this one; 0: not counted, or by a launch that does not tell
   int node_rank = 0;     // where it happened; -1: it has no rank yet, or, without a host, at no known node
   std::string host;
   int rank = -1;  // worker and start only

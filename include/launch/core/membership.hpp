@@ -94,6 +94,7 @@ class Membership {
 
   ElasticState state_;
   NodeLimits limits_;
+  CommonSettings common_;
   Duration last_call_time_{};
   Duration silence_{};
   std::map<ConnectionId, Peer> peers_;

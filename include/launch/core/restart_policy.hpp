@@ -1,4 +1,5 @@
-// Whether workers that failed start anew, and when. Pure; one per agent, asked once a failure.
+// Whether workers that failed are restarted, and when. Pure; one per agent. It is asked once for each failure of this
+// node's own workers, and told of each restart of the job, whoever's workers failed.
 #pragma once
 
 #include "launch/core/failure_report.hpp"
@@ -34,8 +35,12 @@ class RestartPolicy {
   explicit RestartPolicy(RestartRules rules) : rules_(std::move(rules)) {}
 
   // Why `failure` ends the job; nullopt: it does not. `restarts`: that the job has had; `lived`: how long the workers
-  // ran.
+  // ran. Counts nothing: the store may have seen another node's failure first.
   std::optional<std::string> refuses(const Failure& failure, int restarts, Duration lived, Time now);
+
+  // The job restarts now, for the `restarts`-th time. Returns the count as text: "restart 1 of 3", or, where only those
+  // within the window count, "restart 5 (1 of 3 within 10 min)".
+  std::string restarted(int restarts, Time now);
 
   // Why nodes that came or went while workers ran end the job; nullopt: they do not. Counts this change.
   std::optional<std::string> refuses_change();
@@ -47,9 +52,11 @@ class RestartPolicy {
 
  private:
   bool repeats(const Failure& failure, Duration lived);
+  bool has_window() const { return rules_.window > Duration::zero(); }
+  int within_window(Time now);
 
   RestartRules rules_;
-  std::deque<Time> failures_;  // restarted after, within the window
+  std::deque<Time> restarts_;  // of the job, within the window
   std::string last_error_;
   Duration last_lived_{};
   int same_errors_ = 0;     // in a row, beyond the first

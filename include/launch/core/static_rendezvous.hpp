@@ -4,6 +4,7 @@
 // A machine: start() and on() say what to do next; deadline() bounds the operation under way. Never restarts by itself.
 #pragma once
 
+#include "launch/core/common_settings.hpp"
 #include "launch/core/job.hpp"
 #include "launch/core/store_operation.hpp"
 #include "launch/core/time.hpp"
@@ -26,7 +27,8 @@ struct StaticJob {
   bool survey = false;  // find out whether all are launch agents
   int restarts = 0;     // that came before, for Round
   Duration report_interval = std::chrono::seconds(30);  // between two lines to the user
-  std::string identity;  // this agent, unique: "host, pid 123, started …"; shown to a node that claims the same rank
+  CommonSettings common{};  // that the nodes must agree on
+  std::string identity;     // this agent, unique: "host, pid 123, started …"; shown to a node that claims the same rank
 };
 
 // Still waiting: for a line to the user.
@@ -59,6 +61,7 @@ class StaticRendezvous {
  private:
   enum class State {
     agreeing,     // on the number of nodes
+    comparing,    // other settings
     claiming,     // the node rank
     counting,     // ADD init/
     gathering,    // identical workers, node 0: until all have counted
@@ -77,6 +80,8 @@ class StaticRendezvous {
   KeyList role_keys() const;
   RendezvousStep go(State state, Operation operation);
   RendezvousStep agreed(const Outcome& outcome);
+  RendezvousStep compared(const Outcome& outcome);
+  RendezvousStep claim();
   RendezvousStep claimed(const Outcome& outcome);
   RendezvousStep counted();
   RendezvousStep gathered(const Outcome& outcome, Time now);

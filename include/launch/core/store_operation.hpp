@@ -51,7 +51,17 @@ using Outcome = std::variant<Done, Number, Values, Presence, WaitExpired, Told>;
 // The operation's request bytes, appended.
 void encode_operation(const Operation& operation, std::string& out);
 
+// The values of a reply that have come: a long reply, which comes in many pieces, is read once and not once a piece.
+struct PartialReply {
+  std::size_t read = 0;  // bytes of the values
+  std::vector<std::string> values;
+};
+
 // Reads the reply from the front of `bytes`: nullopt while it is incomplete, else the outcome and `used`, its length.
+// The next call gets the same bytes and more, and the same `part`.
+Result<std::optional<Outcome>> decode_outcome(const Operation& operation, std::string_view bytes, std::size_t& used,
+                                              PartialReply& part);
+// For a reply that is expected to be there at once.
 Result<std::optional<Outcome>> decode_outcome(const Operation& operation, std::string_view bytes, std::size_t& used);
 
 }  // namespace launch

@@ -4,6 +4,7 @@
 // the simulator. It never times out a waiter: the protocol has no server-side time-outs.
 #pragma once
 
+#include "launch/core/key_owner.hpp"
 #include "launch/core/store_wire.hpp"
 
 #include <cstddef>
@@ -33,13 +34,6 @@ struct Push {
   std::string bytes;
 };
 
-// Whose keys a request names.
-enum class KeyOwner {
-  agents,   // or none at all
-  anybody,  // the count of clients, under which agents and workers enter alike
-  workers,
-};
-
 class StoreTable {
  public:
   // Applies one request of `from`; its reply is appended to `reply`, what others get to `pushes`, in order.
@@ -59,13 +53,16 @@ class StoreTable {
   // What a server has from the start. Wakes nobody.
   void preset(std::string_view key, std::string_view value) { values_.insert_or_assign(std::string(key), value); }
 
-  // How keys of agents begin, if agents and workers share the store; every other key is the workers'.
-  void set_agent_keys(std::vector<std::string> beginnings) { agent_keys_ = std::move(beginnings); }
-  KeyOwner owner_of(const Request& request) const;
+  // How keys of agents begin, if agents and workers share the store.
+  void set_agent_keys(AgentKeys beginnings) { agent_keys_ = std::move(beginnings); }
+  const AgentKeys& agent_keys() const { return agent_keys_; }
   // Removes every key and queue of workers: those that wrote them are no more.
   void forget_workers();
 
   std::size_t size() const { return values_.size(); }
+
+  // Bytes that the waits, watches and the will of a connection take.
+  std::size_t held_for(ConnectionId connection) const;
 
   // For tests and for the wary: connections that wait, and keys that somebody waits for or watches.
   std::size_t waiting_connections() const { return waits_.size(); }
@@ -88,12 +85,20 @@ class StoreTable {
   struct Wait {
     Ticket ticket = 0;
     std::size_t missing = 0;        // how many of the keys are still to come
+    std::size_t bytes = 0;          // that it takes here
     std::vector<std::string> keys;  // each once, also those that came meanwhile
+  };
+  struct Watches {
+    std::set<std::string, std::less<>> keys;
+    std::size_t bytes = 0;
   };
   struct Will {
     std::string key, if_closed, if_silent, gone;
   };
   struct Answer;  // what one apply() appends to
+
+  // Of a key that is waited for or watched: here and in the list of those who wait, with their nodes and pointers.
+  static std::size_t bytes_held(std::string_view key) { return 2 * key.size() + 256; }
 
   Status on(const ValidateRequest& request, Answer& answer);
   Status on(const SetRequest& request, Answer& answer);
@@ -132,17 +137,26 @@ class StoreTable {
   struct Change;
   Status tell_watchers(const Change& change, Answer& answer);
   void forget_watches(ConnectionId connection);
-  KeyOwner owner_of(std::string_view key) const;
-
-  std::vector<std::string> agent_keys_;
+  AgentKeys agent_keys_;
   KeyMap<std::string> values_;
   KeyMap<std::deque<std::string>> queues_;  // none of them empty
   KeyMap<std::map<Ticket, ConnectionId>> waiters_;
   std::unordered_map<ConnectionId, Wait> waits_;
   KeyMap<std::set<ConnectionId>> watchers_;
-  std::unordered_map<ConnectionId, std::set<std::string, std::less<>>> watches_;
+  std::unordered_map<ConnectionId, Watches> watches_;
   std::unordered_map<ConnectionId, Will> wills_;
   Ticket next_ticket_ = 0;
 };
+
+inline std::size_t StoreTable::held_for(ConnectionId connection) const {
+  std::size_t bytes = 0;
+  if (const auto wait = waits_.find(connection); wait != waits_.end()) bytes += wait->second.bytes;
+  if (const auto watch = watches_.find(connection); watch != watches_.end()) bytes += watch->second.bytes;
+  if (const auto found = wills_.find(connection); found != wills_.end()) {
+    const Will& will = found->second;
+    bytes += will.key.size() + will.if_closed.size() + will.if_silent.size() + will.gone.size();
+  }
+  return bytes;
+}
 
 }  // namespace launch

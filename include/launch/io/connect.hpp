@@ -26,6 +26,10 @@ void expect_life(boost::asio::ip::tcp::socket& socket, Duration within);
 // The first address that answers, tuned. The error holds the system's words for the last address tried.
 boost::asio::awaitable<Result<boost::asio::ip::tcp::socket>> connect(Endpoint endpoint, Time deadline);
 
+// The socket is connected to itself: so TCP does where it tries a port of this machine on which nobody listens, and the
+// kernel takes that very port for this side. Such a connection would keep the port from the one who is to listen on it.
+bool is_own_peer(const boost::asio::ip::tcp::socket& socket);
+
 // A port of this machine that nobody listens on at the moment; 0 when there is none.
 std::uint16_t free_port();
 

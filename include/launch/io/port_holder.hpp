@@ -10,4 +10,8 @@ namespace launch {
 // `proc` is the root of procfs; tests give a recorded tree.
 std::string find_port_holder(std::uint16_t port, const std::string& proc = "/proc");
 
+// Nobody has the port, but the kernel keeps it for a minute after a connection that has ended there, and lets nobody
+// listen on it.
+bool is_port_cooling(std::uint16_t port, const std::string& proc = "/proc");
+
 }  // namespace launch

@@ -51,9 +51,10 @@ class StoreClient {
   boost::asio::awaitable<Status> send(std::string bytes);
   boost::asio::awaitable<bool> readable(Time when);
   boost::asio::awaitable<Status> receive_more(Time deadline);
-  boost::asio::awaitable<Result<Outcome>> receive(const Operation& operation, Time deadline);
+  boost::asio::awaitable<Result<Outcome>> receive(const Operation& operation, Time deadline,
+                                                  PartialReply& part);
   boost::asio::awaitable<Status> receive_while_beating(Time deadline);
-  boost::asio::awaitable<Result<Outcome>> cancel_wait(const Operation& operation);
+  boost::asio::awaitable<Result<Outcome>> cancel_wait(const Operation& operation, PartialReply& part);
   bool read_beat(const Operation& under_way);
   Error lost(const boost::system::error_code& error);
 

@@ -7,6 +7,7 @@
 #include "launch/core/agent_store.hpp"
 #include "launch/core/error.hpp"
 #include "launch/core/time.hpp"
+#include "launch/io/port_listener.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
@@ -31,10 +32,11 @@ class StoreServer {
   StoreServer(const StoreServer&) = delete;
   StoreServer& operator=(const StoreServer&) = delete;
 
-  // On every interface, IPv6 and IPv4 in one; with `loopback_only` on the loopback address that `host` names.
-  // Port 0 takes a free one. A busy port is an error that names its holder where the system tells.
-  Status listen(const std::string& host, std::uint16_t port, bool loopback_only);
-  std::uint16_t port() const { return port_; }
+  // As PortListener's.
+  Status listen(const std::string& host, std::uint16_t port, bool loopback_only) {
+    return listener_.listen(host, port, loopback_only);
+  }
+  std::uint16_t port() const { return listener_.port(); }
 
   // What the store has from the start; before listen().
   void preset(const std::string& key, const std::string& value) { store_.table().preset(key, value); }
@@ -52,8 +54,13 @@ class StoreServer {
     network_limit_ = network;
   }
 
+  // What all connections together may make the store hold; the one that holds most is closed when it is more.
+  void set_buffer_limit(std::size_t bytes) { most_buffered_ = bytes; }
+
   // Connections that have sent at least a byte.
   std::size_t talkers() const { return talkers_; }
+  // Where the first `most` of them are: "10.0.0.7 port 4242".
+  std::vector<std::string> talker_addresses(std::size_t most) const;
   // Of these, those that attend or have left a will: launch agents that are not taken for dead.
   std::size_t agents() const { return agents_; }
   // Until there is none of them, or the deadline.
@@ -64,15 +71,10 @@ class StoreServer {
 
  private:
   friend class StoreConnection;
-  using Acceptor = boost::asio::ip::tcp::acceptor;
-
-  boost::system::error_code open(const boost::asio::ip::tcp::endpoint& address);
-  void accept(Acceptor& acceptor);
-  void accept_later(Acceptor& acceptor);
-  void accept_pending(Acceptor& acceptor);
   void add(boost::asio::ip::tcp::socket socket);
   void remove(StoreConnection& connection, bool silent = false);
   void deliver(std::vector<Push> pushes);
+  void shed();
   void watch_for_silence();
   void drop_silent();
   void keep_time();
@@ -80,13 +82,13 @@ class StoreServer {
 
   boost::asio::any_io_executor executor_;
   std::function<void(const std::string&)> on_refusal_;
-  std::vector<std::unique_ptr<Acceptor>> acceptors_;
-  std::uint16_t port_ = 0;
+  PortListener listener_;
   AgentStore store_;
   std::vector<Push> pushes_;                                   // of the request being applied
   std::vector<std::shared_ptr<StoreConnection>> connections_;  // by ConnectionId; null: free
   std::vector<ConnectionId> free_ids_;
-  std::size_t buffered_ = 0;  // bytes that all connections hold for unfinished requests and unread answers
+  std::size_t buffered_ = 0;  // bytes that all connections hold: unfinished requests, unread answers, waits, wills
+  std::size_t most_buffered_ = std::size_t{1} << 30;
   std::size_t talkers_ = 0;
   std::size_t agents_ = 0;
   bool hurried_ = false;
@@ -98,7 +100,6 @@ class StoreServer {
   Time alarm_ = never;               // of the store
   boost::asio::steady_timer clock_;  // for it
   boost::asio::steady_timer quiet_;
-  boost::asio::steady_timer accept_pause_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // for handlers that come after our end
 };
 

@@ -1,0 +1,73 @@
+// What an agent counts of the restarts of its job.
+#include "launch/core/agent.hpp"
+
+#include <gtest/gtest.h>
+
+namespace launch::agent_restart_test {
+
+using namespace std::chrono_literals;
+
+constexpr Time start_time = Time(1h);
+constexpr ExitStatus seven{ExitStatus::Kind::exited, 7};
+
+template <class T>
+const T* find(const AgentActions& actions) {
+  for (const AgentAction& action : actions)
+    if (const T* found = std::get_if<T>(&action)) return found;
+  return nullptr;
+}
+
+Failure failure_of(int rank) {
+  Failure failure;
+  failure.exit_code = 7;
+  failure.rank = rank;
+  return failure;
+}
+
+Failure restarted(int rank) {
+  Failure failure = failure_of(rank);
+  failure.restart = true;
+  return failure;
+}
+
+RendezvousDone formed(int restarts) { return {{Assignment{0, 2, 0, 4, 0, 4}, std::nullopt, restarts, true}}; }
+
+AgentSettings with_restarts(int count) {
+  AgentSettings settings{2, 0, 2, "h", 30s, 5s, {}};
+  settings.restarts.max_restarts = count;
+  return settings;
+}
+
+Agent running(const AgentSettings& settings) {
+  Agent agent(settings);
+  agent.start(start_time);
+  agent.on(formed(0), start_time);
+  return agent;
+}
+
+TEST(AgentRestart, TheWindowCountsTheRestartsOfAllNodes) {
+  AgentSettings within = with_restarts(1);
+  within.restarts.window = 600s;
+  Agent agent = running(within);
+  agent.on(PeerFailed{restarted(3)}, start_time);
+  const auto anew = agent.on(AllGone{}, start_time);
+  EXPECT_EQ(find<AnnounceRound>(anew)->count, "restart 1 (1 of 1 within 10 min)");
+  agent.on(formed(1), start_time);
+  const auto own = agent.on(WorkerExited{0, seven, failure_of(0)}, start_time + 60s);
+  EXPECT_FALSE(find<TellPeers>(own)->failure.restart);
+  EXPECT_EQ(find<TellPeers>(own)->failure.why_final, "it had 1 restart within 10 min");
+}
+
+TEST(AgentRestart, TheCountTravelsWithTheFailure) {
+  Agent agent = running(with_restarts(9));
+  Failure third = restarted(3);
+  third.restarts = 3;  // this node had not joined when the first two came
+  agent.on(PeerFailed{third}, start_time);
+  EXPECT_EQ(find<AnnounceRound>(agent.on(AllGone{}, start_time))->restart, 3);
+  const auto started = agent.on(formed(0), start_time);  // the store has not heard of any
+  EXPECT_EQ(find<StartWorkers>(started)->round.restarts, 3);
+  const auto own = agent.on(WorkerExited{0, seven, failure_of(0)}, start_time + 60s);
+  EXPECT_EQ(find<TellPeers>(own)->failure.restarts, 4);
+}
+
+}  // namespace launch::agent_restart_test
