@@ -27,8 +27,6 @@ void keep_verdict(const std::string& path, const std::string& json) {
     log_warning(fmt::format("the verdict could not be written to {} (--verdict): {}", path, written.error().message));
 }
 
-constexpr Duration one_volley = std::chrono::seconds(1);  // in which the same signal comes both ways
-
 AgentSettings agent_settings(const Config& config) {
   return {config.nnodes,           config.node_rank,
           config.nproc_per_node,   config.hostname,
@@ -132,14 +130,10 @@ asio::awaitable<void> AgentLoop::watch_signals() {
   }
 }
 
-// A scheduler that signals every process of a job reaches this one directly and by way of the guard: that is one.
 bool AgentLoop::is_new(const ReceivedSignal& received) {
-  auto& [by_guard, directly, last] = heard_[received.signal];
-  if (now() > later(last, one_volley)) by_guard = directly = 0;
-  last = now();
-  const int before = std::max(by_guard, directly);
-  ++(received.sender == guard_ ? by_guard : directly);
-  return std::max(by_guard, directly) > before;
+  SignalWay way = SignalWay::direct;
+  if (received.sender == guard_) way = received.origin == terminal_sender ? SignalWay::terminal : SignalWay::guard;
+  return volley_.is_new(received.signal, way, now());
 }
 
 // The first of those that end the job; each of others.
