@@ -152,7 +152,7 @@ void AgentLoop::warn(int signal) {
 }
 
 void AgentLoop::pass_on(int signal) {
-  if (started_) workers_.pass_on(signal);
+  workers_.pass_on(signal);  // those that are started later are stopped, too
   if (signal != SIGUSR1 && signal != SIGUSR2) return;
   if (started_) {
     log_info(fmt::format("passed {} on to the workers", signal_name(signal)));
