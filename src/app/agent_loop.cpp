@@ -192,9 +192,12 @@ std::string AgentLoop::cause_of(pid_t pid, ExitStatus status) const {
   if (warned_ && status == ExitStatus{ExitStatus::Kind::signalled, config_.preempt_signal})
     return ", the early warning that launch passed on";
   const bool killed = status == ExitStatus{ExitStatus::Kind::signalled, SIGKILL};
-  std::string cause = killed ? memory_->evidence() : "";
-  if (cause.empty()) cause = cause_in_words(status);
-  return cause.empty() ? cause : ", " + cause;
+  const std::string memory = memory_->evidence(killed);
+  const std::string cause(killed && !memory.empty() ? memory : cause_in_words(status));
+  std::string text = cause.empty() ? cause : ", " + cause;
+  // A shell gives the end of its child as an exit code of its own.
+  if (!killed && !memory.empty()) text += "; " + memory;
+  return text;
 }
 
 Failure AgentLoop::worker_failure(int local_rank, pid_t pid, ExitStatus status) const {
