@@ -14,16 +14,23 @@ namespace {
 // A debugger keeps what it traces from us when that has ended, and nothing but asking again tells when it lets go.
 constexpr auto ask_again = std::chrono::milliseconds(50);
 
+// Before Linux 5.4, and under a filter of system calls. The number is still that of our child.
+std::optional<ExitStatus> reap_by_number(pid_t pid) {
+  int status = 0;
+  if (::waitpid(pid, &status, WNOHANG) != pid) return std::nullopt;
+  if (WIFEXITED(status)) return ExitStatus{ExitStatus::Kind::exited, WEXITSTATUS(status)};
+  return ExitStatus{ExitStatus::Kind::signalled, WTERMSIG(status)};
+}
+
 // nullopt: it has not ended, or cannot be collected yet.
 std::optional<ExitStatus> reap(int pidfd, pid_t pid) {
   siginfo_t info{};
   int failed = 0;
   do {
     failed = ::waitid(static_cast<idtype_t>(P_PIDFD), static_cast<id_t>(pidfd), &info, WEXITED | WNOHANG);
-    // Before Linux 5.4, and under a filter of system calls; the number is still that of our child.
-    if (failed != 0 && errno != EINTR) failed = ::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG);
   } while (failed != 0 && errno == EINTR);
-  if (failed == 0 && info.si_pid == 0) return std::nullopt;
+  if (failed != 0) return reap_by_number(pid);
+  if (info.si_pid == 0) return std::nullopt;
   return exit_status_of(info);
 }
 
