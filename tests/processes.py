@@ -40,7 +40,7 @@ def children_of(pid):
 
 def launcher(pid):
     """The processes of the launcher that was started as `pid`: launch is a guard and its agent."""
-    return {pid} | {child for child in children_of(pid) if _read(child, "comm") == b"launch-agent\n"}
+    return {pid} | {child for child in children_of(pid) if _read(child, "comm") == b"job-agent\n"}
 
 
 def descendants_of(pid):

@@ -28,8 +28,6 @@ void keep_verdict(const std::string& path, const std::string& json) {
     log_warning(fmt::format("the verdict could not be written to {} (--verdict): {}", path, written.error().message));
 }
 
-constexpr Duration one_volley = std::chrono::seconds(1);  // in which the same signal comes both ways
-
 AgentSettings agent_settings(const Config& config) {
   return {config.nnodes,           config.node_rank,
           config.nproc_per_node,   config.hostname,
@@ -133,14 +131,10 @@ asio::awaitable<void> AgentLoop::watch_signals() {
   }
 }
 
-// A scheduler that signals every process of a job reaches this one directly and by way of the guard: that is one.
 bool AgentLoop::is_new(const ReceivedSignal& received) {
-  auto& [by_guard, directly, last] = heard_[received.signal];
-  if (now() > later(last, one_volley)) by_guard = directly = 0;
-  last = now();
-  const int before = std::max(by_guard, directly);
-  ++(received.sender == guard_ ? by_guard : directly);
-  return std::max(by_guard, directly) > before;
+  SignalWay way = SignalWay::direct;
+  if (received.sender == guard_) way = received.origin == terminal_sender ? SignalWay::terminal : SignalWay::guard;
+  return volley_.is_new(received.signal, way, now());
 }
 
 // The first of those that end the job; each of others.
@@ -159,7 +153,7 @@ void AgentLoop::warn(int signal) {
 }
 
 void AgentLoop::pass_on(int signal) {
-  if (started_) workers_.pass_on(signal);
+  workers_.pass_on(signal);  // those that are started later are stopped, too
   if (signal != SIGUSR1 && signal != SIGUSR2) return;
   if (started_) {
     log_info(fmt::format("passed {} on to the workers", signal_name(signal)));
@@ -209,9 +203,12 @@ std::string AgentLoop::cause_of(pid_t pid, ExitStatus status) const {
   if (warned_ && status == ExitStatus{ExitStatus::Kind::signalled, config_.preempt_signal})
     return ", the early warning that launch passed on";
   const bool killed = status == ExitStatus{ExitStatus::Kind::signalled, SIGKILL};
-  std::string cause = killed ? memory_->evidence() : "";
-  if (cause.empty()) cause = cause_in_words(status);
-  return cause.empty() ? cause : ", " + cause;
+  const std::string memory = memory_->evidence(killed);
+  const std::string cause(killed && !memory.empty() ? memory : cause_in_words(status));
+  std::string text = cause.empty() ? cause : ", " + cause;
+  // A shell gives the end of its child as an exit code of its own.
+  if (!killed && !memory.empty()) text += "; " + memory;
+  return text;
 }
 
 Failure AgentLoop::worker_failure(int local_rank, pid_t pid, ExitStatus status) const {

@@ -7,8 +7,12 @@
 #include "launch/io/guard.hpp"
 #include "launch/io/host.hpp"
 #include "launch/io/log.hpp"
-#include "launch/io/stdin_feeder.hpp"
+#include "launch/io/signals.hpp"
 
+#include <cerrno>
+#include <cstring>
+
+#include <fmt/format.h>
 #include <unistd.h>
 #include <boost/asio/io_context.hpp>
 
@@ -29,6 +33,13 @@ int fail(const Error& error) {
   return leave(exit_code(error.code));
 }
 
+// What was asked for in place of a job.
+int show(const std::string& text) {
+  if (write_all(STDOUT_FILENO, text)) return 0;
+  if (errno == EPIPE) return 1;  // the reader has seen enough
+  return fail({ErrorCode::system, fmt::format("cannot write to the standard output: {}", std::strerror(errno))});
+}
+
 asio::awaitable<void> run_to_end(AgentLoop& loop, asio::io_context& context, int& code) {
   code = co_await loop.run();
   context.stop();
@@ -37,7 +48,7 @@ asio::awaitable<void> run_to_end(AgentLoop& loop, asio::io_context& context, int
 int explain(const Options& options, const Config& config, const Environment& env) {
   const std::string text =
       options.explain.value == "json" ? explain_json(options, config, env) : explain_text(options, config, env);
-  return write_all(STDOUT_FILENO, text) ? 0 : 1;
+  return show(text);
 }
 
 int run_job(const Config& config, SignalPlan& signals) {
@@ -59,13 +70,13 @@ int run_job(const Config& config, SignalPlan& signals) {
 }  // namespace
 
 int run_command(const std::vector<std::string>& args) {
-  hold_standard_input();
+  hold_standard_streams();
   open_log();
   SignalPlan signals = take_over_signals();
   Environment env = read_environment();
   auto command = parse_command(args, env);
   if (!command) return fail(command.error());
-  if (const auto* text = std::get_if<TextCommand>(&*command)) return write_all(STDOUT_FILENO, text->text) ? 0 : 1;
+  if (const auto* text = std::get_if<TextCommand>(&*command)) return show(text->text);
   const Options& options = std::get<Options>(*command);
   const HostFacts facts = read_host_facts(options, std::move(env));
   auto config = settle(options, facts);

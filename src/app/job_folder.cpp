@@ -38,7 +38,16 @@ Status JobFolder::make(const Config& config) {
     folder_ = std::move(*folder);
   }
   keeps_ = keeps_streams(config.logs);
-  return folder_.begin_attempt(config.nproc_per_node);
+  const Status begun = folder_.begin_attempt(config.nproc_per_node);
+  if (begun || folder_.attempts() == 1) return begun;
+  // At a restart the job is worth more than the place of its files.
+  auto folder = make_temporary(config);
+  if (!folder) return begun;
+  folder->go_on_from(folder_);
+  folder_ = std::move(*folder);
+  const Status instead = folder_.begin_attempt(config.nproc_per_node);
+  if (instead) log_warning(fmt::format("{}; this attempt's are in {}", begun.error().message, attempt()));
+  return instead;
 }
 
 Status JobFolder::open_streams(boost::asio::any_io_executor executor, const Config& config, const Round& round,

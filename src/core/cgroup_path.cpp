@@ -56,6 +56,12 @@ std::string cgroup_prefix(unsigned long pid_namespace, pid_t pid) {
   return fmt::format("launch-{}-{}-", pid_namespace, pid);
 }
 
+std::optional<pid_t> cgroup_maker(std::string_view name, unsigned long pid_namespace) {
+  const auto parts = split(name, '-');
+  if (parts.size() != 4 || parts[0] != "launch" || parts[1] != std::to_string(pid_namespace)) return std::nullopt;
+  return parse_int(parts[2]);
+}
+
 bool is_populated(std::string_view events) {
   const auto lines = split(events, '\n');
   return std::find(lines.begin(), lines.end(), "populated 0") == lines.end();

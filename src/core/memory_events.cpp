@@ -43,8 +43,9 @@ std::optional<std::int64_t> oom_kills(std::string_view events) {
   return std::nullopt;
 }
 
-std::string oom_text(std::string_view limit, std::string_view peak) {
-  std::string text = "killed by the out-of-memory killer";
+std::string oom_text(bool of_worker, std::string_view limit, std::string_view peak) {
+  std::string text = of_worker ? "killed by the out-of-memory killer"
+                               : "the out-of-memory killer has ended another process since the workers were started";
   if (const std::string most = mebibytes(limit); !most.empty()) text += fmt::format("; memory limit {}", most);
   if (const std::string used = mebibytes(peak); !used.empty()) text += fmt::format("; peak {}", used);
   return text;

@@ -72,6 +72,20 @@ std::optional<ProcessStat> parse_process_stat(std::string_view text) {
   return stat;
 }
 
+std::optional<ProcessStatus> parse_process_status(std::string_view text) {
+  ProcessStatus status;
+  bool known = false;
+  for (const std::string_view line : split(text, '\n')) {
+    const auto words = split(line, '\t');
+    if (words[0] == "TracerPid:" && words.size() == 2) status.tracer = parse_int(words[1]).value_or(0);
+    if (words[0] != "Uid:" || words.size() != 5) continue;
+    known = true;
+    status.real_uid = static_cast<unsigned>(parse_int(words[1]).value_or(0));
+    status.saved_uid = static_cast<unsigned>(parse_int(words[3]).value_or(0));
+  }
+  return known ? std::optional(status) : std::nullopt;
+}
+
 bool stands_still(const ProcessLook& look) {
   if (look.state == 'T' || look.state == 't') return true;
   const bool in_vfork = look.wait_channel == "kernel_clone" || look.kernel_stack.find("vfork") != std::string::npos;
@@ -88,6 +102,8 @@ std::string activity(const ProcessLook& look) {
   if (!look.wait_channel.empty()) text += " in " + shown(look.wait_channel);
   const auto frames = look.state == 'D' ? frames_of(look.kernel_stack) : std::vector<std::string_view>();
   if (!frames.empty()) text += fmt::format(" [{}]", fmt::join(frames, " < "));
+  if (look.tracer != 0) text += fmt::format(", held by its debugger, pid {}", look.tracer);
+  if (look.protected_by_uid) text += fmt::format(", may not be signalled (it runs as uid {})", *look.protected_by_uid);
   return text;
 }
 

@@ -56,6 +56,17 @@ void remove_group(const std::string& folder, int depth = 0) {
   ::rmdir(folder.c_str());
 }
 
+// Those of launches that were killed together with their guard, so that nobody was left to do it.
+void end_groups_of_the_dead(const std::string& parent) {
+  struct stat info {};
+  if (::stat("/proc/self/ns/pid", &info) != 0) return;
+  for (const std::string& folder : groups_in(parent, "launch-")) {
+    const auto maker = cgroup_maker(folder.substr(parent.size() + 1), info.st_ino);
+    // Asked in a way that needs no permission.
+    if (maker && ::getsid(*maker) < 0 && errno == ESRCH) end_cgroups_of(*maker, parent);
+  }
+}
+
 }  // namespace
 
 WorkerCgroup::WorkerCgroup() : WorkerCgroup(own_cgroup_folder()) {}
@@ -63,6 +74,7 @@ WorkerCgroup::WorkerCgroup() : WorkerCgroup(own_cgroup_folder()) {}
 WorkerCgroup::WorkerCgroup(const std::string& parent) {
   const std::string prefix = parent.empty() ? "" : own_prefix(::getpid());
   if (prefix.empty()) return;
+  end_groups_of_the_dead(parent);
   for (int i = 0; i < most_leaves && folder_.empty(); ++i) {
     const std::string folder = fmt::format("{}/{}{}", parent, prefix, i);
     if (::mkdir(folder.c_str(), 0755) == 0) {

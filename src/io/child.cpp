@@ -1,23 +1,42 @@
 #include "launch/io/child.hpp"
 
 #include <cerrno>
+#include <chrono>
 #include <optional>
 #include <utility>
 
+#include <poll.h>
 #include <sys/wait.h>
 
 namespace launch {
 namespace {
 
-// nullopt: it has not ended.
-std::optional<ExitStatus> reap(int pidfd) {
+// A debugger keeps what it traces from us when that has ended, and nothing but asking again tells when it lets go.
+constexpr auto ask_again = std::chrono::milliseconds(50);
+
+// Before Linux 5.4, and under a filter of system calls. The number is still that of our child.
+std::optional<ExitStatus> reap_by_number(pid_t pid) {
+  int status = 0;
+  if (::waitpid(pid, &status, WNOHANG) != pid) return std::nullopt;
+  if (WIFEXITED(status)) return ExitStatus{ExitStatus::Kind::exited, WEXITSTATUS(status)};
+  return ExitStatus{ExitStatus::Kind::signalled, WTERMSIG(status)};
+}
+
+// nullopt: it has not ended, or cannot be collected yet.
+std::optional<ExitStatus> reap(int pidfd, pid_t pid) {
   siginfo_t info{};
   int failed = 0;
   do {
     failed = ::waitid(static_cast<idtype_t>(P_PIDFD), static_cast<id_t>(pidfd), &info, WEXITED | WNOHANG);
   } while (failed != 0 && errno == EINTR);
-  if (failed == 0 && info.si_pid == 0) return std::nullopt;
+  if (failed != 0) return reap_by_number(pid);
+  if (info.si_pid == 0) return std::nullopt;
   return exit_status_of(info);
+}
+
+bool has_ended(int pidfd) {
+  pollfd entry{pidfd, POLLIN, 0};
+  return ::poll(&entry, 1, 0) > 0;
 }
 
 }  // namespace
@@ -28,19 +47,29 @@ ExitStatus exit_status_of(const siginfo_t& info) {
 }
 
 Child::Child(const boost::asio::any_io_executor& executor, Spawned spawned)
-    : pid_(spawned.pid), pidfd_(executor, spawned.pidfd.release()) {}
+    : pid_(spawned.pid), pidfd_(executor, spawned.pidfd.release()), patience_(executor) {}
 
 void Child::on_exit(std::function<void(ExitStatus)> callback) {
   pidfd_.async_wait(boost::asio::posix::stream_descriptor::wait_read,
                     [this, callback = std::move(callback)](const boost::system::error_code& error) mutable {
-                      if (error) return;  // the descriptor was closed: nobody waits any more
-                      // Asio may wake us for what became of a descriptor that was closed as this one was opened.
-                      const auto status = reap(pidfd_.native_handle());
-                      if (!status) return on_exit(std::move(callback));
-                      ended_ = true;
-                      pidfd_.close();
-                      callback(*status);
+                      if (!error) collect(std::move(callback));  // else it was closed: nobody waits any more
                     });
+}
+
+void Child::collect(std::function<void(ExitStatus)> callback) {
+  const auto status = reap(pidfd_.native_handle(), pid_);
+  if (!status) {
+    // Asio may wake us for what became of a descriptor that was closed as this one was opened.
+    if (!has_ended(pidfd_.native_handle())) return on_exit(std::move(callback));
+    patience_.expires_after(ask_again);
+    patience_.async_wait([this, callback = std::move(callback)](const boost::system::error_code& error) mutable {
+      if (!error) collect(std::move(callback));
+    });
+    return;
+  }
+  ended_ = true;
+  pidfd_.close();
+  callback(*status);
 }
 
 }  // namespace launch

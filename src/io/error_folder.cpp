@@ -22,7 +22,7 @@ namespace {
 Error cannot_make(const std::string& path, int error = errno) {
   return Error{ErrorCode::system,
                fmt::format("cannot make the folder {} for the workers' files: {}; name one that can be written by "
-                           "--log-dir or TMPDIR",
+                           "--log-dir or TMPDIR, or do without by --log-dir=/dev/null",
                            path, std::strerror(error))};
 }
 
@@ -44,6 +44,11 @@ Result<std::string> make_top(const std::string& place) {
   ::unlink(file.c_str());
   ::rmdir(top.c_str());
   return cannot_make(top, reason);
+}
+
+bool is_own_folder(const std::string& path) {
+  struct stat info {};
+  return ::lstat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode) && info.st_uid == ::geteuid();
 }
 
 constexpr const char* latest_name = "latest";
@@ -88,11 +93,28 @@ Result<ErrorFolder> ErrorFolder::make(const std::string& place, const std::strin
   return folder;
 }
 
+// A user may clean up while the job runs, and so does systemd-tmpfiles after some days. What has our name by then and
+// was not made here may be another user's trap.
+bool ErrorFolder::make_again() const {
+  std::error_code error;
+  if (top_.empty()) {
+    std::filesystem::create_directories(std::filesystem::path(run_).parent_path(), error);
+  } else if (::mkdir(top_.c_str(), 0700) != 0 && !is_own_folder(top_)) {
+    return false;
+  }
+  return ::mkdir(run_.c_str(), 0700) == 0;
+}
+
 Status ErrorFolder::begin_attempt(int nproc) {
   remove_empty_attempt();
   nproc_ = nproc;
   attempt_ = fmt::format("{}/attempt_{}", run_, attempts_++);
-  if (::mkdir(attempt_.c_str(), 0777) != 0) return cannot_make(attempt_);
+  int made = ::mkdir(attempt_.c_str(), 0777);
+  if (made != 0 && errno == ENOENT && make_again()) {
+    if (!latest_.empty()) link_latest();
+    made = ::mkdir(attempt_.c_str(), 0777);
+  }
+  if (made != 0) return cannot_make(attempt_);
   for (int rank = 0; rank < nproc; ++rank) {
     const std::string path = fmt::format("{}/{}", attempt_, rank);
     if (::mkdir(path.c_str(), 0777) != 0) return cannot_make(path);

@@ -48,4 +48,9 @@ bool write_all(int fd, std::string_view bytes) {
   return true;
 }
 
+void hold_standard_streams() {
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (::fcntl(fd, F_GETFD) < 0) (void)!::open("/dev/null", O_RDWR);  // takes the lowest number
+}
+
 }  // namespace launch

@@ -73,7 +73,7 @@ Result<Fd> open_for_worker(const std::string& path, int flags, std::string_view 
   Fd fd(::open(path.c_str(), flags | O_CLOEXEC, 0666));
   if (!fd.valid())
     return Error{ErrorCode::system,
-                 fmt::format("cannot open {} for a worker's {}: {}", path, what, std::strerror(errno))};
+                 fmt::format("cannot open {} for a worker's {}: {}", path, what, why_not_opened(errno))};
   return fd;
 }
 
@@ -88,5 +88,10 @@ Result<Fd> open_log(const std::string& path) {
 }
 
 Result<Fd> open_input(const std::string& path) { return open_for_worker(path, O_RDONLY, "input"); }
+
+std::string why_not_opened(int error) {
+  const bool limit = error == EMFILE || error == ENFILE;
+  return std::string(std::strerror(error)) + (limit ? "; raise the limit of open files (ulimit -n)" : "");
+}
 
 }  // namespace launch

@@ -13,6 +13,7 @@
 #include <csignal>
 #include <ctime>
 #include <new>
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -20,6 +21,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <termios.h>
 #include <unistd.h>
 
 namespace launch {
@@ -36,6 +38,53 @@ constexpr Duration longest_leaving = 2s;
 // The exit code that the agent has announced, in memory of both processes; negative: none yet.
 std::atomic<int>* announced = nullptr;
 
+// The modes of the terminal on standard input, as they were at the start. A worker that reads there with a debugger or
+// readline may be killed before it has put them back, and a shell does so only for a job that died of a signal.
+class TerminalModes {
+ public:
+  TerminalModes() : known_(is_ours() && ::tcgetattr(STDIN_FILENO, &before_) == 0) {}
+
+  void restore() const {
+    termios current{};
+    if (!known_ || !is_ours() || ::tcgetattr(STDIN_FILENO, &current) != 0) return;
+    const bool same = current.c_iflag == before_.c_iflag && current.c_oflag == before_.c_oflag &&
+                      current.c_cflag == before_.c_cflag && current.c_lflag == before_.c_lflag &&
+                      std::equal(std::begin(current.c_cc), std::end(current.c_cc), std::begin(before_.c_cc));
+    if (!same) ::tcsetattr(STDIN_FILENO, TCSANOW, &before_);
+  }
+
+ private:
+  // In the background the modes are those of the shell's own line, or of another job.
+  static bool is_ours() { return ::tcgetpgrp(STDIN_FILENO) == ::getpgrp(); }
+
+  termios before_{};
+  bool known_;
+};
+
+// True when SIGTSTP would stop a program in our process group. If the group is orphaned, as under `ssh -t HOST launch`
+// or in a container, nobody could continue it, and the kernel drops the signal. A child of ours shows what the kernel
+// does.
+bool can_be_stopped() {
+  if (::getpid() == 1) return false;
+  const pid_t probe = ::fork();
+  if (probe == 0) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    sigset_t only;
+    sigemptyset(&only);
+    sigaddset(&only, SIGTSTP);
+    ::sigprocmask(SIG_UNBLOCK, &only, nullptr);
+    ::raise(SIGTSTP);
+    ::_exit(0);
+  }
+  if (probe < 0) return false;
+  siginfo_t info{};
+  if (::waitid(P_PID, static_cast<id_t>(probe), &info, WSTOPPED | WEXITED) != 0 || info.si_code != CLD_STOPPED)
+    return false;
+  ::kill(probe, SIGKILL);
+  ::waitid(P_PID, static_cast<id_t>(probe), &info, WEXITED);
+  return true;
+}
+
 class Guard {
  public:
   Guard(pid_t agent, std::set<pid_t> strangers, const SignalPlan& plan)
@@ -48,17 +97,30 @@ class Guard {
     while (true) {
       siginfo_t info{};
       const int signal = ::sigwaitinfo(&signals_, &info);
-      if (signal == SIGCHLD && (reap() || leaves())) return sweep();
+      if (signal == SIGCHLD) note_strangers();
+      if (signal == SIGCHLD && (reap() || leaves())) return end();
       if (signal > 0 && signal != SIGCHLD) pass_on(signal, info.si_code == SI_KERNEL ? terminal_sender : info.si_pid);
     }
   }
 
  private:
   // A stopped job is one whose workers are stopped; the shell waits for us to stop too. The agent goes on: its peers
-  // hear that it lives.
+  // hear that it lives. Who sends SIGTSTP as a process can continue us as well; the key alone is checked.
   void pass_on(int signal, pid_t sender) const {
+    if (signal == SIGTSTP && stops_ && sender == terminal_sender && !can_be_stopped()) return;
     hand_on(agent_, signal, sender);
     if (signal == SIGTSTP && stops_) ::raise(SIGSTOP);
+  }
+
+  // The agent is a nearer subreaper to all that descends from the workers, so what has come to us while it lives is no
+  // process of the job: a daemon of a script that started it beside us, for instance.
+  void note_strangers() {
+    const std::vector<pid_t> children = list_children();
+    // Asked for afterwards, since the agent leaves its children to us in the moment in which it becomes a zombie.
+    const auto agent = stat_of(agent_);
+    if (!agent || agent->state == 'Z' || agent->state == 'X') return;
+    strangers_.insert(children.begin(), children.end());
+    strangers_.erase(agent_);
   }
 
   // Whatever has ended; true when the agent has.
@@ -82,10 +144,7 @@ class Guard {
       const timespec wait{left / 1'000'000'000, left % 1'000'000'000};
       ::sigtimedwait(&signals_, nullptr, &wait);
     }
-    if (!ended_) {
-      ended_ = ExitStatus{ExitStatus::Kind::exited, code};
-      strangers_.insert(agent_);  // it cannot be killed, either
-    }
+    if (!ended_) ended_ = ExitStatus{ExitStatus::Kind::exited, code};
     return true;
   }
 
@@ -97,26 +156,34 @@ class Guard {
     return result;
   }
 
-  int sweep() {
+  // An agent that has said its last word has ended all that descends from the workers, and named what it could not end.
+  int end() {
+    if (announced == nullptr || announced->load() < 0) sweep();
+    terminal_.restore();
+    return exit_code(*ended_);
+  }
+
+  void sweep() {
     const Time give_up = later(now(), most_sweeping);
     const bool killed_agent = ended_->kind == ExitStatus::Kind::signalled;
     if (killed_agent) end_cgroups_of(agent_);
     std::set<pid_t> killed;
     std::vector<pid_t> left = orphans();
     while (!left.empty() && now() < give_up) {
-      for (const pid_t pid : left) ::kill(pid, SIGKILL);
-      killed.insert(left.begin(), left.end());
+      for (const pid_t pid : left)
+        if (::kill(pid, SIGKILL) == 0) killed.insert(pid);
       ::sigtimedwait(&signals_, nullptr, &between_sweeps);
       reap();
       left = orphans();
     }
     if (killed_agent) end_cgroups_of(agent_);  // empty by now, so removed
+    // The agent may have left a line of progress there, which has no end.
+    if (killed_agent && ::isatty(STDERR_FILENO) == 1) write_bare("");
     if (killed_agent)
       log_error(fmt::format("the agent of this launch (pid {}) was ended by {}; killed {} that it left", agent_,
                             to_text(*ended_),
                             killed.size() == 1 ? "1 process" : fmt::format("{} processes", killed.size())));
     if (!left.empty()) log_error("these processes outlived SIGKILL: " + describe_processes(left));
-    return exit_code(*ended_);
   }
 
   pid_t agent_;
@@ -124,11 +191,12 @@ class Guard {
   sigset_t signals_;
   bool stops_;  // at SIGTSTP, which ends nothing
   std::optional<ExitStatus> ended_;
+  TerminalModes terminal_;
 };
 
 void become_agent(pid_t guard) {
   ::setsid();
-  ::prctl(PR_SET_NAME, "launch-agent");
+  ::prctl(PR_SET_NAME, "job-agent");  // `pkill launch` must not take both, or nobody is left to clean up
   ::prctl(PR_SET_PDEATHSIG, guard_gone_signal());
   if (::getppid() != guard) ::raise(guard_gone_signal());  // it was gone before
 }

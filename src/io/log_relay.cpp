@@ -2,6 +2,7 @@
 
 #include "launch/io/clock.hpp"
 #include "launch/io/deadline.hpp"
+#include "launch/io/files.hpp"
 #include "launch/io/log.hpp"
 #include "launch/io/log_exchange.hpp"
 #include "launch/io/log_file.hpp"
@@ -10,7 +11,6 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
-#include <cstring>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -34,7 +34,7 @@ constexpr std::size_t most_large_pipes = 64;  // a user may have 64 MiB of them
 constexpr std::uint64_t stop_mark = ~std::uint64_t{0};
 
 Error cannot_make(const char* what) {
-  return Error{ErrorCode::system, fmt::format("cannot make {} for a worker's output: {}", what, std::strerror(errno))};
+  return Error{ErrorCode::system, fmt::format("cannot make {} for a worker's output: {}", what, why_not_opened(errno))};
 }
 
 }  // namespace

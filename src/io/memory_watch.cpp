@@ -24,10 +24,11 @@ MemoryWatch::MemoryWatch() {
   before_ = kills();
 }
 
-std::string MemoryWatch::evidence() const {
+std::string MemoryWatch::evidence(bool worker_killed) const {
   const auto after = kills();
   if (!before_ || !after || *after <= *before_) return {};
-  return oom_text(read("/memory.max", "/memory.limit_in_bytes"), read("/memory.peak", "/memory.max_usage_in_bytes"));
+  return oom_text(worker_killed, read("/memory.max", "/memory.limit_in_bytes"),
+                  read("/memory.peak", "/memory.max_usage_in_bytes"));
 }
 
 std::optional<std::int64_t> MemoryWatch::kills() const {

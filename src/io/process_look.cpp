@@ -17,6 +17,7 @@ namespace launch {
 namespace {
 
 constexpr std::size_t longest_stat = 1024;
+constexpr std::size_t longest_status = 8192;
 constexpr std::size_t most_descendants = 4096;
 constexpr std::size_t most_threads = 1024;
 constexpr std::size_t most_processes = 65536;  // in a scan of all
@@ -40,6 +41,16 @@ void read_sleep(const std::string& folder, ProcessLook& look) {
   const std::string channel = read_file(folder + "/wchan", 128);
   look.wait_channel = channel == "0" ? "" : std::string(trim(channel));
   look.kernel_stack = read_file(folder + "/stack", 4096);
+}
+
+// Who keeps it from ending though it was told to.
+void read_holders(const std::string& folder, ProcessLook& look) {
+  const auto status = parse_process_status(read_file(folder + "/status", longest_status));
+  if (!status) return;
+  look.tracer = status->tracer;
+  const uid_t own = ::geteuid();
+  const auto is_ours = [own](unsigned uid) { return uid == own || uid == ::getuid(); };
+  if (own != 0 && !is_ours(status->real_uid) && !is_ours(status->saved_uid)) look.protected_by_uid = status->real_uid;
 }
 
 std::vector<pid_t> children_by_thread(pid_t pid) {
@@ -67,6 +78,17 @@ std::vector<ProcessLook> look_at_first(const std::vector<pid_t>& pids) {
   return looks;
 }
 
+// A mask of signals in /proc/PID/status.
+bool is_in_mask(pid_t pid, std::string_view label, int signal) {
+  const std::string status = read_file(fmt::format("/proc/{}/status", pid), longest_status);
+  const auto at = status.find(label);
+  if (at == std::string::npos || signal < 1 || signal > 64) return false;
+  std::uint64_t mask = 0;
+  const char* const digits = status.data() + at + label.size();
+  std::from_chars(digits, status.data() + status.size(), mask, 16);
+  return (mask >> static_cast<unsigned>(signal - 1) & 1U) != 0;
+}
+
 }  // namespace
 
 std::optional<ProcessStat> stat_of(pid_t pid) {
@@ -79,6 +101,7 @@ std::optional<ProcessLook> look_at(pid_t pid) {
   if (!stat) return std::nullopt;
   ProcessLook look{pid, stat->name, stat->state, {}, {}};
   read_sleep(folder, look);
+  read_holders(folder, look);
   if (look.state == 'D') return look;
   // The first thread may have ended where another cannot.
   for (const pid_t thread : numbers_in(folder + "/task", most_threads)) {
@@ -120,16 +143,9 @@ bool runs_python(pid_t pid) {
   return name.substr(name.rfind('/') + 1).starts_with("python");
 }
 
-bool catches(pid_t pid, int signal) {
-  const std::string status = read_file(fmt::format("/proc/{}/status", pid), 8192);
-  constexpr std::string_view label = "SigCgt:\t";
-  const auto at = status.find(label);
-  if (at == std::string::npos || signal < 1 || signal > 64) return false;
-  std::uint64_t caught = 0;
-  const char* const digits = status.data() + at + label.size();
-  std::from_chars(digits, status.data() + status.size(), caught, 16);
-  return (caught >> static_cast<unsigned>(signal - 1) & 1U) != 0;
-}
+bool catches(pid_t pid, int signal) { return is_in_mask(pid, "SigCgt:\t", signal); }
+
+bool ignores(pid_t pid, int signal) { return is_in_mask(pid, "SigIgn:\t", signal); }
 
 std::string describe_processes(const std::vector<pid_t>& pids) {
   std::vector<pid_t> all = pids;

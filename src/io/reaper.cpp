@@ -36,6 +36,12 @@ std::vector<pid_t> scan_for_children() {
   return result;
 }
 
+// What is stopped, by a debugger's user or by itself, would hear it only when it is continued.
+void tell(pid_t whom, int signal) {
+  ::kill(whom, signal);
+  if (signal != SIGKILL) ::kill(whom, SIGCONT);
+}
+
 }  // namespace
 
 std::vector<pid_t> list_children() {
@@ -59,6 +65,11 @@ Reaper::Reaper() {
   for (const pid_t pid : list_children()) strangers_.insert(pid);
 }
 
+void Reaper::add_worker(pid_t pid) {
+  workers_.insert(pid);
+  if (stopped_) ::kill(-pid, SIGSTOP);
+}
+
 void Reaper::begin() {
   last_signal_ = 0;
   signalled_.clear();
@@ -69,7 +80,7 @@ void Reaper::forget_worker(pid_t pid) {
   const bool told = last_signal_ != 0;
   if (told || ::kill(-pid, 0) != 0) return;
   for (const pid_t child : remaining())
-    if (!workers_.contains(child) && ::getsid(child) == pid) ::kill(-::getpgid(child), SIGTERM);
+    if (!workers_.contains(child) && ::getsid(child) == pid) tell(-::getpgid(child), SIGTERM);
 }
 
 void Reaper::pass_on(int signal) {
@@ -83,18 +94,21 @@ void Reaper::warn(int signal) const {
 }
 
 void Reaper::signal_all(int signal) {
-  if (std::exchange(stopped_, false)) pass_on(SIGCONT);
   last_signal_ = signal;
   signalled_.clear();
   // A worker's pid cannot be somebody else's: it is not reaped yet.
-  for (const pid_t worker : workers_) ::kill(-worker, signal);
+  for (const pid_t worker : workers_) tell(-worker, signal);
   signal_adopted();
 }
 
 bool Reaper::signal_one(pid_t pid, int signal) const {
   // Its number cannot come to mean another process while we look: the descriptor stays with this one.
   const Fd process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
-  if (!process.valid() || !is_of_the_job(pid)) return false;
+  const bool refused = !process.valid() && (errno == EPERM || errno == ENOSYS);
+  if (!(process.valid() || refused) || !is_of_the_job(pid)) return false;
+  // Some containers refuse pidfd_open. A worker is not reaped yet; another process would have to end just now and its
+  // number to come round.
+  if (refused) return ::kill(pid, signal) == 0;
   return ::syscall(SYS_pidfd_send_signal, process.get(), signal, nullptr, 0) == 0;
 }
 
@@ -117,10 +131,15 @@ std::vector<pid_t> Reaper::remaining() const {
 
 void Reaper::signal_adopted() {
   for (const pid_t pid : remaining()) {
-    if (workers_.contains(pid) || !signalled_.insert(pid).second) continue;
+    if (workers_.contains(pid)) continue;
+    // A shell starts what it runs in the background with SIGINT ignored. Once nobody is left whom that could serve,
+    // such a helper is told by a signal that it does hear.
+    const bool deaf = workers_.empty() && last_signal_ != SIGKILL && ignores(pid, last_signal_);
+    const int signal = deaf ? SIGTERM : last_signal_;
+    if (std::exchange(signalled_[pid], signal) == signal) continue;
     // An adopted process holds its group's number, so the group is safe to signal; it may have children in it.
     const pid_t group = ::getpgid(pid);
-    ::kill(group > 0 && group != ::getpgrp() ? -group : pid, last_signal_);
+    tell(group > 0 && group != ::getpgrp() ? -group : pid, signal);
   }
 }
 

@@ -51,8 +51,6 @@ SignalPlan take_over_signals() {
   if (!under_nohup) plan.handled.push_back(SIGHUP);
   // An ignored SIGCHLD would make the kernel reap our workers.
   ::signal(SIGCHLD, SIG_DFL);
-  const sigset_t set = set_of(plan.handled);
-  ::sigprocmask(SIG_BLOCK, &set, nullptr);
   return plan;
 }
 

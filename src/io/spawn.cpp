@@ -172,6 +172,11 @@ boost::system::result<Spawned, SpawnError> spawn(const SpawnRequest& request) {
     ::waitpid(pid, nullptr, 0);
     return plan.failure;
   }
+  if (!owned.valid()) {  // a kernel before Linux 5.2 takes no notice of the wish
+    ::kill(pid, SIGKILL);
+    ::waitpid(pid, nullptr, 0);
+    return SpawnError{SpawnStage::clone, ENOSYS};
+  }
   return Spawned{pid, std::move(owned)};
 }
 
@@ -208,13 +213,20 @@ std::string advice(const SpawnError& error, const std::string& file) {
                     : "; check the path, which must lead to the same file on every node";
     case EACCES:
       if (exists && S_ISDIR(info.st_mode)) return "; it is a folder";
+      if (exists && error.stage == SpawnStage::execute && (info.st_mode & 0111U) != 0)
+        return "; it may be on a file system that is mounted with noexec, or in a folder that you may not enter";
       return fmt::format("; try chmod {} {}", error.stage == SpawnStage::script ? "+r" : "+x", file);
     case ENOEXEC:
       return "; a script needs a first line such as #!/bin/sh, a program must be built for this machine";
     case E2BIG:
       return "; the arguments and the environment together are too long";
     case EAGAIN:
-      return "; the limit of processes is reached (ulimit -u)";
+      return "; the limit of processes is reached (ulimit -u, or pids.max of the control group)";
+    case EMFILE:
+    case ENFILE:
+      return "; the limit of open files is reached (ulimit -n)";
+    case ENOSYS:
+      return "; launch needs Linux 5.2 or newer";
     default:
       return {};
   }

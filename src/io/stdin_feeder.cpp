@@ -1,5 +1,6 @@
 #include "launch/io/stdin_feeder.hpp"
 
+#include "launch/io/files.hpp"
 #include "launch/io/log.hpp"
 #include "launch/io/process_look.hpp"
 
@@ -108,7 +109,7 @@ class StdinFeeder::Feed : public std::enable_shared_from_this<Feed> {
   static Error no_copy() {
     return Error{
         ErrorCode::system,
-        fmt::format("cannot make a copy of the standard input for a worker (--stdin=all): {}", std::strerror(errno))};
+        fmt::format("cannot make a copy of the standard input for a worker (--stdin=all): {}", why_not_opened(errno))};
   }
 
   void open_source() {
@@ -226,9 +227,5 @@ StdinFeeder::~StdinFeeder() { feed_->end(); }
 void StdinFeeder::begin() { feed_->begin(); }
 
 Result<Fd> StdinFeeder::open_copy() { return feed_->open_copy(); }
-
-void hold_standard_input() {
-  if (::fcntl(STDIN_FILENO, F_GETFD) < 0) (void)!::open("/dev/null", O_RDONLY);  // takes the lowest number
-}
 
 }  // namespace launch

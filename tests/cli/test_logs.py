@@ -109,6 +109,21 @@ class Logs(JobCase):
                 shutil.rmtree(top, ignore_errors=True)
         self.assertEqual([], os.listdir(tmp))
 
+    def test_a_folder_that_is_removed_while_the_job_runs_is_made_again(self):
+        removes = 'rm -r "$TEST_FOLDER/logs"\n'
+        for more, expected in (("", "logs/job_*"), (': > "$TEST_FOLDER/logs"\n', "tmp/*/*")):
+            with self.subTest(more=more):
+                worker = self.worker(f'[ "$TORCHELASTIC_RESTART_COUNT" = 0 ] && {{ {removes}{more}exit 9; }}\n',
+                                     "echo went on\n")
+                run = self.launch("--max-restarts=1", "--tee=3", "--rdzv-id=job", f"--log-dir={self.folder}/logs",
+                                  worker)
+                self.expect([0], [run])
+                (kept,) = self.folder.glob(f"{expected}/attempt_1/0/stdout.log")
+                self.assertEqual("went on\n", kept.read_text())
+                if more:
+                    self.assert_says(run, f"Not a directory.*; this attempt's are in {kept.parent.parent}")
+                    (self.folder / "logs").unlink()
+
     def test_an_empty_folder_is_not_left_behind(self):
         self.run_job()
         self.assertEqual([], list((self.folder / "logs").iterdir()))

@@ -30,8 +30,12 @@ class MemoryLimit(JobCase):
         except (AttributeError, OSError, StopIteration) as error:
             self.skipTest(f"no memory control group can be made here: {error}")  # tests/core has recorded ones
         self.addCleanup(group.rmdir)
-        greedy = self.program(f"#!{sys.executable}\nx = bytearray(1 << 30)\nx[:] = b'1' * len(x)\n")
-        run = self.start(["sh", "-c", f'echo 0 > {group}/cgroup.procs && exec "$@"', "sh", Settings.launch,
-                          "--no-python", greedy])
-        self.expect([137], [run])
-        self.assert_says(run, r"signal 9 \(SIGKILL\), killed by the out-of-memory killer; memory limit 512 MiB; peak")
+        greedy = self.program(f"#!{sys.executable}\nx = bytearray(1 << 30)\nx[:] = b'1' * len(x)\n", "greedy")
+        parent = self.worker(f"{greedy}\nexit $?\n")
+        for worker, words in ((greedy, r"signal 9 \(SIGKILL\), killed by the out-of-memory killer"),
+                              (parent, "exit code 137; the out-of-memory killer has ended another process since the "
+                                       "workers were started")):
+            run = self.start(["sh", "-c", f'echo 0 > {group}/cgroup.procs && exec "$@"', "sh", Settings.launch,
+                              "--no-python", worker])
+            self.expect([137], [run])
+            self.assert_says(run, words + "; memory limit 512 MiB; peak")

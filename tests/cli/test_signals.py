@@ -4,7 +4,7 @@ import signal
 import time
 
 import processes
-from harness import free_port, wait_for
+from harness import Settings, free_port, wait_for
 from job import SLEEP, UP, JobCase
 
 FORWARDED = [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT]
@@ -125,6 +125,34 @@ class NothingIsLeft(JobCase):
                 self.expect([137], [run])
                 self.assertTrue(wait_for(lambda: not self.leftovers(), 2), self.tree())
                 self.forget()
+
+    def test_a_daemon_that_is_not_of_the_job_lives_on(self):
+        """As of a job script that starts a monitor in the background and then becomes launch."""
+        daemon = self.program('#!/bin/sh\necho $$ > "$TEST_FOLDER/daemon.new"\n'
+                              'mv "$TEST_FOLDER/daemon.new" "$TEST_FOLDER/daemon"\nexec sleep 301\n', "monitor")
+        starter = self.program('#!/bin/sh\necho $$ > "$TEST_FOLDER/started"\n'
+                               'while [ ! -e "$TEST_FOLDER/up.0" ]; do sleep 0.02; done\n'
+                               f"setsid {daemon} &\n", "starter")
+        worker = self.worker(self.GRANDCHILDREN, UP, 'while [ ! -e "$TEST_FOLDER/go" ]; do sleep 0.02; done\n')
+        for code in (0, 137):
+            with self.subTest(code=code):
+                script = self.program(f'#!/bin/sh\n{starter} &\nexec {Settings.launch} --shutdown-timeout=1 {worker}\n',
+                                      "script")
+                run = self.start([script])
+                self.wait_until_up(1, run)
+                self.assertTrue(wait_for((self.folder / "daemon").exists, 10), str(run))
+                pid = int((self.folder / "daemon").read_text())
+                (agent,) = [child for child in processes.launcher(run.pid) if child != run.pid]
+                # Its parent has ended and is collected, so the guard has taken it and knows it.
+                parent = int((self.folder / "started").read_text())
+                self.assertTrue(wait_for(lambda: processes.state(parent) is None, 10), self.tree())
+                self.assertIn(pid, processes.children_of(run.pid))
+                (self.folder / "go").touch() if code == 0 else processes.kill([agent])
+                self.expect([code], [run], seconds=15)
+                self.assertTrue(processes.alive(pid), str(run))
+                self.assertTrue(wait_for(lambda: self.leftovers() == {pid}, 2), self.tree())
+                processes.kill([pid])
+                self.forget("daemon", "go")
 
     def test_workers_end_when_launch_is_killed_while_it_stops_them(self):
         run = self.launch("--shutdown-timeout=60", self.worker(STUBBORN.replace("sleep 1", "sleep 0.1")))

@@ -36,6 +36,13 @@ TEST(CgroupPath, NamesTellLaunchesApart) {
   EXPECT_FALSE(cgroup_prefix(1, 123).starts_with(cgroup_prefix(1, 12)));
 }
 
+TEST(CgroupPath, NamesTellTheLaunchThatMadeThem) {
+  EXPECT_EQ(cgroup_maker(cgroup_prefix(7, 12) + "0", 7), 12);
+  EXPECT_EQ(cgroup_maker(cgroup_prefix(7, 12) + "0", 8), std::nullopt);
+  for (const char* const name : {"", "launch", "launch-7-12", "launch-7-x-0", "other-7-12-0", "launch-7-12-0-1"})
+    EXPECT_EQ(cgroup_maker(name, 7), std::nullopt) << name;
+}
+
 TEST(CgroupPath, WhereNothingIsSaidThereMayBeSomebody) {
   EXPECT_TRUE(is_populated("populated 1\nfrozen 0\n"));
   EXPECT_FALSE(is_populated("populated 0\nfrozen 0\n"));

@@ -31,10 +31,12 @@ TEST(MemoryEvents, KillsAreCounted) {
 }
 
 TEST(MemoryEvents, InWords) {
-  EXPECT_EQ(oom_text("67108864\n", "67100000\n"),
+  EXPECT_EQ(oom_text(true, "67108864\n", "67100000\n"),
             "killed by the out-of-memory killer; memory limit 64 MiB; peak 63 MiB");
-  EXPECT_EQ(oom_text("max\n", ""), "killed by the out-of-memory killer");
-  EXPECT_EQ(oom_text("9223372036854771712\n", "x"), "killed by the out-of-memory killer");
+  EXPECT_EQ(oom_text(true, "max\n", ""), "killed by the out-of-memory killer");
+  EXPECT_EQ(oom_text(true, "9223372036854771712\n", "x"), "killed by the out-of-memory killer");
+  EXPECT_EQ(oom_text(false, "67108864\n", ""),
+            "the out-of-memory killer has ended another process since the workers were started; memory limit 64 MiB");
 }
 
 }  // namespace launch::memory_events_test

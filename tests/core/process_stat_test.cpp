@@ -44,6 +44,23 @@ TEST(ProcessStat, WhatIsNoneIsNone) {
     EXPECT_FALSE(parse_process_stat(text)) << text;
 }
 
+TEST(ProcessStatus, TheDebuggerAndTheUser) {
+  const auto status =
+      parse_process_status("Name:\ta\nPid:\t5\nTracerPid:\t77\nUid:\t1000\t1001\t1002\t1003\nGid:\t0\n");
+  ASSERT_TRUE(status);
+  EXPECT_EQ(status->tracer, 77);
+  EXPECT_EQ(status->real_uid, 1000U);
+  EXPECT_EQ(status->saved_uid, 1002U);
+  for (const char* const text : {"", "Uid:", "Uid:\t1\n", "TracerPid:\t1\n"}) EXPECT_FALSE(parse_process_status(text));
+}
+
+TEST(ProcessLook, SaysWhoKeepsItFromEnding) {
+  EXPECT_EQ(to_text(ProcessLook{1, "a", 'Z', "", {}, 77, {}}),
+            "pid 1 (a), ended, but not collected (Z), held by its debugger, pid 77");
+  EXPECT_EQ(to_text(ProcessLook{1, "su", 'S', "", {}, 0, 0}),
+            "pid 1 (su), sleeping (S), may not be signalled (it runs as uid 0)");
+}
+
 TEST(ProcessLook, SaysWhereItSleeps) {
   EXPECT_EQ(to_text(ProcessLook{123, "python", 'D', "nfs_wait_bit_killable", {}}),
             "pid 123 (python), uninterruptible sleep (D) in nfs_wait_bit_killable");

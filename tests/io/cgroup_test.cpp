@@ -62,6 +62,18 @@ TEST_F(PlainFolder, TheGroupsOfADeadLaunchAreEndedAndThoseOfOthersAreNot) {
   EXPECT_TRUE(fs::exists(other + "/below"));
 }
 
+TEST_F(PlainFolder, TheNextLaunchEndsTheGroupsOfThoseThatAreGone) {
+  struct stat info {};
+  ASSERT_EQ(::stat("/proc/self/ns/pid", &info), 0);
+  const std::string start = top_ + "/launch-" + std::to_string(info.st_ino) + "-";
+  const std::string dead = start + "999999999-0", living = start + "1-0", foreign = top_ + "/launch-1-999999999-0";
+  for (const std::string& folder : {dead, living, foreign}) fs::create_directories(folder);
+  const WorkerCgroup group(top_);
+  EXPECT_FALSE(fs::exists(dead));
+  EXPECT_TRUE(fs::exists(living));
+  EXPECT_TRUE(fs::exists(foreign));
+}
+
 Spawned start_in(const WorkerCgroup& group, const std::string& script) {
   SpawnRequest request;
   request.executable = "/bin/sh";

@@ -1,10 +1,13 @@
 #include "launch/io/child.hpp"
 
 #include <array>
+#include <chrono>
 #include <csignal>
 #include <optional>
 
 #include <gtest/gtest.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <boost/asio/io_context.hpp>
 
@@ -33,6 +36,47 @@ TEST(Child, ToldItsSignal) {
   EXPECT_EQ(end_of("kill -KILL $$"), (ExitStatus{ExitStatus::Kind::signalled, SIGKILL}));
   EXPECT_EQ(end_of("ulimit -c unlimited; cd /tmp; ulimit -c 0; kill -SEGV $$"),
             (ExitStatus{ExitStatus::Kind::signalled, SIGSEGV}));
+}
+
+// Traces a process, kills it, and keeps it until `release` is closed. False on `ready` when it may not trace.
+pid_t keep_dead(pid_t pid, int ready, int release) {
+  const pid_t tracer = ::fork();
+  if (tracer != 0) return tracer;
+  const bool traced = ::ptrace(PTRACE_SEIZE, pid, nullptr, nullptr) == 0;
+  if (traced) ::kill(pid, SIGKILL);
+  if (::write(ready, traced ? "y" : "n", 1) != 1) ::_exit(1);
+  char byte = 0;
+  if (::read(release, &byte, 1) != 1) ::_exit(1);
+  ::_exit(0);
+}
+
+TEST(Child, ThatADebuggerKeepsCostsNoProcessorTime) {
+  using namespace std::chrono_literals;
+  SpawnRequest request;
+  request.executable = "/bin/sleep";
+  request.argv = {"sleep", "300"};
+  boost::asio::io_context io(1);
+  Child child(io.get_executor(), *spawn(request));
+  std::optional<ExitStatus> result;
+  child.on_exit([&](ExitStatus status) { result = status; });
+  std::array<int, 2> ready{}, release{};
+  ASSERT_EQ(::pipe(ready.data()), 0);
+  ASSERT_EQ(::pipe(release.data()), 0);
+  const pid_t tracer = keep_dead(child.pid(), ready[1], release[0]);
+  char traced = 0;
+  ASSERT_EQ(::read(ready[0], &traced, 1), 1);
+  if (traced == 'y') {
+    EXPECT_LT(io.run_for(500ms), 20U);  // what woke us
+    EXPECT_FALSE(result);
+  } else {
+    ::kill(child.pid(), SIGKILL);
+  }
+  ASSERT_EQ(::write(release[1], "x", 1), 1);
+  io.run();
+  EXPECT_EQ(result, (ExitStatus{ExitStatus::Kind::signalled, SIGKILL}));
+  ::waitpid(tracer, nullptr, 0);
+  for (const int fd : {ready[0], ready[1], release[0], release[1]}) ::close(fd);
+  if (traced != 'y') GTEST_SKIP() << "tracing is not allowed here";
 }
 
 // The news of a descriptor that is closed before it was looked at comes to the one that is opened next.

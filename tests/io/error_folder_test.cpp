@@ -77,6 +77,38 @@ TEST(ErrorFolder, KeepsOfEveryAttemptWhatAWorkerWrote) {
   EXPECT_TRUE(fs::exists(second + "/0/error.json"));
 }
 
+TEST(ErrorFolder, IsMadeAgainForTheNextAttemptWhenItWasRemoved) {
+  const std::string place = temp_folder() + "/cleaned";
+  for (const bool temporary : {false, true}) {
+    fs::create_directories(place);
+    auto folder = begun(temporary ? ErrorFolder::create_temporary({place}, "id") : ErrorFolder::create(place, "id"), 1);
+    ASSERT_TRUE(folder);
+    const fs::path run = fs::path(folder->attempt()).parent_path();
+    fs::remove_all(temporary ? run.parent_path() : fs::path(place));
+    ASSERT_TRUE(folder->begin_attempt(1));
+    EXPECT_EQ(folder->attempt(), (run / "attempt_1").string());
+    EXPECT_TRUE(fs::is_directory(run / "attempt_1" / "0"));
+    EXPECT_EQ(fs::status(run).permissions(), fs::perms::owner_all);
+    EXPECT_EQ(fs::exists(place + "/latest/attempt_1"), !temporary);
+    folder->remove_empty();
+    EXPECT_TRUE(fs::is_empty(place));
+  }
+}
+
+// Anybody can make a folder of this name in /tmp once it is free.
+TEST(ErrorFolder, IsNotMadeAgainInsideOfSomethingElse) {
+  const std::string place = temp_folder() + "/trap";
+  fs::create_directories(place);
+  auto folder = begun(ErrorFolder::create_temporary({place}, "id"), 1);
+  ASSERT_TRUE(folder);
+  const fs::path top = fs::path(folder->attempt()).parent_path().parent_path();
+  fs::remove_all(top);
+  fs::create_directories(place + "/elsewhere");
+  fs::create_symlink(place + "/elsewhere", top);
+  EXPECT_FALSE(folder->begin_attempt(1));
+  EXPECT_TRUE(fs::is_empty(place + "/elsewhere"));
+}
+
 TEST(ErrorFolder, SaysWhereItCouldNotBeMade) {
   for (const auto& folder : {ErrorFolder::create_temporary({"/nowhere/at/all", "/no"}, "id"),
                              ErrorFolder::create("/dev/null/at/all", "id")}) {

@@ -53,4 +53,17 @@ TEST(Fd, OpenedAgainItHasFlagsOfItsOwn) {
   EXPECT_EQ(bytes_waiting(-1), 0U);
 }
 
+TEST(HoldStandardStreams, OpensThoseThatAreClosed) {
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    const Fd kept(::fcntl(fd, F_DUPFD_CLOEXEC, 3));
+    ::close(fd);
+    hold_standard_streams();
+    EXPECT_EQ(::fcntl(fd, F_GETFD), 0) << "workers inherit it";
+    char byte = 'x';
+    EXPECT_EQ(::read(fd, &byte, 1), 0);
+    EXPECT_EQ(::write(fd, &byte, 1), 1);
+    if (kept.valid()) ::dup2(kept.get(), fd);
+  }
+}
+
 }  // namespace launch::fd_test

@@ -6,7 +6,8 @@ namespace launch::memory_watch_test {
 
 TEST(MemoryWatch, WhereNothingWasKilledThereIsNoEvidence) {
   const MemoryWatch watch;
-  EXPECT_EQ(watch.evidence(), "");
+  EXPECT_EQ(watch.evidence(true), "");
+  EXPECT_EQ(watch.evidence(false), "");
 }
 
 }  // namespace launch::memory_watch_test

@@ -113,6 +113,15 @@ TEST(DescendantsOf, ChildrenAndTheirChildrenParentsFirst) {
   EXPECT_THAT(name_processes({subject.pid()}), Not(HasSubstr(fmt::format("{} ", below[1]))));
 }
 
+TEST(ProcessLook, KnowsWhatAProcessIgnores) {
+  const Subject ignoring([] { ::signal(SIGUSR2, SIG_IGN); });
+  const Time deadline = later(now(), 10s);
+  while (!ignores(ignoring.pid(), SIGUSR2) && now() < deadline) ::sched_yield();
+  EXPECT_TRUE(ignores(ignoring.pid(), SIGUSR2));
+  EXPECT_FALSE(ignores(ignoring.pid(), SIGUSR1));
+  EXPECT_FALSE(catches(ignoring.pid(), SIGUSR2));
+}
+
 TEST(ProcessLook, KnowsWhatAProcessCatches) {
   const Subject plain([] {});
   EXPECT_FALSE(catches(plain.pid(), SIGUSR2));

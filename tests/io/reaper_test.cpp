@@ -3,15 +3,22 @@
 #include "launch/core/text.hpp"
 #include "launch/io/child.hpp"
 #include "launch/io/files.hpp"
+#include "launch/io/process_look.hpp"
 
+#include <array>
+#include <cerrno>
 #include <csignal>
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <optional>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <boost/asio/io_context.hpp>
@@ -106,6 +113,36 @@ TEST_F(Family, WhatTurnsUpLaterGetsTheLastSignalToo) {
   EXPECT_TRUE(gone());
 }
 
+// A shell starts what it runs in the background with SIGINT ignored.
+TEST_F(Family, AHelperThatIgnoresTheSignalEndsAfterItsWorker) {
+  start("sleep 100 & exec sleep 100");
+  const std::string path = fmt::format("/proc/{0}/task/{0}/children", child_->pid());
+  ASSERT_TRUE(becomes_true([&] { return parse_int(trim(read_file(path, 100))).has_value(); }));
+  reaper_.signal_all(SIGINT);
+  EXPECT_TRUE(gone());
+}
+
+char state_of(pid_t pid) {
+  const auto stat = stat_of(pid);
+  return stat ? stat->state : '-';
+}
+
+TEST_F(Family, AWorkerThatIsStoppedHearsTheSignal) {
+  start("kill -STOP $$; exec sleep 100");
+  ASSERT_TRUE(becomes_true([this] { return state_of(child_->pid()) == 'T'; }));
+  reaper_.signal_all(SIGTERM);
+  EXPECT_TRUE(gone());
+}
+
+TEST_F(Family, AWorkerOfAStoppedJobBeginsStopped) {
+  reaper_.pass_on(SIGTSTP);
+  reaper_.begin();
+  start("exec sleep 100");
+  EXPECT_TRUE(becomes_true([this] { return state_of(child_->pid()) == 'T'; }));
+  reaper_.pass_on(SIGCONT);
+  EXPECT_TRUE(becomes_true([this] { return state_of(child_->pid()) == 'S'; }));
+}
+
 TEST_F(Family, StrangersAreLeftAlone) {
   SpawnRequest request;
   request.executable = "/bin/sleep";
@@ -130,6 +167,36 @@ TEST_F(Family, OneProcessOfTheJobCanBeSignalled) {
   EXPECT_TRUE(gone());
   EXPECT_EQ(status_, (ExitStatus{ExitStatus::Kind::exited, 3}));
   EXPECT_FALSE(reaper_.signal_one(child_->pid(), 0));
+}
+
+// From now on pidfd_open fails in this process, as in containers with an old profile.
+bool refuse_pidfds() {
+  std::array<sock_filter, 4> filter{{BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+                                     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_pidfd_open, 0, 1),
+                                     BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+                                     BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)}};
+  sock_fprog program{filter.size(), filter.data()};
+  return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+// In a process of its own, since a filter stays.
+TEST(OneProcess, CanBeSignalledThoughPidfdsAreRefused) {
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    Reaper reaper;
+    SpawnRequest request;
+    request.executable = "/bin/sleep";
+    request.argv = {"sleep", "100"};
+    const auto worker = spawn(request);
+    reaper.add_worker(worker->pid);
+    if (!refuse_pidfds()) ::_exit(2);
+    const bool sent = reaper.signal_one(worker->pid, SIGKILL);
+    ::_exit(sent && !reaper.signal_one(::getppid(), 0) ? 0 : 1);
+  }
+  int status = 0;
+  ::waitpid(pid, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
 TEST_F(Family, AProcessOutsideTheJobIsNotSignalled) {

@@ -35,7 +35,8 @@ class Signals : public testing::Test {
 bool has(const std::vector<int>& list, int signal) { return std::find(list.begin(), list.end(), signal) != list.end(); }
 
 TEST_F(Signals, ArriveInTheStreamInsteadOfEndingTheProcess) {
-  const SignalPlan plan = take_over_signals();
+  SignalPlan plan = take_over_signals();
+  choose_signals(plan, {SIGTERM, SIGINT, SIGHUP, SIGQUIT});
   boost::asio::io_context io(1);
   SignalStream stream(io.get_executor(), plan);
   for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGQUIT}) {
@@ -45,7 +46,8 @@ TEST_F(Signals, ArriveInTheStreamInsteadOfEndingTheProcess) {
 }
 
 TEST_F(Signals, TellWhoHadSentWhatIsHandedOn) {
-  const SignalPlan plan = take_over_signals();
+  SignalPlan plan = take_over_signals();
+  choose_signals(plan, {SIGTERM, SIGINT, SIGHUP, SIGQUIT});
   boost::asio::io_context io(1);
   SignalStream stream(io.get_executor(), plan);
   ::kill(::getpid(), SIGTERM);
@@ -79,6 +81,14 @@ TEST_F(Signals, WhatWasIgnoredIsResetInWorkers) {
   EXPECT_TRUE(has(plan.reset, SIGPIPE));
   EXPECT_TRUE(has(plan.reset, SIGXFSZ));
   EXPECT_FALSE(has(plan.reset, SIGTERM));
+}
+
+// What is done before a job begins may wait for a file system that does not answer.
+TEST_F(Signals, AreNotBlockedBeforeTheyAreChosen) {
+  take_over_signals();
+  sigset_t mask;
+  ::sigprocmask(SIG_SETMASK, nullptr, &mask);
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGQUIT}) EXPECT_FALSE(::sigismember(&mask, signal)) << signal;
 }
 
 TEST_F(Signals, AreThoseThatWereChosen) {

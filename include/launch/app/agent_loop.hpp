@@ -10,6 +10,7 @@
 #include "launch/app/watchdog.hpp"
 #include "launch/app/worker_group.hpp"
 #include "launch/core/config.hpp"
+#include "launch/core/signal_volley.hpp"
 #include "launch/io/memory_watch.hpp"
 #include "launch/io/signals.hpp"
 #include "launch/io/store_server.hpp"
@@ -72,13 +73,7 @@ class AgentLoop {
   SignalStream signals_;
   std::vector<int> passed_signals_;
   pid_t guard_;
-  // How often a signal came of late, from the guard and from elsewhere.
-  struct Heard {
-    int by_guard = 0;
-    int directly = 0;
-    Time last{};
-  };
-  std::map<int, Heard> heard_;
+  SignalVolley volley_;
   StoreServer server_;
   Agent agent_;
   Mailbox mailbox_;

@@ -19,6 +19,9 @@ std::optional<std::string> cgroup_folder(std::string_view proc_cgroup, std::stri
 // somebody else, whose groups may be in the same folder.
 std::string cgroup_prefix(unsigned long pid_namespace, pid_t pid);
 
+// The launch of this namespace that has made a group of this name; nullopt: none has.
+std::optional<pid_t> cgroup_maker(std::string_view name, unsigned long pid_namespace);
+
 // By cgroup.events; where nothing can be read there may be somebody.
 bool is_populated(std::string_view events);
 

@@ -21,7 +21,8 @@ std::optional<MemoryGroup> memory_group(std::string_view proc_cgroup);
 // the kernel does not count them.
 std::optional<std::int64_t> oom_kills(std::string_view events);
 
-// In words; `limit` and `peak` as the kernel has them: a number of bytes, "max", or nothing.
-std::string oom_text(std::string_view limit, std::string_view peak);
+// In words, of a worker that SIGKILL has ended, or of one that has ended otherwise: then it may have been its child.
+// `limit` and `peak` as the kernel has them: a number of bytes, "max", or nothing.
+std::string oom_text(bool of_worker, std::string_view limit, std::string_view peak);
 
 }  // namespace launch

@@ -28,12 +28,24 @@ struct ProcessStat {
 // The text of /proc/PID/stat; nullopt: it is none.
 std::optional<ProcessStat> parse_process_stat(std::string_view text);
 
+// What matters here of /proc/PID/status.
+struct ProcessStatus {
+  pid_t tracer = 0;
+  unsigned real_uid = 0;
+  unsigned saved_uid = 0;
+};
+
+// nullopt: it is none.
+std::optional<ProcessStatus> parse_process_status(std::string_view text);
+
 struct ProcessLook {
   pid_t pid = 0;
   std::string name;  // empty: nothing is known but the pid
   char state = '?';
   std::string wait_channel;  // the kernel's function that it sleeps in; empty: none, or not ours to know
   std::string kernel_stack;  // as /proc/PID/stack has it; empty: not ours to know
+  pid_t tracer = 0;  // the debugger that holds it; 0: there is none
+  std::optional<unsigned> protected_by_uid = {};  // it runs as this user, and we may not signal it
 };
 
 // Stopped, or in a sleep that no signal ends; but not who only waits in vfork for its own child to begin.

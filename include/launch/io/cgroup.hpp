@@ -16,7 +16,7 @@ namespace launch {
 
 class WorkerCgroup {
  public:
-  // Makes it below the group of this process.
+  // Makes it below the group of this process, after it has ended those of launches that are gone.
   WorkerCgroup();
   // Makes it in this folder.
   explicit WorkerCgroup(const std::string& parent);

@@ -6,6 +6,7 @@
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/steady_timer.hpp>
 
 #include <csignal>
 #include <functional>
@@ -26,9 +27,12 @@ class Child {
   void on_exit(std::function<void(ExitStatus)> callback);
 
  private:
+  void collect(std::function<void(ExitStatus)> callback);
+
   pid_t pid_;
   bool ended_ = false;
   boost::asio::posix::stream_descriptor pidfd_;
+  boost::asio::steady_timer patience_;
 };
 
 }  // namespace launch

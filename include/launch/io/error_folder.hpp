@@ -17,8 +17,12 @@ class ErrorFolder {
   // The same in torchelastic_XXXXXX, a new folder in the first of the `places` that can be written to. REQUIRES: one.
   static Result<ErrorFolder> create_temporary(const std::vector<std::string>& places, const std::string& run_id);
 
-  // The next attempt's folder, from 0 on, and those of its local ranks.
+  // The next attempt's folder, from 0 on, and those of its local ranks. Folders above it that were removed are made
+  // again.
   Status begin_attempt(int nproc);
+  // How many attempts have begun; those of a folder that takes the place of `other` go on from its number.
+  int attempts() const { return attempts_; }
+  void go_on_from(const ErrorFolder& other) { attempts_ = other.attempts_ - 1; }
 
   ErrorFolder() = default;
   ErrorFolder(ErrorFolder&& other) noexcept;
@@ -36,6 +40,7 @@ class ErrorFolder {
 
  private:
   static Result<ErrorFolder> make(const std::string& folder, const std::string& run_id);
+  bool make_again() const;
   void link_latest();
   void unlink_latest();
   void remove_empty_attempt();

@@ -36,4 +36,8 @@ std::size_t bytes_waiting(int fd);
 // Blocks until all is written; false with errno set when it cannot be.
 bool write_all(int fd, std::string_view bytes);
 
+// Opens /dev/null as standard input, output and error if they are closed, so that no other file gets their numbers: it
+// would be given what is meant for the console.
+void hold_standard_streams();
+
 }  // namespace launch

@@ -35,4 +35,7 @@ Result<Fd> open_log(const std::string& path);
 // Opens a file, or /dev/null, as a worker's input.
 Result<Fd> open_input(const std::string& path);
 
+// Why a file, pipe or socket could not be had: what errno says, and the limit to raise if that is the cause.
+std::string why_not_opened(int error);
+
 }  // namespace launch

@@ -3,7 +3,8 @@
 // The guard is the process that the user started. The agent is its child, in a session of its own, and does all the
 // work. The guard passes signals on, ends with the agent's exit code, and, when the agent was killed or has crashed,
 // kills whatever descends from it: both are child subreapers, so that falls to the guard. When the guard is killed, the
-// agent gets guard_gone_signal() and kills its workers. Only both at one time would leave something.
+// agent gets guard_gone_signal() and kills its workers. Only both at one time would leave something. Before it leaves,
+// the guard puts back the modes of its terminal.
 #pragma once
 
 #include "launch/io/signals.hpp"
@@ -20,7 +21,7 @@ struct Guarded {
 };
 
 // To be called with signals chosen, before there is any thread. Returns in both processes. Processes that were children
-// before are strangers and stay untouched.
+// before, and those that come to the guard while the agent lives, are strangers and stay untouched.
 Guarded stand_guard(SignalPlan& signals);
 
 int guard_gone_signal();

@@ -12,8 +12,9 @@ class MemoryWatch {
   // Remembers how many it has ended so far.
   MemoryWatch();
 
-  // Since then: a sentence with limit and peak; empty when it was none, or where nobody counts them.
-  std::string evidence() const;
+  // Since then, about the end of a worker, by SIGKILL or not: a sentence with limit and peak; empty if it has ended
+  // none, or if nobody counts them.
+  std::string evidence(bool worker_killed) const;
 
  private:
   std::optional<std::int64_t> kills() const;

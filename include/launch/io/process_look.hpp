@@ -26,6 +26,8 @@ bool runs_python(pid_t pid);
 
 // True when the process has a handler of its own for this signal.
 bool catches(pid_t pid, int signal);
+// True when the process ignores this signal.
+bool ignores(pid_t pid, int signal);
 
 // These and what descends from them, with what they do; and these by name only. See core/process_stat.
 std::string describe_processes(const std::vector<pid_t>& pids);

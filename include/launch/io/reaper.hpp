@@ -5,6 +5,7 @@
 // before the first worker (an exec'ing shell's) are strangers and stay untouched.
 #pragma once
 
+#include <map>
 #include <set>
 #include <vector>
 
@@ -20,17 +21,18 @@ class Reaper {
   // Before new workers: what comes from now on gets no signal of before.
   void begin();
 
-  // A worker leads the group and session of its own pid.
-  void add_worker(pid_t pid) { workers_.insert(pid); }
+  // A worker leads the group and session of its own pid. While the job is stopped, so is the new worker.
+  void add_worker(pid_t pid);
   // The worker has been reaped. What is left of its group and session is told to end.
   void forget_worker(pid_t pid);
 
-  // Sends `signal` to every worker's group and to whatever was adopted, now and, until another signal is sent,
-  // to what turns up later.
+  // Sends `signal` to every worker's group and to whatever was adopted, now and, until another signal is sent, to what
+  // turns up later; and continues what is stopped. What ignores it and outlives all workers gets SIGTERM instead.
   void signal_all(int signal);
 
   // For the workers, and of no other meaning: SIGUSR1 and SIGUSR2 to the workers themselves, others to their groups.
-  // SIGTSTP becomes SIGSTOP: a group without a shell does not stop at it.
+  // SIGTSTP becomes SIGSTOP: a group without a shell does not stop at it. It counts for workers of later, too, until
+  // SIGCONT.
   void pass_on(int signal);
 
   // To one process, which must descend from the workers or be one; false where it does not, or is gone.
@@ -53,7 +55,7 @@ class Reaper {
 
   std::set<pid_t> strangers_;
   std::set<pid_t> workers_;
-  std::set<pid_t> signalled_;  // adopted processes that have had the last signal
+  std::map<pid_t, int> signalled_;  // adopted processes, and what they were told since the last signal
   int last_signal_ = 0;
   bool stopped_ = false;  // by SIGTSTP
 };

@@ -22,14 +22,14 @@ struct SignalPlan {
   std::vector<int> reset;    // ignored now, to be set to default in workers
 };
 
-// Blocks SIGTERM, SIGINT, SIGHUP (unless it is ignored, as under nohup), SIGQUIT and SIGCHLD; ignores SIGPIPE
-// and SIGXFSZ.
-// To be called first in main, before anything could start a thread.
+// Ignores SIGPIPE and SIGXFSZ, and looks at what is ignored. The plan is to handle SIGTERM, SIGINT, SIGHUP (unless it
+// is ignored, as under nohup), SIGQUIT and SIGCHLD. To be called first in main. Nothing is blocked yet: until a job
+// begins, a signal ends launch at once, even if it waits for a file system that does not answer.
 SignalPlan take_over_signals();
 
-// From now on handles the signals in `wanted` and no other, except SIGCHLD, and SIGHUP under nohup, which stay as they
-// are. SIGUSR1, SIGUSR2, SIGCONT, SIGTSTP and SIGWINCH are passed on, unless they are ignored or in `wanted`. To be
-// called before any SignalStream is made.
+// Plans to handle the signals in `wanted` and no other, except SIGCHLD, and SIGHUP under nohup, which stay as they are.
+// SIGUSR1, SIGUSR2, SIGCONT, SIGTSTP and SIGWINCH are passed on, unless they are ignored or in `wanted`. Blocks all
+// these. To be called before any thread and any SignalStream is made.
 void choose_signals(SignalPlan& plan, const std::vector<int>& wanted);
 
 // Those that are handled and those that are passed on.

@@ -36,7 +36,4 @@ class StdinFeeder {
   std::shared_ptr<Feed> feed_;
 };
 
-// Opens /dev/null as the standard input where there is none, so that no other file gets its number.
-void hold_standard_input();
-
 }  // namespace launch

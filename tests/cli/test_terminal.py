@@ -1,0 +1,143 @@
+"""launch in a terminal: keys that stop and end a job, what a wrapper makes of them, and the terminal's modes."""
+import fcntl
+import os
+import pathlib
+import pty
+import signal
+import sys
+import termios
+import threading
+
+import processes
+from harness import Settings, free_port, wait_for
+from job import UP, JobCase
+
+WORKERS = pathlib.Path(__file__).parent / "workers"
+SHELL = WORKERS / "foreground.py"
+# A loop without a sleep: a shell whose child is stopped between vfork and exec waits in D, and does not stop.
+TICKS = UP + 'while [ ! -e "$TEST_FOLDER/go" ]; do : > "$TEST_FOLDER/tick.$RANK"; done\n'
+STOP, INTERRUPT = b"\x1a", b"\x03"
+
+
+class TerminalCase(JobCase):
+    load = 0.6
+
+    def setUp(self):
+        super().setUp()
+        self.keyboard, self.terminal = pty.openpty()
+        self.shown = []
+        self.reader = threading.Thread(target=self._read, daemon=True)
+        self.reader.start()
+
+    def tearDown(self):
+        super().tearDown()
+        os.close(self.terminal)
+        self.reader.join(10)
+        os.close(self.keyboard)
+
+    def _read(self):
+        try:
+            while text := os.read(self.keyboard, 1 << 16):
+                self.shown.append(text)
+        except OSError:
+            pass  # the last process has closed the terminal
+
+    def on_terminal(self, *command, **options):
+        """The leader of the terminal's session."""
+        return self.start(command, stdin=self.terminal, start_new_session=True,
+                          preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0), **options)
+
+    def press(self, key):
+        os.write(self.keyboard, key)
+
+    def ticks(self):
+        """True when the worker runs from now on."""
+        (self.folder / "tick.0").unlink(missing_ok=True)
+        return wait_for((self.folder / "tick.0").exists, 10)
+
+    def states(self, guard):
+        (agent,) = [pid for pid in processes.launcher(guard) if pid != guard]
+        return {processes.state(pid) for pid in [guard, *processes.children_of(agent)]}
+
+
+class Stop(TerminalCase):
+    """The key that stops (Ctrl-Z)."""
+
+    def test_without_a_shell_that_could_continue_it_the_job_goes_on(self):
+        worker = self.worker(TICKS)
+        for command in ([Settings.launch, worker], ["sh", "-c", f"{Settings.launch} {worker}; exit $?"]):
+            with self.subTest(command=command[0]):
+                self.forget("tick.*", "go")
+                run = self.on_terminal(*command)
+                self.wait_until_up(1, run)
+                self.press(STOP)
+                # What had been stopped would not hear this one.
+                run.signal(signal.SIGWINCH)
+                self.assertFalse(wait_for(lambda: "T" in {processes.state(pid) for pid in self.leftovers()}, 0.7),
+                                 self.tree())
+                self.assertTrue(self.ticks(), self.tree())
+                self.press(INTERRUPT)
+                self.expect([130], [run], seconds=15)
+
+    def test_under_a_shell_the_job_stops_and_goes_on(self):
+        run = self.on_terminal(sys.executable, SHELL, Settings.launch, self.worker(TICKS))
+        self.wait_until_up(1, run)
+        (guard,) = processes.children_of(run.pid)
+        self.press(STOP)
+        self.assertTrue(wait_for(lambda: self.states(guard) == {"T"}, 10), self.tree())
+        os.kill(guard, signal.SIGCONT)
+        self.assertTrue(self.ticks(), self.tree())
+        (self.folder / "go").touch()
+        self.expect([0], [run])
+
+    def test_during_the_rendezvous_it_stops_the_workers_too(self):
+        options = ("--nnodes=2", "--master-addr=127.0.0.1", f"--master-port={free_port()}")
+        worker = self.worker(TICKS)
+        first = self.on_terminal(sys.executable, SHELL, Settings.launch, *options, "--node-rank=0", worker)
+        self.assertTrue(wait_for(lambda: "waiting" in first.err, 20), str(first))
+        (guard,) = processes.children_of(first.pid)
+        self.press(STOP)
+        self.assertTrue(wait_for(lambda: processes.state(guard) == "T", 10), self.tree())
+        second = self.launch(*options, "--node-rank=1", worker)
+        self.assertTrue(wait_for(lambda: 1 in self.up(), 20), f"{first}{second}")
+        (agent,) = [pid for pid in processes.launcher(guard) if pid != guard]
+        self.assertTrue(wait_for(lambda: {processes.state(pid) for pid in processes.children_of(agent)} == {"T"}, 10),
+                        self.tree())
+        os.kill(guard, signal.SIGCONT)
+        self.assertTrue(self.ticks(), self.tree())
+        (self.folder / "go").touch()
+        self.expect([0, 0], [first, second])
+
+
+class Interrupt(TerminalCase):
+    def test_a_key_that_a_wrapper_hands_on_counts_once(self):
+        saves = self.worker("trap 'stop=yes' INT\n", UP, 'while [ -z "$stop" ]; do sleep 0.02; done\n',
+                            'sleep 4.5 & wait $!\n: > "$TEST_FOLDER/saved"\n')
+        run = self.on_terminal(sys.executable, WORKERS / "wrapper.py", Settings.launch, saves)
+        self.wait_until_up(1, run)
+        self.press(INTERRUPT)
+        self.expect([130], [run], seconds=15)
+        self.assertTrue((self.folder / "saved").exists(), str(run))
+        self.assertEqual(1, run.err.count("received SIGINT"), str(run))
+
+
+class Modes(TerminalCase):
+    def test_are_put_back_after_a_worker_that_has_changed_them(self):
+        changes = '[ "$RANK" = 0 ] && { stty -echo -icanon; ' + UP + 'exec sleep 300; }\n'
+        fails = 'while [ ! -e "$TEST_FOLDER/up.0" ]; do sleep 0.02; done\nexit 5\n'
+        before = termios.tcgetattr(self.terminal)
+        run = self.on_terminal(Settings.launch, "--nproc-per-node=2", "--stdin=0", self.worker(changes, fails))
+        self.assertTrue(wait_for(lambda: termios.tcgetattr(self.terminal) != before, 20), str(run))
+        self.expect([5], [run])
+        self.assertEqual(before, termios.tcgetattr(self.terminal))
+
+    def test_of_a_terminal_that_belongs_to_another_job_stay(self):
+        run = self.on_terminal(sys.executable, SHELL, "--background", Settings.launch, self.worker(TICKS))
+        self.wait_until_up(1, run)
+        modes = termios.tcgetattr(self.terminal)
+        modes[3] &= ~termios.ECHO
+        termios.tcsetattr(self.terminal, termios.TCSANOW, modes)
+        modes = termios.tcgetattr(self.terminal)
+        (self.folder / "go").touch()
+        self.expect([0], [run])
+        self.assertEqual(modes, termios.tcgetattr(self.terminal))
