@@ -4,6 +4,7 @@ import os
 import re
 import signal
 
+import forked_torchrun
 import processes
 from harness import free_port, wait_for
 from torch_job import SECONDS, WORKERS, TorchCase
@@ -25,7 +26,7 @@ class ForkedTorchrun(TorchCase):
         started.symlink_to(self.torchrun())
         runs = [self.start([launcher, *arguments], env={"SIDE": f"{self.folder}/{side}", **(env or {})}, **options)
                 for side, launcher in (("forked", self.torchrun()), ("started", started))]
-        self.assertEqual([True, False], ["zygote" in processes.command_of(run.pid) for run in runs])
+        self.assertEqual([True, False], [isinstance(run._process, forked_torchrun.Forked) for run in runs])
         return runs
 
     def expect_both(self, code, runs):
