@@ -35,9 +35,10 @@ class ForkedTorchrun(TorchCase):
 
     @staticmethod
     def said(run):
-        """What a log and the last lines of a traceback begin with, without what each run has of its own."""
+        """What lines of the log and ends of tracebacks begin with, without what each run has of its own, in any order:
+        two threads of torchrun write them."""
         heads = re.findall(r"(?m)^(?:[EWI]\d{4} [^\]]*\]|[\w.]+(?:Error|Exception|Interrupt)\b.*)", run.err)
-        return [re.sub(r"\d+", "N", head) for head in heads]
+        return sorted(re.sub(r"\d+", "N", head) for head in heads)
 
     def waiting(self, **options):
         """Both, when they watch their workers: what is teed is told only then."""
