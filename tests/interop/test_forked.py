@@ -4,6 +4,7 @@ import os
 import re
 import signal
 
+import forked_torchrun
 import processes
 from harness import free_port, wait_for
 from torch_job import SECONDS, WORKERS, TorchCase
@@ -25,7 +26,7 @@ class ForkedTorchrun(TorchCase):
         started.symlink_to(self.torchrun())
         runs = [self.start([launcher, *arguments], env={"SIDE": f"{self.folder}/{side}", **(env or {})}, **options)
                 for side, launcher in (("forked", self.torchrun()), ("started", started))]
-        self.assertEqual([True, False], ["zygote" in processes.command_of(run.pid) for run in runs])
+        self.assertEqual([True, False], [isinstance(run._process, forked_torchrun.Forked) for run in runs])
         return runs
 
     def expect_both(self, code, runs):
@@ -34,9 +35,10 @@ class ForkedTorchrun(TorchCase):
 
     @staticmethod
     def said(run):
-        """What a log and the last lines of a traceback begin with, without what each run has of its own."""
+        """What lines of the log and ends of tracebacks begin with, without what each run has of its own, in any order:
+        two threads of torchrun write them."""
         heads = re.findall(r"(?m)^(?:[EWI]\d{4} [^\]]*\]|[\w.]+(?:Error|Exception|Interrupt)\b.*)", run.err)
-        return [re.sub(r"\d+", "N", head) for head in heads]
+        return sorted(re.sub(r"\d+", "N", head) for head in heads)
 
     def waiting(self, **options):
         """Both, when they watch their workers: what is teed is told only then."""
