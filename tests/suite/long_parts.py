@@ -1,7 +1,7 @@
 """scripts/test --long: what takes hours. It can be stopped at any time; the next run goes on with the next piece.
 
-Parts consist of pieces. What each piece gave stands in build/long.json: whether all was well, seconds, the commit, and
-its figures, which is what its tests have written to standard output by lines that begin with two blanks.
+Parts consist of pieces. What each piece gave stands in tests/data/long_run.json, which is kept with the code: whether
+all was well, seconds, the commit, and its figures, which is what tests have written by lines that begin with two blanks.
 """
 import dataclasses
 import datetime
@@ -17,7 +17,7 @@ import mutants
 import units
 from scheduler import Scheduler, Task
 
-STATE = builds.BUILD / "long.json"
+STATE = units.ROOT / "tests/data/long_run.json"
 FUZZ_SLICES, FUZZ_SECONDS = 6, int(os.environ.get("LAUNCH_FUZZ_SECONDS", "600"))
 MOST_FIGURES = 200  # lines of a piece
 TODAY = datetime.date.today().isoformat()
