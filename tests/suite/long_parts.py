@@ -1,7 +1,7 @@
 """scripts/test --long: what takes hours. It can be stopped at any time; the next run goes on with the next piece.
 
 Parts consist of pieces. What each piece gave stands in tests/data/long_run.json, which is kept with the code: whether
-all was well, seconds, the commit, and its figures, which is what tests have written by lines that begin with two blanks.
+all was well, seconds, the commit, and its figures: the lines that its tests have written with two blanks before them.
 """
 import dataclasses
 import datetime
