@@ -6,6 +6,7 @@ import tempfile
 import time
 import unittest
 
+import mutants
 import processes
 import report
 import units
@@ -150,6 +151,9 @@ class Finding(unittest.TestCase):
             pattern = "*_test.cpp" if folder in units.BINARIES else "test_*.py"
             files = {f"{folder}/{path.stem}" for path in (units.ROOT / "tests" / folder).glob(pattern)}
             self.assertEqual(set(), files - found)
+
+    def test_each_mutant_has_its_line_in_the_program(self):
+        self.assertEqual([], mutants.lost())
 
     def test_both_lists_of_tests_with_threads_are_equal(self):
         text = (units.ROOT / "tests/CMakeLists.txt").read_text(encoding="utf-8")

@@ -33,9 +33,10 @@ MUTANTS = (
            "a.base_role_rank = world_size;", ("core/", "cli/test_static")),
     Mutant("c10d", "src/core/membership.cpp", "const bool last = now.time >= last_call_;", "const bool last = true;",
            ("core/", "cli/test_elastic")),
-    Mutant("restarts", "src/core/restart_policy.cpp", "if (restarts < rules_.max_restarts) {",
-           "if (restarts <= rules_.max_restarts) {", ("core/", "cli/test_elastic")),
-    Mutant("supervision", "src/io/guard.cpp", "for (const pid_t pid : left) ::kill(pid, SIGKILL);", "",
+    Mutant("restarts", "src/core/restart_policy.cpp", "if (restarts < rules_.max_restarts)",
+           "if (restarts <= rules_.max_restarts)", ("core/", "cli/test_elastic")),
+    Mutant("supervision", "src/io/guard.cpp", "if (::kill(pid, SIGKILL) == 0) killed.insert(pid);",
+           "killed.insert(pid);",
            ("cli/test_signals", "cli/test_torture")),
     Mutant("logs", "src/core/line_router.cpp", "if (holds()) give_held(sink);", "(void)sink;",
            ("core/", "cli/test_log")),
@@ -46,6 +47,9 @@ MUTANTS = (
            "first_ = event.failure;", ("core/", "cli/test_verdict")),
     Mutant("membership", "src/core/membership.cpp", "if (state_.redundancy_list.erase(node) == 0) continue;",
            "if (state_.redundancy_list.erase(node) > 0) continue;", ("core/", "cli/test_membership")),
+    Mutant("environment", "src/core/worker_settings.cpp",
+           'set("TORCH_NCCL_ASYNC_ERROR_HANDLING", "1")', 'set("TORCH_NCCL_ASYNC_ERROR_HANDLING", "0")',
+           ("interop/test_compare",)),
     Mutant("events", "src/app/event_log.cpp",
            "!first || (first->kind == Failure::Kind::worker && ranks_);", "!first;",
            ("interop/test_events", "cli/test_events")),
@@ -86,6 +90,14 @@ def found_by(mutant):
         return None
     again = re.findall(r"^   again: scripts/test (.*)$", done.stdout, re.M)
     return [name for line in again for name in line.split()]
+
+
+def lost():
+    """Those whose line the program has no longer."""
+    def text_of(mutant):
+        return (ROOT / mutant.path).read_text(encoding="utf-8")
+
+    return [mutant.area for mutant in MUTANTS if text_of(mutant).count(mutant.right) != 1]
 
 
 def main():
