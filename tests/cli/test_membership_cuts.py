@@ -102,6 +102,37 @@ class Losing(HostsCase):
                      ("packets are dropped", self.packets_dropped, most))
 
 
+class NoTwoRoundsAtOnce(HostsCase):
+    """Of a node that is cut off one worker fails meanwhile, as real ones do; the other one does not end by SIGTERM."""
+
+    STUBBORN = ('if [ "$1$LOCAL_RANK" = 31 ]; then trap "" TERM; while :; do\n'
+                'date +%s.%N > "$TEST_FOLDER/new"; mv "$TEST_FOLDER/new" "$TEST_FOLDER/beat"; sleep 0.02; done; fi\n')
+
+    def old_and_new(self, cut, seconds):
+        """When the last worker of the node was alive, and when the first one of the others starts again."""
+        self.new_place()
+        self.script = self.worker(START, self.STUBBORN, UNTIL_GO)
+        options = [f"--heartbeat-timeout={HEARTBEAT}", "--nproc-per-node=2", "--max-restarts=3",
+                   "--shutdown-timeout=12"]
+        runs = {number: self.member(number, *options, nnodes="2:3") for number in (1, 2, 3)}
+        self.wait_for_round(6)
+        began = time.time()
+        cut(3)
+        self.assertFalse(wait_for(lambda: any(run.wait(0) is not None for run in runs.values()), seconds))
+        (self.folder / "fail.3").touch()
+        workers = self.wait_for_round(4, since=began)
+        self.finish(runs.pop(3), seconds=30)
+        self.end_well(*runs.values())
+        return float((self.folder / "beat").read_text()), min(start.time for start in workers)
+
+    def test_after_a_cable_was_cut(self):
+        """The kernel then says that there is no route, which is no orderly end."""
+        self.assertLess(*self.old_and_new(lambda number: self.place.cut(number), 1))
+
+    def test_while_the_node_tells_of_its_failure(self):
+        self.assertLess(*self.old_and_new(lambda number: self.place.drop_packets(number), 3.6))
+
+
 class Parted(HostsCase):
     def setUp(self):
         super().setUp()
