@@ -113,11 +113,12 @@ class NothingIsLeft(JobCase):
         run.signal(signal.SIGTERM)
         self.expect([143], [run], seconds=15)
 
-    def test_all_ends_when_either_process_of_launch_is_killed(self):
+    def kill_either(self, *before):
+        """Guard or agent of a launch gets SIGKILL; `before` stands before its command line."""
         for victim in ("guard", "agent"):
             with self.subTest(victim=victim):
                 worker = self.worker(self.GRANDCHILDREN, STUBBORN.replace("sleep 1", "sleep 0.1"))
-                run = self.launch("--nproc-per-node=2", worker)
+                run = self.start([*before, Settings.launch, "--nproc-per-node=2", worker])
                 self.wait_until_up(2, run)
                 agent = self.agent_of(run)
                 self.assertEqual(2, len(processes.children_of(agent)), self.tree())
@@ -125,6 +126,14 @@ class NothingIsLeft(JobCase):
                 self.expect([137], [run])
                 self.assertTrue(wait_for(lambda: not self.leftovers(), 2), self.tree())
                 self.forget()
+
+    def test_all_ends_when_either_process_of_launch_is_killed(self):
+        self.kill_either()
+
+    def test_the_same_without_control_groups(self):
+        self.need(os.geteuid() == 0, "the right to mount (root)")
+        hide = 'mount -t tmpfs none /sys/fs/cgroup && exec "$@"'
+        self.kill_either("unshare", "--mount", "sh", "-c", hide, "sh")
 
     def test_a_daemon_that_is_not_of_the_job_lives_on(self):
         """As of a job script that starts a monitor in the background and then becomes launch."""
