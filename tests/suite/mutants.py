@@ -44,7 +44,7 @@ MUTANTS = (
            "return Given{option->results().back(), row.name};",
            "return Given{option->results().front(), row.name};", ("core/", "cli/test_options")),
     Mutant("verdict", "src/core/agent.cpp", "if (!final || !event.failure.restart) first_ = event.failure;",
-           "first_ = event.failure;", ("core/", "cli/test_verdict")),
+           "if (final || !event.failure.restart) first_ = event.failure;", ("core/", "cli/test_verdict")),
     Mutant("membership", "src/core/membership.cpp", "if (state_.redundancy_list.erase(node) == 0) continue;",
            "if (state_.redundancy_list.erase(node) > 0) continue;", ("core/", "cli/test_membership")),
     Mutant("environment", "src/core/worker_settings.cpp",
