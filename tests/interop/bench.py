@@ -217,7 +217,7 @@ class Bench:
             (folder / name).mkdir(parents=True)
         (folder / "link").symlink_to("far/away")
         venv = os.path.dirname(os.path.dirname(self.python))
-        places = {str(self.work): "@WORK@", venv: "@VENV@", os.path.realpath(venv): "@VENV@"}
+        places = {str(self.work): "@WORK@", str(HERE): "@HERE@", venv: "@VENV@", os.path.realpath(venv): "@VENV@"}
         return Outcome(line, folder, free_port(), [None] * len(line.nodes), places)
 
     def _requests(self, line, outcome, side):
