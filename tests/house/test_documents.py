@@ -54,6 +54,11 @@ class Documents(unittest.TestCase):
             for link in re.findall(r"\]\(([^):#]+)[^):]*\)", text_of(name)):
                 self.assertTrue(ROOT.joinpath(name).parent.joinpath(link).exists(), f"{name}: {link}")
 
+    def test_no_record_names_a_place_of_the_machine_that_recorded(self):
+        for path in ROOT.joinpath("tests/data").rglob("*.json"):
+            found = re.findall(r'"/[^" ]*torchrun_zygote|/tests/interop/|/build/venv', path.read_text(encoding="utf-8"))
+            self.assertEqual([], found, path)
+
     def test_manual_is_well_formed(self):
         self.tool("groff")
         self.run_quietly("groff", "-man", "-ww", "-z", "docs/launch.1")
