@@ -155,8 +155,9 @@ class StoreConnection : public std::enable_shared_from_this<StoreConnection> {
   }
 
   bool is_let_through(const Request& request) {
+    if (uses_worker_keys_) return true;  // the fence closes it
     const KeyOwner owner = owner_of(request, server_->store_.table().agent_keys());
-    uses_worker_keys_ = uses_worker_keys_ || owner == KeyOwner::workers;
+    uses_worker_keys_ = owner == KeyOwner::workers;
     return owner == KeyOwner::agents || !of_the_past_;
   }
 

@@ -137,6 +137,7 @@ class StoreTable {
   struct Change;
   Status tell_watchers(const Change& change, Answer& answer);
   void forget_watches(ConnectionId connection);
+
   AgentKeys agent_keys_;
   KeyMap<std::string> values_;
   KeyMap<std::deque<std::string>> queues_;  // none of them empty

@@ -41,7 +41,7 @@ class StoreServer {
   // What the store has from the start; before listen().
   void preset(const std::string& key, const std::string& value) { store_.table().preset(key, value); }
   // How keys of agents begin, if agents and workers share the store; every other key is the workers'.
-  void set_agent_keys(std::vector<std::string> beginnings) { store_.table().set_agent_keys(std::move(beginnings)); }
+  void set_agent_keys(AgentKeys beginnings) { store_.table().set_agent_keys(std::move(beginnings)); }
   // Between two rounds: removes the workers' keys and closes their connections. What a dead worker's kernel still sends
   // reaches nobody: a connection that is older than the fence may use agents' keys only.
   void fence();
