@@ -12,6 +12,7 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 import builds  # noqa: E402
 import long_parts  # noqa: E402
+import place  # noqa: E402
 import report  # noqa: E402
 import units  # noqa: E402
 from scheduler import Scheduler, Task  # noqa: E402
@@ -25,9 +26,8 @@ def say(text=""):
     print(text, flush=True)
 
 
-def tasks_of(found, deep, env=None):
-    """unit label -> its task, and the builds before them."""
-    known = json.loads(SECONDS.read_text()) if SECONDS.exists() else {}
+def tasks_of(found, deep, env, known):
+    """unit label -> its task, and the builds before them. `known`: seconds that units took before."""
     tasks = {}
     for unit in found:
         stem = unit.label.replace("/", "-").replace(" ", "-")
@@ -47,9 +47,9 @@ def tasks_of(found, deep, env=None):
 def run(found, deep=False, env=None, began=None):
     """Runs these units; the report. Says each end as it comes."""
     by_label = {unit.label: unit for unit in found}
-    tasks, before = tasks_of(found, deep, env)
-    result = report.Report(os.environ.get("CI", "").lower() == "true")
     taken = json.loads(SECONDS.read_text()) if SECONDS.exists() else {}
+    tasks, before = tasks_of(found, deep, env, taken)
+    result = report.Report(place.must_run_everything())
     start, done = began or time.monotonic(), 0
     for task in Scheduler([*before, *tasks.values()], len(os.sched_getaffinity(0))).run():
         clock = f"{time.monotonic() - start:5.0f} s "
