@@ -142,8 +142,9 @@ class Restarting(ElasticCase):
         self.assertEqual([(attempt, rank, 2) for attempt in range(2) for rank in range(2)], self.told(runs))
 
     def test_the_last_failure_is_the_verdict_everywhere(self):
-        for runs in (self.elastic(2, self.worker(fail_before(9)), options=["--max-restarts=1"]),
-                     self.nodes([1, 1], self.worker(fail_before(9), name="other"), options=["--max-restarts=1"])):
+        worker = self.worker(fail_before(9))
+        for form in (self.elastic, lambda count, *rest, **more: self.nodes([1] * count, *rest, **more)):
+            runs = form(2, worker, options=["--max-restarts=1"])
             with self.subTest(command=runs[0].command):
                 self.expect([7, 7], runs)
                 for run in runs:

@@ -10,7 +10,7 @@ from job import JobCase
 
 WORKERS = pathlib.Path(__file__).parent / "workers"
 # What py-spy prints, without py-spy: the names of the functions are in the arguments of the process it looks at.
-FAKE_PY_SPY = f"""#!{sys.executable}
+FAKE_PY_SPY = f"""#!{sys.executable} -IS
 import os, sys
 pid = sys.argv[sys.argv.index("--pid") + 1]
 rank = [entry[5:] for entry in open(f"/proc/{{pid}}/environ").read().split("\\0") if entry.startswith("RANK=")][0]
