@@ -6,6 +6,7 @@ import tempfile
 import time
 import unittest
 
+import long_parts
 import mutants
 import processes
 import report
@@ -168,3 +169,51 @@ class Finding(unittest.TestCase):
         self.assertEqual([sys.executable, "test_suite.Finding.test_words_choose_tests"], [command[0], command[-1]])
         (one,) = units.matching(everything, ["core/agent_test.Agent.OneNodeHasNoBarrier"])[:1]
         self.assertIn("--gtest_filter=Agent.OneNodeHasNoBarrier", one.command(pathlib.Path("r"), False))
+
+
+class LongParts(unittest.TestCase):
+    """Pieces that run beside the others, and the record of what they gave."""
+
+    def setUp(self):
+        self._folder = tempfile.TemporaryDirectory(prefix="launch-suite-")
+        self.folder = pathlib.Path(self._folder.name)
+        self._state, long_parts.STATE = long_parts.STATE, self.folder / "state.json"
+
+    def tearDown(self):
+        long_parts.STATE = self._state
+        self._folder.cleanup()
+
+    def piece(self, name, script):
+        return long_parts.Piece(name, tasks=[Task(name, ["sh", "-c", f"cd {self.folder}; {script}"],
+                                                  self.folder / f"{name.replace('/', '-')}.log")])
+
+    def test_what_builds_comes_first_and_what_is_well_stays_so(self):
+        record = long_parts.Record(False)
+        aside = long_parts.Aside([self.piece("fuzz/build", "sleep 0.2; touch built"),
+                                  self.piece("fuzz/a", "test -e built && echo '  found nothing'"),
+                                  self.piece("fuzz/b", "exit 1")], record)
+        aside.start()
+        aside.join()
+        self.assertTrue(aside.failed)
+        again = long_parts.Record(False)
+        self.assertEqual(["fuzz/b"], again.bad())
+        self.assertTrue(again.good(self.piece("fuzz/a", "")))
+        self.assertEqual(["  found nothing"], json.loads(long_parts.STATE.read_text())["fuzz/a"]["figures"])
+        self.assertEqual(0, long_parts.Record(True).count())
+
+    def test_without_its_build_nothing_is_run(self):
+        record = long_parts.Record(False)
+        aside = long_parts.Aside([self.piece("fuzz/build", "exit 1"), self.piece("fuzz/a", "")], record)
+        aside.start()
+        aside.join()
+        self.assertEqual((["fuzz/build"], 1), (record.bad(), record.count()))
+
+    def test_what_was_stopped_will_be_run_again(self):
+        record = long_parts.Record(False)
+        aside = long_parts.Aside([self.piece("fuzz/a", "touch begun; exec sleep 100")], record)
+        aside.start()
+        self.assertTrue(wait_for((self.folder / "begun").exists))
+        aside.stop()
+        aside.join(20)
+        self.assertFalse(aside.is_alive())
+        self.assertEqual(0, record.count())

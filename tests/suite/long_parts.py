@@ -2,14 +2,17 @@
 
 Parts consist of pieces. What each piece gave stands in tests/data/long_run.json, which is kept with the code: whether
 all was well, seconds, the commit, and its figures: the lines that its tests have written with two blanks before them.
+What measures comes first. The fuzzers run beside all the rest and get only the time that it leaves.
 """
 import dataclasses
 import datetime
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
+import threading
 import time
 
 import builds
@@ -18,7 +21,8 @@ import units
 from scheduler import Scheduler, Task
 
 STATE = units.ROOT / "tests/data/long_run.json"
-FUZZ_SLICES, FUZZ_SECONDS = 6, int(os.environ.get("LAUNCH_FUZZ_SECONDS", "600"))
+FUZZ_SLICES, FUZZ_SECONDS = 6, int(os.environ.get("LAUNCH_FUZZ_SECONDS", "600"))  # of a processor
+FUZZ_LIMIT = 8 * 3600  # seconds that a slice may take beside everything else
 MOST_FIGURES = 200  # lines of a piece
 TODAY = datetime.date.today().isoformat()
 
@@ -38,17 +42,14 @@ class Piece:
 
 def _fuzz():
     build = Task("build fuzz fuzzers", ["bash", "-ec", "scripts/install_dependencies fuzz; cmake --preset fuzz; "
-                                        "cmake --build --preset fuzz"], builds.LOGS / "build-fuzz.log", limit=3600)
+                                        "cmake --build --preset fuzz"], builds.LOGS / "build-fuzz.log", builds=True,
+                 limit=FUZZ_LIMIT)
     yield Piece("fuzz/build", tasks=[build])
     for number in range(FUZZ_SLICES):
         for source in sorted((units.ROOT / "tests/fuzz").glob("*_fuzz.cpp")):
-            place = builds.BUILD / "fuzz/corpus" / source.stem
-            script = (f"mkdir -p {place}; exec {builds.BUILD}/fuzz/tests/{source.stem} -max_total_time={FUZZ_SECONDS} "
-                      f"-print_final_stats=1 -timeout=25 -rss_limit_mb=4096 -artifact_prefix={place}- {place} 2>&1 "
-                      "| tail -n 40 | sed 's/^/  /'")
+            command = [sys.executable, "tests/suite/fuzz_slice.py", source.stem, FUZZ_SECONDS]
             yield Piece(f"fuzz/{source.stem} {number + 1} of {FUZZ_SLICES}", tasks=[
-                Task(source.stem, ["bash", "-o", "pipefail", "-ec", script],
-                     builds.LOGS / f"{source.stem}-{number}.log", load=1.0, limit=FUZZ_SECONDS + 300)])
+                Task(source.stem, command, builds.LOGS / f"{source.stem}-{number}.log", limit=FUZZ_LIMIT)])
 
 
 def _bench():
@@ -118,34 +119,116 @@ def figures(log):
     return [line for line in lines if re.match(r"  \S", line)][-MOST_FIGURES:]
 
 
-def run(parts, fresh, run_units, conclude, start):
-    """Runs the pieces that have not been well since the last --fresh; the exit code."""
-    state = json.loads(STATE.read_text()) if STATE.exists() and not fresh else {}
-    pieces = [piece for piece in all_pieces() if not parts or piece.part in parts or piece.name in parts]
-    known = {piece.part for piece in all_pieces()}
-    if not pieces:
-        print(f"scripts/test: no part is called {' or '.join(parts)}; there are {', '.join(sorted(known))}")
-        return 2
-    builds.LOGS.mkdir(parents=True, exist_ok=True)
-    code = 0
-    for piece in pieces:
-        if state.get(piece.name, {}).get("good"):
-            print(f"== {piece.name}: was well before, {state[piece.name]['seconds']} s")
-            continue
-        print(f"\n== {piece.name}", flush=True)
-        began = time.monotonic()
-        if piece.tasks:
-            good, told = _run_tasks(piece.tasks)
-        else:
-            result = run_units(_units_of(piece), deep=True, env=piece.env)
-            good, told = conclude(result, start) == 0, result.figures()
+class Record:
+    """What all pieces gave, in STATE. Used by several threads."""
+
+    def __init__(self, fresh):
+        self._pieces = json.loads(STATE.read_text()) if STATE.exists() and not fresh else {}
+        self._lock = threading.Lock()
+
+    def good(self, piece):
+        return self._pieces.get(piece.name, {}).get("good", False)
+
+    def seconds(self, piece):
+        return self._pieces[piece.name]["seconds"]
+
+    def add(self, piece, good, seconds, told):
         commit = subprocess.run(["git", "describe", "--always", "--dirty"], stdout=subprocess.PIPE, text=True,
                                 check=False)
-        state[piece.name] = {"good": good, "seconds": round(time.monotonic() - began), "day": TODAY,
-                             "commit": commit.stdout.strip(), "figures": told}
-        STATE.write_text(json.dumps(state, indent=1))
-        code |= not good
-    bad = [name for name, entry in state.items() if not entry["good"]]
-    print(f"\n{len(state) - len(bad)} pieces passed, {len(bad)} failed: {', '.join(bad) or 'none'}")
+        with self._lock:
+            self._pieces[piece.name] = {"good": good, "seconds": round(seconds), "day": TODAY,
+                                        "commit": commit.stdout.strip(), "figures": told}
+            STATE.write_text(json.dumps(self._pieces, indent=1))
+
+    def bad(self):
+        return [name for name, entry in self._pieces.items() if not entry["good"]]
+
+    def count(self):
+        return len(self._pieces)
+
+
+class Aside(threading.Thread):
+    """Runs pieces of tasks, as many at once as there are processors; the first one, which builds, before all others."""
+
+    def __init__(self, pieces, record):
+        super().__init__()
+        self._pieces, self._record = list(pieces), record
+        self._lock = threading.Lock()
+        self._tasks = []  # that may be running
+        self._stopped, self.failed = False, False
+
+    def run(self):
+        if self._pieces and self._pieces[0].name.endswith("/build") and not self._run_piece(self._pieces.pop(0)):
+            return
+        workers = [threading.Thread(target=self._work) for _ in os.sched_getaffinity(0)]
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join()
+
+    def stop(self):
+        """Ends what is under way; it will be run again."""
+        self._stopped = True
+        for task in self._tasks:
+            if task.process and task.process.poll() is None:
+                os.killpg(task.process.pid, signal.SIGTERM)
+
+    def _work(self):
+        while not self._stopped:
+            with self._lock:
+                piece = self._pieces.pop(0) if self._pieces else None
+            if not piece:
+                return
+            self._run_piece(piece)
+
+    def _run_piece(self, piece):
+        print(f"== {piece.name}: begins, in what time is left", flush=True)
+        began = time.monotonic()
+        self._tasks += piece.tasks
+        good, told = _run_tasks(piece.tasks)
+        if not self._stopped:
+            self._record.add(piece, good, time.monotonic() - began, told)
+            self.failed |= not good
+        return good and not self._stopped
+
+
+def _run_piece(piece, run_units, conclude, start):
+    if piece.tasks:
+        return _run_tasks(piece.tasks)
+    result = run_units(_units_of(piece), deep=True, env=piece.env)
+    return conclude(result, start) == 0, result.figures()
+
+
+def run(parts, fresh, run_units, conclude, start):
+    """Runs the pieces that have not been well since the last --fresh; the exit code."""
+    record = Record(fresh)
+    pieces = [piece for piece in all_pieces() if not parts or piece.part in parts or piece.name in parts]
+    if not pieces:
+        known = sorted({piece.part for piece in all_pieces()})
+        print(f"scripts/test: no part is called {' or '.join(parts)}; there are {', '.join(known)}")
+        return 2
+    builds.LOGS.mkdir(parents=True, exist_ok=True)
+    for piece in filter(record.good, pieces):
+        print(f"== {piece.name}: was well before, {record.seconds(piece)} s")
+    pieces = [piece for piece in pieces if not record.good(piece)]
+    aside = Aside([piece for piece in pieces if piece.part == "fuzz"], record)
+    first = [piece for piece in pieces if piece.part == "bench"]
+    code = 0
+    try:
+        for piece in first + [piece for piece in pieces if piece.part not in ("bench", "fuzz")]:
+            if piece.part != "bench" and not aside.ident:
+                aside.start()
+            print(f"\n== {piece.name}", flush=True)
+            began = time.monotonic()
+            good, told = _run_piece(piece, run_units, conclude, start)
+            record.add(piece, good, time.monotonic() - began, told)
+            code |= not good
+        if not aside.ident:
+            aside.start()
+        aside.join()
+    finally:
+        aside.stop()
+    bad = record.bad()
+    print(f"\n{record.count() - len(bad)} pieces passed, {len(bad)} failed: {', '.join(bad) or 'none'}")
     print(f"their figures are in {STATE.relative_to(units.ROOT)}")
-    return int(code)
+    return int(code or aside.failed)
