@@ -110,6 +110,13 @@ def context_switches(pid):
     return total
 
 
+def open_files(pid):
+    try:
+        return len(os.listdir(f"/proc/{pid}/fd"))
+    except OSError:
+        return 0
+
+
 def cpu_seconds(pid):
     """Processor time of all threads, also of those that ended, to the nanosecond: what clock_getcpuclockid(3) names."""
     return time.clock_gettime(~pid << 3 | 2)

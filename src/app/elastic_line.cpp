@@ -60,17 +60,17 @@ asio::awaitable<Status> ElasticLine::open() {
   if (!hosts_) co_return Status();
   server_.preset(std::string(host_key), "1");
   server_.set_silence_limit(heartbeat_.silence, heartbeat_.network);
-  const Status opened = server_.listen(config_.master.host, config_.master.port, config_.loopback_only);
-  if (opened || chosen) co_return opened;
-  hosts_ = false;  // another agent on this machine was first
+  if (chosen) co_return server_.listen(config_.master.host, config_.master.port, config_.loopback_only);
+  hosts_ = false;
   could_host_ = true;
+  try_to_host();
   co_return Status();
 }
 
-// Who was first may be gone: then another of this machine takes its place.
+// Another agent of this machine may be first, and may be gone later: then this one takes its place.
 void ElasticLine::try_to_host() {
   if (!could_host_ || hosts_) return;
-  hosts_ = server_.listen(config_.master.host, config_.master.port, config_.loopback_only).has_value();
+  hosts_ = server_.try_to_listen(config_.master.host, config_.master.port, config_.loopback_only);
 }
 
 // ---- wishes

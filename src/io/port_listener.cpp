@@ -39,7 +39,7 @@ error_code PortListener::open(const tcp::endpoint& address) {
   return error;
 }
 
-Status PortListener::listen(const std::string& host, std::uint16_t port, bool loopback_only) {
+error_code PortListener::try_to_listen(const std::string& host, std::uint16_t port, bool loopback_only) {
   error_code error;
   if (loopback_only) {
     error_code not_an_address;
@@ -51,6 +51,11 @@ Status PortListener::listen(const std::string& host, std::uint16_t port, bool lo
     error = open(tcp::endpoint(tcp::v6(), port));
     if (error && error != asio::error::address_in_use) error = open(tcp::endpoint(tcp::v4(), port));
   }
+  return error;
+}
+
+Status PortListener::listen(const std::string& host, std::uint16_t port, bool loopback_only) {
+  const error_code error = try_to_listen(host, port, loopback_only);
   if (!error) return {};
   std::string holder = error == asio::error::address_in_use ? find_port_holder(port) : std::string();
   if (holder.empty() && is_port_cooling(port)) holder = "a connection that has ended, for up to a minute";

@@ -3,14 +3,13 @@
 Every agent has one worker, a small C program that stays until told. "job" is the time from the moment before the first
 agent is started until the last worker has started; "floor" is what starting as many /bin/true and collecting them
 takes. CPU is what was used until then, memory is the proportional one (PSS) while all workers run. A launcher's own
-processes count, its workers do not. The host runs a copy of the binary: alone on its machine it would share no page.
+processes count, its workers do not. The host is whichever came first: the one with the most open files.
 "job limit" is what we want to keep on an otherwise idle machine; nothing is asserted but that the job forms, that
 every rank is there once, and that all end with 0.
 """
 import contextlib
 import ctypes
 import os
-import shutil
 import signal
 import statistics
 import struct
@@ -116,8 +115,9 @@ class Job:
 
     def used(self):
         """MiB of all agents, MiB of the host, CPU seconds of the host, CPU seconds of all agents."""
-        host = processes.launcher(self.pids[0])
         agents = {pid for pid in left() if processes.command_of(pid) != self.worker}
+        server = max(agents, key=processes.open_files)
+        host = next(pids for pids in map(processes.launcher, self.pids) if server in pids)
         cpu = [sum(map(processes.cpu_seconds, pids)) for pids in (host, agents)]
         return [sum(map(processes.memory_kib, pids)) / 1024 for pids in (agents, host)] + cpu
 
@@ -151,10 +151,7 @@ def measure(lines, worker, patience):
 
 
 def launch_job(arguments, count, worker):
-    copy = arguments.build / "bench" / "launch-of-the-host"
-    shutil.copy2(arguments.launch, copy)
     lines = list(tools.job_lines(arguments.launch, count, 1, "c10d", "--local-addr=127.0.0.1"))
-    lines[0][0] = str(copy)
     return measure(lines, worker, arguments.patience)
 
 

@@ -53,15 +53,14 @@ def torch_python(build):
 
 
 def job_lines(launcher, nodes, nproc, backend, *options):
-    """The command lines of one job on this machine without its program, in order of node rank; the first one hosts."""
+    """The command lines of one job on this machine without its program, in order of node rank, as users type them."""
     port = free_port()
     for rank in range(nodes):
         line = [launcher, f"--nnodes={nodes}", f"--nproc-per-node={nproc}", *options]
         if backend == "static":
             line += [f"--node-rank={rank}", "--master-addr=127.0.0.1", f"--master-port={port}"]
         else:
-            line += ["--rdzv-backend=c10d", f"--rdzv-endpoint=127.0.0.1:{port}", f"--rdzv-id=job{port}",
-                     f"--rdzv-conf=is_host={int(rank == 0)}"]
+            line += ["--rdzv-backend=c10d", f"--rdzv-endpoint=127.0.0.1:{port}", f"--rdzv-id=job{port}"]
         yield [str(word) for word in line]
 
 

@@ -54,6 +54,14 @@ TEST(PortListener, ABusyPortIsAnErrorThatNamesIt) {
   EXPECT_NE(busy.error().message.find("cannot listen on port " + std::to_string(first.port())), std::string::npos);
 }
 
+TEST(PortListener, WhoMakesDoWithAnothersIsToldThatThePortIsBusy) {
+  asio::io_context io(1);
+  PortListener first(io.get_executor(), [](tcp::socket) {}), second(io.get_executor(), [](tcp::socket) {});
+  ASSERT_FALSE(first.try_to_listen("127.0.0.1", 0, true));
+  EXPECT_EQ(second.try_to_listen("127.0.0.1", first.port(), true), asio::error::address_in_use);
+  EXPECT_EQ(second.port(), 0);
+}
+
 TEST(PortListener, PausesOnBothOfItsAddressesWithoutDescriptors) {
   asio::io_context io(1);
   PortListener server(io.get_executor(), [](tcp::socket) {});

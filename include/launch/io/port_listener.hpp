@@ -26,6 +26,8 @@ class PortListener {
   // With `loopback_only` on the loopback address that `host` names. Port 0 takes a free one. A busy port is an error
   // that names its holder if the system tells.
   Status listen(const std::string& host, std::uint16_t port, bool loopback_only);
+  // For who makes do with another's: why it failed is not looked into, which reads about every process of the machine.
+  boost::system::error_code try_to_listen(const std::string& host, std::uint16_t port, bool loopback_only);
   std::uint16_t port() const { return port_; }
 
   // Takes at once whom the kernel has accepted already.
