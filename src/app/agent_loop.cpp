@@ -58,7 +58,7 @@ AgentLoop::AgentLoop(asio::any_io_executor executor, Config config, const Signal
 asio::awaitable<int> AgentLoop::run() {
   Status opened = events_.open();
   if (opened) opened = open_watchdog();
-  if (opened) opened = co_await rendezvous_->open();
+  if (opened) opened = rendezvous_->open();
   if (!opened) {
     log_error(opened.error().message);
     events_.not_begun(opened.error());

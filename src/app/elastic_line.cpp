@@ -45,26 +45,25 @@ ElasticLine::ElasticLine(asio::any_io_executor executor, const Config& config, S
       heartbeat_(plan_heartbeat(config.heartbeat_timeout, config.elastic->settings.nodes.max)),
       end_(executor) {}
 
-asio::awaitable<Status> ElasticLine::open() {
-  const auto& chosen = config_.elastic->is_host;
-  hosts_ = chosen.value_or(false);
-  if (!chosen) {
-    const Whereabouts found = co_await find_host(config_.master.host, config_.hostname);
-    hosts_ = found.here;
-    if (found.here && found.elsewhere)
-      log_warning(
-          fmt::format("the name {} leads to this machine and to others, and each of them takes itself for the "
-                      "host of the store; name one of them in --rdzv-endpoint",
-                      config_.master.host));
-  }
-  if (!hosts_) co_return Status();
+Status ElasticLine::open() {
   server_.preset(std::string(host_key), "1");
   server_.set_silence_limit(heartbeat_.silence, heartbeat_.network);
-  if (chosen) co_return server_.listen(config_.master.host, config_.master.port, config_.loopback_only);
-  hosts_ = false;
-  could_host_ = true;
+  if (!config_.elastic->is_host.value_or(false)) return {};
+  hosts_ = true;
+  return server_.listen(config_.master.host, config_.master.port, config_.loopback_only);
+}
+
+// Not in open(), where no signal is heard: a name server may not answer.
+asio::awaitable<void> ElasticLine::find_out_who_hosts() {
+  const Whereabouts found = co_await find_host(config_.master.host, config_.hostname, give_up_);
+  if (ending_) co_return;
+  if (found.here && found.elsewhere)
+    log_warning(
+        fmt::format("the name {} leads to this machine and to others, and each of them takes itself for the "
+                    "host of the store; name one of them in --rdzv-endpoint",
+                    config_.master.host));
+  could_host_ = found.here;
   try_to_host();
-  co_return Status();
 }
 
 // Another agent of this machine may be first, and may be gone later: then this one takes its place.
@@ -178,6 +177,7 @@ asio::awaitable<Status> ElasticLine::choose_machine() {
 // As long as no round has formed here, nothing is lost with a store: it may have been that of a job that has ended.
 asio::awaitable<void> ElasticLine::run() {
   give_up_ = later(now(), config_.elastic->settings.join_timeout);
+  if (!config_.elastic->is_host) co_await find_out_who_hosts();
   bool connected = co_await connect();
   while (connected) {
     const Error lost = co_await pursue();

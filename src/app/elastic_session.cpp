@@ -57,7 +57,7 @@ Duration ElasticSession::grace() const {
   return std::max(left, Duration::zero());
 }
 
-asio::awaitable<Status> ElasticSession::open() { return state_.open(); }
+Status ElasticSession::open() { return state_.open(); }
 
 void ElasticSession::join(bool admits) {
   ++generation_;

@@ -5,14 +5,14 @@
 namespace launch {
 namespace asio = boost::asio;
 
-asio::awaitable<Status> HomeRendezvous::open() {
+Status HomeRendezvous::open() {
   if (!config_.serves_workers) {
     config_.master.port = free_port();
-    co_return Status();
+    return {};
   }
   Status opened = server_.listen(config_.master.host, config_.master.port, config_.loopback_only);
   if (opened) config_.master.port = server_.port();
-  co_return opened;
+  return opened;
 }
 
 void HomeRendezvous::join(bool /*admits*/) {

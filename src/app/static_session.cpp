@@ -34,14 +34,13 @@ StaticSession::StaticSession(asio::any_io_executor executor, Config& config, Sto
   identity_ = fmt::format("host {} (pid {}, {:08x})", config_.hostname, ::getpid(), random_.next() >> 32U);
 }
 
-asio::awaitable<Status> StaticSession::open() {
-  if (!hosts()) co_return Status();
+Status StaticSession::open() {
+  if (!hosts()) return {};
   server_.set_silence_limit(config_.heartbeat_timeout);
   server_.set_agent_keys(agent_keys(config_.run_id));
   const Status opened = listen();
   opens_late_ = !opened && is_port_cooling(config_.master.port);
-  if (opens_late_) co_return Status();
-  co_return opened;
+  return opens_late_ ? Status() : opened;
 }
 
 Status StaticSession::listen() {

@@ -45,14 +45,14 @@ asio::ip::address plain(const asio::ip::address& address) {
 
 }  // namespace
 
-asio::awaitable<Whereabouts> find_host(std::string host, std::string own_name) {
+asio::awaitable<Whereabouts> find_host(std::string host, std::string own_name, Time deadline) {
   Whereabouts result;
   if (is_loopback(host) || host == own_name) {
     result.here = true;
     co_return result;
   }
   const Endpoint endpoint{host, 0};
-  const auto addresses = co_await resolve(endpoint, later(now(), look_up_time));
+  const auto addresses = co_await resolve(endpoint, std::min(deadline, later(now(), look_up_time)));
   if (!addresses) co_return result;
   const std::set<asio::ip::address> own = own_addresses();
   for (const auto& found : *addresses) (own.contains(plain(found.address())) ? result.here : result.elsewhere) = true;

@@ -35,10 +35,10 @@ class ElasticLine {
   // All references must outlive the object.
   ElasticLine(boost::asio::any_io_executor executor, const Config& config, StoreServer& server, Listener listener);
 
-  // Opens the listener where this node hosts the store.
-  boost::asio::awaitable<Status> open();
+  // Opens the listener, if this node is told to host the store.
+  Status open();
 
-  // The wishes of the machine. join() connects first, the first time.
+  // The wishes of the machine. join() connects first, the first time, and hosts the store if the endpoint leads here.
   void join(bool admits);
   void leave(std::string reason);
   void close();
@@ -60,6 +60,7 @@ class ElasticLine {
   boost::asio::awaitable<void> run();
   boost::asio::awaitable<bool> connect();
   boost::asio::awaitable<bool> look_anew(Error lost);
+  boost::asio::awaitable<void> find_out_who_hosts();
   void try_to_host();
   boost::asio::awaitable<Status> choose_machine();
   boost::asio::awaitable<Error> pursue();
@@ -74,7 +75,7 @@ class ElasticLine {
   Random random_;
   Heartbeat heartbeat_;
   bool hosts_ = false;
-  bool could_host_ = false;  // but another agent of this machine did
+  bool could_host_ = false;  // the endpoint leads here
   std::string address_;
   std::optional<Endpoint> reached_;
   std::optional<StoreClient> client_;

@@ -23,7 +23,7 @@ class ElasticSession : public Rendezvous {
   // All references must outlive the object.
   ElasticSession(boost::asio::any_io_executor executor, const Config& config, StoreServer& server, Mailbox& mailbox);
 
-  boost::asio::awaitable<Status> open() override;
+  Status open() override;
   void join(bool admits) override;
   void stop_joining() override;
   bool may_leave() const override;

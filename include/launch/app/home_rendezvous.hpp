@@ -13,7 +13,7 @@ class HomeRendezvous : public Rendezvous {
   HomeRendezvous(Config& config, StoreServer& server, Mailbox& mailbox)
       : config_(config), server_(server), mailbox_(mailbox) {}
 
-  boost::asio::awaitable<Status> open() override;
+  Status open() override;
   void join(bool admits) override;
   void stop_joining() override {}
   boost::asio::awaitable<void> tell(Failure failure) override;

@@ -19,8 +19,9 @@ class Rendezvous {
  public:
   virtual ~Rendezvous() = default;
 
-  // Opens the listener, where this node has one: before anything else, so that a busy port costs nothing.
-  virtual boost::asio::awaitable<Status> open() = 0;
+  // Opens the listener, if this node is known to have one: before anything else, so that a busy port costs nothing. No
+  // signal is heard yet, so it waits for nothing.
+  virtual Status open() = 0;
 
   // The next round: RendezvousDone or RendezvousFailed. Afterwards PeerFailed, MembersChanged and StoreLost may come.
   // `admits`: nodes that come may break it up.

@@ -22,7 +22,7 @@ class StaticSession : public Rendezvous {
   // All references must outlive the object.
   StaticSession(boost::asio::any_io_executor executor, Config& config, StoreServer& server, Mailbox& mailbox);
 
-  boost::asio::awaitable<Status> open() override;
+  Status open() override;
   void join(bool admits) override;
   void stop_joining() override;
   boost::asio::awaitable<void> tell(Failure failure) override;

@@ -1,6 +1,8 @@
 // Whether a name or an address means this machine.
 #pragma once
 
+#include "launch/core/time.hpp"
+
 #include <boost/asio/awaitable.hpp>
 
 #include <string>
@@ -12,8 +14,8 @@ struct Whereabouts {
   bool elsewhere = false;  // where it is here: another of its addresses is not this machine's
 };
 
-// By name, or because it leads to an address of one of this machine's interfaces; a name that is not found within a few
-// seconds does not.
-boost::asio::awaitable<Whereabouts> find_host(std::string host, std::string own_name);
+// By name, or because it leads to an address of one of this machine's interfaces; a name that is not found by the
+// deadline, or within a few seconds, does not.
+boost::asio::awaitable<Whereabouts> find_host(std::string host, std::string own_name, Time deadline);
 
 }  // namespace launch
