@@ -336,6 +336,7 @@ asio::awaitable<void> AgentLoop::carry_out_one(TellPeers action) {
 }
 
 asio::awaitable<void> AgentLoop::carry_out_one(EnterBarrier /*action*/) {
+  take_terminal_back();
   rendezvous_->enter_barrier();
   co_return;
 }

@@ -37,6 +37,7 @@ Status LogStreams::prepare_streams(const std::vector<WorkerLogs>& plans, StreamP
   std::optional<int> shown_by;
   for (std::size_t local_rank = 0; local_rank < plans.size(); ++local_rank) {
     const StreamPlan& plan = plans[local_rank].*which;
+    if (plan.sink == StreamPlan::Sink::console) lend_terminal(console.fd);
     if (plan.sink != StreamPlan::Sink::relay) continue;
     if (!relay_) relay_.emplace(executor_, FileRules{choice_.max_size, choice_.max_files});
     if (plan.shown && !shown_by) {
@@ -86,6 +87,7 @@ std::optional<std::string> LogStreams::tail(const StreamPlan& plan) const {
 }
 
 boost::asio::awaitable<bool> LogStreams::show_rest() {
+  take_terminal_back();
   if (!relay_) co_return true;
   const LogRelay::Outcome end = co_await relay_->drain(patience);
   relay_.reset();

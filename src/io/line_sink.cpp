@@ -17,7 +17,8 @@ constexpr int ample_capacity = 1 << 19;
 
 }  // namespace
 
-LineSink::LineSink(int fd) : fd_(fd), capacity_(std::max(::fcntl(fd, F_GETPIPE_SZ), 0)) {
+LineSink::LineSink(int fd, MessageConsole& messages)
+    : fd_(fd), messages_(messages), shared_(messages.shares(fd)), capacity_(std::max(::fcntl(fd, F_GETPIPE_SZ), 0)) {
   if (capacity_ > 0 && capacity_ < wanted_capacity)
     capacity_ = std::max(capacity_, ::fcntl(fd, F_SETPIPE_SZ, wanted_capacity));
 }
@@ -29,6 +30,14 @@ bool LineSink::takes_all() const {
 }
 
 void LineSink::write() {
+  if (batch_.empty()) return;
+  if (!shared_) return write_batch();
+  const MessageConsole::Turn turn(messages_);
+  batch_.insert(0, turn.opening());
+  write_batch();
+}
+
+void LineSink::write_batch() {
   std::string_view rest = batch_;
   while (!rest.empty()) {
     const bool at_once = rest.size() <= PIPE_BUF || takes_all();

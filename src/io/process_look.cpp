@@ -11,6 +11,7 @@
 
 #include <dirent.h>
 #include <fmt/format.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 namespace launch {
@@ -146,6 +147,13 @@ bool runs_python(pid_t pid) {
 bool catches(pid_t pid, int signal) { return is_in_mask(pid, "SigCgt:\t", signal); }
 
 bool ignores(pid_t pid, int signal) { return is_in_mask(pid, "SigIgn:\t", signal); }
+
+bool is_in_background(pid_t pid, int fd) {
+  unsigned terminal = 0;
+  if (::ioctl(fd, TIOCGDEV, &terminal) != 0) return false;  // it is none
+  const auto stat = stat_of(pid);
+  return stat && stat->terminal == terminal && stat->foreground_group != stat->group;
+}
 
 std::string describe_processes(const std::vector<pid_t>& pids) {
   std::vector<pid_t> all = pids;

@@ -16,7 +16,6 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/epoll.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <boost/asio/error.hpp>
@@ -35,15 +34,6 @@ constexpr auto look_for_foreground = std::chrono::milliseconds(500);  // nothing
 mode_t kind_of(int fd) {
   struct stat info {};
   return ::fstat(fd, &info) == 0 ? info.st_mode & S_IFMT : 0;
-}
-
-// What is in the background of its terminal may not read there, or it is stopped. We are not: we have a session of our
-// own. But what is typed then is meant for others.
-bool may_take_from(int fd, pid_t owner) {
-  unsigned terminal = 0;
-  if (::ioctl(fd, TIOCGDEV, &terminal) != 0) return true;  // it is none
-  const auto stat = stat_of(owner);
-  return !stat || stat->terminal != terminal || stat->foreground_group == stat->group;
 }
 
 bool is_ready(int fd, short events) {
@@ -136,7 +126,9 @@ class StdinFeeder::Feed : public std::enable_shared_from_this<Feed> {
     std::erase_if(copies_, [](const auto& copy) { return !copy->pipe.is_open(); });
     const auto behind = [this](const auto& copy) { return copy->given < size_; };
     if (copies_.empty() || std::any_of(copies_.begin(), copies_.end(), behind)) return;
-    if (!ended_ && !may_take_from(input_.get(), owner_)) return wait_for_foreground();
+    // What is in the background of its terminal may not read there, or it is stopped. We are not: we have a session of
+    // our own. But what is typed then is meant for others.
+    if (!ended_ && is_in_background(owner_, input_.get())) return wait_for_foreground();
     const ssize_t got = ended_ ? 0 : read_on();
     if (got < 0 && errno == EAGAIN) return wait_for_input();
     if (got < 0)

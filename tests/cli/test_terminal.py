@@ -3,6 +3,7 @@ import fcntl
 import os
 import pathlib
 import pty
+import re
 import signal
 import sys
 import termios
@@ -11,6 +12,7 @@ import threading
 import processes
 from harness import Settings, free_port, wait_for
 from job import UP, JobCase
+from screen import rows_of
 
 WORKERS = pathlib.Path(__file__).parent / "workers"
 SHELL = WORKERS / "foreground.py"
@@ -107,6 +109,70 @@ class Stop(TerminalCase):
         self.assertTrue(self.ticks(), self.tree())
         (self.folder / "go").touch()
         self.expect([0, 0], [first, second])
+
+
+class Progress(TerminalCase):
+    """The line that changes while launch waits, and what others write to the same terminal."""
+    CHANGES = b"\x1b[K"
+    UNTIL_INTERRUPTED = "trap 'stop=yes' INT\n" + UP + 'while [ -z "$stop" ]; do sleep 0.02; done\n'
+    UNTIL_GO = 'while [ ! -e "$TEST_FOLDER/go" ]; do sleep 0.02; done\n'
+
+    def start_there(self, *command):
+        return self.on_terminal(*command, stdout=self.terminal, stderr=self.terminal)
+
+    def text(self):
+        return b"".join(self.shown)
+
+    def interrupt_until_it_waits(self, *options, parts):
+        run = self.start_there(Settings.launch, *options, self.worker(self.UNTIL_INTERRUPTED, *parts))
+        self.wait_until_up(1, run)
+        self.press(INTERRUPT)
+        self.assertTrue(wait_for(lambda: b"stopping: 1 process left" in self.text(), 20), self.text())
+        return run
+
+    def go_on(self, run):
+        (self.folder / "go").touch()
+        self.expect([130], [run])
+        self.assertTrue(wait_for(lambda: b"root cause" in self.text(), 10), self.text())
+        return rows_of(self.text())
+
+    def test_stays_below_the_lines_that_pass_launch(self):
+        saves = 'for i in 1 2 3; do echo "saving part $i of 3"; sleep 0.3; done\n'
+        run = self.interrupt_until_it_waits("--tee=3", parts=[self.UNTIL_GO, saves])
+        self.assertIn(self.CHANGES, self.text())
+        rows = self.go_on(run)
+        self.assertEqual([f"[default0]:saving part {number} of 3" for number in (1, 2, 3)],
+                         [row for row in rows if "saving" in row], "\n".join(rows))
+        self.assertEqual([], [row for row in rows if "process left" in row])
+
+    def test_no_line_changes_where_workers_have_the_terminal_and_their_last_words_stay(self):
+        words = "printf 'final loss 0.123'\n"
+        rows = self.go_on(self.interrupt_until_it_waits(parts=[words, self.UNTIL_GO]))
+        self.assertNotIn(self.CHANGES, self.text())
+        self.assertEqual(1, sum("final loss 0.123" in row for row in rows), "\n".join(rows))
+
+    def test_last_words_stay_when_the_other_nodes_are_waited_for(self):
+        port = free_port()
+        options = ("--nnodes=2", "--master-addr=127.0.0.1", f"--master-port={port}")
+        words = "printf 'last words %s' $RANK\n" + UP
+        first = self.start_there(Settings.launch, *options, "--node-rank=0", self.worker(words))
+        until = self.worker(UP, self.UNTIL_GO, name="other")
+        second = self.launch(*options, "--node-rank=1", until)
+        self.wait_until_up(2, first, second)
+        self.assertTrue(wait_for(lambda: b"the workers here have ended" in self.text(), 20), self.text())
+        (self.folder / "go").touch()
+        self.expect([0, 0], [first, second])
+        self.assertTrue(any("last words 0" in row for row in rows_of(self.text())), self.text())
+
+    def test_in_the_background_no_line_changes(self):
+        options = ("--nnodes=2", "--master-addr=127.0.0.1", f"--master-port={free_port()}", "--node-rank=0")
+        run = self.start_there(sys.executable, SHELL, "--background", Settings.launch, *options, self.worker(TICKS))
+        waiting = re.compile(rb"launch: waiting for the other nodes[^\r\n]*(?:\r\n|\x1b)")
+        self.assertTrue(wait_for(lambda: waiting.search(self.text()), 20), self.text())
+        self.assertNotIn(self.CHANGES, self.text())
+        (guard,) = processes.children_of(run.pid)
+        os.kill(guard, signal.SIGTERM)
+        self.expect([143], [run])
 
 
 class Interrupt(TerminalCase):

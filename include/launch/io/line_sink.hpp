@@ -4,6 +4,8 @@
 // more, or its disk is full, lines go nowhere.
 #pragma once
 
+#include "launch/io/message_console.hpp"
+
 #include <cstddef>
 #include <string>
 
@@ -11,8 +13,8 @@ namespace launch {
 
 class LineSink {
  public:
-  // Makes a pipe larger where that is allowed.
-  explicit LineSink(int fd);
+  // Makes a pipe larger where that is allowed. `messages`: what else launch writes there if it is a terminal.
+  explicit LineSink(int fd, MessageConsole& messages = message_console());
 
   // `fill` appends one line, its end included, to the text it is given.
   template <class Fill>
@@ -26,8 +28,11 @@ class LineSink {
   static constexpr std::size_t enough = std::size_t{64} * 1024;
 
   bool takes_all() const;
+  void write_batch();
 
   int fd_;
+  MessageConsole& messages_;
+  bool shared_;  // with the messages
   int capacity_ = 0;  // of the pipe; 0: it is none
   std::string batch_;
 };

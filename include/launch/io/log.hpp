@@ -17,12 +17,16 @@ void log_info(std::string_view message);
 void log_warning(std::string_view message);
 void log_error(std::string_view message);
 
-// How a wait goes on. On a terminal one line that is written anew until something else is said, elsewhere a line.
+// How a wait goes on: on a terminal that is ours alone one line that changes, elsewhere a line (io/message_console).
 void log_progress(std::string_view message);
-// How often a wait is worth another word: each second on a terminal, each half minute elsewhere.
+// How often a wait is worth another word.
 Duration progress_interval();
 // The wait is over: a terminal's line goes.
 void end_progress();
+
+// Workers write to this descriptor themselves from now on, until they have ended.
+void lend_terminal(int fd);
+void take_terminal_back();
 
 // Why the store closed a connection. A scanner that comes again and again does not fill the log: ten lines are all.
 void log_refusal(const std::string& reason);

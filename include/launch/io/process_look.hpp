@@ -29,6 +29,9 @@ bool catches(pid_t pid, int signal);
 // True when the process ignores this signal.
 bool ignores(pid_t pid, int signal);
 
+// True when `fd` is the terminal of the process, which is in the background there.
+bool is_in_background(pid_t pid, int fd);
+
 // These and what descends from them, with what they do; and these by name only. See core/process_stat.
 std::string describe_processes(const std::vector<pid_t>& pids);
 std::string name_processes(const std::vector<pid_t>& pids);

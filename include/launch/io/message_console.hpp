@@ -1,0 +1,83 @@
+// The console of launch's own messages, standard error, and all that shares the terminal there. A line of progress is
+// written again and again until something else is said; whoever writes whole lines to that terminal (messages here,
+// workers' lines in io/line_sink) takes it away first.
+//
+// No line changes where others may write: while workers have the terminal themselves, and while the process that the
+// user started is in its background, progress is said by a whole line now and then. Nothing here waits but a Turn.
+#pragma once
+
+#include "launch/core/time.hpp"
+#include "launch/io/patient_output.hpp"
+
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include <sys/types.h>
+
+namespace launch {
+
+class MessageConsole {
+ public:
+  // Of no effect.
+  MessageConsole() = default;
+
+  // The descriptor stays the caller's. By the process that the user started, before it makes others.
+  void open(int fd);
+
+  void say(std::string_view lines);
+  // How a wait goes on, without an end of line.
+  void show_progress(std::string_view line);
+  void end_progress();
+  // How often a wait is worth another word.
+  Duration progress_interval() const;
+
+  // True when `fd` is the terminal that the messages go to.
+  bool shares(int fd) const;
+  // Workers have this descriptor from now on; they may leave a line without an end.
+  void lend(int fd);
+  // They have ended.
+  void take_back();
+
+  // While it lives its owner writes whole lines to the terminal by itself: the line of progress is away meanwhile.
+  class Turn {
+   public:
+    explicit Turn(MessageConsole& console);
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+    ~Turn();
+
+    // What is to be written before the first line.
+    std::string_view opening() const { return opening_; }
+
+   private:
+    MessageConsole& console_;
+    std::string_view opening_;
+  };
+
+  bool flush(Duration patience) { return output_.flush(patience); }
+
+ private:
+  std::size_t width() const;
+  bool in_background() const;
+  std::string_view clear_line();
+  void say_line(std::string_view line);
+  void draw();
+
+  int fd_ = -1;
+  pid_t owner_ = 0;
+  mutable std::mutex mutex_;
+  PatientOutput output_;
+  std::string progress_;  // empty: nothing is waited for
+  bool shown_ = false;    // progress is the last thing on the terminal
+  int turns_ = 0;
+  bool uncleared_ = false;  // the owner of a turn has yet to take the progress away
+  bool lent_ = false;
+  bool unsure_ = false;  // a worker may have left a line there that has no end
+  Time next_word_{};     // in the background
+};
+
+// That of this process, on standard error.
+MessageConsole& message_console();
+
+}  // namespace launch
