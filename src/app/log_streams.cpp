@@ -93,6 +93,9 @@ boost::asio::awaitable<bool> LogStreams::show_rest() {
   relay_.reset();
   if (!end.shown) log_warning(fmt::format("the console does not take what the workers wrote; it is in {}", folder_));
   if (!end.written) log_warning(fmt::format("the file system of {} does not answer: files are incomplete", folder_));
+  for (const LogConsole::Loss& loss : end.unshown)
+    log_warning(fmt::format("{} bytes for the {} were lost: {}; the files in {} have them", loss.bytes,
+                            name_of_console(loss.fd), loss.reason, folder_));
   std::size_t told = 0;
   for (const LogRelay::Loss& loss : end.losses) {
     const auto whose = std::find_if(relayed_.begin(), relayed_.end(),

@@ -32,21 +32,24 @@ std::size_t bytes_waiting(int fd) {
   return ::ioctl(fd, FIONREAD, &count) == 0 ? static_cast<std::size_t>(count) : 0;
 }
 
-bool write_all(int fd, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(fd, bytes.data(), bytes.size());
-    if (written < 0) {
-      if (errno == EINTR) continue;
-      if (errno != EAGAIN) return false;
+std::size_t write_most(int fd, std::string_view bytes) {
+  std::size_t done = 0;
+  while (done < bytes.size()) {
+    const ssize_t written = ::write(fd, bytes.data() + done, bytes.size() - done);
+    if (written >= 0) {
+      done += static_cast<std::size_t>(written);
+    } else if (errno == EAGAIN) {
       // A terminal or pipe that somebody else has made non-blocking.
       pollfd writable{fd, POLLOUT, 0};
       ::poll(&writable, 1, -1);
-      continue;
+    } else if (errno != EINTR) {
+      break;
     }
-    bytes.remove_prefix(static_cast<std::size_t>(written));
   }
-  return true;
+  return done;
 }
+
+bool write_all(int fd, std::string_view bytes) { return write_most(fd, bytes) == bytes.size(); }
 
 void hold_standard_streams() {
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})

@@ -4,9 +4,12 @@
 #include "launch/io/fd.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <climits>
+#include <cstring>
 
 #include <fcntl.h>
+#include <fmt/format.h>
 
 namespace launch {
 namespace {
@@ -39,13 +42,48 @@ void LineSink::write() {
 
 void LineSink::write_batch() {
   std::string_view rest = batch_;
+  if (gap_ > 0 && !say_gap()) {
+    lost_ += rest.size();
+    gap_ += rest.size();
+    rest = {};
+  }
   while (!rest.empty()) {
     const bool at_once = rest.size() <= PIPE_BUF || takes_all();
     const std::string_view piece = at_once ? rest : first_lines(rest, PIPE_BUF);
-    (void)write_all(fd_, piece);
     rest.remove_prefix(piece.size());
+    if (put(piece) || gap_ == 0) continue;
+    lost_ += rest.size();
+    gap_ += rest.size();
+    break;
   }
   batch_.clear();
 }
+
+// False when some of it could not be written. It is lost, unless nobody would have read it.
+bool LineSink::put(std::string_view text) {
+  const std::size_t done = write_most(fd_, text);
+  if (done == text.size()) return true;
+  if (errno == EPIPE || errno == ECONNRESET) return false;
+  error_ = errno;
+  lost_ += text.size() - done;
+  gap_ += text.size() - done;
+  if (done > 0) torn_ = text[done - 1] != '\n';
+  return false;
+}
+
+bool LineSink::say_gap() {
+  const std::string note = fmt::format("{}[launch: {} bytes lost here: {}]\n", torn_ ? "\n" : "", gap_, reason());
+  const std::size_t done = write_most(fd_, note);
+  if (done > 0) torn_ = done < note.size();
+  if (done == note.size()) gap_ = 0;
+  return done == note.size();
+}
+
+void LineSink::finish() {
+  write();
+  if (gap_ > 0) (void)say_gap();
+}
+
+std::string LineSink::reason() const { return std::strerror(error_); }
 
 }  // namespace launch

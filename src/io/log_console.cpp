@@ -2,12 +2,14 @@
 
 #include "launch/io/clock.hpp"
 #include "launch/io/fd.hpp"
+#include "launch/io/log.hpp"
 
 #include <algorithm>
 #include <chrono>
 #include <utility>
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 namespace launch {
 namespace {
@@ -19,6 +21,8 @@ constexpr Duration progress_hold = 5s;    // of one that is rewritten again and 
 constexpr Duration fold_window = 100ms;   // in which other ranks may say the same
 
 }  // namespace
+
+const char* name_of_console(int fd) { return fd == STDOUT_FILENO ? "standard output" : "standard error"; }
 
 LogConsole::LogConsole(ConsoleStyle style, LogExchange& exchange, int number, std::optional<int> filtered)
     : style_(std::move(style)), exchange_(exchange), number_(number), filtered_(filtered), sink_(style_.fd) {}
@@ -44,6 +48,8 @@ void LogConsole::run() {
   for (Stream& stream : streams_) flush(stream, when);
   if (fold_) fold_->give_all([this](auto line, auto& who) { print_folded(line, who); });
   write_out();
+  sink_.finish();
+  tell_of_loss();
 }
 
 // Some of each stream, so that a worker that never stops writing does not silence the others. True when there was any.
@@ -137,8 +143,15 @@ void LogConsole::print(const Who& who, std::string_view line) {
   filtered_lines_ += '\n';
 }
 
+void LogConsole::tell_of_loss() {
+  if (sink_.lost() == 0 || std::exchange(told_of_loss_, true)) return;
+  log_warning(fmt::format("lines are lost, the {} cannot be written: {}; the job goes on", name_of_console(style_.fd),
+                          sink_.reason()));
+}
+
 void LogConsole::write_out() {
   sink_.write();
+  tell_of_loss();
   if (filtered_lines_.empty()) return;
   exchange_.await_room(*filtered_);
   exchange_.receive(*filtered_, std::exchange(filtered_lines_, {}));

@@ -274,6 +274,8 @@ asio::awaitable<LogRelay::Outcome> LogRelay::drain(Duration patience) {
     const std::string reason = outcome.written ? shared_->streams[i].file->reason() : "the file system did not answer";
     outcome.losses.push_back({stream, lost, reason});
   }
+  for (const auto& console : shared_->consoles)
+    if (LogConsole::Loss loss = console->loss(); loss.bytes > 0) outcome.unshown.push_back(std::move(loss));
   co_return outcome;
 }
 

@@ -154,6 +154,22 @@ class FullDisk(DiskCase):
         self.assertEqual(set(), {reason for _, reason in MARK.findall(text)} - {FULL.encode()})
 
 
+    def test_of_the_console_that_is_a_file(self):
+        self.use(disks.Disk.small, 64 << 10)
+        lines = [f"line {number} {number * 'x'}" for number in range(500)]
+        worker = self.worker("i=0 x=\n", 'while [ $i -lt 500 ]; do echo "line $i $x"; i=$((i+1)) x="${x}x"; done\n')
+        with open(self.disk.path / "console", "wb") as console:
+            run = self.launch("--tee=1", f"--log-dir={self.folder}/logs", worker, stdout=console)
+        self.expect([0], [run])
+        text = (self.disk.path / "console").read_bytes()
+        every = b"".join(b"[default0]:%s\n" % line.encode() for line in lines)
+        self.assertTrue(0 < len(text) < len(every) and every.startswith(text), f"{len(text)} of {len(every)} bytes")
+        self.assert_says(run, rf"lines are lost, the standard output cannot be written: {FULL}",
+                         rf"{len(every) - len(text)} bytes for the standard output were lost: {FULL}; the files in ")
+        (path,) = self.folder.glob("logs/*/attempt_0/0/stdout.log")
+        self.assertEqual(lines, path.read_text().splitlines())
+
+
 class StalledDisk(DiskCase):
     leftover_grace = 3.0  # what waited for the file system goes when it is thawed
 

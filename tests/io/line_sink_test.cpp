@@ -13,6 +13,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 namespace launch::line_sink_test {
@@ -120,6 +121,55 @@ TEST(LineSink, AReaderThatHasGoneIsNoError) {
   sink.write();
   say(sink, "two");
   sink.write();
+  EXPECT_EQ(sink.lost(), 0u) << "nobody would have read it";
+}
+
+TEST(LineSink, WhatAFileDoesNotTakeIsCountedAndSaidThere) {
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  ::signal(SIGXFSZ, SIG_IGN);
+  std::string path = testing::TempDir() + "line_sink_XXXXXX";
+  const Fd file(::mkstemp(path.data()));
+  LineSink sink(file.get());
+  const rlimit little{950, before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &little), 0);
+  const std::string line(99, 'x');
+  for (int i = 0; i < 30; ++i) say(sink, line);
+  sink.write();
+  EXPECT_EQ(sink.lost(), 3000u - 950u);
+  EXPECT_EQ(sink.reason(), "File too large");
+  say(sink, line);
+  sink.write();
+  EXPECT_EQ(sink.lost(), 3100u - 950u);
+  ::setrlimit(RLIMIT_FSIZE, &before);
+  say(sink, "later");
+  sink.write();
+  EXPECT_EQ(sink.lost(), 3100u - 950u);
+  std::string expected;
+  for (int i = 0; i < 10; ++i) expected += line + "\n";
+  expected.resize(950);
+  expected += "\n[launch: 2150 bytes lost here: File too large]\nlater\n";
+  EXPECT_EQ(read_file(path, 1 << 20), expected);
+  ::unlink(path.c_str());
+}
+
+TEST(LineSink, AGapAtTheEndIsSaidThere) {
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  ::signal(SIGXFSZ, SIG_IGN);
+  std::string path = testing::TempDir() + "line_sink_XXXXXX";
+  const Fd file(::mkstemp(path.data()));
+  LineSink sink(file.get());
+  const rlimit little{4, before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &little), 0);
+  say(sink, "one");
+  sink.write();
+  say(sink, "two");
+  sink.write();
+  ::setrlimit(RLIMIT_FSIZE, &before);
+  sink.finish();
+  EXPECT_EQ(read_file(path, 1000), "one\n[launch: 4 bytes lost here: File too large]\n");
+  ::unlink(path.c_str());
 }
 
 TEST(LineSink, AFileGetsAll) {

@@ -33,7 +33,9 @@ Fd open_again(int fd, int flags);
 // Bytes that lie in a pipe; 0 where that cannot be told.
 std::size_t bytes_waiting(int fd);
 
-// Blocks until all is written; false with errno set when it cannot be.
+// Blocks until all is written; how much was: less than all, with errno set, when the rest cannot be.
+std::size_t write_most(int fd, std::string_view bytes);
+// The same; true when it was all.
 bool write_all(int fd, std::string_view bytes);
 
 // Opens /dev/null as standard input, output and error if they are closed, so that no other file gets their numbers: it

@@ -26,6 +26,9 @@ struct ConsoleStyle {
   LinePrefix filtered_prefix;        // with this
 };
 
+// "standard output" or "standard error".
+const char* name_of_console(int fd);
+
 class LogConsole {
  public:
   // `number`: by which the exchange knows this console. `filtered`: the stream for lines that hold a filter.
@@ -35,6 +38,14 @@ class LogConsole {
   void add_stream(int stream, int local_rank, const LogFile& file, int pipe);
   // Until the input has closed and all of it is shown.
   void run();
+
+  // Of lines that this console could not be given; by any thread.
+  struct Loss {
+    int fd = 1;
+    std::uint64_t bytes = 0;
+    std::string reason;
+  };
+  Loss loss() const { return {style_.fd, sink_.lost(), sink_.reason()}; }
 
  private:
   struct Stream {
@@ -58,6 +69,7 @@ class LogConsole {
   template <class Who>
   void print(const Who& who, std::string_view line);
   void write_out();
+  void tell_of_loss();
 
   ConsoleStyle style_;
   LogExchange& exchange_;
@@ -69,6 +81,7 @@ class LogConsole {
   std::string time_;            // as text, for prefixes that want it
   std::string filtered_lines_;  // that wait for the end of a pass
   std::string buffer_;          // for what is read from files
+  bool told_of_loss_ = false;
 };
 
 }  // namespace launch

@@ -61,6 +61,7 @@ class LogRelay {
     bool shown = true;    // the consoles took all
     bool written = true;  // the file system answered
     std::vector<Loss> losses;
+    std::vector<LogConsole::Loss> unshown;  // by consoles that could not be written
   };
   boost::asio::awaitable<Outcome> drain(Duration patience);
 
