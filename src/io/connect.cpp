@@ -69,7 +69,13 @@ asio::awaitable<Result<std::vector<tcp::endpoint>>> resolve(Endpoint endpoint, T
   const auto executor = co_await asio::this_coro::executor;
   auto lookup = std::make_shared<Lookup>(executor);
   lookup->ended.expires_at(to_steady(deadline));
-  start(lookup, endpoint);
+  std::string refused;
+  try {
+    start(lookup, endpoint);
+  } catch (const boost::system::system_error& error) {
+    refused = error.code().message();
+  }
+  if (!refused.empty()) co_return lookup_failed(endpoint, "no thread can be had for it: " + refused);
   (void)co_await lookup->ended.async_wait(as_values);
   if (!lookup->done) co_return lookup_failed(endpoint, "the name server does not answer");
   if (lookup->error) co_return lookup_failed(endpoint, lookup->error.message());

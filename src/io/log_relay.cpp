@@ -218,6 +218,9 @@ Status LogRelay::begin() {
   try {
     start_threads();
   } catch (const std::system_error& error) {
+    // The writer waits for all givers.
+    for (auto i = static_cast<std::size_t>(shared_->showing); i < shared_->consoles.size(); ++i)
+      shared_->exchange.close();
     return Error{ErrorCode::system, fmt::format("no thread can be started for the workers' output: {}", error.what())};
   }
   return {};
@@ -225,7 +228,6 @@ Status LogRelay::begin() {
 
 void LogRelay::start_threads() {
   const auto start = [this](int& count, auto work) {
-    ++count;
     std::thread([shared = shared_, &count, work] {
       work(*shared);
       asio::post(shared->executor, [shared, &count] {
@@ -233,6 +235,7 @@ void LogRelay::start_threads() {
         shared->ended.cancel();
       });
     }).detach();
+    ++count;  // there is one: none may be had
   };
   shared_->exchange.open(1 + static_cast<int>(shared_->consoles.size()));
   start(shared_->running, [](Shared& shared) {

@@ -1,10 +1,12 @@
 #include "launch/io/patient_output.hpp"
 
 #include "launch/core/text.hpp"
+#include "launch/io/clock.hpp"
 #include "launch/io/fd.hpp"
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <climits>
 #include <condition_variable>
 #include <cstdint>
@@ -28,7 +30,10 @@
 namespace launch {
 namespace {
 
+using namespace std::chrono_literals;
+
 constexpr int pause_ms = 10;
+constexpr auto longest_poll = std::chrono::milliseconds(60'000);
 
 // Where a write waits for a disk of this machine at most. Elsewhere it may wait for a network.
 bool on_own_disk(int fd) {
@@ -68,21 +73,35 @@ struct Outlet {
     return written < 0 ? text.size() : static_cast<std::size_t>(written);
   }
 
-  // Returns when nothing of it is left to be written.
-  void put_all(std::string_view text) const {
+  // What is left to be written when all else is, or at this time.
+  std::string_view put_until(std::string_view text, Time give_up) const {
     bool refused = false;
     while (!text.empty()) {
-      if (const auto done = put(first_piece(text))) {
-        text.remove_prefix(*done);
-        refused = false;
-        continue;
-      }
       // A terminal that has one byte left says that it is ready, but takes no end of a line, which is two.
-      if (std::exchange(refused, true)) ::poll(nullptr, 0, pause_ms);
+      if (refused && now() >= give_up) break;
+      if (std::exchange(refused, false)) ::poll(nullptr, 0, pause_ms);
+      if (!is_ready(give_up)) break;
+      const auto done = put(first_piece(text));
+      refused = !done;
+      if (done) text.remove_prefix(*done);
+    }
+    return text;
+  }
+
+  // True when something can be written; false when that is not so at this time.
+  bool is_ready(Time give_up) const {
+    while (true) {
       pollfd ready{fd.get(), POLLOUT, 0};
-      ::poll(&ready, 1, -1);
+      const auto left = std::clamp(std::chrono::ceil<std::chrono::milliseconds>(give_up - now()), 0ms, longest_poll);
+      const int found = ::poll(&ready, 1, static_cast<int>(left.count()));
+      if (found > 0) return true;
+      if ((found == 0 || errno == EINTR) && now() >= give_up) return false;
+      if (found < 0 && errno != EINTR) return true;
     }
   }
+
+  // True when a piece that can be written at once is known to be so without having been tried.
+  bool can_be_asked() const { return prompt || largest == PIPE_BUF; }
 
   // What one write is to have.
   std::string_view first_piece(std::string_view text) const { return first_lines(text, largest); }
@@ -103,6 +122,8 @@ std::string word_of_loss(std::size_t messages) {
 // What the thread and its owner share; lives as long as the longer of both. The functions are called with `mutex` held.
 struct PatientOutput::Shared : std::enable_shared_from_this<Shared> {
   Shared(int fd, std::size_t most) : outlet(fd), room(most) {}
+
+  using Lock = std::unique_lock<std::mutex>;
 
   bool idle() const { return !busy && kept.empty(); }
   bool fits(std::size_t size) const { return kept.empty() || kept.size() + size <= room; }
@@ -134,22 +155,37 @@ struct PatientOutput::Shared : std::enable_shared_from_this<Shared> {
     try {
       std::thread([self = shared_from_this()] { self->work(); }).detach();
       busy = true;
-    } catch (const std::system_error&) {  // the next message, or a flush, tries again
+    } catch (const std::system_error&) {
+      // None can be had: the next message, or a flush, tries again.
+      if (outlet.can_be_asked()) put_kept(now());
     }
   }
 
-  void work() {
-    std::unique_lock lock(mutex);
+  void put_kept(Time give_up) {
+    const std::string_view left = outlet.put_until(kept, give_up);
+    kept.erase(0, kept.size() - left.size());
+  }
+
+  // The thread's work, by whoever cannot have one as well.
+  void work_until(Time give_up, Lock& lock) {
+    busy = true;
     while (true) {
       if (kept.empty() && lost > 0) kept = word_of_loss(std::exchange(lost, 0));
       if (kept.empty()) break;
       const std::string batch = std::exchange(kept, {});
       lock.unlock();
-      outlet.put_all(batch);
+      const std::size_t left = outlet.put_until(batch, give_up).size();
       lock.lock();
+      kept.insert(0, batch, batch.size() - left);
+      if (left > 0) break;
     }
     busy = false;
     idled.notify_all();
+  }
+
+  void work() {
+    Lock lock(mutex);
+    work_until(never, lock);
   }
 
   const Outlet outlet;
@@ -187,8 +223,12 @@ bool PatientOutput::offer(std::string_view text) {
 
 bool PatientOutput::flush(Duration patience) {
   if (!shared_) return true;
-  std::unique_lock lock(shared_->mutex);
+  Shared::Lock lock(shared_->mutex);
   shared_->go_on();
+  if (!shared_->busy) {
+    shared_->work_until(later(now(), patience), lock);
+    return shared_->idle();
+  }
   return shared_->idled.wait_for(lock, patience, [this] { return shared_->idle(); });
 }
 

@@ -2,6 +2,7 @@
 
 #include "launch/io/clock.hpp"
 
+#include "no_threads.hpp"
 #include "run.hpp"
 
 #include <gmock/gmock.h>
@@ -9,6 +10,8 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <optional>
+#include <utility>
 
 #include <fcntl.h>
 #include <sched.h>
@@ -32,6 +35,16 @@ TEST(Connect, ANameThatLeadsNowhereIsAnErrorWithTheResolversWords) {
   ASSERT_FALSE(addresses);
   EXPECT_EQ(addresses.error().code, ErrorCode::timeout);
   EXPECT_THAT(addresses.error().message, testing::HasSubstr("the name no.such.host.invalid cannot be resolved: "));
+}
+
+TEST(Connect, ANameForWhichNoThreadCanBeHadIsAnError) {
+  boost::asio::io_context io(1);
+  std::optional<NoThreads> none(std::in_place);
+  const auto addresses = run(io, resolve(Endpoint{"localhost", 7}, later(now(), 20s)));
+  ASSERT_FALSE(addresses);
+  EXPECT_THAT(addresses.error().message, testing::HasSubstr("cannot be resolved: no thread can be had for it"));
+  none.reset();
+  EXPECT_TRUE(run(io, resolve(Endpoint{"localhost", 7}, later(now(), 20s))));
 }
 
 TEST(Connect, ReachesAListener) {

@@ -4,6 +4,7 @@
 #include "launch/io/clock.hpp"
 #include "launch/io/files.hpp"
 #include "listener.hpp"
+#include "no_threads.hpp"
 #include "run.hpp"
 
 #include <csignal>
@@ -333,6 +334,19 @@ TEST_F(LogRelayTest, FilesAreRotated) {
   EXPECT_EQ(read_file(a.path + ".1", mib), text.substr(8'000, 1'000));
   EXPECT_EQ(read_file(a.path + ".2", mib), text.substr(7'000, 1'000));
   EXPECT_FALSE(fs::exists(a.path + ".3"));
+}
+
+TEST_F(LogRelayTest, WhereNoThreadCanBeHadNothingIsWaitedFor) {
+  const Worker a = add(0, add_console(console_, ""));
+  {
+    const NoThreads none;
+    const Status begun = relay_->begin();
+    ASSERT_FALSE(begun);
+    EXPECT_THAT(begun.error().message, HasSubstr("no thread can be started"));
+  }
+  const Time start = now();
+  EXPECT_TRUE(drain().shown);
+  EXPECT_LT(now(), later(start, long_enough / 2));
 }
 
 TEST_F(LogRelayTest, AFileThatCannotBeMadeIsAnError) {

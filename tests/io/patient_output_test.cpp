@@ -3,6 +3,7 @@
 #include "launch/io/clock.hpp"
 #include "launch/io/fd.hpp"
 #include "launch/io/files.hpp"
+#include "no_threads.hpp"
 
 #include <array>
 #include <climits>
@@ -93,6 +94,14 @@ class PatientOutputs : public testing::Test {
     EXPECT_EQ(::pipe2(ends.data(), O_CLOEXEC), 0);
     Channel channel;
     channel.put(ends[0], ends[1]);
+    return channel;
+  }
+  static Channel fifo(const std::string& path) {
+    ::unlink(path.c_str());
+    EXPECT_EQ(::mkfifo(path.c_str(), 0600), 0);
+    Channel channel;
+    channel.read_end = Fd(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+    channel.write_end = Fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
     return channel;
   }
 };
@@ -289,11 +298,7 @@ TEST_F(PatientOutputs, WaitForNoTerminalThatIsHeld) {
 // reads it yet.
 TEST_F(PatientOutputs, LeaveToTheThreadWhatMayWait) {
   const std::string path = fmt::format("/tmp/launch_patient_fifo_{}", ::getpid());
-  ::unlink(path.c_str());
-  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
-  Channel to;
-  to.read_end = Fd(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
-  to.write_end = Fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  Channel to = fifo(path);
   to.read_end.reset();
   PatientOutput output(to.write_end.get());
   output.write("nobody hears this\n");
@@ -310,6 +315,39 @@ TEST_F(PatientOutputs, LeaveToTheThreadWhatMayWait) {
   EXPECT_THAT(heard, HasSubstr(".message   0\nmessage   1\n"));
   EXPECT_THAT(heard, EndsWith("\nmessage 999\n"));
   EXPECT_TRUE(output.flush(long_enough));
+}
+
+TEST_F(PatientOutputs, WriteByThemselvesWhereNoThreadCanBeHad) {
+  Channel to = pipe();
+  PatientOutput output(to.write_end.get());
+  const std::size_t before = to.fill();
+  const NoThreads none;
+  const std::string report = numbered(1'000);
+  output.write(report);
+  EXPECT_FALSE(output.flush(50ms));
+  EXPECT_EQ(to.hear(before).size(), before);
+  EXPECT_TRUE(output.flush(long_enough));
+  EXPECT_EQ(to.hear(report.size()), report);
+  output.write("at once\n");
+  EXPECT_EQ(to.hear(8), "at once\n");
+}
+
+TEST_F(PatientOutputs, WriteByThemselvesToWhatCannotBeOpenedAgain) {
+  const std::string path = fmt::format("/tmp/launch_patient_fifo_{}", ::getpid());
+  Channel to = fifo(path);
+  to.read_end.reset();
+  PatientOutput output(to.write_end.get());
+  to.read_end = Fd(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  ::unlink(path.c_str());
+  const NoThreads none;
+  output.write("at once\n");
+  EXPECT_EQ(to.hear(8), "at once\n");
+  const std::size_t before = to.fill();
+  output.write("later\n");
+  EXPECT_FALSE(output.flush(50ms));
+  EXPECT_EQ(to.hear(before).size(), before);
+  EXPECT_TRUE(output.flush(long_enough));
+  EXPECT_EQ(to.hear(6), "later\n");
 }
 
 TEST_F(PatientOutputs, WriteNothingWithoutADescriptor) {
