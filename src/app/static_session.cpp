@@ -38,6 +38,7 @@ Status StaticSession::open() {
   if (!hosts()) return {};
   server_.set_silence_limit(config_.heartbeat_timeout);
   server_.set_agent_keys(agent_keys(config_.run_id));
+  server_.expect_guests(config_.run_id, config_.nnodes);
   const Status opened = listen();
   opens_late_ = !opened && is_port_cooling(config_.master.port);
   return opens_late_ ? Status() : opened;

@@ -1,5 +1,7 @@
 #include "launch/core/agent_store.hpp"
 
+#include "launch/core/static_rendezvous.hpp"
+
 #include <algorithm>
 #include <utility>
 
@@ -34,6 +36,7 @@ struct KeysOf {
 Status AgentStore::apply(ConnectionId from, const Request& request, Instant now, std::string& reply,
                          std::vector<Push>& pushes) {
   if (const auto* said = std::get_if<AttendRequest>(&request)) return attend(from, *said, now, reply, pushes);
+  if (guests_) guests_->saw(from, request, table_);
   if (jobs_.empty()) return table_.apply(from, request, reply, pushes);
   if (std::holds_alternative<CancelWaitRequest>(request))
     if (const auto found = attending_.find(from); found != attending_.end()) found->second->stop_waiting(from);
@@ -98,6 +101,7 @@ Status AgentStore::write_state(Jobs::iterator job, ConnectionId from, const Requ
 
 void AgentStore::drop(ConnectionId connection, bool silent, Instant now, std::vector<Push>& pushes) {
   table_.drop(connection, silent, pushes);
+  if (guests_) guests_->drop(connection, now.time);
   attending_.erase(connection);
   std::string none;
   for (auto& [key, membership] : jobs_) {
@@ -116,12 +120,24 @@ bool AgentStore::is_watched(ConnectionId connection) const {
 }
 
 Time AgentStore::deadline() const {
-  Time next = never;
+  Time next = guests_ ? guests_->deadline() : never;
   for (const auto& [key, membership] : jobs_) next = std::min(next, membership.deadline());
   return next;
 }
 
+// As the will of a launch agent would.
+void AgentStore::tell_of_lost_guests(Time now, std::vector<Push>& pushes) {
+  if (!guests_) return;
+  std::string unread;
+  const std::string key = abort_key(guests_->run_id());
+  for (const int node : guests_->take_lost(now)) {
+    const std::string loss = loss_of_guest(node);
+    (void)table_.apply(nobody, CompareSetRequest{key, "", loss}, unread, pushes);
+  }
+}
+
 void AgentStore::on_deadline(Instant now, std::vector<Push>& pushes) {
+  tell_of_lost_guests(now.time, pushes);
   std::string none;
   for (auto& [key, membership] : jobs_) {
     if (membership.deadline() > now.time) continue;

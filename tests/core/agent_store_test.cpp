@@ -214,6 +214,21 @@ TEST(AgentStore, AnEndDoesTheWillAndIsALoss) {
   EXPECT_FALSE(store.store.is_watched(1));
 }
 
+TEST(AgentStore, OfALostTorchrunNodeTheOthersAreTold) {
+  Store store;
+  store.store.expect_guests("job", 2);
+  store.ask(torchrun, SetRequest{"/job/torchelastic/role_info/1", "{}"});
+  store.ask(1, SetRequest{"/job/torchelastic/assigned_ranks/0", "[]"});
+  EXPECT_EQ(store.ask(1, WaitRequest{{"/job/launch/abort"}}), "");
+  store.store.drop(torchrun, false, store.instant(), store.pushes);
+  EXPECT_EQ(store.store.deadline(), store.time + 1s);
+  store.time += 1s;
+  store.store.on_deadline(store.instant(), store.pushes);
+  EXPECT_EQ(store.pushed(1), "\0"s);
+  EXPECT_THAT(store.get("/job/launch/abort"), HasSubstr("its torchrun ended"));
+  EXPECT_EQ(store.store.deadline(), never);
+}
+
 TEST(AgentStore, TheLastCallRings) {
   Store store;
   for (const ConnectionId from : {1U, 2U}) {

@@ -5,11 +5,14 @@
 #pragma once
 
 #include "launch/core/membership.hpp"
+#include "launch/core/static_guests.hpp"
 #include "launch/core/store_table.hpp"
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace launch {
@@ -19,6 +22,9 @@ class AgentStore {
   // As StoreTable's.
   Status apply(ConnectionId from, const Request& request, Instant now, std::string& reply, std::vector<Push>& pushes);
   void drop(ConnectionId connection, bool silent, Instant now, std::vector<Push>& pushes);
+
+  // Of this static job, nodes of torchrun may be lost: the others are told.
+  void expect_guests(std::string run_id, int nnodes) { guests_.emplace(std::move(run_id), nnodes); }
 
   // Its silence is to be noticed.
   bool is_watched(ConnectionId connection) const;
@@ -39,8 +45,10 @@ class AgentStore {
   Status write_state(Jobs::iterator job, ConnectionId from, const Request& request, Instant now, std::string& reply,
                      std::vector<Push>& pushes);
   void deliver(Membership& job, ConnectionId asker, std::string& reply, std::vector<Push>& pushes);
+  void tell_of_lost_guests(Time now, std::vector<Push>& pushes);
 
   StoreTable table_;
+  std::optional<StaticGuests> guests_;
   Jobs jobs_;
   std::map<ConnectionId, Membership*> attending_;
 };

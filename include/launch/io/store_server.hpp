@@ -45,6 +45,8 @@ class StoreServer {
   void preset(const std::string& key, const std::string& value) { store_.table().preset(key, value); }
   // How keys of agents begin, if agents and workers share the store; every other key is the workers'.
   void set_agent_keys(AgentKeys beginnings) { store_.table().set_agent_keys(std::move(beginnings)); }
+  // As AgentStore's; before listen().
+  void expect_guests(std::string run_id, int nnodes) { store_.expect_guests(std::move(run_id), nnodes); }
   // Between two rounds: removes the workers' keys and closes their connections. What a dead worker's kernel still sends
   // reaches nobody: a connection that is older than the fence may use agents' keys only.
   void fence();
