@@ -1,7 +1,6 @@
 #include "launch/app/worker_meeting.hpp"
 
 #include "launch/app/conversations.hpp"
-#include "launch/core/text.hpp"
 #include "launch/io/clock.hpp"
 #include "launch/io/connect.hpp"
 #include "launch/io/host.hpp"
@@ -11,16 +10,13 @@
 #include <optional>
 #include <utility>
 
-#include <fmt/format.h>
-
 namespace launch {
 namespace asio = boost::asio;
 using namespace std::chrono_literals;
 
 namespace {
 
-constexpr Duration torchrun_says = 3s;  // where its workers are to meet, once it leads a round for the first time
-constexpr std::int64_t most_rounds_back = 1000;
+constexpr Duration look_again = 1s;  // for a place that may answer by now
 
 }  // namespace
 
@@ -77,23 +73,55 @@ asio::awaitable<Status> WorkerMeeting::say_master(StoreClient& control, std::int
   co_return Status();
 }
 
-KeyList WorkerMeeting::master_keys(std::int64_t round) const {
-  const std::string begin = "/" + round_prefix(config_.run_id, round);
-  return {begin + "/MASTER_ADDR", begin + "/MASTER_PORT"};
-}
+KeyList WorkerMeeting::master_keys(std::int64_t round) const { return meeting_keys(config_.run_id, round); }
 
 // Where the leader of this round lets the workers meet, said in this round or, by a torchrun agent, in an earlier one.
-asio::awaitable<Result<Endpoint>> WorkerMeeting::find_master(StoreClient& control, const RoundFormed& formed) {
+// At once, where it can be known: torchrun's agents, who wait for this node's role, write no heartbeat meanwhile.
+asio::awaitable<Result<Endpoint>> WorkerMeeting::find_master(StoreClient& control, RoundFormed formed) {
   const Time deadline = later(now(), config_.elastic->settings.join_timeout);
   if (formed.round == 0) co_return co_await read_master(control, formed.round, deadline);
-  const Time first_look = std::min(deadline, later(now(), torchrun_says));
-  auto master = co_await read_master(control, formed.round, first_look);
-  for (std::int64_t back = 1; back <= std::min(formed.round, most_rounds_back) && !master; ++back) {
-    master = co_await read_master(control, formed.round - back, now());
-    if (master && master->host != formed.leader.addr) master = Error{ErrorCode::timeout, "another's"};
+  while (true) {
+    auto said = co_await look_for_places(control, formed.round, deadline);
+    if (!said) co_return said.error();
+    const bool in_this_round = !said->empty() && said->front().round == formed.round;
+    for (const Endpoint& place : places_to_try(*said, formed.round, formed.leader.addr)) {
+      if (in_this_round) co_return place;
+      auto store = co_await connect_quietly(place, std::min(deadline, later(now(), quick_answer)), random_);
+      if (store) co_return place;
+    }
+    const Time next_look = std::min(deadline, later(now(), look_again));
+    auto master = co_await read_master(control, formed.round, next_look);
+    if (master || master.error().code != ErrorCode::timeout || now() >= deadline) co_return master;
   }
-  if (master) co_return master;
-  co_return co_await read_master(control, formed.round, deadline);
+}
+
+// Newest round first.
+asio::awaitable<Result<std::vector<SaidPlace>>> WorkerMeeting::look_for_places(StoreClient& control, std::int64_t round,
+                                                                               Time deadline) {
+  const std::vector<std::int64_t> rounds = rounds_to_look_in(round);
+  CheckKeys ports;
+  for (const std::int64_t at : rounds) ports.keys.push_back(master_keys(at)[1]);  // which is written last
+  Operation look = std::move(ports);
+  auto looked = co_await control.perform(std::move(look), deadline);
+  if (!looked) co_return looked.error();
+  const std::vector<bool>& present = std::get<Presence>(*looked).present;
+  std::vector<SaidPlace> places;
+  GetKeys said;
+  for (std::size_t index = 0; index < rounds.size(); ++index) {
+    if (!present.at(index)) continue;
+    places.push_back({rounds[index], "", ""});
+    for (std::string& key : master_keys(rounds[index])) said.keys.push_back(std::move(key));
+  }
+  if (places.empty()) co_return places;
+  Operation get = std::move(said);
+  auto got = co_await control.perform(std::move(get), deadline);
+  if (!got) co_return got.error();
+  const auto& values = std::get<Values>(*got).values;
+  for (std::size_t index = 0; index < places.size(); ++index) {
+    places[index].host = values.at(2 * index);
+    places[index].port = values.at(2 * index + 1);
+  }
+  co_return places;
 }
 
 asio::awaitable<Result<Endpoint>> WorkerMeeting::read_master(StoreClient& control, std::int64_t round, Time deadline) {
@@ -107,11 +135,7 @@ asio::awaitable<Result<Endpoint>> WorkerMeeting::read_master(StoreClient& contro
   auto got = co_await control.perform(std::move(get), later(now(), quick_answer));
   if (!got) co_return got.error();
   const auto& values = std::get<Values>(*got).values;
-  const auto port = parse_int(values.at(1));
-  if (values.at(0).empty() || !port || *port < 1 || *port > 65'535)
-    co_return protocol_error(fmt::format("the node of rank 0 lets the workers meet at {}:{}, which is no address",
-                                         shown(values.at(0)), shown(values.at(1))));
-  co_return Endpoint{values.at(0), static_cast<std::uint16_t>(*port)};
+  co_return parse_meeting_place(values.at(0), values.at(1));
 }
 
 // At one port for all rounds: torchrun's agents keep the address of their first one.

@@ -16,7 +16,7 @@ using namespace std::chrono_literals;
 using Wish = Attendance::Wish;
 using Cause = RoundBroken::Cause;
 
-constexpr WallClock::duration heartbeats_last = 5s;  // that are written for launch agents; torchrun's limit is 15 s
+constexpr Duration heartbeats_last = 5s;  // that are written for launch agents, where torchrun's limit allows it
 
 }  // namespace
 
@@ -325,7 +325,8 @@ bool Membership::too_early(Time now) const { return round_.is_mixed() && now < l
 // ---- torchrun's agents
 
 const std::string& Membership::text(Instant now) {
-  const bool old = !peers_.empty() && (now.wall >= rendered_ + heartbeats_last || now.wall < rendered_);
+  const auto last = std::chrono::duration_cast<WallClock::duration>(std::min(heartbeats_last, silence_ / 3));
+  const bool old = !peers_.empty() && (now.wall >= rendered_ + last || now.wall < rendered_);
   if (!text_.empty() && !old) return text_;
   for (const auto& [node, connection] : by_node_) {
     if (state_.listed(node)) state_.last_heartbeats[node] = now.wall;

@@ -28,7 +28,7 @@ struct MembershipDriver {
   }
   Attendance said(Wish wish, const std::string& name, std::int64_t round = -1) const {
     using std::chrono::seconds;
-    return {wish, ours(name), {0, "default", 1}, nodes, seconds(30), seconds(15), round, admits, ""};
+    return {wish, ours(name), {0, "default", 1}, nodes, seconds(30), silence, round, admits, ""};
   }
   void attend(ConnectionId from, const Attendance& attendance) {
     membership.attend(from, attendance, instant());
@@ -137,6 +137,7 @@ struct MembershipDriver {
 
   NodeLimits nodes;
   bool admits = true;
+  Duration silence = std::chrono::seconds(15);
   Membership membership;
   Time time{std::chrono::hours(1)};
   std::map<ConnectionId, std::vector<ElasticNews>> told;

@@ -192,6 +192,17 @@ TEST(MembershipTorchrun, TheHeartbeatsOfLaunchNodesAreFresh) {
   EXPECT_EQ(there.last_heartbeats.size(), 2U);
 }
 
+TEST(MembershipTorchrun, TheyAreFresherWhereTorchrunsLimitIsShort) {
+  MembershipDriver job(2, 2);
+  job.silence = 3s;
+  job.form(2);
+  const std::string first = job.membership.text(job.instant());
+  job.pass(999ms);
+  EXPECT_EQ(job.membership.text(job.instant()), first);
+  job.pass(1ms);
+  EXPECT_EQ(job.read().last_heartbeats.at(ours("n1")), job.instant().wall);
+}
+
 TEST(MembershipTorchrun, WhatHappensIsReadAtOnce) {
   MembershipDriver job(2, 3);
   job.join(1);

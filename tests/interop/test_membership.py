@@ -21,6 +21,7 @@ ROUND_SECONDS = 50  # until a round has formed and all have had a sum; it takes 
 
 class Membership(TorchCase):
     numbers = itertools.count()
+    conf_of = CONF  # by the kind of the host
 
     def form(self, kinds, nnodes, rank_0=0, env=None):
         """Starts these nodes and waits until all are in one round. The first one hosts the store."""
@@ -29,7 +30,7 @@ class Membership(TorchCase):
         self.job = self.folder / f"job{self.port}-{next(self.numbers)}"
         self.job.mkdir()
         self.nnodes, self.env = nnodes, env or {}
-        self.conf = CONF[kinds[0]]
+        self.conf = self.conf_of[kinds[0]]
         self.known = set()
         # Ranks go by address: the first one is for rank 0, and who comes later comes behind.
         self.addresses = [f"127.0.0.{1 if index == rank_0 else index + 2}" for index in range(9)]

@@ -4,6 +4,7 @@
 
 #include "launch/core/config.hpp"
 #include "launch/core/elastic_machine.hpp"
+#include "launch/core/meeting_place.hpp"
 #include "launch/core/random.hpp"
 #include "launch/io/store_client.hpp"
 #include "launch/io/store_server.hpp"
@@ -13,6 +14,7 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 namespace launch {
 
@@ -32,7 +34,9 @@ class WorkerMeeting {
   bool hosts() const { return store_.port() != 0; }
 
  private:
-  boost::asio::awaitable<Result<Endpoint>> find_master(StoreClient& control, const RoundFormed& formed);
+  boost::asio::awaitable<Result<Endpoint>> find_master(StoreClient& control, RoundFormed formed);
+  boost::asio::awaitable<Result<std::vector<SaidPlace>>> look_for_places(StoreClient& control, std::int64_t round,
+                                                                      Time deadline);
   boost::asio::awaitable<Result<Endpoint>> read_master(StoreClient& control, std::int64_t round, Time deadline);
   boost::asio::awaitable<Status> say_master(StoreClient& control, std::int64_t round, Endpoint master);
   KeyList master_keys(std::int64_t round) const;
