@@ -16,7 +16,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr Duration news_and_evidence = 7s;  // from the failure to the first signal to a worker elsewhere
+constexpr Duration news_and_evidence = 12s;  // from the failure to the first signal to a worker elsewhere
 constexpr Duration gathering_share = 1s;    // what the others wait longer than the one that gathers
 constexpr Duration look_again = 2s;         // whether that one is still there
 

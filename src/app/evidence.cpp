@@ -24,7 +24,7 @@ using namespace std::chrono_literals;
 namespace {
 
 constexpr Duration time_for_states = 20ms;
-constexpr Duration time_for_stacks = 5s;  // py-spy alone needs one on a machine that is busy
+constexpr Duration time_for_stacks = 10s;  // py-spy needs one or two on a machine that is busy
 constexpr Duration look_for_output = 20ms;
 constexpr std::size_t dumps_at_once = 8;
 constexpr std::size_t longest_dump = std::size_t{256} << 10;

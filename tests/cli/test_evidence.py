@@ -85,8 +85,8 @@ class Evidence(JobCase):
     def test_a_tool_that_hangs_holds_nobody_up(self):
         began = time.monotonic()
         run = self.hang(fake=HANGING_PY_SPY)
-        self.expect([134], [run], seconds=20)
-        self.assertLess(time.monotonic() - began, 15)
+        self.expect([134], [run], seconds=40)
+        self.assertLess(time.monotonic() - began, 30)
         self.assertIn("py-spy did not come to an end", self.evidence())
 
     def test_a_killed_guard_does_not_wait_for_stacks(self):

@@ -22,7 +22,11 @@ class Failures(TorchCase):
 
     def assert_says(self, run, *patterns):
         for pattern in patterns:
-            self.assertRegex(run.err, pattern, f"\n{run}")
+            self.assertRegex(run.err, pattern, f"\n{run}\n{self.evidence()}")
+
+    def evidence(self):
+        """What was seen of the workers before they were told to end."""
+        return "\n".join(path.read_text() for path in self.folder.glob("logs/*/attempt_0/evidence.txt"))
 
     def error_file(self, folder):
         (path,) = self.folder.glob(f"{folder}/*_*/attempt_0/1/error.json")

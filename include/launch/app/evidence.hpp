@@ -1,7 +1,7 @@
 // What the workers of this node were doing when a failure was known, taken before any of them is told to end: then they
 // are gone, and with them what a hang was about. States of all processes at once; Python stacks where they are wanted.
 //
-// Bounded in time: 20 ms for the states, 5 s for all stacks together. Changes nothing in a worker, but for the signal
+// Bounded in time: 20 ms for the states, 10 s for all stacks together. Changes nothing in a worker, but for the signal
 // that the user names for Python's faulthandler.
 #pragma once
 
