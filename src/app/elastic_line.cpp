@@ -47,7 +47,7 @@ ElasticLine::ElasticLine(asio::any_io_executor executor, const Config& config, S
 
 Status ElasticLine::open() {
   server_.preset(std::string(host_key), "1");
-  server_.set_silence_limit(heartbeat_.silence, heartbeat_.network);
+  server_.set_silence_limit(heartbeat_.silence);
   if (!config_.elastic->is_host.value_or(false)) return {};
   hosts_ = true;
   return server_.listen(config_.master.host, config_.master.port, config_.loopback_only);
@@ -128,17 +128,21 @@ void ElasticLine::part() {
 
 // ---- the connection
 
-asio::awaitable<bool> ElasticLine::connect() {
+asio::awaitable<Result<StoreClient>> ElasticLine::look_for_store(Endpoint endpoint, bool may_host) {
   Announcer announcer(now());
   const std::function<void(const Error&)> on_retry = [&](const Error& reason) {
-    try_to_host();
+    if (may_host) try_to_host();
     if (announcer.due())
       log_progress(fmt::format("waiting for the store at {} ({}); giving up in {}", to_text(config_.master),
                                reason.message, to_text(give_up_ - now())));
   };
+  co_return co_await connect_to_store(std::move(endpoint), give_up_, random_, on_retry);
+}
+
+asio::awaitable<bool> ElasticLine::connect() {
   Endpoint endpoint = config_.master;
   if (hosts_) endpoint = {config_.loopback_only ? config_.master.host : "127.0.0.1", server_.port()};
-  auto connected = co_await connect_to_store(endpoint, give_up_, random_, on_retry);
+  auto connected = co_await look_for_store(endpoint, true);
   if (ending_) co_return false;
   if (!connected) {
     Error error = connected.error();
@@ -183,12 +187,13 @@ asio::awaitable<void> ElasticLine::run() {
     const Error lost = co_await pursue();
     if (ended_) co_return;
     const bool closed = lost.code == ErrorCode::closed && !ending_ && !leaving_;
+    const bool silent = client_->silent() && !ending_ && !leaving_;
     wants_in_ = !formed_;
     hosted_ = nullptr;
     machine_.reset();
     bool back = false;
-    if (formed_ && !ending_) listener_.uncertain();
-    if (closed && formed_ && by_launch_) back = co_await come_back();
+    if (formed_ && !ending_) listener_.uncertain(silent && by_launch_);
+    if ((closed || silent) && formed_ && by_launch_) back = co_await come_back(silent);
     if (back) continue;
     if (!closed || formed_) {
       ended_ = true;
@@ -218,11 +223,13 @@ asio::awaitable<bool> ElasticLine::look_anew(Error lost) {
   co_return false;
 }
 
-// The store may have closed the connection because nothing was heard of this node for long.
-asio::awaitable<bool> ElasticLine::come_back() {
-  auto client = co_await connect_quietly(*reached_, later(now(), second_look), random_);
+// The store may have closed the connection because nothing was heard of this node for long; or stood still itself.
+asio::awaitable<bool> ElasticLine::come_back(bool was_silent) {
+  give_up_ = later(now(), was_silent ? config_.heartbeat_timeout : second_look);
+  auto client = co_await look_for_store(*reached_, false);
   if (!client || ending_ || leaving_) co_return false;
   client_.emplace(std::move(*client));
+  connected_ = now();
   listener_.expelled();
   co_return true;
 }

@@ -38,16 +38,20 @@ ElasticSession::ElasticSession(asio::any_io_executor executor, const Config& con
 ElasticLine::Listener ElasticSession::listener() {
   return {[this](ElasticNews news) { take(std::move(news)); }, [this] { ++generation_; },
           [this](Error error) { mailbox_.put(RendezvousFailed{std::move(error)}); },
-          [this] { mailbox_.limit(grace()); },
-          [this](Error error) { mailbox_.put(store_lost(std::move(error))); },
+          [this](bool silent) { doubt(silent); },
+          [this](Error error) { mailbox_.put(StoreLost{std::move(error.message), grace()}); },
           [this] { run_in_background(executor_, explain_expulsion(line_)); }};
 }
 
-// However it was lost, the others may be about to go on without this node: a cable that was pulled, an interface that
-// went down and a firewall that resets connections each end a connection in another way than silence does.
-StoreLost ElasticSession::store_lost(Error error) const { return {std::move(error.message), grace()}; }
+// The others may be about to go on without this node, if they are there at all.
+void ElasticSession::doubt(bool silent) {
+  mailbox_.limit(grace());
+  doubted_ = silent && line_ && line_ != barrier_ && may_leave();
+  if (doubted_) mailbox_.put(MembersChanged{"the job's store has said nothing for long", grace()});
+}
 
-// What workers have until the others go on without this node, from when it knows that it has been silent.
+// What workers have until the others go on without this node, however the store was lost: a cable that was pulled, an
+// interface that went down and a firewall that resets connections each end a connection in another way than silence.
 Duration ElasticSession::grace() const {
   if (!may_leave() || config_.heartbeat_timeout == Duration::zero()) return Duration::max();
   const ElasticSettings& settings = config_.elastic->settings;
@@ -173,9 +177,9 @@ asio::awaitable<bool> ElasticSession::have_all_ended(std::string prefix) {
 
 // The workers are to end before anything else. Where the job has ended for this node's silence, its last word says so.
 asio::awaitable<void> ElasticSession::explain_expulsion(std::shared_ptr<RoundLine> line) {
+  if (std::exchange(doubted_, false)) co_return;  // and so has begun to start anew
   if (goes_on_without_a_node(config_)) {
-    mailbox_.put(
-        MembersChanged{"the other nodes have taken this one for dead, since it had said nothing for long", grace()});
+    mailbox_.put(MembersChanged{"the other nodes took this one for dead: it had said nothing for long", grace()});
     co_return;
   }
   std::optional<Failure> failure;

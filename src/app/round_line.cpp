@@ -14,16 +14,11 @@
 namespace launch {
 namespace asio = boost::asio;
 
-namespace {
-
-constexpr int beats_per_limit = 8;
-
-}  // namespace
-
 RoundLine::RoundLine(asio::any_io_executor executor, Mailbox& mailbox, StoreClient control, Place place)
     : executor_(std::move(executor)),
       mailbox_(mailbox),
       place_(std::move(place)),
+      heartbeat_(plan_heartbeat(place_.silence_limit, place_.nnodes)),
       store_(control.peer()),
       random_(random_seed()),
       control_(std::move(control)) {}
@@ -79,8 +74,7 @@ asio::awaitable<void> RoundLine::watch(std::shared_ptr<RoundLine> /*self*/, Time
 }
 
 asio::awaitable<Result<Failure>> RoundLine::await_abort() {
-  const Duration beat = place_.silence_limit / beats_per_limit;
-  const Duration patience = place_.silence_limit * 4 / 5;
+  const Duration patience = heartbeat_.patience;
   if (beats()) watch_->set_patience(patience);
   while (true) {
     if (std::exchange(will_is_new_, false)) {
@@ -90,7 +84,7 @@ asio::awaitable<Result<Failure>> RoundLine::await_abort() {
       if (auto formed = std::exchange(formed_, std::nullopt)) mailbox_.put(RendezvousDone{std::move(*formed)});
     }
     Operation wait = AwaitKeys{KeyList(1, abort_key(place_.prefix))};
-    auto waited = co_await watch_->perform(std::move(wait), beats() ? later(now(), beat) : never);
+    auto waited = co_await watch_->perform(std::move(wait), beats() ? later(now(), heartbeat_.interval) : never);
     if (!waited) co_return waited.error();
     if (std::holds_alternative<Done>(*waited)) break;
   }
@@ -101,7 +95,7 @@ asio::awaitable<Result<Failure>> RoundLine::await_abort() {
 asio::awaitable<void> RoundLine::be_heard() {
   while (!closed_ && has_will_) {
     Operation wait = AwaitKeys{KeyList(1, together_key(place_.prefix))};
-    auto waited = co_await watch_->perform(std::move(wait), later(now(), place_.silence_limit / beats_per_limit));
+    auto waited = co_await watch_->perform(std::move(wait), later(now(), heartbeat_.interval));
     lost_ = lost_ || !waited;
     if (!waited || std::holds_alternative<Done>(*waited)) co_return;
   }

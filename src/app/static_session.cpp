@@ -2,6 +2,7 @@
 
 #include "launch/app/announcer.hpp"
 #include "launch/app/conversations.hpp"
+#include "launch/core/heartbeat.hpp"
 #include "launch/io/background.hpp"
 #include "launch/io/clock.hpp"
 #include "launch/io/connect.hpp"
@@ -36,7 +37,7 @@ StaticSession::StaticSession(asio::any_io_executor executor, Config& config, Sto
 
 Status StaticSession::open() {
   if (!hosts()) return {};
-  server_.set_silence_limit(config_.heartbeat_timeout);
+  server_.set_silence_limit(plan_heartbeat(config_.heartbeat_timeout, config_.nnodes).silence);
   server_.set_agent_keys(agent_keys(config_.run_id));
   server_.expect_guests(config_.run_id, config_.nnodes);
   const Status opened = listen();

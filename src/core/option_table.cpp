@@ -196,7 +196,7 @@ std::vector<OptionRow> ending_rows() {
       {.name = "--heartbeat-timeout",
        .group = ending,
        .value = "SECONDS",
-       .initial = "5",
+       .initial = "30",
        .text = "a node whose launch says nothing for so long has failed; 0 waits for ever; the same on every node",
        .ours = true},
       {.name = "--shutdown-timeout",

@@ -36,8 +36,10 @@ StoreClient::StoreClient(tcp::socket socket) : socket_(std::move(socket)) {
   socket_.non_blocking(true, ignored);
 }
 
+// That there is no way to a machine is no word of that machine.
 Error StoreClient::lost(const boost::system::error_code& error) {
-  silent_ = error == asio::error::timed_out;
+  silent_ = error == asio::error::timed_out || error == asio::error::host_unreachable ||
+            error == asio::error::network_unreachable || error == asio::error::network_down;
   return Error{silent_ ? ErrorCode::timeout : ErrorCode::closed,
                fmt::format("the connection to the store ended: {}", error.message())};
 }
@@ -55,7 +57,11 @@ asio::awaitable<bool> StoreClient::readable(Time when) {
   listening_ = true;
   auto [error] = co_await socket_.async_wait(tcp::socket::wait_read, as_values);
   listening_ = false;
-  co_return !error || (!deadline.passed() && !woken_);
+  if (!error) co_return true;
+  if (!deadline.passed() && !woken_) co_return true;
+  // Who has slept past the deadline may have the answer.
+  boost::system::error_code ignored;
+  co_return !woken_ && socket_.available(ignored) > 0;
 }
 
 asio::awaitable<Status> StoreClient::receive_more(Time deadline) {
@@ -90,7 +96,7 @@ void StoreClient::set_beats(Duration interval, Duration patience) {
   beat_patience_ = patience;
   next_beat_ = later(now(), interval);
   patience_ = patience;
-  expect_life(socket_, patience);
+  expect_life(socket_, patience * 2);  // the kernel is not to be the first to lose it
 }
 
 // False while the answer to a beat, which comes before all that was asked later, has not come whole.

@@ -23,8 +23,7 @@ constexpr std::size_t large_read = std::size_t{64} * 1024;
 constexpr std::size_t most_held_answers = std::size_t{1} << 20;
 // Pushes to a peer that does not read come without its asking; beyond this it is closed.
 constexpr std::size_t most_answers = std::size_t{512} << 20;
-constexpr int looks_per_limit = 20;                      // at who is silent
-constexpr int looks_in_vain = looks_per_limit * 9 / 10;  // so that the last word comes within the limit
+constexpr int looks_per_limit = 20;  // at who is silent
 
 }  // namespace
 
@@ -164,7 +163,8 @@ class StoreConnection : public std::enable_shared_from_this<StoreConnection> {
   void watch() {
     watched_ = true;
     ++server_->agents_;
-    if (server_->network_limit_ > Duration::zero()) expect_life(socket_, server_->network_limit_);
+    // The kernel is not to be the first to lose it: then it would pass for closed.
+    if (server_->silence_limit_ > Duration::zero()) expect_life(socket_, server_->silence_limit_ * 2);
   }
 
   void flush() {
@@ -296,8 +296,7 @@ void StoreServer::drop_silent() {
     if (!connections_[id] || !connections_[id]->is_agent() || !store_.is_watched(static_cast<ConnectionId>(id)))
       continue;
     if (overslept) connections_[id]->excuse_silence();
-    if (look - connections_[id]->silent_since(look) >= silence_limit_ / looks_per_limit * looks_in_vain)
-      remove(*connections_[id], true);
+    if (look - connections_[id]->silent_since(look) >= silence_limit_) remove(*connections_[id], true);
   }
   listening_for_silence_ = false;
   if (store_.watches()) watch_for_silence();

@@ -340,12 +340,12 @@ class Sleeping(Killing):
         super().setUp()
         self.script = self.worker(TELL_END, START, UNTIL_GO)
 
-    def test_three_seconds_harm_nobody(self):
-        runs = self.form(3)
+    def test_less_than_the_timeout_harms_nobody(self):
+        runs = self.form(3, "--heartbeat-timeout=5")
         for run in (runs[3], runs[1]):
             agent = self.agent_of(run)
             os.kill(agent, signal.SIGSTOP)
-            self.assert_undisturbed(runs.values(), 3)
+            self.assert_undisturbed(runs.values(), 4.2)
             os.kill(agent, signal.SIGCONT)
             self.assert_undisturbed(runs.values(), 2)
         self.end_well(*runs.values())
@@ -367,6 +367,17 @@ class Sleeping(Killing):
         self.end_well(*runs.values())
         self.assert_rounds(3, 2, 3)
 
+    def test_when_the_host_has_slept_too_long_all_meet_again(self):
+        runs = self.form(3, "--heartbeat-timeout=5")
+        agent = self.agent_of(runs[1])
+        os.kill(agent, signal.SIGSTOP)
+        self.assertTrue(wait_for(lambda: {2, 3} <= self.ends().keys(), 20), self.account())
+        woken = time.time()
+        os.kill(agent, signal.SIGCONT)
+        workers = self.wait_for_round(3, since=woken)
+        self.assertEqual({1, 2, 3}, {start.node for start in workers})
+        self.end_well(*runs.values())
+
     def test_without_the_host_of_the_store_every_node_ends(self):
         runs = self.form(3, "--heartbeat-timeout=2")
         agent = self.agent_of(runs[1])
@@ -376,7 +387,7 @@ class Sleeping(Killing):
         self.finish(*others, seconds=20)
         for run in others:
             self.assertNotEqual(0, run.code, str(run))
-            self.assertLess(run.ended - slept, 2 + 1)
+            self.assertLess(run.ended - slept, 2 * 2 + 2)
             self.assert_says(run, "store.* (went away|does not answer)")
         os.kill(agent, signal.SIGCONT)
         self.wait_until_said(runs[1], "waiting for the other nodes: 1 of 2 to 4 are in")

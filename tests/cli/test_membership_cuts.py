@@ -13,6 +13,7 @@ from harness import wait_for
 from members import ROUNDS, START, TELL_END, UNTIL_GO, MembersCase, milliseconds, print_times, print_title
 
 HEARTBEAT = 5
+KNOWN = HEARTBEAT * 1.25 + 1  # seconds until the others run without a silent node, on a busy machine
 SLOW_STOP = "trap 'sleep 0.5; exit 0' TERM\n"
 STOPPING = 500  # milliseconds that such a worker takes
 # A worker of a round of two looks whether a process of the round of four is still there.
@@ -97,7 +98,7 @@ class Losing(HostsCase):
         self.measure(("launch gets SIGKILL, workers stop in 0.5 s", self.launch_killed, 1000 + STOPPING))
 
     def test_a_silent_node_is_known_after_the_heartbeat_timeout(self):
-        most = (HEARTBEAT + 1) * 1000
+        most = KNOWN * 1000
         self.measure(("agent is frozen", self.agent_frozen, most), ("cable is cut", self.cable_cut, most),
                      ("packets are dropped", self.packets_dropped, most))
 
@@ -160,7 +161,7 @@ class Parted(HostsCase):
         self.assertEqual([], self.told("beside"), self.account())
         self.assertEqual({1, 2}, {start.node for start in workers})
         self.assert_order_kept(before, workers)
-        self.assertLess(milliseconds(parted, workers), (HEARTBEAT + 1) * 1000)
+        self.assertLess(milliseconds(parted, workers), KNOWN * 1000)
         for code in self.finish(runs[3], runs[4], seconds=30):
             self.assertNotEqual(0, code, self.account())
         self.end_well(runs[1], runs[2])
@@ -174,7 +175,7 @@ class Parted(HostsCase):
         self.finish(*others, seconds=30)
         for run in others:
             self.assertNotEqual(0, run.code, str(run))
-            self.assertLess(run.ended - cut, HEARTBEAT + 1)
+            self.assertLess(run.ended - cut, 2 * HEARTBEAT + 2, "it looks for the host once more")
             self.assert_says(run, "store.* (went away|does not answer)")
         self.wait_until_said(runs[1], "waiting for the other nodes: 1 of 2 to 4 are in")
         runs[1].signal(signal.SIGTERM)

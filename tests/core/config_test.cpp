@@ -32,7 +32,7 @@ TEST(Config, TimeoutsAreRead) {
   EXPECT_EQ(config_of({"--rdzv-conf=timeout=1.5,rank=9,unknown=x"}).rendezvous_timeout, 1500ms);
   EXPECT_EQ(config_of({"--rdzv-conf=timeout=1e300"}).rendezvous_timeout, 1'000'000'000s);
   EXPECT_EQ(config_of({"--rdzv-conf=rank=9"}).node_rank, 0);
-  EXPECT_EQ(config_of({}).heartbeat_timeout, 5s);
+  EXPECT_EQ(config_of({}).heartbeat_timeout, 30s);
   EXPECT_EQ(config_of({"--heartbeat-timeout=2.5"}).heartbeat_timeout, 2500ms);
   EXPECT_EQ(config_of({"--heartbeat-timeout=0"}).heartbeat_timeout, 0s);
   EXPECT_EQ(config_of({}).kill_grace, 5s);

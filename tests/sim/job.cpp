@@ -130,7 +130,7 @@ void Job::trouble() {
       victim.kill();
       break;
     case 2:
-      unquiet(now + silence_limit);
+      unquiet(now + silent_at_most);
       replace(victim, now + world_.random().between(1ms, 10s));
       victim.unplug();
       break;

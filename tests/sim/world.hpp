@@ -15,12 +15,12 @@
 
 namespace launch::sim {
 
-// The limit of silence, and what follows from it in io/store_client, app/elastic_line and io/store_server.
+// The limit of silence, and what follows from it in core/heartbeat, io/store_client and io/store_server.
 inline constexpr Duration silence_limit = std::chrono::seconds(5);
 inline constexpr Duration beat_interval = silence_limit / 8;
-inline constexpr Duration beat_patience = silence_limit * 7 / 10;
-inline constexpr Duration silent_at_least = silence_limit * 18 / 20;
-inline constexpr Duration silent_at_most = silence_limit * 19 / 20;
+inline constexpr Duration beat_patience = silence_limit * 9 / 10;
+inline constexpr Duration silent_at_least = beat_interval + beat_patience + silence_limit * 7 / 100;
+inline constexpr Duration silent_at_most = silent_at_least * 11 / 10;
 
 // Who hears what the store says on a connection.
 class Peer {

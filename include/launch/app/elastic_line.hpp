@@ -27,7 +27,8 @@ class ElasticLine {
     std::function<void(ElasticNews)> news;
     std::function<void()> anew;         // another store: what a round of the last one has begun is void
     std::function<void(Error)> failed;  // no store was found
-    std::function<void()> uncertain;    // the connection has ended; whether the store has gone is yet to be seen
+    // The connection has ended; whether the store has gone is yet to be seen. `silent`: it has said nothing for long.
+    std::function<void(bool silent)> uncertain;
     std::function<void(Error)> lost;    // the store is
     std::function<void()> expelled;     // the store is there, but has taken this node for dead; it may join again
   };
@@ -58,13 +59,14 @@ class ElasticLine {
 
  private:
   boost::asio::awaitable<void> run();
+  boost::asio::awaitable<Result<StoreClient>> look_for_store(Endpoint endpoint, bool may_host);
   boost::asio::awaitable<bool> connect();
   boost::asio::awaitable<bool> look_anew(Error lost);
   boost::asio::awaitable<void> find_out_who_hosts();
   void try_to_host();
   boost::asio::awaitable<Status> choose_machine();
   boost::asio::awaitable<Error> pursue();
-  boost::asio::awaitable<bool> come_back();
+  boost::asio::awaitable<bool> come_back(bool was_silent);
   void take(ElasticNews news);
   void wake();
 

@@ -38,7 +38,7 @@ class ElasticSession : public Rendezvous {
 
   // What the line tells.
   ElasticLine::Listener listener();
-  StoreLost store_lost(Error error) const;
+  void doubt(bool silent);
   Duration grace() const;
   void take(ElasticNews news);
   Task announce(RoundWaits waits, int generation);
@@ -75,6 +75,7 @@ class ElasticSession : public Rendezvous {
   std::optional<Round> pledged_;        // to be told of, once the will is left
   int generation_ = 0;                  // rounds that were joined
   int restarts_ = 0;                    // before this round
+  bool doubted_ = false;                // it starts anew since the store is silent
   int gone_ = -1;                       // the node whose loss has broken the round up
   bool left_ = false;                   // by a signal: the others may go on
   bool ending_ = false;

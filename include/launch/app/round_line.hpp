@@ -7,6 +7,7 @@
 
 #include "launch/app/mailbox.hpp"
 #include "launch/core/endpoint.hpp"
+#include "launch/core/heartbeat.hpp"
 #include "launch/core/random.hpp"
 #include "launch/io/store_client.hpp"
 
@@ -64,6 +65,7 @@ class RoundLine : public std::enable_shared_from_this<RoundLine> {
   boost::asio::any_io_executor executor_;
   Mailbox& mailbox_;
   Place place_;
+  Heartbeat heartbeat_;
   Endpoint store_;  // the address that answered, so that no name is looked up again
   Random random_;
   StoreClient control_;

@@ -1,5 +1,5 @@
-// How often the nodes of a c10d job show the host of their store that they live, and after what silence either side
-// takes the other for dead. From --heartbeat-timeout and the number of nodes, so that the host has time for its work.
+// How often the nodes of a job show the host of their store that they live, and after what silence either side takes
+// the other for dead. From --heartbeat-timeout and the number of nodes, so that the host has time for its work.
 #pragma once
 
 #include "launch/core/time.hpp"
@@ -9,9 +9,8 @@ namespace launch {
 struct Heartbeat {
   Duration interval;  // between two beats of a node
   Duration patience;  // of a node for the answer, and for the network to take what it sends
-  Duration silence;   // of a node's process, that the host bears
+  Duration silence;   // of a node, that the host bears
   Duration grace;     // of a node's workers, once it has lost patience: before the host loses it
-  Duration network;   // of a node's machine, that the host bears: its kernel answers probes
 };
 
 // All zero where `timeout` is: then silence is no failure.

@@ -56,7 +56,7 @@ struct Options {
   Setting<bool> repeat_errors;
   Setting<std::optional<int>> max_membership_restarts;
   Setting<double> monitor_interval{0.1, {}};     // seconds
-  Setting<double> heartbeat_timeout{5, {}};      // seconds
+  Setting<double> heartbeat_timeout{30, {}};     // seconds
   Setting<std::optional<int>> shutdown_timeout;  // seconds
   Setting<double> kill_grace{5, {}};             // seconds
   Setting<std::string> verdict{"text", {}};

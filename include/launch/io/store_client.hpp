@@ -34,6 +34,9 @@ class StoreClient {
   // within `patience`, or its machine does not, the operation ends with an error timeout.
   void set_beats(Duration interval, Duration patience);
 
+  // The connection has ended since nothing more was heard of the store, which may live.
+  bool silent() const { return silent_; }
+
   // Takes the will back, if one was left, and closes; never waits.
   void part();
 
@@ -68,7 +71,7 @@ class StoreClient {
   Duration beat_patience_{};
   Time next_beat_{};
   bool beat_unanswered_ = false;
-  bool silent_ = false;  // the store does not answer beats
+  bool silent_ = false;
 };
 
 // Connects and greets, again and again with jittered back-off, until the deadline; `on_retry` is told the reason

@@ -51,13 +51,9 @@ class StoreServer {
   // reaches nobody: a connection that is older than the fence may use agents' keys only.
   void fence();
 
-  // Connections that attend or have left a will, and say nothing for this long, are taken for dead. Zero: never. A host
-  // that was itself asleep starts counting anew.
-  // `network`: their machines, where these no longer answer; zero: the same as others.
-  void set_silence_limit(Duration limit, Duration network = {}) {
-    silence_limit_ = limit;
-    network_limit_ = network;
-  }
+  // Connections that attend or have left a will, and say nothing for this long, are taken for dead, a tenth of it later
+  // at most. Zero: never. A host that was itself asleep starts counting anew.
+  void set_silence_limit(Duration limit) { silence_limit_ = limit; }
 
   // What all connections together may make the store hold; the one that holds most is closed when it is more.
   void set_buffer_limit(std::size_t bytes) { most_buffered_ = bytes; }
@@ -98,7 +94,6 @@ class StoreServer {
   std::size_t agents_ = 0;
   bool hurried_ = false;
   Duration silence_limit_{};
-  Duration network_limit_{};
   bool listening_for_silence_ = false;
   Time next_look_{};
   boost::asio::steady_timer look_;   // at who is silent
