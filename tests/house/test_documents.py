@@ -46,6 +46,17 @@ class Documents(unittest.TestCase):
         self.assertEqual(self.options_of_help(), in_manual)
         self.assertEqual(set(VARIABLE.findall(help_text())), set(VARIABLE.findall(manual())))
 
+    def test_manual_has_the_defaults_of_help(self):
+        parts = {re.match(r"--[a-z-]+", part).group(): part for part in re.split(r"\n\.TP\n\.BI? (?=--)", manual())[1:]}
+        defaults = re.findall(r"^  (--[a-z-]+).*\n?.*\bdefault ([^]]+)\]", help_text(), re.M)
+        self.assertGreater(len(defaults), 20)
+        for option, default in defaults:
+            words = re.sub(r"\n(\.[BIR]+ )?", " ", parts[option])
+            if "without effect" in words:
+                continue
+            value = re.escape(default.rpartition("=")[2])  # of timeout=900
+            self.assertRegex(words, rf"[Dd]efault {value}(?![\w.]*\w)|{value} \(the default\)", option)
+
     def test_the_comparison_with_torchrun_has_every_option(self):
         self.assertEqual(self.options_of_help() - set(OPTION.findall(text_of("docs/torchrun.md"))), set())
 
