@@ -69,7 +69,7 @@ asio::awaitable<void> RoundLine::watch(std::shared_ptr<RoundLine> /*self*/, Time
   } else {
     lost_ = true;
     has_will_ = false;  // it stands: a host that was only asleep must hear that this node has gone
-    mailbox_.put(StoreLost{failure.error().message, place_.grace});
+    mailbox_.put(StoreLost{failure.error().message, place_.grace, stood_still_});
   }
 }
 
@@ -84,7 +84,11 @@ asio::awaitable<Result<Failure>> RoundLine::await_abort() {
       if (auto formed = std::exchange(formed_, std::nullopt)) mailbox_.put(RendezvousDone{std::move(*formed)});
     }
     Operation wait = AwaitKeys{KeyList(1, abort_key(place_.prefix))};
-    auto waited = co_await watch_->perform(std::move(wait), beats() ? later(now(), heartbeat_.interval) : never);
+    const Time asked = now();
+    auto waited = co_await watch_->perform(std::move(wait), beats() ? later(asked, heartbeat_.interval) : never);
+    // Awake, it would have given up by itself before.
+    const bool slept = beats() && now() > later(asked, heartbeat_.silence);
+    if (!waited && slept) stood_still_ = now() - asked;
     if (!waited) co_return waited.error();
     if (std::holds_alternative<Done>(*waited)) break;
   }

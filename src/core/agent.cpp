@@ -190,6 +190,11 @@ AgentActions Agent::handle(const StoreLost& event, Time now) {
   }
   // The host leaves as soon as all have passed the barrier; our answer may have been on its way.
   if (state_ == State::leaving) return handle(BarrierDone{}, now);
+  if (event.stood_still > Duration::zero())
+    return fail(make_failure(Failure::Kind::store, 1,
+                             fmt::format("this launch stood still for {}, and the others gave it up meanwhile ({})",
+                                         to_text(event.stood_still), event.reason)),
+                SIGTERM, false, now);
   const std::string_view whose = settings_.node_rank < 0 ? "the job's store" : "the store of node 0";
   return fail(make_failure(Failure::Kind::store, 1,
                            fmt::format("{} went away ({}); without it no worker can go on", whose, event.reason)),

@@ -84,6 +84,8 @@ class Lost(LostCase):
                     self.assert_says(run, "has said nothing for 1 s" if silent else "the store does not answer")
                 os.kill(agent, signal.SIGCONT)
                 self.expect([1], [runs[silent]], seconds=20)
+                if silent:
+                    self.assert_says(runs[silent], r"this launch stood still for \d")
                 self.forget()
 
     def test_a_short_sleep_harms_nobody(self):

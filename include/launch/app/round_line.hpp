@@ -76,6 +76,7 @@ class RoundLine : public std::enable_shared_from_this<RoundLine> {
   bool has_will_ = false;        // the store has one
   bool closed_ = false;
   bool lost_ = false;
+  Duration stood_still_{};  // this process, before it lost the store
 };
 
 // What the store is to do when this node, `host`, goes away without a word, or falls silent.

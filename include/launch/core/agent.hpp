@@ -30,7 +30,8 @@ struct GuardLost {};                       // the process that the user sees was
 struct PeerFailed { Failure failure; };    // the job's first failure, as the store has it
 // The round breaks up, for another one; `grace`: that workers have at most, before the others go on.
 struct MembersChanged { std::string reason; Duration grace = Duration::max(); };
-struct StoreLost { std::string reason; Duration grace = Duration::max(); };
+// stood_still: for how long this process did not run before, if that is why.
+struct StoreLost { std::string reason; Duration grace = Duration::max(); Duration stood_still{}; };
 struct BarrierDone {};
 struct AllGone {};                         // no process of this node's workers is left
 
