@@ -14,10 +14,14 @@ namespace {
 // A debugger keeps what it traces from us when that has ended, and nothing but asking again tells when it lets go.
 constexpr auto ask_again = std::chrono::milliseconds(50);
 
+constexpr ExitStatus not_known{ExitStatus::Kind::exited, 255};
+
 // Before Linux 5.4, and under a filter of system calls. The number is still that of our child.
 std::optional<ExitStatus> reap_by_number(pid_t pid) {
   int status = 0;
-  if (::waitpid(pid, &status, WNOHANG) != pid) return std::nullopt;
+  const pid_t found = ::waitpid(pid, &status, WNOHANG);
+  if (found < 0 && errno == ECHILD) return not_known;
+  if (found != pid) return std::nullopt;
   if (WIFEXITED(status)) return ExitStatus{ExitStatus::Kind::exited, WEXITSTATUS(status)};
   return ExitStatus{ExitStatus::Kind::signalled, WTERMSIG(status)};
 }

@@ -1,4 +1,4 @@
-// What an agent counts of the restarts of its job.
+// What an agent counts of the restarts of its job, and whom it accuses.
 #include "launch/core/agent.hpp"
 
 #include <gtest/gtest.h>
@@ -68,6 +68,12 @@ TEST(AgentRestart, TheCountTravelsWithTheFailure) {
   EXPECT_EQ(find<StartWorkers>(started)->round.restarts, 3);
   const auto own = agent.on(WorkerExited{0, seven, failure_of(0)}, start_time + 60s);
   EXPECT_EQ(find<TellPeers>(own)->failure.restarts, 4);
+}
+
+TEST(AgentRestart, WhoStoodStillAccusesNobodyElse) {
+  Agent agent = running(with_restarts(0));
+  agent.on(StoreLost{"reset", Duration::max(), 9s}, start_time);
+  EXPECT_NE(find<Finish>(agent.on(AllGone{}, start_time))->first->what.find("stood still for 9 s"), std::string::npos);
 }
 
 }  // namespace launch::agent_restart_test

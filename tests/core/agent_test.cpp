@@ -180,13 +180,6 @@ TEST(Agent, ALostStoreStopsRunningWorkers) {
   EXPECT_THAT(find<Finish>(end)->first->what, HasSubstr("went away (reset)"));
 }
 
-TEST(Agent, WhoStoodStillAccusesNobodyElse) {
-  Agent agent = running(settings());
-  agent.on(StoreLost{"reset", Duration::max(), std::chrono::seconds(9)}, start_time);
-  const auto end = agent.on(AllGone{}, start_time);
-  EXPECT_THAT(find<Finish>(end)->first->what, HasSubstr("this launch stood still for 9 s"));
-}
-
 TEST(Agent, AFailedRendezvousEndsWithItsOwnCodeAndStartsNothing) {
   for (const auto& [code, expected] : {std::pair(ErrorCode::timeout, 124), std::pair(ErrorCode::conflict, 2)}) {
     Agent agent(settings());

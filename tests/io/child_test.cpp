@@ -38,6 +38,19 @@ TEST(Child, ToldItsSignal) {
             (ExitStatus{ExitStatus::Kind::signalled, SIGSEGV}));
 }
 
+TEST(Child, ThatWasCollectedElsewhereHasEnded) {
+  SpawnRequest request;
+  request.executable = "/bin/true";
+  request.argv = {"true"};
+  boost::asio::io_context io(1);
+  Child child(io.get_executor(), *spawn(request));
+  std::optional<ExitStatus> result;
+  child.on_exit([&](ExitStatus status) { result = status; });
+  ASSERT_EQ(::waitpid(child.pid(), nullptr, 0), child.pid());
+  io.run_for(std::chrono::seconds(10));
+  EXPECT_EQ(result, (ExitStatus{ExitStatus::Kind::exited, 255}));
+}
+
 // Traces a process, kills it, and keeps it until `release` is closed. False on `ready` when it may not trace.
 pid_t keep_dead(pid_t pid, int ready, int release) {
   const pid_t tracer = ::fork();

@@ -23,7 +23,8 @@ class Child {
   pid_t pid() const { return pid_; }
   bool ended() const { return ended_; }
 
-  // Calls back once, with the decoded end, after the process has been reaped. The child must outlive the wait.
+  // Calls back once, with the decoded end, after the process has been reaped. The child must outlive the wait. Of one
+  // that another part of this program has reaped nothing is known: its end is told as exit code 255.
   void on_exit(std::function<void(ExitStatus)> callback);
 
  private:
