@@ -261,12 +261,8 @@ asio::awaitable<void> ElasticSession::begin_round(RoundFormed formed, int genera
   if (line->closed() || generation != generation_) co_return;
   round->restarts = restarts_;
   round->master = *master;
-  if (beats) {
-    line->pledge(config_.hostname, goes_on_without_a_node(config_), *round);
-    co_return;
-  }
   pledged_ = *round;
-  const bool pledged = state_.pledge(last_will(line->place(), config_.hostname, goes_on_without_a_node(config_)));
+  const bool pledged = state_.pledge({last_will(line->place(), config_.hostname, goes_on_without_a_node(config_))});
   if (!pledged) mailbox_.put(RendezvousDone{*std::exchange(pledged_, std::nullopt)});
 }
 

@@ -4,9 +4,11 @@
 #include "launch/app/end_exchange.hpp"
 #include "launch/io/background.hpp"
 #include "launch/io/clock.hpp"
+#include "launch/io/deadline.hpp"
 #include "launch/io/host.hpp"
 #include "launch/io/log.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -15,106 +17,136 @@ namespace launch {
 namespace asio = boost::asio;
 
 RoundLine::RoundLine(asio::any_io_executor executor, Mailbox& mailbox, StoreClient control, Place place)
-    : executor_(std::move(executor)),
+    : executor_(executor),
       mailbox_(mailbox),
       place_(std::move(place)),
       heartbeat_(plan_heartbeat(place_.silence_limit, place_.nnodes)),
       store_(control.peer()),
       random_(random_seed()),
-      control_(std::move(control)) {}
+      control_(std::move(control)),
+      over_(executor) {}
 
-void RoundLine::start_watching(Time connect_by) { run_in_background(executor_, watch(shared_from_this(), connect_by)); }
-
-LeaveWill last_will(const RoundLine::Place& place, const std::string& host, bool others_go_on) {
+Will last_will(const RoundLine::Place& place, const std::string& host, bool others_go_on) {
   Failure who;
   who.kind = Failure::Kind::lost;
   who.node_rank = place.node_rank;
   who.host = host;
   who.restart = others_go_on;
-  LeaveWill will;
+  Will::Word word;
+  word.key = abort_key(place.prefix);
   who.what = "its launch ended without a word";
-  will.key = abort_key(place.prefix);
-  will.gone = account_key(place.prefix, place.node_rank);  // nobody is to wait for this node's account
-  will.if_closed = to_json(who);
+  word.if_closed = to_json(who);
   who.what = fmt::format("its launch has said nothing for {}", to_text(place.silence_limit));
-  will.if_silent = to_json(who);
+  word.if_silent = to_json(who);
+  Will will;
+  will.words.push_back(std::move(word));
+  will.gone.push_back(account_key(place.prefix, place.node_rank));  // nobody is to wait for this node's account
   return will;
 }
 
-void RoundLine::pledge(const std::string& host, bool others_go_on, Round formed) {
-  if (!beats()) return mailbox_.put(RendezvousDone{std::move(formed)});
-  formed_ = std::move(formed);
-  will_ = last_will(place_, host, others_go_on);
-  will_is_new_ = true;
-  if (watch_) watch_->wake();
+asio::awaitable<Status> RoundLine::pledge(Will will, Time connect_by) {
+  const auto self = shared_from_this();
+  const Time deadline = std::min(connect_by, patience());
+  auto connected = co_await connect_quietly(store_, deadline, random_);
+  if (closed_) co_return Error{ErrorCode::cancelled, "the round is over"};
+  if (!connected) co_return connected.error();
+  watch_.emplace(std::move(*connected));
+  Operation check = CheckKeys{KeyList(1, place_.host_sign)};
+  auto checked = co_await watch_->perform(std::move(check), deadline);
+  if (!checked) co_return checked.error();
+  has_will_ = std::get<Presence>(*checked).present.at(0);
+  waits_for_store_ = waits_for_store_ && has_will_;
+  if (!has_will_) co_return Status();  // torchrun's store knows no wills
+  Operation leave = LeaveWill{std::move(will)};
+  auto left = co_await watch_->perform(std::move(leave), deadline);
+  if (!left) co_return left.error();
+  co_return Status();
+}
+
+void RoundLine::start_watching(Time connect_by) {
+  watches_ = true;
+  run_in_background(executor_, watch(shared_from_this(), connect_by));
 }
 
 void RoundLine::start_leaving(std::optional<Duration> patience) {
   run_in_background(executor_, leave(shared_from_this(), patience));
 }
 
+Time RoundLine::next_beat() const { return beats() ? later(now(), heartbeat_.interval) : never; }
+
+Time RoundLine::patience() const { return beats() ? later(now(), heartbeat_.patience) : never; }
+
 asio::awaitable<void> RoundLine::watch(std::shared_ptr<RoundLine> /*self*/, Time connect_by) {
-  auto connected = co_await connect_quietly(store_, connect_by, random_);
-  if (closed_) co_return;
-  if (!connected) {
-    mailbox_.put(StoreLost{connected.error().message});
-    co_return;
+  if (!watch_) {
+    auto connected = co_await connect_quietly(store_, connect_by, random_);
+    if (closed_) co_return;
+    if (!connected) {
+      mailbox_.put(StoreLost{connected.error().message});
+      co_return;
+    }
+    watch_.emplace(std::move(*connected));
   }
-  watch_.emplace(std::move(*connected));
   auto failure = co_await await_abort();
-  if (closed_) co_return;
-  if (failure) {
+  if (!failure) {
+    lose(failure.error());
+  } else if (!closed_) {
     mailbox_.put(PeerFailed{*failure});
     if (!failure->restart) co_await be_heard();
-  } else {
-    lost_ = true;
-    has_will_ = false;  // it stands: a host that was only asleep must hear that this node has gone
-    mailbox_.put(StoreLost{failure.error().message, place_.grace, stood_still_});
   }
+  watches_ = false;
+  over_.cancel();
+}
+
+void RoundLine::lose(const Error& error) {
+  if (closed_) return;
+  lost_ = true;
+  // It stands: a host that was only asleep must hear that this node has gone.
+  has_will_ = false;
+  if (waits_for_store_ && !aborted_) return control_.close();
+  mailbox_.put(StoreLost{error.message, place_.grace, stood_still_});
+}
+
+asio::awaitable<bool> RoundLine::was_lost(Time by) {
+  const auto self = shared_from_this();
+  while (watches_ && !aborted_ && !lost_ && now() < by) {
+    over_.expires_at(to_steady(by));
+    (void)co_await over_.async_wait(as_values);
+  }
+  co_return waits_for_store_ && !aborted_;
 }
 
 asio::awaitable<Result<Failure>> RoundLine::await_abort() {
-  const Duration patience = heartbeat_.patience;
-  if (beats()) watch_->set_patience(patience);
+  if (beats()) watch_->set_patience(heartbeat_.patience);
   while (true) {
-    if (std::exchange(will_is_new_, false)) {
-      Status left = co_await leave_will(later(now(), patience));
-      if (!left) co_return left.error();
+    if (std::exchange(takes_back_, false)) {
+      has_will_ = false;
+      Operation none = LeaveWill{};
+      auto taken = co_await watch_->perform(std::move(none), patience());
+      if (!taken) co_return taken.error();
       if (closed_) co_return Error{ErrorCode::cancelled, "the round is over"};
-      if (auto formed = std::exchange(formed_, std::nullopt)) mailbox_.put(RendezvousDone{std::move(*formed)});
     }
     Operation wait = AwaitKeys{KeyList(1, abort_key(place_.prefix))};
     const Time asked = now();
-    auto waited = co_await watch_->perform(std::move(wait), beats() ? later(asked, heartbeat_.interval) : never);
+    auto waited = co_await watch_->perform(std::move(wait), next_beat());
     // Awake, it would have given up by itself before.
     const bool slept = beats() && now() > later(asked, heartbeat_.silence);
     if (!waited && slept) stood_still_ = now() - asked;
     if (!waited) co_return waited.error();
     if (std::holds_alternative<Done>(*waited)) break;
   }
-  co_return co_await learn_abort(*watch_, place_.prefix, place_.node_rank, beats() ? later(now(), patience) : never);
+  aborted_ = true;
+  over_.cancel();
+  co_return co_await learn_abort(*watch_, place_.prefix, place_.node_rank, patience());
 }
 
 // The job has failed; the will stands, so this node is still to be heard of.
 asio::awaitable<void> RoundLine::be_heard() {
   while (!closed_ && has_will_) {
     Operation wait = AwaitKeys{KeyList(1, together_key(place_.prefix))};
-    auto waited = co_await watch_->perform(std::move(wait), later(now(), heartbeat_.interval));
+    auto waited = co_await watch_->perform(std::move(wait), next_beat());
     lost_ = lost_ || !waited;
     if (!waited || std::holds_alternative<Done>(*waited)) co_return;
   }
-}
-
-asio::awaitable<Status> RoundLine::leave_will(Time deadline) {
-  Operation check = CheckKeys{KeyList(1, place_.host_sign)};
-  auto checked = co_await watch_->perform(std::move(check), deadline);
-  if (!checked) co_return checked.error();
-  if (!std::get<Presence>(*checked).present.at(0)) co_return Status();  // torchrun's store knows no wills
-  has_will_ = !will_.key.empty();
-  Operation leave = will_;
-  auto left = co_await watch_->perform(std::move(leave), deadline);
-  if (!left) co_return left.error();
-  co_return Status();
 }
 
 asio::awaitable<void> RoundLine::leave(std::shared_ptr<RoundLine> /*self*/, std::optional<Duration> patience) {
@@ -123,8 +155,7 @@ asio::awaitable<void> RoundLine::leave(std::shared_ptr<RoundLine> /*self*/, std:
                              place_.nnodes));
   };
   ExitBarrier barrier(place_.prefix, place_.nnodes, patience, progress_interval());
-  will_ = {};
-  will_is_new_ = has_will_;
+  takes_back_ = has_will_;
   if (watch_) watch_->wake();
   auto passed = co_await pass(control_, std::move(barrier), on_waiting);
   if (closed_) co_return;

@@ -3,6 +3,7 @@
 #include "launch/app/announcer.hpp"
 #include "launch/app/conversations.hpp"
 #include "launch/core/heartbeat.hpp"
+#include "launch/core/store_wire.hpp"
 #include "launch/io/background.hpp"
 #include "launch/io/clock.hpp"
 #include "launch/io/connect.hpp"
@@ -39,6 +40,7 @@ Status StaticSession::open() {
   if (!hosts()) return {};
   server_.set_silence_limit(plan_heartbeat(config_.heartbeat_timeout, config_.nnodes).silence);
   server_.set_agent_keys(agent_keys(config_.run_id));
+  server_.preset(std::string(host_key), "1");
   server_.expect_guests(config_.run_id, config_.nnodes);
   const Status opened = listen();
   opens_late_ = !opened && is_port_cooling(config_.master.port);
@@ -93,7 +95,7 @@ StaticJob StaticSession::static_job() const {
 
 void StaticSession::join(bool /*admits*/) {
   ++attempt_;
-  formed_ = false;
+  formed_ = stopped_ = false;
   if (line_) line_->close();
   line_.reset();
   mailbox_.forget_round();
@@ -104,6 +106,7 @@ void StaticSession::join(bool /*admits*/) {
 }
 
 void StaticSession::stop_joining() {
+  stopped_ = true;
   if (line_) line_->control().close();
 }
 
@@ -112,6 +115,19 @@ asio::awaitable<void> StaticSession::join_attempt(int attempt) {
     const bool open = co_await open_late(attempt);
     if (!open) co_return;
   }
+  bool again = co_await join_once(attempt);
+  while (again) {
+    log_info(fmt::format("the store of node 0 at {} has gone before the job had formed; looking for it again",
+                         to_text(config_.master)));
+    asio::steady_timer timer(executor_, to_steady(later(now(), one_try)));
+    (void)co_await timer.async_wait(as_values);
+    if (attempt != attempt_ || stopped_ || ending_) co_return;
+    again = co_await join_once(attempt);
+  }
+}
+
+// True if node 0 has gone away without a word: it may be started again, as long as the job has not formed.
+asio::awaitable<bool> StaticSession::join_once(int attempt) {
   Announcer announcer(now());
   const std::function<void(const Error&)> on_retry = [&](const Error& reason) {
     if (announcer.due())
@@ -119,33 +135,64 @@ asio::awaitable<void> StaticSession::join_attempt(int attempt) {
                                reason.message, to_text(give_up_joining_ - now())));
   };
   auto connected = co_await connect_to_store(reached_.value_or(store_endpoint()), give_up_joining_, random_, on_retry);
-  if (attempt != attempt_ || ending_) co_return;
+  if (attempt != attempt_ || stopped_ || ending_) co_return false;
   if (!connected) {
     Error error = connected.error();
     error.message = fmt::format("the rendezvous timed out after {}: node 0 is missing: {}",
                                 to_text(config_.rendezvous_timeout), error.message);
     mailbox_.put(RendezvousFailed{std::move(error)});
-    co_return;
+    co_return false;
   }
   reached_ = connected->peer();
-  RoundLine::Place place{prefix(), config_.node_rank, config_.nnodes, claim_key(config_.run_id, 0),
-                         config_.heartbeat_timeout};
-  const auto line = std::make_shared<RoundLine>(executor_, mailbox_, std::move(*connected), std::move(place));
+  const auto line = std::make_shared<RoundLine>(executor_, mailbox_, std::move(*connected), place());
   line_ = line;
+  if (attempt == 0 && !hosts()) line->wait_for_store();
+  auto formed = co_await form_on(line);
+  if (line->closed()) co_return false;
+  if (formed) {
+    formed_ = true;
+    line->formed();
+    mailbox_.put(RendezvousDone{*formed});
+    co_return false;
+  }
+  bool lost = formed.error().code == ErrorCode::closed;
+  if (lost) lost = co_await line->was_lost(later(now(), quick_answer));
+  if (line->closed()) co_return false;
+  if (!lost || stopped_ || ending_) {
+    mailbox_.put(RendezvousFailed{formed.error()});
+    co_return false;
+  }
+  line->close();
+  reached_.reset();
+  co_return true;
+}
+
+// The will stands before the claim of the rank does: a node that can be counted in can be missed.
+asio::awaitable<Result<Round>> StaticSession::form_on(std::shared_ptr<RoundLine> line) {
+  const int attempt = attempt_;
+  auto pledged = co_await line->pledge(will(), give_up_joining_);
+  if (!pledged) co_return Error{ErrorCode::closed, pledged.error().message};
   line->start_watching(give_up_joining_);
   StaticRendezvous machine(static_job());
   const std::function<void(const Waiting&)> on_waiting = [this, attempt](const Waiting& waiting) {
     run_in_background(executor_, announce(waiting, attempt));
   };
   const std::function<void()> fence = [this] { server_.fence(); };
-  auto formed = co_await form(line->control(), std::move(machine), on_waiting, fence);
-  if (line->closed()) co_return;
-  formed_ = formed.has_value();
-  if (formed) {
-    line->pledge(config_.hostname, false, *formed);
-  } else {
-    mailbox_.put(RendezvousFailed{formed.error()});
-  }
+  co_return co_await form(line->control(), std::move(machine), on_waiting, fence);
+}
+
+RoundLine::Place StaticSession::place() const {
+  return {prefix(), config_.node_rank, config_.nnodes, std::string(host_key), config_.heartbeat_timeout};
+}
+
+// Identical workers start without waiting for the others: from then on the loss of their node is the job's.
+Will StaticSession::will() const {
+  Will will = last_will(place(), config_.hostname, false);
+  will.claim = Will::Claim{claim_key(config_.run_id, config_.node_rank),
+                           identity_,
+                           config_.identical_workers ? "" : begun_key(config_.run_id),
+                           {role_info_key(config_.run_id, config_.node_rank)}};
+  return will;
 }
 
 asio::awaitable<void> StaticSession::announce(Waiting waiting, int attempt) {

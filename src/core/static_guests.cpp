@@ -37,10 +37,10 @@ void StaticGuests::saw(ConnectionId from, const Request& request, const StoreTab
 void StaticGuests::saw_key(ConnectionId from, std::string_view key, const StoreTable& table) {
   formed_ = formed_ || key == formed_key_;
   const auto node = node_of(key);
-  if (!node || table.get(claim_key(run_id_, *node))) return;
+  if (!node) return;
   std::erase_if(nodes_, [&](const auto& entry) { return entry.second == *node; });
   gone_.erase(*node);
-  nodes_[from] = *node;
+  if (!table.get(claim_key(run_id_, *node))) nodes_[from] = *node;
 }
 
 std::optional<int> StaticGuests::node_of(std::string_view key) const {

@@ -42,6 +42,12 @@ std::string abort_key(const std::string& run_id) { return fmt::format("/{}/launc
 
 std::string claim_key(const std::string& run_id, int node) { return fmt::format("/{}/launch/node/{}", run_id, node); }
 
+std::string role_info_key(const std::string& run_id, int node) {
+  return fmt::format("/{}/torchelastic/role_info/{}", run_id, node);
+}
+
+std::string begun_key(const std::string& run_id) { return fmt::format("/{}/launch/begun", run_id); }
+
 CheckKeys check_claims(const std::string& run_id, int nnodes) {
   CheckKeys claims;
   for (int node = 0; node < nnodes; ++node) claims.keys.push_back(claim_key(run_id, node));
@@ -66,7 +72,7 @@ Error rank_used_twice(const StaticJob& job, const std::string& other) {
 
 std::string StaticRendezvous::key(const std::string& rest) const { return fmt::format("/{}/{}", job_.run_id, rest); }
 
-std::string StaticRendezvous::role_key(int node) const { return key(fmt::format("torchelastic/role_info/{}", node)); }
+std::string StaticRendezvous::role_key(int node) const { return role_info_key(job_.run_id, node); }
 
 KeyList StaticRendezvous::role_keys() const {
   KeyList keys;
@@ -110,6 +116,10 @@ RendezvousStep StaticRendezvous::on(const Outcome& outcome, Time now) {
       return waited(outcome);
     case State::looking:
       return looked(outcome, now);
+    case State::beginning:
+      return read_role_infos();
+    case State::taking_back:
+      return wait_for_peers();
     case State::reading:
       return read(outcome);
     case State::fencing:
@@ -181,9 +191,12 @@ RendezvousStep StaticRendezvous::waited(const Outcome& outcome) {
     if (job_.identical_workers) return go(State::gathering, GetKeys{{"init/"}});
     return go(State::looking, CheckKeys{role_keys()});
   }
-  if (leads()) return go(State::reading, GetKeys{role_keys()});
+  if (leads() && !job_.found) return go(State::beginning, SetKeys{{{begun_key(job_.run_id), "1"}}});
+  if (leads()) return read_role_infos();
   return go(State::reading, GetKeys{{key(fmt::format("torchelastic/assigned_ranks/{}", job_.self.group_rank))}});
 }
+
+RendezvousStep StaticRendezvous::read_role_infos() { return go(State::reading, GetKeys{role_keys()}); }
 
 RendezvousStep StaticRendezvous::looked(const Outcome& outcome, Time now) {
   const std::vector<bool>& present = std::get<Presence>(outcome).present;
@@ -204,12 +217,15 @@ RendezvousStep StaticRendezvous::looked(const Outcome& outcome, Time now) {
 }
 
 RendezvousStep StaticRendezvous::read(const Outcome& outcome) {
+  const std::vector<std::string>& values = std::get<Values>(outcome).values;
+  if (leads() && std::find(values.begin(), values.end(), "") != values.end())
+    return go(State::taking_back, DeleteKeys{{begun_key(job_.run_id)}});
   if (leads() && job_.fence) {
     state_ = State::fencing;
-    role_infos_ = std::get<Values>(outcome).values;
+    role_infos_ = values;
     return {Fence{}, std::nullopt};
   }
-  if (leads()) return assign(std::get<Values>(outcome).values);
+  if (leads()) return assign(values);
   const Result<Assignment> assignment = parse_assignment(only_value(outcome));
   if (!assignment) return {assignment.error(), std::nullopt};
   return formed(*assignment);

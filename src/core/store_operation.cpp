@@ -36,9 +36,7 @@ struct OperationEncoder {
   void operator()(const DeleteKeys& op) const {
     for (const std::string& key : op.keys) encode(DeleteKeyRequest{key}, out);
   }
-  void operator()(const LeaveWill& op) const {
-    encode(LeaveWillRequest{op.key, op.if_closed, op.if_silent, op.gone}, out);
-  }
+  void operator()(const LeaveWill& op) const { encode(LeaveWillRequest{to_json(op.will)}, out); }
 };
 
 MaybeOutcome read_zero(std::string_view bytes, std::size_t& used) {

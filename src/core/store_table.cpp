@@ -75,12 +75,13 @@ Status StoreTable::apply(ConnectionId from, const Request& request, std::string&
 void StoreTable::drop(ConnectionId connection, bool silent, std::vector<Push>& pushes) {
   forget_wait(connection);
   forget_watches(connection);
-  const auto will = wills_.extract(connection);
-  if (will.empty()) return;
-  const auto& [key, if_closed, if_silent, gone] = will.mapped();
+  const auto left = wills_.extract(connection);
+  if (left.empty()) return;
+  const Will& will = left.mapped().will;
+  const std::string claimed(will.claim ? get(will.claim->key).value_or("") : "");
+  const bool begun = will.claim && get(will.claim->begun);
   std::string unread;
-  (void)apply(connection, CompareSetRequest{key, "", silent ? if_silent : if_closed}, unread, pushes);
-  if (!gone.empty()) (void)apply(connection, CompareSetRequest{gone, "", "gone"}, unread, pushes);
+  for (const Request& deed : deeds_of(will, silent, claimed, begun)) (void)apply(connection, deed, unread, pushes);
 }
 
 std::optional<std::string_view> StoreTable::get(std::string_view key) const {
@@ -221,10 +222,12 @@ Status StoreTable::on(const AttendRequest& request, Answer&) {
 }
 
 Status StoreTable::on(const LeaveWillRequest& request, Answer& answer) {
+  auto will = parse_will(request.text);
+  if (!will) return will.error();
+  for (auto& [from, left] : wills_)
+    if (from != answer.from && replaces(*will, left.will)) left.will = {};
   wills_.erase(answer.from);
-  if (!request.key.empty())
-    wills_.try_emplace(answer.from, Will{std::string(request.key), std::string(request.if_closed),
-                                         std::string(request.if_silent), std::string(request.gone)});
+  if (!will->empty()) wills_.try_emplace(answer.from, LeftWill{std::move(*will), request.text.size()});
   append_u8(answer.reply, 0);
   return {};
 }

@@ -79,7 +79,7 @@ constexpr std::array<CommandForm, std::variant_size_v<Request>> commands = {{
     {"LIST_KEYS", 17, -1, {}},
     {"BARRIER", 18, -1, {key, i64}},
     {"ATTEND", 128, -1, {key, payload}},
-    {"LEAVE_WILL", 129, -1, {key, payload, payload, key}},
+    {"LEAVE_WILL", 129, -1, {payload}},
 }};
 static_assert(commands[static_cast<std::size_t>(Kind::leave_will)].name == "LEAVE_WILL");
 
@@ -194,7 +194,7 @@ Request decode(Kind kind, Fields fields) {
     case Kind::attend:
       return AttendRequest{fields.bytes(), fields.bytes()};
     case Kind::leave_will:
-      return LeaveWillRequest{fields.bytes(), fields.bytes(), fields.bytes(), fields.bytes()};
+      return LeaveWillRequest{fields.bytes()};
   }
   return ValidateRequest{};
 }
@@ -238,7 +238,7 @@ struct Encoder {
     append_i64(out, request.world_size);
   }
   void operator()(const AttendRequest& request) const { bytes(request.key, request.text); }
-  void operator()(const LeaveWillRequest& r) const { bytes(r.key, r.if_closed, r.if_silent, r.gone); }
+  void operator()(const LeaveWillRequest& request) const { bytes(request.text); }
 };
 
 }  // namespace

@@ -206,7 +206,7 @@ TEST(AgentStore, AnAttendanceThatIsNoneClosesTheConnection) {
 TEST(AgentStore, AnEndDoesTheWillAndIsALoss) {
   Store store;
   form(store);
-  store.ask(1, LeaveWillRequest{"why", "closed", "silent", ""});
+  store.ask(1, LeaveWillRequest{to_json(Will{{{"why", "closed", "silent"}}, {}, {}})});
   EXPECT_TRUE(store.store.is_watched(1) && store.store.is_watched(2));
   store.store.drop(1, true, store.instant(), store.pushes);
   EXPECT_EQ(store.get("why"), "silent");

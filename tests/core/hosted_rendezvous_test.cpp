@@ -223,10 +223,10 @@ TEST(HostedRendezvous, ARefusalEndsEveryWish) {
 TEST(HostedRendezvous, PledgesWhileItIsAMember) {
   Node node;
   node.form(0);
-  node.machine.pledge({"why", "closed", "silent", ""});
+  node.machine.pledge({Will{{{"why", "closed", "silent"}}, {}, {}}});
   node.wake();
   ASSERT_TRUE(std::holds_alternative<LeaveWill>(node.step.next));
-  EXPECT_EQ(std::get<LeaveWill>(node.step.next).if_silent, "silent");
+  EXPECT_EQ(std::get<LeaveWill>(node.step.next).will.words.at(0).if_silent, "silent");
   EXPECT_EQ(node.machine.deadline(), node.time + 60s);
   node.on(Done{});
   EXPECT_TRUE(node.only<WillLeft>());

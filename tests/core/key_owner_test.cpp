@@ -17,7 +17,7 @@ TEST(KeyOwner, WithoutAgentsEveryKeyIsTheWorkers) {
 TEST(KeyOwner, AgentsKeysAreKnownByTheirBeginning) {
   for (const Request& request : std::vector<Request>{
            GetRequest{"/job/x"}, SetRequest{"own/x", ""}, CheckRequest{{"/job/a", "own/b"}}, PingRequest{1},
-           ListKeysRequest{}, CancelWaitRequest{}, AttendRequest{"/state", ""}, LeaveWillRequest{"", "", "", ""}})
+           ListKeysRequest{}, CancelWaitRequest{}, AttendRequest{"/state", ""}, LeaveWillRequest{""}})
     EXPECT_EQ(owner_of(request, agents), KeyOwner::agents) << request.index();
 }
 

@@ -80,6 +80,16 @@ TEST(StaticGuests, TheNewConnectionOfANodeCounts) {
   EXPECT_EQ(job.guests.deadline(), never);
 }
 
+TEST(StaticGuests, ALaunchAgentMayComeInItsPlace) {
+  Job job;
+  job.set(4, role_info + "1");
+  job.guests.drop(4, start);
+  job.table.preset(claim_key("job", 1), "host n1");
+  job.set(5, role_info + "1");
+  job.form();
+  EXPECT_EQ(job.guests.deadline(), never);
+}
+
 TEST(StaticGuests, BeforeTheJobHasFormedItMayBeStartedAgain) {
   Job job;
   job.set(4, role_info + "1");

@@ -114,6 +114,71 @@ TEST(StaticRendezvous, AnyOrderOfArrivalGivesTheSameRanks) {
   }
 }
 
+// What the store does when it loses node 1 before the job has begun.
+void lose_node_1(StoreDriver& store) {
+  store.perform(DeleteKeys{{claim_key("none", 1), role_info_key("none", 1)}});
+}
+
+TEST(StaticRendezvous, ANodeThatWasLostIsWaitedFor) {
+  StoreDriver store;
+  Node first(job(3, 0)), second(job(3, 1)), third(job(3, 2));
+  second.run(store);
+  lose_node_1(store);
+  third.run(store);
+  first.run(store);
+  EXPECT_EQ(first.assignment(), nullptr);
+  first.expire(start_time + 1s);
+  first.run(store, start_time + 1s);
+  ASSERT_TRUE(first.step.waiting);
+  EXPECT_EQ(first.step.waiting->missing, std::vector<int>{1});
+  StaticJob again = job(3, 1, 5);
+  again.identity = "started again";
+  Node replacement(again);
+  replacement.run(store);
+  first.run(store);
+  replacement.run(store);
+  third.run(store);
+  ASSERT_NE(third.assignment(), nullptr);
+  ASSERT_NE(replacement.assignment(), nullptr);
+  EXPECT_EQ(*replacement.assignment(), (Assignment{1, 3, 2, 9, 2, 9}));
+  EXPECT_EQ(*third.assignment(), (Assignment{2, 3, 7, 9, 7, 9}));
+}
+
+TEST(StaticRendezvous, WheneverANodeIsLostTheJobHasBegunOrWaitsForIt) {
+  for (int moves = 0; moves < 12; ++moves) {
+    StoreDriver store;
+    Node first(job(2, 0)), second(job(2, 1));
+    second.run(store);
+    for (int move = 0; move < moves; ++move) first.advance(store);
+    if (store.has(begun_key("none"))) continue;  // its loss would be told
+    lose_node_1(store);
+    first.run(store);
+    EXPECT_EQ(first.assignment(), nullptr) << moves;
+    EXPECT_FALSE(store.has(begun_key("none"))) << moves;
+  }
+}
+
+TEST(StaticRendezvous, ANodeThatWasLostWhileTheJobBeganIsWaitedFor) {
+  StoreDriver store;
+  Node first(job(2, 0)), second(job(2, 1));
+  second.run(store);
+  const auto is_about_to_begin = [&] {
+    const auto* operation = std::get_if<Operation>(&first.step.next);
+    return operation != nullptr && std::holds_alternative<SetKeys>(*operation) &&
+           std::get<SetKeys>(*operation).entries.at(0).first == begun_key("none");
+  };
+  while (!is_about_to_begin()) ASSERT_TRUE(first.advance(store));
+  lose_node_1(store);
+  first.run(store);
+  EXPECT_EQ(first.assignment(), nullptr);
+  EXPECT_FALSE(store.has(begun_key("none"))) << "so that the loss of another ends nothing either";
+  Node again(job(2, 1));
+  again.run(store);
+  first.run(store);
+  again.run(store);
+  EXPECT_NE(again.assignment(), nullptr);
+}
+
 TEST(StaticRendezvous, ANodeRankUsedTwiceIsAConflictForTheSecond) {
   StoreDriver store;
   Node first(job(2, 0));

@@ -24,7 +24,7 @@ TEST(StoreTable, WhatAConnectionMakesItHoldIsCounted) {
   EXPECT_GE(once, 16000U);
   ask(1, WatchKeyRequest{key});
   EXPECT_EQ(table.held_for(1), once);
-  ask(1, LeaveWillRequest{"will", std::string(5000, 'c'), "", ""});
+  ask(1, LeaveWillRequest{to_json(Will{{{"will", std::string(5000, 'c'), ""}}, {}, {}})});
   EXPECT_GE(table.held_for(1), once + 5000);
   table.drop(1, false, pushes);
   EXPECT_EQ(table.held_for(1), 0U);

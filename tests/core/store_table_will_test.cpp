@@ -14,15 +14,27 @@ struct Store {
     EXPECT_TRUE(table.apply(from, request, reply, pushes));
     return reply;
   }
+  std::string leave(ConnectionId from, const Will& will) { return ask(from, LeaveWillRequest{to_json(will)}); }
   void drop(ConnectionId connection, bool silent = false) { table.drop(connection, silent, pushes); }
 
   StoreTable table;
   std::vector<Push> pushes;
 };
 
+Will word(const std::string& key, std::vector<std::string> gone = {}) {
+  return {{{key, "closed", "silent"}}, std::move(gone), {}};
+}
+
+// Of the agent `holder` that claims "claim".
+Will of_a_claim(const std::string& holder) {
+  Will will = word("why", {"gone"});
+  will.claim = Will::Claim{"claim", holder, "begun", {"role"}};
+  return will;
+}
+
 TEST(StoreTableWills, AWillIsDoneWhenItsConnectionIsGone) {
   Store store;
-  EXPECT_EQ(store.ask(7, LeaveWillRequest{"why", "closed", "silent", ""}), "\0"s);
+  EXPECT_EQ(store.leave(7, word("why")), "\0"s);
   store.ask(7, WaitRequest{{"why"}});
   store.ask(1, WaitRequest{{"why"}});
   EXPECT_TRUE(store.table.has_will(7));
@@ -36,7 +48,7 @@ TEST(StoreTableWills, AWillIsDoneWhenItsConnectionIsGone) {
 
 TEST(StoreTableWills, AWillSaysWhatTheConnectionDiedOf) {
   Store store;
-  store.ask(7, LeaveWillRequest{"why", "closed", "silent", ""});
+  store.leave(7, word("why"));
   store.drop(7, true);
   EXPECT_EQ(store.table.get("why"), "silent");
 }
@@ -44,11 +56,11 @@ TEST(StoreTableWills, AWillSaysWhatTheConnectionDiedOf) {
 TEST(StoreTableWills, AWillOverwritesNothingAndCanBeTakenBack) {
   Store store;
   store.ask(1, SetRequest{"why", "known"});
-  store.ask(7, LeaveWillRequest{"why", "closed", "silent", ""});
+  store.leave(7, word("why"));
   store.drop(7);
   EXPECT_EQ(store.table.get("why"), "known");
-  store.ask(8, LeaveWillRequest{"other", "closed", "silent", ""});
-  EXPECT_EQ(store.ask(8, LeaveWillRequest{"", "", "", ""}), "\0"s);
+  store.leave(8, word("other"));
+  EXPECT_EQ(store.leave(8, {}), "\0"s);
   store.drop(8);
   EXPECT_EQ(store.table.get("other"), std::nullopt);
 }
@@ -56,13 +68,69 @@ TEST(StoreTableWills, AWillOverwritesNothingAndCanBeTakenBack) {
 TEST(StoreTableWills, AWillMarksThatItsOwnerHasGone) {
   Store store;
   store.ask(1, SetRequest{"why", "known"});
-  store.ask(7, LeaveWillRequest{"why", "closed", "silent", "account/7"});
-  store.ask(8, LeaveWillRequest{"why", "closed", "silent", "account/8"});
+  store.leave(7, word("why", {"account/7"}));
+  store.leave(8, word("why", {"account/8"}));
   store.ask(1, SetRequest{"account/8", "told"});
   store.drop(7, true);
   store.drop(8);
   EXPECT_EQ(store.table.get("account/7"), "gone") << "also where the reason is known already";
   EXPECT_EQ(store.table.get("account/8"), "told");
+}
+
+TEST(StoreTableWills, WhatIsNoWillClosesTheConnection) {
+  Store store;
+  std::string reply;
+  EXPECT_FALSE(store.table.apply(7, LeaveWillRequest{"{}"}, reply, store.pushes));
+  EXPECT_FALSE(store.table.has_will(7));
+}
+
+TEST(StoreTableWills, UntilTheJobHasBegunALostNodeHasNeverCome) {
+  for (const bool silent : {false, true}) {
+    Store store;
+    store.leave(7, of_a_claim("agent 1"));
+    store.ask(3, MultiSetRequest{{{"claim", "agent 1"}, {"role", "{}"}, {"other", "{}"}}});
+    store.drop(7, silent);
+    EXPECT_EQ(store.table.size(), 1U) << "only the other node's key is left";
+    EXPECT_EQ(store.table.get("other"), "{}");
+  }
+}
+
+TEST(StoreTableWills, OnceTheJobHasBegunTheOthersAreToldOfALostNode) {
+  Store store;
+  store.leave(7, of_a_claim("agent 1"));
+  store.ask(3, MultiSetRequest{{{"claim", "agent 1"}, {"role", "{}"}, {"begun", "1"}}});
+  store.drop(7);
+  EXPECT_EQ(store.table.get("why"), "closed");
+  EXPECT_EQ(store.table.get("gone"), "gone");
+  EXPECT_EQ(store.table.get("claim"), "agent 1");
+  EXPECT_EQ(store.table.get("role"), "{}");
+}
+
+TEST(StoreTableWills, TheWillOfAStrangerWhoseRankAnotherHasIsVoid) {
+  for (const bool begun : {false, true}) {
+    Store store;
+    store.ask(3, MultiSetRequest{{{"claim", "agent 1"}, {"role", "{}"}}});
+    if (begun) store.ask(3, SetRequest{"begun", "1"});
+    store.leave(7, of_a_claim("its twin"));
+    store.drop(7);
+    EXPECT_EQ(store.table.get("why"), std::nullopt);
+    EXPECT_EQ(store.table.get("claim"), "agent 1");
+    EXPECT_EQ(store.table.get("role"), "{}");
+  }
+}
+
+TEST(StoreTableWills, WhoComesBackOnAnotherConnectionIsNotLostWithTheFirst) {
+  Store store;
+  store.leave(7, of_a_claim("agent 1"));
+  store.leave(8, of_a_claim("agent 2"));
+  store.ask(3, MultiSetRequest{{{"claim", "agent 1"}, {"role", "{}"}}});
+  store.leave(9, of_a_claim("agent 1"));
+  EXPECT_TRUE(store.table.has_will(7)) << "its silence is still noticed";
+  store.drop(7, true);
+  EXPECT_EQ(store.table.get("claim"), "agent 1");
+  store.drop(9);
+  EXPECT_EQ(store.table.get("claim"), std::nullopt);
+  EXPECT_EQ(store.table.get("role"), std::nullopt);
 }
 
 }  // namespace launch::store_table_will_test

@@ -117,7 +117,7 @@ TEST_F(StoreClientTest, WhoBeatsIsNotTakenForDeadWhileItWaits) {
   server_.set_silence_limit(400ms);
   StoreClient client = connected();
   client.set_beats(50ms, 280ms);
-  EXPECT_TRUE(std::holds_alternative<Done>(perform(client, LeaveWill{"why", "closed", "silent", ""})));
+  EXPECT_TRUE(std::holds_alternative<Done>(perform(client, LeaveWill{Will{{{"why", "closed", "silent"}}, {}, {}}})));
   EXPECT_TRUE(std::holds_alternative<WaitExpired>(perform(client, AwaitKeys{{"/never"}}, 1s)));
   EXPECT_EQ(std::get<Presence>(perform(client, CheckKeys{{"why"}})).present, std::vector<bool>(1, false));
 }

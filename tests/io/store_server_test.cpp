@@ -55,7 +55,7 @@ class StoreServerTest : public testing::Test {
   std::string receive(tcp::socket& socket, std::size_t count) { return run(io_, read_bytes(socket, count)); }
   // Two payloads, for an end and for silence.
   void leave_will(tcp::socket& socket) {
-    send(socket, encoded(LeaveWillRequest{"why", "closed", "silent", ""}));
+    send(socket, encoded(LeaveWillRequest{to_json(Will{{{"why", "closed", "silent"}}, {}, {}})}));
     ASSERT_EQ(receive(socket, 1), std::string(1, '\0'));
   }
   // Whoever waits for the will hears of it; what it has left.
@@ -104,7 +104,7 @@ TEST_F(StoreServerTest, NothingOfTheLastRoundPassesTheFence) {
   send(worker, encoded(AddRequest{"/barrier", 1}));
   EXPECT_EQ(receive(worker, 8).size(), 8U);
   send(half, encoded(AddRequest{"/barrier", 1}).substr(0, 10));
-  send(agent, encoded(SetRequest{"/job/member", "1"}) + encoded(LeaveWillRequest{"", "", "", ""}));
+  send(agent, encoded(SetRequest{"/job/member", "1"}) + encoded(LeaveWillRequest{""}));
   tcp::socket other = open();
   expect_served(other);  // a round trip: all that was sent before has been read
   unasked.connect(tcp::endpoint(asio::ip::address_v4::loopback(), server_.port()));  // the kernel has accepted it

@@ -1,6 +1,6 @@
 // A node's connections to the store within one round: one to talk, one that waits for the round's first failure and
-// is this node's sign of life. That one asks anew a few times within the limit of silence: so the store's host hears of
-// this node, and this node of the host.
+// is this node's sign of life: it has this node's will, and asks again a few times within the limit of silence. So the
+// store's host hears of this node, and this node of the host.
 //
 // Shared with its coroutines; after close() none of them puts an event any more.
 #pragma once
@@ -13,6 +13,7 @@
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
+#include <boost/asio/steady_timer.hpp>
 
 #include <memory>
 #include <optional>
@@ -38,11 +39,16 @@ class RoundLine : public std::enable_shared_from_this<RoundLine> {
   StoreClient& control() { return control_; }
   const Place& place() const { return place_; }
 
+  // Leaves a will, if the store knows wills; before start_watching(). An error: the store does not answer.
+  boost::asio::awaitable<Status> pledge(Will will, Time connect_by);
   // PeerFailed or StoreLost will come.
   void start_watching(Time connect_by);
-  // The others will be told when this node, `host`, goes away without a word, or falls silent; `others_go_on`: and form
-  // anew. Puts RendezvousDone once that is sure, as far as the store can.
-  void pledge(const std::string& host, bool others_go_on, Round formed);
+  // From before pledge() until formed() the loss of a store puts no event, but ends what control() is at; not if
+  // torchrun's agent hosts it.
+  void wait_for_store() { waits_for_store_ = true; }
+  void formed() { waits_for_store_ = false; }
+  // Whether the store was lost without a word about why, as far as is known by then. After an error of control().
+  boost::asio::awaitable<bool> was_lost(Time by);
   // BarrierDone will come. From now on this node is free to go away.
   void start_leaving(std::optional<Duration> patience);
 
@@ -59,7 +65,9 @@ class RoundLine : public std::enable_shared_from_this<RoundLine> {
   boost::asio::awaitable<void> watch(std::shared_ptr<RoundLine> self, Time connect_by);
   boost::asio::awaitable<Result<Failure>> await_abort();
   boost::asio::awaitable<void> be_heard();
-  boost::asio::awaitable<Status> leave_will(Time deadline);
+  void lose(const Error& error);
+  Time next_beat() const;
+  Time patience() const;
   boost::asio::awaitable<void> leave(std::shared_ptr<RoundLine> self, std::optional<Duration> patience);
 
   boost::asio::any_io_executor executor_;
@@ -70,16 +78,19 @@ class RoundLine : public std::enable_shared_from_this<RoundLine> {
   Random random_;
   StoreClient control_;
   std::optional<StoreClient> watch_;
-  LeaveWill will_;               // as it is to be
-  bool will_is_new_ = false;     // the store does not have it yet
-  std::optional<Round> formed_;  // to be told of
-  bool has_will_ = false;        // the store has one
+  boost::asio::steady_timer over_;  // the end of watching, waited for
+  bool has_will_ = false;           // the store has one
+  bool takes_back_ = false;         // and is to have none
+  bool waits_for_store_ = false;
+  bool aborted_ = false;  // somebody has written the abort key
+  bool watches_ = false;
   bool closed_ = false;
   bool lost_ = false;
   Duration stood_still_{};  // this process, before it lost the store
 };
 
-// What the store is to do when this node, `host`, goes away without a word, or falls silent.
-LeaveWill last_will(const RoundLine::Place& place, const std::string& host, bool others_go_on);
+// What the others are told when this node, `host`, goes away without a word, or falls silent. `others_go_on`: they form
+// again without it.
+Will last_will(const RoundLine::Place& place, const std::string& host, bool others_go_on);
 
 }  // namespace launch

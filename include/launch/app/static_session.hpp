@@ -37,6 +37,10 @@ class StaticSession : public Rendezvous {
   bool hosts() const { return config_.node_rank == 0; }
   std::string prefix() const { return attempt_prefix(config_.run_id, attempt_); }
   Task join_attempt(int attempt);
+  boost::asio::awaitable<bool> join_once(int attempt);
+  boost::asio::awaitable<Result<Round>> form_on(std::shared_ptr<RoundLine> line);
+  RoundLine::Place place() const;
+  Will will() const;
   Status listen();
   boost::asio::awaitable<bool> open_late(int attempt);
   Task look_for_another_node_0();
@@ -60,6 +64,7 @@ class StaticSession : public Rendezvous {
   bool opens_late_ = false;  // the store's port was not free yet
   bool mixed_ = false;       // with torchrun's agents; known in the exit barrier
   bool formed_ = false;
+  bool stopped_ = false;  // joining
   bool ending_ = false;
 };
 

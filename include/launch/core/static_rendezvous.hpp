@@ -67,6 +67,8 @@ class StaticRendezvous {
     gathering,    // identical workers, node 0: until all have counted
     introducing,  // role_info written
     waiting,      // for all role_info (node 0) or the own assigned_ranks
+    beginning,    // node 0: from now on the loss of a node ends the job
+    taking_back,  // node 0: one was lost just before
     looking,      // which role_info is missing
     reading,      // the values waited for
     fencing,
@@ -86,6 +88,7 @@ class StaticRendezvous {
   RendezvousStep counted();
   RendezvousStep gathered(const Outcome& outcome, Time now);
   RendezvousStep wait_for_peers();
+  RendezvousStep read_role_infos();
   RendezvousStep waited(const Outcome& outcome);
   RendezvousStep looked(const Outcome& outcome, Time now);
   RendezvousStep read(const Outcome& outcome);
@@ -107,6 +110,12 @@ std::string abort_key(const std::string& run_id);
 
 // The key under which a launch agent claims a node rank; its value is the agent's identity.
 std::string claim_key(const std::string& run_id, int node);
+
+// The key under which a node tells of itself, launch agent or torchrun's.
+std::string role_info_key(const std::string& run_id, int node);
+
+// A key that is there once node 0 gives ranks to the nodes that are in. Until then a node that is lost is only missing.
+std::string begun_key(const std::string& run_id);
 
 // Asks which nodes are launch agents: one answer a node.
 CheckKeys check_claims(const std::string& run_id, int nnodes);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "launch/core/error.hpp"
+#include "launch/core/will.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -28,7 +29,7 @@ struct AwaitKeys { KeyList keys; };  // → Done when all exist, WaitExpired whe
 struct Attend { std::string key, text; };  // → Told when there is news, or WaitExpired; see AttendRequest
 struct ListKeys {};                  // → Values: the names of all keys
 struct DeleteKeys { KeyList keys; }; // → Number: how many there were
-struct LeaveWill { std::string key, if_closed, if_silent, gone; };  // → Done; see LeaveWillRequest
+struct LeaveWill { Will will; };  // → Done; an empty one takes it back
 // clang-format on
 
 using Operation = std::variant<SetKeys, CompareSet, AddNumber, GetKeys, CheckKeys, AwaitKeys, Attend, ListKeys,

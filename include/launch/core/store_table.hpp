@@ -6,6 +6,7 @@
 
 #include "launch/core/key_owner.hpp"
 #include "launch/core/store_wire.hpp"
+#include "launch/core/will.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -92,8 +93,9 @@ class StoreTable {
     std::set<std::string, std::less<>> keys;
     std::size_t bytes = 0;
   };
-  struct Will {
-    std::string key, if_closed, if_silent, gone;
+  struct LeftWill {
+    Will will;
+    std::size_t bytes = 0;
   };
   struct Answer;  // what one apply() appends to
 
@@ -145,7 +147,7 @@ class StoreTable {
   std::unordered_map<ConnectionId, Wait> waits_;
   KeyMap<std::set<ConnectionId>> watchers_;
   std::unordered_map<ConnectionId, Watches> watches_;
-  std::unordered_map<ConnectionId, Will> wills_;
+  std::unordered_map<ConnectionId, LeftWill> wills_;
   Ticket next_ticket_ = 0;
 };
 
@@ -153,10 +155,7 @@ inline std::size_t StoreTable::held_for(ConnectionId connection) const {
   std::size_t bytes = 0;
   if (const auto wait = waits_.find(connection); wait != waits_.end()) bytes += wait->second.bytes;
   if (const auto watch = watches_.find(connection); watch != watches_.end()) bytes += watch->second.bytes;
-  if (const auto found = wills_.find(connection); found != wills_.end()) {
-    const Will& will = found->second;
-    bytes += will.key.size() + will.if_closed.size() + will.if_silent.size() + will.gone.size();
-  }
+  if (const auto will = wills_.find(connection); will != wills_.end()) bytes += will->second.bytes;
   return bytes;
 }
 

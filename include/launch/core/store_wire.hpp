@@ -98,11 +98,10 @@ struct BarrierRequest {
 struct AttendRequest {
   std::string_view key, text;
 };
-// Ours alone: when this connection ends, or falls silent for too long, the key is set, and so is the key `gone`, to
-// "gone"; neither where it has a value. An empty key takes the will back. Answered by a zero byte. Asked only of a
-// store that a launch agent hosts.
+// Ours alone: what to do when this connection ends, or falls silent for too long (Will); an empty text takes the will
+// back. Answered by a zero byte. Asked only of a store that a launch agent hosts.
 struct LeaveWillRequest {
-  std::string_view key, if_closed, if_silent, gone;
+  std::string_view text;
 };
 
 using Request =
