@@ -48,8 +48,10 @@ AgentLoop::AgentLoop(asio::any_io_executor executor, Config config, const Signal
       server_(executor, log_refusal),
       agent_(agent_settings(config_)),
       mailbox_(executor, [this](Duration grace) { run_in_background(executor_, end_workers_after(grace)); }),
-      workers_(executor, Inheritance{signals.reset, open_files, guard == 0 ? ::getpid() : guard},
+      starter_(executor),
+      workers_(executor, starter_, Inheritance{signals.reset, open_files, guard == 0 ? ::getpid() : guard},
                [this](int local_rank, pid_t pid, ExitStatus status) { worker_exited(local_rank, pid, status); }),
+      folder_(starter_),
       events_(config_) {
   config_.pid = guard == 0 ? ::getpid() : guard;
   rendezvous_ = make_rendezvous(executor, config_, server_, mailbox_);
@@ -188,10 +190,10 @@ void AgentLoop::look_for_end() {
 
 // Whatever is being carried out meanwhile: after that the others go on, and no two rounds may run at once.
 asio::awaitable<void> AgentLoop::end_workers_after(Duration grace) {
-  const std::string attempt = folder_.attempt();
+  const int round = workers_.round();
   asio::steady_timer timer(executor_, to_steady(later(now(), grace)));
   (void)co_await timer.async_wait(as_values);
-  if (!started_ || attempt != folder_.attempt()) co_return;
+  if (!started_ || round != workers_.round()) co_return;
   workers_.signal_all(SIGKILL);
   look_for_end();
 }
@@ -264,27 +266,36 @@ asio::awaitable<void> AgentLoop::carry_out_one(StartWorkers action) {
   round_ = std::move(action.round);
   started_ = formed_ = true;
   events_.rendezvous_formed(round_);
-  Status made = folder_.make(config_);
-  Failure failure;
-  failure.kind = Failure::Kind::start;
-  failure.node_rank = round_.assignment.group_rank;
-  failure.host = config_.hostname;
-  std::vector<WorkerSpec> specs = make_worker_specs(config_, round_, folder_.attempt());
-  if (made) made = folder_.open_streams(executor_, config_, round_, specs);
-  if (!made) {
-    failure.what = made.error().message;
-    mailbox_.put_first(StartFailed{failure});
-    co_return;
-  }
   memory_.emplace();
   evidence_.reset();
   expired_scopes_.clear();
   if (watchdog_) watchdog_->begin();
-  const auto not_started = workers_.start(
-      std::move(specs), config_.program.script, [this](const StreamPlan& plan) { return folder_.streams().open(plan); },
-      [this](int rank, pid_t pid) { events_.worker_started(rank, pid); });
+  run_in_background(executor_, start_workers(workers_.begin()));
+  co_return;
+}
+
+// Beside what else is carried out: a disk may stall meanwhile, and so may exec.
+asio::awaitable<void> AgentLoop::start_workers(int round) {
+  Failure failure;
+  failure.kind = Failure::Kind::start;
+  failure.node_rank = round_.assignment.group_rank;
+  failure.host = config_.hostname;
+  auto making = folder_.make(executor_, config_, round_);
+  JobFolder::Files files = co_await std::move(making);
+  if (workers_.is_over(round)) co_return;
+  if (const Status made = folder_.begin(files); !made) {
+    failure.what = made.error().message;
+    mailbox_.put_first(StartFailed{failure});
+    co_return;
+  }
+  const WorkerGroup::OutputCallback output = [this](const StreamPlan& plan) { return folder_.streams().output(plan); };
+  const WorkerGroup::StartCallback on_start = [this](int rank, pid_t pid) { events_.worker_started(rank, pid); };
+  auto starting = workers_.start(std::move(files.workers), config_.program.script, output, on_start);
+  const auto not_started = co_await std::move(starting);
   folder_.streams().all_started();
-  if (!not_started) co_return events_.all_started();
+  if (watchdog_) watchdog_->all_started();
+  if (!not_started) events_.all_started();
+  if (!not_started || workers_.is_over(round)) co_return look_for_end();
   failure.exit_code = not_started->exit_code;
   failure.local_rank = not_started->local_rank;
   failure.rank = round_.assignment.base_global_rank + not_started->local_rank;
@@ -350,8 +361,8 @@ asio::awaitable<void> AgentLoop::carry_out_one(Finish action) {
     log_error("these processes outlived SIGKILL: " + describe_processes(workers_.remaining()));
   if (action.first) co_await say_end(action);
   events_.job_ended(action.exit_code, action.first);
-  folder_.remove_empty();
   co_await rendezvous_->end(action.first.has_value());
+  co_await folder_.remove_empty();
   exit_code_ = action.exit_code;
 }
 

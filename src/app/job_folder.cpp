@@ -2,10 +2,12 @@
 
 #include "launch/core/temp_folders.hpp"
 #include "launch/core/traceback.hpp"
+#include "launch/io/clock.hpp"
 #include "launch/io/fd.hpp"
 #include "launch/io/files.hpp"
 #include "launch/io/log.hpp"
 
+#include <chrono>
 #include <utility>
 
 #include <fmt/format.h>
@@ -17,6 +19,7 @@ namespace {
 constexpr std::size_t longest_last_words = std::size_t{64} << 10;
 constexpr std::size_t most_traceback_lines = 8;
 constexpr std::size_t longest_error_file = std::size_t{1} << 20;
+constexpr Duration time_for_removal = std::chrono::seconds(2);
 
 // Folders for error files alone are made and removed before and after every start: in memory where there is room, since
 // on a disk 512 of them take longer than the start of 512 workers.
@@ -27,38 +30,67 @@ Result<ErrorFolder> make_temporary(const Config& config) {
 
 }  // namespace
 
-Status JobFolder::make(const Config& config) {
+// Made on the thread that may wait for a disk; of nobody else meanwhile.
+struct JobFolder::Making {
+  Status make_folder() {
+    if (config.log_folder == "/dev/null") return {};
+    if (!folder->made()) {
+      auto made =
+          config.log_folder.empty() ? make_temporary(config) : ErrorFolder::create(config.log_folder, config.run_id);
+      if (!made) return made.error();
+      *folder = *std::move(made);
+    }
+    const Status begun = folder->begin_attempt(config.nproc_per_node);
+    if (begun || folder->attempts() == 1) return begun;
+    // At a restart the job is worth more than the place of its files.
+    auto other = make_temporary(config);
+    if (!other) return begun;
+    other->go_on_from(*folder);
+    *folder = *std::move(other);
+    const Status instead = folder->begin_attempt(config.nproc_per_node);
+    if (instead)
+      log_warning(fmt::format("{}; this attempt's are in {}", begun.error().message, folder->attempt()));
+    return instead;
+  }
+
+  Files make() {
+    Files files;
+    files.made = make_folder();
+    files.attempt = folder->attempt();
+    files.keeps = !files.attempt.empty() && keeps_streams(config.logs);
+    files.workers = make_worker_specs(config, round, files.attempt);
+    std::vector<WorkerLogs> plans;
+    for (const WorkerSpec& worker : files.workers) plans.push_back(worker.logs);
+    files.streams = std::make_shared<LogStreams>(executor, config.logs, prefix_facts(config, round), files.attempt);
+    if (files.made) files.made = files.streams->prepare(plans);
+    return files;
+  }
+
+  boost::asio::any_io_executor executor;
+  Config config;
+  Round round;
+  std::shared_ptr<ErrorFolder> folder;
+};
+
+boost::asio::awaitable<JobFolder::Files> JobFolder::make(boost::asio::any_io_executor executor, const Config& config,
+                                                         const Round& round) {
   streams_.reset();
   workers_.clear();
-  if (config.log_folder == "/dev/null") return {};
-  if (!folder_.made()) {
-    auto folder =
-        config.log_folder.empty() ? make_temporary(config) : ErrorFolder::create(config.log_folder, config.run_id);
-    if (!folder) return folder.error();
-    folder_ = std::move(*folder);
-  }
-  keeps_ = keeps_streams(config.logs);
-  const Status begun = folder_.begin_attempt(config.nproc_per_node);
-  if (begun || folder_.attempts() == 1) return begun;
-  // At a restart the job is worth more than the place of its files.
-  auto folder = make_temporary(config);
-  if (!folder) return begun;
-  folder->go_on_from(folder_);
-  folder_ = std::move(*folder);
-  const Status instead = folder_.begin_attempt(config.nproc_per_node);
-  if (instead) log_warning(fmt::format("{}; this attempt's are in {}", begun.error().message, attempt()));
-  return instead;
+  attempt_.clear();
+  place_ = config.log_folder.empty() ? "the temporary folder" : config.log_folder;
+  used_ = config.log_folder != "/dev/null";
+  const auto making = std::make_shared<Making>(std::move(executor), config, round, folder_);
+  const auto make = [making] { return making->make(); };
+  auto made = disk_.run(make);
+  co_return co_await std::move(made);
 }
 
-Status JobFolder::open_streams(boost::asio::any_io_executor executor, const Config& config, const Round& round,
-                               const std::vector<WorkerSpec>& workers) {
-  std::vector<WorkerLogs> plans;
-  for (const WorkerSpec& worker : workers) {
-    workers_.push_back({worker.error_file, worker.logs});
-    plans.push_back(worker.logs);
-  }
-  streams_.emplace(std::move(executor), config.logs, prefix_facts(config, round), attempt());
-  return streams_->prepare(plans);
+Status JobFolder::begin(Files& files) {
+  attempt_ = files.attempt;
+  keeps_ = files.keeps;
+  for (const WorkerSpec& worker : files.workers) workers_.push_back({worker.error_file, worker.logs});
+  streams_ = std::move(files.streams);
+  return files.made ? streams_->begin() : files.made;
 }
 
 boost::asio::awaitable<void> JobFolder::show_rest() {
@@ -66,7 +98,21 @@ boost::asio::awaitable<void> JobFolder::show_rest() {
   const bool answers = co_await streams_->show_rest();
   if (answers) co_return;
   // Nothing more is asked of that file system, or we would wait as well.
-  folder_.abandon();
+  attempt_.clear();
+  used_ = false;
+  const auto abandon = [folder = folder_] { return folder->abandon(), true; };
+  auto later_on = disk_.run_until(now(), abandon);
+  (void)co_await std::move(later_on);
+}
+
+boost::asio::awaitable<void> JobFolder::remove_empty() {
+  if (!used_) co_return;
+  const auto remove = [folder = folder_] { return folder->remove_empty(), true; };
+  auto removing = disk_.run_until(later(now(), time_for_removal), remove);
+  const auto removed = co_await std::move(removing);
+  if (!removed)
+    log_warning(fmt::format("the file system of {} does not answer: empty folders may stay there",
+                            attempt_.empty() ? place_ : attempt_));
 }
 
 std::string JobFolder::errors_of(int local_rank) const {
@@ -75,8 +121,8 @@ std::string JobFolder::errors_of(int local_rank) const {
 }
 
 void JobFolder::keep_evidence(const std::string& text, bool precious) {
-  if (attempt().empty() || !(keeps_ || precious)) return;
-  const std::string path = attempt() + "/evidence.txt";
+  if (attempt_.empty() || !(keeps_ || precious)) return;
+  const std::string path = attempt_ + "/evidence.txt";
   const Status written = write_file(path, text);
   keeps_ = keeps_ || written;
   if (!written)

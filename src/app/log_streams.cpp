@@ -28,9 +28,10 @@ Status LogStreams::prepare(const std::vector<WorkerLogs>& plans) {
       {STDOUT_FILENO, "stdout", choice_.coloured.out, choice_.aligned.out, choice_.out_filters},
       {STDERR_FILENO, "stderr", choice_.coloured.err, choice_.aligned.err, choice_.err_filters}};
   if (Status made = prepare_streams(plans, &WorkerLogs::out, consoles[0]); !made) return made;
-  if (Status made = prepare_streams(plans, &WorkerLogs::err, consoles[1]); !made) return made;
-  return relay_ ? relay_->begin() : Status();
+  return prepare_streams(plans, &WorkerLogs::err, consoles[1]);
 }
+
+Status LogStreams::begin() { return relay_ ? relay_->begin() : Status(); }
 
 Status LogStreams::prepare_streams(const std::vector<WorkerLogs>& plans, StreamPlan WorkerLogs::*which,
                                    const Console& console) {
@@ -62,18 +63,18 @@ Result<int> LogStreams::make_console(const Console& console) {
   return relay_->add_console(std::move(style), fmt::format("{}/filtered_{}.log", folder_, console.name));
 }
 
-Result<Fd> LogStreams::open(const StreamPlan& plan) {
+WorkerOutput LogStreams::output(const StreamPlan& plan) {
   switch (plan.sink) {
     case StreamPlan::Sink::console:
-      return Fd();
+      return {};
     case StreamPlan::Sink::file:
-      return open_output(plan.file);
+      return {Fd(), plan.file};
     case StreamPlan::Sink::relay:
-      return std::move(relayed_.at(plan.file).writer);
+      return {std::move(relayed_.at(plan.file).writer), {}};
     case StreamPlan::Sink::nowhere:
-      return open_output("/dev/null");
+      return {Fd(), "/dev/null"};
   }
-  return Fd();
+  return {};
 }
 
 void LogStreams::all_started() {

@@ -26,9 +26,15 @@ Watchdog::Watchdog(asio::any_io_executor executor, TimerPipe pipe, ExpiryCallbac
 
 void Watchdog::begin() {
   timers_ = {};
+  starting_ = true;
   if (std::exchange(running_, true)) return;
   run_in_background(executor_, hear_requests());
   run_in_background(executor_, wait_for_expiry());
+}
+
+void Watchdog::all_started() {
+  starting_ = false;
+  alarm_.cancel();
 }
 
 asio::awaitable<void> Watchdog::hear_requests() {
@@ -41,7 +47,7 @@ asio::awaitable<void> Watchdog::hear_requests() {
 
 asio::awaitable<void> Watchdog::wait_for_expiry() {
   while (true) {
-    tell_expired();
+    if (!starting_) tell_expired();
     set_alarm();
     (void)co_await alarm_.async_wait(asio::as_tuple(asio::use_awaitable));
   }
@@ -63,7 +69,7 @@ void Watchdog::tell_expired() {
 
 void Watchdog::set_alarm() {
   Time when = never;
-  if (const auto next = timers_.next()) {
+  if (const auto next = timers_.next(); next && !starting_) {
     const std::chrono::duration<double> seconds(std::clamp(*next - unix_time(), 0.0, longest_look_away_s));
     when = later(now(), std::chrono::ceil<Duration>(seconds));
   }

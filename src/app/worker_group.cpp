@@ -1,7 +1,5 @@
 #include "launch/app/worker_group.hpp"
 
-#include "launch/io/files.hpp"
-
 #include <csignal>
 #include <utility>
 
@@ -9,75 +7,95 @@
 
 namespace launch {
 
-WorkerGroup::WorkerGroup(boost::asio::any_io_executor executor, Inheritance inheritance, ExitCallback on_exit)
-    : executor_(std::move(executor)), inheritance_(std::move(inheritance)), on_exit_(std::move(on_exit)) {}
+namespace asio = boost::asio;
 
-namespace {
+WorkerGroup::WorkerGroup(asio::any_io_executor executor, DiskThread& disk, Inheritance inheritance,
+                         ExitCallback on_exit)
+    : executor_(std::move(executor)),
+      disk_(disk),
+      inheritance_(std::move(inheritance)),
+      on_exit_(std::move(on_exit)) {}
 
-// The files of a worker's three streams, open while it is started.
-struct Streams {
-  Fd in, out, err;
-};
-
-Result<Streams> open_streams(Result<Fd> in, const WorkerLogs& logs, const WorkerGroup::OpenCallback& open) {
-  if (!in) return in.error();
-  auto out = open(logs.out);
-  if (!out) return out.error();
-  auto err = open(logs.err);
-  if (!err) return err.error();
-  return Streams{std::move(*in), std::move(*out), std::move(*err)};
-}
-
-}  // namespace
-
-Result<Fd> WorkerGroup::open_source(WorkerInput input) {
-  switch (input) {
-    case WorkerInput::inherited:
-      return Fd();
-    case WorkerInput::copy:
-      if (!feeder_) feeder_.emplace(executor_, STDIN_FILENO, inheritance_.owner);
-      return feeder_->open_copy();
-    case WorkerInput::nothing:
-      return open_input("/dev/null");
-  }
-  return Fd();
-}
-
-std::optional<WorkerNotStarted> WorkerGroup::start(std::vector<WorkerSpec> specs, const std::string& script,
-                                                   const OpenCallback& open, const StartCallback& on_start) {
+int WorkerGroup::begin() {
   reaper_.begin();
+  children_.clear();
+  stopped_ = false;
+  starting_ = true;
+  passed_.clear();
+  warnings_.clear();
+  return ++round_;
+}
+
+Result<WorkerOutput> WorkerGroup::source(WorkerInput input) {
+  if (input == WorkerInput::nothing) return WorkerOutput{Fd(), "/dev/null"};
+  if (input == WorkerInput::inherited) return WorkerOutput{};
+  if (!feeder_) feeder_.emplace(executor_, STDIN_FILENO, inheritance_.owner);
+  auto copy = feeder_->open_copy();
+  if (!copy) return copy.error();
+  return WorkerOutput{*std::move(copy), {}};
+}
+
+Result<WorkerStart::Worker> WorkerGroup::plan(WorkerSpec spec, const std::string& script,
+                                              const OutputCallback& output) {
+  auto in = source(spec.input);
+  if (!in) return in.error();
+  WorkerStart::Worker worker{spec.local_rank, {}, *std::move(in), output(spec.logs.out), output(spec.logs.err)};
+  SpawnRequest& request = worker.request;
+  request.executable = std::move(spec.executable);
+  request.argv = std::move(spec.argv);
+  request.env = std::move(spec.env);
+  request.script = script;
+  request.reset_signals = inheritance_.reset_signals;
+  request.open_files = inheritance_.open_files;
+  request.cgroup = cgroup_->descriptor();
+  if (!spec.binding.cpus.empty()) request.binding = prepare(spec.binding);
+  return worker;
+}
+
+asio::awaitable<std::optional<WorkerNotStarted>> WorkerGroup::start(std::vector<WorkerSpec> specs, std::string script,
+                                                                    OutputCallback output, StartCallback on_start) {
   if (!cgroup_) cgroup_.emplace();
   if (feeder_) feeder_->begin();
-  children_.clear();
   children_.reserve(specs.size());
+  on_start_ = std::move(on_start);
+  const auto start = std::make_shared<WorkerStart>(executor_, [this] { take_made(); });
   for (WorkerSpec& spec : specs) {
-    SpawnRequest request;
-    request.executable = std::move(spec.executable);
-    request.argv = std::move(spec.argv);
-    request.env = std::move(spec.env);
-    request.script = script;
-    request.reset_signals = inheritance_.reset_signals;
-    request.open_files = inheritance_.open_files;
-    request.cgroup = cgroup_->descriptor();
-    if (!spec.binding.cpus.empty()) request.binding = prepare(spec.binding);
-    auto streams = open_streams(open_source(spec.input), spec.logs, open);
-    if (!streams) return WorkerNotStarted{spec.local_rank, exit_code(streams.error().code), streams.error().message};
-    request.in = streams->in.get();
-    request.out = streams->out.get();
-    request.err = streams->err.get();
-    auto spawned = spawn(request);
-    if (!spawned)
-      return WorkerNotStarted{spec.local_rank, exit_code(spawned.error()), explain(spawned.error(), request)};
-    const pid_t pid = spawned->pid;
-    reaper_.add_worker(pid);
-    children_.push_back(std::make_unique<Child>(executor_, std::move(*spawned)));
-    children_.back()->on_exit([this, pid, local_rank = spec.local_rank](ExitStatus status) {
-      reaper_.forget_worker(pid);
-      on_exit_(local_rank, pid, status);
-    });
-    on_start(spec.local_rank, pid);
+    const int local_rank = spec.local_rank;
+    auto worker = plan(std::move(spec), script, output);
+    if (!worker) co_return WorkerNotStarted{local_rank, exit_code(worker.error().code), worker.error().message};
+    start->add(*std::move(worker));
   }
-  return std::nullopt;
+  start_ = start;
+  const auto make_all = [start] { return start->make_all(); };
+  auto making = disk_.run(make_all);
+  auto failed = co_await std::move(making);
+  take_made();
+  start_.reset();
+  starting_ = false;
+  if (stopped_) co_return failed;
+  for (const int signal : std::exchange(passed_, {})) reaper_.pass_on(signal);
+  for (const int signal : std::exchange(warnings_, {})) reaper_.warn(signal);
+  for (std::size_t i = 0; i < children_.size(); ++i) await_end(i);
+  co_return failed;
+}
+
+void WorkerGroup::take_made() {
+  if (!start_) return;
+  for (auto& [local_rank, spawned] : start_->take()) {
+    const pid_t pid = spawned.pid;
+    reaper_.add_worker(pid);
+    children_.push_back(std::make_unique<Child>(executor_, std::move(spawned)));
+    on_start_(local_rank, pid);
+    if (stopped_) await_end(children_.size() - 1);
+  }
+}
+
+void WorkerGroup::await_end(std::size_t local_rank) {
+  const pid_t pid = children_[local_rank]->pid();
+  children_[local_rank]->on_exit([this, pid, local_rank](ExitStatus status) {
+    reaper_.forget_worker(pid);
+    on_exit_(static_cast<int>(local_rank), pid, status);
+  });
 }
 
 std::optional<int> WorkerGroup::local_rank_of(pid_t pid) const {
@@ -94,7 +112,24 @@ std::vector<std::pair<int, pid_t>> WorkerGroup::running() const {
   return result;
 }
 
+// To stop and to go on counts for who is not there yet, too (io/reaper).
+void WorkerGroup::pass_on(int signal) {
+  if (starting_ && signal != SIGTSTP && signal != SIGCONT) return passed_.push_back(signal);
+  reaper_.pass_on(signal);
+}
+
+void WorkerGroup::warn(int signal) {
+  if (starting_) return warnings_.push_back(signal);
+  reaper_.warn(signal);
+}
+
 void WorkerGroup::signal_all(int signal) {
+  if (start_ && !stopped_) {
+    start_->stop();
+    take_made();
+    for (std::size_t i = 0; i < children_.size(); ++i) await_end(i);
+  }
+  stopped_ = true;
   reaper_.signal_all(signal);
   if (signal == SIGKILL && cgroup_) cgroup_->end_all();
 }

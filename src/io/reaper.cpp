@@ -20,20 +20,40 @@
 namespace launch {
 namespace {
 
+// The numbers among the names in a folder of /proc.
+std::vector<pid_t> numbers_in(const char* folder) {
+  std::vector<pid_t> result;
+  DIR* const dir = ::opendir(folder);
+  if (dir == nullptr) return result;
+  while (const dirent* entry = ::readdir(dir)) {
+    const std::string name = entry->d_name;
+    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+    result.push_back(static_cast<pid_t>(std::stol(name)));
+  }
+  ::closedir(dir);
+  return result;
+}
+
 // For kernels without /proc/PID/task/TID/children.
 std::vector<pid_t> scan_for_children() {
   std::vector<pid_t> result;
-  DIR* proc = ::opendir("/proc");
-  if (proc == nullptr) return result;
-  while (const dirent* entry = ::readdir(proc)) {
-    const std::string name = entry->d_name;
-    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
-    const auto pid = static_cast<pid_t>(std::stol(name));
+  for (const pid_t pid : numbers_in("/proc")) {
     const auto stat = stat_of(pid);
     if (stat && stat->parent == ::getpid()) result.push_back(pid);
   }
-  ::closedir(proc);
   return result;
+}
+
+void add_children_of(pid_t thread, std::vector<pid_t>& result) {
+  const std::string text = read_file(fmt::format("/proc/self/task/{}/children", thread), std::size_t{1} << 20);
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  while (at < end) {
+    pid_t pid = 0;
+    const auto [next, error] = std::from_chars(at, end, pid);
+    if (error == std::errc() && pid > 0) result.push_back(pid);
+    at = next + 1;
+  }
 }
 
 // What is stopped, by a debugger's user or by itself, would hear it only when it is continued.
@@ -45,18 +65,10 @@ void tell(pid_t whom, int signal) {
 }  // namespace
 
 std::vector<pid_t> list_children() {
-  const std::string path = fmt::format("/proc/self/task/{}/children", ::getpid());
-  if (::access(path.c_str(), R_OK) != 0) return scan_for_children();
-  const std::string text = read_file(path, std::size_t{1} << 20);
+  if (::access(fmt::format("/proc/self/task/{}/children", ::getpid()).c_str(), R_OK) != 0) return scan_for_children();
   std::vector<pid_t> result;
-  const char* at = text.data();
-  const char* const end = at + text.size();
-  while (at < end) {
-    pid_t pid = 0;
-    const auto [next, error] = std::from_chars(at, end, pid);
-    if (error == std::errc() && pid > 0) result.push_back(pid);
-    at = next + 1;
-  }
+  // The kernel lists what each thread has made by itself (io/disk_thread); what was adopted is the first one's.
+  for (const pid_t thread : numbers_in("/proc/self/task")) add_children_of(thread, result);
   return result;
 }
 
@@ -68,6 +80,8 @@ Reaper::Reaper() {
 void Reaper::add_worker(pid_t pid) {
   workers_.insert(pid);
   if (stopped_) ::kill(-pid, SIGSTOP);
+  const auto heard = signalled_.extract(pid);
+  if (last_signal_ != 0 && (heard.empty() || heard.mapped() != last_signal_)) tell(-pid, last_signal_);
 }
 
 void Reaper::begin() {

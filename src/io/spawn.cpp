@@ -41,7 +41,7 @@ struct ChildPlan {
   SpawnError failure;
 };
 
-// From here to execve: async-signal-safe calls only. The parent sleeps meanwhile, so `plan` is ours.
+// From here to execve: async-signal-safe calls only. The thread that made us sleeps meanwhile, so `plan` is ours.
 // What is returned from the child's function is its exit code.
 int give_up(ChildPlan& plan, SpawnStage stage, int error) {
   plan.failure = SpawnError{stage, error};
@@ -79,9 +79,9 @@ __attribute__((no_sanitize("thread"))) int child_main(void* argument) {
 
 constexpr std::size_t child_stack_size = std::size_t{64} * 1024;
 
-// The child's own stack, one for all: it is in use only while the parent sleeps.
+// The child's own stack, one for all that a thread makes: it is in use only while that thread sleeps.
 void* top_of_child_stack() {
-  static void* const base =
+  static thread_local void* const base =
       ::mmap(nullptr, child_stack_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
   return base == MAP_FAILED ? nullptr : static_cast<char*>(base) + child_stack_size;
 }

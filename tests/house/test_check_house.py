@@ -93,6 +93,7 @@ CLEAN = [
     ("src/io/child.cpp", "waitid(P_PIDFD, fd, &info, WEXITED);"),
     ("src/io/log_relay.cpp", "std::thread thread(run);"),
     ("src/io/patient_output.cpp", "std::thread(run).detach();"),
+    ("src/io/disk_thread.cpp", "std::thread(run).detach();"),
     ("src/io/x.cpp", "co_spawn(ex, run(), asio::detached);"),
     ("src/core/x.cpp", "// fork() and sleep(1) and std::cout"),
     ("src/core/x.cpp", '/* getenv("A")\n kill(1) */ auto s = "system(1) // \\" fork()";'),

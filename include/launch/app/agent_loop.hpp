@@ -11,6 +11,7 @@
 #include "launch/app/worker_group.hpp"
 #include "launch/core/config.hpp"
 #include "launch/core/signal_volley.hpp"
+#include "launch/io/disk_thread.hpp"
 #include "launch/io/memory_watch.hpp"
 #include "launch/io/signals.hpp"
 #include "launch/io/store_server.hpp"
@@ -62,6 +63,7 @@ class AgentLoop {
   Task carry_out_one(EnterBarrier action);
   Task carry_out_one(Finish action);
 
+  Task start_workers(int round);
   void keep_evidence();
   Account account(const Finish& end) const;
   Task say_end(Finish end);
@@ -78,6 +80,7 @@ class AgentLoop {
   Agent agent_;
   Mailbox mailbox_;
   std::unique_ptr<Rendezvous> rendezvous_;
+  DiskThread starter_;  // apart from others: the workers end with it
   WorkerGroup workers_;
   JobFolder folder_;
   EventLog events_;

@@ -6,12 +6,13 @@
 #include "launch/core/config.hpp"
 #include "launch/core/failure_report.hpp"
 #include "launch/core/worker_spec.hpp"
+#include "launch/io/disk_thread.hpp"
 #include "launch/io/error_folder.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
 
-#include <optional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -19,10 +20,22 @@ namespace launch {
 
 class JobFolder {
  public:
-  // For the next attempt of the workers.
-  Status make(const Config& config);
-  // Empty when the user wants none (--log-dir=/dev/null).
-  const std::string& attempt() const { return folder_.attempt(); }
+  // All that may wait for a disk is done on `disk`, which must outlive this.
+  explicit JobFolder(DiskThread& disk) : disk_(disk) {}
+
+  // What the next attempt of the workers needs, and why it could not be had.
+  struct Files {
+    Status made;
+    std::string attempt;  // the folder; empty: the user wants none
+    bool keeps = false;   // output of workers
+    std::vector<WorkerSpec> workers;
+    std::shared_ptr<LogStreams> streams;  // where each of their streams goes
+  };
+  boost::asio::awaitable<Files> make(boost::asio::any_io_executor executor, const Config& config, const Round& round);
+  // They are used from now on.
+  Status begin(Files& files);
+  // Empty before begin(), and when the user wants none (--log-dir=/dev/null).
+  const std::string& attempt() const { return attempt_; }
 
   // The attempt's folder where it holds what workers wrote; empty: it does not.
   std::string kept() const { return keeps_ ? attempt() : std::string(); }
@@ -31,9 +44,6 @@ class JobFolder {
   // Beside the logs, where there are any, or when it is `precious`.
   void keep_evidence(const std::string& text, bool precious);
 
-  // Before the workers start: where each of their streams goes.
-  Status open_streams(boost::asio::any_io_executor executor, const Config& config, const Round& round,
-                      const std::vector<WorkerSpec>& workers);
   LogStreams& streams() { return *streams_; }
   // When nobody writes any more.
   boost::asio::awaitable<void> show_rest();
@@ -44,18 +54,24 @@ class JobFolder {
   void complete(Failure& failure) const;
   // Hands a failure up to whoever started launch, by the error file that they named.
   static void tell_parent(const std::string& parent_error_file, const Failure& first);
-  void remove_empty() { folder_.remove_empty(); }
+  // What no worker has written to goes, unless the file system does not answer soon.
+  boost::asio::awaitable<void> remove_empty();
 
  private:
+  struct Making;
+
   struct WorkerFiles {
     std::string error_file;
     WorkerLogs logs;
   };
 
-  ErrorFolder folder_;
+  DiskThread& disk_;
+  std::shared_ptr<ErrorFolder> folder_ = std::make_shared<ErrorFolder>();  // for the thread of `disk_` alone
+  bool used_ = false;                                                      // something may be in it
+  std::string place_, attempt_;
   bool keeps_ = false;                // something for the user: output of workers, evidence
   std::vector<WorkerFiles> workers_;  // by local rank
-  std::optional<LogStreams> streams_;
+  std::shared_ptr<LogStreams> streams_;
 };
 
 }  // namespace launch

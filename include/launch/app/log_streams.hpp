@@ -18,14 +18,23 @@
 
 namespace launch {
 
+// What a worker's stream is to write to: what is open, or else the file that is to be opened; neither: launch's own.
+struct WorkerOutput {
+  Fd open;
+  std::string path;
+};
+
 class LogStreams {
  public:
   LogStreams(boost::asio::any_io_executor executor, const LogChoice& choice, PrefixFacts facts, std::string folder);
 
-  // Before the workers start: files, pipes and threads of the streams that pass launch, if any do.
+  // Before the workers start: files and pipes of the streams that pass launch, if any do. It may wait for a disk, so
+  // another thread may call it, if this is not used meanwhile.
   Status prepare(const std::vector<WorkerLogs>& plans);
-  // What a worker writes to; an empty Fd is launch's own stream.
-  Result<Fd> open(const StreamPlan& plan);
+  // The threads of these streams.
+  Status begin();
+  // What a worker writes to.
+  WorkerOutput output(const StreamPlan& plan);
   // The writing ends are the workers' alone from now on.
   void all_started();
 

@@ -25,6 +25,8 @@ class Watchdog {
 
   // Before new workers: what the old ones have set counts no more.
   void begin();
+  // Until then it is not known whose timer has expired.
+  void all_started();
   void forget(int pid) { timers_.forget(pid); }
 
  private:
@@ -41,6 +43,7 @@ class Watchdog {
   WatchdogTimers timers_;
   boost::asio::steady_timer alarm_;
   bool running_ = false;
+  bool starting_ = false;
   int complaints_left_ = 10;
 };
 

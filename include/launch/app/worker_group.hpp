@@ -2,9 +2,11 @@
 // from them, and tells when each has ended and when nothing is left.
 #pragma once
 
+#include "launch/app/worker_start.hpp"
 #include "launch/core/worker_spec.hpp"
 #include "launch/io/cgroup.hpp"
 #include "launch/io/child.hpp"
+#include "launch/io/disk_thread.hpp"
 #include "launch/io/reaper.hpp"
 #include "launch/io/stdin_feeder.hpp"
 
@@ -25,47 +27,58 @@ struct Inheritance {
   pid_t owner = 0;  // that process is in the foreground of its terminal or not (io/stdin_feeder)
 };
 
-struct WorkerNotStarted {
-  int local_rank = 0;
-  int exit_code = 126;
-  std::string message;
-};
-
 class WorkerGroup {
  public:
   using ExitCallback = std::function<void(int local_rank, pid_t pid, ExitStatus status)>;
-  // What a worker's stream writes to; an empty Fd is launch's own.
-  using OpenCallback = std::function<Result<Fd>(const StreamPlan& plan)>;
+  using OutputCallback = std::function<WorkerOutput(const StreamPlan& plan)>;
   using StartCallback = std::function<void(int local_rank, pid_t pid)>;
 
-  WorkerGroup(boost::asio::any_io_executor executor, Inheritance inheritance, ExitCallback on_exit);
+  // The workers are made on `disk`, which must outlive them.
+  WorkerGroup(boost::asio::any_io_executor executor, DiskThread& disk, Inheritance inheritance, ExitCallback on_exit);
 
-  // Stops at the first worker that cannot be started; those before it run.
-  std::optional<WorkerNotStarted> start(std::vector<WorkerSpec> specs, const std::string& script,
-                                        const OpenCallback& open, const StartCallback& on_start);
+  // Before all that is done for new workers. Gives their round, which is over when a signal goes to all.
+  int begin();
+  bool is_over(int round) const { return round != round_ || stopped_; }
+  int round() const { return round_; }
+
+  // Stops at the first worker that cannot be started, and when a signal goes to all; those before it run. Nobody hears
+  // of the end of a worker before all have been started, unless they are stopped.
+  boost::asio::awaitable<std::optional<WorkerNotStarted>> start(std::vector<WorkerSpec> specs, std::string script,
+                                                                OutputCallback output, StartCallback on_start);
 
   void signal_all(int signal);
-  void pass_on(int signal) { reaper_.pass_on(signal); }
-  void warn(int signal) const { reaper_.warn(signal); }
+  // What comes before all have been started is for all.
+  void pass_on(int signal);
+  void warn(int signal);
   bool signal_one(pid_t pid, int signal) const { return reaper_.signal_one(pid, signal); }
   // Of a worker that runs.
   std::optional<int> local_rank_of(pid_t pid) const;
-  // After SIGCHLD, an exit or a signal: true when no process of this group is left.
-  bool collect() { return reaper_.collect(); }
+  // After SIGCHLD, an exit, a signal or a start: true when no process of this group is left and none is being made.
+  bool collect() { return !start_ && reaper_.collect(); }
   // Local rank and pid of each worker that has not ended.
   std::vector<std::pair<int, pid_t>> running() const;
   std::vector<pid_t> remaining() const { return reaper_.remaining(); }
 
  private:
-  Result<Fd> open_source(WorkerInput input);
+  Result<WorkerOutput> source(WorkerInput input);
+  Result<WorkerStart::Worker> plan(WorkerSpec spec, const std::string& script, const OutputCallback& output);
+  void take_made();
+  void await_end(std::size_t local_rank);
 
   boost::asio::any_io_executor executor_;
+  DiskThread& disk_;
   Inheritance inheritance_;
   ExitCallback on_exit_;
   Reaper reaper_;
   std::optional<WorkerCgroup> cgroup_;  // from the first start on
   std::optional<StdinFeeder> feeder_;   // from the first worker on that has a copy of the input
-  std::vector<std::unique_ptr<Child>> children_;
+  int round_ = 0;
+  bool stopped_ = false;                // a signal went to all of this round
+  bool starting_ = false;               // not all of this round have been made
+  std::vector<int> passed_, warnings_;  // that came meanwhile
+  std::shared_ptr<WorkerStart> start_;  // while workers are being made
+  StartCallback on_start_;
+  std::vector<std::unique_ptr<Child>> children_;  // by local rank
 };
 
 }  // namespace launch

@@ -21,7 +21,8 @@ class Reaper {
   // Before new workers: what comes from now on gets no signal of before.
   void begin();
 
-  // A worker leads the group and session of its own pid. While the job is stopped, so is the new worker.
+  // A worker leads the group and session of its own pid. While the job is stopped, so is the new worker; what was sent
+  // to all while it was made is sent to it now.
   void add_worker(pid_t pid);
   // The worker has been reaped. What is left of its group and session is told to end.
   void forget_worker(pid_t pid);

@@ -1,0 +1,78 @@
+// One thread for what may wait for a disk: files, folders, and exec, while its owner goes on to speak to others.
+//
+// Jobs are done one after the other, in the order in which they were given. The thread is made for the first one and
+// kept: the workers that are made there end with it (io/spawn). It has every signal blocked. If the system refuses a
+// thread, jobs are done by who gives them. A job that never ends holds up nobody: the owner leaves it behind.
+#pragma once
+
+#include "launch/core/time.hpp"
+#include "launch/io/deadline.hpp"
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+namespace launch {
+
+class DiskThread {
+ public:
+  explicit DiskThread(boost::asio::any_io_executor executor);
+  // Jobs that have not begun are dropped, and nobody waits for the one that is being done.
+  ~DiskThread();
+  DiskThread(const DiskThread&) = delete;
+  DiskThread& operator=(const DiskThread&) = delete;
+
+  // What `work` returns; nullopt: it had not done so by then. It may still be done later, so it owns what it needs.
+  template <class Work>
+  boost::asio::awaitable<std::optional<std::invoke_result_t<Work>>> run_until(Time deadline, Work work) {
+    auto job = std::make_shared<Job<std::invoke_result_t<Work>>>(executor_);
+    // What a job owns is let go before its result is told: nothing of it is left to the thread.
+    auto to_do = [executor = executor_, job, mine = std::make_optional(std::move(work))]() mutable {
+      auto result = (*mine)();
+      mine.reset();
+      boost::asio::post(executor, [job = std::move(job), result = std::move(result)]() mutable {
+        job->result.emplace(std::move(result));
+        job->ended.cancel();
+      });
+    };
+    add(std::move(to_do));
+    while (!job->result && !is_over(deadline)) {
+      job->ended.expires_at(when(deadline));
+      (void)co_await job->ended.async_wait(as_values);
+    }
+    co_return std::move(job->result);
+  }
+
+  // The same, however long it takes.
+  template <class Work>
+  boost::asio::awaitable<std::invoke_result_t<Work>> run(Work work) {
+    auto task = run_until(never, std::move(work));
+    auto result = co_await std::move(task);
+    co_return *std::move(result);
+  }
+
+ private:
+  struct Shared;
+  template <class Result>
+  struct Job {
+    explicit Job(const boost::asio::any_io_executor& executor) : ended(executor) {}
+    boost::asio::steady_timer ended;
+    std::optional<Result> result;
+  };
+
+  void add(std::function<void()> job);
+  static bool is_over(Time deadline);
+  static boost::asio::steady_timer::time_point when(Time deadline);
+
+  boost::asio::any_io_executor executor_;
+  std::shared_ptr<Shared> shared_;
+};
+
+}  // namespace launch

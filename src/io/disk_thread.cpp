@@ -1,0 +1,91 @@
+#include "launch/io/disk_thread.hpp"
+
+#include "launch/io/clock.hpp"
+
+#include <condition_variable>
+#include <csignal>
+#include <deque>
+#include <mutex>
+#include <system_error>
+#include <thread>
+
+namespace launch {
+namespace {
+
+// A thread gets the signal mask of who makes it.
+class AllSignalsBlocked {
+ public:
+  AllSignalsBlocked() {
+    sigset_t all;
+    sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  AllSignalsBlocked(const AllSignalsBlocked&) = delete;
+  AllSignalsBlocked& operator=(const AllSignalsBlocked&) = delete;
+  ~AllSignalsBlocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+ private:
+  sigset_t before_{};
+};
+
+}  // namespace
+
+// What the thread and its owner share; lives as long as the longer of both.
+struct DiskThread::Shared {
+  void work() {
+    std::unique_lock lock(mutex);
+    while (true) {
+      changed.wait(lock, [this] { return over || !jobs.empty(); });
+      if (over) return;
+      {
+        const std::function<void()> job = std::move(jobs.front());
+        jobs.pop_front();
+        lock.unlock();
+        job();
+      }
+      lock.lock();
+    }
+  }
+
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::deque<std::function<void()>> jobs;
+  bool over = false;
+  bool runs = false;  // there is a thread; its owner's
+};
+
+DiskThread::DiskThread(boost::asio::any_io_executor executor)
+    : executor_(std::move(executor)), shared_(std::make_shared<Shared>()) {}
+
+DiskThread::~DiskThread() {
+  std::deque<std::function<void()>> dropped;
+  {
+    const std::lock_guard lock(shared_->mutex);
+    shared_->over = true;
+    dropped.swap(shared_->jobs);
+  }
+  shared_->changed.notify_one();
+}
+
+void DiskThread::add(std::function<void()> job) {
+  if (!shared_->runs) {
+    const AllSignalsBlocked blocked;
+    try {
+      std::thread([shared = shared_] { shared->work(); }).detach();
+      shared_->runs = true;
+    } catch (const std::system_error&) {
+      return job();  // the next one tries again
+    }
+  }
+  {
+    const std::lock_guard lock(shared_->mutex);
+    shared_->jobs.push_back(std::move(job));
+  }
+  shared_->changed.notify_one();
+}
+
+bool DiskThread::is_over(Time deadline) { return now() >= deadline; }
+
+boost::asio::steady_timer::time_point DiskThread::when(Time deadline) { return to_steady(deadline); }
+
+}  // namespace launch
