@@ -68,8 +68,15 @@ void RoundLine::start_watching(Time connect_by) {
   run_in_background(executor_, watch(shared_from_this(), connect_by));
 }
 
-void RoundLine::start_leaving(std::optional<Duration> patience) {
+void RoundLine::start_leaving(std::optional<Duration> patience, Will then) {
+  if (has_will_) new_will_ = std::move(then);
+  if (watch_) watch_->wake();
   run_in_background(executor_, leave(shared_from_this(), patience));
+}
+
+void RoundLine::retire() {
+  retired_ = true;
+  control_.close();
 }
 
 Time RoundLine::next_beat() const { return beats() ? later(now(), heartbeat_.interval) : never; }
@@ -90,8 +97,8 @@ asio::awaitable<void> RoundLine::watch(std::shared_ptr<RoundLine> /*self*/, Time
   if (!failure) {
     lose(failure.error());
   } else if (!closed_) {
-    mailbox_.put(PeerFailed{*failure});
-    if (!failure->restart) co_await be_heard();
+    if (!retired_ || !failure->restart) mailbox_.put(PeerFailed{*failure});
+    co_await be_heard(failure->restart);
   }
   watches_ = false;
   over_.cancel();
@@ -118,11 +125,11 @@ asio::awaitable<bool> RoundLine::was_lost(Time by) {
 asio::awaitable<Result<Failure>> RoundLine::await_abort() {
   if (beats()) watch_->set_patience(heartbeat_.patience);
   while (true) {
-    if (std::exchange(takes_back_, false)) {
-      has_will_ = false;
-      Operation none = LeaveWill{};
-      auto taken = co_await watch_->perform(std::move(none), patience());
-      if (!taken) co_return taken.error();
+    while (auto will = std::exchange(new_will_, std::nullopt)) {
+      has_will_ = !will->empty();
+      Operation leave = LeaveWill{std::move(*will)};
+      auto left = co_await watch_->perform(std::move(leave), patience());
+      if (!left) co_return left.error();
       if (closed_) co_return Error{ErrorCode::cancelled, "the round is over"};
     }
     Operation wait = AwaitKeys{KeyList(1, abort_key(place_.prefix))};
@@ -139,11 +146,13 @@ asio::awaitable<Result<Failure>> RoundLine::await_abort() {
   co_return co_await learn_abort(*watch_, place_.prefix, place_.node_rank, patience());
 }
 
-// The job has failed; the will stands, so this node is still to be heard of.
-asio::awaitable<void> RoundLine::be_heard() {
+// The round has failed; the will stands, so this node is still to be heard of: until the job has ended, or until the
+// next round has its will.
+asio::awaitable<void> RoundLine::be_heard(bool goes_on) {
   while (!closed_ && has_will_) {
     Operation wait = AwaitKeys{KeyList(1, together_key(place_.prefix))};
     auto waited = co_await watch_->perform(std::move(wait), next_beat());
+    if (!waited && goes_on) co_return lose(waited.error());
     lost_ = lost_ || !waited;
     if (!waited || std::holds_alternative<Done>(*waited)) co_return;
   }
@@ -155,10 +164,8 @@ asio::awaitable<void> RoundLine::leave(std::shared_ptr<RoundLine> /*self*/, std:
                              place_.nnodes));
   };
   ExitBarrier barrier(place_.prefix, place_.nnodes, patience, progress_interval());
-  takes_back_ = has_will_;
-  if (watch_) watch_->wake();
   auto passed = co_await pass(control_, std::move(barrier), on_waiting);
-  if (closed_) co_return;
+  if (closed_ || retired_) co_return;
   if (passed && !*passed)
     log_warning(fmt::format("some nodes have not ended {} after this one; leaving without them",
                             to_text(exit_barrier_timeout)));

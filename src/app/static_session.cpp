@@ -96,8 +96,10 @@ StaticJob StaticSession::static_job() const {
 void StaticSession::join(bool /*admits*/) {
   ++attempt_;
   formed_ = stopped_ = false;
-  if (line_) line_->close();
-  line_.reset();
+  if (line_) {
+    line_->retire();
+    earlier_lines_.push_back(std::exchange(line_, nullptr));
+  }
   mailbox_.forget_round();
   give_up_joining_ = later(now(), config_.rendezvous_timeout);
   run_in_background(executor_, join_attempt(attempt_));
@@ -144,11 +146,11 @@ asio::awaitable<bool> StaticSession::join_once(int attempt) {
     co_return false;
   }
   reached_ = connected->peer();
-  const auto line = std::make_shared<RoundLine>(executor_, mailbox_, std::move(*connected), place());
+  const auto line = std::make_shared<RoundLine>(executor_, mailbox_, std::move(*connected), place(attempt));
   line_ = line;
   if (attempt == 0 && !hosts()) line->wait_for_store();
   auto formed = co_await form_on(line);
-  if (line->closed()) co_return false;
+  if (line->closed() || attempt != attempt_) co_return false;
   if (formed) {
     formed_ = true;
     line->formed();
@@ -157,7 +159,11 @@ asio::awaitable<bool> StaticSession::join_once(int attempt) {
   }
   bool lost = formed.error().code == ErrorCode::closed;
   if (lost) lost = co_await line->was_lost(later(now(), quick_answer));
-  if (line->closed()) co_return false;
+  if (line->closed() || attempt != attempt_) co_return false;
+  if (formed.error().code == ErrorCode::closed && attempt > 0) {
+    mailbox_.put(StoreLost{formed.error().message});
+    co_return false;
+  }
   if (!lost || stopped_ || ending_) {
     mailbox_.put(RendezvousFailed{formed.error()});
     co_return false;
@@ -172,6 +178,8 @@ asio::awaitable<Result<Round>> StaticSession::form_on(std::shared_ptr<RoundLine>
   const int attempt = attempt_;
   auto pledged = co_await line->pledge(will(), give_up_joining_);
   if (!pledged) co_return Error{ErrorCode::closed, pledged.error().message};
+  if (line->closed() || attempt != attempt_) co_return Error{ErrorCode::cancelled, "the attempt is over"};
+  for (const auto& earlier : std::exchange(earlier_lines_, {})) earlier->close();
   line->start_watching(give_up_joining_);
   StaticRendezvous machine(static_job());
   const std::function<void(const Waiting&)> on_waiting = [this, attempt](const Waiting& waiting) {
@@ -181,13 +189,24 @@ asio::awaitable<Result<Round>> StaticSession::form_on(std::shared_ptr<RoundLine>
   co_return co_await form(line->control(), std::move(machine), on_waiting, fence);
 }
 
-RoundLine::Place StaticSession::place() const {
-  return {prefix(), config_.node_rank, config_.nnodes, std::string(host_key), config_.heartbeat_timeout};
+RoundLine::Place StaticSession::place(int attempt) const {
+  return {attempt_prefix(config_.run_id, attempt), config_.node_rank, config_.nnodes, std::string(host_key),
+          config_.heartbeat_timeout};
 }
 
+// The attempt may have failed already when this node is lost: then those who go on to the next one are told there.
 // Identical workers start without waiting for the others: from then on the loss of their node is the job's.
 Will StaticSession::will() const {
-  Will will = last_will(place(), config_.hostname, false);
+  Will will = will_in_barrier();
+  Will now = last_will(place(attempt_), config_.hostname, false);
+  will.words.insert(will.words.begin(), std::move(now.words.front()));
+  return will;
+}
+
+// Its workers have ended well, so its loss harms nobody, unless the others start again.
+Will StaticSession::will_in_barrier() const {
+  Will will = last_will(place(attempt_ + 1), config_.hostname, false);
+  will.gone.push_back(account_key(prefix(), config_.node_rank));
   will.claim = Will::Claim{claim_key(config_.run_id, config_.node_rank),
                            identity_,
                            config_.identical_workers ? "" : begun_key(config_.run_id),
@@ -257,7 +276,7 @@ asio::awaitable<void> StaticSession::leave_round(std::shared_ptr<RoundLine> line
     mixed_ = static_cast<int>(nodes.size()) < config_.nnodes;
     if (mixed_) patience = exit_barrier_timeout;
   }
-  if (!line->closed()) line->start_leaving(patience);
+  if (!line->closed()) line->start_leaving(patience, will_in_barrier());
 }
 
 // Node 0 gathers. Where it is torchrun's, nobody would.
@@ -266,9 +285,8 @@ asio::awaitable<Account> StaticSession::share(Account own, Failure first) {
   auto client = co_await connect_again(later(now(), EndExchange::to_connect));
   if (!client) co_return own;
   EndExchange::Place place{prefix(), config_.node_rank, 0, {}, most_for_end(config_)};
-  const std::string where = hosts() ? prefix() : config_.run_id;
   std::vector<int> nodes =
-      co_await claimed_nodes(*client, where, hosts() ? config_.nnodes : 1, later(now(), quick_answer));
+      co_await claimed_nodes(*client, config_.run_id, hosts() ? config_.nnodes : 1, later(now(), quick_answer));
   if (nodes.empty()) co_return own;
   std::erase(nodes, config_.node_rank);
   if (first.kind == Failure::Kind::lost) std::erase(nodes, first.node_rank);
@@ -287,10 +305,11 @@ asio::awaitable<void> StaticSession::end(bool failed) {
   if (hosts() && failed) {
     const Time deadline = later(now(), quick_answer);
     if (auto client = co_await connect_again(deadline)) {
-      std::vector<int> nodes = co_await claimed_nodes(*client, prefix(), config_.nnodes, deadline);
+      std::vector<int> nodes = co_await claimed_nodes(*client, config_.run_id, config_.nnodes, deadline);
       co_await await_informed(*client, prefix(), std::move(nodes), deadline);
     }
   }
+  for (const auto& earlier : earlier_lines_) earlier->close();
   if (line_) line_->close();
   if (!hosts() || failed) co_return;
   if (mixed_) co_return co_await see_talkers_off(server_, now());

@@ -9,6 +9,10 @@ from job import UNTIL_ALL_UP, UP
 from test_lost_nodes import LostCase
 
 UNTIL_TOLD = 'while [ ! -e "$TEST_FOLDER/go" ]; do sleep 0.02; done\n'
+FIRST = '[ "$TORCHELASTIC_RESTART_COUNT" = 0 ] && '
+FAILS_IF_TOLD = 'while [ ! -e "$TEST_FOLDER/fail.$RANK" ]; do sleep 0.02; done\nexit 7\n'
+STOPS_IF_TOLD = 'trap \': > "$TEST_FOLDER/stops.$RANK"; while [ ! -e "$TEST_FOLDER/stop.$RANK" ]; do sleep 0.02; ' \
+                'done; exit 0\' TERM\n'
 
 
 class StaticCase(LostCase):
@@ -62,6 +66,8 @@ class StaticCase(LostCase):
 
     def kill(self, run):
         """All at once, at whatever it is."""
+        if run.wait(0) is not None:
+            return
         run.signal(signal.SIGSTOP)
         processes.kill(processes.children_of(run.pid))
         run.signal(signal.SIGKILL)
@@ -127,24 +133,99 @@ class BeforeItHasFormed(StaticCase):
         self.expect([0, 0, 0], runs)
 
 
+class BetweenTwoAttempts(StaticCase):
+    """A worker has failed, and some nodes still stop theirs, when a node is lost. Nobody comes in its place."""
+
+    options = ["--max-restarts=3"]
+
+    def running(self, *parts):
+        runs = [self.come(rank, *parts, UP, FAILS_IF_TOLD, options=["--shutdown-timeout=60"])
+                for rank in range(self.count)]
+        self.wait_until_up(self.count, *runs)
+        return runs
+
+    def touch(self, name):
+        (self.folder / name).touch()
+
+    def await_file(self, name):
+        self.assertTrue(wait_for((self.folder / name).exists, 20), "\n".join(str(run) for run in self.runs))
+
+    def expect_loss(self, runs, who):
+        self.expect([1] * len(runs), runs, seconds=20)
+        for run in runs:
+            self.assert_says(run, who)
+
+    def test_the_loss_of_a_node_that_stops_its_workers_ends_the_job(self):
+        runs = self.running('[ "$RANK" = 1 ] && ', STOPS_IF_TOLD)
+        self.touch("fail.2")
+        self.await_file("stops.1")
+        self.kill(runs[1])
+        self.expect_loss([runs[0], runs[2]], r"root cause +node 1 .*: its launch ended without a word")
+
+    def test_the_loss_of_node_0_ends_the_job(self):
+        runs = self.running('[ "$RANK" = 0 ] && ', STOPS_IF_TOLD)
+        self.touch("fail.2")
+        self.await_file("stops.0")
+        self.kill(runs[0])
+        self.expect_loss(runs[1:], "the store of node 0 went away")
+
+    def test_who_still_stops_its_workers_hears_of_a_loss_afterwards(self):
+        runs = self.running('[ "$RANK" != 2 ] && ', STOPS_IF_TOLD)
+        self.touch("fail.2")
+        self.await_file("stops.0")
+        self.await_file("stops.1")
+        self.kill(runs[1])
+        self.assert_nobody_ends([runs[0]], seconds=0.5)
+        self.touch("stop.0")
+        self.expect_loss([runs[0], runs[2]], r"root cause +node 1 .*: its launch ended without a word")
+
+    def test_who_takes_long_to_stop_its_workers_is_still_heard_of(self):
+        self.options = ["--max-restarts=1", "--heartbeat-timeout=2"]
+        runs = self.running('[ "$RANK" = 1 ] && ', STOPS_IF_TOLD, '[ "$TORCHELASTIC_RESTART_COUNT" = 1 ] && exit 0\n')
+        self.touch("fail.2")
+        self.await_file("stops.1")
+        self.assert_nobody_ends(runs, seconds=4)
+        self.touch("stop.1")
+        self.expect([0, 0, 0], runs)
+
+    def test_a_node_that_ended_well_before_it_was_lost_is_not_waited_for(self):
+        runs = self.running('[ "$RANK" = 1 ] && ', UP, '[ "$RANK" = 1 ] && ', UNTIL_ALL_UP,
+                            '[ "$RANK" = 1 ] && exit 0\n')
+        store = self.store()
+        ended = lambda: self.has(store, "/none/torchelastic/agent/terminal_state/num_members")
+        self.assertTrue(wait_for(ended, 20), str(runs[1]))
+        store.close()
+        self.kill(runs[1])
+        self.touch("fail.2")
+        self.expect_loss([runs[0], runs[2]], r"root cause +node 1 .*: its launch ended without a word")
+
+
 class AtAnyTime(StaticCase):
-    """A node is killed at some time after its start, and started again at once."""
+    """A node is killed at some time, after which nobody may hang; LAUNCH_KILL_ROUNDS says how many times."""
 
     options = ["--heartbeat-timeout=2", "--rdzv-conf=timeout=5"]
 
-    def test_the_nodes_come_together_or_all_end(self):
-        rounds = int(os.environ.get("LAUNCH_KILL_ROUNDS", "6"))
-        for number in range(rounds):
-            with self.subTest(round=number):
-                self.port = free_port()
-                victim = number % self.count
-                runs = [self.come(rank) for rank in range(self.count)]
-                wait_for(lambda run=runs[victim]: run.wait(0) is not None, 0.25 * (number + 1) / rounds)
-                if runs[victim].wait(0) is None:
-                    self.kill(runs[victim])
-                others = [run for run in runs if run is not runs[victim]]
-                codes = self.finish(*others, self.come(victim))[:2]
-                self.assertIn(codes.count(0), (0, 2), "\n".join(str(run) for run in self.runs))
-                self.end_all()
-                self.forget()
+    def rounds(self):
+        """Pairs of a node rank and some seconds."""
+        count = int(os.environ.get("LAUNCH_KILL_ROUNDS", "6"))
+        for number in range(count):
+            self.port = free_port()
+            yield number % self.count, 0.25 * (number + 1) / count
+            self.end_all()
+            self.forget()
 
+    def test_the_nodes_come_together_with_the_one_that_is_started_again_or_end(self):
+        for victim, delay in self.rounds():
+            runs = [self.come(rank) for rank in range(self.count)]
+            wait_for(lambda run=runs[victim]: run.wait(0) is not None, delay)
+            self.kill(runs[victim])
+            self.finish(*runs, self.come(victim))
+
+    def test_in_a_job_that_starts_again_nobody_is_waited_for_in_vain(self):
+        for victim, delay in self.rounds():
+            runs = [self.come(rank, UP, UNTIL_ALL_UP, FIRST, "exit 7\n",
+                              options=["--max-restarts=1", "--rdzv-conf=timeout=600"]) for rank in range(self.count)]
+            self.wait_until_up(self.count, *runs)
+            wait_for(lambda run=runs[victim]: run.wait(0) is not None, delay)
+            self.kill(runs[victim])
+            self.finish(*runs)

@@ -49,8 +49,10 @@ class RoundLine : public std::enable_shared_from_this<RoundLine> {
   void formed() { waits_for_store_ = false; }
   // Whether the store was lost without a word about why, as far as is known by then. After an error of control().
   boost::asio::awaitable<bool> was_lost(Time by);
-  // BarrierDone will come. From now on this node is free to go away.
-  void start_leaving(std::optional<Duration> patience);
+  // BarrierDone will come. From now on this node is free to go away, and its will is `then`.
+  void start_leaving(std::optional<Duration> patience, Will then = {});
+  // The next round begins: nothing is told any more, except the loss of the store. The will stands until close().
+  void retire();
 
   // What the round's abort key holds, after an attempt to write `failure` there.
   boost::asio::awaitable<Result<Failure>> tell(Failure failure);
@@ -64,7 +66,7 @@ class RoundLine : public std::enable_shared_from_this<RoundLine> {
   bool beats() const { return place_.beats && place_.silence_limit != Duration::zero(); }
   boost::asio::awaitable<void> watch(std::shared_ptr<RoundLine> self, Time connect_by);
   boost::asio::awaitable<Result<Failure>> await_abort();
-  boost::asio::awaitable<void> be_heard();
+  boost::asio::awaitable<void> be_heard(bool goes_on);
   void lose(const Error& error);
   Time next_beat() const;
   Time patience() const;
@@ -80,10 +82,11 @@ class RoundLine : public std::enable_shared_from_this<RoundLine> {
   std::optional<StoreClient> watch_;
   boost::asio::steady_timer over_;  // the end of watching, waited for
   bool has_will_ = false;           // the store has one
-  bool takes_back_ = false;         // and is to have none
+  std::optional<Will> new_will_;    // and is to have this one
   bool waits_for_store_ = false;
   bool aborted_ = false;  // somebody has written the abort key
   bool watches_ = false;
+  bool retired_ = false;
   bool closed_ = false;
   bool lost_ = false;
   Duration stood_still_{};  // this process, before it lost the store

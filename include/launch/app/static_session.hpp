@@ -14,6 +14,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace launch {
 
@@ -39,8 +40,9 @@ class StaticSession : public Rendezvous {
   Task join_attempt(int attempt);
   boost::asio::awaitable<bool> join_once(int attempt);
   boost::asio::awaitable<Result<Round>> form_on(std::shared_ptr<RoundLine> line);
-  RoundLine::Place place() const;
+  RoundLine::Place place(int attempt) const;
   Will will() const;
+  Will will_in_barrier() const;
   Status listen();
   boost::asio::awaitable<bool> open_late(int attempt);
   Task look_for_another_node_0();
@@ -60,6 +62,8 @@ class StaticSession : public Rendezvous {
   Time give_up_joining_ = never;
   std::optional<Endpoint> reached_;  // the store's address, once it has answered
   std::shared_ptr<RoundLine> line_;  // of the attempt
+  // Of earlier ones, whose wills stand until that of the attempt does.
+  std::vector<std::shared_ptr<RoundLine>> earlier_lines_;
   EndExchange exchange_;
   bool opens_late_ = false;  // the store's port was not free yet
   bool mixed_ = false;       // with torchrun's agents; known in the exit barrier
