@@ -1,5 +1,6 @@
 #include "launch/app/agent_loop.hpp"
 
+#include "launch/app/end_report.hpp"
 #include "launch/core/worker_spec.hpp"
 #include "launch/io/background.hpp"
 #include "launch/io/clock.hpp"
@@ -20,13 +21,6 @@ namespace launch {
 namespace asio = boost::asio;
 
 namespace {
-
-// The verdict as JSON for machines; a failure to write it changes nothing but is told.
-void keep_verdict(const std::string& path, const std::string& json) {
-  const Status written = write_file(path, json + "\n");
-  if (!written)
-    log_warning(fmt::format("the verdict could not be written to {} (--verdict): {}", path, written.error().message));
-}
 
 AgentSettings agent_settings(const Config& config) {
   return {config.nnodes,           config.node_rank,
@@ -52,7 +46,8 @@ AgentLoop::AgentLoop(asio::any_io_executor executor, Config config, const Signal
       workers_(executor, starter_, Inheritance{signals.reset, open_files, guard == 0 ? ::getpid() : guard},
                [this](int local_rank, pid_t pid, ExitStatus status) { worker_exited(local_rank, pid, status); }),
       folder_(starter_),
-      events_(config_) {
+      files_(executor),
+      events_(config_, executor) {
   config_.pid = guard == 0 ? ::getpid() : guard;
   rendezvous_ = make_rendezvous(executor, config_, server_, mailbox_);
 }
@@ -64,6 +59,7 @@ asio::awaitable<int> AgentLoop::run() {
   if (!opened) {
     log_error(opened.error().message);
     events_.not_begun(opened.error());
+    co_await events_.flush();
     co_return exit_code(opened.error().code);
   }
   run_in_background(executor_, watch_signals());
@@ -166,10 +162,21 @@ void AgentLoop::pass_on(int signal) {
 
 void AgentLoop::worker_exited(int local_rank, pid_t pid, ExitStatus status) {
   if (watchdog_) watchdog_->forget(pid);
-  events_.worker_exited(local_rank, pid, status, folder_);
-  WorkerExited event{local_rank, status, {}};
-  if (!status.ok()) event.failure = worker_failure(local_rank, pid, status);
-  mailbox_.put(std::move(event));
+  if (!status.ok()) return run_in_background(executor_, worker_failed(worker_failure(local_rank, pid, status), status));
+  events_.worker_exited(local_rank, pid, status, {});
+  mailbox_.put(WorkerExited{local_rank, status, {}});
+  look_for_end();
+}
+
+// With what it said in its files, unless their disk stalls.
+asio::awaitable<void> AgentLoop::worker_failed(Failure failure, ExitStatus status) {
+  ++untold_;
+  auto reading = folder_.words_of(files_, failure.local_rank);
+  const JobFolder::Words words = co_await std::move(reading);
+  folder_.complete(failure, words);
+  events_.worker_exited(failure.local_rank, static_cast<pid_t>(failure.pid), status, words.error_json);
+  mailbox_.put(WorkerExited{failure.local_rank, status, std::move(failure)});
+  --untold_;
   look_for_end();
 }
 
@@ -185,7 +192,7 @@ bool AgentLoop::timer_expired(const ExpiredTimer& timer) {
 }
 
 void AgentLoop::look_for_end() {
-  if (workers_.collect()) mailbox_.put(AllGone{});
+  if (workers_.collect() && untold_ == 0) mailbox_.put(AllGone{});
 }
 
 // Whatever is being carried out meanwhile: after that the others go on, and no two rounds may run at once.
@@ -225,7 +232,6 @@ Failure AgentLoop::worker_failure(int local_rank, pid_t pid, ExitStatus status) 
   failure.what = to_text(status);
   failure.what += cause_of(pid, status);
   failure.time = wall_time_text();
-  folder_.complete(failure);
   return failure;
 }
 
@@ -250,10 +256,10 @@ asio::awaitable<void> AgentLoop::carry_out_one(StopRendezvous /*action*/) {
 
 asio::awaitable<void> AgentLoop::carry_out_one(AnnounceRound action) {
   started_ = false;
-  keep_evidence();
-  evidence_.reset();
   events_.restarting(action);
   co_await folder_.show_rest();
+  co_await keep_evidence();
+  evidence_.reset();
   if (action.restart > 0) {
     log_warning(fmt::format("{}; starting all workers anew, {}", action.reason, action.count));
   } else {
@@ -319,14 +325,14 @@ asio::awaitable<void> AgentLoop::carry_out_one(GatherEvidence action) {
 }
 
 // Not before the workers were told to end: the folder may be on a disk that does not answer, and so may they.
-void AgentLoop::keep_evidence() {
-  if (evidence_) folder_.keep_evidence(evidence_->text(), evidence_->has_stacks());
+asio::awaitable<void> AgentLoop::keep_evidence() {
+  if (evidence_) co_await folder_.keep_evidence(files_, evidence_->text(), evidence_->has_stacks());
 }
 
 asio::awaitable<void> AgentLoop::carry_out_one(SignalWorkers action) {
-  events_.stopping(action.signal, agent_.stop_reason());
   workers_.signal_all(action.signal);
   agent_.signalled(now());
+  events_.stopping(action.signal, agent_.stop_reason());
   look_for_end();
   co_return;
 }
@@ -356,12 +362,16 @@ asio::awaitable<void> AgentLoop::carry_out_one(Finish action) {
   end_progress();
   co_await folder_.show_rest();
   leaving_ = true;
-  keep_evidence();
+  co_await keep_evidence();
   if (action.left_behind && !action.first)
     log_error("these processes outlived SIGKILL: " + describe_processes(workers_.remaining()));
-  if (action.first) co_await say_end(action);
+  if (action.first) {
+    EndFacts facts{action, account(action), round_, formed_};
+    co_await report_end(config_, *rendezvous_, files_, std::move(facts));
+  }
   events_.job_ended(action.exit_code, action.first);
   co_await rendezvous_->end(action.first.has_value());
+  co_await events_.flush();
   co_await folder_.remove_empty();
   exit_code_ = action.exit_code;
 }
@@ -374,26 +384,6 @@ Account AgentLoop::account(const Finish& end) const {
     own.logs.push_back(on_node(node, config_.hostname, folder));
   if (end.left_behind) own.left.push_back(on_node(node, config_.hostname, describe_processes(workers_.remaining())));
   return own;
-}
-
-// A job that never formed has no verdict: one line says why.
-asio::awaitable<void> AgentLoop::say_end(Finish end) {
-  JobFolder::tell_parent(config_.parent_error_file, *end.first);
-  Verdict verdict{config_.program.name, config_.run_id, config_.nnodes, round_.restarts, *end.first, {}};
-  if (formed_) verdict.nnodes = round_.assignment.group_world_size;
-  verdict.account = account(end);
-  if (end.first->kind != Failure::Kind::rendezvous && end.first->kind != Failure::Kind::store)
-    verdict.account = co_await rendezvous_->share(verdict.account, *end.first);
-  end_progress();
-  const std::string json = verdict_json(verdict);
-  if (!config_.verdict.file.empty()) keep_verdict(config_.verdict.file, json);
-  if (config_.verdict.json) {
-    write_bare(json);
-  } else if (formed_) {
-    write_report(render_verdict(verdict));
-  } else {
-    log_error(fmt::format("{} (exit code {})", describe(*end.first), end.exit_code));
-  }
 }
 
 }  // namespace launch

@@ -2,11 +2,19 @@
 
 #include "launch/io/clock.hpp"
 
+#include <chrono>
 #include <utility>
 
 namespace launch {
 
-EventLog::EventLog(const Config& config) : config_(config) {
+namespace {
+
+constexpr Duration time_for_events = std::chrono::seconds(5);
+
+}  // namespace
+
+EventLog::EventLog(const Config& config, boost::asio::any_io_executor executor)
+    : config_(config), disk_(std::move(executor)) {
   context_ = {config.run_id, std::nullopt, config.hostname, 0};
   if (!config.elastic) context_.node_rank = config.node_rank;
   torchelastic_context_ = {config.run_id, config.role, config.hostname, config.events.backend,
@@ -16,7 +24,7 @@ EventLog::EventLog(const Config& config) : config_(config) {
 Status EventLog::open() {
   began_ = now();
   if (!config_.events.file.empty()) {
-    auto sink = EventSink::open(config_.events.file);
+    auto sink = EventSink::open(config_.events.file, disk_);
     if (!sink) return sink.error();
     own_ = std::move(*sink);
   }
@@ -68,13 +76,13 @@ void EventLog::all_started() {
   }
 }
 
-void EventLog::worker_exited(int local_rank, pid_t pid, ExitStatus status, const JobFolder& folder) {
+void EventLog::worker_exited(int local_rank, pid_t pid, ExitStatus status, const std::string& error_json) {
   if (!on()) return;
   Worker& worker = workers_.at(static_cast<std::size_t>(local_rank));
   tell(WorkerOver{{ranks_->base_global_rank + local_rank, local_rank, pid}, status, now() - worker.started});
   worker.status = status;
   if (!torchelastic_.takes() || status.ok()) return;
-  worker.error_json = folder.error_json(local_rank);
+  worker.error_json = error_json;
   if (worker.error_json.empty() && status.kind == ExitStatus::Kind::exited) traits_ = true;
 }
 
@@ -103,6 +111,8 @@ void EventLog::job_ended(int exit_code, const std::optional<Failure>& first) {
   if (!seen) end.raw_error = describe(*first);
   tell_torchelastic(std::move(end));
 }
+
+boost::asio::awaitable<void> EventLog::flush() { co_await own_.flush(later(now(), time_for_events)); }
 
 void EventLog::tell(const JobEvent& event) {
   if (own_.takes()) own_.write(to_json_line(context_, instant(), event));

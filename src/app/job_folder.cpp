@@ -19,6 +19,8 @@ namespace {
 constexpr std::size_t longest_last_words = std::size_t{64} << 10;
 constexpr std::size_t most_traceback_lines = 8;
 constexpr std::size_t longest_error_file = std::size_t{1} << 20;
+constexpr Duration time_for_words = std::chrono::seconds(1);  // nobody is told to end before
+constexpr Duration time_for_evidence = std::chrono::seconds(2);
 constexpr Duration time_for_removal = std::chrono::seconds(2);
 
 // Folders for error files alone are made and removed before and after every start: in memory where there is room, since
@@ -120,30 +122,45 @@ std::string JobFolder::errors_of(int local_rank) const {
   return index < workers_.size() ? workers_[index].logs.err.file : std::string();
 }
 
-void JobFolder::keep_evidence(const std::string& text, bool precious) {
-  if (attempt_.empty() || !(keeps_ || precious)) return;
+boost::asio::awaitable<void> JobFolder::keep_evidence(DiskThread& disk, std::string text, bool precious) {
+  if (attempt_.empty() || !(keeps_ || precious)) co_return;
   const std::string path = attempt_ + "/evidence.txt";
-  const Status written = write_file(path, text);
+  const auto write = [path, text = std::move(text)] { return write_file(path, text); };
+  auto writing = disk.run_until(later(now(), time_for_evidence), write);
+  const auto ended = co_await std::move(writing);
+  const Status written = ended ? *ended : Error{ErrorCode::timeout, "the file system does not answer"};
   keeps_ = keeps_ || written;
   if (!written)
     log_warning(
         fmt::format("what the workers were doing could not be written to {}: {}", path, written.error().message));
 }
 
-std::string JobFolder::error_json(int local_rank) const {
-  return read_file(workers_.at(static_cast<std::size_t>(local_rank)).error_file, longest_error_file);
+boost::asio::awaitable<JobFolder::Words> JobFolder::words_of(DiskThread& disk, int local_rank) {
+  const WorkerFiles& worker = workers_.at(static_cast<std::size_t>(local_rank));
+  const auto passed = streams_ ? streams_->tail(worker.logs.err) : std::nullopt;
+  const auto read = [errors = worker.error_file, log = worker.logs.err.file, passed] {
+    Words words{read_file(errors, longest_error_file), {}};
+    if (error_message(words.error_json).empty()) words.last = passed ? *passed : read_tail(log, longest_last_words);
+    return words;
+  };
+  auto reading = disk.run_until(later(now(), time_for_words), read);
+  auto words = co_await std::move(reading);
+  if (words) co_return *std::move(words);
+  if (!std::exchange(told_of_silence_, true))
+    log_warning(fmt::format("the file system of {} does not answer: what workers said there cannot be told", attempt_));
+  Words known;
+  if (passed) known.last = *passed;
+  co_return known;
 }
 
-void JobFolder::complete(Failure& failure) const {
+void JobFolder::complete(Failure& failure, const Words& words) const {
   const WorkerFiles& worker = workers_.at(static_cast<std::size_t>(failure.local_rank));
-  const std::string words = error_json(failure.local_rank);
-  failure.detail = error_message(words);
-  std::string said = error_traceback(words);
+  failure.detail = error_message(words.error_json);
+  std::string said = error_traceback(words.error_json);
   if (!failure.detail.empty()) {
     failure.error_file = worker.error_file;
   } else {
-    const auto last_words = streams_ ? streams_->tail(worker.logs.err) : std::nullopt;
-    said = last_words ? *last_words : read_tail(worker.logs.err.file, longest_last_words);
+    said = words.last;
   }
   if (const auto traceback = last_traceback(said, most_traceback_lines)) {
     failure.frames = traceback->frames;

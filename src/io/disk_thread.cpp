@@ -67,7 +67,7 @@ DiskThread::~DiskThread() {
   shared_->changed.notify_one();
 }
 
-void DiskThread::add(std::function<void()> job) {
+void DiskThread::give(std::function<void()> job) {
   if (!shared_->runs) {
     const AllSignalsBlocked blocked;
     try {

@@ -1,11 +1,14 @@
 #include "launch/io/event_sink.hpp"
 
 #include "launch/core/text.hpp"
+#include "launch/io/fd.hpp"
 #include "launch/io/log.hpp"
 
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <string_view>
+#include <utility>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -16,6 +19,7 @@
 namespace launch {
 namespace {
 
+constexpr std::size_t most_waiting = 10'000;
 constexpr int reader_patience_ms = 1000;  // a reader that sleeps longer misses the rest
 
 // A pipe is opened anew: not to block must not become a property of what the workers write to. A file is not: what is
@@ -45,16 +49,40 @@ int write_line(int fd, std::string_view line) {
 
 }  // namespace
 
-Result<EventSink> EventSink::open(const std::string& path) {
+struct EventSink::Output {
+  // By the thread. To a terminal, where a line of progress must be away meanwhile, by the owner.
+  void write(std::string_view line) {
+    --waiting;
+    if (!takes) return;
+    const int error = write_line(fd.get(), line);
+    if (error == 0) return;
+    takes = false;
+    log_warning(fmt::format("events cannot be written to {}: {}; none are from now on", name, std::strerror(error)));
+  }
+
+  Fd fd;
+  std::string name;  // for warnings
+  std::atomic<bool> takes = true;
+  std::atomic<std::size_t> waiting = 0;  // lines
+  std::size_t lost = 0;                  // lines, because too many waited; the owner's
+};
+
+Result<EventSink> EventSink::open(const std::string& path, DiskThread& disk) {
   const bool standard = path == "-";
   Fd fd = standard ? share_standard_output()
                    : Fd(::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0666));
-  if (fd.valid()) return EventSink(std::move(fd), standard ? "standard output" : shown(path));
   const int error = errno;
-  return usage_error(
-      fmt::format("{}: cannot write there: {}; name a file in a folder that is there, or - for standard "
-                  "output",
-                  as_typed("--events", path), std::strerror(error)));
+  if (!fd.valid())
+    return usage_error(
+        fmt::format("{}: cannot write there: {}; name a file in a folder that is there, or - for standard "
+                    "output",
+                    as_typed("--events", path), std::strerror(error)));
+  EventSink sink;
+  if (::isatty(fd.get()) != 1) sink.disk_ = &disk;
+  sink.output_ = std::make_shared<Output>();
+  sink.output_->fd = std::move(fd);
+  sink.output_->name = standard ? "standard output" : shown(path);
+  return sink;
 }
 
 EventSink EventSink::standard_error() {
@@ -63,15 +91,33 @@ EventSink EventSink::standard_error() {
   return sink;
 }
 
+bool EventSink::takes() const { return among_messages_ || (output_ && output_->takes); }
+
 void EventSink::write(std::string line) {
   if (among_messages_) return write_bare(line);
   if (!takes()) return;
   end_progress();
   line += '\n';
-  const int error = write_line(fd_.get(), line);
-  if (error == 0) return;
-  fd_.reset();
-  log_warning(fmt::format("events cannot be written to {}: {}; none are from now on", name_, std::strerror(error)));
+  if (output_->waiting >= most_waiting) {
+    if (output_->lost++ == 0)
+      log_warning(fmt::format("the file system of {} does not answer: events are lost", output_->name));
+    return;
+  }
+  ++output_->waiting;
+  if (disk_ == nullptr) return output_->write(line);
+  disk_->give([output = output_, line = std::move(line)] { output->write(line); });
+}
+
+boost::asio::awaitable<void> EventSink::flush(Time give_up) {
+  if (!takes() || disk_ == nullptr) co_return;
+  const auto nothing = [] { return true; };
+  auto writing = disk_->run_until(give_up, nothing);
+  const auto written = co_await std::move(writing);
+  if (!written) output_->takes = false;
+  const std::size_t lost = output_->lost + (written ? 0 : output_->waiting.load());
+  if (lost > 0)
+    log_warning(fmt::format("the file system of {} did not answer: {} lost", output_->name,
+                            lost == 1 ? "1 event is" : fmt::format("{} events are", lost)));
 }
 
 }  // namespace launch

@@ -1,4 +1,5 @@
 """Disks that stall: a node that waits for one is not dead, and hears what it is told."""
+import json
 import os
 import signal
 
@@ -126,6 +127,43 @@ class Exec(StallCase):
         for run in runs:
             self.assert_says(run, r"root cause     rank 1 ")
         self.assertEqual([], list(self.folder.glob("up.*")))
+
+
+class Files(StallCase):
+    """Files of launch itself on a disk that stalls while the workers run."""
+
+    def wait_for_file(self, name):
+        self.assertTrue(wait_for((self.folder / name).exists, 20), "\n".join(map(str, self.runs)))
+
+    def test_events_that_wait_hold_nobody_up(self):
+        self.use_disk()
+        leaves = '[ "$LOCAL_RANK" = 1 ] && while [ ! -e "$TEST_FOLDER/leave" ]; do sleep 0.05; done && exit 0\n'
+        program = self.worker(UP, leaves, UNTIL_GO)
+        self.two_nodes("static", "job", [program, program], options=[(), [f"--events={self.disk.folder}/events"]],
+                       before=[(), self.disk.inside()])
+        self.wait_until_up("job")
+        self.disk.freeze()
+        (self.folder / "leave").touch()
+        self.assert_nobody_ends(SECONDS)
+        self.disk.thaw()
+        self.assert_all_end_well()
+        events = [json.loads(line)["event"] for line in (self.disk.path / "events").read_text().splitlines()]
+        self.assertEqual(2, events.count("worker_exited"), events)
+        self.assertEqual("job_ended", events[-1])
+
+    def test_the_end_does_not_wait_for_ever(self):
+        self.use_disk()
+        failing = '[ "$LOCAL_RANK" = 1 ] && while [ ! -e "$TEST_FOLDER/go" ]; do sleep 0.05; done && exit 3\n'
+        place = self.disk.folder
+        run = self.start([*self.disk.inside(), Settings.launch, "--nproc_per_node=2", f"--events={place}/events",
+                          f"--verdict=json:{place}/verdict", f"--log-dir={place}", "--redirects=3", "--no-python",
+                          self.worker(UP, failing, ': > "$TEST_FOLDER/stays"\n', SLEEP), "job"])
+        self.wait_for_file("stays")
+        self.disk.freeze()
+        (self.folder / "go").touch()
+        self.expect([3], [run], seconds=60)
+        self.assert_says(run, "root cause     rank 1 ", "how the job ended may not be in it", "events? (is|are) lost",
+                         "empty folders may stay there")
 
 
 class Folder(StallCase):

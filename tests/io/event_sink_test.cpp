@@ -1,12 +1,15 @@
 #include "launch/io/event_sink.hpp"
 
+#include "launch/io/clock.hpp"
 #include "launch/io/files.hpp"
 #include "launch/io/log.hpp"
+#include "run.hpp"
 
 #include <algorithm>
 #include <array>
 #include <csignal>
 #include <cstdlib>
+#include <future>
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -25,13 +28,34 @@ class EventSinks : public testing::Test {
     ::signal(SIGPIPE, SIG_IGN);
   }
   void TearDown() override {
+    wait_for_disk();  // before the context ends: results go there
     ::unlink(file().c_str());
     ::rmdir(folder_.c_str());
   }
   std::string file() const { return folder_ + "/events"; }
   std::string content() const { return read_file(file(), 1 << 24); }
 
+  Result<EventSink> open(const std::string& path) { return EventSink::open(path, disk_); }
+
+  // "-" where `fd` is standard output, which is back afterwards: GoogleTest talks there.
+  Result<EventSink> open_instead_of_stdout(int fd) {
+    const Fd kept(::dup(STDOUT_FILENO));
+    ::dup2(fd, STDOUT_FILENO);
+    auto sink = open("-");
+    ::dup2(kept.get(), STDOUT_FILENO);
+    return sink;
+  }
+
+  static boost::asio::awaitable<bool> flush(EventSink& sink, Time give_up) {
+    co_await sink.flush(give_up);
+    co_return true;
+  }
+
+  void wait_for_disk() { (void)run(io_, disk_.run([] { return true; })); }
+
   std::string folder_ = "/tmp/launch_sink_XXXXXX";
+  boost::asio::io_context io_{1};
+  DiskThread disk_{io_.get_executor()};
 };
 
 // What is said on standard error meanwhile.
@@ -43,33 +67,26 @@ std::string said_during(Action action) {
   return testing::internal::GetCapturedStderr();
 }
 
-// "-" where `fd` is standard output, which is back afterwards: GoogleTest talks there.
-Result<EventSink> open_instead_of_stdout(int fd) {
-  const Fd kept(::dup(STDOUT_FILENO));
-  ::dup2(fd, STDOUT_FILENO);
-  auto sink = EventSink::open("-");
-  ::dup2(kept.get(), STDOUT_FILENO);
-  return sink;
-}
-
 TEST_F(EventSinks, AppendToWhatIsThere) {
   for (const char* line : {"a", "b"}) {
-    auto sink = EventSink::open(file());
+    auto sink = open(file());
     ASSERT_TRUE(sink);
     sink->write(line);
     sink->write(line);
   }
+  wait_for_disk();
   EXPECT_EQ(content(), "a\na\nb\nb\n");
 }
 
 TEST_F(EventSinks, ShareAFile) {
-  auto one = EventSink::open(file());
-  auto other = EventSink::open(file());
+  auto one = open(file());
+  auto other = open(file());
   ASSERT_TRUE(one && other);
   for (int i = 0; i < 3; ++i) {
     one->write("one");
     other->write("other");
   }
+  wait_for_disk();
   EXPECT_EQ(content(), "one\nother\none\nother\none\nother\n");
 }
 
@@ -81,7 +98,7 @@ TEST_F(EventSinks, TakeNothingByThemselves) {
 
 TEST_F(EventSinks, NameTheOptionWhereThereIsNoFile) {
   for (const std::string& path : {folder_, folder_ + "/no/file", std::string("/dev/null/x"), std::string("a\nb/c")}) {
-    const auto sink = EventSink::open(path);
+    const auto sink = open(path);
     ASSERT_FALSE(sink) << path;
     EXPECT_EQ(sink.error().code, ErrorCode::usage);
     EXPECT_THAT(sink.error().message, HasSubstr("--events "));
@@ -91,10 +108,11 @@ TEST_F(EventSinks, NameTheOptionWhereThereIsNoFile) {
 
 TEST_F(EventSinks, AFullDiskIsOneWarning) {
   if (::access("/dev/full", W_OK) != 0) GTEST_SKIP() << "there is no /dev/full";
-  auto sink = EventSink::open("/dev/full");
+  auto sink = open("/dev/full");
   ASSERT_TRUE(sink);
   const std::string said = said_during([&] {
     for (int i = 0; i < 3; ++i) sink->write("a");
+    wait_for_disk();
   });
   EXPECT_THAT(said, HasSubstr("events cannot be written to /dev/full: No space left on device"));
   EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1);
@@ -110,9 +128,11 @@ TEST_F(EventSinks, AClosedPipeIsOneWarning) {
   ASSERT_TRUE(sink);
   const std::string said = said_during([&] {
     sink->write("a");
+    wait_for_disk();
     read_end.reset();
     sink->write("b");
     sink->write("c");
+    wait_for_disk();
   });
   EXPECT_THAT(said, HasSubstr("events cannot be written to standard output: Broken pipe"));
   EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1);
@@ -126,6 +146,7 @@ TEST_F(EventSinks, APipeThatNobodyReadsHoldsNothingUpAndStaysAsItWas) {
   ASSERT_TRUE(sink);
   const std::string said = said_during([&] {
     for (int i = 0; i < 100; ++i) sink->write(std::string(5000, 'x'));
+    wait_for_disk();
   });
   EXPECT_THAT(said, HasSubstr("standard output: Connection timed out"));
   EXPECT_EQ(::fcntl(write_end.get(), F_GETFL) & O_NONBLOCK, 0);
@@ -136,9 +157,49 @@ TEST_F(EventSinks, AFileOfStandardOutputHasOnePosition) {
   auto sink = open_instead_of_stdout(shared.get());
   ASSERT_TRUE(sink);
   sink->write("event");
+  wait_for_disk();
   EXPECT_TRUE(write_all(shared.get(), "worker\n"));
   sink->write("event");
+  wait_for_disk();
   EXPECT_EQ(content(), "event\nworker\nevent\n");
+}
+
+TEST_F(EventSinks, FlushWaitsForAllLines) {
+  auto sink = open(file());
+  ASSERT_TRUE(sink);
+  for (int i = 0; i < 1000; ++i) sink->write("line");
+  EXPECT_EQ(said_during([&] { run(io_, flush(*sink, never)); }), "");
+  EXPECT_EQ(content().size(), 5000U);
+}
+
+TEST_F(EventSinks, WhatADiskThatStallsDoesNotTakeIsCountedAndTold) {
+  auto sink = open(file());
+  ASSERT_TRUE(sink);
+  std::promise<void> thaw;
+  disk_.give([thawed = thaw.get_future().share()] { thawed.wait(); });
+  const std::string said = said_during([&] {
+    for (int i = 0; i < 10'002; ++i) sink->write("line");
+    run(io_, flush(*sink, now()));
+  });
+  EXPECT_THAT(said, HasSubstr("does not answer: events are lost"));
+  EXPECT_THAT(said, HasSubstr("did not answer: 10002 events are lost"));
+  EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 2);
+  EXPECT_FALSE(sink->takes());
+  thaw.set_value();
+  wait_for_disk();
+  EXPECT_EQ(content(), "");
+}
+
+TEST_F(EventSinks, ADiskThatStalledForAWhileGetsWhatWasKept) {
+  auto sink = open(file());
+  ASSERT_TRUE(sink);
+  std::promise<void> thaw;
+  disk_.give([thawed = thaw.get_future().share()] { thawed.wait(); });
+  sink->write("a");
+  sink->write("b");
+  thaw.set_value();
+  EXPECT_EQ(said_during([&] { run(io_, flush(*sink, never)); }), "");
+  EXPECT_EQ(content(), "a\nb\n");
 }
 
 TEST_F(EventSinks, StandardErrorIsOneAndHasTheMessagesInBetween) {

@@ -46,6 +46,7 @@ class AgentLoop {
   void warn(int signal);
   void count_down();
   void worker_exited(int local_rank, pid_t pid, ExitStatus status);
+  Task worker_failed(Failure failure, ExitStatus status);
   bool timer_expired(const ExpiredTimer& timer);
   void look_for_end();
   Task end_workers_after(Duration grace);
@@ -64,9 +65,8 @@ class AgentLoop {
   Task carry_out_one(Finish action);
 
   Task start_workers(int round);
-  void keep_evidence();
+  Task keep_evidence();
   Account account(const Finish& end) const;
-  Task say_end(Finish end);
   std::string cause_of(pid_t pid, ExitStatus status) const;
   Failure worker_failure(int local_rank, pid_t pid, ExitStatus status) const;
 
@@ -83,12 +83,14 @@ class AgentLoop {
   DiskThread starter_;  // apart from others: the workers end with it
   WorkerGroup workers_;
   JobFolder folder_;
+  DiskThread files_;  // reads what workers said, and writes what is known of their end
   EventLog events_;
   std::optional<MemoryWatch> memory_;            // since the workers were started
   std::optional<Evidence> evidence_;             // of the workers that are being ended
   std::optional<Watchdog> watchdog_;             // where the user wants one
   std::map<pid_t, std::string> expired_scopes_;  // of workers that were signalled for it
   Round round_;
+  int untold_ = 0;        // workers that have failed, of which the agent has not heard
   bool started_ = false;  // workers: before, what ends is none of ours
   bool formed_ = false;   // a round, so that workers were to start
   bool leaving_ = false;

@@ -3,12 +3,15 @@
 // AgentLoop calls it with each fact. Where nobody asked for events, a call does nothing.
 #pragma once
 
-#include "launch/app/job_folder.hpp"
 #include "launch/core/agent.hpp"
 #include "launch/core/config.hpp"
 #include "launch/core/event_record.hpp"
 #include "launch/core/torchelastic_event.hpp"
+#include "launch/io/disk_thread.hpp"
 #include "launch/io/event_sink.hpp"
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
 
 #include <sys/types.h>
 #include <optional>
@@ -20,7 +23,7 @@ namespace launch {
 class EventLog {
  public:
   // `config` must outlive it.
-  explicit EventLog(const Config& config);
+  EventLog(const Config& config, boost::asio::any_io_executor executor);
 
   // Before anything else happens. An error has code usage.
   Status open();
@@ -31,13 +34,16 @@ class EventLog {
   void rendezvous_formed(const Round& round);
   void worker_started(int local_rank, pid_t pid);
   void all_started();
-  void worker_exited(int local_rank, pid_t pid, ExitStatus status, const JobFolder& folder);
+  // `error_json`: what a worker that failed has left there.
+  void worker_exited(int local_rank, pid_t pid, ExitStatus status, const std::string& error_json);
   void stopping(int signal, const std::string& reason);
   void killing(std::size_t processes);
   void restarting(const AnnounceRound& action);
   // The job's first failure, which may be our own.
   void told_of(const Failure& failure);
   void job_ended(int exit_code, const std::optional<Failure>& first);
+  // Until all is written, or the disk has not answered for long, which is told.
+  boost::asio::awaitable<void> flush();
 
  private:
   struct Worker {
@@ -55,6 +61,7 @@ class EventLog {
   void tell_ends(bool good, int total_run_time);
 
   const Config& config_;
+  DiskThread disk_;
   EventSink own_, torchelastic_;
   EventContext context_;
   TorchelasticContext torchelastic_context_;

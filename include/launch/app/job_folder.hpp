@@ -41,17 +41,21 @@ class JobFolder {
   std::string kept() const { return keeps_ ? attempt() : std::string(); }
   // Where a worker's errors go; empty: to the console.
   std::string errors_of(int local_rank) const;
-  // Beside the logs, where there are any, or when it is `precious`.
-  void keep_evidence(const std::string& text, bool precious);
+  // Beside the logs, where there are any, or when it is `precious`; written on `disk`.
+  boost::asio::awaitable<void> keep_evidence(DiskThread& disk, std::string text, bool precious);
 
   LogStreams& streams() { return *streams_; }
   // When nobody writes any more.
   boost::asio::awaitable<void> show_rest();
 
-  // What the worker said in its error.json; empty where there is none.
-  std::string error_json(int local_rank) const;
-  // Adds what the worker said in its error file, and where its output is.
-  void complete(Failure& failure) const;
+  // What a worker that failed has said: in its error.json, and last.
+  struct Words {
+    std::string error_json, last;
+  };
+  // Read on `disk`; nothing if that takes long.
+  boost::asio::awaitable<Words> words_of(DiskThread& disk, int local_rank);
+  // Adds what the worker said, and where its output is.
+  void complete(Failure& failure, const Words& words) const;
   // Hands a failure up to whoever started launch, by the error file that they named.
   static void tell_parent(const std::string& parent_error_file, const Failure& first);
   // What no worker has written to goes, unless the file system does not answer soon.
@@ -72,6 +76,7 @@ class JobFolder {
   bool keeps_ = false;                // something for the user: output of workers, evidence
   std::vector<WorkerFiles> workers_;  // by local rank
   std::shared_ptr<LogStreams> streams_;
+  bool told_of_silence_ = false;  // that words could not be read
 };
 
 }  // namespace launch

@@ -29,6 +29,9 @@ class DiskThread {
   DiskThread(const DiskThread&) = delete;
   DiskThread& operator=(const DiskThread&) = delete;
 
+  // Nobody waits for it.
+  void give(std::function<void()> job);
+
   // What `work` returns; nullopt: it had not done so by then. It may still be done later, so it owns what it needs.
   template <class Work>
   boost::asio::awaitable<std::optional<std::invoke_result_t<Work>>> run_until(Time deadline, Work work) {
@@ -42,7 +45,7 @@ class DiskThread {
         job->ended.cancel();
       });
     };
-    add(std::move(to_do));
+    give(std::move(to_do));
     while (!job->result && !is_over(deadline)) {
       job->ended.expires_at(when(deadline));
       (void)co_await job->ended.async_wait(as_values);
@@ -67,7 +70,6 @@ class DiskThread {
     std::optional<Result> result;
   };
 
-  void add(std::function<void()> job);
   static bool is_over(Time deadline);
   static boost::asio::steady_timer::time_point when(Time deadline);
 

@@ -1,0 +1,25 @@
+// The last word of a node to its user: the verdict on the console, and the files that were asked for.
+//
+// First what is shown, then what is written: a disk may stall. It is waited for 5 s.
+#pragma once
+
+#include "launch/app/rendezvous.hpp"
+#include "launch/core/agent.hpp"
+#include "launch/core/config.hpp"
+#include "launch/io/disk_thread.hpp"
+
+#include <boost/asio/awaitable.hpp>
+
+namespace launch {
+
+struct EndFacts {
+  Finish end;  // REQUIRES: with a failure
+  Account own;
+  Round round;
+  bool formed = false;  // a job that never did has no verdict: one line says why
+};
+
+// Shares the accounts of all nodes first. All references must outlive it.
+boost::asio::awaitable<void> report_end(const Config& config, Rendezvous& rendezvous, DiskThread& disk, EndFacts facts);
+
+}  // namespace launch

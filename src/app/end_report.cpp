@@ -1,0 +1,68 @@
+#include "launch/app/end_report.hpp"
+
+#include "launch/app/job_folder.hpp"
+#include "launch/io/clock.hpp"
+#include "launch/io/files.hpp"
+#include "launch/io/log.hpp"
+
+#include <chrono>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace launch {
+namespace asio = boost::asio;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr Duration time_for_files = 5s;
+
+// The verdict as JSON for machines; a failure to write it changes nothing but is told.
+bool keep_verdict(const std::string& path, const std::string& json) {
+  const Status written = path.empty() ? Status() : write_file(path, json + "\n");
+  if (!written)
+    log_warning(fmt::format("the verdict could not be written to {} (--verdict): {}", path, written.error().message));
+  return true;
+}
+
+bool tell_parent(const std::string& path, const Failure& first) {
+  if (!path.empty()) JobFolder::tell_parent(path, first);
+  return true;
+}
+
+void show(const Config& config, const Verdict& verdict, const EndFacts& facts, const std::string& json) {
+  end_progress();
+  if (config.verdict.json) {
+    write_bare(json);
+  } else if (facts.formed) {
+    write_report(render_verdict(verdict));
+  } else {
+    log_error(fmt::format("{} (exit code {})", describe(*facts.end.first), facts.end.exit_code));
+  }
+}
+
+}  // namespace
+
+asio::awaitable<void> report_end(const Config& config, Rendezvous& rendezvous, DiskThread& disk, EndFacts facts) {
+  const Failure& first = *facts.end.first;
+  const std::string parent_file = config.parent_error_file;
+  const std::string verdict_file = config.verdict.file;
+  if (!parent_file.empty()) disk.give([parent_file, first] { tell_parent(parent_file, first); });
+  Verdict verdict{config.program.name, config.run_id, config.nnodes, facts.round.restarts, first, facts.own};
+  if (facts.formed) verdict.nnodes = facts.round.assignment.group_world_size;
+  if (first.kind != Failure::Kind::rendezvous && first.kind != Failure::Kind::store)
+    verdict.account = co_await rendezvous.share(verdict.account, first);
+  const std::string json = verdict_json(verdict);
+  show(config, verdict, facts, json);
+  if (parent_file.empty() && verdict_file.empty()) co_return;
+  const auto keep = [verdict_file, json] { return keep_verdict(verdict_file, json); };
+  auto keeping = disk.run_until(later(now(), time_for_files), keep);
+  const auto kept = co_await std::move(keeping);
+  if (!kept)
+    log_warning(fmt::format("the file system of {} does not answer: how the job ended may not be in it",
+                            verdict_file.empty() ? parent_file : verdict_file));
+}
+
+}  // namespace launch
