@@ -54,7 +54,7 @@ Result<WorkerStart::Worker> WorkerGroup::plan(WorkerSpec spec, const std::string
 
 asio::awaitable<std::optional<WorkerNotStarted>> WorkerGroup::start(std::vector<WorkerSpec> specs, std::string script,
                                                                     OutputCallback output, StartCallback on_start) {
-  if (!cgroup_) cgroup_.emplace();
+  cgroup_.emplace();  // a new one: what is started in one that was killed may die at once (Linux 6.18)
   if (feeder_) feeder_->begin();
   children_.reserve(specs.size());
   on_start_ = std::move(on_start);

@@ -161,6 +161,13 @@ class Restarting(ElasticCase):
         self.expect([127], [run])
         self.assert_says(run, "restart 1 of 1")
 
+    def test_workers_live_that_are_started_after_others_were_killed(self):
+        worker = self.worker('if [ "$TORCHELASTIC_RESTART_COUNT" = 1 ]; then exit 0; fi\n', 'trap "" TERM\n', UP,
+                             UNTIL_ALL_UP, 'if [ "$RANK" = 1 ]; then exit 7; fi\n', "while :; do sleep 0.1; done\n")
+        run = self.launch("--nproc-per-node=2", "--max-restarts=1", "--shutdown-timeout=1", worker)
+        self.expect([0], [run])
+        self.assert_says(run, "sending SIGKILL", "restart 1 of 1")
+
     def test_a_signal_ends_the_job_between_two_attempts_too(self):
         worker = self.worker('trap "" TERM\n', UP, UNTIL_ALL_UP, 'if [ "$RANK" = 1 ]; then exit 7; fi\n', SLEEP)
         run = self.launch("--nproc-per-node=2", "--max-restarts=3", "--shutdown-timeout=3", worker)

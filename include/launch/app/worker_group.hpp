@@ -70,7 +70,7 @@ class WorkerGroup {
   Inheritance inheritance_;
   ExitCallback on_exit_;
   Reaper reaper_;
-  std::optional<WorkerCgroup> cgroup_;  // from the first start on
+  std::optional<WorkerCgroup> cgroup_;  // of this round
   std::optional<StdinFeeder> feeder_;   // from the first worker on that has a copy of the input
   int round_ = 0;
   bool stopped_ = false;                // a signal went to all of this round
