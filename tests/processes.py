@@ -110,6 +110,12 @@ def context_switches(pid):
     return total
 
 
+def is_pending(pid, number):
+    """True while a signal that was sent to the process has not been taken by it."""
+    pending = [line.split()[1] for line in _read(pid, "status").decode().splitlines() if line.startswith("ShdPnd:")]
+    return any(int(mask, 16) >> (number - 1) & 1 for mask in pending)
+
+
 def open_files(pid):
     try:
         return len(os.listdir(f"/proc/{pid}/fd"))

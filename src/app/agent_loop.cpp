@@ -42,6 +42,7 @@ AgentLoop::AgentLoop(asio::any_io_executor executor, Config config, const Signal
       server_(executor, log_refusal),
       agent_(agent_settings(config_)),
       mailbox_(executor, [this](Duration grace) { run_in_background(executor_, end_workers_after(grace)); }),
+      pulse_(executor, guard, mailbox_),
       starter_(executor),
       workers_(executor, starter_, Inheritance{signals.reset, open_files, guard == 0 ? ::getpid() : guard},
                [this](int local_rank, pid_t pid, ExitStatus status) { worker_exited(local_rank, pid, status); }),
@@ -106,6 +107,7 @@ asio::awaitable<void> AgentLoop::watch_signals() {
     const auto received = co_await signals_.next();
     if (!received) co_return;
     const int signal = received->signal;
+    if (received->sender == guard_) pulse_.hear();
     if (signal == SIGCHLD) {
       if (started_) look_for_end();
     } else if (signal == guard_gone_signal()) {
@@ -238,6 +240,7 @@ Failure AgentLoop::worker_failure(int local_rank, pid_t pid, ExitStatus status) 
 // ---- actions
 
 asio::awaitable<void> AgentLoop::carry_out(AgentAction action) {
+  pulse_.before(action, *rendezvous_);
   auto task = std::visit([this](auto& one) { return carry_out_one(std::move(one)); }, action);
   co_await std::move(task);
 }

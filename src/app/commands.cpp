@@ -85,6 +85,7 @@ int run_command(const std::vector<std::string>& args) {
   std::vector<int> wanted = config->signals;
   if (config->preempt_signal != 0) wanted.push_back(config->preempt_signal);
   choose_signals(signals, wanted);
+  signals.ending = config->signals;
   return run_job(*config, signals);
 }
 

@@ -72,6 +72,14 @@ void ElasticLine::try_to_host() {
   hosts_ = server_.try_to_listen(config_.master.host, config_.master.port, config_.loopback_only);
 }
 
+// torchrun's agents look only at what is written in the state.
+Duration ElasticLine::longest_stall(bool with_launch_agents) const {
+  if (heartbeat_.patience == Duration::zero()) return Duration::zero();
+  const ElasticSettings& settings = config_.elastic->settings;
+  return by_launch_ && with_launch_agents ? launch::longest_stall(config_.heartbeat_timeout, settings.nodes.max)
+                                          : settings.keep_alive_interval * (settings.keep_alive_max_attempt - 1);
+}
+
 // ---- wishes
 
 void ElasticLine::wake() {

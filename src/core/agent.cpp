@@ -201,6 +201,14 @@ AgentActions Agent::handle(const StoreLost& event, Time now) {
               SIGTERM, false, now);
 }
 
+AgentActions Agent::handle(const StoodStill& event, Time now) {
+  if (state_ != State::running) return {};
+  const std::string what = fmt::format("stood still for {}, so that its guard ended the workers", to_text(event.time));
+  Failure cause = make_failure(Failure::Kind::lost, 1, "its launch " + what);
+  if (settings_.leaves) return change({"this launch " + what, std::move(cause)}, true, now);
+  return fail(std::move(cause), SIGTERM, true, now);
+}
+
 AgentActions Agent::handle(const BarrierDone& /*event*/, Time /*now*/) {
   if (state_ != State::leaving) return {};
   return {finish()};

@@ -25,4 +25,6 @@ Heartbeat plan_heartbeat(Duration timeout, int nodes) {
   return plan;
 }
 
+Duration longest_stall(Duration timeout, int nodes) { return plan_heartbeat(timeout, nodes).patience; }
+
 }  // namespace launch

@@ -104,6 +104,13 @@ bool WorkerCgroup::empty() const {
   return folder_.empty() || !is_populated(read_file(folder_ + "/cgroup.events", 4096));
 }
 
+void kill_cgroups_of(pid_t pid) {
+  const std::string parent = own_cgroup_folder();
+  const std::string prefix = parent.empty() ? "" : own_prefix(pid);
+  if (prefix.empty()) return;
+  for (const std::string& folder : groups_in(parent, prefix)) kill_in_group(folder);
+}
+
 void end_cgroups_of(pid_t pid) { end_cgroups_of(pid, own_cgroup_folder()); }
 
 void end_cgroups_of(pid_t pid, const std::string& parent) {

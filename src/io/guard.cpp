@@ -1,5 +1,6 @@
 #include "launch/io/guard.hpp"
 
+#include "launch/core/guard_watch.hpp"
 #include "launch/core/job.hpp"
 #include "launch/io/cgroup.hpp"
 #include "launch/io/child.hpp"
@@ -9,16 +10,13 @@
 #include "launch/io/reaper.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <csignal>
 #include <ctime>
-#include <new>
 #include <optional>
 #include <set>
 #include <vector>
 
 #include <fmt/format.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <termios.h>
@@ -35,8 +33,11 @@ constexpr timespec between_sweeps{0, 2'000'000};
 // Between the agent's last word and its end; longer, and a thread of it sleeps in the kernel.
 constexpr Duration longest_leaving = 2s;
 
-// The exit code that the agent has announced, in memory of both processes; negative: none yet.
-std::atomic<int>* announced = nullptr;
+constexpr Duration longest_killing = 5s;  // of the workers of an agent that stands still
+constexpr timespec between_rounds{0, 20'000'000};
+
+// In memory of both processes; nullptr: there is none.
+LifeSign* life = nullptr;
 
 // The modes of the terminal on standard input, as they were at the start. A worker that reads there with a debugger or
 // readline may be killed before it has put them back, and a shell does so only for a job that died of a signal.
@@ -91,23 +92,50 @@ class Guard {
       : agent_(agent),
         strangers_(std::move(strangers)),
         signals_(all_signals(plan)),
+        ending_(plan.ending),
         stops_(std::find(plan.passed.begin(), plan.passed.end(), SIGTSTP) != plan.passed.end()) {}
 
   int watch() {
     while (true) {
       siginfo_t info{};
-      const int signal = ::sigwaitinfo(&signals_, &info);
+      const int signal = wait_for_signal(info);
       if (signal == SIGCHLD) note_strangers();
       if (signal == SIGCHLD && (reap() || leaves())) return end();
       if (signal > 0 && signal != SIGCHLD) pass_on(signal, info.si_code == SI_KERNEL ? terminal_sender : info.si_pid);
+      switch (life == nullptr ? GuardWatch::Act::nothing : watch_.look(life->read(), now())) {
+        case GuardWatch::Act::nothing:
+          break;
+        case GuardWatch::Act::end_workers:
+          end_workers();
+          break;
+        case GuardWatch::Act::end_all:
+          return end_all();
+      }
     }
   }
 
  private:
+  int wait_for_signal(siginfo_t& info) const {
+    const Time until = watch_.deadline();
+    if (until == never) return ::sigwaitinfo(&signals_, &info);
+    return wait_for_signal(info, until);
+  }
+
+  int wait_for_signal(siginfo_t& info, Time until) const {
+    const auto left = std::max(until - now(), Duration::zero()).count();
+    const timespec wait{left / 1'000'000'000, left % 1'000'000'000};
+    return ::sigtimedwait(&signals_, &info, &wait);
+  }
+
   // A stopped job is one whose workers are stopped; the shell waits for us to stop too. The agent goes on: its peers
   // hear that it lives. Who sends SIGTSTP as a process can continue us as well; the key alone is checked.
-  void pass_on(int signal, pid_t sender) const {
+  void pass_on(int signal, pid_t sender) {
     if (signal == SIGTSTP && stops_ && sender == terminal_sender && !can_be_stopped()) return;
+    if (std::find(ending_.begin(), ending_.end(), signal) != ending_.end()) {
+      last_end_ = signal;
+      const SignalWay way = sender == terminal_sender ? SignalWay::terminal : SignalWay::guard;
+      if (life != nullptr) watch_.handed_on(signal, way, life->hand_on(), now());
+    }
     hand_on(agent_, signal, sender);
     if (signal == SIGTSTP && stops_) ::raise(SIGSTOP);
   }
@@ -136,16 +164,67 @@ class Guard {
 
   // The agent has said its last word. A file system that does not answer may keep it from ending for ever, not us.
   bool leaves() {
-    const int code = announced == nullptr ? -1 : announced->load();
-    if (code < 0) return false;
+    const auto code = life == nullptr ? std::nullopt : life->end();
+    if (!code) return false;
+    siginfo_t ignored{};
+    const Time give_up = later(now(), longest_leaving);
+    while (!reap() && now() < give_up) wait_for_signal(ignored, give_up);
+    if (!ended_) ended_ = ExitStatus{ExitStatus::Kind::exited, *code};
+    return true;
+  }
+
+  // Of an agent that stands still. They stay its children; what it has listed as dead is dead.
+  std::vector<pid_t> workers() const {
+    std::vector<pid_t> result = descendants_of(agent_);
+    std::erase_if(result, [](pid_t pid) {
+      const auto stat = stat_of(pid);
+      return !stat || stat->state == 'Z' || stat->state == 'X';
+    });
+    return result;
+  }
+
+  // One round of it: they may be making others meanwhile. Those that are found while the agent still stands still are
+  // none that it starts when it wakes.
+  void end_workers() {
+    const AgentSign before = life->read();
+    const std::vector<pid_t> found = workers();
+    if (life->read().turned != before.turned) return;
+    const bool first = before.turned != stall_.turned;
+    if (first) {
+      stall_ = before;
+      killing_until_ = later(now(), longest_killing);
+      life->tell_stall(now() - before.turned);
+      kill_cgroups_of(agent_);
+    }
+    for (const pid_t pid : found) ::kill(pid, SIGKILL);
+    if (found.empty() || now() >= killing_until_) watch_.workers_ended();
+    if (first && !found.empty())
+      log_error(fmt::format("the agent of this launch (pid {}) has not turned for {}, so the other nodes give this one "
+                            "up: its workers are ended",
+                            agent_, to_text(std::chrono::round<std::chrono::milliseconds>(now() - before.turned))));
+  }
+
+  // The user has said it three times, and the agent does not hear.
+  int end_all() {
+    const std::vector<pid_t> found = workers();
+    ::kill(agent_, SIGKILL);
+    for (const pid_t pid : found) ::kill(pid, SIGKILL);
+    log_error(fmt::format("told to stop three times, and the agent of this launch (pid {}) does not answer: it is "
+                          "killed, and so are its workers",
+                          agent_));
     const Time give_up = later(now(), longest_leaving);
     while (!reap() && now() < give_up) {
-      const auto left = std::chrono::duration_cast<std::chrono::nanoseconds>(give_up - now()).count();
-      const timespec wait{left / 1'000'000'000, left % 1'000'000'000};
-      ::sigtimedwait(&signals_, nullptr, &wait);
+      kill_cgroups_of(agent_);
+      for (const pid_t pid : workers()) ::kill(pid, SIGKILL);
+      ::sigtimedwait(&signals_, nullptr, &between_rounds);
     }
-    if (!ended_) ended_ = ExitStatus{ExitStatus::Kind::exited, code};
-    return true;
+    if (ended_) {
+      sweep();
+    } else {
+      log_error("these processes outlived SIGKILL: " + describe_processes({agent_}));
+    }
+    terminal_.restore();
+    return 128 + last_end_;
   }
 
   // What has come to us from the agent. It can be in no session of ours, since the agent has left it.
@@ -158,7 +237,7 @@ class Guard {
 
   // An agent that has said its last word has ended all that descends from the workers, and named what it could not end.
   int end() {
-    if (announced == nullptr || announced->load() < 0) sweep();
+    if (life == nullptr || !life->end()) sweep();
     terminal_.restore();
     return exit_code(*ended_);
   }
@@ -189,6 +268,11 @@ class Guard {
   pid_t agent_;
   std::set<pid_t> strangers_;
   sigset_t signals_;
+  std::vector<int> ending_;  // of these: those that are to end the job
+  int last_end_ = SIGTERM;
+  GuardWatch watch_;
+  AgentSign stall_;  // the one for which the workers were ended last
+  Time killing_until_ = never;
   bool stops_;  // at SIGTSTP, which ends nothing
   std::optional<ExitStatus> ended_;
   TerminalModes terminal_;
@@ -211,10 +295,14 @@ void hand_on(pid_t to, int signal, pid_t origin) {
 
 int guard_gone_signal() { return SIGRTMAX; }
 
+LifeSign* life_sign() { return life; }
+
+void call_guard(pid_t guard) { ::kill(guard, SIGCHLD); }
+
 void announce_end(pid_t guard, int code) {
-  if (guard == 0 || announced == nullptr) return;
-  announced->store(code);
-  ::kill(guard, SIGCHLD);
+  if (guard == 0 || life == nullptr) return;
+  life->say_end(code);
+  call_guard(guard);
 }
 
 Guarded stand_guard(SignalPlan& signals) {
@@ -224,11 +312,11 @@ Guarded stand_guard(SignalPlan& signals) {
   ::sigprocmask(SIG_BLOCK, &gone, nullptr);
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   const std::vector<pid_t> before = list_children();
-  void* const shared = ::mmap(nullptr, sizeof *announced, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (shared != MAP_FAILED) announced = new (shared) std::atomic<int>(-1);
+  life = LifeSign::make();
   const pid_t guard = ::getpid();
   const pid_t agent = ::fork();
   if (agent < 0) {
+    life = nullptr;
     log_warning("no process could be made to guard this one: if it is killed, children of workers may stay behind");
     return {};
   }

@@ -78,6 +78,29 @@ std::string order(const AgentActions& actions) {
   return text;
 }
 
+constexpr ExitStatus killed{ExitStatus::Kind::signalled, SIGKILL};
+
+TEST(AgentMembership, ANodeThatStoodStillTooLongJoinsAgain) {
+  AgentSettings elastic = settings();
+  elastic.leaves = true;
+  Agent agent = running(elastic);
+  EXPECT_EQ(find<TellPeers>(agent.on(StoodStill{9s}, start_time)), nullptr);
+  for (const int rank : {0, 1}) agent.on(WorkerExited{rank, killed, {}}, start_time);
+  const auto anew = agent.on(AllGone{}, start_time);
+  EXPECT_EQ(find<AnnounceRound>(anew)->restart, 0);
+  EXPECT_NE(find<StartRendezvous>(anew), nullptr);
+}
+
+TEST(AgentMembership, ItIsTheFailureOfAJobThatCannotGoOnWithoutIt) {
+  Agent agent = running(settings());
+  const auto actions = agent.on(StoodStill{9s}, start_time);
+  const Failure& told = find<TellPeers>(actions)->failure;
+  EXPECT_EQ(told.kind, Failure::Kind::lost);
+  EXPECT_EQ(told.what, "its launch stood still for 9 s, so that its guard ended the workers");
+  for (const int rank : {0, 1}) agent.on(WorkerExited{rank, killed, {}}, start_time);
+  EXPECT_EQ(find<Finish>(agent.on(AllGone{}, start_time))->exit_code, 1);
+}
+
 TEST(AgentMembership, ChangesAnyNumberOfTimesWithoutALimit) {
   Agent agent = running(settings());
   for (int i = 0; i < 20; ++i) start_anew(agent, changes[i % 3]);

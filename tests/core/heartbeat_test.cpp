@@ -15,6 +15,16 @@ TEST(Heartbeat, ANodeGivesUpBeforeItsHostDoes) {
     }
 }
 
+// The host may have heard of it an interval before.
+TEST(Heartbeat, TheWorkersOfAnAgentThatStandsStillEndBeforeTheHostLosesTheirNode) {
+  for (const Duration timeout : {Duration(1s), Duration(5s), Duration(1min)})
+    for (const int nodes : {2, 100, 1000, 10'000}) {
+      const Heartbeat plan = plan_heartbeat(timeout, nodes);
+      EXPECT_LE(longest_stall(timeout, nodes) + plan.interval, plan.silence - timeout / 20);
+    }
+  EXPECT_EQ(longest_stall(Duration::zero(), 2), Duration::zero());
+}
+
 TEST(Heartbeat, ANapOfNearlyTheTimeoutDisturbsNobody) {
   for (const Duration timeout : {Duration(1s), Duration(5s), Duration(30s)})
     for (const int nodes : {2, 1000, 10'000}) {

@@ -6,6 +6,7 @@
 #include "launch/app/evidence.hpp"
 #include "launch/app/job_folder.hpp"
 #include "launch/app/mailbox.hpp"
+#include "launch/app/pulse.hpp"
 #include "launch/app/rendezvous.hpp"
 #include "launch/app/watchdog.hpp"
 #include "launch/app/worker_group.hpp"
@@ -79,6 +80,7 @@ class AgentLoop {
   StoreServer server_;
   Agent agent_;
   Mailbox mailbox_;
+  Pulse pulse_;
   std::unique_ptr<Rendezvous> rendezvous_;
   DiskThread starter_;  // apart from others: the workers end with it
   WorkerGroup workers_;

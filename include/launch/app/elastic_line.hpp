@@ -53,6 +53,8 @@ class ElasticLine {
 
   bool hosts() const { return hosts_; }
   bool is_by_launch() const { return by_launch_; }  // a launch agent hosts the store, which so knows of wills
+  // How long this node may stand still before others may go on without it; zero: for ever.
+  Duration longest_stall(bool with_launch_agents) const;
   // The store's address, once it has answered, and this node's, for the workers of others.
   const std::optional<Endpoint>& reached() const { return reached_; }
   const std::string& address() const { return address_; }

@@ -27,6 +27,9 @@ class ElasticSession : public Rendezvous {
   void join(bool admits) override;
   void stop_joining() override;
   bool may_leave() const override;
+  Duration longest_stall() const override {
+    return line_ && line_->place().nnodes > 1 ? state_.longest_stall(launch_nodes().size() > 1) : Duration();
+  }
   boost::asio::awaitable<void> tell(Failure failure) override;
   void enter_barrier() override;
   boost::asio::awaitable<Account> share(Account own, Failure first) override;

@@ -32,6 +32,9 @@ class Rendezvous {
   // The other nodes would go on if this one left.
   virtual bool may_leave() const { return false; }
 
+  // How long this node's loop may stand still before the others of the round may go on without it; zero: for ever.
+  virtual Duration longest_stall() const { return Duration::zero(); }
+
   // Tells the other nodes, unless somebody has told them of another failure first: the first one comes as PeerFailed,
   // ahead of what waits.
   virtual boost::asio::awaitable<void> tell(Failure failure) = 0;

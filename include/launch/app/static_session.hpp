@@ -6,6 +6,7 @@
 #include "launch/app/rendezvous.hpp"
 #include "launch/app/round_line.hpp"
 #include "launch/core/config.hpp"
+#include "launch/core/heartbeat.hpp"
 #include "launch/core/static_rendezvous.hpp"
 #include "launch/io/store_server.hpp"
 
@@ -26,6 +27,7 @@ class StaticSession : public Rendezvous {
   Status open() override;
   void join(bool admits) override;
   void stop_joining() override;
+  Duration longest_stall() const override { return launch::longest_stall(config_.heartbeat_timeout, config_.nnodes); }
   boost::asio::awaitable<void> tell(Failure failure) override;
   void enter_barrier() override;
   boost::asio::awaitable<Account> share(Account own, Failure first) override;

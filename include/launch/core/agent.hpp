@@ -32,6 +32,7 @@ struct PeerFailed { Failure failure; };    // the job's first failure, as the st
 struct MembersChanged { std::string reason; Duration grace = Duration::max(); };
 // stood_still: for how long this process did not run before, if that is why.
 struct StoreLost { std::string reason; Duration grace = Duration::max(); Duration stood_still{}; };
+struct StoodStill { Duration time; };      // this process, for so long that its guard has ended the workers
 struct BarrierDone {};
 struct AllGone {};                         // no process of this node's workers is left
 
@@ -58,7 +59,8 @@ struct Finish {
 };
 
 using AgentEvent = std::variant<RendezvousDone, RendezvousFailed, NotNeeded, StartFailed, WorkerExited, SignalReceived,
-                                Warned, GuardLost, PeerFailed, MembersChanged, StoreLost, BarrierDone, AllGone>;
+                                Warned, GuardLost, PeerFailed, MembersChanged, StoreLost, StoodStill, BarrierDone,
+                                AllGone>;
 using AgentAction = std::variant<StartRendezvous, StopRendezvous, AnnounceRound, StartWorkers, GatherEvidence,
                                  SignalWorkers, KillWorkers, TellPeers, EnterBarrier, Finish>;
 using AgentActions = std::vector<AgentAction>;
@@ -117,6 +119,7 @@ class Agent {
   AgentActions handle(const PeerFailed& event, Time now);
   AgentActions handle(const MembersChanged& event, Time now);
   AgentActions handle(const StoreLost& event, Time now);
+  AgentActions handle(const StoodStill& event, Time now);
   AgentActions handle(const BarrierDone& event, Time now);
   AgentActions handle(const AllGone& event, Time now);
 

@@ -16,4 +16,8 @@ struct Heartbeat {
 // All zero where `timeout` is: then silence is no failure.
 Heartbeat plan_heartbeat(Duration timeout, int nodes);
 
+// How long a node's agent may stand still before its workers are ended: when the others can give it up, they are gone.
+// Zero where `timeout` is.
+Duration longest_stall(Duration timeout, int nodes);
+
 }  // namespace launch

@@ -37,6 +37,9 @@ class WorkerCgroup {
   Fd fd_;
 };
 
+// SIGKILL to all in groups that the launch `pid` of this namespace, which lives, has made below ours.
+void kill_cgroups_of(pid_t pid);
+
 // SIGKILL to all in groups that the launch `pid` of this namespace has made below ours, or below `parent`, and has not
 // removed; removes those that are empty by now.
 void end_cgroups_of(pid_t pid);

@@ -3,10 +3,11 @@
 // The guard is the process that the user started. The agent is its child, in a session of its own, and does all the
 // work. The guard passes signals on, ends with the agent's exit code, and, when the agent was killed or has crashed,
 // kills whatever descends from it: both are child subreapers, so that falls to the guard. When the guard is killed, the
-// agent gets guard_gone_signal() and kills its workers. Only both at one time would leave something. Before it leaves,
-// the guard puts back the modes of its terminal.
+// agent gets guard_gone_signal() and kills its workers. Only both at one time would leave something. Of an agent that
+// stands still the guard ends the workers (core/guard_watch). Before it leaves, it puts back the modes of its terminal.
 #pragma once
 
+#include "launch/io/life_sign.hpp"
 #include "launch/io/signals.hpp"
 
 #include <optional>
@@ -25,6 +26,11 @@ struct Guarded {
 Guarded stand_guard(SignalPlan& signals);
 
 int guard_gone_signal();
+
+// In the agent; nullptr: nobody watches it.
+LifeSign* life_sign();
+// The guard is to look at it now.
+void call_guard(pid_t guard);
 
 // In the agent, last of all: lets the guard leave with this code, though a thread that sleeps in the kernel, for a file
 // system that does not answer, may keep the agent from ending.

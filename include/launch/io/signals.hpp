@@ -19,6 +19,7 @@ namespace launch {
 struct SignalPlan {
   std::vector<int> handled;  // blocked, and delivered by SignalStream
   std::vector<int> passed;   // the same, but they are for the workers and end nothing
+  std::vector<int> ending;   // of those that are handled: each is to end the job
   std::vector<int> reset;    // ignored now, to be set to default in workers
 };
 

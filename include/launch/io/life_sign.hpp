@@ -1,0 +1,43 @@
+// What an agent and its guard tell each other by memory of both: a stuck agent hears no signal and sends none.
+//
+// Made by the guard before it makes the agent. What they mean is decided in core/guard_watch.
+#pragma once
+
+#include "launch/core/guard_watch.hpp"
+#include "launch/core/time.hpp"
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+
+namespace launch {
+
+class LifeSign {
+ public:
+  // nullptr: there is no memory. Never freed: both processes have it until they end.
+  static LifeSign* make();
+
+  // By the agent.
+  void turn(Time now, Duration patience);  // its loop turns; for zero nobody watches it
+  void hear() { heard_.store(handed_on_); }  // it has taken a signal
+  void say_end(int code) { end_.store(code); }
+
+  // By the guard.
+  std::uint32_t hand_on() { return ++handed_on_; }  // another signal, of this number; before it is sent
+  void tell_stall(Duration stall) { stall_.store(stall.count()); }
+
+  AgentSign read() const;
+  std::optional<int> end() const;
+  // How long the loop had stood still when the guard ended the workers; zero: it has not. Told once.
+  Duration take_stall() { return Duration(stall_.exchange(0)); }
+
+ private:
+  std::atomic<Duration::rep> turned_{0};
+  std::atomic<Duration::rep> patience_{0};
+  std::atomic<Duration::rep> stall_{0};
+  std::atomic<std::uint32_t> handed_on_{0};
+  std::atomic<std::uint32_t> heard_{0};
+  std::atomic<int> end_{-1};  // the exit code that the agent leaves with; negative: not yet
+};
+
+}  // namespace launch
