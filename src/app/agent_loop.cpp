@@ -319,7 +319,7 @@ asio::awaitable<void> AgentLoop::carry_out_one(GatherEvidence action) {
   for (const auto& [local_rank, pid] : workers_.running())
     workers.push_back({round_.assignment.base_global_rank + local_rank, pid, folder_.errors_of(local_rank)});
   if (workers.empty()) co_return;
-  evidence_.emplace(executor_, std::move(workers));
+  evidence_.emplace(executor_, starter_, std::move(workers));
   evidence_->take_states();
   if (action.stacks) {
     const Evidence::Send send = [this](pid_t pid, int signal) { return workers_.signal_one(pid, signal); };

@@ -26,6 +26,7 @@ namespace {
 constexpr Duration time_for_states = 20ms;
 constexpr Duration time_for_stacks = 10s;  // py-spy needs one or two on a machine that is busy
 constexpr Duration look_for_output = 20ms;
+constexpr Duration time_for_reading = 1s;
 constexpr std::size_t dumps_at_once = 8;
 constexpr std::size_t longest_dump = std::size_t{256} << 10;
 
@@ -35,6 +36,12 @@ std::optional<pid_t> python_process(pid_t worker) {
   for (const pid_t pid : descendants_of(worker))
     if (runs_python(pid)) return pid;
   return std::nullopt;
+}
+
+std::vector<std::size_t> sizes_of(const std::vector<std::string>& files) {
+  std::vector<std::size_t> sizes;
+  for (const std::string& file : files) sizes.push_back(file.empty() ? 0 : file_size(file));
+  return sizes;
 }
 
 }  // namespace
@@ -68,9 +75,12 @@ void Evidence::take_states() {
 
 asio::awaitable<void> Evidence::take_stacks(std::string search_path, int stack_signal, Send send) {
   const Time deadline = later(now(), time_for_stacks);
-  auto py_spy = find_on_path("py-spy", search_path);
-  if (py_spy) {
-    co_await ask_py_spy(std::move(*py_spy), std::move(search_path), deadline);
+  const auto look = [search_path] { return find_on_path("py-spy", search_path); };
+  auto looking = disk_.run_until(deadline, look);
+  auto py_spy = co_await std::move(looking);
+  if (!py_spy) co_return;
+  if (*py_spy) {
+    co_await ask_py_spy(std::move(**py_spy), std::move(search_path), deadline);
   } else if (stack_signal != 0) {
     co_await ask_workers(stack_signal, std::move(send), deadline);
   }
@@ -107,9 +117,11 @@ asio::awaitable<void> Evidence::ask_py_spy(std::string py_spy, std::string searc
     request.argv = {"py-spy", "dump", "--pid", std::to_string(*pid)};
     request.env = {"PATH=" + search_path};
     request.out = request.err = dump->output.get();
-    auto spawned = spawn(request);
-    if (!spawned) continue;
-    dump->child = std::make_unique<Child>(executor_, std::move(*spawned));
+    const auto start = [request, dump] { return spawn(request); };  // the file stays open meanwhile
+    auto starting = disk_.run_until(deadline, start);
+    auto spawned = co_await std::move(starting);
+    if (!spawned || !*spawned) continue;
+    dump->child = std::make_unique<Child>(executor_, std::move(**spawned));
     ++running;
     // Who collects the process first does not matter: its output is all that is wanted.
     dump->child->on_exit([dump, &running, this](ExitStatus) {
@@ -128,30 +140,37 @@ asio::awaitable<void> Evidence::ask_py_spy(std::string py_spy, std::string searc
 }
 
 asio::awaitable<void> Evidence::ask_workers(int signal, Send send, Time deadline) {
-  std::vector<std::pair<Worker, std::size_t>> asked;  // with the size of its output before
-  for (const Worker& worker : workers_) {
-    if (hurried_ || now() >= deadline) break;
-    const auto pid = python_process(worker.pid);
-    if (!pid || !catches(*pid, signal)) continue;
-    const std::size_t before = file_size(worker.err_file);
-    if (send(*pid, signal) && !worker.err_file.empty()) asked.emplace_back(worker, before);
+  std::vector<std::string> files;
+  for (const Worker& worker : workers_) files.push_back(worker.err_file);
+  const auto look = [files] { return sizes_of(files); };
+  auto looking = disk_.run_until(deadline, look);
+  const auto before = co_await std::move(looking);
+  if (!before) co_return;
+  std::vector<std::size_t> asked;  // by their place among the workers
+  for (std::size_t i = 0; i < workers_.size() && !hurried_ && now() < deadline; ++i) {
+    const auto pid = python_process(workers_[i].pid);
+    if (pid && catches(*pid, signal) && send(*pid, signal) && !files[i].empty()) asked.push_back(i);
   }
   // Written in one go, mostly: what has begun and grows no more is complete.
-  std::size_t last = 0;
-  const std::function<bool()> quiet = [&] {
-    std::size_t all = 0;
-    bool every = true;
-    for (const auto& [worker, before] : asked) {
-      const std::size_t size = file_size(worker.err_file);
-      every = every && size > before;
-      all += size;
-    }
-    return std::exchange(last, all) == all && every;
-  };
-  co_await until(quiet, deadline);
-  for (const auto& [worker, before] : asked) {
-    const std::size_t grown = file_size(worker.err_file) - before;
-    note_stack(worker, read_tail(worker.err_file, std::min(grown, longest_dump)));
+  std::vector<std::size_t> last = *before;
+  bool quiet = asked.empty();
+  while (!quiet && !hurried_ && now() < deadline) {
+    timer_.expires_at(to_steady(std::min(deadline, later(now(), look_for_output))));
+    (void)co_await timer_.async_wait(as_values);
+    auto looking_again = disk_.run_until(deadline, look);
+    auto sizes = co_await std::move(looking_again);
+    if (!sizes) co_return;
+    const auto began = [&](std::size_t i) { return (*sizes)[i] > (*before)[i]; };
+    quiet = *sizes == last && std::all_of(asked.begin(), asked.end(), began);
+    last = *std::move(sizes);
+  }
+  for (const std::size_t i : asked) {
+    const std::size_t grown = std::min(last[i] - (*before)[i], longest_dump);
+    const auto read = [file = files[i], grown] { return read_tail(file, grown); };
+    auto reading = disk_.run_until(later(deadline, time_for_reading), read);
+    const auto dump = co_await std::move(reading);
+    if (!dump) co_return;
+    note_stack(workers_[i], *dump);
   }
 }
 

@@ -2,8 +2,10 @@
 
 #include "launch/core/text.hpp"
 #include "launch/io/child.hpp"
+#include "launch/io/disk_thread.hpp"
 #include "launch/io/files.hpp"
 #include "launch/io/process_look.hpp"
+#include "run.hpp"
 
 #include <array>
 #include <cerrno>
@@ -31,12 +33,17 @@ using namespace std::chrono_literals;
 // Runs a script as a worker and lets the test look at every change until nothing is left.
 class Family : public testing::Test {
  protected:
-  void start(const std::string& script) {
+  static auto make(const std::string& script) {
     SpawnRequest request;
     request.executable = "/bin/sh";
     request.argv = {"sh", "-c", script};
     request.env = {"PATH=/usr/bin:/bin"};
-    auto spawned = spawn(request);
+    return spawn(request);
+  }
+
+  void start(const std::string& script) { take(make(script)); }
+
+  void take(boost::system::result<Spawned, SpawnError> spawned) {
     ASSERT_TRUE(spawned);
     const pid_t pid = spawned->pid;
     reaper_.add_worker(pid);
@@ -75,6 +82,23 @@ class Family : public testing::Test {
   std::unique_ptr<Child> child_;
   std::optional<ExitStatus> status_;
 };
+
+TEST_F(Family, AWorkerOfAnotherThreadIsOurs) {
+  DiskThread maker(io_.get_executor());  // ends with the worker, or this one with it
+  take(run(io_, maker.run([] { return make("exec sleep 300"); })));
+  EXPECT_EQ(list_children(), std::vector<pid_t>{child_->pid()});
+  EXPECT_EQ(reaper_.remaining(), std::vector<pid_t>{child_->pid()});
+  reaper_.signal_all(SIGTERM);
+  EXPECT_TRUE(gone());
+  EXPECT_EQ(to_text(*status_), "signal 15 (SIGTERM)");
+}
+
+TEST_F(Family, AWorkerThatIsAddedLateHearsWhatWasSentToAll) {
+  reaper_.signal_all(SIGTERM);
+  start("trap 'exit 7' TERM; while :; do sleep 0.01; done");
+  EXPECT_TRUE(gone());
+  EXPECT_TRUE(status_.has_value());
+}
 
 TEST_F(Family, AWorkerAloneIsGoneWhenItEnds) {
   start("exit 3");

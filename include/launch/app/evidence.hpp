@@ -7,6 +7,7 @@
 
 #include "launch/core/time.hpp"
 #include "launch/core/verdict.hpp"
+#include "launch/io/disk_thread.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
@@ -31,8 +32,9 @@ class Evidence {
   };
   using Send = std::function<bool(pid_t pid, int signal)>;
 
-  Evidence(boost::asio::any_io_executor executor, std::vector<Worker> workers)
-      : timer_(executor), executor_(std::move(executor)), workers_(std::move(workers)) {}
+  // Tools are started and files are read on `disk`, which must outlive this.
+  Evidence(boost::asio::any_io_executor executor, DiskThread& disk, std::vector<Worker> workers)
+      : timer_(executor), executor_(std::move(executor)), disk_(disk), workers_(std::move(workers)) {}
 
   void take_states();
   // By py-spy where `search_path` has it, else by `stack_signal` (0: not at all), sent where a worker catches it.
@@ -55,6 +57,7 @@ class Evidence {
 
   boost::asio::steady_timer timer_;
   boost::asio::any_io_executor executor_;
+  DiskThread& disk_;
   std::vector<Worker> workers_;
   std::string text_;
   std::map<int, std::string> place_by_rank_;
