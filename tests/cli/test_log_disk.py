@@ -190,6 +190,9 @@ class StalledDisk(DiskCase):
 
     def freeze_at_first_gate(self, parts):
         self.wait_at(1, *parts)
+        files = list(self.disk.path.glob(f"job_*/attempt_0/*/{NAMES[OUT]}.log"))
+        written = wait_for(lambda: files and all(file.stat().st_size >= 100_000 for file in files), 20)
+        self.assertTrue(written, f"what the workers wrote is not in {files}\n{self.said()}")
         self.disk.freeze()
         self.open(1, *parts)
 
