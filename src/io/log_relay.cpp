@@ -1,5 +1,6 @@
 #include "launch/io/log_relay.hpp"
 
+#include "launch/core/read_pace.hpp"
 #include "launch/io/clock.hpp"
 #include "launch/io/deadline.hpp"
 #include "launch/io/files.hpp"
@@ -17,6 +18,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -44,6 +46,7 @@ struct LogRelay::Shared {
   struct Stream {
     std::unique_ptr<LogFile> file;
     Fd reader;  // of the worker's pipe; none for what consoles write
+    std::size_t pipe_size = 0;
   };
 
   Shared(asio::any_io_executor own_executor, FileRules own_rules, LogBacklog::Limits limits)
@@ -58,13 +61,15 @@ struct LogRelay::Shared {
   Result<int> add(const std::string& path, Fd reader, std::optional<int> console) {
     auto file = std::make_unique<LogFile>(path, rules.max_size, rules.max_files);
     if (Status opened = file->open(); !opened) return opened.error();
-    streams.push_back({std::move(file), std::move(reader)});
+    const int size = reader.valid() ? ::fcntl(reader.get(), F_GETPIPE_SZ) : 0;
+    streams.push_back({std::move(file), std::move(reader), static_cast<std::size_t>(std::max(size, 0))});
     return exchange.add_stream(console);
   }
 
   bool watch(int fd, std::uint64_t mark) const;
   bool watch_all() const;
   void read_pipes();
+  void let_gather(Duration pause) const;
   std::size_t take(std::size_t stream);
   void take_rest();
   void write_files();
@@ -98,19 +103,33 @@ bool LogRelay::Shared::watch_all() const {
 
 void LogRelay::Shared::read_pipes() {
   std::array<epoll_event, 64> events;
+  ReadPace pace;
   for (bool stopping = false; !stopping;) {
     const int count = ::epoll_wait(poller.get(), events.data(), static_cast<int>(events.size()), -1);
     if (count < 0 && errno != EINTR) break;
+    std::size_t bytes = 0;
+    bool crowded = false;
     for (int i = 0; i < count; ++i) {
       const std::uint64_t mark = events[static_cast<std::size_t>(i)].data.u64;
       if (mark == stop_mark) {
         stopping = true;
       } else {
-        take(mark);
+        const std::size_t taken = take(mark);
+        bytes += taken;
+        crowded = crowded || taken >= streams[mark].pipe_size / 2;
       }
     }
+    if (const Duration pause = pace.after(bytes, crowded, now()); !stopping && pause > Duration::zero())
+      let_gather(pause);
   }
   take_rest();
+}
+
+// Meanwhile no line wakes anybody; the end of the job does.
+void LogRelay::Shared::let_gather(Duration pause) const {
+  pollfd end{stop.get(), POLLIN, 0};
+  const timespec time{0, static_cast<long>(pause.count())};
+  ::ppoll(&end, 1, &time, nullptr);
 }
 
 // What is in the pipes now: a process that a worker left behind may go on writing for ever.
@@ -207,7 +226,7 @@ Result<LogRelay::Added> LogRelay::add_stream(int local_rank, const std::string& 
   if (shared_->streams.size() < most_large_pipes) (void)::fcntl(writer.get(), F_SETPIPE_SZ, pipe_size);
   const auto stream = shared_->add(path, std::move(reader), console);
   if (!stream) return stream.error();
-  const auto& [file, pipe] = shared_->streams.back();
+  const auto& [file, pipe, size] = shared_->streams.back();
   if (console)
     shared_->consoles.at(static_cast<std::size_t>(*console))->add_stream(*stream, local_rank, *file, pipe.get());
   return Added{*stream, std::move(writer)};
