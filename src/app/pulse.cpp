@@ -12,7 +12,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr int beats_per_patience = 16;
+constexpr int beats_per_patience = 24;
 constexpr Duration longest_interval = 500ms;
 
 }  // namespace

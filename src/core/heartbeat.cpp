@@ -25,6 +25,10 @@ Heartbeat plan_heartbeat(Duration timeout, int nodes) {
   return plan;
 }
 
-Duration longest_stall(Duration timeout, int nodes) { return plan_heartbeat(timeout, nodes).patience; }
+// The last beat was sent an interval before the agent stood still, at most.
+Duration longest_stall(Duration timeout, int nodes) {
+  const Heartbeat plan = plan_heartbeat(timeout, nodes);
+  return plan.patience + plan.grace;
+}
 
 }  // namespace launch

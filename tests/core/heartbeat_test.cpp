@@ -20,7 +20,8 @@ TEST(Heartbeat, TheWorkersOfAnAgentThatStandsStillEndBeforeTheHostLosesTheirNode
   for (const Duration timeout : {Duration(1s), Duration(5s), Duration(1min)})
     for (const int nodes : {2, 100, 1000, 10'000}) {
       const Heartbeat plan = plan_heartbeat(timeout, nodes);
-      EXPECT_LE(longest_stall(timeout, nodes) + plan.interval, plan.silence - timeout / 20);
+      EXPECT_LT(longest_stall(timeout, nodes) + plan.interval, plan.silence);
+      EXPECT_GT(longest_stall(timeout, nodes), plan.patience) << "what disturbs nobody else is no reason";
     }
   EXPECT_EQ(longest_stall(Duration::zero(), 2), Duration::zero());
 }
