@@ -6,6 +6,7 @@
 #include "launch/io/log.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -49,12 +50,15 @@ asio::awaitable<Result<Round>> form(StoreClient& client, StaticRendezvous machin
   }
 }
 
-asio::awaitable<Result<bool>> pass(StoreClient& client, ExitBarrier barrier, std::function<void(int)> on_waiting) {
+asio::awaitable<Result<bool>> pass(StoreClient& client, ExitBarrier barrier, std::function<void()> on_counted,
+                                   std::function<void(int)> on_waiting) {
   BarrierStep step = barrier.start(now());
+  bool counted = false;
   while (auto* operation = std::get_if<Operation>(&step.next)) {
     if (step.arrived) on_waiting(*step.arrived);
     auto outcome = co_await client.perform(std::move(*operation), barrier.deadline());
     if (!outcome) co_return outcome.error();
+    if (!std::exchange(counted, true)) on_counted();
     step = barrier.on(*outcome, now());
   }
   co_return std::get<BarrierPassed>(step.next).everybody;

@@ -119,6 +119,11 @@ bool ElasticLine::pledge(LeaveWill will) {
   return true;
 }
 
+void ElasticLine::finish(LeaveWill then) {
+  if (hosted_ != nullptr) hosted_->finish(std::move(then));
+  wake();
+}
+
 asio::awaitable<void> ElasticLine::end(Time deadline) {
   ending_ = true;
   while (client_ && !done_ && !ended_ && now() < deadline) {

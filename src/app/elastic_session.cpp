@@ -325,10 +325,12 @@ asio::awaitable<void> ElasticSession::tell(Failure failure) {
 
 // Who hosts a store waits for the others as long as it takes, where it would hear of a node that goes away.
 void ElasticSession::enter_barrier() {
-  (void)state_.pledge({});  // this node is free to go away
   barrier_ = line_;
   const bool may_wait_in_vain = mixed() && hosts_a_store();
-  line_->start_leaving(may_wait_in_vain ? std::optional(exit_barrier_timeout) : std::nullopt);
+  Will then = last_will(line_->place(), config_.hostname, false);
+  then.words.clear();  // this node is free to go away
+  line_->start_leaving(may_wait_in_vain ? std::optional(exit_barrier_timeout) : std::nullopt,
+                       [this, then = std::move(then)] { state_.finish({then}); });
 }
 
 std::vector<int> ElasticSession::launch_nodes() const {

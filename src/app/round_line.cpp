@@ -68,10 +68,13 @@ void RoundLine::start_watching(Time connect_by) {
   run_in_background(executor_, watch(shared_from_this(), connect_by));
 }
 
-void RoundLine::start_leaving(std::optional<Duration> patience, Will then) {
-  if (has_will_) new_will_ = std::move(then);
+void RoundLine::start_leaving(std::optional<Duration> patience, std::function<void()> on_counted) {
+  run_in_background(executor_, leave(shared_from_this(), patience, std::move(on_counted)));
+}
+
+void RoundLine::replace_will(Will will) {
+  if (has_will_) new_will_ = std::move(will);
   if (watch_) watch_->wake();
-  run_in_background(executor_, leave(shared_from_this(), patience));
 }
 
 void RoundLine::retire() {
@@ -158,13 +161,17 @@ asio::awaitable<void> RoundLine::be_heard(bool goes_on) {
   }
 }
 
-asio::awaitable<void> RoundLine::leave(std::shared_ptr<RoundLine> /*self*/, std::optional<Duration> patience) {
+asio::awaitable<void> RoundLine::leave(std::shared_ptr<RoundLine> /*self*/, std::optional<Duration> patience,
+                                       std::function<void()> on_counted) {
+  const std::function<void()> counted = [&] {
+    if (!closed_ && !retired_) on_counted();
+  };
   const std::function<void(int)> on_waiting = [this](int ended) {
     log_progress(fmt::format("the workers here have ended; waiting for the other nodes: {} of {} have ended", ended,
                              place_.nnodes));
   };
   ExitBarrier barrier(place_.prefix, place_.nnodes, patience, progress_interval());
-  auto passed = co_await pass(control_, std::move(barrier), on_waiting);
+  auto passed = co_await pass(control_, std::move(barrier), counted, on_waiting);
   if (closed_ || retired_) co_return;
   if (passed && !*passed)
     log_warning(fmt::format("some nodes have not ended {} after this one; leaving without them",

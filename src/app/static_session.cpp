@@ -276,7 +276,8 @@ asio::awaitable<void> StaticSession::leave_round(std::shared_ptr<RoundLine> line
     mixed_ = static_cast<int>(nodes.size()) < config_.nnodes;
     if (mixed_) patience = exit_barrier_timeout;
   }
-  if (!line->closed()) line->start_leaving(patience, will_in_barrier());
+  if (line->closed()) co_return;
+  line->start_leaving(patience, [this, line] { line->replace_will(will_in_barrier()); });
 }
 
 // Node 0 gathers. Where it is torchrun's, nobody would.

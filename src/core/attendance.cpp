@@ -144,6 +144,7 @@ std::string to_json(const Attendance& said) {
                {"round", said.round},
                {"admits", said.admits}};
   for (const auto& [name, value] : said.common) json["settings"][name] = value;
+  if (said.done) json["done"] = true;
   if (!said.reason.empty()) json["reason"] = said.reason.substr(0, longest_text);
   return dump(json);
 }
@@ -166,6 +167,7 @@ Result<Attendance> parse_attendance(std::string_view text) {
   said.admits = reader.flag("admits");
   said.common = reader.settings("settings");
   if (reader.has("reason")) said.reason = reader.text("reason");
+  if (reader.has("done")) said.done = reader.flag("done");
   if (!reader.good() || said.nodes.min > said.nodes.max || said.node.addr.empty() || !is_launch(said.node))
     return protocol_error("an attendance lacks a field, or has one out of bounds");
   return said;

@@ -19,9 +19,16 @@ ElasticStep HostedRendezvous::start(Instant now) { return next(now.time); }
 void HostedRendezvous::join(Time now) {
   if (goal_ == Goal::close) return;
   goal_ = Goal::join;
+  done_ = false;
   give_up_ = later(now, settings_.join_timeout);
   report_ = later(now, first_elastic_report);
   last_ = {};
+}
+
+void HostedRendezvous::finish(LeaveWill then) {
+  if (goal_ != Goal::member) return;
+  done_ = true;
+  will_ = std::move(then);
 }
 
 void HostedRendezvous::close(Time now) {
@@ -127,7 +134,8 @@ ElasticStep HostedRendezvous::attend(Wish wish, Time deadline) {
                   round_,
                   admits_,
                   goal_ == Goal::leave ? reason_ : "",
-                  settings_.common};
+                  settings_.common,
+                  done_};
   return {Attend{state_key(settings_.run_id), to_json(said)}, std::exchange(news_, {})};
 }
 

@@ -74,6 +74,7 @@ bool Membership::accept(ConnectionId from, const Attendance& said, Instant now) 
   const auto before = peers_.find(from);
   if (before != peers_.end() && before->second.said.node != said.node) drop(from, false, now);  // it was another
   by_node_[said.node] = from;
+  round_.come_back(said.node);
   Peer& peer = peers_[from];
   reluctant_ += static_cast<int>(peer.said.admits) - static_cast<int>(said.admits);
   peer.said = said;
@@ -155,8 +156,10 @@ void Membership::drop(ConnectionId connection, bool silent, Instant now) {
   if (const auto writer = torchrun_.drop(connection)) lose(*writer, "has gone away", now);
   if (const auto peer = peers_.find(connection); peer != peers_.end()) {
     const NodeDesc node = peer->second.said.node;
+    const bool done = peer->second.said.done && is_member(node) && !broken_;
     forget(connection);
-    lose(node, silent ? "has fallen silent" : "went away without a word", now);
+    if (done) round_.depart(node);
+    if (!done) lose(node, silent ? "has fallen silent" : "went away without a word", now);
   }
   settle(now);
 }
@@ -203,14 +206,10 @@ void Membership::break_up(RoundBroken why) {
 }
 
 void Membership::lose(const NodeDesc& node, const std::string& how, Instant now) {
-  if (is_member(node)) {
-    break_up({fmt::format("{} {}", to_text(node), how), Cause::loss, round_.rank_of(node)});
-    if (too_early(now.time)) {
-      doomed_.insert(node);
-      return;
-    }
-  }
-  remove(node, now);
+  const bool was_in = is_member(node);
+  if (was_in) break_up({fmt::format("{} {}", to_text(node), how), Cause::loss, round_.rank_of(node)});
+  if (!was_in || !too_early(now.time)) return remove(node, now);
+  doomed_.insert(node);
 }
 
 void Membership::remove(const NodeDesc& node, Instant now) {
@@ -244,6 +243,8 @@ void Membership::turn(Instant now) {
 
 // What follows from the state as it is.
 void Membership::settle(Instant now) {
+  if (broken_)
+    for (const NodeDesc& node : round_.take_departed()) lose(node, "has ended", now);
   if (state_.closed) {
     if (std::exchange(refused_, true)) return;
     for (auto& [connection, peer] : peers_)
@@ -328,9 +329,10 @@ const std::string& Membership::text(Instant now) {
   const auto last = std::chrono::duration_cast<WallClock::duration>(std::min(heartbeats_last, silence_ / 3));
   const bool old = !peers_.empty() && (now.wall >= rendered_ + last || now.wall < rendered_);
   if (!text_.empty() && !old) return text_;
-  for (const auto& [node, connection] : by_node_) {
+  for (const auto& [node, connection] : by_node_)
     if (state_.listed(node)) state_.last_heartbeats[node] = now.wall;
-  }
+  for (const NodeDesc& node : round_.departed())
+    if (state_.listed(node)) state_.last_heartbeats[node] = now.wall;
   rendered_ = now.wall;
   text_ = write_state(state_);
   return text_;

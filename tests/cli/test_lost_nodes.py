@@ -131,6 +131,20 @@ class Elastic(LostCase):
         self.assertEqual({"0", "1"}, {rank for run in others for rank in re.findall(r"rank (\d) of 2", run.out)})
         self.finish(victim)
 
+    def test_a_node_that_has_ended_well_may_go(self):
+        worker = self.worker('echo "rank $RANK"\n: > "$TEST_FOLDER/up.$RANK.$TORCHELASTIC_RESTART_COUNT"\n',
+                             'while [ ! -e "$TEST_FOLDER/go" ] && [ ! -e "$TEST_FOLDER/end.$RANK" ]; '
+                             'do sleep 0.02; done\n')
+        runs = self.hosted_by_the_first(3, worker, nnodes=3, port=free_port(), options=["--max-restarts=1"])
+        self.assertTrue(wait_for(lambda: all("rank" in run.out for run in runs), 20), str(runs[0]))
+        (self.folder / f"end.{runs[2].out.split()[1]}").touch()
+        self.assertTrue(wait_for(lambda: "1 of 3 have ended" in runs[2].err, 20), str(runs[2]))
+        self.kill(runs[2])
+        self.assert_nobody_ends(runs[:2], seconds=3)
+        (self.folder / "go").touch()
+        self.expect([0, 0, 137], runs)
+        self.assertEqual(3, len(list(self.folder.glob("up.*"))), "workers were restarted")
+
     def test_two_jobs_share_a_store_and_the_host_of_the_other_may_end(self):
         port = free_port()
         (first,) = self.elastic(1, self.worker("exit 0\n", name="a"), run_id="a", nnodes=2, port=port)

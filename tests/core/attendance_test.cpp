@@ -49,6 +49,16 @@ bool formed_with(const char* field, const Json& value) {
   return parse_news(json.dump()).has_value();
 }
 
+TEST(Attendance, SaysThatItIsDoneIfItIs) {
+  Attendance said = example(Wish::stay);
+  EXPECT_EQ(to_json(said).find("done"), std::string::npos);
+  said.done = true;
+  const auto read = parse_attendance(to_json(said));
+  ASSERT_TRUE(read);
+  EXPECT_EQ(*read, said);
+  EXPECT_FALSE(taken("done", 1));
+}
+
 TEST(Attendance, EveryWishIsReadAsItWasWritten) {
   for (const Wish wish : {Wish::join, Wish::stay, Wish::look, Wish::leave, Wish::close}) {
     const Attendance said = example(wish);

@@ -26,4 +26,14 @@ TEST(FormedRound, WhereTorchrunIsInItTheRanksOfWorkersAreToBeExchanged) {
   EXPECT_EQ(round.ranks().at(foreign), 1);
 }
 
+TEST(FormedRound, WhoDepartsAndDoesNotComeBackIsKnown) {
+  FormedRound round(0, {first, second}, [](const NodeDesc&) { return nullptr; });
+  round.depart(first);
+  round.depart(second);
+  round.come_back(first);
+  EXPECT_EQ(round.departed(), std::set<NodeDesc>{second});
+  EXPECT_EQ(round.take_departed(), std::set<NodeDesc>{second});
+  EXPECT_TRUE(round.departed().empty());
+}
+
 }  // namespace launch::formed_round_test

@@ -233,6 +233,24 @@ TEST(HostedRendezvous, PledgesWhileItIsAMember) {
   EXPECT_EQ(node.wish(), Wish::stay);
 }
 
+TEST(HostedRendezvous, SaysThatItIsDoneInThisRoundOnly) {
+  Node node;
+  node.machine.finish({Will{{}, {"early"}, {}}});
+  node.form(0);
+  EXPECT_FALSE(node.said().done) << "it was in no round";
+  node.machine.finish({Will{{}, {"ended"}, {}}});
+  node.wake();
+  ASSERT_TRUE(std::holds_alternative<LeaveWill>(node.step.next));
+  EXPECT_EQ(std::get<LeaveWill>(node.step.next).will.gone.at(0), "ended");
+  node.on(Done{});
+  EXPECT_EQ(node.wish(), Wish::stay);
+  EXPECT_TRUE(node.said().done);
+  node.machine.join(node.time);
+  node.wake();
+  EXPECT_EQ(node.wish(), Wish::join);
+  EXPECT_FALSE(node.said().done);
+}
+
 TEST(HostedRendezvous, WhatIsNoLongerWantedChangesNothing) {
   Node node;
   node.form(3);

@@ -28,8 +28,8 @@ boost::asio::awaitable<Result<StoreClient>> connect_quietly(Endpoint endpoint, T
 boost::asio::awaitable<Result<Round>> form(StoreClient& client, StaticRendezvous machine,
                                            std::function<void(const Waiting&)> on_waiting, std::function<void()> fence);
 
-// False when the time-out came first.
-boost::asio::awaitable<Result<bool>> pass(StoreClient& client, ExitBarrier barrier,
+// False when the time-out came first. `on_counted`: the others know that this node has ended.
+boost::asio::awaitable<Result<bool>> pass(StoreClient& client, ExitBarrier barrier, std::function<void()> on_counted,
                                           std::function<void(int)> on_waiting);
 
 // The identity of the agent that has claimed `node`, as soon as there is one.

@@ -45,6 +45,8 @@ class ElasticLine {
   void close();
   // What the store is to do when this node goes away without a word, and WillLeft comes; false: by this store, nothing.
   bool pledge(LeaveWill will);
+  // This node's workers have ended well: its loss is none to the others, and its will is `then`.
+  void finish(LeaveWill then);
 
   // After leave() or close(): until that is done, or the deadline. Nothing is told any more.
   boost::asio::awaitable<void> end(Time deadline);

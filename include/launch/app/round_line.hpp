@@ -15,6 +15,7 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/steady_timer.hpp>
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -49,8 +50,9 @@ class RoundLine : public std::enable_shared_from_this<RoundLine> {
   void formed() { waits_for_store_ = false; }
   // Whether the store was lost without a word about why, as far as is known by then. After an error of control().
   boost::asio::awaitable<bool> was_lost(Time by);
-  // BarrierDone will come. From now on this node is free to go away, and its will is `then`.
-  void start_leaving(std::optional<Duration> patience, Will then = {});
+  // BarrierDone will come. `on_counted`: this node has come to the barrier, and nobody needs it there any more.
+  void start_leaving(std::optional<Duration> patience, std::function<void()> on_counted);
+  void replace_will(Will will);
   // The next round begins: nothing is told any more, except the loss of the store. The will stands until close().
   void retire();
 
@@ -70,7 +72,8 @@ class RoundLine : public std::enable_shared_from_this<RoundLine> {
   void lose(const Error& error);
   Time next_beat() const;
   Time patience() const;
-  boost::asio::awaitable<void> leave(std::shared_ptr<RoundLine> self, std::optional<Duration> patience);
+  boost::asio::awaitable<void> leave(std::shared_ptr<RoundLine> self, std::optional<Duration> patience,
+                                     std::function<void()> on_counted);
 
   boost::asio::any_io_executor executor_;
   Mailbox& mailbox_;

@@ -27,6 +27,7 @@ struct Attendance {
   bool admits = true;  // nodes that come may break up the round
   std::string reason;  // to leave, for the others
   CommonSettings common{};
+  bool done = false;  // its workers have ended well: its loss is none to the round
 
   bool operator==(const Attendance&) const = default;
 };

@@ -5,6 +5,8 @@
 
 #include <functional>
 #include <map>
+#include <set>
+#include <utility>
 #include <vector>
 
 namespace launch {
@@ -24,10 +26,17 @@ class FormedRound {
   int rank_of(const NodeDesc& node) const;
   bool is_mixed() const { return !torchrun_.empty(); }
 
+  // Members that had ended well and are gone; they count until the round breaks up.
+  void depart(const NodeDesc& node) { departed_.insert(node); }
+  void come_back(const NodeDesc& node) { departed_.erase(node); }
+  const std::set<NodeDesc>& departed() const { return departed_; }
+  std::set<NodeDesc> take_departed() { return std::exchange(departed_, {}); }
+
  private:
   std::int64_t round_ = 0;
   std::vector<NodeDesc> order_;
   std::map<NodeDesc, int> ranks_;
+  std::set<NodeDesc> departed_;
   std::vector<int> torchrun_;            // ranks of torchrun's agents
   std::vector<Assignment> assignments_;  // by rank, where the workers of all are known
 };

@@ -24,6 +24,9 @@ class HostedRendezvous : public ElasticMachine {
   void admit_nobody() override { admits_ = false; }
   // What the store is to do when this agent goes away without a word; WillLeft follows. An empty one takes it back.
   void pledge(LeaveWill will) { will_ = std::move(will); }
+  // This agent's workers have ended well, so that the others need it no more in this round; from now on its will is
+  // `then`.
+  void finish(LeaveWill then);
 
  private:
   enum class Goal {
@@ -49,6 +52,7 @@ class HostedRendezvous : public ElasticMachine {
   RoundWaits last_;          // as it was reported
   std::int64_t round_ = -1;  // the one it is, or was last, a member of
   bool admits_ = true;
+  bool done_ = false;
   std::string reason_;  // to leave
   std::optional<LeaveWill> will_;
   std::vector<ElasticNews> news_;
