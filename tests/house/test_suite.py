@@ -37,9 +37,11 @@ class Scheduling(unittest.TestCase):
         return begin < other_end and other_begin < end
 
     def test_what_waits_runs_beside_and_what_computes_has_its_processors(self):
-        self.run_all(*(self.task(f"waits{number}", load=0.2) for number in range(8)))
-        self.assertTrue(all(self.overlap("waits0", f"waits{number}") for number in range(1, 8)))
-        self.run_all(self.task("a", load=1.0), self.task("b", load=1.5), self.task("c", load=0.5))
+        until_all_wait = "i=0; until [ $(ls waits*.times | wc -l) = 8 ]; do i=$((i + 1)); [ $i -lt 500 ]; sleep 0.02; done"
+        ended = self.run_all(*(self.task(f"waits{number}", f"set -e; {until_all_wait}", load=0.2) for number in range(8)))
+        self.assertEqual({0}, {code for _, code, _ in ended})
+        long = "sleep 1"
+        self.run_all(self.task("a", long, load=1.0), self.task("b", long, load=1.5), self.task("c", long, load=0.5))
         self.assertFalse(self.overlap("a", "b"))
         self.assertTrue(self.overlap("a", "c") or self.overlap("b", "c"))
 
@@ -51,7 +53,8 @@ class Scheduling(unittest.TestCase):
             self.assertFalse(self.overlap("alone", name), name)
 
     def test_builds_run_one_after_the_other_beside_tests(self):
-        self.run_all(self.task("one", builds=True), self.task("two", builds=True), self.task("test", load=2.0))
+        self.run_all(self.task("one", "sleep 1", builds=True), self.task("two", builds=True),
+                     self.task("test", "sleep 1", load=2.0))
         self.assertFalse(self.overlap("one", "two"))
         self.assertTrue(self.overlap("one", "test"))
 
