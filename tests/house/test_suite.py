@@ -37,8 +37,9 @@ class Scheduling(unittest.TestCase):
         return begin < other_end and other_begin < end
 
     def test_what_waits_runs_beside_and_what_computes_has_its_processors(self):
-        until_all_wait = "i=0; until [ $(ls waits*.times | wc -l) = 8 ]; do i=$((i + 1)); [ $i -lt 500 ]; sleep 0.02; done"
-        ended = self.run_all(*(self.task(f"waits{number}", f"set -e; {until_all_wait}", load=0.2) for number in range(8)))
+        until_all_wait = ("set -e; i=0; until [ $(ls waits*.times | wc -l) = 8 ]; do i=$((i + 1)); [ $i -lt 500 ]; "
+                          "sleep 0.02; done")
+        ended = self.run_all(*(self.task(f"waits{number}", until_all_wait, load=0.2) for number in range(8)))
         self.assertEqual({0}, {code for _, code, _ in ended})
         long = "sleep 1"
         self.run_all(self.task("a", long, load=1.0), self.task("b", long, load=1.5), self.task("c", long, load=0.5))
