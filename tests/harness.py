@@ -83,11 +83,14 @@ class Case(unittest.TestCase):
         self.assertEqual(codes, self.finish(*runs, seconds=seconds), "\n".join(str(run) for run in runs))
 
     def program(self, text, name="worker"):
-        """An executable file with this content in the test's folder."""
+        """An executable file with this content in the test's folder. One that is there may just be started."""
         path = self.folder / name
-        path.write_text(text)
-        path.chmod(0o755)
-        return path
+        if path.exists() and path.read_text() == text:
+            return path
+        new = self.folder / f"{name}.new"
+        new.write_text(text)
+        new.chmod(0o755)
+        return new.rename(path)
 
     def need(self, present, what):
         """Skips a test for want of something; where CI=true everything must be there."""

@@ -148,8 +148,8 @@ class Meeting:
         # All four meet, so that no host of a store is gone too early.
         here = (': > "$SIDE/$TORCHELASTIC_RUN_ID.$RANK"\n'
                 'while [ "$(ls "$SIDE" | wc -l)" -lt 4 ]; do sleep 0.05; done\n')
-        runs = [self.c10d(endpoint, self.worker(TELL, here, "sleep 1\n"), run_id=run_id)
-                for run_id in ("a", "a", "b", "b")]
+        worker = self.worker(TELL, here, "sleep 1\n")
+        runs = [self.c10d(endpoint, worker, run_id=run_id) for run_id in ("a", "a", "b", "b")]
         self.finish(*runs, seconds=SECONDS)
         self.assertEqual([("0", "0", "0", "2")] * 2 + [("0", "0", "1", "2")] * 2, self.told(runs))
 
