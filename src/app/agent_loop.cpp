@@ -22,12 +22,19 @@ namespace asio = boost::asio;
 
 namespace {
 
+constexpr Duration time_to_open = std::chrono::seconds(2);
+
 AgentSettings agent_settings(const Config& config) {
   return {config.nnodes,           config.node_rank,
           config.nproc_per_node,   config.hostname,
           config.shutdown_timeout, config.kill_grace,
           config.restarts,         config.evidence.states,
           config.evidence.stacks,  goes_on_without_a_node(config)};
+}
+
+// An alarm that was set for launch means nothing to workers, unless the user wants it to.
+int for_workers(int signal, const std::vector<int>& wanted) {
+  return signal != SIGALRM || std::find(wanted.begin(), wanted.end(), signal) != wanted.end() ? signal : SIGTERM;
 }
 
 }  // namespace
@@ -48,22 +55,21 @@ AgentLoop::AgentLoop(asio::any_io_executor executor, Config config, const Signal
                [this](int local_rank, pid_t pid, ExitStatus status) { worker_exited(local_rank, pid, status); }),
       folder_(starter_),
       files_(executor),
-      events_(config_, executor) {
+      events_(config_, executor),
+      memory_(executor) {
   config_.pid = guard == 0 ? ::getpid() : guard;
   rendezvous_ = make_rendezvous(executor, config_, server_, mailbox_);
 }
 
 asio::awaitable<int> AgentLoop::run() {
-  Status opened = events_.open();
-  if (opened) opened = open_watchdog();
-  if (opened) opened = rendezvous_->open();
+  run_in_background(executor_, watch_signals());
+  const Status opened = co_await open();
   if (!opened) {
     log_error(opened.error().message);
     events_.not_begun(opened.error());
     co_await events_.flush();
     co_return exit_code(opened.error().code);
   }
-  run_in_background(executor_, watch_signals());
   AgentActions actions = agent_.start(now());
   while (!exit_code_) {
     for (AgentAction& action : actions) co_await carry_out(std::move(action));
@@ -92,12 +98,15 @@ void AgentLoop::count_down() {
                              to_text(agent_.deadline() - now())));
 }
 
-Status AgentLoop::open_watchdog() {
-  if (config_.timer_file.empty()) return {};
-  auto pipe = TimerPipe::open(executor_, config_.timer_file);
-  if (!pipe) return pipe.error();
-  watchdog_.emplace(executor_, std::move(*pipe), [this](const ExpiredTimer& timer) { return timer_expired(timer); });
-  return {};
+// What is wrong with its files is said before others hear of this node. A disk that stalls does not keep it from them.
+asio::awaitable<Status> AgentLoop::open() {
+  const Time give_up = later(now(), time_to_open);
+  Status opened = co_await events_.open(give_up);
+  if (opened && !config_.timer_file.empty()) {
+    watchdog_.emplace(executor_, [this](const ExpiredTimer& timer) { return timer_expired(timer); });
+    opened = co_await watchdog_->open(starter_, config_.timer_file, give_up);
+  }
+  co_return opened ? rendezvous_->open() : opened;
 }
 
 // ---- sources of events
@@ -126,7 +135,7 @@ asio::awaitable<void> AgentLoop::watch_signals() {
       if (evidence_) evidence_->hurry();
       std::string sender = sender_text(received->origin);
       log_info(fmt::format("received {}{}{}, stopping", signal_name(signal), sender.empty() ? "" : " ", sender));
-      mailbox_.put(SignalReceived{signal, std::move(sender)});
+      mailbox_.put(SignalReceived{signal, std::move(sender), for_workers(signal, config_.signals)});
     }
   }
 }
@@ -173,8 +182,7 @@ void AgentLoop::worker_exited(int local_rank, pid_t pid, ExitStatus status) {
 // With what it said in its files, unless their disk stalls.
 asio::awaitable<void> AgentLoop::worker_failed(Failure failure, ExitStatus status) {
   ++untold_;
-  auto reading = folder_.words_of(files_, failure.local_rank);
-  const JobFolder::Words words = co_await std::move(reading);
+  const JobFolder::Words words = co_await folder_.words_of(files_, failure.local_rank);
   folder_.complete(failure, words);
   events_.worker_exited(failure.local_rank, static_cast<pid_t>(failure.pid), status, words.error_json);
   mailbox_.put(WorkerExited{failure.local_rank, status, std::move(failure)});
@@ -208,21 +216,21 @@ asio::awaitable<void> AgentLoop::end_workers_after(Duration grace) {
 }
 
 // As the rest of a sentence that says how the worker ended; may be empty.
-std::string AgentLoop::cause_of(pid_t pid, ExitStatus status) const {
+std::string AgentLoop::cause_of(pid_t pid, ExitStatus status) {
   if (const auto expired = expired_scopes_.find(pid); expired != expired_scopes_.end())
     return fmt::format(", its watchdog timer '{}' had expired", expired->second);
   if (warned_ && status == ExitStatus{ExitStatus::Kind::signalled, config_.preempt_signal})
     return ", the early warning that launch passed on";
-  const bool killed = status == ExitStatus{ExitStatus::Kind::signalled, SIGKILL};
-  const std::string memory = memory_->evidence(killed);
-  const std::string cause(killed && !memory.empty() ? memory : cause_in_words(status));
-  std::string text = cause.empty() ? cause : ", " + cause;
-  // A shell gives the end of its child as an exit code of its own.
-  if (!killed && !memory.empty()) text += "; " + memory;
+  const MemoryWatch::Evidence memory = memory_.evidence(status == ExitStatus{ExitStatus::Kind::signalled, SIGKILL});
+  if (memory.of_worker) return ", " + memory.text;
+  const std::string_view cause = cause_in_words(status);
+  std::string text = cause.empty() ? "" : fmt::format(", {}", cause);
+  // A shell gives the end of its child as an exit code of its own, and a worker may die of the loss of a helper.
+  if (!memory.text.empty()) text += "; " + memory.text;
   return text;
 }
 
-Failure AgentLoop::worker_failure(int local_rank, pid_t pid, ExitStatus status) const {
+Failure AgentLoop::worker_failure(int local_rank, pid_t pid, ExitStatus status) {
   Failure failure;
   failure.kind = Failure::Kind::worker;
   failure.exit_code = exit_code(status);
@@ -275,7 +283,7 @@ asio::awaitable<void> AgentLoop::carry_out_one(StartWorkers action) {
   round_ = std::move(action.round);
   started_ = formed_ = true;
   events_.rendezvous_formed(round_);
-  memory_.emplace();
+  memory_.begin();
   evidence_.reset();
   expired_scopes_.clear();
   if (watchdog_) watchdog_->begin();
@@ -289,18 +297,18 @@ asio::awaitable<void> AgentLoop::start_workers(int round) {
   failure.kind = Failure::Kind::start;
   failure.node_rank = round_.assignment.group_rank;
   failure.host = config_.hostname;
-  auto making = folder_.make(executor_, config_, round_);
-  JobFolder::Files files = co_await std::move(making);
+  JobFolder::Files files = co_await folder_.make(executor_, config_, round_);
   if (workers_.is_over(round)) co_return;
-  if (const Status made = folder_.begin(files); !made) {
+  Status made = folder_.begin(files);
+  if (made && watchdog_) made = watchdog_->hear();
+  if (!made) {
     failure.what = made.error().message;
     mailbox_.put_first(StartFailed{failure});
     co_return;
   }
   const WorkerGroup::OutputCallback output = [this](const StreamPlan& plan) { return folder_.streams().output(plan); };
   const WorkerGroup::StartCallback on_start = [this](int rank, pid_t pid) { events_.worker_started(rank, pid); };
-  auto starting = workers_.start(std::move(files.workers), config_.program.script, output, on_start);
-  const auto not_started = co_await std::move(starting);
+  const auto not_started = co_await workers_.start(std::move(files.workers), config_.program.script, output, on_start);
   folder_.streams().all_started();
   if (watchdog_) watchdog_->all_started();
   if (!not_started) events_.all_started();

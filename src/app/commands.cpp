@@ -86,6 +86,7 @@ int run_command(const std::vector<std::string>& args) {
   if (config->preempt_signal != 0) wanted.push_back(config->preempt_signal);
   choose_signals(signals, wanted);
   signals.ending = config->signals;
+  signals.ending.push_back(SIGALRM);
   return run_job(*config, signals);
 }
 

@@ -31,7 +31,12 @@ asio::awaitable<Result<StoreClient>> connect_quietly(Endpoint endpoint, Time dea
   co_return co_await connect_to_store(std::move(endpoint), deadline, random, say_nothing);
 }
 
-asio::awaitable<Result<Round>> form(StoreClient& client, StaticRendezvous machine,
+void announce_wait_for_port(std::uint16_t port) {
+  log_progress(fmt::format("waiting until port {} is free: a connection that has ended keeps it for up to a minute",
+                           port));
+}
+
+asio::awaitable<Result<Round>> form(StoreClient& client, StaticRendezvous& machine,
                                     std::function<void(const Waiting&)> on_waiting, std::function<void()> fence) {
   RendezvousStep step = machine.start(now());
   while (true) {

@@ -10,6 +10,7 @@
 #include "launch/io/host.hpp"
 #include "launch/io/local_address.hpp"
 #include "launch/io/log.hpp"
+#include "launch/io/port_holder.hpp"
 
 #include <utility>
 
@@ -49,8 +50,13 @@ Status ElasticLine::open() {
   server_.preset(std::string(host_key), "1");
   server_.set_silence_limit(heartbeat_.silence);
   if (!config_.elastic->is_host.value_or(false)) return {};
-  hosts_ = true;
-  return server_.listen(config_.master.host, config_.master.port, config_.loopback_only);
+  const Status opened = server_.listen(config_.master.host, config_.master.port, config_.loopback_only);
+  hosts_ = opened.has_value();
+  // What was killed there has ended, but its connections keep the port: tried again while this node looks for a store.
+  could_host_ = !opened && is_port_cooling(config_.master.port);
+  if (!could_host_) return opened;
+  announce_wait_for_port(config_.master.port);
+  return {};
 }
 
 // Not in open(), where no signal is heard: a name server may not answer.

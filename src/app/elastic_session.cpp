@@ -39,7 +39,7 @@ ElasticLine::Listener ElasticSession::listener() {
   return {[this](ElasticNews news) { take(std::move(news)); }, [this] { ++generation_; },
           [this](Error error) { mailbox_.put(RendezvousFailed{std::move(error)}); },
           [this](bool silent) { doubt(silent); },
-          [this](Error error) { mailbox_.put(StoreLost{std::move(error.message), grace()}); },
+          [this](Error error) { mailbox_.put(StoreLost{error.message, grace(), {}, state_.is_by_launch()}); },
           [this] { run_in_background(executor_, explain_expulsion(line_)); }};
 }
 
@@ -56,9 +56,7 @@ Duration ElasticSession::grace() const {
   if (!may_leave() || config_.heartbeat_timeout == Duration::zero()) return Duration::max();
   const ElasticSettings& settings = config_.elastic->settings;
   if (state_.is_by_launch()) return plan_heartbeat(config_.heartbeat_timeout, settings.nodes.max).grace;
-  const Duration left =
-      settings.keep_alive_interval * (settings.keep_alive_max_attempt - 1) - config_.heartbeat_timeout;
-  return std::max(left, Duration::zero());
+  return std::max(state_.longest_stall(false) - config_.heartbeat_timeout, Duration::zero());
 }
 
 Status ElasticSession::open() { return state_.open(); }
@@ -275,7 +273,7 @@ asio::awaitable<Result<Round>> ElasticSession::exchange_ranks(std::shared_ptr<Ro
   job.timeout = config_.elastic->settings.join_timeout;
   job.found = true;
   StaticRendezvous machine(std::move(job));
-  co_return co_await form(line->control(), std::move(machine), say_nothing_of, no_fence);
+  co_return co_await form(line->control(), machine, say_nothing_of, no_fence);
 }
 
 // The failure that led to this round has the count, too: who wrote that may not have come to write the key.
@@ -349,7 +347,7 @@ asio::awaitable<Account> ElasticSession::share(Account own, Failure first) {
   if (first.kind == Failure::Kind::lost) std::erase(nodes, first.node_rank);
   if (!left_) std::erase(nodes, gone_);
   if (nodes.empty()) co_return own;
-  EndExchange::Place place{line_->place().prefix, line_->place().node_rank, nodes.front(), {}, most_for_end(config_)};
+  ExchangePlace place{line_->place().prefix, line_->place().node_rank, nodes.front(), {}, most_for_end(config_)};
   if (left_) {
     co_await exchange_.stay_out(std::move(*client), std::move(place));
     co_return own;

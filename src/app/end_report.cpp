@@ -27,11 +27,6 @@ bool keep_verdict(const std::string& path, const std::string& json) {
   return true;
 }
 
-bool tell_parent(const std::string& path, const Failure& first) {
-  if (!path.empty()) JobFolder::tell_parent(path, first);
-  return true;
-}
-
 void show(const Config& config, const Verdict& verdict, const EndFacts& facts, const std::string& json) {
   end_progress();
   if (config.verdict.json) {
@@ -49,7 +44,7 @@ asio::awaitable<void> report_end(const Config& config, Rendezvous& rendezvous, D
   const Failure& first = *facts.end.first;
   const std::string parent_file = config.parent_error_file;
   const std::string verdict_file = config.verdict.file;
-  if (!parent_file.empty()) disk.give([parent_file, first] { tell_parent(parent_file, first); });
+  if (!parent_file.empty()) disk.give([parent_file, first] { JobFolder::tell_parent(parent_file, first); });
   Verdict verdict{config.program.name, config.run_id, config.nnodes, facts.round.restarts, first, facts.own};
   if (facts.formed) verdict.nnodes = facts.round.assignment.group_world_size;
   if (first.kind != Failure::Kind::rendezvous && first.kind != Failure::Kind::store)
@@ -57,6 +52,7 @@ asio::awaitable<void> report_end(const Config& config, Rendezvous& rendezvous, D
   const std::string json = verdict_json(verdict);
   show(config, verdict, facts, json);
   if (parent_file.empty() && verdict_file.empty()) co_return;
+  // Without a verdict's file, too: the parent's is before it in the line.
   const auto keep = [verdict_file, json] { return keep_verdict(verdict_file, json); };
   auto keeping = disk.run_until(later(now(), time_for_files), keep);
   const auto kept = co_await std::move(keeping);

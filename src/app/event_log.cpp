@@ -21,17 +21,17 @@ EventLog::EventLog(const Config& config, boost::asio::any_io_executor executor)
                            config.events.entry_point};
 }
 
-Status EventLog::open() {
+boost::asio::awaitable<Status> EventLog::open(Time give_up) {
   began_ = now();
   if (!config_.events.file.empty()) {
-    auto sink = EventSink::open(config_.events.file, disk_);
-    if (!sink) return sink.error();
+    auto sink = co_await EventSink::open(config_.events.file, disk_, give_up);
+    if (!sink) co_return sink.error();
     own_ = std::move(*sink);
   }
   if (config_.events.torchelastic) torchelastic_ = EventSink::standard_error();
   const ProgramCommand& program = config_.program;
   tell(JobStarted{LAUNCH_VERSION, program.name, program.argv, config_.nnodes, config_.nproc_per_node});
-  return {};
+  co_return Status();
 }
 
 void EventLog::not_begun(const Error& error) {

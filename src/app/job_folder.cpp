@@ -34,8 +34,6 @@ Result<ErrorFolder> make_temporary(const Config& config) {
   return ErrorFolder::create_temporary(places(config), config.run_id);
 }
 
-bool is_in_memory(const Config& config) { return places(config).front() == "/dev/shm"; }
-
 }  // namespace
 
 // Made on the thread that may wait for a disk; of nobody else meanwhile.
@@ -87,9 +85,7 @@ boost::asio::awaitable<JobFolder::Files> JobFolder::make(boost::asio::any_io_exe
   attempt_.clear();
   place_ = config.log_folder.empty() ? "the temporary folder" : config.log_folder;
   used_ = config.log_folder != "/dev/null";
-  in_memory_ = config.log_folder.empty() && is_in_memory(config);
   const auto making = std::make_shared<Making>(std::move(executor), config, round, folder_);
-  if (in_memory_) co_return making->make();
   const auto make = [making] { return making->make(); };
   auto made = disk_.run(make);
   co_return co_await std::move(made);
@@ -117,7 +113,6 @@ boost::asio::awaitable<void> JobFolder::show_rest() {
 
 boost::asio::awaitable<void> JobFolder::remove_empty() {
   if (!used_) co_return;
-  if (in_memory_) co_return folder_->remove_empty();
   const auto remove = [folder = folder_] { return folder->remove_empty(), true; };
   auto removing = disk_.run_until(later(now(), time_for_removal), remove);
   const auto removed = co_await std::move(removing);

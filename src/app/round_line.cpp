@@ -1,7 +1,7 @@
 #include "launch/app/round_line.hpp"
 
 #include "launch/app/conversations.hpp"
-#include "launch/app/end_exchange.hpp"
+#include "launch/core/account_exchange.hpp"
 #include "launch/io/background.hpp"
 #include "launch/io/clock.hpp"
 #include "launch/io/deadline.hpp"
@@ -21,6 +21,7 @@ RoundLine::RoundLine(asio::any_io_executor executor, Mailbox& mailbox, StoreClie
       mailbox_(mailbox),
       place_(std::move(place)),
       heartbeat_(plan_heartbeat(place_.silence_limit, place_.nnodes)),
+      host_waits_(!place_.beats),
       store_(control.peer()),
       random_(random_seed()),
       control_(std::move(control)),
@@ -54,7 +55,7 @@ asio::awaitable<Status> RoundLine::pledge(Will will, Time connect_by) {
   Operation check = CheckKeys{KeyList(1, place_.host_sign)};
   auto checked = co_await watch_->perform(std::move(check), deadline);
   if (!checked) co_return checked.error();
-  has_will_ = std::get<Presence>(*checked).present.at(0);
+  has_will_ = host_waits_ = std::get<Presence>(*checked).present.at(0);
   waits_for_store_ = waits_for_store_ && has_will_;
   if (!has_will_) co_return Status();  // torchrun's store knows no wills
   Operation leave = LeaveWill{std::move(will)};
@@ -69,6 +70,7 @@ void RoundLine::start_watching(Time connect_by) {
 }
 
 void RoundLine::start_leaving(std::optional<Duration> patience, std::function<void()> on_counted) {
+  leaves_ = true;
   run_in_background(executor_, leave(shared_from_this(), patience, std::move(on_counted)));
 }
 
@@ -91,7 +93,7 @@ asio::awaitable<void> RoundLine::watch(std::shared_ptr<RoundLine> /*self*/, Time
     auto connected = co_await connect_quietly(store_, connect_by, random_);
     if (closed_) co_return;
     if (!connected) {
-      mailbox_.put(StoreLost{connected.error().message});
+      mailbox_.put(StoreLost{connected.error().message, Duration::max(), {}, host_waits_});
       co_return;
     }
     watch_.emplace(std::move(*connected));
@@ -113,7 +115,9 @@ void RoundLine::lose(const Error& error) {
   // It stands: a host that was only asleep must hear that this node has gone.
   has_will_ = false;
   if (waits_for_store_ && !aborted_) return control_.close();
-  mailbox_.put(StoreLost{error.message, place_.grace, stood_still_});
+  // If the host has ended, so has that connection, which may still hold the news that all have come.
+  if (leaves_ && host_waits_) return error.code == ErrorCode::closed ? void() : control_.close();
+  mailbox_.put(StoreLost{error.message, place_.grace, stood_still_, host_waits_});
 }
 
 asio::awaitable<bool> RoundLine::was_lost(Time by) {
@@ -173,6 +177,11 @@ asio::awaitable<void> RoundLine::leave(std::shared_ptr<RoundLine> /*self*/, std:
   ExitBarrier barrier(place_.prefix, place_.nnodes, patience, progress_interval());
   auto passed = co_await pass(control_, std::move(barrier), counted, on_waiting);
   if (closed_ || retired_) co_return;
+  if (!passed && host_waits_) {
+    lost_ = true;
+    mailbox_.put(StoreLost{passed.error().message, place_.grace, stood_still_, true});
+    co_return;
+  }
   if (passed && !*passed)
     log_warning(fmt::format("some nodes have not ended {} after this one; leaving without them",
                             to_text(exit_barrier_timeout)));

@@ -4,13 +4,16 @@
 #include "launch/app/conversations.hpp"
 #include "launch/core/heartbeat.hpp"
 #include "launch/core/store_wire.hpp"
+#include "launch/core/text.hpp"
 #include "launch/io/background.hpp"
 #include "launch/io/clock.hpp"
 #include "launch/io/connect.hpp"
 #include "launch/io/deadline.hpp"
+#include "launch/io/guard.hpp"
 #include "launch/io/host.hpp"
 #include "launch/io/log.hpp"
 #include "launch/io/port_holder.hpp"
+#include "launch/io/process_look.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -28,12 +31,19 @@ namespace {
 
 constexpr Duration one_look = 5s;
 constexpr Duration one_try = 500ms;
+constexpr Duration to_notice = 5s;  // that somebody is silent
+
+// This process has a pid that may have been another's before.
+bool is_living_agent(pid_t pid) {
+  const auto found = pid == ::getpid() ? std::nullopt : stat_of(pid);
+  return found && found->name == agent_name && found->state != 'Z';
+}
 
 }  // namespace
 
 StaticSession::StaticSession(asio::any_io_executor executor, Config& config, StoreServer& server, Mailbox& mailbox)
     : executor_(std::move(executor)), config_(config), server_(server), mailbox_(mailbox), random_(random_seed()) {
-  identity_ = fmt::format("host {} (pid {}, {:08x})", config_.hostname, ::getpid(), random_.next() >> 32U);
+  identity_ = agent_identity(config_.hostname, ::getpid(), static_cast<std::uint32_t>(random_.next() >> 32U));
 }
 
 Status StaticSession::open() {
@@ -54,8 +64,7 @@ Status StaticSession::listen() {
 // The last user of the port has ended, and the kernel keeps it for a minute. open() does not wait: no signal is heard
 // then.
 asio::awaitable<bool> StaticSession::open_late(int attempt) {
-  log_progress(fmt::format("waiting until port {} is free: a connection that has ended keeps it for up to a minute",
-                           config_.master.port));
+  announce_wait_for_port(config_.master.port);
   asio::steady_timer timer(executor_);
   while (attempt == attempt_ && !ending_) {
     const Status opened = listen();
@@ -117,19 +126,19 @@ asio::awaitable<void> StaticSession::join_attempt(int attempt) {
     const bool open = co_await open_late(attempt);
     if (!open) co_return;
   }
-  bool again = co_await join_once(attempt);
-  while (again) {
-    log_info(fmt::format("the store of node 0 at {} has gone before the job had formed; looking for it again",
-                         to_text(config_.master)));
+  Joined joined = co_await join_once(attempt);
+  while (joined != Joined::over) {
+    if (joined == Joined::store_gone)
+      log_info(fmt::format("the store of node 0 at {} has gone before the job had formed; looking for it again",
+                           to_text(config_.master)));
     asio::steady_timer timer(executor_, to_steady(later(now(), one_try)));
     (void)co_await timer.async_wait(as_values);
     if (attempt != attempt_ || stopped_ || ending_) co_return;
-    again = co_await join_once(attempt);
+    joined = co_await join_once(attempt);
   }
 }
 
-// True if node 0 has gone away without a word: it may be started again, as long as the job has not formed.
-asio::awaitable<bool> StaticSession::join_once(int attempt) {
+asio::awaitable<StaticSession::Joined> StaticSession::join_once(int attempt) {
   Announcer announcer(now());
   const std::function<void(const Error&)> on_retry = [&](const Error& reason) {
     if (announcer.due())
@@ -137,40 +146,59 @@ asio::awaitable<bool> StaticSession::join_once(int attempt) {
                                reason.message, to_text(give_up_joining_ - now())));
   };
   auto connected = co_await connect_to_store(reached_.value_or(store_endpoint()), give_up_joining_, random_, on_retry);
-  if (attempt != attempt_ || stopped_ || ending_) co_return false;
+  if (attempt != attempt_ || stopped_ || ending_) co_return Joined::over;
   if (!connected) {
     Error error = connected.error();
     error.message = fmt::format("the rendezvous timed out after {}: node 0 is missing: {}",
                                 to_text(config_.rendezvous_timeout), error.message);
     mailbox_.put(RendezvousFailed{std::move(error)});
-    co_return false;
+    co_return Joined::over;
   }
   reached_ = connected->peer();
   const auto line = std::make_shared<RoundLine>(executor_, mailbox_, std::move(*connected), place(attempt));
   line_ = line;
   if (attempt == 0 && !hosts()) line->wait_for_store();
   auto formed = co_await form_on(line);
-  if (line->closed() || attempt != attempt_) co_return false;
+  if (line->closed() || attempt != attempt_) co_return Joined::over;
   if (formed) {
     formed_ = true;
     line->formed();
     mailbox_.put(RendezvousDone{*formed});
-    co_return false;
+    co_return Joined::over;
   }
   bool lost = formed.error().code == ErrorCode::closed;
   if (lost) lost = co_await line->was_lost(later(now(), quick_answer));
-  if (line->closed() || attempt != attempt_) co_return false;
+  if (line->closed() || attempt != attempt_) co_return Joined::over;
   if (formed.error().code == ErrorCode::closed && attempt > 0) {
     mailbox_.put(StoreLost{formed.error().message});
-    co_return false;
+    co_return Joined::over;
   }
-  if (!lost || stopped_ || ending_) {
+  const bool held = is_held_by_the_dead();
+  if (!(lost || held) || stopped_ || ending_) {
     mailbox_.put(RendezvousFailed{formed.error()});
-    co_return false;
+    co_return Joined::over;
   }
   line->close();
+  if (held) co_return Joined::rank_held;
   reached_.reset();
-  co_return true;
+  co_return Joined::store_gone;
+}
+
+// This host has lost its power, and is back before the store has noticed. Where the agent that claims the rank cannot
+// be seen from here, as in another container, the store knows that it lives when it has heard of it for long enough.
+bool StaticSession::is_held_by_the_dead() {
+  const std::string holder = std::exchange(holder_, "");
+  const Duration silence = plan_heartbeat(config_.heartbeat_timeout, config_.nnodes).silence;
+  const auto pid = pid_of_agent(holder, config_.hostname);
+  if (!pid || is_living_agent(*pid) || silence == Duration::zero()) return false;
+  if (held_until_ == never) {
+    held_until_ = later(now(), silence + to_notice);
+    log_info(
+        fmt::format("node rank {} is still claimed by {}, which has ended here; waiting until node 0 notices that, {} "
+                    "at most",
+                    config_.node_rank, shown(holder), to_text(held_until_ - now())));
+  }
+  return now() < held_until_;
 }
 
 // The will stands before the claim of the rank does: a node that can be counted in can be missed.
@@ -186,7 +214,9 @@ asio::awaitable<Result<Round>> StaticSession::form_on(std::shared_ptr<RoundLine>
     run_in_background(executor_, announce(waiting, attempt));
   };
   const std::function<void()> fence = [this] { server_.fence(); };
-  co_return co_await form(line->control(), std::move(machine), on_waiting, fence);
+  auto formed = co_await form(line->control(), machine, on_waiting, fence);
+  holder_ = machine.holder();
+  co_return formed;
 }
 
 RoundLine::Place StaticSession::place(int attempt) const {
@@ -285,7 +315,7 @@ asio::awaitable<Account> StaticSession::share(Account own, Failure first) {
   if (!line_ || line_->lost()) co_return own;
   auto client = co_await connect_again(later(now(), EndExchange::to_connect));
   if (!client) co_return own;
-  EndExchange::Place place{prefix(), config_.node_rank, 0, {}, most_for_end(config_)};
+  ExchangePlace place{prefix(), config_.node_rank, 0, {}, most_for_end(config_)};
   std::vector<int> nodes =
       co_await claimed_nodes(*client, config_.run_id, hosts() ? config_.nnodes : 1, later(now(), quick_answer));
   if (nodes.empty()) co_return own;

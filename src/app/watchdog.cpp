@@ -21,15 +21,34 @@ constexpr double longest_look_away_s = 10;
 
 }  // namespace
 
-Watchdog::Watchdog(asio::any_io_executor executor, TimerPipe pipe, ExpiryCallback on_expired)
-    : executor_(executor), pipe_(std::move(pipe)), on_expired_(std::move(on_expired)), alarm_(executor) {}
+Watchdog::Watchdog(asio::any_io_executor executor, ExpiryCallback on_expired)
+    : executor_(executor),
+      opened_(std::make_shared<std::optional<Result<TimerPipe>>>()),
+      on_expired_(std::move(on_expired)),
+      alarm_(executor) {}
+
+asio::awaitable<Status> Watchdog::open(DiskThread& disk, std::string path, Time give_up) {
+  const auto open = [path, executor = executor_, opened = opened_] {
+    opened->emplace(TimerPipe::open(executor, path));
+    return true;
+  };
+  auto opening = disk.run_until(give_up, open);
+  const auto done = co_await std::move(opening);
+  co_return done && !**opened_ ? Status((*opened_)->error()) : Status();
+}
 
 void Watchdog::begin() {
   timers_ = {};
   starting_ = true;
-  if (std::exchange(running_, true)) return;
+}
+
+Status Watchdog::hear() {
+  if (pipe_) return {};
+  if (!**opened_) return (*opened_)->error();
+  pipe_.emplace(std::move(***opened_));
   run_in_background(executor_, hear_requests());
   run_in_background(executor_, wait_for_expiry());
+  return {};
 }
 
 void Watchdog::all_started() {
@@ -39,7 +58,7 @@ void Watchdog::all_started() {
 
 asio::awaitable<void> Watchdog::hear_requests() {
   while (true) {
-    const auto line = co_await pipe_.next_line();
+    const auto line = co_await pipe_->next_line();
     if (!line) co_return;
     take(*line);
   }

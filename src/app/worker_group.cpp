@@ -1,5 +1,6 @@
 #include "launch/app/worker_group.hpp"
 
+#include <algorithm>
 #include <csignal>
 #include <utility>
 
@@ -26,20 +27,30 @@ int WorkerGroup::begin() {
   return ++round_;
 }
 
-Result<WorkerOutput> WorkerGroup::source(WorkerInput input) {
+// Of the standard input, if it is a file, which others may have to wait for.
+asio::awaitable<std::vector<Fd>> WorkerGroup::open_inputs(std::size_t count) {
+  if (count == 0) co_return std::vector<Fd>();
+  const auto open = [count] { return StdinFeeder::open_again_each(STDIN_FILENO, count); };
+  auto opening = disk_.run(open);
+  co_return co_await std::move(opening);
+}
+
+Result<WorkerOutput> WorkerGroup::source(WorkerInput input, std::vector<Fd>& copies) {
   if (input == WorkerInput::nothing) return WorkerOutput{Fd(), "/dev/null"};
   if (input == WorkerInput::inherited) return WorkerOutput{};
+  if (!copies.empty()) {
+    WorkerOutput copy{std::move(copies.back()), {}};
+    copies.pop_back();
+    return copy;
+  }
   if (!feeder_) feeder_.emplace(executor_, STDIN_FILENO, inheritance_.owner);
   auto copy = feeder_->open_copy();
   if (!copy) return copy.error();
   return WorkerOutput{*std::move(copy), {}};
 }
 
-Result<WorkerStart::Worker> WorkerGroup::plan(WorkerSpec spec, const std::string& script,
-                                              const OutputCallback& output) {
-  auto in = source(spec.input);
-  if (!in) return in.error();
-  WorkerStart::Worker worker{spec.local_rank, {}, *std::move(in), output(spec.logs.out), output(spec.logs.err)};
+WorkerStart::Worker WorkerGroup::plan(WorkerSpec spec, const std::string& script, const OutputCallback& output) {
+  WorkerStart::Worker worker{spec.local_rank, {}, {}, output(spec.logs.out), output(spec.logs.err)};
   SpawnRequest& request = worker.request;
   request.executable = std::move(spec.executable);
   request.argv = std::move(spec.argv);
@@ -58,16 +69,8 @@ asio::awaitable<std::optional<WorkerNotStarted>> WorkerGroup::start(std::vector<
   if (feeder_) feeder_->begin();
   children_.reserve(specs.size());
   on_start_ = std::move(on_start);
-  const auto start = std::make_shared<WorkerStart>(executor_, [this] { take_made(); });
-  for (WorkerSpec& spec : specs) {
-    const int local_rank = spec.local_rank;
-    auto worker = plan(std::move(spec), script, output);
-    if (!worker) co_return WorkerNotStarted{local_rank, exit_code(worker.error().code), worker.error().message};
-    start->add(*std::move(worker));
-  }
-  start_ = start;
-  const auto make_all = [start] { return start->make_all(); };
-  auto making = disk_.run(make_all);
+  start_ = std::make_shared<WorkerStart>(executor_, [this] { take_made(); });
+  auto making = make_all(std::move(specs), std::move(script), std::move(output));
   auto failed = co_await std::move(making);
   take_made();
   start_.reset();
@@ -77,6 +80,25 @@ asio::awaitable<std::optional<WorkerNotStarted>> WorkerGroup::start(std::vector<
   for (const int signal : std::exchange(warnings_, {})) reaper_.warn(signal);
   for (std::size_t i = 0; i < children_.size(); ++i) await_end(i);
   co_return failed;
+}
+
+asio::awaitable<std::optional<WorkerNotStarted>> WorkerGroup::make_all(std::vector<WorkerSpec> specs,
+                                                                       std::string script, OutputCallback output) {
+  const auto start = start_;
+  const auto wanted = std::count_if(specs.begin(), specs.end(),
+                                    [](const WorkerSpec& spec) { return spec.input == WorkerInput::copy; });
+  auto opening = open_inputs(static_cast<std::size_t>(wanted));
+  std::vector<Fd> copies = co_await std::move(opening);
+  for (WorkerSpec& spec : specs) {
+    auto in = source(spec.input, copies);
+    if (!in) co_return WorkerNotStarted{spec.local_rank, exit_code(in.error().code), in.error().message};
+    WorkerStart::Worker worker = plan(std::move(spec), script, output);
+    worker.in = *std::move(in);
+    start->add(std::move(worker));
+  }
+  const auto make = [start] { return start->make_all(); };
+  auto making = disk_.run(make);
+  co_return co_await std::move(making);
 }
 
 void WorkerGroup::take_made() {

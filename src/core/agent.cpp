@@ -100,7 +100,7 @@ AgentActions Agent::handle(const SignalReceived& event, Time now) {
   }
   // A second Ctrl-C means: soon, a third: now. Schedulers repeat their SIGTERM, so that one says nothing new.
   if (winding_down()) return event.signal == SIGINT && state_ == State::stopping ? hurry(now) : AgentActions{};
-  return fail(std::move(failure), event.signal, true, now);
+  return fail(std::move(failure), event.to_workers, true, now);
 }
 
 // It is of use to workers that run, or are on their way out.
@@ -188,8 +188,8 @@ AgentActions Agent::handle(const StoreLost& event, Time now) {
     first_ = make_failure(Failure::Kind::store, 1, fmt::format("the store went away ({})", event.reason));
     return {};
   }
-  // The host leaves as soon as all have passed the barrier; our answer may have been on its way.
-  if (state_ == State::leaving) return handle(BarrierDone{}, now);
+  // torchrun's host leaves as soon as all have passed the barrier; our answer may have been on its way.
+  if (state_ == State::leaving && !event.host_waits) return handle(BarrierDone{}, now);
   if (event.stood_still > Duration::zero())
     return fail(make_failure(Failure::Kind::store, 1,
                              fmt::format("this launch stood still for {}, and the others gave it up meanwhile ({})",

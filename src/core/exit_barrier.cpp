@@ -35,10 +35,13 @@ BarrierStep ExitBarrier::on(const Outcome& outcome, Time now) {
     case State::counting:
       return std::get<Number>(outcome).value < nnodes_ ? wait(now) : tell(now);
     case State::telling:
-      return {BarrierPassed{true}, std::nullopt};
+      return {BarrierPassed{everybody_}, std::nullopt};
     case State::waiting:
       if (std::holds_alternative<Done>(outcome)) return {BarrierPassed{true}, std::nullopt};
-      if (now >= give_up_) return {BarrierPassed{false}, std::nullopt};
+      if (now >= give_up_) {
+        everybody_ = false;  // the others, whose store may end now, are to leave as well
+        return tell(now);
+      }
       state_ = State::looking;
       deadline_ = later(now, barrier_answer_time);
       return {AddNumber{key("num_members"), 0}, std::nullopt};
@@ -54,10 +57,12 @@ BarrierStep ExitBarrier::on(const Outcome& outcome, Time now) {
   return {BarrierPassed{false}, std::nullopt};
 }
 
+// Not by SET, which has no answer: if the store is lost now, the others do not know that all have ended, and this node
+// must not end well.
 BarrierStep ExitBarrier::tell(Time now) {
   state_ = State::telling;
   deadline_ = later(now, barrier_answer_time);
-  return {SetKeys{{{all_ended_key(run_id_), "<val_ignored>"}}}, std::nullopt};
+  return {CompareSet{all_ended_key(run_id_), "", "<val_ignored>"}, std::nullopt};
 }
 
 BarrierStep ExitBarrier::wait(Time now) {

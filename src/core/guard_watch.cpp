@@ -7,13 +7,13 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::size_t enough_ends = 3;      // Ctrl-C, soon, now
+constexpr std::size_t enough_ends = 3;  // Ctrl-C, soon, now
 constexpr std::ptrdiff_t enough_unheard = 2;
-constexpr Duration time_to_hear = 1s;       // for an agent that is only busy
-constexpr Duration second_chance = 500ms;   // after the guard itself slept
+constexpr Duration time_to_hear = 1s;      // for an agent that is only busy
+constexpr Duration second_chance = 500ms;  // after the guard itself slept
 
-constexpr int looks_to_believe = 5;  // each a step after the one before
-constexpr int most_looks = 10;              // where the guard hardly gets to run
+constexpr int looks_to_believe = 5;        // each a step after the one before
+constexpr int most_looks = 10;             // if the guard hardly gets to run
 constexpr Duration longest_proof = 400ms;  // the other nodes go on soon
 constexpr int proofs_per_patience = 8;
 constexpr Duration between_kills = 10ms;
@@ -68,12 +68,12 @@ bool GuardWatch::stands_still(const AgentSign& sign, Time now) {
     suspects_ = true;
     next_look_ = suspicious;
   }
-  const bool believes = timely_ >= looks_to_believe || looks_ >= most_looks;
-  if (now < next_look_) return believes;
+  const auto believes = [this] { return timely_ >= looks_to_believe || looks_ >= most_looks; };
+  if (now < next_look_) return believes();
   const bool timely = now <= later(next_look_, step);
   ++looks_;
   timely_ += static_cast<int>(timely);
-  const bool enough = timely_ >= looks_to_believe || looks_ >= most_looks;
+  const bool enough = believes();
   next_look_ = later(enough || !timely ? now : next_look_, enough ? between_kills : step);
   return enough;
 }

@@ -43,9 +43,22 @@ std::optional<std::int64_t> oom_kills(std::string_view events) {
   return std::nullopt;
 }
 
-std::string oom_text(bool of_worker, std::string_view limit, std::string_view peak) {
+void OomCount::look(std::optional<std::int64_t> count, Time now) {
+  if (!before_ || !count || *count - *before_ <= times_) return;
+  times_ = *count - *before_;
+  went_up_ = now;
+}
+
+bool OomCount::explains_kill(Time now) {
+  if (times_ <= explained_ || now - went_up_ > interval) return false;
+  ++explained_;
+  return true;
+}
+
+std::string oom_text(bool of_worker, std::int64_t times, std::string_view limit, std::string_view peak) {
+  const std::string often = times == 1 ? "once" : fmt::format("{} times", times);
   std::string text = of_worker ? "killed by the out-of-memory killer"
-                               : "the out-of-memory killer has ended another process since the workers were started";
+                               : fmt::format("the out-of-memory killer has struck {} in this attempt", often);
   if (const std::string most = mebibytes(limit); !most.empty()) text += fmt::format("; memory limit {}", most);
   if (const std::string used = mebibytes(peak); !used.empty()) text += fmt::format("; peak {}", used);
   return text;

@@ -70,6 +70,17 @@ Error rank_used_twice(const StaticJob& job, const std::string& other) {
                       job.self.group_rank, shown(other), shown(job.identity), job.nnodes - 1)};
 }
 
+std::string agent_identity(const std::string& host, int pid, std::uint32_t salt) {
+  return fmt::format("host {} (pid {}, {:08x})", host, pid, salt);
+}
+
+std::optional<int> pid_of_agent(std::string_view identity, const std::string& host) {
+  const std::string begin = fmt::format("host {} (pid ", host);
+  if (!identity.starts_with(begin)) return std::nullopt;
+  identity.remove_prefix(begin.size());
+  return parse_int(identity.substr(0, identity.find(',')));
+}
+
 std::string StaticRendezvous::key(const std::string& rest) const { return fmt::format("/{}/{}", job_.run_id, rest); }
 
 std::string StaticRendezvous::role_key(int node) const { return role_info_key(job_.run_id, node); }
@@ -154,7 +165,10 @@ RendezvousStep StaticRendezvous::claim() {
 
 RendezvousStep StaticRendezvous::claimed(const Outcome& outcome) {
   const std::string& holder = only_value(outcome);
-  if (holder != job_.identity) return {rank_used_twice(job_, holder), std::nullopt};
+  if (holder != job_.identity) {
+    holder_ = holder;
+    return {rank_used_twice(job_, holder), std::nullopt};
+  }
   return go(State::counting, AddNumber{std::string(client_count_key), 1});
 }
 

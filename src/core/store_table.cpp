@@ -75,9 +75,7 @@ Status StoreTable::apply(ConnectionId from, const Request& request, std::string&
 void StoreTable::drop(ConnectionId connection, bool silent, std::vector<Push>& pushes) {
   forget_wait(connection);
   forget_watches(connection);
-  const auto left = wills_.extract(connection);
-  if (left.empty()) return;
-  const Will& will = left.mapped().will;
+  const Will will = take_will(connection);
   const std::string claimed(will.claim ? get(will.claim->key).value_or("") : "");
   const bool begun = will.claim && get(will.claim->begun);
   std::string unread;
@@ -224,12 +222,21 @@ Status StoreTable::on(const AttendRequest& request, Answer&) {
 Status StoreTable::on(const LeaveWillRequest& request, Answer& answer) {
   auto will = parse_will(request.text);
   if (!will) return will.error();
-  for (auto& [from, left] : wills_)
-    if (from != answer.from && replaces(*will, left.will)) left.will = {};
-  wills_.erase(answer.from);
+  (void)take_will(answer.from);
+  if (will->claim) {
+    const auto [latest, first] = claimants_.try_emplace(claimant_of(*will), answer.from);
+    if (!first) wills_.at(std::exchange(latest->second, answer.from)).will = {};
+  }
   if (!will->empty()) wills_.try_emplace(answer.from, LeftWill{std::move(*will), request.text.size()});
   append_u8(answer.reply, 0);
   return {};
+}
+
+Will StoreTable::take_will(ConnectionId connection) {
+  const auto left = wills_.extract(connection);
+  if (left.empty()) return {};
+  claimants_.erase(claimant_of(left.mapped().will));
+  return std::move(left.mapped().will);
 }
 
 // Queues.

@@ -88,9 +88,8 @@ std::vector<Request> deeds_of(const Will& will, bool silent, std::string_view cl
   return deeds;
 }
 
-bool replaces(const Will& newer, const Will& older) {
-  return newer.claim && older.claim && newer.claim->key == older.claim->key &&
-         newer.claim->holder == older.claim->holder;
+std::string claimant_of(const Will& will) {
+  return will.claim ? will.claim->key + '\0' + will.claim->holder : std::string();
 }
 
 }  // namespace launch

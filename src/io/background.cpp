@@ -2,6 +2,7 @@
 
 #include "launch/io/log.hpp"
 
+#include <chrono>
 #include <exception>
 #include <string>
 
@@ -18,6 +19,7 @@ namespace {
   } catch (...) {
     log_error("internal error of unknown kind");
   }
+  (void)flush_log(std::chrono::seconds(1));
   std::terminate();
 }
 

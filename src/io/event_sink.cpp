@@ -50,11 +50,21 @@ int write_line(int fd, std::string_view line) {
 }  // namespace
 
 struct EventSink::Output {
+  explicit Output(const std::string& path) : name(path == "-" ? "standard output" : shown(path)) {}
+
+  // By the thread. 0, or why not.
+  int open(const std::string& path) {
+    constexpr int flags = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
+    fd = path == "-" ? share_standard_output() : Fd(::open(path.c_str(), flags, 0666));
+    not_opened = fd.valid() ? 0 : errno;
+    return not_opened;
+  }
+
   // By the thread. To a terminal, where a line of progress must be away meanwhile, by the owner.
   void write(std::string_view line) {
     --waiting;
     if (!takes) return;
-    const int error = write_line(fd.get(), line);
+    const int error = not_opened != 0 ? not_opened : write_line(fd.get(), line);
     if (error == 0) return;
     takes = false;
     log_warning(fmt::format("events cannot be written to {}: {}; none are from now on", name, std::strerror(error)));
@@ -62,27 +72,30 @@ struct EventSink::Output {
 
   Fd fd;
   std::string name;  // for warnings
+  int not_opened = 0;
   std::atomic<bool> takes = true;
   std::atomic<std::size_t> waiting = 0;  // lines
   std::size_t lost = 0;                  // lines, because too many waited; the owner's
 };
 
-Result<EventSink> EventSink::open(const std::string& path, DiskThread& disk) {
-  const bool standard = path == "-";
-  Fd fd = standard ? share_standard_output()
-                   : Fd(::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0666));
-  const int error = errno;
-  if (!fd.valid())
-    return usage_error(
+boost::asio::awaitable<Result<EventSink>> EventSink::open(std::string path, DiskThread& disk, Time give_up) {
+  EventSink sink;
+  sink.disk_ = &disk;
+  sink.output_ = std::make_shared<Output>(path);
+  const auto open = [output = sink.output_, path] { return output->open(path); };
+  auto opening = disk.run_until(give_up, open);
+  const auto error = co_await std::move(opening);
+  if (!error) {
+    log_warning(fmt::format("the file system of {} does not answer: events wait for it", sink.output_->name));
+  } else if (*error != 0) {
+    co_return usage_error(
         fmt::format("{}: cannot write there: {}; name a file in a folder that is there, or - for standard "
                     "output",
-                    as_typed("--events", path), std::strerror(error)));
-  EventSink sink;
-  if (::isatty(fd.get()) != 1) sink.disk_ = &disk;
-  sink.output_ = std::make_shared<Output>();
-  sink.output_->fd = std::move(fd);
-  sink.output_->name = standard ? "standard output" : shown(path);
-  return sink;
+                    as_typed("--events", path), std::strerror(*error)));
+  } else if (::isatty(sink.output_->fd.get()) == 1) {
+    sink.disk_ = nullptr;
+  }
+  co_return sink;
 }
 
 EventSink EventSink::standard_error() {

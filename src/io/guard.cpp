@@ -86,6 +86,12 @@ bool can_be_stopped() {
   return true;
 }
 
+// The kernel sends for a key that the user pressed, and for an alarm that was set before launch was started.
+pid_t sender_of(const siginfo_t& info) {
+  if (info.si_code != SI_KERNEL) return info.si_pid;
+  return info.si_signo == SIGALRM ? 0 : terminal_sender;
+}
+
 class Guard {
  public:
   Guard(pid_t agent, std::set<pid_t> strangers, const SignalPlan& plan)
@@ -101,7 +107,7 @@ class Guard {
       const int signal = wait_for_signal(info);
       if (signal == SIGCHLD) note_strangers();
       if (signal == SIGCHLD && (reap() || leaves())) return end();
-      if (signal > 0 && signal != SIGCHLD) pass_on(signal, info.si_code == SI_KERNEL ? terminal_sender : info.si_pid);
+      if (signal > 0 && signal != SIGCHLD) pass_on(signal, sender_of(info));
       switch (life == nullptr ? GuardWatch::Act::nothing : watch_.look(life->read(), now())) {
         case GuardWatch::Act::nothing:
           break;
@@ -141,12 +147,13 @@ class Guard {
   }
 
   // The agent is a nearer subreaper to all that descends from the workers, so what has come to us while it lives is no
-  // process of the job: a daemon of a script that started it beside us, for instance.
+  // process of the job: a daemon of a script that started it beside us, for instance. Only a sweep needs to know.
   void note_strangers() {
+    if (life != nullptr && life->end()) return;  // it has said its last word: there will be no sweep
     const std::vector<pid_t> children = list_children();
     // Asked for afterwards, since the agent leaves its children to us in the moment in which it becomes a zombie.
-    const auto agent = stat_of(agent_);
-    if (!agent || agent->state == 'Z' || agent->state == 'X') return;
+    siginfo_t info{};
+    if (::waitid(P_PID, static_cast<id_t>(agent_), &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid != 0) return;
     strangers_.insert(children.begin(), children.end());
     strangers_.erase(agent_);
   }
@@ -280,7 +287,7 @@ class Guard {
 
 void become_agent(pid_t guard) {
   ::setsid();
-  ::prctl(PR_SET_NAME, "job-agent");  // `pkill launch` must not take both, or nobody is left to clean up
+  ::prctl(PR_SET_NAME, agent_name);  // `pkill launch` must not take both, or nobody is left to clean up
   ::prctl(PR_SET_PDEATHSIG, guard_gone_signal());
   if (::getppid() != guard) ::raise(guard_gone_signal());  // it was gone before
 }

@@ -174,6 +174,7 @@ void LogRelay::Shared::write_files() {
     LogBacklog::Written result;
     streams[i].file->finish(exchange.end(nothing.stream), result);
     exchange.wrote(nothing, result);
+    streams[i].file->close();  // which asks the server of a network's file system; all consoles have ended
   }
 }
 

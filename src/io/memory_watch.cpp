@@ -1,7 +1,9 @@
 #include "launch/io/memory_watch.hpp"
 
-#include "launch/core/memory_events.hpp"
+#include "launch/io/clock.hpp"
 #include "launch/io/files.hpp"
+
+#include <utility>
 
 #include <unistd.h>
 
@@ -12,7 +14,7 @@ constexpr std::size_t most = 4096;  // bytes of such a file
 
 }  // namespace
 
-MemoryWatch::MemoryWatch() {
+MemoryWatch::MemoryWatch(boost::asio::any_io_executor executor) : timer_(std::move(executor)) {
   const auto group = memory_group(read_file("/proc/self/cgroup", most));
   if (!group) return;
   version_2_ = group->version_2;
@@ -21,14 +23,30 @@ MemoryWatch::MemoryWatch() {
   const char* const file = version_2_ ? "/memory.events" : "/memory.oom_control";
   for (const std::string& folder : {"/sys/fs/cgroup" + group->path, top})
     if (folder_.empty() && ::access((folder + file).c_str(), R_OK) == 0) folder_ = folder;
-  before_ = kills();
 }
 
-std::string MemoryWatch::evidence(bool worker_killed) const {
-  const auto after = kills();
-  if (!before_ || !after || *after <= *before_) return {};
-  return oom_text(worker_killed, read("/memory.max", "/memory.limit_in_bytes"),
-                  read("/memory.peak", "/memory.max_usage_in_bytes"));
+void MemoryWatch::begin() {
+  const auto so_far = kills();
+  count_ = OomCount(so_far);
+  if (so_far) look_later();
+}
+
+void MemoryWatch::look_later() {
+  timer_.expires_after(OomCount::interval);
+  timer_.async_wait([this](const boost::system::error_code& error) {
+    if (error) return;
+    count_.look(kills(), now());
+    look_later();
+  });
+}
+
+MemoryWatch::Evidence MemoryWatch::evidence(bool worker_killed) {
+  const Time at = now();
+  count_.look(kills(), at);
+  if (count_.times() == 0) return {};
+  const bool of_worker = worker_killed && count_.explains_kill(at);
+  return {of_worker, oom_text(of_worker, count_.times(), read("/memory.max", "/memory.limit_in_bytes"),
+                              read("/memory.peak", "/memory.max_usage_in_bytes"))};
 }
 
 std::optional<std::int64_t> MemoryWatch::kills() const {

@@ -9,8 +9,6 @@
 #include <chrono>
 #include <climits>
 #include <condition_variable>
-#include <cstdint>
-#include <iterator>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -20,11 +18,9 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <linux/magic.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 namespace launch {
@@ -34,15 +30,6 @@ using namespace std::chrono_literals;
 
 constexpr int pause_ms = 10;
 constexpr auto longest_poll = std::chrono::milliseconds(60'000);
-
-// Where a write waits for a disk of this machine at most. Elsewhere it may wait for a network.
-bool on_own_disk(int fd) {
-  struct statfs info {};
-  if (::fstatfs(fd, &info) != 0) return false;
-  constexpr std::uint32_t own[] = {EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC, BTRFS_SUPER_MAGIC, OVERLAYFS_SUPER_MAGIC,
-                                   TMPFS_MAGIC};
-  return std::find(std::begin(own), std::end(own), static_cast<std::uint32_t>(info.f_type)) != std::end(own);
-}
 
 // How a descriptor is written to.
 struct Outlet {
@@ -58,7 +45,7 @@ struct Outlet {
       prompt = own.valid();
       if (prompt) fd = std::move(own);
     } else {
-      prompt = socket || S_ISCHR(info.st_mode) || (S_ISREG(info.st_mode) && on_own_disk(given));
+      prompt = socket || S_ISCHR(info.st_mode);
     }
   }
 

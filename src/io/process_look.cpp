@@ -54,10 +54,16 @@ void read_holders(const std::string& folder, ProcessLook& look) {
   if (own != 0 && !is_ours(status->real_uid) && !is_ours(status->saved_uid)) look.protected_by_uid = status->real_uid;
 }
 
+// Kernels without this list need a scan of all processes.
+bool kernel_lists_children() {
+  return ::access(fmt::format("/proc/{0}/task/{0}/children", ::getpid()).c_str(), R_OK) == 0;
+}
+
+// The kernel lists what each thread has made by itself (io/disk_thread); what was adopted is the first one's.
 std::vector<pid_t> children_by_thread(pid_t pid) {
   std::vector<pid_t> result;
   for (const pid_t thread : numbers_in(fmt::format("/proc/{}/task", pid), most_threads)) {
-    const std::string text = read_file(fmt::format("/proc/{}/task/{}/children", pid, thread), std::size_t{1} << 16);
+    const std::string text = read_file(fmt::format("/proc/{}/task/{}/children", pid, thread), std::size_t{1} << 20);
     for (const std::string_view word : split(trim(text), ' '))
       if (const auto child = parse_int(word)) result.push_back(*child);
   }
@@ -116,9 +122,16 @@ std::optional<ProcessLook> look_at(pid_t pid) {
   return look;
 }
 
+std::vector<pid_t> children_of(pid_t parent) {
+  if (kernel_lists_children()) return children_by_thread(parent);
+  std::vector<pid_t> result;
+  const std::multimap<pid_t, pid_t> all = children_by_scan();
+  for (auto [at, end] = all.equal_range(parent); at != end; ++at) result.push_back(at->second);
+  return result;
+}
+
 std::vector<pid_t> descendants_of(pid_t root) {
-  // For kernels without /proc/PID/task/TID/children.
-  const bool listed = ::access(fmt::format("/proc/{0}/task/{0}/children", ::getpid()).c_str(), R_OK) == 0;
+  const bool listed = kernel_lists_children();
   const std::multimap<pid_t, pid_t> all = listed ? std::multimap<pid_t, pid_t>() : children_by_scan();
   std::vector<pid_t> found;
   const auto add_children = [&](pid_t parent) {

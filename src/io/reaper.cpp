@@ -1,17 +1,12 @@
 #include "launch/io/reaper.hpp"
 
 #include "launch/io/fd.hpp"
-#include "launch/io/files.hpp"
 #include "launch/io/process_look.hpp"
 
 #include <cerrno>
-#include <charconv>
 #include <csignal>
-#include <string>
 #include <utility>
 
-#include <dirent.h>
-#include <fmt/format.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -20,56 +15,37 @@
 namespace launch {
 namespace {
 
-// The numbers among the names in a folder of /proc.
-std::vector<pid_t> numbers_in(const char* folder) {
-  std::vector<pid_t> result;
-  DIR* const dir = ::opendir(folder);
-  if (dir == nullptr) return result;
-  while (const dirent* entry = ::readdir(dir)) {
-    const std::string name = entry->d_name;
-    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
-    result.push_back(static_cast<pid_t>(std::stol(name)));
-  }
-  ::closedir(dir);
-  return result;
-}
-
-// For kernels without /proc/PID/task/TID/children.
-std::vector<pid_t> scan_for_children() {
-  std::vector<pid_t> result;
-  for (const pid_t pid : numbers_in("/proc")) {
-    const auto stat = stat_of(pid);
-    if (stat && stat->parent == ::getpid()) result.push_back(pid);
-  }
-  return result;
-}
-
-void add_children_of(pid_t thread, std::vector<pid_t>& result) {
-  const std::string text = read_file(fmt::format("/proc/self/task/{}/children", thread), std::size_t{1} << 20);
-  const char* at = text.data();
-  const char* const end = at + text.size();
-  while (at < end) {
-    pid_t pid = 0;
-    const auto [next, error] = std::from_chars(at, end, pid);
-    if (error == std::errc() && pid > 0) result.push_back(pid);
-    at = next + 1;
-  }
-}
-
 // What is stopped, by a debugger's user or by itself, would hear it only when it is continued.
 void tell(pid_t whom, int signal) {
   ::kill(whom, signal);
   if (signal != SIGKILL) ::kill(whom, SIGCONT);
 }
 
+// For places without /proc: waitid knows a child of ours by its number. Children are younger than their parent, so the
+// numbers after our own are asked for first, until some have been found.
+std::vector<pid_t> ask_for_children() {
+  constexpr pid_t numbers = 1 << 22;  // the kernel has no greater one
+  constexpr pid_t at_once = 1 << 16;
+  std::vector<pid_t> result;
+  for (pid_t asked = 0; asked < numbers && result.empty(); asked += at_once) {
+    for (pid_t next = 1; next <= at_once; ++next) {
+      const pid_t pid = (::getpid() + asked + next) % numbers;
+      siginfo_t info{};
+      if (pid > 0 && ::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0)
+        result.push_back(pid);
+    }
+  }
+  return result;
+}
+
 }  // namespace
 
 std::vector<pid_t> list_children() {
-  if (::access(fmt::format("/proc/self/task/{}/children", ::getpid()).c_str(), R_OK) != 0) return scan_for_children();
-  std::vector<pid_t> result;
-  // The kernel lists what each thread has made by itself (io/disk_thread); what was adopted is the first one's.
-  for (const pid_t thread : numbers_in("/proc/self/task")) add_children_of(thread, result);
-  return result;
+  siginfo_t info{};
+  // Most often there is none, which the kernel says without /proc; one older than 4.7 knows no __WALL here.
+  if (::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT | __WALL) != 0 && errno == ECHILD) return {};
+  std::vector<pid_t> children = children_of(::getpid());
+  return children.empty() && ::access("/proc/self/stat", F_OK) != 0 ? ask_for_children() : children;
 }
 
 Reaper::Reaper() {

@@ -59,6 +59,7 @@ void choose_signals(SignalPlan& plan, const std::vector<int>& wanted) {
   plan.handled = {SIGCHLD};
   for (const int signal : wanted)
     if (signal != SIGHUP || !is_ignored(SIGHUP)) plan.handled.push_back(signal);
+  plan.handled.push_back(SIGALRM);
   plan.passed.clear();
   for (const int signal : {SIGUSR1, SIGUSR2, SIGCONT, SIGTSTP, SIGWINCH})
     if (!is_ignored(signal) && std::find(wanted.begin(), wanted.end(), signal) == wanted.end())

@@ -1,5 +1,7 @@
 #include "launch/io/stdin_feeder.hpp"
 
+#include "launch/io/background.hpp"
+#include "launch/io/disk_thread.hpp"
 #include "launch/io/files.hpp"
 #include "launch/io/log.hpp"
 #include "launch/io/process_look.hpp"
@@ -36,6 +38,25 @@ mode_t kind_of(int fd) {
   return ::fstat(fd, &info) == 0 ? info.st_mode & S_IFMT : 0;
 }
 
+// Asks nobody but the kernel, unlike fstat(): whatever else has a position is never waited for by poll().
+bool may_be_file(int fd) { return ::lseek(fd, 0, SEEK_CUR) >= 0; }
+
+struct Piece {
+  std::string bytes;
+  int error = 0;
+};
+
+Piece read_piece(int fd) {
+  Piece piece{std::string(feed_size, '\0')};
+  ssize_t got = 0;
+  do {
+    got = ::read(fd, piece.bytes.data(), piece.bytes.size());
+  } while (got < 0 && errno == EINTR);
+  piece.error = got < 0 ? errno : 0;
+  piece.bytes.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+  return piece;
+}
+
 bool is_ready(int fd, short events) {
   pollfd entry{fd, events, 0};
   return ::poll(&entry, 1, 0) > 0;
@@ -54,7 +75,12 @@ struct InputCopy {
 class StdinFeeder::Feed : public std::enable_shared_from_this<Feed> {
  public:
   Feed(asio::any_io_executor executor, int source, pid_t owner)
-      : executor_(std::move(executor)), source_(source), owner_(owner), watch_(executor_), foreground_(executor_) {}
+      : executor_(std::move(executor)),
+        disk_(executor_),
+        source_(source),
+        owner_(owner),
+        watch_(executor_),
+        foreground_(executor_) {}
 
   // A wait may hold a copy for longer.
   void begin() {
@@ -73,10 +99,6 @@ class StdinFeeder::Feed : public std::enable_shared_from_this<Feed> {
   }
 
   Result<Fd> open_copy() {
-    if (kind_of(source_) == S_IFREG) {
-      Fd file = open_again(source_, O_RDONLY);
-      if (file.valid() && ::lseek(file.get(), ::lseek(source_, 0, SEEK_CUR), SEEK_SET) >= 0) return file;
-    }
     std::array<int, 2> ends{-1, -1};
     if (::pipe2(ends.data(), O_CLOEXEC) != 0) return no_copy();
     Fd reader(ends[0]);
@@ -103,14 +125,19 @@ class StdinFeeder::Feed : public std::enable_shared_from_this<Feed> {
   }
 
   void open_source() {
-    if (input_.valid() || ended_) return;
-    if (kind_of(source_) == S_IFIFO || ::isatty(source_) == 1) input_ = open_again(source_, O_RDONLY | O_NONBLOCK);
-    may_block_ = !input_.valid();
-    if (may_block_) input_ = Fd(::fcntl(source_, F_DUPFD_CLOEXEC, 3));
+    if (input_ || ended_) return;
+    by_thread_ = may_be_file(source_);
+    Fd input;
+    if (!by_thread_ && (kind_of(source_) == S_IFIFO || ::isatty(source_) == 1))
+      input = open_again(source_, O_RDONLY | O_NONBLOCK);
+    may_block_ = !input.valid();
+    if (may_block_) input = Fd(::fcntl(source_, F_DUPFD_CLOEXEC, 3));
+    input_ = std::make_shared<const Fd>(std::move(input));
+    if (by_thread_) return;
     // Asio would make the input itself non-blocking, for all who share it.
     Fd watch(::epoll_create1(EPOLL_CLOEXEC));
     epoll_event readable{EPOLLIN, {}};
-    ::epoll_ctl(watch.get(), EPOLL_CTL_ADD, input_.get(), &readable);  // fails where nothing is ever waited for
+    ::epoll_ctl(watch.get(), EPOLL_CTL_ADD, input_->get(), &readable);  // fails where nothing is ever waited for
     boost::system::error_code error;
     watch_.assign(watch.get(), error);
     ended_ = error.failed();
@@ -128,13 +155,19 @@ class StdinFeeder::Feed : public std::enable_shared_from_this<Feed> {
     if (copies_.empty() || std::any_of(copies_.begin(), copies_.end(), behind)) return;
     // What is in the background of its terminal may not read there, or it is stopped. We are not: we have a session of
     // our own. But what is typed then is meant for others.
-    if (!ended_ && is_in_background(owner_, input_.get())) return wait_for_foreground();
-    const ssize_t got = ended_ ? 0 : read_on();
-    if (got < 0 && errno == EAGAIN) return wait_for_input();
-    if (got < 0)
+    if (!ended_ && by_thread_) return read_by_thread();
+    if (!ended_ && is_in_background(owner_, input_->get())) return wait_for_foreground();
+    Piece piece = ended_ ? Piece() : read_on();
+    if (piece.error == EAGAIN) return wait_for_input();
+    take(std::move(piece));
+  }
+
+  void take(Piece piece) {
+    if (piece.error != 0)
       log_warning(fmt::format("the standard input, of which each worker gets a copy (--stdin=all), cannot be read: {}",
-                              std::strerror(errno)));
-    size_ = got > 0 ? static_cast<std::size_t>(got) : 0;
+                              std::strerror(piece.error)));
+    held_ = std::move(piece.bytes);
+    size_ = held_.size();
     for (const auto& copy : copies_) copy->given = 0;
     ended_ = size_ == 0;
     if (ended_) return end();
@@ -155,17 +188,24 @@ class StdinFeeder::Feed : public std::enable_shared_from_this<Feed> {
     if (closed) copy->pipe.close(ignored);
   }
 
-  // Like read(): EAGAIN when there is nothing yet.
-  ssize_t read_on() {
-    if (may_block_ && !is_ready(input_.get(), POLLIN)) {
-      errno = EAGAIN;
-      return -1;
-    }
-    ssize_t got = 0;
-    do {
-      got = ::read(input_.get(), held_.data(), held_.size());
-    } while (got < 0 && errno == EINTR);
-    return got;
+  // EAGAIN when there is nothing yet.
+  Piece read_on() const {
+    if (may_block_ && !is_ready(input_->get(), POLLIN)) return Piece{{}, EAGAIN};
+    return read_piece(input_->get());
+  }
+
+  // A file system may not answer.
+  void read_by_thread() {
+    if (std::exchange(waits_, true)) return;
+    run_in_background(executor_, take_from_thread(shared_from_this()));
+  }
+
+  static asio::awaitable<void> take_from_thread(std::shared_ptr<Feed> self) {
+    const auto read = [input = self->input_] { return read_piece(input->get()); };
+    auto reading = self->disk_.run(read);
+    Piece piece = co_await std::move(reading);
+    self->waits_ = false;
+    if (!self->ended_) self->take(std::move(piece));
   }
 
   void wait_for(const std::shared_ptr<InputCopy>& copy) {
@@ -197,16 +237,18 @@ class StdinFeeder::Feed : public std::enable_shared_from_this<Feed> {
   }
 
   asio::any_io_executor executor_;
+  DiskThread disk_;
   int source_;
   pid_t owner_;
-  Fd input_;
+  std::shared_ptr<const Fd> input_;
   asio::posix::stream_descriptor watch_;  // for the input
   asio::steady_timer foreground_;
+  bool by_thread_ = false;  // is read
   bool may_block_ = false;  // reading, where somebody else reads as well
   bool waits_ = false;
   bool looks_ = false;
   bool ended_ = false;
-  std::vector<char> held_ = std::vector<char>(feed_size);
+  std::string held_;
   std::size_t size_ = 0;  // of what is held
   std::vector<std::shared_ptr<InputCopy>> copies_;
 };
@@ -215,6 +257,18 @@ StdinFeeder::StdinFeeder(asio::any_io_executor executor, int source, pid_t owner
     : feed_(std::make_shared<Feed>(std::move(executor), source, owner)) {}
 
 StdinFeeder::~StdinFeeder() { feed_->end(); }
+
+std::vector<Fd> StdinFeeder::open_again_each(int source, std::size_t count) {
+  std::vector<Fd> copies;
+  const off_t position = ::lseek(source, 0, SEEK_CUR);
+  if (position < 0 || kind_of(source) != S_IFREG) return copies;
+  while (copies.size() < count) {
+    Fd copy = open_again(source, O_RDONLY);
+    if (!copy.valid() || ::lseek(copy.get(), position, SEEK_SET) < 0) return {};
+    copies.push_back(std::move(copy));
+  }
+  return copies;
+}
 
 void StdinFeeder::begin() { feed_->begin(); }
 

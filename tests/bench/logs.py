@@ -3,11 +3,11 @@
 Four workers, small C programs, write numbered lines of 100 bytes to standard output; another one reads the launcher's
 console, a pipe, and checks every line. launch, torchrun and Hydra's mpiexec take turns; launch with files alone, too.
 
-Throughput: as fast as it goes, in batches of 64 KiB that end amid a line, as stdio's do, or with --by-line in a write
-each. CPU is that of the launcher's own processes, without the workers, from the moment when all workers stand before
-their first line until all that will come has come; the workers live until then. "written" is when the last worker had
-got rid of its lines, "arrived" when the console had them. What is torn is lost, too; what a launcher holds back until
-more comes or it ends, as torchrun does, is neither.
+Throughput: as fast as it goes, in batches of 64 KiB that end amid a line, as stdio's do, and in a write for each line,
+as `python -u` does. CPU is that of the launcher's own processes, without the workers, from the moment when all workers
+stand before their first line until all that will come has come; the workers live until then. "written" is when the last
+worker had got rid of its lines, "arrived" when the console had them. What is torn is lost, too; what a launcher holds
+back until more comes or it ends, as torchrun does, is neither.
 
 Latency: 1,000 lines a second from each worker, from just before the write until the console's read has returned.
 
@@ -199,30 +199,31 @@ def latency_rows(results, count):
 def main():
     parser = tools.parser(__doc__)
     parser.add_argument("--lines", type=int, help="of each worker")
-    parser.add_argument("--by-line", action="store_true", help="workers write each line by itself")
     arguments = tools.start(parser.parse_args())
     program = tools.compiled("log_lines.c", arguments.build)
     rounds = 1 if arguments.quick else arguments.rounds or 3
     lines = arguments.lines or (20_000 if arguments.quick else 1_000_000)
     paced = PER_SECOND * (1 if arguments.quick else 10)
     quiet = 500 if arguments.quick else 3000  # milliseconds
-    pace = "lines" if arguments.by_line else "batches"
 
     def in_turns(found, lines, pace):
         return tools.in_turns(rounds, {name: lambda way=way: measure(program, way, lines, pace, quiet)
                                        for name, way in found.items()})
 
     found = ways(arguments)
-    fast = in_turns(found, lines, pace)
-    print(f"\n{WORKERS} x {lines} lines of {LINE} bytes in {pace}; medians of {rounds} turns, faults of the worst")
-    tools.table(["", "CPU ms", "times launch", "of it user", "lines/CPU s", "written s", "arrived s", "lost", "torn",
-                 "doubled", "disordered", "faults in files"], throughput_rows(fast, WORKERS * lines))
-    slow = in_turns({name: way for name, way in found.items() if name != FILES_ONLY}, paced, "paced")
+    measured = []
+    for pace in ("batches", "lines"):
+        measured.append(in_turns(found, lines, pace))
+        print(f"\n{WORKERS} x {lines} lines of {LINE} bytes in {pace}; medians of {rounds} turns, faults of the worst")
+        tools.table(["", "CPU ms", "times launch", "of it user", "lines/CPU s", "written s", "arrived s", "lost",
+                     "torn", "doubled", "disordered", "faults in files"],
+                    throughput_rows(measured[-1], WORKERS * lines))
+    measured.append(in_turns({name: way for name, way in found.items() if name != FILES_ONLY}, paced, "paced"))
     print(f"\nmilliseconds of a line's way, {WORKERS} x {PER_SECOND} lines a second; medians of {rounds} turns")
     tools.table(["", "median", "times launch", "99th percentile", "times launch", "CPU us/line", "faults"],
-                latency_rows(slow, WORKERS * paced))
+                latency_rows(measured[-1], WORKERS * paced))
     print(f"processors: {os.cpu_count()}")
-    ours = [turn for results in (fast, slow) for name in (TEE, FILES_ONLY) for turn in results.get(name, [])]
+    ours = [turn for results in measured for name in (TEE, FILES_ONLY) for turn in results.get(name, [])]
     raise SystemExit(any(faults(turn.console) or faults(turn.files) for turn in ours))
 
 

@@ -1,4 +1,6 @@
 """Jobs of shell-script workers: one launch a node, all on this machine."""
+import socket
+
 import processes
 from harness import Case, free_port, wait_for
 
@@ -27,6 +29,17 @@ class JobCase(Case):
         return [self.launch(f"--nnodes={nnodes or count}", f"--nproc-per-node={nproc}", "--rdzv-backend=c10d",
                             f"--rdzv-endpoint=127.0.0.1:{port}", f"--rdzv-id={run_id}", *options, *command)
                 for _ in range(count)]
+
+    def port_of_an_ended_connection(self):
+        """The side that closes first keeps its port for a minute."""
+        with socket.create_server(("127.0.0.1", 0)) as server, socket.socket() as client:
+            client.bind(("127.0.0.1", 0))
+            client.connect(server.getsockname())
+            port = client.getsockname()[1]
+            accepted, _ = server.accept()
+            client.close()
+            accepted.close()
+            return port
 
     def agent_of(self, run):
         """The process that does the work; the one that was started guards it."""

@@ -3,7 +3,7 @@ import contextlib
 import os
 
 import wording
-from harness import free_port
+from harness import Settings, free_port
 from job import SLEEP, UP, JobCase
 
 
@@ -27,6 +27,17 @@ class CannotStart(JobCase):
     def test_no_permission(self):
         self.program("#!/bin/sh\n", "plain").chmod(0o644)
         self.assert_refused(126, "./plain", r"(?i)plain.*(permission|executable)")
+
+    def test_a_file_system_without_programs(self):
+        self.need(os.geteuid() == 0, "the right to mount (root)")
+        program = self.program("#!/bin/sh\nexit 0\n", "plain")
+        mount = 'mount -t tmpfs -o noexec none "$0" && cp "$1" "$0/there" && shift && exec "$@"'
+        place = self.folder / "place"
+        place.mkdir()
+        run = self.start(["unshare", "--mount", "sh", "-c", mount, place, program, Settings.launch, place / "there"])
+        self.expect([126], [run], seconds=10)
+        self.assertIn("Permission denied; it may be on a file system that is mounted with noexec", run.err)
+        self.assertNotIn("chmod", run.err)
 
     def test_folder(self):
         (self.folder / "place").mkdir()

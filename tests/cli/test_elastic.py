@@ -50,6 +50,13 @@ class Forming(ElasticCase):
         self.expect([124], [run])
         self.assert_says(run, r"timed out after 1 s: its store is missing: .*refused")
 
+    def test_a_port_that_an_ended_connection_keeps_is_waited_for(self):
+        port = self.port_of_an_ended_connection()
+        (run,) = self.elastic(1, self.worker(TELL), nnodes=2, port=port,
+                              options=["--rdzv-conf=is_host=1,join_timeout=2"])
+        self.expect([124], [run])
+        self.assert_says(run, f"waiting until port {port} is free")
+
     def test_a_node_that_comes_later_joins_in(self):
         port = free_port()
         worker = self.worker(TELL, 'while [ "$WORLD_SIZE" = 1 ]; do sleep 0.02; done\n')

@@ -111,6 +111,16 @@ class Lost(LostCase):
         self.assertEqual([0, 137, 0], self.finish(*runs))
 
 
+    def test_a_node_that_has_ended_well_ends_with_a_job_that_has_lost_its_store(self):
+        runs = self.nodes([1, 1, 1], self.worker(UP, 'if [ "$RANK" != 1 ]; then exec sleep 300; fi\n'))
+        self.wait_until_up(3, *runs)
+        self.assertTrue(wait_for(lambda: "1 of 3 have ended" in runs[1].err, 20), str(runs[1]))
+        self.kill(runs[0])
+        self.expect([137, 1, 1], runs)
+        for run in runs[1:]:
+            self.assert_says(run, "root cause .* the store of node 0 went away")
+
+
 class Elastic(LostCase):
     def hosted_by_the_first(self, count, *command, **how):
         """A c10d job whose first launch hosts the store; started at once, any of them may."""
@@ -144,6 +154,19 @@ class Elastic(LostCase):
         (self.folder / "go").touch()
         self.expect([0, 0, 137], runs)
         self.assertEqual(3, len(list(self.folder.glob("up.*"))), "workers were restarted")
+
+    def test_a_node_that_has_ended_well_ends_with_a_job_that_has_lost_its_store(self):
+        worker = self.worker(': > "$TEST_FOLDER/up.$RANK"\necho "rank $RANK"\n',
+                             'while [ ! -e "$TEST_FOLDER/end.$RANK" ]; do sleep 0.02; done\n')
+        runs = self.hosted_by_the_first(3, worker, nnodes="2:3", port=free_port(),
+                                        options=["--rdzv-conf=last_call_timeout=20", "--shutdown-timeout=2"])
+        self.wait_until_up(3, *runs)
+        (self.folder / f"end.{runs[2].out.split()[1]}").touch()
+        self.assertTrue(wait_for(lambda: "1 of 3 have ended" in runs[2].err, 20), str(runs[2]))
+        self.kill(runs[0])
+        self.expect([137, 1, 1], runs)
+        for run in runs[1:]:
+            self.assert_says(run, "root cause .* the job's store went away")
 
     def test_two_jobs_share_a_store_and_the_host_of_the_other_may_end(self):
         port = free_port()

@@ -1,10 +1,13 @@
 """A worker that the kernel ends for want of memory: the report says so."""
+import os
 import pathlib
+import signal
 import sys
+import time
 import uuid
 
-from harness import Settings
-from job import JobCase
+from harness import Settings, wait_for
+from job import SLEEP, JobCase
 
 
 def own_group():
@@ -20,7 +23,11 @@ def own_group():
 
 
 class MemoryLimit(JobCase):
-    def test_the_out_of_memory_killer_is_named(self):
+    GREEDY = "x = bytearray(1 << 30)\nx[:] = b'1' * len(x)\n"
+    LIMIT = "; memory limit 512 MiB; peak"
+
+    def in_a_group(self, *words):
+        """Starts a job in a control group of little memory."""
         above = own_group()
         group = above and above / f"launch-{uuid.uuid4().hex[:8]}"
         try:
@@ -30,12 +37,30 @@ class MemoryLimit(JobCase):
         except (AttributeError, OSError, StopIteration) as error:
             self.skipTest(f"no memory control group can be made here: {error}")  # tests/core has recorded ones
         self.addCleanup(group.rmdir)
-        greedy = self.program(f"#!{sys.executable}\nx = bytearray(1 << 30)\nx[:] = b'1' * len(x)\n", "greedy")
+        return self.start(["sh", "-c", f'echo 0 > {group}/cgroup.procs && exec "$@"', "sh", Settings.launch, *words])
+
+    def test_the_out_of_memory_killer_is_named(self):
+        greedy = self.program(f"#!{sys.executable}\n" + self.GREEDY, "greedy")
         parent = self.worker(f"{greedy}\nexit $?\n")
         for worker, words in ((greedy, r"signal 9 \(SIGKILL\), killed by the out-of-memory killer"),
-                              (parent, "exit code 137; the out-of-memory killer has ended another process since the "
-                                       "workers were started")):
-            run = self.start(["sh", "-c", f'echo 0 > {group}/cgroup.procs && exec "$@"', "sh", Settings.launch,
-                              "--no-python", worker])
+                              (parent, "exit code 137; the out-of-memory killer has struck once in this attempt")):
+            run = self.in_a_group("--no-python", worker)
             self.expect([137], [run])
-            self.assert_says(run, words + "; memory limit 512 MiB; peak")
+            self.assert_says(run, words + self.LIMIT)
+
+    def test_it_is_not_blamed_for_what_another_kills_later(self):
+        helper = self.program(f"#!{sys.executable}\n" + self.GREEDY, "helper")
+        worker = self.worker(f'if [ $RANK = 0 ]; then {helper}; date +%s%N > "$TEST_FOLDER/struck"; fi\n',
+                             'echo $$ > "$TEST_FOLDER/pid.$RANK"\n', SLEEP)
+        run = self.in_a_group("--nproc-per-node=2", "--no-python", worker)
+        struck = self.folder / "struck"
+        self.assertTrue(wait_for(lambda: struck.exists() and struck.read_text().endswith("\n"), 60), run)
+        end_of_blame = int(struck.read_text()) / 1e9 + 2
+        self.assertTrue(wait_for(lambda: time.time() > end_of_blame, 10))
+        pid = self.folder / "pid.1"
+        self.assertTrue(wait_for(lambda: pid.exists() and pid.read_text().endswith("\n"), 60), run)
+        os.kill(int(pid.read_text()), signal.SIGKILL)
+        self.expect([137], [run])
+        self.assert_says(run, r"rank 1 .*: signal 9 \(SIGKILL\), sent by another than launch; "
+                              "the out-of-memory killer has struck once in this attempt" + self.LIMIT)
+        self.assertNotIn("killed by the out-of-memory killer", run.err)

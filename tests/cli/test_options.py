@@ -27,6 +27,13 @@ class Options(JobCase):
         self.expect([0], [run])
         self.assertRegex(run.out, r"^launch \d+\.\d+\.\d+\n$")
 
+    def test_what_cannot_be_shown_is_said(self):
+        for words in (["--help"], ["--version"], ["--explain", self.worker("exit 0\n")]):
+            with self.subTest(words=words), open("/dev/full", "w", encoding="utf-8") as full:
+                run = self.launch(*words, stdout=full)
+                self.expect([1], [run])
+                self.assertIn("cannot write to the standard output: No space left on device", run.err)
+
     def test_spellings(self):
         for words in (["--nproc-per-node=3"], ["--nproc_per_node=3"], ["--nproc-per-node", "3"],
                       ["--nproc_per_node", "3"], ["--nproc_per_node=1", "--nproc-per-node=3"]):

@@ -1,6 +1,8 @@
 """Signals to launch reach every worker group once; what does not obey is killed; nothing outlives the launcher."""
 import os
+import pathlib
 import signal
+import sys
 import time
 
 import processes
@@ -78,6 +80,18 @@ class Signals(SignalCase):
                 self.assertEqual(143, runs[target].code, str(runs[target]))
                 self.assertNotEqual(0, runs[1 - target].code, str(runs[1 - target]))
 
+    def test_an_alarm_that_was_set_for_launch_ends_the_job(self):
+        run = self.launch(self.worker('trap ": > $TEST_FOLDER/got.TERM; exit 0" TERM\n', UP,
+                                      "while :; do sleep 0.02; done\n"))
+        self.wait_until_up(1, run)
+        run.signal(signal.SIGALRM)
+        self.expect([142], [run])
+        self.assertTrue((self.folder / "got.TERM").exists(), str(run))
+        alarm = "import os, signal, sys; signal.alarm(2); os.execv(sys.argv[1], sys.argv[1:])"
+        run = self.start([sys.executable, "-c", alarm, Settings.launch, "--no-python", "sleep", "300"])
+        self.expect([142], [run])
+        self.assert_says(run, r"launch was told to stop by SIGALRM\n")
+
     def test_signal_during_the_rendezvous_ends_the_wait(self):
         for rank in (0, 1):
             for number in (signal.SIGTERM, signal.SIGINT):
@@ -134,6 +148,31 @@ class NothingIsLeft(JobCase):
         self.need(os.geteuid() == 0, "the right to mount (root)")
         hide = 'mount -t tmpfs none /sys/fs/cgroup && exec "$@"'
         self.kill_either("unshare", "--mount", "sh", "-c", hide, "sh")
+
+    def test_the_same_where_no_process_can_be_looked_at(self):
+        self.need(os.geteuid() == 0, "the right to mount (root)")
+        hide = ["unshare", "--mount", "sh", "-c", 'mount -t tmpfs none /proc && exec "$@"', "sh"]
+        run = self.start([*hide, Settings.launch, "--shutdown-timeout=1", self.worker(self.GRANDCHILDREN, "exit 0\n")])
+        self.expect([0], [run], seconds=15)
+        self.assertTrue(wait_for(lambda: not self.leftovers(), 2), self.tree())
+        self.kill_either(*hide)
+
+    def test_the_next_launch_ends_what_is_left_when_both_are_killed_at_once(self):
+        run = self.launch(self.worker(self.GRANDCHILDREN, UP, SLEEP))
+        self.wait_until_up(1, run)
+        agent = self.agent_of(run)
+        (worker,) = processes.children_of(agent)
+        self.need("/launch-" in pathlib.Path(f"/proc/{worker}/cgroup").read_text(), "a control group (version 2)")
+        for number in (signal.SIGSTOP, signal.SIGKILL):  # stopped, neither can do anything about the other's end
+            for pid in (run.pid, agent):
+                os.kill(pid, number)
+        self.expect([137], [run])
+
+        def are_ended_by_others():  # beside many launches only some look for what is left
+            self.expect([0], [self.launch("--no-python", "true")])
+            return not self.leftovers()
+
+        self.assertTrue(wait_for(are_ended_by_others, 30), self.tree())
 
     def test_a_daemon_that_is_not_of_the_job_lives_on(self):
         """As of a job script that starts a monitor in the background and then becomes launch."""

@@ -1,6 +1,9 @@
-"""Nodes of a static job that are killed before it has formed, between two attempts, or whenever."""
+"""Nodes of a static job that are killed before it has formed, or between two attempts. Whenever: test_any_moment."""
+import json
 import os
 import signal
+import socket
+import subprocess
 
 import processes
 import wire
@@ -9,7 +12,6 @@ from job import UNTIL_ALL_UP, UP
 from test_lost_nodes import LostCase
 
 UNTIL_TOLD = 'while [ ! -e "$TEST_FOLDER/go" ]; do sleep 0.02; done\n'
-FIRST = '[ "$TORCHELASTIC_RESTART_COUNT" = 0 ] && '
 FAILS_IF_TOLD = 'while [ ! -e "$TEST_FOLDER/fail.$RANK" ]; do sleep 0.02; done\nexit 7\n'
 STOPS_IF_TOLD = 'trap \': > "$TEST_FOLDER/stops.$RANK"; while [ ! -e "$TEST_FOLDER/stop.$RANK" ]; do sleep 0.02; ' \
                 'done; exit 0\' TERM\n'
@@ -124,6 +126,24 @@ class BeforeItHasFormed(StaticCase):
         os.kill(agent, signal.SIGCONT)
         self.expect([0, 0, 0], [frozen, second, self.come(2, options=options)])
 
+    def claim_and_fall_silent(self, rank, holder):
+        """As an agent whose host loses its power: its connection stays, and nothing comes from there any more."""
+        claim = {"key": f"/none/launch/node/{rank}", "holder": holder, "begun": "/none/launch/begun", "undo": []}
+        store = self.store()
+        store.send(bytes([wire.LEAVE_WILL]) + wire.text(json.dumps({"words": [], "gone": [], "claim": claim})))
+        self.assertEqual(b"\0", store.read(1))
+        self.assertEqual(holder.encode(), store.compare_set(claim["key"], "", holder))
+
+    def test_a_node_whose_host_has_lost_its_power_may_be_started_again_before_that_is_noticed(self):
+        options = ["--heartbeat-timeout=2"]
+        first = self.come(0, options=options)
+        dead = subprocess.Popen(["true"])
+        dead.wait()
+        self.claim_and_fall_silent(1, f"host {socket.gethostname()} (pid {dead.pid}, 0000beef)")
+        again = self.come(1, options=options)
+        self.assertTrue(wait_for(lambda: "node rank 1 is still claimed by" in again.err, 20), str(again))
+        self.expect([0, 0, 0], [first, again, self.come(2, options=options)])
+
     def test_a_stranger_with_a_rank_that_is_taken_ends_no_job_that_runs(self):
         runs = [self.come(rank, UP, UNTIL_TOLD) for rank in range(3)]
         self.wait_until_up(3, *runs)
@@ -198,34 +218,3 @@ class BetweenTwoAttempts(StaticCase):
         self.kill(runs[1])
         self.touch("fail.2")
         self.expect_loss([runs[0], runs[2]], r"root cause +node 1 .*: its launch ended without a word")
-
-
-class AtAnyTime(StaticCase):
-    """A node is killed at some time, after which nobody may hang; LAUNCH_KILL_ROUNDS says how many times."""
-
-    options = ["--heartbeat-timeout=2", "--rdzv-conf=timeout=5"]
-
-    def rounds(self):
-        """Pairs of a node rank and some seconds."""
-        count = int(os.environ.get("LAUNCH_KILL_ROUNDS", "6"))
-        for number in range(count):
-            self.port = free_port()
-            yield number % self.count, 0.25 * (number + 1) / count
-            self.end_all()
-            self.forget()
-
-    def test_the_nodes_come_together_with_the_one_that_is_started_again_or_end(self):
-        for victim, delay in self.rounds():
-            runs = [self.come(rank) for rank in range(self.count)]
-            wait_for(lambda run=runs[victim]: run.wait(0) is not None, delay)
-            self.kill(runs[victim])
-            self.finish(*runs, self.come(victim))
-
-    def test_in_a_job_that_starts_again_nobody_is_waited_for_in_vain(self):
-        for victim, delay in self.rounds():
-            runs = [self.come(rank, UP, UNTIL_ALL_UP, FIRST, "exit 7\n",
-                              options=["--max-restarts=1", "--rdzv-conf=timeout=600"]) for rank in range(self.count)]
-            self.wait_until_up(self.count, *runs)
-            wait_for(lambda run=runs[victim]: run.wait(0) is not None, delay)
-            self.kill(runs[victim])
-            self.finish(*runs)

@@ -93,13 +93,7 @@ class Meeting(JobCase):
         self.expect([0, 0], runs, seconds=10)
 
     def test_a_port_that_an_ended_connection_keeps_is_waited_for(self):
-        with socket.create_server(("127.0.0.1", 0)) as server, socket.socket() as client:
-            client.bind(("127.0.0.1", 0))
-            port = client.getsockname()[1]
-            client.connect(server.getsockname())
-            accepted, _ = server.accept()
-            client.close()
-            accepted.close()
+        port = self.port_of_an_ended_connection()
         run = self.node(0, 2, 1, self.worker(UP), port=port)
         self.assertTrue(wait_for(lambda: f"waiting until port {port} is free" in run.err, 10), str(run))
         run.signal(signal.SIGTERM)

@@ -164,6 +164,16 @@ class Progress(TerminalCase):
         self.expect([0, 0], [first, second])
         self.assertTrue(any("last words 0" in row for row in rows_of(self.text())), self.text())
 
+    def test_the_error_about_a_killed_agent_begins_a_line(self):
+        options = ("--nnodes=2", "--master-addr=127.0.0.1", f"--master-port={free_port()}", "--node-rank=0")
+        run = self.start_there(Settings.launch, *options, self.worker("exit 0\n"))
+        self.assertTrue(wait_for(lambda: b"waiting for the other nodes" in self.text(), 20), self.text())
+        processes.kill(processes.children_of(run.pid))
+        self.expect([137], [run])
+        self.assertTrue(wait_for(lambda: b"that it left" in self.text(), 10), self.text())
+        self.assertTrue(any(row.startswith("launch: error: the agent of this launch") for row in rows_of(self.text())),
+                        self.text())
+
     def test_in_the_background_no_line_changes(self):
         options = ("--nnodes=2", "--master-addr=127.0.0.1", f"--master-port={free_port()}", "--node-rank=0")
         run = self.start_there(sys.executable, SHELL, "--background", Settings.launch, *options, self.worker(TICKS))

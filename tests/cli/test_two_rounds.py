@@ -1,7 +1,8 @@
 """Whatever befalls a node of a c10d job, no worker of the old round runs beside one of the next.
 
 Three hosts, two workers each, one of which does not end by SIGTERM on the host that is struck. Of that host the other
-worker fails some seconds later, as real ones do when their network is gone. Workers write down when they lived.
+worker fails some seconds later, as real ones do when their network is gone, or, while its disk stalls, one elsewhere.
+Workers write down when they lived.
 
 LAUNCH_CUT_ROUNDS says how often each kind takes its turn (1), LAUNCH_CUT_KINDS which (a comma between two).
 """
@@ -13,6 +14,7 @@ import signal
 import time
 import typing
 
+import disks
 import hosts
 import processes
 from harness import Settings, wait_for
@@ -57,7 +59,15 @@ class TwoRoundsCase(MembersCase):
                 f"--rdzv-endpoint={self.address(1)}:{self.port}", f"--local-addr={self.address(number)}",
                 f"--rdzv-conf=is_host={int(number == 1)},last_call_timeout=1", f"--heartbeat-timeout={HEARTBEAT}",
                 "--max-restarts=9", "--shutdown-timeout=12", *options, WORKERS / "beats.py", number, stubborn]
-        return self.start(self.place.inside(number, *line))
+        return self.start(self.place.inside(number, *self.inside(number), *line), **self.streams(number))
+
+    def inside(self, _):
+        """What stands before the command line of a host."""
+        return []
+
+    def streams(self, _):
+        """Where a host's launch writes, if not as others do."""
+        return {}
 
     def play(self, kind, strike, undo=None, after=7.0):
         """`strike` befalls host 3; `undo` is called `after` seconds. What became of it, for the table."""
@@ -67,8 +77,12 @@ class TwoRoundsCase(MembersCase):
         for _ in range(COUNT):
             with hosts.Hosts(3) as self.place:
                 worst = max(worst, self.one_round(strike, undo, after))
+                self.look_at_round()
                 self.next_job()
         print(f"  {kind:40} {COUNT} rounds; after waking at most {worst:.2f} s", flush=True)
+
+    def look_at_round(self):
+        """What else is to be true of it."""
 
     def one_round(self, strike, undo, after):
         self.runs_by_node = {number: self.member(number) for number in (1, 2, 3)}
@@ -78,7 +92,7 @@ class TwoRoundsCase(MembersCase):
         strike()
         late = random.uniform(0, 4)
         self.wait(late)
-        (self.folder / "fail.3").touch()
+        (self.folder / f"fail.{self.failing}").touch()
         if undo:
             self.wait(after - late)
             woken = time.monotonic()
@@ -118,6 +132,7 @@ class TwoRoundsCase(MembersCase):
         return worst
 
     frozen = ()
+    failing = 3  # the host of which a worker fails
 
     def freeze(self, number):
         """All that runs on this host; the guard first, which would take a stopped agent for Ctrl-Z."""
@@ -175,3 +190,41 @@ class Frozen(TwoRoundsCase):
 
     def test_the_host_is_frozen(self):
         self.play("host frozen", lambda: self.freeze(1), self.thaw, after=7.0)
+
+
+class Disks(TwoRoundsCase):
+    """All that launch writes on host 3 is on a disk that stalls, for longer than others wait for a word."""
+
+    failing = 2
+
+    def one_round(self, strike, undo, after):
+        try:
+            self.disk = disks.Disk.freezable("16M")
+        except disks.Impossible as why:
+            self.need(False, f"a file system of its own ({why})")
+        try:
+            with open(self.disk.path / "messages", "wb") as self.messages:
+                return super().one_round(strike, undo, after)
+        finally:
+            self.disk.remove()
+
+    def inside(self, number):
+        return self.disk.inside() if number == 3 else []
+
+    def streams(self, number):
+        return {"stderr": self.messages} if number == 3 else {}
+
+    def member(self, number, *options, nnodes="2:3"):
+        place = self.disk.folder
+        on_disk = ["--shutdown-timeout=2", f"--log-dir={place}", "--redirects=3", f"--events={place}/events",
+                   f"--verdict=json:{place}/verdict"]
+        return super().member(number, *options, *(on_disk if number == 3 else []), nnodes=nnodes)
+
+    def look_at_round(self):
+        """Nobody was given up: the one restart was of all, and there was no other round after it."""
+        again = [start for start in self.starts() if start.restarts > 0]
+        self.assertEqual([(rank, 6, 1) for rank in range(6)],
+                         sorted((start.rank, start.size, start.restarts) for start in again), self.account())
+
+    def test_a_disk_stalls(self):
+        self.play("disk stalled", lambda: self.disk.freeze(), lambda: self.disk.thaw(), after=11.0)

@@ -1,4 +1,4 @@
-// What an agent counts of the restarts of its job, and whom it accuses.
+// What an agent counts of the restarts of its job, whom it accuses, and what a lost store means at the end.
 #include "launch/core/agent.hpp"
 
 #include <gtest/gtest.h>
@@ -74,6 +74,16 @@ TEST(AgentRestart, WhoStoodStillAccusesNobodyElse) {
   Agent agent = running(with_restarts(0));
   agent.on(StoreLost{"reset", Duration::max(), 9s}, start_time);
   EXPECT_NE(find<Finish>(agent.on(AllGone{}, start_time))->first->what.find("stood still for 9 s"), std::string::npos);
+}
+
+TEST(AgentRestart, InTheBarrierTheLossOfAHostThatWouldHaveWaitedIsAFailure) {
+  Agent agent = running(with_restarts(0));
+  for (const int local_rank : {0, 1}) agent.on(WorkerExited{local_rank, {}, {}}, start_time);
+  EXPECT_NE(find<EnterBarrier>(agent.on(AllGone{}, start_time)), nullptr);
+  EXPECT_EQ(find<Finish>(agent.on(StoreLost{"closed", Duration::max(), {}, true}, start_time)), nullptr);
+  const auto end = agent.on(AllGone{}, start_time);
+  EXPECT_EQ(find<Finish>(end)->exit_code, 1);
+  EXPECT_NE(find<Finish>(end)->first->what.find("went away (closed)"), std::string::npos);
 }
 
 }  // namespace launch::agent_restart_test

@@ -37,6 +37,13 @@ TEST(ExitBarrier, AllPassWhenTheLastHasCome) {
   EXPECT_EQ(store.get("/none/torchelastic/agent/terminal_state/last_member"), "<val_ignored>");
 }
 
+TEST(ExitBarrier, TheLastOnePassesWhenTheStoreHasAnswered) {
+  StoreDriver store;
+  ExitBarrier last = barrier_of(1);
+  const BarrierStep telling = last.on(*store.perform(std::get<Operation>(last.start(start_time).next)), start_time);
+  EXPECT_TRUE(std::holds_alternative<CompareSet>(std::get<Operation>(telling.next)));
+}
+
 TEST(ExitBarrier, SaysNowAndThenHowManyHaveCome) {
   StoreDriver store;
   ExitBarrier barrier = barrier_of(3);
@@ -50,11 +57,13 @@ TEST(ExitBarrier, SaysNowAndThenHowManyHaveCome) {
   }
 }
 
-TEST(ExitBarrier, LeavesWithoutTheOthersWhenItsPatienceEnds) {
+TEST(ExitBarrier, LeavesWithThoseWhoHaveComeWhenItsPatienceEnds) {
   StoreDriver store;
-  ExitBarrier barrier = barrier_of(2, 300s);
-  run(barrier, barrier.start(start_time), store);
-  EXPECT_FALSE(passed_with_all(barrier.on(WaitExpired{}, start_time + 300s)));
+  ExitBarrier host = barrier_of(3, 300s), other = barrier_of(3);
+  run(host, host.start(start_time), store);
+  const BarrierStep waiting = run(other, other.start(start_time), store);
+  EXPECT_FALSE(passed_with_all(run(host, host.on(WaitExpired{}, start_time + 300s), store)));
+  EXPECT_TRUE(passed_with_all(run(other, waiting, store)));
 }
 
 TEST(ExitBarrier, WhatTheLastOneCouldNotSaySomebodyElseDoes) {

@@ -4,6 +4,8 @@
 
 namespace launch::memory_events_test {
 
+using namespace std::chrono_literals;
+
 TEST(MemoryEvents, TheGroupOfVersion2) {
   const auto group = memory_group("0::/system.slice/job.scope\n");
   ASSERT_TRUE(group);
@@ -31,12 +33,50 @@ TEST(MemoryEvents, KillsAreCounted) {
 }
 
 TEST(MemoryEvents, InWords) {
-  EXPECT_EQ(oom_text(true, "67108864\n", "67100000\n"),
+  EXPECT_EQ(oom_text(true, 1, "67108864\n", "67100000\n"),
             "killed by the out-of-memory killer; memory limit 64 MiB; peak 63 MiB");
-  EXPECT_EQ(oom_text(true, "max\n", ""), "killed by the out-of-memory killer");
-  EXPECT_EQ(oom_text(true, "9223372036854771712\n", "x"), "killed by the out-of-memory killer");
-  EXPECT_EQ(oom_text(false, "67108864\n", ""),
-            "the out-of-memory killer has ended another process since the workers were started; memory limit 64 MiB");
+  EXPECT_EQ(oom_text(true, 1, "max\n", ""), "killed by the out-of-memory killer");
+  EXPECT_EQ(oom_text(true, 1, "9223372036854771712\n", "x"), "killed by the out-of-memory killer");
+  EXPECT_EQ(oom_text(false, 1, "67108864\n", ""),
+            "the out-of-memory killer has struck once in this attempt; memory limit 64 MiB");
+  EXPECT_EQ(oom_text(false, 3, "", ""), "the out-of-memory killer has struck 3 times in this attempt");
+}
+
+TEST(OomCount, CountsFromTheStartOfTheWorkers) {
+  OomCount count(5);
+  count.look(5, Time(1s));
+  EXPECT_EQ(count.times(), 0);
+  count.look(7, Time(2s));
+  EXPECT_EQ(count.times(), 2);
+  count.look(std::nullopt, Time(3s));
+  EXPECT_EQ(count.times(), 2);
+}
+
+TEST(OomCount, WhereNobodyCountsItHasNotStruck) {
+  OomCount count;
+  count.look(1, Time(1s));
+  EXPECT_EQ(count.times(), 0);
+  EXPECT_FALSE(count.explains_kill(Time(1s)));
+}
+
+TEST(OomCount, ExplainsAKillAtOnceButNotLater) {
+  OomCount at_once(0);
+  at_once.look(1, Time(2s));
+  EXPECT_TRUE(at_once.explains_kill(Time(2s)));
+  OomCount later_on(0);
+  later_on.look(1, Time(2s));
+  later_on.look(1, Time(3s));
+  EXPECT_FALSE(later_on.explains_kill(Time(3s)));
+  later_on.look(2, Time(4s));
+  EXPECT_TRUE(later_on.explains_kill(Time(4s)));
+}
+
+TEST(OomCount, ExplainsAsManyEndsAsItHasStruck) {
+  OomCount count(0);
+  count.look(2, Time(2s));
+  EXPECT_TRUE(count.explains_kill(Time(2s)));
+  EXPECT_TRUE(count.explains_kill(Time(2s)));
+  EXPECT_FALSE(count.explains_kill(Time(2s)));
 }
 
 }  // namespace launch::memory_events_test

@@ -189,9 +189,20 @@ TEST(StaticRendezvous, ANodeRankUsedTwiceIsAConflictForTheSecond) {
   second.run(store);
   ASSERT_NE(second.error(), nullptr);
   EXPECT_EQ(second.error()->code, ErrorCode::conflict);
+  EXPECT_EQ(second.machine.holder(), "agent of node 0");
+  EXPECT_EQ(first.machine.holder(), "");
   EXPECT_THAT(second.error()->message,
               HasSubstr("--node-rank 0 is used twice: by \"agent of node 0\" and by \"another agent\""));
   EXPECT_EQ(store.get("init/"), "1");
+}
+
+TEST(StaticRendezvous, AnAgentOfThisHostCanBeLookedFor) {
+  const std::string identity = agent_identity("n1", 4711, 0xbeef);
+  EXPECT_NE(identity, agent_identity("n1", 4711, 0xcafe));
+  EXPECT_EQ(pid_of_agent(identity, "n1"), 4711);
+  EXPECT_EQ(pid_of_agent(identity, "n"), std::nullopt);
+  EXPECT_EQ(pid_of_agent("host n1 (pid ", "n1"), std::nullopt);
+  EXPECT_EQ(pid_of_agent("", "n1"), std::nullopt);
 }
 
 TEST(StaticRendezvous, NodesThatDisagreeAboutTheirNumberConflict) {

@@ -66,15 +66,14 @@ TEST(Will, IsVoidIfAnotherHasClaimed) {
     for (const bool begun : {false, true}) EXPECT_TRUE(deeds_of(will, false, holder, begun).empty());
 }
 
-TEST(Will, IsReplacedByANewerOneOfTheSameClaim) {
+TEST(Will, IsOfTheAgentThatHasClaimed) {
   Will newer = whole(), stranger = whole(), without = whole();
   newer.words.clear();
   stranger.claim->holder = "host n4 (pid 5)";
   without.claim.reset();
-  EXPECT_TRUE(replaces(newer, whole()));
-  EXPECT_FALSE(replaces(stranger, whole()));
-  EXPECT_FALSE(replaces(without, whole()));
-  EXPECT_FALSE(replaces(without, without));
+  EXPECT_EQ(claimant_of(newer), claimant_of(whole()));
+  EXPECT_NE(claimant_of(stranger), claimant_of(whole()));
+  EXPECT_EQ(claimant_of(without), "");
 }
 
 }  // namespace launch::will_test

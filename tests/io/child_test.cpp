@@ -1,12 +1,16 @@
 #include "launch/io/child.hpp"
 
+#include "refusal.hpp"
+
 #include <array>
+#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <optional>
 
 #include <gtest/gtest.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <boost/asio/io_context.hpp>
@@ -36,6 +40,19 @@ TEST(Child, ToldItsSignal) {
   EXPECT_EQ(end_of("kill -KILL $$"), (ExitStatus{ExitStatus::Kind::signalled, SIGKILL}));
   EXPECT_EQ(end_of("ulimit -c unlimited; cd /tmp; ulimit -c 0; kill -SEGV $$"),
             (ExitStatus{ExitStatus::Kind::signalled, SIGSEGV}));
+}
+
+// Before Linux 5.4 waitid knows no pidfd.
+TEST(Child, ToldItsExitCodeThoughWaitidIsRefused) {
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    if (!refuse(SYS_waitid, EINVAL)) ::_exit(2);
+    ::_exit(end_of("exit 7") == ExitStatus{ExitStatus::Kind::exited, 7} ? 0 : 1);
+  }
+  int status = 0;
+  ::waitpid(pid, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
 TEST(Child, ThatWasCollectedElsewhereHasEnded) {

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <future>
@@ -35,7 +36,9 @@ class EventSinks : public testing::Test {
   std::string file() const { return folder_ + "/events"; }
   std::string content() const { return read_file(file(), 1 << 24); }
 
-  Result<EventSink> open(const std::string& path) { return EventSink::open(path, disk_); }
+  Result<EventSink> open(const std::string& path, Time give_up = never) {
+    return run(io_, EventSink::open(path, disk_, give_up));
+  }
 
   // "-" where `fd` is standard output, which is back afterwards: GoogleTest talks there.
   Result<EventSink> open_instead_of_stdout(int fd) {
@@ -64,6 +67,7 @@ std::string said_during(Action action) {
   testing::internal::CaptureStderr();
   open_log();
   action();
+  EXPECT_TRUE(flush_log(std::chrono::seconds(10)));  // it is a file
   return testing::internal::GetCapturedStderr();
 }
 
@@ -199,6 +203,27 @@ TEST_F(EventSinks, ADiskThatStalledForAWhileGetsWhatWasKept) {
   sink->write("b");
   thaw.set_value();
   EXPECT_EQ(said_during([&] { run(io_, flush(*sink, never)); }), "");
+  EXPECT_EQ(content(), "a\nb\n");
+}
+
+TEST_F(EventSinks, WhatIsOpenedLateGetsAllLinesOrSaysWhyNot) {
+  for (const std::string& path : {file(), folder_ + "/no/file"}) {
+    std::promise<void> thaw;
+    disk_.give([thawed = thaw.get_future().share()] { thawed.wait(); });
+    const std::string said = said_during([&] {
+      auto sink = open(path, now());
+      ASSERT_TRUE(sink);
+      sink->write("a");
+      sink->write("b");
+      thaw.set_value();
+      run(io_, flush(*sink, never));
+      EXPECT_EQ(sink->takes(), path == file());
+    });
+    EXPECT_THAT(said, HasSubstr("does not answer: events wait for it"));
+    EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), path == file() ? 1 : 2);
+    const std::string why = path == file() ? "" : "events cannot be written to " + path + ": No such file";
+    EXPECT_THAT(said, HasSubstr(why));
+  }
   EXPECT_EQ(content(), "a\nb\n");
 }
 

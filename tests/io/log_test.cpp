@@ -3,6 +3,7 @@
 #include "launch/io/fd.hpp"
 
 #include <array>
+#include <chrono>
 #include <sstream>
 #include <string>
 #include <thread>
@@ -58,6 +59,7 @@ TEST(Log, WritesOneLineAFactToStandardError) {
   log_error("bad");
   write_report("first\n  second");
   write_bare("{}");
+  EXPECT_TRUE(flush_log(std::chrono::seconds(10)));
   EXPECT_EQ(testing::internal::GetCapturedStderr(),
             "launch: fact {not a format}\nlaunch: warning: odd\nlaunch: error: bad\nlaunch: first\n  second\n{}\n");
 }
@@ -67,6 +69,7 @@ TEST(Log, ProgressIsALineWhereNoTerminalIs) {
   open_log();
   log_progress("1 of 2");
   end_progress();
+  EXPECT_TRUE(flush_log(std::chrono::seconds(10)));
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "launch: 1 of 2\n");
   EXPECT_EQ(progress_interval(), std::chrono::seconds(30));
 }

@@ -5,20 +5,17 @@
 #include "launch/io/disk_thread.hpp"
 #include "launch/io/files.hpp"
 #include "launch/io/process_look.hpp"
+#include "refusal.hpp"
 #include "run.hpp"
 
-#include <array>
 #include <cerrno>
 #include <csignal>
-#include <cstddef>
 #include <functional>
 #include <memory>
 #include <optional>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -193,17 +190,7 @@ TEST_F(Family, OneProcessOfTheJobCanBeSignalled) {
   EXPECT_FALSE(reaper_.signal_one(child_->pid(), 0));
 }
 
-// From now on pidfd_open fails in this process, as in containers with an old profile.
-bool refuse_pidfds() {
-  std::array<sock_filter, 4> filter{{BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-                                     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_pidfd_open, 0, 1),
-                                     BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
-                                     BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)}};
-  sock_fprog program{filter.size(), filter.data()};
-  return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
-}
-
-// In a process of its own, since a filter stays.
+// As in containers with an old profile.
 TEST(OneProcess, CanBeSignalledThoughPidfdsAreRefused) {
   const pid_t pid = ::fork();
   if (pid == 0) {
@@ -213,7 +200,7 @@ TEST(OneProcess, CanBeSignalledThoughPidfdsAreRefused) {
     request.argv = {"sleep", "100"};
     const auto worker = spawn(request);
     reaper.add_worker(worker->pid);
-    if (!refuse_pidfds()) ::_exit(2);
+    if (!refuse(SYS_pidfd_open, EPERM)) ::_exit(2);
     const bool sent = reaper.signal_one(worker->pid, SIGKILL);
     ::_exit(sent && !reaper.signal_one(::getppid(), 0) ? 0 : 1);
   }

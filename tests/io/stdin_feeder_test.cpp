@@ -42,6 +42,12 @@ std::size_t waiting_in(int fd) {
 
 class StdinFeederTest : public testing::Test {
  protected:
+  // What a thread is reading is told to the context before that ends.
+  ~StdinFeederTest() override {
+    feeder_.reset();
+    io_.restart();
+    io_.run_for(10s);
+  }
   // The ends of a pipe whose reading end is the standard input.
   void begin_pipe() {
     std::array<int, 2> ends{};
@@ -52,6 +58,16 @@ class StdinFeederTest : public testing::Test {
     feed_from(source_.get());
   }
   void feed_from(int fd) { feeder_.emplace(io_.get_executor(), fd, ::getpid()); }
+
+  // At its beginning.
+  static Fd file_of(const std::string& text) {
+    const std::string path = testing::TempDir() + "stdin_feeder_" + std::to_string(::getpid());
+    Fd file(::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+    EXPECT_EQ(::write(file.get(), text.data(), text.size()), static_cast<ssize_t>(text.size()));
+    ::unlink(path.c_str());
+    ::lseek(file.get(), 0, SEEK_SET);
+    return file;
+  }
 
   Fd copy() {
     auto fd = feeder_->open_copy();
@@ -237,18 +253,40 @@ TEST_F(StdinFeederTest, AfterTheEndThereIsTheEnd) {
 }
 
 TEST_F(StdinFeederTest, ARegularFileIsEverybodysOwnFromItsPosition) {
-  const std::string path = testing::TempDir() + "stdin_feeder_" + std::to_string(::getpid());
-  const Fd file(::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
-  ASSERT_EQ(::write(file.get(), "0123456789", 10), 10);
-  ::unlink(path.c_str());
+  const Fd file = file_of("0123456789");
   ::lseek(file.get(), 4, SEEK_SET);
+  const std::vector<Fd> copies = StdinFeeder::open_again_each(file.get(), 2);
+  ASSERT_EQ(copies.size(), 2U);
+  EXPECT_EQ(take(copies[0], 100), "456789");
+  EXPECT_EQ(take(copies[1], 100), "456789");
+  EXPECT_EQ(::lseek(file.get(), 0, SEEK_CUR), 4) << "launch's own has not moved";
+}
+
+TEST_F(StdinFeederTest, WhatIsNoRegularFileCannotBeOpenedAgain) {
+  begin_pipe();
+  const Fd zero(::open("/dev/zero", O_RDONLY | O_CLOEXEC)), folder(::open("/tmp", O_RDONLY | O_CLOEXEC));
+  for (const int fd : {source_.get(), zero.get(), folder.get()})
+    EXPECT_TRUE(StdinFeeder::open_again_each(fd, 1).empty());
+}
+
+// As of another user: it is read here, beside what else is to be done.
+TEST_F(StdinFeederTest, AFileThatCannotBeOpenedAgainIsReadAllTheSame) {
+  const std::string text = text_of(200'000);
+  const Fd file = file_of(text);
   feed_from(file.get());
   const Fd first = copy(), second = copy();
-  EXPECT_EQ(take(first, 100), "456789");
-  EXPECT_EQ(take(second, 100), "456789");
-  EXPECT_EQ(::lseek(file.get(), 0, SEEK_CUR), 4) << "launch's own has not moved";
-  feeder_->begin();
-  EXPECT_EQ(take(copy(), 100), "456789");
+  std::array<std::string, 2> got;
+  while (got[1].size() < text.size()) {
+    const std::string piece = take(second, std::min(text.size() - got[1].size(), pipe_size / 2));
+    ASSERT_FALSE(piece.empty());
+    got[1] += piece;
+    got[0] += take(first, waiting_in(first.get()));
+  }
+  got[0] += take(first, text.size() - got[0].size());
+  EXPECT_EQ(got[0], text);
+  EXPECT_EQ(got[1], text);
+  EXPECT_TRUE(at_end(first));
+  EXPECT_TRUE(at_end(second));
 }
 
 TEST_F(StdinFeederTest, ANamedPipeWhoseWriterHasGoneIsReadToItsEnd) {

@@ -77,8 +77,11 @@ def all_pieces():
     """In the order in which they are run."""
     yield Piece("tests")  # all there are, in every build
     yield Piece("torture", ("cli/test_torture",), "release", {"LAUNCH_TORTURE_ROUNDS": "300"})
-    yield Piece("cuts", ("cli/test_cuts",), "release", {"LAUNCH_CUT_ROUNDS": "50"})
+    yield Piece("cuts", ("cli/test_cuts", "cli/test_two_rounds", "cli/test_old_requests"), "release",
+                {"LAUNCH_CUT_ROUNDS": "50"})
+    yield Piece("stalls", ("cli/test_stalls",), "release", {"LAUNCH_STALL_SECONDS": "25"})
     yield Piece("membership", ("cli/test_membership",), "release", {"LAUNCH_MEMBERSHIP_ROUNDS": "50"})
+    yield Piece("kills", ("cli/test_any_moment",), "release", {"LAUNCH_KILL_STEP": "50"})
     for name in ("mixed", "elastic", "elastic_rows", "membership"):
         yield Piece(f"mixed/{name}", (f"interop/test_{name}.",), env={"LAUNCH_TEST_REPEAT": "10"})
     yield Piece("lines/compare", ("RandomCases",), env={"LAUNCH_COMPARE_SEED": TODAY, "LAUNCH_COMPARE_CASES": "3000"})

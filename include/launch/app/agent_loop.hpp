@@ -37,7 +37,7 @@ class AgentLoop {
  private:
   using Task = boost::asio::awaitable<void>;
 
-  Status open_watchdog();
+  boost::asio::awaitable<Status> open();
 
   // Sources of events.
   Task watch_signals();
@@ -68,8 +68,8 @@ class AgentLoop {
   Task start_workers(int round);
   Task keep_evidence();
   Account account(const Finish& end) const;
-  std::string cause_of(pid_t pid, ExitStatus status) const;
-  Failure worker_failure(int local_rank, pid_t pid, ExitStatus status) const;
+  std::string cause_of(pid_t pid, ExitStatus status);
+  Failure worker_failure(int local_rank, pid_t pid, ExitStatus status);
 
   boost::asio::any_io_executor executor_;
   Config config_;
@@ -87,7 +87,7 @@ class AgentLoop {
   JobFolder folder_;
   DiskThread files_;  // reads what workers said, and writes what is known of their end
   EventLog events_;
-  std::optional<MemoryWatch> memory_;            // since the workers were started
+  MemoryWatch memory_;
   std::optional<Evidence> evidence_;             // of the workers that are being ended
   std::optional<Watchdog> watchdog_;             // where the user wants one
   std::map<pid_t, std::string> expired_scopes_;  // of workers that were signalled for it

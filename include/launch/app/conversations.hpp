@@ -11,6 +11,7 @@
 
 #include <boost/asio/awaitable.hpp>
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -24,8 +25,11 @@ inline constexpr Duration silent_farewell = std::chrono::seconds(1);  // waiting
 // To a store that has answered before: nothing is said of failed tries.
 boost::asio::awaitable<Result<StoreClient>> connect_quietly(Endpoint endpoint, Time deadline, Random& random);
 
+// The store is to listen there, and the last user of the port has ended.
+void announce_wait_for_port(std::uint16_t port);
+
 // `fence` removes what the workers of earlier rounds left in the store.
-boost::asio::awaitable<Result<Round>> form(StoreClient& client, StaticRendezvous machine,
+boost::asio::awaitable<Result<Round>> form(StoreClient& client, StaticRendezvous& machine,
                                            std::function<void(const Waiting&)> on_waiting, std::function<void()> fence);
 
 // False when the time-out came first. `on_counted`: the others know that this node has ended.

@@ -25,8 +25,8 @@ class EventLog {
   // `config` must outlive it.
   EventLog(const Config& config, boost::asio::any_io_executor executor);
 
-  // Before anything else happens. An error has code usage.
-  Status open();
+  // Before anything else happens. An error has code usage. A disk that stalls is waited for until `give_up`.
+  boost::asio::awaitable<Status> open(Time give_up);
   // The rendezvous could not be opened, and nothing more happens.
   void not_begun(const Error& error);
 

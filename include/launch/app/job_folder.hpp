@@ -72,7 +72,6 @@ class JobFolder {
   DiskThread& disk_;
   std::shared_ptr<ErrorFolder> folder_ = std::make_shared<ErrorFolder>();  // for the thread of `disk_` alone
   bool used_ = false;                                                      // something may be in it
-  bool in_memory_ = false;                                                 // it never waits, and needs no thread
   std::string place_, attempt_;
   bool keeps_ = false;                // something for the user: output of workers, evidence
   std::vector<WorkerFiles> workers_;  // by local rank

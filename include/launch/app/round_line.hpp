@@ -50,7 +50,8 @@ class RoundLine : public std::enable_shared_from_this<RoundLine> {
   void formed() { waits_for_store_ = false; }
   // Whether the store was lost without a word about why, as far as is known by then. After an error of control().
   boost::asio::awaitable<bool> was_lost(Time by);
-  // BarrierDone will come. `on_counted`: this node has come to the barrier, and nobody needs it there any more.
+  // BarrierDone will come, or StoreLost. `on_counted`: this node has come to the barrier, and nobody needs it there any
+  // more.
   void start_leaving(std::optional<Duration> patience, std::function<void()> on_counted);
   void replace_will(Will will);
   // The next round begins: nothing is told any more, except the loss of the store. The will stands until close().
@@ -79,6 +80,7 @@ class RoundLine : public std::enable_shared_from_this<RoundLine> {
   Mailbox& mailbox_;
   Place place_;
   Heartbeat heartbeat_;
+  bool host_waits_;  // until this node knows that all have ended: a launch agent hosts the store
   Endpoint store_;  // the address that answered, so that no name is looked up again
   Random random_;
   StoreClient control_;
@@ -89,6 +91,7 @@ class RoundLine : public std::enable_shared_from_this<RoundLine> {
   bool waits_for_store_ = false;
   bool aborted_ = false;  // somebody has written the abort key
   bool watches_ = false;
+  bool leaves_ = false;  // it is in the exit barrier
   bool retired_ = false;
   bool closed_ = false;
   bool lost_ = false;

@@ -40,7 +40,13 @@ class StaticSession : public Rendezvous {
   bool hosts() const { return config_.node_rank == 0; }
   std::string prefix() const { return attempt_prefix(config_.run_id, attempt_); }
   Task join_attempt(int attempt);
-  boost::asio::awaitable<bool> join_once(int attempt);
+  enum class Joined {
+    over,
+    store_gone,  // without a word: node 0 may be started again, as long as the job has not formed
+    rank_held,   // by an agent of this host that has ended; the store will notice
+  };
+  boost::asio::awaitable<Joined> join_once(int attempt);
+  bool is_held_by_the_dead();
   boost::asio::awaitable<Result<Round>> form_on(std::shared_ptr<RoundLine> line);
   RoundLine::Place place(int attempt) const;
   Will will() const;
@@ -62,6 +68,8 @@ class StaticSession : public Rendezvous {
   std::string identity_;  // this agent, among those that may claim its node rank
   int attempt_ = -1;      // the one that was joined last
   Time give_up_joining_ = never;
+  std::string holder_;       // who has claimed this node's rank before
+  Time held_until_ = never;  // the rank, by an agent that has ended
   std::optional<Endpoint> reached_;  // the store's address, once it has answered
   std::shared_ptr<RoundLine> line_;  // of the attempt
   // Of earlier ones, whose wills stand until that of the attempt does.

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "launch/core/watchdog_timers.hpp"
+#include "launch/io/disk_thread.hpp"
 #include "launch/io/timer_pipe.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
@@ -12,6 +13,8 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include <functional>
+#include <memory>
+#include <optional>
 #include <string>
 
 namespace launch {
@@ -21,10 +24,14 @@ class Watchdog {
   // False: that is no process of the job.
   using ExpiryCallback = std::function<bool(const ExpiredTimer& timer)>;
 
-  Watchdog(boost::asio::any_io_executor executor, TimerPipe pipe, ExpiryCallback on_expired);
+  Watchdog(boost::asio::any_io_executor executor, ExpiryCallback on_expired);
 
+  // Makes the pipe on `disk`. If that has not happened at `give_up`, it may still happen later.
+  boost::asio::awaitable<Status> open(DiskThread& disk, std::string path, Time give_up);
   // Before new workers: what the old ones have set counts no more.
   void begin();
+  // When all that was given to the disk before is done.
+  Status hear();
   // Until then it is not known whose timer has expired.
   void all_started();
   void forget(int pid) { timers_.forget(pid); }
@@ -38,11 +45,11 @@ class Watchdog {
   void complain(const std::string& what);
 
   boost::asio::any_io_executor executor_;
-  TimerPipe pipe_;
+  std::shared_ptr<std::optional<Result<TimerPipe>>> opened_;  // for the disk's thread, until it has done that
+  std::optional<TimerPipe> pipe_;
   ExpiryCallback on_expired_;
   WatchdogTimers timers_;
   boost::asio::steady_timer alarm_;
-  bool running_ = false;
   bool starting_ = false;
   int complaints_left_ = 10;
 };

@@ -60,8 +60,11 @@ class WorkerGroup {
   std::vector<pid_t> remaining() const { return reaper_.remaining(); }
 
  private:
-  Result<WorkerOutput> source(WorkerInput input);
-  Result<WorkerStart::Worker> plan(WorkerSpec spec, const std::string& script, const OutputCallback& output);
+  boost::asio::awaitable<std::optional<WorkerNotStarted>> make_all(std::vector<WorkerSpec> specs, std::string script,
+                                                                   OutputCallback output);
+  boost::asio::awaitable<std::vector<Fd>> open_inputs(std::size_t count);
+  Result<WorkerOutput> source(WorkerInput input, std::vector<Fd>& copies);
+  WorkerStart::Worker plan(WorkerSpec spec, const std::string& script, const OutputCallback& output);
   void take_made();
   void await_end(std::size_t local_rank);
 

@@ -24,14 +24,19 @@ struct RendezvousFailed { Error error; };
 struct NotNeeded {};                       // a spare whose job has ended
 struct StartFailed { Failure failure; };   // no further worker was started
 struct WorkerExited { int local_rank = 0; ExitStatus status; Failure failure; };  // failure: unless it ended well
-struct SignalReceived { int signal = 0; std::string sender{}; };  // sender: as a phrase; empty: not known
+struct SignalReceived {
+  int signal = 0;
+  std::string sender{};  // as a phrase; empty: not known
+  int to_workers = signal;
+};
 struct Warned { int signal = 0; bool may_leave = false; };  // early, and so were the workers: they may save and end
 struct GuardLost {};                       // the process that the user sees was killed: everything ends, now
 struct PeerFailed { Failure failure; };    // the job's first failure, as the store has it
 // The round breaks up, for another one; `grace`: that workers have at most, before the others go on.
 struct MembersChanged { std::string reason; Duration grace = Duration::max(); };
-// stood_still: for how long this process did not run before, if that is why.
-struct StoreLost { std::string reason; Duration grace = Duration::max(); Duration stood_still{}; };
+// stood_still: for how long this process did not run before, if that is why. host_waits: its host does not end well
+// before this node knows that all have.
+struct StoreLost { std::string reason; Duration grace = Duration::max(); Duration stood_still{}; bool host_waits{}; };
 struct StoodStill { Duration time; };      // this process, for so long that its guard has ended the workers
 struct BarrierDone {};
 struct AllGone {};                         // no process of this node's workers is left

@@ -14,7 +14,7 @@ namespace launch {
 // torchrun waits this long for the others and then leaves all the same.
 inline constexpr Duration exit_barrier_timeout = std::chrono::seconds(300);
 
-// A key that is there once every node has counted itself.
+// A key that is there once every node has counted itself, or one has lost patience.
 std::string all_ended_key(const std::string& run_id);
 
 struct BarrierPassed {
@@ -47,11 +47,12 @@ class ExitBarrier {
   Duration report_interval_;
   enum class State {
     counting,
-    telling,  // all the others that everybody has come
+    telling,  // the others that they may leave
     waiting,
     looking,  // how many there are
   };
   State state_ = State::counting;
+  bool everybody_ = true;
   Time give_up_ = never;
   Time report_ = never;
   Time deadline_ = never;

@@ -9,8 +9,10 @@
 #include "launch/core/store_operation.hpp"
 #include "launch/core/time.hpp"
 
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -30,6 +32,11 @@ struct StaticJob {
   CommonSettings common{};  // that the nodes must agree on
   std::string identity;     // this agent, unique: "host, pid 123, started …"; shown to a node that claims the same rank
 };
+
+// Who claims a node rank; `salt` tells agents of one pid apart.
+std::string agent_identity(const std::string& host, int pid, std::uint32_t salt);
+// nullopt: it is of another host.
+std::optional<int> pid_of_agent(std::string_view identity, const std::string& host);
 
 // Still waiting: for a line to the user.
 struct Waiting {
@@ -57,6 +64,8 @@ class StaticRendezvous {
   RendezvousStep on(const Outcome& outcome, Time now);
   // When the operation under way is to be given up with WaitExpired (AwaitKeys) or an error (any other).
   Time deadline() const;
+  // Who claims this node's rank; empty unless that is another agent, which is the error.
+  const std::string& holder() const { return holder_; }
 
  private:
   enum class State {
@@ -103,6 +112,7 @@ class StaticRendezvous {
   Time report_ = never;  // when to tell the user of a count (identical workers)
   Assignment own_;
   std::vector<std::string> role_infos_;  // until the fence
+  std::string holder_;
 };
 
 // The key that carries the first failure of the job to all launch agents.

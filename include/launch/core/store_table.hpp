@@ -139,6 +139,7 @@ class StoreTable {
   struct Change;
   Status tell_watchers(const Change& change, Answer& answer);
   void forget_watches(ConnectionId connection);
+  Will take_will(ConnectionId connection);  // an empty one if it has left none
 
   AgentKeys agent_keys_;
   KeyMap<std::string> values_;
@@ -148,6 +149,7 @@ class StoreTable {
   KeyMap<std::set<ConnectionId>> watchers_;
   std::unordered_map<ConnectionId, Watches> watches_;
   std::unordered_map<ConnectionId, LeftWill> wills_;
+  std::unordered_map<std::string, ConnectionId> claimants_;  // and who has left the latest will of each
   Ticket next_ticket_ = 0;
 };
 

@@ -45,7 +45,8 @@ Result<Will> parse_will(std::string_view text);
 // whether its claim's other key is there.
 std::vector<Request> deeds_of(const Will& will, bool silent, std::string_view claimed, bool begun);
 
-// Both were left by one agent for one claim: it has lost the connection of the older one, which is void.
-bool replaces(const Will& newer, const Will& older);
+// Whose it is, by its claim; empty without one. Of two with the same the older is void: the agent has lost the
+// connection on which it left that.
+std::string claimant_of(const Will& will);
 
 }  // namespace launch

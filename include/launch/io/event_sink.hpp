@@ -21,8 +21,9 @@ class EventSink {
  public:
   // Takes nothing.
   EventSink() = default;
-  // `path` is made where it is missing; "-" is standard output. An error has code usage. `disk` must outlive the sink.
-  static Result<EventSink> open(const std::string& path, DiskThread& disk);
+  // `path` is made where it is missing; "-" is standard output. An error has code usage. If the disk has not answered
+  // at `give_up`, lines wait for it from then on. `disk` must outlive the sink.
+  static boost::asio::awaitable<Result<EventSink>> open(std::string path, DiskThread& disk, Time give_up);
   static EventSink standard_error();
 
   bool takes() const;

@@ -16,6 +16,8 @@
 
 namespace launch {
 
+inline constexpr const char* agent_name = "job-agent";  // of its process
+
 struct Guarded {
   std::optional<int> exit_code;  // in the guard, at the end
   pid_t guard = 0;               // in the agent; 0: there is none, since no process could be made

@@ -29,6 +29,8 @@ class LogFile {
   void append(std::uint64_t offset, std::string_view bytes, LogBacklog::Written& result);
   // No more will come; says in the file how much was lost at its end, where that can be said.
   void finish(std::uint64_t end, LogBacklog::Written& result);
+  // Nobody reads back any more.
+  void close() { file_.reset(); }
   // Any thread: why bytes were lost, if some were.
   std::string reason() const;
   const std::string& path() const { return path_; }

@@ -1,8 +1,9 @@
 // Output whose writers never wait: for messages on a pipe that nobody reads, a held terminal, a stalled file.
 //
-// A message is written by its writer where that cannot block, else it is kept, in order, for a thread, which is there
-// only as long as something is kept. Each write is of whole lines, on a pipe of at most PIPE_BUF bytes unless a line is
-// longer, so that lines of other processes do not come between. Flags that other processes share stay as they are.
+// A message is written by its writer where that cannot block, as it can in a file; else it is kept, in order, for a
+// thread, which is there only as long as something is kept. Each write is of whole lines, on a pipe of at most PIPE_BUF
+// bytes unless a line is longer, so that lines of other processes do not come between. Flags that other processes share
+// stay as they are.
 //
 // Errors: what cannot be written, as when the reader has gone, is left out silently. What `room` bytes cannot keep,
 // while as many again are being written, is left out too, and a line in its place says how many messages that were.

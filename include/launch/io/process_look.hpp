@@ -18,6 +18,8 @@ std::optional<ProcessStat> stat_of(pid_t pid);
 // nullopt: the same. A process of many threads of which one is stuck is shown as that one.
 std::optional<ProcessLook> look_at(pid_t pid);
 
+std::vector<pid_t> children_of(pid_t parent);
+
 // Everything below `root`, parents before their children; at most some thousands.
 std::vector<pid_t> descendants_of(pid_t root);
 

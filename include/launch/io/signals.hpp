@@ -28,7 +28,8 @@ struct SignalPlan {
 // begins, a signal ends launch at once, even if it waits for a file system that does not answer.
 SignalPlan take_over_signals();
 
-// Plans to handle the signals in `wanted` and no other, except SIGCHLD, and SIGHUP under nohup, which stay as they are.
+// Plans to handle the signals in `wanted` and no other, except SIGCHLD, SIGHUP under nohup, which stays as it is, and
+// SIGALRM: who sets an alarm and becomes launch by exec wants all of it to end then.
 // SIGUSR1, SIGUSR2, SIGCONT, SIGTSTP and SIGWINCH are passed on, unless they are ignored or in `wanted`. Blocks all
 // these. To be called before any thread and any SignalStream is made.
 void choose_signals(SignalPlan& plan, const std::vector<int>& wanted);

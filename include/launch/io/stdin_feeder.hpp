@@ -3,7 +3,8 @@
 // A regular file is opened anew for each, at the position that launch has it at. Anything else is read here and written
 // to one pipe a worker: nothing blocks, at most 64 KiB are held, and the slowest worker paces; one that has ended or
 // closed its input holds nobody. Nothing is read while there is no worker to take it, nor from a terminal where launch
-// is in the background. Flags of the input, which others share, stay as they are.
+// is in the background. Flags of the input, which others share, stay as they are. What may be a file is read on a
+// thread (io/disk_thread).
 #pragma once
 
 #include "launch/core/error.hpp"
@@ -11,7 +12,9 @@
 
 #include <boost/asio/any_io_executor.hpp>
 
+#include <cstddef>
 #include <memory>
+#include <vector>
 
 #include <sys/types.h>
 
@@ -25,9 +28,13 @@ class StdinFeeder {
   StdinFeeder(const StdinFeeder&) = delete;
   StdinFeeder& operator=(const StdinFeeder&) = delete;
 
+  // The source opened anew so often, if it is a regular file that can be; else none. It may wait for a disk, so this is
+  // for any thread.
+  static std::vector<Fd> open_again_each(int source, std::size_t count);
+
   // Takes back the copies that were opened before, and what is held for them is gone.
   void begin();
-  // A worker's copy of what comes from now on.
+  // A worker's copy of what comes from now on, read here.
   Result<Fd> open_copy();
 
  private:

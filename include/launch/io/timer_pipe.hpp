@@ -21,7 +21,7 @@ class TimerPipe {
  public:
   static constexpr std::size_t longest_line = 4096;  // as many bytes as a pipe takes in one piece
 
-  // A file of that name is removed first.
+  // A file of that name is removed first. `path` may be on a disk that stalls, so any thread may call it.
   static Result<TimerPipe> open(const boost::asio::any_io_executor& executor, const std::string& path);
 
   TimerPipe(TimerPipe&& other) noexcept;

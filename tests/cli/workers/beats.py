@@ -38,7 +38,7 @@ def live():
         restarts = os.environ["TORCHELASTIC_RESTART_COUNT"]
         told.write(f"start {time.time()} {NODE} {RANK} {WORLD} {restarts} {os.getpid()}\n")
     while not os.path.exists(f"{FOLDER}/go"):
-        if signal.sigtimedwait({signal.SIGTERM}, 0.01) and not STUBBORN:
+        if signal.sigtimedwait({signal.SIGTERM}, 0.02) and not STUBBORN:
             return 0
         if fails():
             return 7
