@@ -3,6 +3,8 @@
 #include "launch/core/text.hpp"
 
 #include <algorithm>
+#include <charconv>
+#include <cstdint>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -42,6 +44,14 @@ std::vector<std::string_view> frames_of(std::string_view kernel_stack) {
   return frames;
 }
 
+// The kernel's PF_EXITING, which stands before the children of a thread go to anybody else.
+bool is_exiting(std::string_view flags) {
+  constexpr std::uint64_t exiting = 0x4;
+  std::uint64_t value = 0;
+  std::from_chars(flags.data(), flags.data() + flags.size(), value);
+  return (value & exiting) != 0;
+}
+
 std::string pid_and_name(const ProcessLook& look) {
   return look.name.empty() ? fmt::format("{}", look.pid) : fmt::format("{} ({})", look.pid, shown(look.name));
 }
@@ -66,9 +76,11 @@ std::optional<ProcessStat> parse_process_stat(std::string_view text) {
   if (!parent || !session) return std::nullopt;
   ProcessStat stat{std::string(text.substr(begin + 1, end - begin - 1)), fields[0][0], *parent, *session};
   stat.group = parse_int(fields[2]).value_or(0);
+  stat.ending = stat.state == 'Z' || stat.state == 'X';
   if (fields.size() < 6) return stat;
   stat.terminal = static_cast<unsigned>(parse_int(fields[4]).value_or(0));
   if (stat.terminal != 0) stat.foreground_group = parse_int(fields[5]).value_or(0);
+  if (fields.size() >= 7) stat.ending = stat.ending || is_exiting(fields[6]);
   return stat;
 }
 

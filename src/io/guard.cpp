@@ -151,9 +151,10 @@ class Guard {
   void note_strangers() {
     if (life != nullptr && life->end()) return;  // it has said its last word: there will be no sweep
     const std::vector<pid_t> children = list_children();
-    // Asked for afterwards, since the agent leaves its children to us in the moment in which it becomes a zombie.
-    siginfo_t info{};
-    if (::waitid(P_PID, static_cast<id_t>(agent_), &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid != 0) return;
+    // Asked for afterwards, since an agent that ends leaves its children to us. waitid would not do: they come with the
+    // end of the thread that started them, and nobody can wait for the agent before its last thread has ended.
+    const auto agent = stat_of(agent_);
+    if (!agent || agent->ending) return;
     strangers_.insert(children.begin(), children.end());
     strangers_.erase(agent_);
   }

@@ -28,6 +28,16 @@ TEST(ProcessStat, TheTerminalAndWhoIsInItsForeground) {
   EXPECT_EQ(none->foreground_group, 0);
 }
 
+TEST(ProcessStat, WhoEndsLeavesItsChildrenBeforeItIsCollected) {
+  const auto is_ending = [](const char* text) { return parse_process_stat(text).value().ending; };
+  EXPECT_FALSE(is_ending("1 (launch-agent) R 7 8 9 0 -1 4194560 1 2 3\n"));
+  EXPECT_FALSE(is_ending("1 (launch-agent) R 7 8 9 0"));
+  EXPECT_TRUE(is_ending("1 (launch-agent) R 7 8 9 0 -1 4194564 1 2 3\n")) << "its first thread is on its way out";
+  EXPECT_TRUE(is_ending("1 (launch-agent) D 7 8 9 0 -1 2151678212 1 2 3\n")) << "flags of which the highest is set";
+  EXPECT_TRUE(is_ending("1 (launch-agent) Z 7 8 9 0")) << "of a kernel that tells no flags";
+  EXPECT_TRUE(is_ending("1 (launch-agent) X 7 8 9 0"));
+}
+
 TEST(ProcessStat, ANameMayHoldBlanksBracketsAndWhatLooksLikeTheRest) {
   for (const std::string name : {"a b", "a) S 1 1 1 (b", ")", "((", "tmux: server", "x) Z", "", "a\nb"}) {
     const auto stat = parse_process_stat("1 (" + name + ") R 7 8 9 0");

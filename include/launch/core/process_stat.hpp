@@ -23,6 +23,9 @@ struct ProcessStat {
   // Of the session's terminal: its number as TIOCGDEV has it, and who may read from it. 0 where there is none.
   unsigned terminal = 0;
   pid_t foreground_group = 0;
+  // Its first thread has ended or is about to. Its children may have left it, though others of its threads still run
+  // and its parent hears of no end.
+  bool ending = false;
 };
 
 // The text of /proc/PID/stat; nullopt: it is none.
