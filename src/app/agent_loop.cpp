@@ -253,10 +253,10 @@ asio::awaitable<void> AgentLoop::carry_out(AgentAction action) {
   co_await std::move(task);
 }
 
-asio::awaitable<void> AgentLoop::carry_out_one(StartRendezvous /*action*/) {
+asio::awaitable<void> AgentLoop::carry_out_one(StartRendezvous action) {
   started_ = false;
   events_.joining();
-  rendezvous_->join(agent_.admits());
+  rendezvous_->join(agent_.admits(), action.restarts);
   co_return;
 }
 

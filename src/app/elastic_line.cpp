@@ -92,12 +92,13 @@ void ElasticLine::wake() {
   if (client_) client_->wake();
 }
 
-void ElasticLine::join(bool admits) {
+void ElasticLine::join(bool admits, int restarts) {
+  restarts_ = restarts;
   wants_in_ = true;
   admits_ = admits && !config_.elastic->joins_wait;
   if (machine_) {
     if (!admits_) machine_->admit_nobody();
-    machine_->join(now());
+    machine_->join(now(), restarts_);
     return wake();
   }
   if (running_) return;
@@ -193,7 +194,7 @@ asio::awaitable<Status> ElasticLine::choose_machine() {
     machine_ = std::make_unique<ElasticRendezvous>(with_self(config_), Random(random_.next()));
   }
   if (!admits_) machine_->admit_nobody();
-  if (wants_in_ && !leaving_ && !ending_) machine_->join(now());
+  if (wants_in_ && !leaving_ && !ending_) machine_->join(now(), restarts_);
   co_return Status();
 }
 

@@ -61,14 +61,14 @@ Duration ElasticSession::grace() const {
 
 Status ElasticSession::open() { return state_.open(); }
 
-void ElasticSession::join(bool admits) {
+void ElasticSession::join(bool admits, int restarts) {
   ++generation_;
   if (line_) line_->close();
   line_.reset();
   pledged_.reset();
   gone_ = -1;
   mailbox_.forget_round();
-  state_.join(admits);
+  state_.join(admits, restarts);
 }
 
 void ElasticSession::stop_joining() {
@@ -255,7 +255,7 @@ asio::awaitable<void> ElasticSession::begin_round(RoundFormed formed, int genera
     mailbox_.put(RendezvousFailed{round.error()});
     co_return;
   }
-  restarts_ = co_await count_restarts(line, formed.round);
+  restarts_ = std::max(co_await count_restarts(line, formed.round), formed.restarts);
   if (line->closed() || generation != generation_) co_return;
   round->restarts = restarts_;
   round->master = *master;

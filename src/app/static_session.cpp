@@ -102,7 +102,7 @@ StaticJob StaticSession::static_job() const {
   return job;
 }
 
-void StaticSession::join(bool /*admits*/) {
+void StaticSession::join(bool /*admits*/, int /*restarts*/) {
   ++attempt_;
   formed_ = stopped_ = false;
   if (line_) {

@@ -35,7 +35,7 @@ AgentActions Agent::on_deadline(Time now) {
   deadline_ = never;
   if (state_ == State::pausing) {
     state_ = State::joining;
-    return {StartRendezvous{}};
+    return {StartRendezvous{std::max(round_.restarts, restarts_)}};
   }
   if (state_ == State::running) {
     Change change = *std::exchange(put_off_, std::nullopt);
@@ -263,7 +263,7 @@ AgentActions Agent::start_anew(Time now) {
   state_ = State::joining;
   deadline_ = never;
   if (pause == Duration::zero()) {
-    actions.push_back(StartRendezvous{});
+    actions.push_back(StartRendezvous{std::max(round_.restarts, restarts_)});
   } else {
     state_ = State::pausing;
     deadline_ = later(now, pause);

@@ -18,6 +18,7 @@ constexpr std::size_t longest_read = 3 * longest_text;  // each byte that is no 
 constexpr std::size_t longest_attendance = 64 * 1024;  // JSON of any size would take seconds and a lot of memory
 constexpr std::int64_t most_nodes = 1'000'000;
 constexpr std::int64_t most_workers = 1'000'000'000;
+constexpr std::int64_t most_restarts = 1'000'000'000;
 constexpr std::int64_t longest_time = std::int64_t{1000} * 3600 * 24 * 3650;
 
 using Wish = Attendance::Wish;
@@ -145,6 +146,7 @@ std::string to_json(const Attendance& said) {
                {"admits", said.admits}};
   for (const auto& [name, value] : said.common) json["settings"][name] = value;
   if (said.done) json["done"] = true;
+  if (said.restarts > 0) json["restarts"] = said.restarts;
   if (!said.reason.empty()) json["reason"] = said.reason.substr(0, longest_text);
   return dump(json);
 }
@@ -168,6 +170,7 @@ Result<Attendance> parse_attendance(std::string_view text) {
   said.common = reader.settings("settings");
   if (reader.has("reason")) said.reason = reader.text("reason");
   if (reader.has("done")) said.done = reader.flag("done");
+  if (reader.has("restarts")) said.restarts = reader.count("restarts", 0, most_restarts);
   if (!reader.good() || said.nodes.min > said.nodes.max || said.node.addr.empty() || !is_launch(said.node))
     return protocol_error("an attendance lacks a field, or has one out of bounds");
   return said;
@@ -195,6 +198,7 @@ struct NewsWriter {
       json["base_role_rank"] = own->base_role_rank;
       json["role_world_size"] = own->role_world_size;
     }
+    if (formed.restarts > 0) json["restarts"] = formed.restarts;
     return json;
   }
   Json operator()(const RoundBroken& broken) const {
@@ -232,6 +236,7 @@ RoundFormed read_formed(Reader& reader, const Json& json) {
                                    reader.count("world_size", 1, most_workers),
                                    reader.count("base_role_rank", 0, most_workers),
                                    reader.count("role_world_size", 1, most_workers)};
+  if (reader.has("restarts")) formed.restarts = reader.count("restarts", 0, most_restarts);
   return formed;
 }
 

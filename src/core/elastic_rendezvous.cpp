@@ -27,7 +27,8 @@ ElasticStep ElasticRendezvous::start(Instant now) {
   return {CompareSet{key_, "", std::string(no_state)}, {}};
 }
 
-void ElasticRendezvous::join(Time now) {
+// The number of restarts stands in torchrun's store, which no other takes the place of.
+void ElasticRendezvous::join(Time now, int /*restarts*/) {
   if (goal_ == Goal::close) return;
   goal_ = Goal::join;
   give_up_ = later(now, settings_.join_timeout);

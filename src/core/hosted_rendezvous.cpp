@@ -16,8 +16,9 @@ HostedRendezvous::HostedRendezvous(ElasticSettings settings) : settings_(std::mo
 
 ElasticStep HostedRendezvous::start(Instant now) { return next(now.time); }
 
-void HostedRendezvous::join(Time now) {
+void HostedRendezvous::join(Time now, int restarts) {
   if (goal_ == Goal::close) return;
+  restarts_ = restarts;
   goal_ = Goal::join;
   done_ = false;
   give_up_ = later(now, settings_.join_timeout);
@@ -135,7 +136,8 @@ ElasticStep HostedRendezvous::attend(Wish wish, Time deadline) {
                   admits_,
                   goal_ == Goal::leave ? reason_ : "",
                   settings_.common,
-                  done_};
+                  done_,
+                  restarts_};
   return {Attend{state_key(settings_.run_id), to_json(said)}, std::exchange(news_, {})};
 }
 

@@ -298,9 +298,9 @@ bool Membership::nobody_else_is_due() const {
 void Membership::form(Instant now) {
   const std::vector<NodeDesc> order = rank_order(state_, round_.ranks());
   complete_round(state_, order);
-  round_ = FormedRound(state_.round, order, [this](const NodeDesc& node) -> const Member* {
+  round_ = FormedRound(state_.round, order, [this](const NodeDesc& node) -> const Attendance* {
     const auto known = by_node_.find(node);
-    return known == by_node_.end() ? nullptr : &peers_.at(known->second).said.member;
+    return known == by_node_.end() ? nullptr : &peers_.at(known->second).said;
   });
   formed_at_ = now.time;
   last_call_ = never;

@@ -136,6 +136,9 @@ class AnyMoment(JobCase):
         """What became of each, in the order of `plays`: pairs of kind and seconds."""
         with concurrent.futures.ThreadPoolExecutor(BESIDE) as pool:
             results = list(pool.map(lambda play: self.play(*play), plays))
+        for result in results:
+            if result.wrong:
+                print(result.account, flush=True)
         self.end_all()
         return results
 
@@ -164,9 +167,8 @@ class AnyMoment(JobCase):
             fates = collections.Counter(result.fate for result in own)
             print(f"  {str(kind):50} " + ", ".join(f"{count} {fate}" for fate, count in sorted(fates.items())) +
                   f"; the last end {max(result.seconds for result in own):.1f} s after the kill", flush=True)
-        wrong = [result.account for result in results if result.wrong]
-        if wrong:
-            self.fail("\n".join(wrong))
+        wrong = sum(bool(result.wrong) for result in results)
+        self.assertFalse(wrong, f"{wrong} moments have gone wrong; the accounts are above")
 
 
 class Play:

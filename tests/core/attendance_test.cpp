@@ -20,7 +20,7 @@ Attendance example(Wish wish = Wish::join) {
 
 std::vector<ElasticNews> every_news() {
   return {RoundFormed{3, 1, 4, {"n1", 42, launch_local_id}, {0, 3}, std::nullopt},
-          RoundFormed{0, 0, 1, {"::1", 0, 0}, {}, Assignment{0, 1, 0, 8, 0, 8}},
+          RoundFormed{0, 0, 1, {"::1", 0, 0}, {}, Assignment{0, 1, 0, 8, 0, 8}, 2},
           RoundBroken{"n2 (pid 1) joins", Cause::change},
           RoundBroken{"", Cause::restart},
           RoundBroken{"gone", Cause::loss, 2},
@@ -57,6 +57,18 @@ TEST(Attendance, SaysThatItIsDoneIfItIs) {
   ASSERT_TRUE(read);
   EXPECT_EQ(*read, said);
   EXPECT_FALSE(taken("done", 1));
+}
+
+TEST(Attendance, SaysHowOftenTheJobHasBeenRestartedIfItHas) {
+  Attendance said = example();
+  EXPECT_EQ(to_json(said).find("restarts"), std::string::npos);
+  said.restarts = 3;
+  const auto read = parse_attendance(to_json(said));
+  ASSERT_TRUE(read);
+  EXPECT_EQ(*read, said);
+  EXPECT_FALSE(taken("restarts", -1));
+  EXPECT_FALSE(taken("restarts", 1'000'000'001));
+  EXPECT_FALSE(taken("restarts", "3"));
 }
 
 TEST(Attendance, EveryWishIsReadAsItWasWritten) {
@@ -119,6 +131,7 @@ TEST(Attendance, AnAnswerOutOfBoundsIsRefused) {
   EXPECT_FALSE(formed_with("torchrun", Json({"0"})));
   EXPECT_FALSE(formed_with("leader", "n1"));
   EXPECT_FALSE(formed_with("base_rank", -1));
+  EXPECT_FALSE(formed_with("restarts", -1));
   EXPECT_FALSE(formed_with("news", "unheard"));
   EXPECT_FALSE(parse_news("[]"));
   EXPECT_FALSE(parse_news("{}"));

@@ -25,7 +25,7 @@ ElasticSettings settings(const std::string& name, int min, int max) {
 struct Node {
   Node(StoreDriver& s, const std::string& name, int min, int max)
       : store(s), machine(settings(name, min, max), Random(1)) {
-    machine.join(time);
+    machine.join(time, 0);
     take(machine.start(instant()));
   }
 
@@ -144,13 +144,13 @@ TEST(ElasticRendezvous, ANodeThatStartsAnewBreaksTheRoundForTheOthers) {
   a.run();
   b.run();
   a.look();
-  a.machine.join(a.time);
+  a.machine.join(a.time, 0);
   a.look();
   EXPECT_TRUE(a.state().wait_list.contains(NodeDesc{"a", 1, launch_local_id}));
   b.look();
   ASSERT_NE(b.heard<RoundBroken>(), nullptr);
   EXPECT_THAT(b.heard<RoundBroken>()->reason, HasSubstr("starts anew"));
-  b.machine.join(b.time);
+  b.machine.join(b.time, 0);
   b.news.clear();
   b.look();
   a.news.clear();
@@ -237,7 +237,7 @@ TEST(ElasticRendezvous, ARoundThatBrokeUpUnseenIsLeft) {
   a.run();
   b.run();
   c.run();  // completes it; a and b have not looked
-  c.machine.join(c.time);
+  c.machine.join(c.time, 0);
   c.look();
   a.look();
   EXPECT_EQ(a.heard<RoundFormed>(), nullptr);

@@ -2,15 +2,24 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
+
 namespace launch::formed_round_test {
 
 const NodeDesc first{"n1", 10, launch_local_id};
 const NodeDesc second{"n2", 20, launch_local_id};
 const NodeDesc foreign{"n3", 30, 0};
 
+Attendance with(Member member, int restarts = 0) {
+  Attendance said;
+  said.member = std::move(member);
+  said.restarts = restarts;
+  return said;
+}
+
 TEST(FormedRound, EveryMemberLearnsItsRanks) {
-  const Member small{7, "trainer", 2};
-  const Member large{9, "trainer", 4};
+  const Attendance small = with({7, "trainer", 2});
+  const Attendance large = with({9, "trainer", 4});
   const FormedRound round(3, {second, first}, [&](const NodeDesc& node) { return node == first ? &large : &small; });
   const RoundFormed news = round.news_for(first);
   EXPECT_EQ(news, (RoundFormed{3, 1, 2, second, {}, Assignment{1, 2, 2, 6, 2, 6}}));
@@ -19,11 +28,22 @@ TEST(FormedRound, EveryMemberLearnsItsRanks) {
 }
 
 TEST(FormedRound, WhereTorchrunIsInItTheRanksOfWorkersAreToBeExchanged) {
-  const Member member{0, "default", 2};
+  const Attendance member = with({0, "default", 2});
   const FormedRound round(0, {first, foreign}, [&](const NodeDesc& node) { return node == first ? &member : nullptr; });
   EXPECT_EQ(round.news_for(first), (RoundFormed{0, 0, 2, first, {1}, std::nullopt}));
   EXPECT_TRUE(round.is_mixed());
   EXPECT_EQ(round.ranks().at(foreign), 1);
+}
+
+TEST(FormedRound, EveryMemberLearnsTheMostRestartsThatOneKnowsOf) {
+  const Attendance fresh = with({0, "default", 2});
+  const Attendance old = with({0, "default", 2}, 3);
+  const FormedRound round(0, {first, second, foreign}, [&](const NodeDesc& node) -> const Attendance* {
+    if (node == foreign) return nullptr;
+    return node == first ? &fresh : &old;
+  });
+  EXPECT_EQ(round.news_for(first).restarts, 3) << "whose store took the place of one that was lost";
+  EXPECT_EQ(round.news_for(second).restarts, 3);
 }
 
 TEST(FormedRound, WhoDepartsAndDoesNotComeBackIsKnown) {

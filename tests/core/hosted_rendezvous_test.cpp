@@ -21,7 +21,7 @@ ElasticSettings settings() {
 // One agent, and a host that answers what the test says.
 struct Node {
   Node() {
-    machine.join(time);
+    machine.join(time, 0);
     take(machine.start({time, {}}));
   }
   void take(ElasticStep next) {
@@ -89,10 +89,11 @@ TEST(HostedRendezvous, StaysUntilTheRoundBreaks) {
   node.hear(RoundBroken{"n2 joins"});
   EXPECT_EQ(node.only<RoundBroken>()->reason, "n2 joins");
   EXPECT_TRUE(node.idle());
-  node.machine.join(node.time);
+  node.machine.join(node.time, 2);
   node.wake();
   EXPECT_EQ(node.wish(), Wish::join);
   EXPECT_EQ(node.said().round, 3);
+  EXPECT_EQ(node.said().restarts, 2) << "the host may be one that knows of none";
 }
 
 TEST(HostedRendezvous, ReportsAfterASecondAndThenNowAndAgain) {
@@ -159,7 +160,7 @@ TEST(HostedRendezvous, KnowsWhetherItGivesUpAJobThatRuns) {
       if (member) {
         node.form(3);
         node.hear(RoundBroken{"n2 has gone"});
-        node.machine.join(node.time);
+        node.machine.join(node.time, 0);
         node.wake();
       }
       while (node.wish() != Wish::leave) {
@@ -190,7 +191,7 @@ TEST(HostedRendezvous, ClosesAndNothingElseAfterwards) {
   Node node;
   node.form(0);
   node.machine.close(node.time);
-  node.machine.join(node.time);
+  node.machine.join(node.time, 0);
   node.machine.leave(node.time, "");
   node.wake();
   EXPECT_EQ(node.wish(), Wish::close);
@@ -245,7 +246,7 @@ TEST(HostedRendezvous, SaysThatItIsDoneInThisRoundOnly) {
   node.on(Done{});
   EXPECT_EQ(node.wish(), Wish::stay);
   EXPECT_TRUE(node.said().done);
-  node.machine.join(node.time);
+  node.machine.join(node.time, 0);
   node.wake();
   EXPECT_EQ(node.wish(), Wish::join);
   EXPECT_FALSE(node.said().done);
@@ -254,12 +255,12 @@ TEST(HostedRendezvous, SaysThatItIsDoneInThisRoundOnly) {
 TEST(HostedRendezvous, WhatIsNoLongerWantedChangesNothing) {
   Node node;
   node.form(3);
-  node.machine.join(node.time);  // its workers have failed
+  node.machine.join(node.time, 0);  // its workers have failed
   node.hear(RoundBroken{"n2 joins"});
   EXPECT_TRUE(node.news.empty());
   EXPECT_EQ(node.wish(), Wish::join);
   EXPECT_EQ(node.said().round, 3);
-  node.machine.join(node.time);
+  node.machine.join(node.time, 0);
   node.wake();
   node.form(4);
   EXPECT_EQ(node.said().round, 4);

@@ -40,7 +40,7 @@ class OurAgent : public SimAgent {
       machine_ = std::make_unique<ElasticRendezvous>(spec_.settings, Random(world_.random().next()));
     }
     if (!spec_.admits) machine_->admit_nobody();
-    if (wants_in) machine_->join(world_.now());
+    if (wants_in) machine_->join(world_.now(), 0);
     client_.connect();
     take(machine_->start(instant()));
   }
@@ -109,7 +109,7 @@ class OurAgent : public SimAgent {
     round_.reset();
     if (dying_) return die();
     if (leaving_) return;
-    machine_->join(world_.now());
+    machine_->join(world_.now(), 0);
     client_.wake();
   }
 

@@ -40,7 +40,7 @@ class ElasticLine {
   Status open();
 
   // The wishes of the machine. join() connects first, the first time, and hosts the store if the endpoint leads here.
-  void join(bool admits);
+  void join(bool admits, int restarts);
   void leave(std::string reason);
   void close();
   // What the store is to do when this node goes away without a word, and WillLeft comes; false: by this store, nothing.
@@ -93,6 +93,7 @@ class ElasticLine {
   bool running_ = false;  // run()
   bool wants_in_ = false;
   bool admits_ = true;
+  int restarts_ = 0;  // for a store that does not know
   bool formed_ = false;  // a round, once
   bool leaving_ = false;
   bool ending_ = false;

@@ -24,7 +24,7 @@ class ElasticSession : public Rendezvous {
   ElasticSession(boost::asio::any_io_executor executor, const Config& config, StoreServer& server, Mailbox& mailbox);
 
   Status open() override;
-  void join(bool admits) override;
+  void join(bool admits, int restarts) override;
   void stop_joining() override;
   bool may_leave() const override;
   Duration longest_stall() const override {

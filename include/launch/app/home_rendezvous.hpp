@@ -14,7 +14,7 @@ class HomeRendezvous : public Rendezvous {
       : config_(config), server_(server), mailbox_(mailbox) {}
 
   Status open() override;
-  void join(bool admits) override;
+  void join(bool admits, int restarts) override;
   void stop_joining() override {}
   boost::asio::awaitable<void> tell(Failure failure) override;
   void enter_barrier() override;

@@ -24,8 +24,8 @@ class Rendezvous {
   virtual Status open() = 0;
 
   // The next round: RendezvousDone or RendezvousFailed. Afterwards PeerFailed, MembersChanged and StoreLost may come.
-  // `admits`: nodes that come may break it up.
-  virtual void join(bool admits) = 0;
+  // `admits`: nodes that come may break it up. `restarts`: of the job, as far as this node knows.
+  virtual void join(bool admits, int restarts) = 0;
   // The round that is being joined is given up.
   virtual void stop_joining() = 0;
 

@@ -25,7 +25,7 @@ class StaticSession : public Rendezvous {
   StaticSession(boost::asio::any_io_executor executor, Config& config, StoreServer& server, Mailbox& mailbox);
 
   Status open() override;
-  void join(bool admits) override;
+  void join(bool admits, int restarts) override;
   void stop_joining() override;
   Duration longest_stall() const override { return launch::longest_stall(config_.heartbeat_timeout, config_.nnodes); }
   boost::asio::awaitable<void> tell(Failure failure) override;

@@ -42,7 +42,7 @@ struct BarrierDone {};
 struct AllGone {};                         // no process of this node's workers is left
 
 // Actions, to be carried out in order.
-struct StartRendezvous {};
+struct StartRendezvous { int restarts = 0; };  // that the job has had, as far as this node knows
 struct StopRendezvous {};
 struct StartWorkers { Round round; };
 struct GatherEvidence { bool stacks = false; };  // of what the workers are at; before they are told to end

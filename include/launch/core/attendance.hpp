@@ -28,6 +28,7 @@ struct Attendance {
   std::string reason;  // to leave, for the others
   CommonSettings common{};
   bool done = false;  // its workers have ended well: its loss is none to the round
+  int restarts = 0;   // of the job, as far as it knows: a store that took another's place knows of none
 
   bool operator==(const Attendance&) const = default;
 };

@@ -43,6 +43,7 @@ struct RoundFormed {
   NodeDesc leader;
   std::vector<int> torchrun;             // ranks of torchrun's agents
   std::optional<Assignment> assignment;  // where nobody has to be asked for it
+  int restarts = 0;                      // of the job, as its members know it
 
   bool operator==(const RoundFormed&) const = default;
 };
@@ -103,8 +104,8 @@ class ElasticMachine {
   virtual Result<ElasticStep> on(const Outcome& outcome, Instant now) = 0;
   virtual Time deadline() const = 0;
 
-  // Leaves the round it is in, if any, and joins the next.
-  virtual void join(Time now) = 0;
+  // Leaves the round it is in, if any, and joins the next. `restarts`: of the job, as far as this node knows.
+  virtual void join(Time now, int restarts) = 0;
   // For good, for everybody.
   virtual void close(Time now) = 0;
   // Leaves without closing: others go on waiting. `reason` is for them.

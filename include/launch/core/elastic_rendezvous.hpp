@@ -23,7 +23,7 @@ class ElasticRendezvous : public ElasticMachine {
   Result<ElasticStep> on(const Outcome& outcome, Instant now) override;
   Time deadline() const override { return deadline_; }
 
-  void join(Time now) override;
+  void join(Time now, int restarts) override;
   void close(Time now) override;
   void leave(Time now, std::string reason) override;
   void admit_nobody() override { admits_ = false; }

@@ -1,7 +1,7 @@
 // What the members of a round that has formed are to know of it; made once, and told to each.
 #pragma once
 
-#include "launch/core/elastic_machine.hpp"
+#include "launch/core/attendance.hpp"
 
 #include <functional>
 #include <map>
@@ -14,9 +14,9 @@ namespace launch {
 class FormedRound {
  public:
   FormedRound() = default;
-  // `order`: its members by rank. `member_of`: what is known of a node's workers, or null.
+  // `order`: its members by rank. `said_of`: what a node has said last, or null.
   FormedRound(std::int64_t round, std::vector<NodeDesc> order,
-              const std::function<const Member*(const NodeDesc&)>& member_of);
+              const std::function<const Attendance*(const NodeDesc&)>& said_of);
 
   RoundFormed news_for(const NodeDesc& node) const;
 
@@ -39,6 +39,7 @@ class FormedRound {
   std::set<NodeDesc> departed_;
   std::vector<int> torchrun_;            // ranks of torchrun's agents
   std::vector<Assignment> assignments_;  // by rank, where the workers of all are known
+  int restarts_ = 0;                     // the most that a member knows of
 };
 
 }  // namespace launch

@@ -18,7 +18,7 @@ class HostedRendezvous : public ElasticMachine {
   Result<ElasticStep> on(const Outcome& outcome, Instant now) override;
   Time deadline() const override { return deadline_; }
 
-  void join(Time now) override;
+  void join(Time now, int restarts) override;
   void close(Time now) override;
   void leave(Time now, std::string reason) override;
   void admit_nobody() override { admits_ = false; }
@@ -53,6 +53,7 @@ class HostedRendezvous : public ElasticMachine {
   std::int64_t round_ = -1;  // the one it is, or was last, a member of
   bool admits_ = true;
   bool done_ = false;
+  int restarts_ = 0;
   std::string reason_;  // to leave
   std::optional<LeaveWill> will_;
   std::vector<ElasticNews> news_;
