@@ -149,23 +149,6 @@ class NothingIsLeft(JobCase):
         hide = 'mount -t tmpfs none /sys/fs/cgroup && exec "$@"'
         self.kill_either("unshare", "--mount", "sh", "-c", hide, "sh")
 
-    def test_the_same_however_long_the_threads_of_the_agent_take_to_end(self):
-        """On a busy machine its first thread may have ended, and its children be the guard's, while another ends."""
-        self.need(os.geteuid() == 0, "the right to mount (root)")
-        hidden = ["unshare", "--mount", "sh", "-c", 'mount -t tmpfs none /sys/fs/cgroup && exec "$@"', "sh"]
-        worker = self.worker("sleep 301 &\n", UP, SLEEP)
-        busy = [self.start(["sh", "-c", "while :; do :; done"]) for _ in range(2 * os.cpu_count())]
-        others = {run.pid for run in busy}
-        for _ in range(100):
-            run = self.start([*hidden, Settings.launch, "--nproc-per-node=2", worker])
-            self.wait_until_up(2, run)
-            processes.kill([self.agent_of(run)])
-            self.expect([137], [run])
-            self.assertTrue(wait_for(lambda: self.leftovers() == others, 2), self.tree())
-            self.forget()
-        processes.kill(others)
-        self.expect([137] * len(busy), busy)
-
     def test_the_same_where_no_process_can_be_looked_at(self):
         self.need(os.geteuid() == 0, "the right to mount (root)")
         hide = ["unshare", "--mount", "sh", "-c", 'mount -t tmpfs none /proc && exec "$@"', "sh"]
@@ -237,6 +220,27 @@ class NothingIsLeft(JobCase):
         self.assertTrue(wait_for(lambda: len(self.leftovers()) == 3, 10), self.tree())
         run.signal(signal.SIGTERM)
         self.expect([143], [run])
+
+
+class NothingIsLeftWhenBusy(JobCase):
+    builds = only = ("release",)  # a hundred jobs on a machine that has no time for them
+
+    def test_however_long_the_threads_of_a_killed_agent_take_to_end(self):
+        """On a busy machine its first thread may have ended, and its children be the guard's, while another ends."""
+        self.need(os.geteuid() == 0, "the right to mount (root)")
+        hidden = ["unshare", "--mount", "sh", "-c", 'mount -t tmpfs none /sys/fs/cgroup && exec "$@"', "sh"]
+        worker = self.worker("sleep 301 &\n", UP, SLEEP)
+        busy = [self.start(["sh", "-c", "while :; do :; done"]) for _ in range(2 * os.cpu_count())]
+        others = {run.pid for run in busy}
+        for _ in range(100):
+            run = self.start([*hidden, Settings.launch, "--nproc-per-node=2", worker])
+            self.wait_until_up(2, run)
+            processes.kill([self.agent_of(run)])
+            self.expect([137], [run])
+            self.assertTrue(wait_for(lambda: self.leftovers() == others, 2), self.tree())
+            self.forget()
+        processes.kill(others)
+        self.expect([137] * len(busy), busy)
 
 
 class EarlyWarning(SignalCase):
