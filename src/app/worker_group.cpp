@@ -4,6 +4,7 @@
 #include <csignal>
 #include <utility>
 
+#include <boost/asio/post.hpp>
 #include <unistd.h>
 
 namespace launch {
@@ -24,7 +25,14 @@ int WorkerGroup::begin() {
   starting_ = true;
   passed_.clear();
   warnings_.clear();
+  // A new one: what is started in one that was killed may die at once (Linux 6.18).
+  cgroup_.reset();
+  asio::post(executor_, [this] { need_cgroup(); });  // while the thread for files makes the round's folder
   return ++round_;
+}
+
+void WorkerGroup::need_cgroup() {
+  if (!cgroup_) cgroup_.emplace();
 }
 
 // Of the standard input, if it is a file, which others may have to wait for.
@@ -65,7 +73,7 @@ WorkerStart::Worker WorkerGroup::plan(WorkerSpec spec, const std::string& script
 
 asio::awaitable<std::optional<WorkerNotStarted>> WorkerGroup::start(std::vector<WorkerSpec> specs, std::string script,
                                                                     OutputCallback output, StartCallback on_start) {
-  cgroup_.emplace();  // a new one: what is started in one that was killed may die at once (Linux 6.18)
+  need_cgroup();
   if (feeder_) feeder_->begin();
   children_.reserve(specs.size());
   on_start_ = std::move(on_start);

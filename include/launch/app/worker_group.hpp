@@ -60,6 +60,7 @@ class WorkerGroup {
   std::vector<pid_t> remaining() const { return reaper_.remaining(); }
 
  private:
+  void need_cgroup();
   boost::asio::awaitable<std::optional<WorkerNotStarted>> make_all(std::vector<WorkerSpec> specs, std::string script,
                                                                    OutputCallback output);
   boost::asio::awaitable<std::vector<Fd>> open_inputs(std::size_t count);
