@@ -231,8 +231,11 @@ AgentActions Agent::wound_down(Time now) {
     first_.reset();
     return {TellPeers{early_leave(0, "its workers have ended")}, finish()};
   }
-  if (!left_behind_) return start_anew(now);
-  // What is left would meet the new workers.
+  return start_anew(now);
+}
+
+// What is left would meet the new workers.
+AgentActions Agent::end_beside_the_last() {
   first_ =
       make_failure(Failure::Kind::start, 1, "processes of the last workers outlived SIGKILL, so none are started anew");
   AgentActions actions;
@@ -242,6 +245,7 @@ AgentActions Agent::wound_down(Time now) {
 }
 
 AgentActions Agent::start_anew(Time now) {
+  if (left_behind_) return end_beside_the_last();
   const Duration lived = now - started_;
   AgentActions actions;
   if (state_ == State::joining) actions.push_back(StopRendezvous{});

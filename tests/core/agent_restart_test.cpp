@@ -72,6 +72,18 @@ TEST(AgentRestart, TheCountTravelsWithTheFailure) {
   EXPECT_EQ(find<TellPeers>(own)->failure.restarts, 4);
 }
 
+TEST(AgentRestart, NoneFromTheBarrierBesideWhatOutlivedSigkill) {
+  Agent agent = running(with_restarts(1));
+  for (const int rank : {0, 1}) agent.on(WorkerExited{rank, {}, {}}, start_time);
+  EXPECT_NE(find<KillWorkers>(agent.on_deadline(agent.deadline())), nullptr);
+  EXPECT_NE(find<EnterBarrier>(agent.on_deadline(agent.deadline())), nullptr) << "the workers have ended well";
+  const auto end = agent.on(PeerFailed{restarted(3)}, start_time);
+  EXPECT_EQ(find<StartRendezvous>(end), nullptr) << "what is left would meet the new workers";
+  ASSERT_NE(find<Finish>(end), nullptr);
+  EXPECT_TRUE(find<Finish>(end)->left_behind);
+  EXPECT_EQ(find<Finish>(end)->exit_code, 1);
+}
+
 TEST(AgentRestart, WhoStoodStillAccusesNobodyElse) {
   Agent agent = running(with_restarts(0));
   agent.on(StoreLost{"reset", Duration::max(), 9s}, start_time);

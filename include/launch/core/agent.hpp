@@ -140,6 +140,7 @@ class Agent {
   AgentActions put_off(Change change, Time now);
   void shorten_grace(Duration most, Time now);
   AgentActions start_anew(Time now);
+  AgentActions end_beside_the_last();
   AgentActions wound_down(Time now);
   // A node whose workers end after an early warning leaves the others to themselves, if they can go on.
   Failure early_leave(int exit_code, const std::string& what) const;
