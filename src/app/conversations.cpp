@@ -1,5 +1,6 @@
 #include "launch/app/conversations.hpp"
 
+#include "launch/core/keys.hpp"
 #include "launch/core/other_jobs.hpp"
 #include "launch/core/text.hpp"
 #include "launch/io/clock.hpp"
@@ -19,10 +20,6 @@ namespace {
 
 constexpr std::size_t keys_at_once = 1000;
 constexpr int few_nodes = 8;
-
-std::string acknowledged_key(const std::string& run_id, int node) {
-  return fmt::format("/{}/launch/informed/{}", run_id, node);
-}
 
 }  // namespace
 
@@ -85,7 +82,7 @@ asio::awaitable<Result<Failure>> learn_abort(StoreClient& client, std::string ru
   Operation get = GetKeys{KeyList(1, abort_key(run_id))};
   auto got = co_await client.perform(std::move(get), deadline);
   if (!got) co_return got.error();
-  Operation acknowledge = SetKeys{{{acknowledged_key(run_id, node_rank), "1"}}};
+  Operation acknowledge = SetKeys{{{informed_key(run_id, node_rank), "1"}}};
   (void)co_await client.perform(std::move(acknowledge), deadline);
   co_return parse_failure(std::get<Values>(*got).values.at(0));
 }
@@ -95,7 +92,7 @@ asio::awaitable<Result<Failure>> tell_abort(StoreClient& client, std::string run
   const Failure::Kind kind = failure.kind;
   // A stranger must not end a job that has formed without it.
   if (kind == Failure::Kind::rendezvous) {
-    Operation formed = CheckKeys{{formed_key(run_id)}};
+    Operation formed = CheckKeys{{ranks_key(run_id, 0)}};
     auto checked = co_await client.perform(std::move(formed), deadline);
     if (checked && std::get<Presence>(*checked).present.at(0)) co_return failure;
   }
@@ -104,7 +101,7 @@ asio::awaitable<Result<Failure>> tell_abort(StoreClient& client, std::string run
   if (!outcome) co_return outcome.error();
   // A node that was refused may go by a rank that is another's: that one acknowledges for itself.
   if (kind != Failure::Kind::rendezvous) {
-    Operation acknowledge = SetKeys{{{acknowledged_key(run_id, node_rank), "1"}}};
+    Operation acknowledge = SetKeys{{{informed_key(run_id, node_rank), "1"}}};
     (void)co_await client.perform(std::move(acknowledge), deadline);
   }
   co_return parse_failure(std::get<Values>(*outcome).values.at(0));
@@ -127,7 +124,7 @@ asio::awaitable<void> await_informed(StoreClient& client, std::string run_id, st
   const auto failure = parse_failure(std::get<Values>(*told).values.at(0));
   if (failure && failure->kind == Failure::Kind::lost) std::erase(nodes, failure->node_rank);
   AwaitKeys informed;
-  for (const int node : nodes) informed.keys.push_back(acknowledged_key(run_id, node));
+  for (const int node : nodes) informed.keys.push_back(informed_key(run_id, node));
   Operation wait = informed;
   (void)co_await client.perform(std::move(wait), deadline);
 }

@@ -3,7 +3,7 @@
 #include "launch/app/announcer.hpp"
 #include "launch/app/conversations.hpp"
 #include "launch/core/elastic_rendezvous.hpp"
-#include "launch/core/store_wire.hpp"
+#include "launch/core/keys.hpp"
 #include "launch/io/background.hpp"
 #include "launch/io/clock.hpp"
 #include "launch/io/deadline.hpp"

@@ -1,6 +1,7 @@
 #include "launch/app/elastic_session.hpp"
 
 #include "launch/app/conversations.hpp"
+#include "launch/core/keys.hpp"
 #include "launch/core/text.hpp"
 #include "launch/io/background.hpp"
 #include "launch/io/clock.hpp"
@@ -117,7 +118,7 @@ asio::awaitable<void> ElasticSession::explain_refusal(RoundRefused refused) {
   using enum ErrorCode;
   stranger_ = refused.error.code == conflict || (refused.error.code == timeout && refused.begun);
   if (refused.error.code == closed) {
-    const auto failure = co_await read_abort(job_prefix());
+    const auto failure = co_await read_abort(job_prefix(config_.run_id));
     if (failure) {
       mailbox_.put(PeerFailed{*failure});
       co_return;
@@ -279,14 +280,15 @@ asio::awaitable<Result<Round>> ElasticSession::exchange_ranks(std::shared_ptr<Ro
 // The failure that led to this round has the count, too: who wrote that may not have come to write the key.
 asio::awaitable<int> ElasticSession::count_restarts(std::shared_ptr<RoundLine> line, std::int64_t round) {
   const Time deadline = later(now(), quick_answer);
-  Operation get = GetKeys{{restarts_key(), abort_key(round_prefix(config_.run_id, round - 1))}};
+  Operation get = GetKeys{{restarts_key(config_.run_id), abort_key(round_prefix(config_.run_id, round - 1))}};
   auto got = co_await line->control().perform(std::move(get), deadline);
   if (!got) co_return restarts_;
   const auto& values = std::get<Values>(*got).values;
   const int written = parse_int(values.at(0)).value_or(0);
   const auto failure = parse_failure(values.at(1));
   if (!failure || failure->restarts <= written) co_return written;
-  Operation count = SetKeys{{{restarts_key(), std::to_string(failure->restarts)}}};  // for the rounds after this one
+  // For the rounds after this one.
+  Operation count = SetKeys{{{restarts_key(config_.run_id), std::to_string(failure->restarts)}}};
   (void)co_await line->control().perform(std::move(count), deadline);
   co_return failure->restarts;
 }
@@ -308,14 +310,14 @@ asio::awaitable<void> ElasticSession::tell(Failure failure) {
   if (line_) first = co_await line_->tell(failure);
   auto client = co_await connect_again(deadline);
   if (client && first && first->restarts > 0) {
-    Operation count = SetKeys{{{restarts_key(), std::to_string(first->restarts)}}};
+    Operation count = SetKeys{{{restarts_key(config_.run_id), std::to_string(first->restarts)}}};
     (void)co_await client->perform(std::move(count), deadline);
   }
   // An end is told to those who are about to go on, too: when they find the rendezvous closed.
   const bool final = !failure.restart || (first && !first->restart);
   if (client && first && final) {
     const Failure why = first->restart ? failure : *first;
-    first = co_await tell_abort(*client, job_prefix(), why, deadline);
+    first = co_await tell_abort(*client, job_prefix(config_.run_id), why, deadline);
     state_.close();
   }
   pass_on(mailbox_, first);

@@ -2,6 +2,7 @@
 
 #include "launch/app/conversations.hpp"
 #include "launch/core/account_exchange.hpp"
+#include "launch/core/keys.hpp"
 #include "launch/io/background.hpp"
 #include "launch/io/clock.hpp"
 #include "launch/io/deadline.hpp"

@@ -1,6 +1,7 @@
 #include "launch/app/worker_meeting.hpp"
 
 #include "launch/app/conversations.hpp"
+#include "launch/core/keys.hpp"
 #include "launch/io/clock.hpp"
 #include "launch/io/connect.hpp"
 #include "launch/io/host.hpp"
@@ -73,7 +74,9 @@ asio::awaitable<Status> WorkerMeeting::say_master(StoreClient& control, std::int
   co_return Status();
 }
 
-KeyList WorkerMeeting::master_keys(std::int64_t round) const { return meeting_keys(config_.run_id, round); }
+KeyList WorkerMeeting::master_keys(std::int64_t round) const {
+  return meeting_keys(round_prefix(config_.run_id, round));
+}
 
 // Where the leader of this round lets the workers meet, said in this round or, by a torchrun agent, in an earlier one.
 // At once, where it can be known: torchrun's agents, who wait for this node's role, write no heartbeat meanwhile.

@@ -1,9 +1,9 @@
 #include "launch/core/account_exchange.hpp"
 
+#include "launch/core/keys.hpp"
+
 #include <algorithm>
 #include <utility>
-
-#include <fmt/format.h>
 
 namespace launch {
 namespace {
@@ -17,15 +17,7 @@ constexpr Duration first_report = 1s;
 
 const char* const no_account = "gone";
 
-std::string read_key(const std::string& prefix, int node) { return fmt::format("/{}/launch/read/{}", prefix, node); }
-
 }  // namespace
-
-std::string account_key(const std::string& prefix, int node) {
-  return fmt::format("/{}/launch/ended/{}", prefix, node);
-}
-
-std::string together_key(const std::string& prefix) { return fmt::format("/{}/launch/verdict", prefix); }
 
 SetKeys leave_no_account(const ExchangePlace& place) {
   return SetKeys{{{account_key(place.prefix, place.node_rank), no_account}}};

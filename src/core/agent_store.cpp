@@ -1,6 +1,6 @@
 #include "launch/core/agent_store.hpp"
 
-#include "launch/core/static_rendezvous.hpp"
+#include "launch/core/keys.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -1,5 +1,6 @@
 #include "launch/core/elastic_rendezvous.hpp"
 
+#include "launch/core/keys.hpp"
 #include "launch/core/rendezvous_pickle.hpp"
 
 #include <algorithm>

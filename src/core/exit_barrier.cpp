@@ -1,8 +1,8 @@
 #include "launch/core/exit_barrier.hpp"
 
-#include <algorithm>
+#include "launch/core/keys.hpp"
 
-#include <fmt/format.h>
+#include <algorithm>
 
 namespace launch {
 namespace {
@@ -12,22 +12,14 @@ constexpr Duration barrier_answer_time = std::chrono::seconds(60);
 
 }  // namespace
 
-std::string all_ended_key(const std::string& run_id) {
-  return fmt::format("/{}/torchelastic/agent/terminal_state/last_member", run_id);
-}
-
 ExitBarrier::ExitBarrier(std::string run_id, int nnodes, std::optional<Duration> patience, Duration report_interval)
     : run_id_(std::move(run_id)), nnodes_(nnodes), patience_(patience), report_interval_(report_interval) {}
-
-std::string ExitBarrier::key(const char* rest) const {
-  return fmt::format("/{}/torchelastic/agent/terminal_state/{}", run_id_, rest);
-}
 
 BarrierStep ExitBarrier::start(Time now) {
   if (patience_) give_up_ = later(now, *patience_);
   report_ = later(now, first_barrier_report);
   deadline_ = later(now, barrier_answer_time);
-  return {AddNumber{key("num_members"), 1}, std::nullopt};
+  return {AddNumber{ended_count_key(run_id_), 1}, std::nullopt};
 }
 
 BarrierStep ExitBarrier::on(const Outcome& outcome, Time now) {
@@ -44,7 +36,7 @@ BarrierStep ExitBarrier::on(const Outcome& outcome, Time now) {
       }
       state_ = State::looking;
       deadline_ = later(now, barrier_answer_time);
-      return {AddNumber{key("num_members"), 0}, std::nullopt};
+      return {AddNumber{ended_count_key(run_id_), 0}, std::nullopt};
     case State::looking: {
       // The last one has counted itself, and may be gone.
       if (std::get<Number>(outcome).value >= nnodes_) return tell(now);

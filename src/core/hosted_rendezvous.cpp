@@ -1,5 +1,7 @@
 #include "launch/core/hosted_rendezvous.hpp"
 
+#include "launch/core/keys.hpp"
+
 #include <algorithm>
 #include <utility>
 

@@ -1,5 +1,7 @@
 #include "launch/core/key_owner.hpp"
 
+#include "launch/core/keys.hpp"
+
 #include <algorithm>
 #include <type_traits>
 #include <variant>

@@ -1,7 +1,5 @@
 #include "launch/core/meeting_place.hpp"
 
-#include "launch/core/elastic_machine.hpp"
-#include "launch/core/store_wire.hpp"
 #include "launch/core/text.hpp"
 
 #include <algorithm>
@@ -14,11 +12,6 @@ namespace {
 constexpr std::int64_t most_rounds_back = 1000;
 
 }  // namespace
-
-KeyList meeting_keys(const std::string& run_id, std::int64_t round) {
-  const std::string begin = "/" + round_prefix(run_id, round);
-  return {begin + "/MASTER_ADDR", begin + "/MASTER_PORT"};
-}
 
 std::vector<std::int64_t> rounds_to_look_in(std::int64_t round) {
   std::vector<std::int64_t> rounds;

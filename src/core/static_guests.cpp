@@ -1,13 +1,10 @@
 #include "launch/core/static_guests.hpp"
 
 #include "launch/core/failure_report.hpp"
-#include "launch/core/static_rendezvous.hpp"
-#include "launch/core/text.hpp"
+#include "launch/core/keys.hpp"
 
 #include <algorithm>
 #include <utility>
-
-#include <fmt/format.h>
 
 namespace launch {
 namespace {
@@ -18,9 +15,8 @@ constexpr Duration comes_back = std::chrono::seconds(1);
 }  // namespace
 
 StaticGuests::StaticGuests(std::string run_id, int nnodes)
-    : role_info_(fmt::format("/{}/torchelastic/role_info/", run_id)),
-      formed_key_(formed_key(run_id)),
-      barrier_key_(fmt::format("/{}/torchelastic/agent/terminal_state/num_members", run_id)),
+    : formed_key_(ranks_key(run_id, 0)),
+      barrier_key_(ended_count_key(run_id)),
       run_id_(std::move(run_id)),
       nnodes_(nnodes) {}
 
@@ -44,10 +40,8 @@ void StaticGuests::saw_key(ConnectionId from, std::string_view key, const StoreT
 }
 
 std::optional<int> StaticGuests::node_of(std::string_view key) const {
-  if (!key.starts_with(role_info_)) return std::nullopt;
-  const auto node = parse_int(key.substr(role_info_.size()));
-  if (!node || *node < 0 || *node >= nnodes_) return std::nullopt;
-  return static_cast<int>(*node);
+  const auto node = node_of_role_info(key, run_id_);
+  return node && *node >= 0 && *node < nnodes_ ? node : std::nullopt;
 }
 
 void StaticGuests::drop(ConnectionId connection, Time now) {

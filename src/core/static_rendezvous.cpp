@@ -1,7 +1,7 @@
 #include "launch/core/static_rendezvous.hpp"
 
+#include "launch/core/keys.hpp"
 #include "launch/core/ranks.hpp"
-#include "launch/core/store_wire.hpp"
 #include "launch/core/text.hpp"
 
 #include <algorithm>
@@ -38,31 +38,11 @@ const std::string& only_value(const Outcome& outcome) { return std::get<Values>(
 
 }  // namespace
 
-std::string abort_key(const std::string& run_id) { return fmt::format("/{}/launch/abort", run_id); }
-
-std::string claim_key(const std::string& run_id, int node) { return fmt::format("/{}/launch/node/{}", run_id, node); }
-
-std::string role_info_key(const std::string& run_id, int node) {
-  return fmt::format("/{}/torchelastic/role_info/{}", run_id, node);
-}
-
-std::string begun_key(const std::string& run_id) { return fmt::format("/{}/launch/begun", run_id); }
-
 CheckKeys check_claims(const std::string& run_id, int nnodes) {
   CheckKeys claims;
   for (int node = 0; node < nnodes; ++node) claims.keys.push_back(claim_key(run_id, node));
   return claims;
 }
-
-std::string attempt_prefix(const std::string& run_id, int attempt) {
-  return attempt == 0 ? run_id : fmt::format("{}/launch/attempt/{}", run_id, attempt);
-}
-
-std::vector<std::string> agent_keys(const std::string& run_id) {
-  return {fmt::format("/{}/torchelastic/", run_id), fmt::format("/{}/launch/", run_id), "launch/"};
-}
-
-std::string formed_key(const std::string& run_id) { return fmt::format("/{}/torchelastic/assigned_ranks/0", run_id); }
 
 Error rank_used_twice(const StaticJob& job, const std::string& other) {
   return {ErrorCode::conflict,
@@ -81,13 +61,9 @@ std::optional<int> pid_of_agent(std::string_view identity, const std::string& ho
   return parse_int(identity.substr(0, identity.find(',')));
 }
 
-std::string StaticRendezvous::key(const std::string& rest) const { return fmt::format("/{}/{}", job_.run_id, rest); }
-
-std::string StaticRendezvous::role_key(int node) const { return role_info_key(job_.run_id, node); }
-
 KeyList StaticRendezvous::role_keys() const {
   KeyList keys;
-  for (int node = 0; node < job_.nnodes; ++node) keys.push_back(role_key(node));
+  for (int node = 0; node < job_.nnodes; ++node) keys.push_back(role_info_key(job_.run_id, node));
   return keys;
 }
 
@@ -106,7 +82,7 @@ RendezvousStep StaticRendezvous::start(Time now) {
   report_ = later(now, first_static_report);
   look_ = report_;
   if (job_.found) return counted();
-  return go(State::agreeing, CompareSet{key("launch/nnodes"), "", std::to_string(job_.nnodes)});
+  return go(State::agreeing, CompareSet{nnodes_key(job_.run_id), "", std::to_string(job_.nnodes)});
 }
 
 RendezvousStep StaticRendezvous::on(const Outcome& outcome, Time now) {
@@ -150,7 +126,7 @@ RendezvousStep StaticRendezvous::agreed(const Outcome& outcome) {
   const std::string own = std::to_string(job_.nnodes);
   if (said != own) return {disagreement("--nnodes", this_node(job_), own, said), std::nullopt};
   if (job_.common.empty()) return claim();
-  return go(State::comparing, CompareSet{key("launch/settings"), "", to_text(job_.common)});
+  return go(State::comparing, CompareSet{settings_key(job_.run_id), "", to_text(job_.common)});
 }
 
 RendezvousStep StaticRendezvous::compared(const Outcome& outcome) {
@@ -174,7 +150,7 @@ RendezvousStep StaticRendezvous::claimed(const Outcome& outcome) {
 
 RendezvousStep StaticRendezvous::counted() {
   if (!job_.identical_workers)
-    return go(State::introducing, SetKeys{{{role_key(job_.self.group_rank), to_json(job_.self)}}});
+    return go(State::introducing, SetKeys{{{role_info_key(job_.run_id, job_.self.group_rank), to_json(job_.self)}}});
   if (leads() && !job_.found) return go(State::gathering, GetKeys{{"init/"}});
   return assign({});
 }
@@ -186,7 +162,7 @@ RendezvousStep StaticRendezvous::gathered(const Outcome& outcome, Time now) {
   if (now >= give_up_)
     return fail(ErrorCode::timeout, fmt::format("the rendezvous timed out after {}: {} of {} nodes came",
                                                 to_text(job_.timeout), arrived, job_.nnodes));
-  RendezvousStep step = go(State::waiting, AwaitKeys{{key("launch/never")}});
+  RendezvousStep step = go(State::waiting, AwaitKeys{{std::string(never_key)}});
   look_ = later(now, count_poll);
   if (now >= report_) {
     report_ = later(now, job_.report_interval);
@@ -197,7 +173,7 @@ RendezvousStep StaticRendezvous::gathered(const Outcome& outcome, Time now) {
 
 RendezvousStep StaticRendezvous::wait_for_peers() {
   if (leads()) return go(State::waiting, AwaitKeys{role_keys()});
-  return go(State::waiting, AwaitKeys{{key(fmt::format("torchelastic/assigned_ranks/{}", job_.self.group_rank))}});
+  return go(State::waiting, AwaitKeys{{ranks_key(job_.run_id, job_.self.group_rank)}});
 }
 
 RendezvousStep StaticRendezvous::waited(const Outcome& outcome) {
@@ -207,7 +183,7 @@ RendezvousStep StaticRendezvous::waited(const Outcome& outcome) {
   }
   if (leads() && !job_.found) return go(State::beginning, SetKeys{{{begun_key(job_.run_id), "1"}}});
   if (leads()) return read_role_infos();
-  return go(State::reading, GetKeys{{key(fmt::format("torchelastic/assigned_ranks/{}", job_.self.group_rank))}});
+  return go(State::reading, GetKeys{{ranks_key(job_.run_id, job_.self.group_rank)}});
 }
 
 RendezvousStep StaticRendezvous::read_role_infos() { return go(State::reading, GetKeys{role_keys()}); }
@@ -263,7 +239,7 @@ RendezvousStep StaticRendezvous::assign(const std::vector<std::string>& role_inf
   if (role_infos.empty()) return formed(own_);
   SetKeys publish;
   for (const Assignment& a : assignments)
-    publish.entries.emplace_back(key(fmt::format("torchelastic/assigned_ranks/{}", a.group_rank)), to_json(a));
+    publish.entries.emplace_back(ranks_key(job_.run_id, a.group_rank), to_json(a));
   return go(State::publishing, std::move(publish));
 }
 

@@ -1,4 +1,5 @@
 #include "launch/core/account_exchange.hpp"
+#include "launch/core/keys.hpp"
 
 #include "store_driver.hpp"
 

@@ -1,5 +1,6 @@
 #include "launch/core/agent_store.hpp"
 
+#include "launch/core/keys.hpp"
 #include "launch/core/rendezvous_pickle.hpp"
 
 #include <gmock/gmock.h>

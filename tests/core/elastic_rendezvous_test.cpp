@@ -1,6 +1,7 @@
 // Single steps of the machine; whole jobs under faults are in tests/sim.
 #include "launch/core/elastic_rendezvous.hpp"
 
+#include "launch/core/keys.hpp"
 #include "launch/core/rendezvous_pickle.hpp"
 #include "launch/core/store_wire.hpp"
 #include "store_driver.hpp"

@@ -8,11 +8,6 @@ namespace launch::meeting_place_test {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-TEST(MeetingPlace, TheKeysAreTorchruns) {
-  EXPECT_THAT(meeting_keys("job", 2), ElementsAre("/torch.rendezvous.job.2/MASTER_ADDR",  //
-                                                  "/torch.rendezvous.job.2/MASTER_PORT"));
-}
-
 TEST(MeetingPlace, ItIsLookedForInThisRoundFirstAndFarBack) {
   EXPECT_THAT(rounds_to_look_in(0), ElementsAre(0));
   EXPECT_THAT(rounds_to_look_in(2), ElementsAre(2, 1, 0));

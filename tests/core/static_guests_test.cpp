@@ -1,3 +1,4 @@
+#include "launch/core/keys.hpp"
 #include "launch/core/static_guests.hpp"
 
 #include "launch/core/failure_report.hpp"
@@ -16,7 +17,7 @@ const std::string barrier = "/job/torchelastic/agent/terminal_state/num_members"
 struct Job {
   void set(ConnectionId from, const std::string& key) { guests.saw(from, SetRequest{key, "value"}, table); }
   void form() {
-    const std::string key = formed_key("job");
+    const std::string key = ranks_key("job", 0);
     guests.saw(9, MultiSetRequest{{{key, "[0, 2, 0, 2]"}}}, table);
   }
   std::vector<int> lost(Time now) { return guests.take_lost(now); }

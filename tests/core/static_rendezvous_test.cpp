@@ -1,3 +1,4 @@
+#include "launch/core/keys.hpp"
 #include "launch/core/static_rendezvous.hpp"
 
 #include "launch/core/random.hpp"

@@ -1,5 +1,6 @@
 #include "job.hpp"
 
+#include "launch/core/keys.hpp"
 #include "launch/core/rendezvous_pickle.hpp"
 
 #include <algorithm>

@@ -58,8 +58,6 @@ class ElasticSession : public Rendezvous {
 
   boost::asio::awaitable<Result<StoreClient>> connect_again(Time deadline);
   boost::asio::awaitable<std::optional<Failure>> read_abort(std::string prefix);
-  std::string job_prefix() const { return "torch.rendezvous." + config_.run_id; }
-  std::string restarts_key() const { return "/" + job_prefix() + "/launch/restarts"; }
   bool mixed() const { return !torchrun_.empty(); }
   std::vector<int> launch_nodes() const;
   bool hosts_a_store() const { return state_.hosts() || meeting_.hosts(); }

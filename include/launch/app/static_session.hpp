@@ -7,6 +7,7 @@
 #include "launch/app/round_line.hpp"
 #include "launch/core/config.hpp"
 #include "launch/core/heartbeat.hpp"
+#include "launch/core/keys.hpp"
 #include "launch/core/static_rendezvous.hpp"
 #include "launch/io/store_server.hpp"
 

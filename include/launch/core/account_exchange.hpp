@@ -17,10 +17,6 @@
 
 namespace launch {
 
-// The key of a node's account, and that of all accounts together; `prefix` is that of the round's keys.
-std::string account_key(const std::string& prefix, int node);
-std::string together_key(const std::string& prefix);
-
 struct ExchangePlace {
   std::string prefix;  // of the round's keys
   int node_rank = 0;

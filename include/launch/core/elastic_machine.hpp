@@ -82,22 +82,13 @@ struct ElasticStep {
   std::vector<ElasticNews> news;
 };
 
-// The literal key of the state.
-std::string state_key(const std::string& run_id);
-
-// What the keys of one round begin with, without a slash at either end.
-std::string round_prefix(const std::string& run_id, std::int64_t round);
-
-// A key that nobody writes.
-inline constexpr std::string_view never_key = "launch/never";
-
 inline constexpr Duration store_answer_time = std::chrono::seconds(60);  // where it is there; torchrun's read_timeout
 inline constexpr Duration first_elastic_report = std::chrono::seconds(1);
 inline constexpr Duration torchrun_looks = std::chrono::seconds(2);  // once within this, at the state
 
 class ElasticMachine {
  public:
-  virtual ~ElasticMachine() = default;
+  virtual ~ElasticMachine();
 
   virtual ElasticStep start(Instant now) = 0;
   // An error: the store holds or answers what makes no sense.

@@ -14,9 +14,6 @@ namespace launch {
 // torchrun waits this long for the others and then leaves all the same.
 inline constexpr Duration exit_barrier_timeout = std::chrono::seconds(300);
 
-// A key that is there once every node has counted itself, or one has lost patience.
-std::string all_ended_key(const std::string& run_id);
-
 struct BarrierPassed {
   bool everybody = true;  // false: the time-out came first
 };
@@ -37,7 +34,6 @@ class ExitBarrier {
   Time deadline() const { return deadline_; }
 
  private:
-  std::string key(const char* rest) const;
   BarrierStep wait(Time now);
   BarrierStep tell(Time now);
 

@@ -12,9 +12,6 @@
 
 namespace launch {
 
-// MASTER_ADDR and MASTER_PORT of a round, in torchrun's words.
-KeyList meeting_keys(const std::string& run_id, std::int64_t round);
-
 // The rounds in which it may have been said: this one first, then back from it, as far as anybody looks.
 std::vector<std::int64_t> rounds_to_look_in(std::int64_t round);
 

@@ -35,7 +35,6 @@ class StaticGuests {
   void saw_key(ConnectionId from, std::string_view key, const StoreTable& table);
   std::optional<int> node_of(std::string_view key) const;
 
-  std::string role_info_;  // how its keys begin
   std::string formed_key_, barrier_key_;
   std::string run_id_;
   int nnodes_;

@@ -86,8 +86,6 @@ class StaticRendezvous {
   };
 
   bool leads() const { return job_.self.group_rank == 0; }
-  std::string key(const std::string& rest) const;
-  std::string role_key(int node) const;
   KeyList role_keys() const;
   RendezvousStep go(State state, Operation operation);
   RendezvousStep agreed(const Outcome& outcome);
@@ -115,29 +113,8 @@ class StaticRendezvous {
   std::string holder_;
 };
 
-// The key that carries the first failure of the job to all launch agents.
-std::string abort_key(const std::string& run_id);
-
-// The key under which a launch agent claims a node rank; its value is the agent's identity.
-std::string claim_key(const std::string& run_id, int node);
-
-// The key under which a node tells of itself, launch agent or torchrun's.
-std::string role_info_key(const std::string& run_id, int node);
-
-// A key that is there once node 0 gives ranks to the nodes that are in. Until then a node that is lost is only missing.
-std::string begun_key(const std::string& run_id);
-
 // Asks which nodes are launch agents: one answer a node.
 CheckKeys check_claims(const std::string& run_id, int nnodes);
-
-// What the keys of an attempt begin with: the run id for the first, torchrun's.
-std::string attempt_prefix(const std::string& run_id, int attempt);
-
-// What a fence keeps: everything that agents write.
-std::vector<std::string> agent_keys(const std::string& run_id);
-
-// A key that is there once the nodes have found each other (not where TORCH_ELASTIC_WORKER_IDENTICAL is set).
-std::string formed_key(const std::string& run_id);
 
 // The error, on either side, when two agents claim one node rank.
 Error rank_used_twice(const StaticJob& job, const std::string& other);

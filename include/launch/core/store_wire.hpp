@@ -30,12 +30,6 @@ inline constexpr std::size_t max_keys = 131'072;
 inline constexpr std::size_t max_request_bytes = std::size_t{64} * 1024 * 1024;
 inline constexpr std::uint32_t validate_magic = 0x3C85F7CE;
 
-// Every client of a store may count itself here, as PyTorch's do.
-inline constexpr std::string_view client_count_key = "init/";
-
-// A key that exists from the start in a store that knows ATTEND and LEAVE_WILL; PyTorch's clients cannot see it.
-inline constexpr std::string_view host_key = "launch/host";
-
 // Keys and payloads are views into the reader's buffer: valid until its next call.
 struct ValidateRequest {
   std::uint32_t magic;
