@@ -64,6 +64,7 @@ struct JobFolder::Making {
     files.made = make_folder();
     files.attempt = folder->attempt();
     files.keeps = !files.attempt.empty() && keeps_streams(config.logs);
+    files.in_memory = !files.keeps && is_in_memory(files.attempt);
     files.workers = make_worker_specs(config, round, files.attempt);
     std::vector<WorkerLogs> plans;
     for (const WorkerSpec& worker : files.workers) plans.push_back(worker.logs);
@@ -81,6 +82,7 @@ struct JobFolder::Making {
 boost::asio::awaitable<JobFolder::Files> JobFolder::make(boost::asio::any_io_executor executor, const Config& config,
                                                          const Round& round) {
   streams_.reset();
+  in_memory_ = false;  // as long as the thread is at it
   workers_.clear();
   attempt_.clear();
   place_ = config.log_folder.empty() ? "the temporary folder" : config.log_folder;
@@ -94,6 +96,7 @@ boost::asio::awaitable<JobFolder::Files> JobFolder::make(boost::asio::any_io_exe
 Status JobFolder::begin(Files& files) {
   attempt_ = files.attempt;
   keeps_ = files.keeps;
+  in_memory_ = files.in_memory;
   for (const WorkerSpec& worker : files.workers) workers_.push_back({worker.error_file, worker.logs});
   streams_ = std::move(files.streams);
   return files.made ? streams_->begin() : files.made;
@@ -113,6 +116,7 @@ boost::asio::awaitable<void> JobFolder::show_rest() {
 
 boost::asio::awaitable<void> JobFolder::remove_empty() {
   if (!used_) co_return;
+  if (in_memory_) co_return folder_->remove_empty();
   const auto remove = [folder = folder_] { return folder->remove_empty(), true; };
   auto removing = disk_.run_until(later(now(), time_for_removal), remove);
   const auto removed = co_await std::move(removing);
@@ -147,6 +151,7 @@ boost::asio::awaitable<JobFolder::Words> JobFolder::words_of(DiskThread& disk, i
     if (error_message(words.error_json).empty()) words.last = passed ? *passed : read_tail(log, longest_last_words);
     return words;
   };
+  if (in_memory_) co_return read();
   auto reading = disk.run_until(later(now(), time_for_words), read);
   auto words = co_await std::move(reading);
   if (words) co_return *std::move(words);

@@ -25,14 +25,15 @@ int WorkerGroup::begin() {
   starting_ = true;
   passed_.clear();
   warnings_.clear();
-  // A new one: what is started in one that was killed may die at once (Linux 6.18).
-  cgroup_.reset();
+  last_cgroup_ = std::move(cgroup_);
   asio::post(executor_, [this] { need_cgroup(); });  // while the thread for files makes the round's folder
   return ++round_;
 }
 
+// A new one for each round: what is started in one that was killed may die at once (Linux 6.18).
 void WorkerGroup::need_cgroup() {
-  if (!cgroup_) cgroup_.emplace();
+  if (cgroup_) return;
+  cgroup_ = last_cgroup_ ? std::make_unique<WorkerCgroup>(last_cgroup_.get()) : std::make_unique<WorkerCgroup>();
 }
 
 // Of the standard input, if it is a file, which others may have to wait for.
@@ -83,6 +84,7 @@ asio::awaitable<std::optional<WorkerNotStarted>> WorkerGroup::start(std::vector<
   take_made();
   start_.reset();
   starting_ = false;
+  last_cgroup_.reset();
   if (stopped_) co_return failed;
   for (const int signal : std::exchange(passed_, {})) reaper_.pass_on(signal);
   for (const int signal : std::exchange(warnings_, {})) reaper_.warn(signal);

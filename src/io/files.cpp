@@ -11,6 +11,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <linux/magic.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -44,6 +45,11 @@ std::string read_tail(const std::string& path, std::size_t limit) {
   const ssize_t got = ::pread(fd.get(), text.data(), text.size(), static_cast<off_t>(size - text.size()));
   text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
   return text;
+}
+
+bool is_in_memory(const std::string& path) {
+  struct statfs info {};
+  return ::statfs(path.c_str(), &info) == 0 && info.f_type == TMPFS_MAGIC;
 }
 
 bool is_on_network(const std::string& path) {

@@ -122,6 +122,15 @@ TEST(WorkerCgroup, IsRemovedWithWhatWorkersMadeInIt) {
   EXPECT_FALSE(!folder.empty() && fs::exists(folder));
 }
 
+TEST(WorkerCgroup, AnotherRoundHasOneOfItsOwn) {
+  const WorkerCgroup first;
+  const WorkerCgroup second(&first);
+  EXPECT_EQ(second.folder().empty(), first.folder().empty());
+  if (first.folder().empty()) return;
+  EXPECT_NE(second.folder(), first.folder());
+  EXPECT_EQ(fs::path(second.folder()).parent_path(), fs::path(first.folder()).parent_path());
+}
+
 // A group to make groups in, where no other launch of this machine tidies up. Without a name if groups cannot be had.
 class OwnGroup {
  public:

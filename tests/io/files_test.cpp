@@ -4,6 +4,8 @@
 #include <fstream>
 
 #include <gtest/gtest.h>
+#include <linux/magic.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 namespace launch::files_test {
@@ -45,6 +47,14 @@ TEST(Files, AnOutputThatCannotBeOpenedIsAnErrorThatNamesIt) {
   const auto fd = open_output("/nowhere/at/all");
   ASSERT_FALSE(fd);
   EXPECT_NE(fd.error().message.find("/nowhere/at/all"), std::string::npos);
+}
+
+TEST(Files, WhatIsInMemoryIsKnown) {
+  EXPECT_FALSE(is_in_memory("/proc"));
+  EXPECT_FALSE(is_in_memory("/missing/folder"));
+  struct statfs info {};
+  if (::statfs("/dev/shm", &info) != 0 || info.f_type != TMPFS_MAGIC) GTEST_SKIP() << "/dev/shm is not in memory here";
+  EXPECT_TRUE(is_in_memory("/dev/shm"));
 }
 
 }  // namespace launch::files_test

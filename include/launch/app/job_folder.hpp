@@ -28,6 +28,7 @@ class JobFolder {
     Status made;
     std::string attempt;  // the folder; empty: the user wants none
     bool keeps = false;   // output of workers
+    bool in_memory = false;  // the folder, and nothing of it is elsewhere
     std::vector<WorkerSpec> workers;
     std::shared_ptr<LogStreams> streams;  // where each of their streams goes
   };
@@ -74,6 +75,7 @@ class JobFolder {
   bool used_ = false;                                                      // something may be in it
   std::string place_, attempt_;
   bool keeps_ = false;                // something for the user: output of workers, evidence
+  bool in_memory_ = false;            // so that no disk can stall what is done there, and no thread is needed for it
   std::vector<WorkerFiles> workers_;  // by local rank
   std::shared_ptr<LogStreams> streams_;
   bool told_of_silence_ = false;  // that words could not be read

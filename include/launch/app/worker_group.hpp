@@ -74,7 +74,8 @@ class WorkerGroup {
   Inheritance inheritance_;
   ExitCallback on_exit_;
   Reaper reaper_;
-  std::optional<WorkerCgroup> cgroup_;  // of this round
+  std::unique_ptr<WorkerCgroup> cgroup_;       // of this round
+  std::unique_ptr<WorkerCgroup> last_cgroup_;  // of the one before; is removed when there is time
   std::optional<StdinFeeder> feeder_;   // from the first worker on that has a copy of the input
   int round_ = 0;
   bool stopped_ = false;                // a signal went to all of this round

@@ -20,6 +20,8 @@ class WorkerCgroup {
   WorkerCgroup();
   // Makes it in this folder.
   explicit WorkerCgroup(const std::string& parent);
+  // Makes another one beside that of the round before, if there was one.
+  explicit WorkerCgroup(const WorkerCgroup* before);
   WorkerCgroup(const WorkerCgroup&) = delete;
   WorkerCgroup& operator=(const WorkerCgroup&) = delete;
   ~WorkerCgroup();
@@ -33,6 +35,9 @@ class WorkerCgroup {
   bool empty() const;
 
  private:
+  void make(const std::string& prefix);
+
+  std::string parent_;
   std::string folder_;  // empty: none
   Fd fd_;
 };
