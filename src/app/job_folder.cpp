@@ -151,7 +151,8 @@ boost::asio::awaitable<JobFolder::Words> JobFolder::words_of(DiskThread& disk, i
     if (error_message(words.error_json).empty()) words.last = passed ? *passed : read_tail(log, longest_last_words);
     return words;
   };
-  if (in_memory_) co_return read();
+  // What a worker has put there in its place may lead anywhere.
+  if (in_memory_ && !is_link(worker.error_file)) co_return read();
   auto reading = disk.run_until(later(now(), time_for_words), read);
   auto words = co_await std::move(reading);
   if (words) co_return *std::move(words);

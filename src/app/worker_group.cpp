@@ -33,7 +33,8 @@ int WorkerGroup::begin() {
 // A new one for each round: what is started in one that was killed may die at once (Linux 6.18).
 void WorkerGroup::need_cgroup() {
   if (cgroup_) return;
-  cgroup_ = last_cgroup_ ? std::make_unique<WorkerCgroup>(last_cgroup_.get()) : std::make_unique<WorkerCgroup>();
+  const bool had_one = last_cgroup_ && !last_cgroup_->folder().empty();
+  cgroup_ = had_one ? std::make_unique<WorkerCgroup>(last_cgroup_.get()) : std::make_unique<WorkerCgroup>();
 }
 
 // Of the standard input, if it is a file, which others may have to wait for.

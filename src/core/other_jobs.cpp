@@ -10,6 +10,7 @@ namespace launch {
 namespace {
 
 constexpr std::size_t most_shown = 3;
+
 }  // namespace
 
 std::vector<std::string> other_run_ids(const std::vector<std::string>& keys, const std::string& own) {

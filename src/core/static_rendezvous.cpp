@@ -151,7 +151,7 @@ RendezvousStep StaticRendezvous::claimed(const Outcome& outcome) {
 RendezvousStep StaticRendezvous::counted() {
   if (!job_.identical_workers)
     return go(State::introducing, SetKeys{{{role_info_key(job_.run_id, job_.self.group_rank), to_json(job_.self)}}});
-  if (leads() && !job_.found) return go(State::gathering, GetKeys{{"init/"}});
+  if (leads() && !job_.found) return go(State::gathering, GetKeys{{std::string(client_count_key)}});
   return assign({});
 }
 
@@ -178,7 +178,7 @@ RendezvousStep StaticRendezvous::wait_for_peers() {
 
 RendezvousStep StaticRendezvous::waited(const Outcome& outcome) {
   if (std::holds_alternative<WaitExpired>(outcome)) {
-    if (job_.identical_workers) return go(State::gathering, GetKeys{{"init/"}});
+    if (job_.identical_workers) return go(State::gathering, GetKeys{{std::string(client_count_key)}});
     return go(State::looking, CheckKeys{role_keys()});
   }
   if (leads() && !job_.found) return go(State::beginning, SetKeys{{{begun_key(job_.run_id), "1"}}});

@@ -52,6 +52,11 @@ bool is_in_memory(const std::string& path) {
   return ::statfs(path.c_str(), &info) == 0 && info.f_type == TMPFS_MAGIC;
 }
 
+bool is_link(const std::string& path) {
+  struct stat info {};
+  return ::lstat(path.c_str(), &info) == 0 && S_ISLNK(info.st_mode);
+}
+
 bool is_on_network(const std::string& path) {
   // f_type of nfs, lustre, gpfs, ceph, smb and smb2, cifs, beegfs, afs, orangefs, 9p, fuse, coda.
   constexpr std::uint32_t served[] = {0x6969,     0x0BD00BD0, 0x47504653, 0x00C36400, 0x517B,

@@ -152,7 +152,8 @@ class Guard {
     if (life != nullptr && life->end()) return;  // it has said its last word: there will be no sweep
     const std::vector<pid_t> children = list_children();
     // Asked for afterwards, since an agent that ends leaves its children to us. waitid would not do: they come with the
-    // end of the thread that started them, and nobody can wait for the agent before its last thread has ended.
+    // end of the thread that started them, and nobody can wait for the agent before its last thread has ended. If
+    // it cannot be looked at, nobody is taken for a stranger.
     const auto agent = stat_of(agent_);
     if (!agent || agent->ending) return;
     strangers_.insert(children.begin(), children.end());

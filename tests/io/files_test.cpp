@@ -57,4 +57,14 @@ TEST(Files, WhatIsInMemoryIsKnown) {
   EXPECT_TRUE(is_in_memory("/dev/shm"));
 }
 
+TEST(Files, ALinkIsKnownWhereverItLeads) {
+  const std::string folder = temp_folder();
+  const std::string link = folder + "/link";
+  fs::remove(link);
+  EXPECT_FALSE(is_link(link));
+  fs::create_symlink(folder + "/nothing", link);
+  EXPECT_TRUE(is_link(link));
+  EXPECT_FALSE(is_link(folder));
+}
+
 }  // namespace launch::files_test

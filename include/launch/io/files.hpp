@@ -26,8 +26,10 @@ Status write_file(const std::string& path, const std::string& text);
 // it may stall for as long as that pleases.
 bool is_on_network(const std::string& path);
 
-// True when what is there is kept in memory alone, so that nothing can stall it.
+// True when what is there is kept in memory, so that no disk and no server can stall it.
 bool is_in_memory(const std::string& path);
+
+bool is_link(const std::string& path);
 
 // Opens a file for what a worker writes, empty, made where it is missing.
 Result<Fd> open_output(const std::string& path);
