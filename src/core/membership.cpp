@@ -90,7 +90,8 @@ void Membership::join(ConnectionId from, Peer& peer, Instant now) {
   if (state_.closed) return refuse(from, peer);
   if (state_.participants.contains(node)) {
     if (!state_.complete) return;
-    if (state_.round > peer.said.round && !broken_) return tell_formed(from, peer);
+    const bool holds = !broken_ || round_.is_mixed();  // torchrun's agents first look where its workers would meet
+    if (holds && state_.round > peer.said.round) return tell_formed(from, peer);
     if (too_early(now.time)) {
       impatient_.insert(from);
       return;
@@ -103,8 +104,7 @@ void Membership::join(ConnectionId from, Peer& peer, Instant now) {
 }
 
 void Membership::stay(ConnectionId from, Peer& peer) {
-  const bool in = is_member(peer.said.node) && state_.round == peer.said.round;
-  if (in && !broken_) return;
+  if (is_member(peer.said.node) && state_.round == peer.said.round && !broken_) return;
   peer.waiting = false;
   answer(from, broken_.value_or(RoundBroken{"the other nodes take this one for dead"}));
 }

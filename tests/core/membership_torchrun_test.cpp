@@ -120,6 +120,25 @@ TEST(MembershipTorchrun, ANewcomerOnTheWaitListBreaksTheRound) {
   EXPECT_THAT(formed->torchrun, ElementsAre(2));
 }
 
+TEST(MembershipTorchrun, ARoundThatHasBrokenUpHasFormedForWhoDidNotWaitForIt) {
+  MembershipDriver job(1, 3);
+  job.join(1);
+  job.stop_waiting(1);
+  job.enter(foreign, theirs("t"));
+  pass_alive(job, 30s);
+  job.write(foreign + 1, [&](ElasticState& state) {
+    state.wait_list.insert(theirs("u"));
+    state.last_heartbeats[theirs("u")] = job.instant().wall;
+  });
+  job.join(1);
+  const auto* formed = job.only<RoundFormed>(1);
+  ASSERT_NE(formed, nullptr) << "t waits for what n1 says of the round";
+  EXPECT_EQ(formed->round, 0);
+  EXPECT_THAT(formed->torchrun, ElementsAre(1));
+  job.stay(1, 0);
+  EXPECT_EQ(job.reason(1), "u (pid 1) joins");
+}
+
 TEST(MembershipTorchrun, ItIsGoneWithItsConnection) {
   MembershipDriver job(1, 2);
   form_mixed(job);
