@@ -35,7 +35,7 @@ AgentActions Agent::on_deadline(Time now) {
   deadline_ = never;
   if (state_ == State::pausing) {
     state_ = State::joining;
-    return {StartRendezvous{std::max(round_.restarts, restarts_)}};
+    return {StartRendezvous{restarts()}};
   }
   if (state_ == State::running) {
     Change change = *std::exchange(put_off_, std::nullopt);
@@ -56,7 +56,7 @@ AgentActions Agent::handle(const RendezvousDone& event, Time now) {
   if (state_ != State::joining) return {};
   state_ = State::running;
   round_ = event.round;
-  round_.restarts = std::max(round_.restarts, restarts_);
+  round_.restarts = restarts();
   started_ = now;
   running_ = settings_.nproc;
   return {StartWorkers{round_}};
@@ -267,7 +267,7 @@ AgentActions Agent::start_anew(Time now) {
   state_ = State::joining;
   deadline_ = never;
   if (pause == Duration::zero()) {
-    actions.push_back(StartRendezvous{std::max(round_.restarts, restarts_)});
+    actions.push_back(StartRendezvous{restarts()});
   } else {
     state_ = State::pausing;
     deadline_ = later(now, pause);

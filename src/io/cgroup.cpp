@@ -88,20 +88,21 @@ void end_groups_of_the_dead(const std::string& parent) {
 
 WorkerCgroup::WorkerCgroup() : WorkerCgroup(own_cgroup_folder()) {}
 
-WorkerCgroup::WorkerCgroup(const std::string& parent) : parent_(parent) {
+WorkerCgroup::WorkerCgroup(const std::string& parent) {
   const std::string prefix = parent.empty() ? "" : own_prefix(::getpid());
   if (prefix.empty()) return;
   if (looks_for_the_dead(parent)) end_groups_of_the_dead(parent);
-  make(prefix);
+  make(parent, prefix);
 }
 
-WorkerCgroup::WorkerCgroup(const WorkerCgroup* before) : parent_(before->parent_) {
-  if (!before->folder_.empty()) make(own_prefix(::getpid()));
+WorkerCgroup::WorkerCgroup(const WorkerCgroup* before) {
+  if (before->folder_.empty()) return;
+  make(before->folder_.substr(0, before->folder_.rfind('/')), own_prefix(::getpid()));
 }
 
-void WorkerCgroup::make(const std::string& prefix) {
+void WorkerCgroup::make(const std::string& parent, const std::string& prefix) {
   for (int i = 0; i < most_leaves && folder_.empty(); ++i) {
-    const std::string folder = fmt::format("{}/{}{}", parent_, prefix, i);
+    const std::string folder = fmt::format("{}/{}{}", parent, prefix, i);
     if (::mkdir(folder.c_str(), 0755) == 0) {
       folder_ = folder;
     } else if (errno != EEXIST) {

@@ -102,6 +102,10 @@ class Signals(SignalCase):
                     self.expect([128 + number], [run], seconds=3)
 
 
+# Stands before a command line.
+WITHOUT_CGROUPS = ["unshare", "--mount", "sh", "-c", 'mount -t tmpfs none /sys/fs/cgroup && exec "$@"', "sh"]
+
+
 class NothingIsLeft(JobCase):
     """The check itself is the one after every test; grandchildren without the marker are found as descendants."""
 
@@ -146,8 +150,7 @@ class NothingIsLeft(JobCase):
 
     def test_the_same_without_control_groups(self):
         self.need(os.geteuid() == 0, "the right to mount (root)")
-        hide = 'mount -t tmpfs none /sys/fs/cgroup && exec "$@"'
-        self.kill_either("unshare", "--mount", "sh", "-c", hide, "sh")
+        self.kill_either(*WITHOUT_CGROUPS)
 
     def test_the_same_where_no_process_can_be_looked_at(self):
         self.need(os.geteuid() == 0, "the right to mount (root)")
@@ -228,12 +231,11 @@ class NothingIsLeftWhenBusy(JobCase):
     def test_however_long_the_threads_of_a_killed_agent_take_to_end(self):
         """On a busy machine its first thread may have ended, and its children be the guard's, while another ends."""
         self.need(os.geteuid() == 0, "the right to mount (root)")
-        hidden = ["unshare", "--mount", "sh", "-c", 'mount -t tmpfs none /sys/fs/cgroup && exec "$@"', "sh"]
         worker = self.worker("sleep 301 &\n", UP, SLEEP)
         busy = [self.start(["sh", "-c", "while :; do :; done"]) for _ in range(2 * os.cpu_count())]
         others = {run.pid for run in busy}
         for _ in range(100):
-            run = self.start([*hidden, Settings.launch, "--nproc-per-node=2", worker])
+            run = self.start([*WITHOUT_CGROUPS, Settings.launch, "--nproc-per-node=2", worker])
             self.wait_until_up(2, run)
             processes.kill([self.agent_of(run)])
             self.expect([137], [run])

@@ -93,7 +93,7 @@ class ElasticLine {
   bool running_ = false;  // run()
   bool wants_in_ = false;
   bool admits_ = true;
-  int restarts_ = 0;  // for a store that does not know
+  int restarts_ = 0;     // for a store that does not know
   bool formed_ = false;  // a round, once
   bool leaving_ = false;
   bool ending_ = false;

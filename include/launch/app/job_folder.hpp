@@ -26,8 +26,8 @@ class JobFolder {
   // What the next attempt of the workers needs, and why it could not be had.
   struct Files {
     Status made;
-    std::string attempt;  // the folder; empty: the user wants none
-    bool keeps = false;   // output of workers
+    std::string attempt;     // the folder; empty: the user wants none
+    bool keeps = false;      // output of workers
     bool in_memory = false;  // the folder, and nothing of it is elsewhere
     std::vector<WorkerSpec> workers;
     std::shared_ptr<LogStreams> streams;  // where each of their streams goes

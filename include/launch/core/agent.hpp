@@ -9,6 +9,7 @@
 #include "launch/core/time.hpp"
 #include "launch/core/verdict.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <variant>
 #include <vector>
@@ -128,6 +129,8 @@ class Agent {
   AgentActions handle(const BarrierDone& event, Time now);
   AgentActions handle(const AllGone& event, Time now);
 
+  // Of the job, by the round and by the failure that led to it.
+  int restarts() const { return std::max(round_.restarts, restarts_); }
   // After what is being stopped, the workers start anew.
   bool goes_on() const { return first_ ? first_->restart : changed_.has_value(); }
   // Nodes came or went; `cause` is the job's failure where that was once too often.

@@ -35,9 +35,8 @@ class WorkerCgroup {
   bool empty() const;
 
  private:
-  void make(const std::string& prefix);
+  void make(const std::string& parent, const std::string& prefix);
 
-  std::string parent_;
   std::string folder_;  // empty: none
   Fd fd_;
 };
