@@ -87,6 +87,17 @@ asio::awaitable<Result<Failure>> learn_abort(StoreClient& client, std::string ru
   co_return parse_failure(std::get<Values>(*got).values.at(0));
 }
 
+asio::awaitable<std::optional<Failure>> look_for_abort(StoreClient& client, std::string run_id, Time deadline) {
+  Operation get = GetKeys{KeyList(1, abort_key(run_id))};
+  auto got = co_await client.perform(std::move(get), deadline);
+  if (!got) co_return std::nullopt;
+  const std::string& text = std::get<Values>(*got).values.at(0);
+  if (text.empty()) co_return std::nullopt;
+  auto failure = parse_failure(text);
+  if (!failure) co_return std::nullopt;
+  co_return *std::move(failure);
+}
+
 asio::awaitable<Result<Failure>> tell_abort(StoreClient& client, std::string run_id, Failure failure, Time deadline) {
   const int node_rank = failure.node_rank;
   const Failure::Kind kind = failure.kind;

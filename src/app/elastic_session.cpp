@@ -199,24 +199,22 @@ asio::awaitable<std::optional<Failure>> ElasticSession::read_abort(std::string p
   const Time deadline = later(now(), quick_answer);
   auto client = co_await connect_again(deadline);
   if (!client) co_return std::nullopt;
-  Operation get = GetKeys{KeyList(1, abort_key(prefix))};
-  auto got = co_await client->perform(std::move(get), deadline);
-  if (!got) co_return std::nullopt;
-  const std::string& text = std::get<Values>(*got).values.at(0);
-  if (text.empty()) co_return std::nullopt;
-  auto failure = parse_failure(text);
-  if (!failure) co_return std::nullopt;
-  co_return *failure;
+  co_return co_await look_for_abort(*client, std::move(prefix), deadline);
 }
 
 // ---- one round
 
 asio::awaitable<void> ElasticSession::form_round(RoundFormed formed, int generation) {
+  if (late_) late_->close();
   co_await begin_round(formed, generation);
-  // It may have been broken at once. torchrun's agents in it see that only when they know where its workers would meet.
   if (generation == generation_ || formed.torchrun.empty()) co_return;
+  // It has broken up at once. torchrun's agents in it see that only when they know where its workers would meet, and
+  // which ranks they would have.
   auto client = co_await connect_again(later(now(), quick_answer));
-  if (client) co_await meeting_.say_late(*client, formed, state_.address());
+  if (!client || ending_) co_return;
+  const auto late = late_ = std::make_shared<StoreClient>(std::move(*client));
+  co_await meeting_.say_late(*late, formed, state_.address());
+  (void)co_await exchange_ranks(*late, formed);
 }
 
 asio::awaitable<void> ElasticSession::begin_round(RoundFormed formed, int generation) {
@@ -249,7 +247,7 @@ asio::awaitable<void> ElasticSession::begin_round(RoundFormed formed, int genera
   if (formed.assignment) {
     round->assignment = *formed.assignment;
   } else {
-    round = co_await exchange_ranks(line);
+    round = co_await exchange_ranks(line->control(), formed);
   }
   if (line->closed() || generation != generation_) co_return;
   if (!round) {
@@ -265,16 +263,16 @@ asio::awaitable<void> ElasticSession::begin_round(RoundFormed formed, int genera
   if (!pledged) mailbox_.put(RendezvousDone{*std::exchange(pledged_, std::nullopt)});
 }
 
-asio::awaitable<Result<Round>> ElasticSession::exchange_ranks(std::shared_ptr<RoundLine> line) {
+asio::awaitable<Result<Round>> ElasticSession::exchange_ranks(StoreClient& control, RoundFormed formed) {
   StaticJob job;
-  job.run_id = line->place().prefix;
-  job.nnodes = line->place().nnodes;
-  job.self = Member{line->place().node_rank, config_.role, config_.nproc_per_node};
+  job.run_id = round_prefix(config_.run_id, formed.round);
+  job.nnodes = formed.nnodes;
+  job.self = Member{formed.rank, config_.role, config_.nproc_per_node};
   job.identical_workers = config_.identical_workers;
   job.timeout = config_.elastic->settings.join_timeout;
   job.found = true;
   StaticRendezvous machine(std::move(job));
-  co_return co_await form(line->control(), machine, say_nothing_of, no_fence);
+  co_return co_await form(control, machine, say_nothing_of, no_fence);
 }
 
 // The failure that led to this round has the count, too: who wrote that may not have come to write the key.
@@ -363,6 +361,7 @@ asio::awaitable<Account> ElasticSession::share(Account own, Failure first) {
 
 asio::awaitable<void> ElasticSession::end(bool failed) {
   ending_ = true;
+  if (late_) late_->close();
   const Time start = now();
   if (stranger_) {
     co_await state_.end(start);

@@ -1,4 +1,5 @@
 """Nodes that come to a c10d job and get no place in it, and agents of torchrun that come at a bad moment."""
+import json
 import signal
 
 import torchrun_state
@@ -7,6 +8,7 @@ from harness import wait_for
 from members import START, UNTIL_GO, MembersCase
 
 TIMED_OUT = 124
+ROUND_0 = "/torch.rendezvous.job.0"
 
 
 class WithoutAPlace(MembersCase):
@@ -37,8 +39,8 @@ class BesideTorchrun(MembersCase):
         except ConnectionRefusedError:
             return None
 
-    def test_a_round_that_is_broken_at_once_still_tells_where_its_workers_would_meet(self):
-        """torchrun's agents wait for that before they look who else has come."""
+    def test_a_round_that_is_broken_at_once_still_tells_where_its_workers_would_meet_and_their_ranks(self):
+        """torchrun's agents wait for both before they look who else has come."""
         host = self.member(1, "--rdzv-conf=is_host=1,last_call_timeout=60")
         member, newcomer = (torchrun_state.node(self.address(number), 4711) for number in (2, 3))
 
@@ -52,6 +54,9 @@ class BesideTorchrun(MembersCase):
         with wait_for(self.connect, 10) as store:
             self.assertTrue(wait_for(lambda: torchrun_state.change(store, "job", enter_and_form), 10), str(host))
             self.wait_until_said(host, "127.0.0.3 (pid 4711) joins")
-            self.assertTrue(wait_for(lambda: store.get("/torch.rendezvous.job.0/MASTER_PORT"), 10), str(host))
+            self.assertTrue(wait_for(lambda: store.get(f"{ROUND_0}/MASTER_PORT"), 10), str(host))
+            role = {"role": "default", "rank": 1, "local_world_size": 2}
+            store.set(f"{ROUND_0}/torchelastic/role_info/1", json.dumps(role).encode())
+            self.assertTrue(wait_for(lambda: store.get(f"{ROUND_0}/torchelastic/assigned_ranks/1"), 10), str(host))
         host.signal(signal.SIGTERM)
         self.expect([143], [host])

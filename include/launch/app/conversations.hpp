@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -43,6 +44,9 @@ boost::asio::awaitable<Result<std::string>> await_claim(StoreClient& client, std
 // The first failure of the job, which is there, acknowledged for this node.
 boost::asio::awaitable<Result<Failure>> learn_abort(StoreClient& client, std::string run_id, int node_rank,
                                                     Time deadline);
+
+// The same if it is there by now; not acknowledged.
+boost::asio::awaitable<std::optional<Failure>> look_for_abort(StoreClient& client, std::string run_id, Time deadline);
 
 // Writes the abort key unless somebody has; returns what it then holds.
 boost::asio::awaitable<Result<Failure>> tell_abort(StoreClient& client, std::string run_id, Failure failure,

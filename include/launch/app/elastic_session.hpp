@@ -53,7 +53,7 @@ class ElasticSession : public Rendezvous {
   // One round.
   Task form_round(RoundFormed formed, int generation);
   Task begin_round(RoundFormed formed, int generation);
-  boost::asio::awaitable<Result<Round>> exchange_ranks(std::shared_ptr<RoundLine> line);
+  boost::asio::awaitable<Result<Round>> exchange_ranks(StoreClient& control, RoundFormed formed);
   boost::asio::awaitable<int> count_restarts(std::shared_ptr<RoundLine> line, std::int64_t round);
 
   boost::asio::awaitable<Result<StoreClient>> connect_again(Time deadline);
@@ -71,6 +71,7 @@ class ElasticSession : public Rendezvous {
   ElasticLine state_;
   std::shared_ptr<RoundLine> line_;     // of the round
   std::shared_ptr<RoundLine> barrier_;  // the same, once this node is in its exit barrier
+  std::shared_ptr<StoreClient> late_;   // tells torchrun's agents of a round that broke up before it had begun
   bool stranger_ = false;               // to the job: it has refused this node
   std::vector<int> torchrun_;           // ranks of torchrun's nodes in it
   std::optional<Round> pledged_;        // to be told of, once the will is left
