@@ -39,10 +39,10 @@ int for_workers(int signal, const std::vector<int>& wanted) {
 
 }  // namespace
 
-AgentLoop::AgentLoop(asio::any_io_executor executor, Config config, const SignalPlan& signals, pid_t guard,
-                     rlimit open_files)
+AgentLoop::AgentLoop(asio::any_io_executor executor, std::shared_ptr<Config> config, const SignalPlan& signals,
+                     pid_t guard, rlimit open_files)
     : executor_(executor),
-      config_(std::move(config)),
+      config_(*config),
       signals_(executor, signals),
       passed_signals_(signals.passed),
       guard_(guard),
@@ -53,11 +53,10 @@ AgentLoop::AgentLoop(asio::any_io_executor executor, Config config, const Signal
       starter_(executor),
       workers_(executor, starter_, Inheritance{signals.reset, open_files, guard == 0 ? ::getpid() : guard},
                [this](int local_rank, pid_t pid, ExitStatus status) { worker_exited(local_rank, pid, status); }),
-      folder_(starter_),
+      folder_(starter_, std::move(config)),
       files_(executor),
       events_(config_, executor),
       memory_(executor) {
-  config_.pid = guard == 0 ? ::getpid() : guard;
   rendezvous_ = make_rendezvous(executor, config_, server_, mailbox_);
 }
 
@@ -297,7 +296,7 @@ asio::awaitable<void> AgentLoop::start_workers(int round) {
   failure.kind = Failure::Kind::start;
   failure.node_rank = round_.assignment.group_rank;
   failure.host = config_.hostname;
-  JobFolder::Files files = co_await folder_.make(executor_, config_, round_);
+  JobFolder::Files files = co_await folder_.make(executor_, round_);
   if (workers_.is_over(round)) co_return;
   Status made = folder_.begin(files);
   if (made && watchdog_) made = watchdog_->hear();

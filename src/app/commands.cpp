@@ -11,6 +11,9 @@
 
 #include <cerrno>
 #include <cstring>
+#include <memory>
+#include <utility>
+#include <variant>
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -51,14 +54,16 @@ int explain(const Options& options, const Config& config, const Environment& env
   return show(text);
 }
 
-int run_job(const Config& config, SignalPlan& signals) {
+int run_job(Config config, SignalPlan& signals) {
   const Guarded guarded = stand_guard(signals);
   if (guarded.exit_code) return leave(*guarded.exit_code);
   for (const std::string& notice : config.notices) log_warning(notice);
   const rlimit open_files = raise_open_files();
   // Never destroyed: that would wait for a look-up in the system's resolver that we have given up.
   asio::io_context& context = *new asio::io_context(1);
-  AgentLoop loop(context.get_executor(), config, signals, guarded.guard, open_files);
+  config.pid = guarded.guard == 0 ? ::getpid() : guarded.guard;
+  const auto job = std::make_shared<Config>(std::move(config));
+  AgentLoop loop(context.get_executor(), job, signals, guarded.guard, open_files);
   int code = 1;
   run_in_background(context.get_executor(), run_to_end(loop, context, code));
   context.run();
@@ -67,12 +72,9 @@ int run_job(const Config& config, SignalPlan& signals) {
   return code;
 }
 
-}  // namespace
-
-int run_command(const std::vector<std::string>& args) {
-  hold_standard_streams();
-  open_log();
-  SignalPlan signals = take_over_signals();
+// The job, or the exit code of what was asked for in its place. What has led to it is let go: the guard and the agent
+// would each have it in memory as long as the job runs.
+std::variant<int, Config> prepare(const std::vector<std::string>& args, SignalPlan& signals) {
   Environment env = read_environment();
   auto command = parse_command(args, env);
   if (!command) return fail(command.error());
@@ -87,7 +89,18 @@ int run_command(const std::vector<std::string>& args) {
   choose_signals(signals, wanted);
   signals.ending = config->signals;
   signals.ending.push_back(SIGALRM);
-  return run_job(*config, signals);
+  return *std::move(config);
+}
+
+}  // namespace
+
+int run_command(const std::vector<std::string>& args) {
+  hold_standard_streams();
+  open_log();
+  SignalPlan signals = take_over_signals();
+  auto prepared = prepare(args, signals);
+  if (const int* code = std::get_if<int>(&prepared)) return *code;
+  return run_job(std::get<Config>(std::move(prepared)), signals);
 }
 
 }  // namespace launch

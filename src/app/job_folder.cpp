@@ -39,6 +39,7 @@ Result<ErrorFolder> make_temporary(const Config& config) {
 // Made on the thread that may wait for a disk; of nobody else meanwhile.
 struct JobFolder::Making {
   Status make_folder() {
+    const Config& config = *job;
     if (config.log_folder == "/dev/null") return {};
     if (!folder->made()) {
       auto made =
@@ -60,6 +61,7 @@ struct JobFolder::Making {
   }
 
   Files make() {
+    const Config& config = *job;
     Files files;
     files.made = make_folder();
     files.attempt = folder->attempt();
@@ -74,20 +76,19 @@ struct JobFolder::Making {
   }
 
   boost::asio::any_io_executor executor;
-  Config config;
+  std::shared_ptr<const Config> job;
   Round round;
   std::shared_ptr<ErrorFolder> folder;
 };
 
-boost::asio::awaitable<JobFolder::Files> JobFolder::make(boost::asio::any_io_executor executor, const Config& config,
-                                                         const Round& round) {
+boost::asio::awaitable<JobFolder::Files> JobFolder::make(boost::asio::any_io_executor executor, const Round& round) {
   streams_.reset();
   in_memory_ = false;  // as long as the thread is at it
   workers_.clear();
   attempt_.clear();
-  place_ = config.log_folder.empty() ? "the temporary folder" : config.log_folder;
-  used_ = config.log_folder != "/dev/null";
-  const auto making = std::make_shared<Making>(std::move(executor), config, round, folder_);
+  place_ = config_->log_folder.empty() ? "the temporary folder" : config_->log_folder;
+  used_ = config_->log_folder != "/dev/null";
+  const auto making = std::make_shared<Making>(std::move(executor), config_, round, folder_);
   const auto make = [making] { return making->make(); };
   auto made = disk_.run(make);
   co_return co_await std::move(made);

@@ -14,17 +14,17 @@ namespace {
 std::vector<std::string> option_names() {
   std::vector<std::string> names;
   for (const OptionRow& row : option_table()) {
-    if (!row.short_name.empty()) names.push_back(row.short_name);
-    names.push_back(row.name);
+    if (!row.short_name.empty()) names.emplace_back(row.short_name);
+    names.emplace_back(row.name);
   }
   return names;
 }
 
 // All ways to write the option.
 std::vector<std::string> spellings_of(const OptionRow& row) {
-  std::vector<std::string> all{row.name};
+  std::vector<std::string> all{std::string(row.name)};
   if (const std::string other = underscored(row.name); other != row.name) all.push_back(other);
-  if (!row.short_name.empty()) all.push_back(row.short_name);
+  if (!row.short_name.empty()) all.emplace_back(row.short_name);
   return all;
 }
 
@@ -89,7 +89,7 @@ std::string zsh_quoted(std::string_view text) {
   return result;
 }
 
-std::string zsh_line(const OptionRow& row, const std::string& name) {
+std::string zsh_line(const OptionRow& row, std::string_view name) {
   std::string line = fmt::format("    '*{}{}[{}]", name,
                                  row.takes == OptionValue::required && name[1] == '-' ? "=" : "", zsh_quoted(row.text));
   if (row.takes == OptionValue::required) {
@@ -123,7 +123,7 @@ std::string tcsh_text() {
     if (row.takes == OptionValue::required && !row.choices.empty())
       values += fmt::format(" \\\n  'n/{}/({})/'", row.name, fmt::join(row.choices, " "));
   }
-  std::vector<std::string> long_names;
+  std::vector<std::string_view> long_names;
   for (const OptionRow& row : option_table()) long_names.push_back(row.name.substr(2));
   return fmt::format(
       "# tcsh completion for launch: launch --print-completion tcsh > FILE; source FILE\n"

@@ -66,13 +66,13 @@ std::string wrapped(std::string_view text, std::size_t indent) {
 }
 
 std::string usage_of(const OptionRow& row) {
-  const std::string name = row.short_name.empty() ? row.name : fmt::format("{}, {}", row.short_name, row.name);
-  return fmt::format("{}{}{}", name, row.takes == OptionValue::required ? " " : "", row.value);
+  const std::string short_name = row.short_name.empty() ? "" : fmt::format("{}, ", row.short_name);
+  return fmt::format("{}{}{}{}", short_name, row.name, row.takes == OptionValue::required ? " " : "", row.value);
 }
 
 std::string sources_of(const OptionRow& row) {
-  std::vector<std::string> parts = row.variables;
-  if (!row.initial.empty()) parts.push_back("default " + row.initial);
+  std::vector<std::string> parts(row.variables.begin(), row.variables.end());
+  if (!row.initial.empty()) parts.push_back(fmt::format("default {}", row.initial));
   return parts.empty() ? "" : fmt::format("[{}]", fmt::join(parts, "; "));
 }
 

@@ -23,7 +23,7 @@ Error unknown_option(std::string_view name) {
     return usage_error(fmt::format("{}: leave it out; workers are always told their ranks by the environment", name));
   }
   std::vector<std::string> known;
-  for (const OptionRow& row : option_table()) known.push_back(row.name);
+  for (const OptionRow& row : option_table()) known.emplace_back(row.name);
   if (const auto nearest = nearest_name(name, known)) {
     return usage_error(fmt::format("unknown option {}; did you mean {}?", shown(name), *nearest));
   }
@@ -39,7 +39,7 @@ Result<const OptionRow*> find_long(std::string_view name) {
   if (fitting.size() == 1) return fitting.front();
   if (fitting.empty()) return unknown_option(name);
   std::vector<std::string> names;
-  for (const OptionRow* row : fitting) names.push_back(row->name);
+  for (const OptionRow* row : fitting) names.emplace_back(row->name);
   return usage_error(fmt::format("ambiguous option {}: it could be {}", shown(name), fmt::join(names, " or ")));
 }
 
@@ -108,7 +108,7 @@ class LineReader {
   }
 
   // The value that stands in the next token, where there must be one.
-  Status take_value(const OptionRow& row, const std::string& name) {
+  Status take_value(const OptionRow& row, std::string_view name) {
     if (row.takes != OptionValue::required) {
       line_.options.push_back({&row, std::nullopt});
       return {};

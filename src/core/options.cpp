@@ -77,7 +77,7 @@ enum class Empty {
 
 // How one option of the table becomes a member of Options, and text again.
 struct Slot {
-  std::string name;
+  std::string_view name;
   Status (*store)(Options&, const Given&);
   ShownSetting (*show)(const Options&);
 };
@@ -100,71 +100,69 @@ ShownSetting show(const Options& options) {
 }
 
 template <auto member, Empty empty = Empty::wrong>
-Slot slot(std::string name) {
-  return {std::move(name), store<member, empty>, show<member>};
+constexpr Slot slot(std::string_view name) {
+  return {name, store<member, empty>, show<member>};
 }
 
-const std::vector<Slot>& slots() {
-  static const std::vector<Slot> table{
-      slot<&Options::nnodes>("--nnodes"),
-      slot<&Options::nproc_per_node>("--nproc-per-node"),
-      slot<&Options::node_rank>("--node-rank"),
-      slot<&Options::master_addr, Empty::value>("--master-addr"),
-      slot<&Options::master_port>("--master-port"),
-      slot<&Options::local_addr, Empty::none>("--local-addr"),
-      slot<&Options::standalone>("--standalone"),
-      slot<&Options::rdzv_backend>("--rdzv-backend"),
-      slot<&Options::rdzv_endpoint, Empty::none>("--rdzv-endpoint"),
-      slot<&Options::rdzv_id, Empty::value>("--rdzv-id"),
-      slot<&Options::rdzv_conf, Empty::none>("--rdzv-conf"),
-      slot<&Options::join>("--join"),
-      slot<&Options::module>("--module"),
-      slot<&Options::no_python>("--no-python"),
-      slot<&Options::run_path>("--run-path"),
-      slot<&Options::role, Empty::value>("--role"),
-      slot<&Options::virtual_local_rank>("--virtual-local-rank"),
-      slot<&Options::numa_binding>("--numa-binding"),
-      slot<&Options::omp_threads>("--omp-threads"),
-      slot<&Options::stdin_rank>("--stdin"),
-      slot<&Options::start_method>("--start-method"),
-      slot<&Options::max_restarts>("--max-restarts"),
-      slot<&Options::restart_on>("--restart-on"),
-      slot<&Options::fail_on>("--fail-on"),
-      slot<&Options::restart_window>("--restart-window"),
-      slot<&Options::repeat_errors>("--repeat-errors"),
-      slot<&Options::max_membership_restarts>("--max-membership-restarts"),
-      slot<&Options::monitor_interval>("--monitor-interval"),
-      slot<&Options::heartbeat_timeout>("--heartbeat-timeout"),
-      slot<&Options::shutdown_timeout>("--shutdown-timeout"),
-      slot<&Options::kill_grace>("--kill-grace"),
-      slot<&Options::verdict>("--verdict"),
-      slot<&Options::evidence>("--evidence"),
-      slot<&Options::signals_to_handle>("--signals-to-handle"),
-      slot<&Options::preempt_signal>("--preempt-signal"),
-      slot<&Options::log_dir, Empty::none>("--log-dir"),
-      slot<&Options::redirects>("--redirects"),
-      slot<&Options::tee>("--tee"),
-      slot<&Options::local_ranks_filter, Empty::none>("--local-ranks-filter"),
-      slot<&Options::log_line_prefix_template, Empty::none>("--log-line-prefix-template"),
-      slot<&Options::duplicate_stdout_filters, Empty::value>("--duplicate-stdout-filters"),
-      slot<&Options::duplicate_stderr_filters, Empty::value>("--duplicate-stderr-filters"),
-      slot<&Options::fold>("--fold"),
-      slot<&Options::color>("--color"),
-      slot<&Options::log_writer>("--log-writer"),
-      slot<&Options::log_max_size>("--log-max-size"),
-      slot<&Options::log_max_files>("--log-max-files"),
-      slot<&Options::logs_specs>("--logs-specs"),
-      slot<&Options::event_log_handler>("--event-log-handler"),
-      slot<&Options::events>("--events"),
-      slot<&Options::explain>("--explain"),
-  };
-  return table;
-}
+constexpr Slot slots[] = {
+    slot<&Options::nnodes>("--nnodes"),
+    slot<&Options::nproc_per_node>("--nproc-per-node"),
+    slot<&Options::node_rank>("--node-rank"),
+    slot<&Options::master_addr, Empty::value>("--master-addr"),
+    slot<&Options::master_port>("--master-port"),
+    slot<&Options::local_addr, Empty::none>("--local-addr"),
+    slot<&Options::standalone>("--standalone"),
+    slot<&Options::rdzv_backend>("--rdzv-backend"),
+    slot<&Options::rdzv_endpoint, Empty::none>("--rdzv-endpoint"),
+    slot<&Options::rdzv_id, Empty::value>("--rdzv-id"),
+    slot<&Options::rdzv_conf, Empty::none>("--rdzv-conf"),
+    slot<&Options::join>("--join"),
+    slot<&Options::module>("--module"),
+    slot<&Options::no_python>("--no-python"),
+    slot<&Options::run_path>("--run-path"),
+    slot<&Options::role, Empty::value>("--role"),
+    slot<&Options::virtual_local_rank>("--virtual-local-rank"),
+    slot<&Options::numa_binding>("--numa-binding"),
+    slot<&Options::omp_threads>("--omp-threads"),
+    slot<&Options::stdin_rank>("--stdin"),
+    slot<&Options::start_method>("--start-method"),
+    slot<&Options::max_restarts>("--max-restarts"),
+    slot<&Options::restart_on>("--restart-on"),
+    slot<&Options::fail_on>("--fail-on"),
+    slot<&Options::restart_window>("--restart-window"),
+    slot<&Options::repeat_errors>("--repeat-errors"),
+    slot<&Options::max_membership_restarts>("--max-membership-restarts"),
+    slot<&Options::monitor_interval>("--monitor-interval"),
+    slot<&Options::heartbeat_timeout>("--heartbeat-timeout"),
+    slot<&Options::shutdown_timeout>("--shutdown-timeout"),
+    slot<&Options::kill_grace>("--kill-grace"),
+    slot<&Options::verdict>("--verdict"),
+    slot<&Options::evidence>("--evidence"),
+    slot<&Options::signals_to_handle>("--signals-to-handle"),
+    slot<&Options::preempt_signal>("--preempt-signal"),
+    slot<&Options::log_dir, Empty::none>("--log-dir"),
+    slot<&Options::redirects>("--redirects"),
+    slot<&Options::tee>("--tee"),
+    slot<&Options::local_ranks_filter, Empty::none>("--local-ranks-filter"),
+    slot<&Options::log_line_prefix_template, Empty::none>("--log-line-prefix-template"),
+    slot<&Options::duplicate_stdout_filters, Empty::value>("--duplicate-stdout-filters"),
+    slot<&Options::duplicate_stderr_filters, Empty::value>("--duplicate-stderr-filters"),
+    slot<&Options::fold>("--fold"),
+    slot<&Options::color>("--color"),
+    slot<&Options::log_writer>("--log-writer"),
+    slot<&Options::log_max_size>("--log-max-size"),
+    slot<&Options::log_max_files>("--log-max-files"),
+    slot<&Options::logs_specs>("--logs-specs"),
+    slot<&Options::event_log_handler>("--event-log-handler"),
+    slot<&Options::events>("--events"),
+    slot<&Options::explain>("--explain"),
+};
 
 void declare_options(CLI::App& app) {
   app.set_help_flag();
   for (const OptionRow& row : option_table()) {
-    CLI::Option* option = row.takes == OptionValue::none ? app.add_flag(row.name) : app.add_option(row.name);
+    const std::string name(row.name);
+    CLI::Option* option = row.takes == OptionValue::none ? app.add_flag(name) : app.add_option(name);
     option->take_last();
   }
 }
@@ -174,8 +172,9 @@ void declare_options(CLI::App& app) {
 Status run_parser(CLI::App& app, const std::vector<GivenOption>& options) {
   std::vector<std::string> tokens;
   for (const GivenOption& given : options) {
-    tokens.push_back(given.row->name);
-    if (given.row->takes != OptionValue::none) tokens.push_back(given.value ? *given.value : given.row->choices[0]);
+    tokens.emplace_back(given.row->name);
+    if (given.row->takes == OptionValue::none) continue;
+    tokens.push_back(given.value ? *given.value : std::string(given.row->choices.front()));
   }
   std::reverse(tokens.begin(), tokens.end());  // CLI11 wants them from the last to the first
   try {
@@ -186,16 +185,16 @@ Status run_parser(CLI::App& app, const std::vector<GivenOption>& options) {
   return {};
 }
 
-const OptionRow& row_of(const std::string& name) {
-  const auto& table = option_table();
+const OptionRow& row_of(std::string_view name) {
+  const auto table = option_table();
   return *std::find_if(table.begin(), table.end(), [&](const OptionRow& row) { return row.name == name; });
 }
 
 std::optional<Given> find_given(const OptionRow& row, const CLI::App& app, const Environment& env) {
-  const CLI::Option* option = app.get_option(row.name);
-  if (option->count() > 0) return Given{option->results().back(), row.name};
-  for (const std::string& variable : row.variables) {
-    if (auto text = env.get(variable)) return Given{std::move(*text), variable};
+  const CLI::Option* option = app.get_option(std::string(row.name));
+  if (option->count() > 0) return Given{option->results().back(), std::string(row.name)};
+  for (const std::string_view variable : row.variables) {
+    if (auto text = env.get(variable)) return Given{std::move(*text), std::string(variable)};
   }
   return std::nullopt;
 }
@@ -211,7 +210,7 @@ Status check_choice(const OptionRow& row, const Given& given) {
 
 Result<Options> gather(const CLI::App& app, const Environment& env) {
   Options options;
-  for (const Slot& slot : slots()) {
+  for (const Slot& slot : slots) {
     const OptionRow& row = row_of(slot.name);
     const auto given = find_given(row, app, env);
     if (!given) continue;
@@ -258,7 +257,7 @@ Result<Command> parse_command(const std::vector<std::string>& args, const Enviro
 
 std::vector<ShownSetting> shown_settings(const Options& options) {
   std::vector<ShownSetting> result;
-  for (const Slot& slot : slots()) {
+  for (const Slot& slot : slots) {
     if (slot.name == "--explain") continue;
     result.push_back(slot.show(options));
     result.back().name = slot.name;

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <malloc.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <termios.h>
@@ -294,6 +295,13 @@ void become_agent(pid_t guard) {
   if (::getppid() != guard) ::raise(guard_gone_signal());  // it was gone before
 }
 
+// A copy of what the agent has is of no use here, and stays as long as the job runs.
+void give_back_memory() {
+#ifdef __GLIBC__
+  ::malloc_trim(0);
+#endif
+}
+
 }  // namespace
 
 void hand_on(pid_t to, int signal, pid_t origin) {
@@ -329,6 +337,7 @@ Guarded stand_guard(SignalPlan& signals) {
     log_warning("no process could be made to guard this one: if it is killed, children of workers may stay behind");
     return {};
   }
+  if (agent > 0) give_back_memory();
   if (agent > 0) return {Guard(agent, {before.begin(), before.end()}, signals).watch(), 0};
   signals.handled.push_back(guard_gone_signal());
   become_agent(guard);

@@ -28,7 +28,7 @@ TEST(Help, IsWhatItWas) {
 TEST(Help, ShowsEveryOptionWithItsVariablesAndDefault) {
   for (const OptionRow& row : option_table()) {
     EXPECT_THAT(help_text(), HasSubstr(row.name));
-    for (const std::string& variable : row.variables) EXPECT_THAT(help_text(), HasSubstr(variable));
+    for (const std::string_view variable : row.variables) EXPECT_THAT(help_text(), HasSubstr(variable));
     EXPECT_THAT(help_text(), HasSubstr(row.initial));
   }
 }

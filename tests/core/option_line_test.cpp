@@ -19,7 +19,7 @@ Args read(const Args& args) {
   }
   Args result;
   for (const GivenOption& given : line->options)
-    result.push_back(given.row->name + (given.value ? "=" + *given.value : ""));
+    result.push_back(std::string(given.row->name) + (given.value ? "=" + *given.value : ""));
   result.emplace_back("|");
   result.insert(result.end(), line->program.begin(), line->program.end());
   return result;

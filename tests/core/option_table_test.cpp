@@ -7,7 +7,7 @@
 namespace launch::option_table_test {
 
 TEST(OptionTable, NamesAreUniqueAndWellFormed) {
-  std::set<std::string> seen;
+  std::set<std::string_view> seen;
   for (const OptionRow& row : option_table()) {
     EXPECT_TRUE(seen.insert(row.name).second) << row.name;
     if (!row.short_name.empty()) {
@@ -29,9 +29,9 @@ TEST(OptionTable, EveryOptionOfTorchrunsHasItsVariable) {
     std::string expected = "PET_";
     for (const char c : row.name.substr(2)) expected += c == '-' ? '_' : static_cast<char>(c - 'a' + 'A');
     if (row.variables.empty()) {
-      without.insert(row.name);
+      without.emplace(row.name);
     } else {
-      EXPECT_EQ(row.variables[0], expected);
+      EXPECT_EQ(row.variables.front(), expected);
     }
   }
   EXPECT_EQ(without, (std::set<std::string>{"--logs-specs", "--numa-binding"}));

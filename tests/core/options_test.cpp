@@ -168,7 +168,7 @@ TEST(Options, TableAndSlotsAgree) {
   for (const ShownSetting& setting : shown) names.push_back(setting.name);
   std::vector<std::string> table;
   for (const OptionRow& row : option_table()) {
-    table.push_back(row.name);
+    table.emplace_back(row.name);
     EXPECT_FALSE(row.text.empty()) << row.name;
   }
   EXPECT_THAT(names, ::testing::UnorderedElementsAreArray(table));

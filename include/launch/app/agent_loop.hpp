@@ -27,9 +27,10 @@ namespace launch {
 
 class AgentLoop {
  public:
-  // `guard`: as stand_guard() told.
-  AgentLoop(boost::asio::any_io_executor executor, Config config, const SignalPlan& signals, pid_t guard,
-            rlimit open_files);
+  // `guard`: as stand_guard() told. `config` gets the port of a store that chooses one; nothing of it changes once
+  // workers start. It lives as long as files are made by it.
+  AgentLoop(boost::asio::any_io_executor executor, std::shared_ptr<Config> config, const SignalPlan& signals,
+            pid_t guard, rlimit open_files);
 
   // The exit code of launch.
   boost::asio::awaitable<int> run();
@@ -72,7 +73,7 @@ class AgentLoop {
   Failure worker_failure(int local_rank, pid_t pid, ExitStatus status);
 
   boost::asio::any_io_executor executor_;
-  Config config_;
+  Config& config_;
   SignalStream signals_;
   std::vector<int> passed_signals_;
   pid_t guard_;

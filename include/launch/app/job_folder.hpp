@@ -14,6 +14,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace launch {
@@ -21,7 +22,7 @@ namespace launch {
 class JobFolder {
  public:
   // All that may wait for a disk is done on `disk`, which must outlive this.
-  explicit JobFolder(DiskThread& disk) : disk_(disk) {}
+  JobFolder(DiskThread& disk, std::shared_ptr<const Config> config) : disk_(disk), config_(std::move(config)) {}
 
   // What the next attempt of the workers needs, and why it could not be had.
   struct Files {
@@ -32,7 +33,7 @@ class JobFolder {
     std::vector<WorkerSpec> workers;
     std::shared_ptr<LogStreams> streams;  // where each of their streams goes
   };
-  boost::asio::awaitable<Files> make(boost::asio::any_io_executor executor, const Config& config, const Round& round);
+  boost::asio::awaitable<Files> make(boost::asio::any_io_executor executor, const Round& round);
   // They are used from now on.
   Status begin(Files& files);
   // Empty before begin(), and when the user wants none (--log-dir=/dev/null).
@@ -71,6 +72,7 @@ class JobFolder {
   };
 
   DiskThread& disk_;
+  std::shared_ptr<const Config> config_;  // of the job, and of who still waits for a disk
   std::shared_ptr<ErrorFolder> folder_ = std::make_shared<ErrorFolder>();  // for the thread of `disk_` alone
   bool used_ = false;                                                      // something may be in it
   std::string place_, attempt_;
