@@ -96,6 +96,10 @@ class ForkedTorchrun(TorchCase):
         for run in runs:
             run.signal(signal.SIGKILL)
         self.expect([137, 137], runs)
-        workers = {pid for pid in self.leftovers() if "worker" in processes.command_of(pid)}
-        self.assertEqual(2, len(workers))  # nobody asks them to end, and both are known to be left
+
+        def workers():  # and, for a moment, what one of them is about to execute
+            return [pid for pid in self.leftovers() if "worker" in processes.command_of(pid)]
+
+        # Nobody asks them to end, and both are known to be left.
+        self.assertTrue(wait_for(lambda: len(workers()) == 2, SECONDS), self.tree())
         wait_for(lambda: processes.kill(self.leftovers()) or not self.leftovers())
