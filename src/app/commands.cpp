@@ -72,8 +72,8 @@ int run_job(Config config, SignalPlan& signals) {
   return code;
 }
 
-// The job, or the exit code of what was asked for in its place. What has led to it is let go: the guard and the agent
-// would each have it in memory as long as the job runs.
+// The job, or the exit code of what was asked for in its place. The options and the environment that it was made
+// from are freed here: the guard and the agent would each have them in memory as long as the job runs.
 std::variant<int, Config> prepare(const std::vector<std::string>& args, SignalPlan& signals) {
   Environment env = read_environment();
   auto command = parse_command(args, env);

@@ -206,12 +206,13 @@ asio::awaitable<std::optional<Failure>> ElasticSession::read_abort(std::string p
 
 asio::awaitable<void> ElasticSession::form_round(RoundFormed formed, int generation) {
   if (late_) late_->close();
+  forming_ = formed.round;
   co_await begin_round(formed, generation);
-  if (generation == generation_ || formed.torchrun.empty()) co_return;
+  if (generation == generation_ || formed.torchrun.empty() || ending_ || left_) co_return;
   // It has broken up at once. torchrun's agents in it see that only when they know where its workers would meet, and
   // which ranks they would have.
   auto client = co_await connect_again(later(now(), quick_answer));
-  if (!client || ending_) co_return;
+  if (!client || ending_ || left_ || forming_ != formed.round) co_return;
   const auto late = late_ = std::make_shared<StoreClient>(std::move(*client));
   co_await meeting_.say_late(*late, formed, state_.address());
   (void)co_await exchange_ranks(*late, formed);

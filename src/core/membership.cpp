@@ -90,8 +90,8 @@ void Membership::join(ConnectionId from, Peer& peer, Instant now) {
   if (state_.closed) return refuse(from, peer);
   if (state_.participants.contains(node)) {
     if (!state_.complete) return;
-    const bool holds = !broken_ || round_.is_mixed();  // torchrun's agents first look where its workers would meet
-    if (holds && state_.round > peer.said.round) return tell_formed(from, peer);
+    const bool awaited = broken_ && broken_->cause != Cause::loss && round_.is_mixed();  // by torchrun's agents
+    if ((!broken_ || awaited) && state_.round > peer.said.round) return tell_formed(from, peer);
     if (too_early(now.time)) {
       impatient_.insert(from);
       return;

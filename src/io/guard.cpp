@@ -295,7 +295,7 @@ void become_agent(pid_t guard) {
   if (::getppid() != guard) ::raise(guard_gone_signal());  // it was gone before
 }
 
-// A copy of what the agent has is of no use here, and stays as long as the job runs.
+// What was freed before the fork would stay in the guard's memory as long as the job runs.
 void give_back_memory() {
 #ifdef __GLIBC__
   ::malloc_trim(0);

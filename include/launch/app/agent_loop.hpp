@@ -28,7 +28,8 @@ namespace launch {
 class AgentLoop {
  public:
   // `guard`: as stand_guard() told. `config` gets the port of a store that chooses one; nothing of it changes once
-  // workers start. It lives as long as files are made by it.
+  // workers start. It is shared with the thread that makes files, which may still read it after the end of this
+  // object.
   AgentLoop(boost::asio::any_io_executor executor, std::shared_ptr<Config> config, const SignalPlan& signals,
             pid_t guard, rlimit open_files);
 

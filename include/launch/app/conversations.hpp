@@ -45,7 +45,7 @@ boost::asio::awaitable<Result<std::string>> await_claim(StoreClient& client, std
 boost::asio::awaitable<Result<Failure>> learn_abort(StoreClient& client, std::string run_id, int node_rank,
                                                     Time deadline);
 
-// The same if it is there by now; not acknowledged.
+// What the abort key holds by now, if anything; does not acknowledge it.
 boost::asio::awaitable<std::optional<Failure>> look_for_abort(StoreClient& client, std::string run_id, Time deadline);
 
 // Writes the abort key unless somebody has; returns what it then holds.

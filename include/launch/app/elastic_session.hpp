@@ -12,6 +12,7 @@
 
 #include <boost/asio/any_io_executor.hpp>
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -72,6 +73,7 @@ class ElasticSession : public Rendezvous {
   std::shared_ptr<RoundLine> line_;     // of the round
   std::shared_ptr<RoundLine> barrier_;  // the same, once this node is in its exit barrier
   std::shared_ptr<StoreClient> late_;   // tells torchrun's agents of a round that broke up before it had begun
+  std::int64_t forming_ = -1;           // the last round that this node heard of
   bool stranger_ = false;               // to the job: it has refused this node
   std::vector<int> torchrun_;           // ranks of torchrun's nodes in it
   std::optional<Round> pledged_;        // to be told of, once the will is left

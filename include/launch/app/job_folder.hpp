@@ -72,7 +72,7 @@ class JobFolder {
   };
 
   DiskThread& disk_;
-  std::shared_ptr<const Config> config_;  // of the job, and of who still waits for a disk
+  std::shared_ptr<const Config> config_;  // shared with the thread of `disk_`, which may outlive this
   std::shared_ptr<ErrorFolder> folder_ = std::make_shared<ErrorFolder>();  // for the thread of `disk_` alone
   bool used_ = false;                                                      // something may be in it
   std::string place_, attempt_;
