@@ -173,7 +173,8 @@ bool ElasticRendezvous::formed(Time now) {
   formed_at_ = now;
   mixed_ = std::any_of(state_.participants.begin(), state_.participants.end(),
                        [](const auto& entry) { return !is_launch(entry.first); });
-  if (!whole || has_room_for_waiting(state_)) return false;  // it has broken up before this node saw it
+  // It has broken up before this node saw it. torchrun's agents wait for this node's answers before they see that.
+  if (!whole || (!mixed_ && has_room_for_waiting(state_))) return false;
   goal_ = Goal::member;
   ranks_ = state_.participants;
   const int rank = ranks_.at(settings_.self);

@@ -244,4 +244,31 @@ TEST(ElasticRendezvous, ARoundThatBrokeUpUnseenIsLeft) {
   EXPECT_EQ(a.heard<RoundFormed>(), nullptr);
 }
 
+// One that somebody waits to join when this node first sees it complete.
+ElasticState seen_late(bool with_torchrun) {
+  StoreDriver store;
+  Node a(store, "a", 1, 3);
+  a.run();
+  ElasticState state = a.state();
+  const NodeDesc other{"b", 2, with_torchrun ? 0 : launch_local_id}, newcomer{"c", 3, 0};
+  state.participants = {{NodeDesc{"a", 1, launch_local_id}, 0}, {other, 1}};
+  state.wait_list = {newcomer};
+  state.complete = true;
+  state.deadline.reset();
+  for (const NodeDesc& node : {other, newcomer}) state.last_heartbeats[node] = a.instant().wall;
+  (void)store.perform(SetKeys{{{"/torch.rendezvous.job", write_state(state)}}});
+  a.look();
+  EXPECT_EQ(a.heard<RoundFormed>() != nullptr, with_torchrun);
+  EXPECT_EQ(a.heard<RoundBroken>() != nullptr, with_torchrun);
+  return a.state();
+}
+
+TEST(ElasticRendezvous, ARoundThatSomebodyWaitsToJoinIsNotBegun) {
+  EXPECT_FALSE(seen_late(false).participants.contains(NodeDesc{"a", 1, launch_local_id})) << "it starts anew at once";
+}
+
+TEST(ElasticRendezvous, OneWithTorchrunIsHeardOfAndThenThatItHasBrokenUp) {
+  EXPECT_TRUE(seen_late(true).participants.contains(NodeDesc{"a", 1, launch_local_id})) << "it is to answer torchrun";
+}
+
 }  // namespace launch::elastic_rendezvous_test
