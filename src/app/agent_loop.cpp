@@ -51,7 +51,7 @@ AgentLoop::AgentLoop(asio::any_io_executor executor, std::shared_ptr<Config> con
       mailbox_(executor, [this](Duration grace) { run_in_background(executor_, end_workers_after(grace)); }),
       pulse_(executor, guard, mailbox_),
       starter_(executor),
-      workers_(executor, starter_, Inheritance{signals.reset, open_files, guard == 0 ? ::getpid() : guard},
+      workers_(executor, starter_, Inheritance{signals.reset, open_files, config_.pid},
                [this](int local_rank, pid_t pid, ExitStatus status) { worker_exited(local_rank, pid, status); }),
       folder_(starter_, std::move(config)),
       files_(executor),

@@ -337,8 +337,10 @@ Guarded stand_guard(SignalPlan& signals) {
     log_warning("no process could be made to guard this one: if it is killed, children of workers may stay behind");
     return {};
   }
-  if (agent > 0) give_back_memory();
-  if (agent > 0) return {Guard(agent, {before.begin(), before.end()}, signals).watch(), 0};
+  if (agent > 0) {
+    give_back_memory();
+    return {Guard(agent, {before.begin(), before.end()}, signals).watch(), 0};
+  }
   signals.handled.push_back(guard_gone_signal());
   become_agent(guard);
   return {std::nullopt, guard};

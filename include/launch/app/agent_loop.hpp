@@ -27,9 +27,9 @@ namespace launch {
 
 class AgentLoop {
  public:
-  // `guard`: as stand_guard() told. `config` gets the port of a store that chooses one; nothing of it changes once
-  // workers start. It is shared with the thread that makes files, which may still read it after the end of this
-  // object.
+  // `guard`: as stand_guard() told, as is the pid in `config`, which gets the port of a store that chooses one; nothing
+  // of it changes once workers start. It is shared with the thread that makes files, which may still read it after the
+  // end of this object.
   AgentLoop(boost::asio::any_io_executor executor, std::shared_ptr<Config> config, const SignalPlan& signals,
             pid_t guard, rlimit open_files);
 

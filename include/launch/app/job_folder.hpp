@@ -73,7 +73,7 @@ class JobFolder {
 
   DiskThread& disk_;
   std::shared_ptr<const Config> config_;  // shared with the thread of `disk_`, which may outlive this
-  std::shared_ptr<ErrorFolder> folder_ = std::make_shared<ErrorFolder>();  // for the thread of `disk_` alone
+  std::shared_ptr<ErrorFolder> folder_ = std::make_shared<ErrorFolder>();  // for the thread, unless it is in memory
   bool used_ = false;                                                      // something may be in it
   std::string place_, attempt_;
   bool keeps_ = false;                // something for the user: output of workers, evidence

@@ -76,7 +76,7 @@ class WorkerGroup {
   Reaper reaper_;
   std::unique_ptr<WorkerCgroup> cgroup_;       // of this round
   std::unique_ptr<WorkerCgroup> last_cgroup_;  // of the one before; is removed when there is time
-  std::optional<StdinFeeder> feeder_;   // from the first worker on that has a copy of the input
+  std::optional<StdinFeeder> feeder_;          // from the first worker on that has a copy of the input
   int round_ = 0;
   bool stopped_ = false;                // a signal went to all of this round
   bool starting_ = false;               // not all of this round have been made
