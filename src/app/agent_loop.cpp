@@ -1,6 +1,7 @@
 #include "launch/app/agent_loop.hpp"
 
 #include "launch/app/end_report.hpp"
+#include "launch/core/agent_settings.hpp"
 #include "launch/core/worker_spec.hpp"
 #include "launch/io/background.hpp"
 #include "launch/io/clock.hpp"
@@ -24,19 +25,6 @@ namespace {
 
 constexpr Duration time_to_open = std::chrono::seconds(2);
 
-AgentSettings agent_settings(const Config& config) {
-  return {config.nnodes,           config.node_rank,
-          config.nproc_per_node,   config.hostname,
-          config.shutdown_timeout, config.kill_grace,
-          config.restarts,         config.evidence.states,
-          config.evidence.stacks,  goes_on_without_a_node(config)};
-}
-
-// An alarm that was set for launch means nothing to workers, unless the user wants it to.
-int for_workers(int signal, const std::vector<int>& wanted) {
-  return signal != SIGALRM || std::find(wanted.begin(), wanted.end(), signal) != wanted.end() ? signal : SIGTERM;
-}
-
 }  // namespace
 
 AgentLoop::AgentLoop(asio::any_io_executor executor, std::shared_ptr<Config> config, const SignalPlan& signals,
@@ -56,7 +44,8 @@ AgentLoop::AgentLoop(asio::any_io_executor executor, std::shared_ptr<Config> con
       folder_(starter_, std::move(config)),
       files_(executor),
       events_(config_, executor),
-      memory_(executor) {
+      memory_(executor),
+      teller_(executor) {
   rendezvous_ = make_rendezvous(executor, config_, server_, mailbox_);
 }
 
@@ -76,7 +65,10 @@ asio::awaitable<int> AgentLoop::run() {
     count_down();
     const auto event = co_await mailbox_.take(std::min(agent_.deadline(), countdown_ ? countdown_->next() : never));
     actions.clear();
-    if (event) {
+    if (event && teller_.tells() && std::holds_alternative<AllGone>(*event)) {
+      co_await teller_.until_told();  // somebody else's failure may have been the first
+      mailbox_.put(*event);
+    } else if (event) {
       if (const auto* told = std::get_if<PeerFailed>(&*event)) events_.told_of(told->failure);
       actions = agent_.on(*event, now());
     } else if (now() >= agent_.deadline()) {
@@ -134,7 +126,7 @@ asio::awaitable<void> AgentLoop::watch_signals() {
       if (evidence_) evidence_->hurry();
       std::string sender = sender_text(received->origin);
       log_info(fmt::format("received {}{}{}, stopping", signal_name(signal), sender.empty() ? "" : " ", sender));
-      mailbox_.put(SignalReceived{signal, std::move(sender), for_workers(signal, config_.signals)});
+      mailbox_.put(SignalReceived{signal, std::move(sender), signal_for_workers(signal, config_.signals)});
     }
   }
 }
@@ -172,15 +164,19 @@ void AgentLoop::pass_on(int signal) {
 
 void AgentLoop::worker_exited(int local_rank, pid_t pid, ExitStatus status) {
   if (watchdog_) watchdog_->forget(pid);
-  if (!status.ok()) return run_in_background(executor_, worker_failed(worker_failure(local_rank, pid, status), status));
+  Failure failure = status.ok() ? Failure() : worker_failure(local_rank, pid, status);
+  // One that was told to end did so: nobody asks why.
+  const bool stopped = workers_.told_to_end() && status.kind == ExitStatus::Kind::signalled;
+  if (!status.ok() && !stopped) return run_in_background(executor_, worker_failed(std::move(failure), status));
   events_.worker_exited(local_rank, pid, status, {});
-  mailbox_.put(WorkerExited{local_rank, status, {}});
+  mailbox_.put(WorkerExited{local_rank, status, std::move(failure)});
   look_for_end();
 }
 
 // With what it said in its files, unless their disk stalls.
 asio::awaitable<void> AgentLoop::worker_failed(Failure failure, ExitStatus status) {
   ++untold_;
+  failure.what += cause_of(static_cast<pid_t>(failure.pid), status);
   const JobFolder::Words words = co_await folder_.words_of(files_, failure.local_rank);
   folder_.complete(failure, words);
   events_.worker_exited(failure.local_rank, static_cast<pid_t>(failure.pid), status, words.error_json);
@@ -229,7 +225,7 @@ std::string AgentLoop::cause_of(pid_t pid, ExitStatus status) {
   return text;
 }
 
-Failure AgentLoop::worker_failure(int local_rank, pid_t pid, ExitStatus status) {
+Failure AgentLoop::worker_failure(int local_rank, pid_t pid, ExitStatus status) const {
   Failure failure;
   failure.kind = Failure::Kind::worker;
   failure.exit_code = exit_code(status);
@@ -239,7 +235,6 @@ Failure AgentLoop::worker_failure(int local_rank, pid_t pid, ExitStatus status) 
   failure.local_rank = local_rank;
   failure.pid = pid;
   failure.what = to_text(status);
-  failure.what += cause_of(pid, status);
   failure.time = wall_time_text();
   return failure;
 }
@@ -282,11 +277,11 @@ asio::awaitable<void> AgentLoop::carry_out_one(StartWorkers action) {
   round_ = std::move(action.round);
   started_ = formed_ = true;
   events_.rendezvous_formed(round_);
-  memory_.begin();
   evidence_.reset();
   expired_scopes_.clear();
   if (watchdog_) watchdog_->begin();
   run_in_background(executor_, start_workers(workers_.begin()));
+  memory_.begin();
   co_return;
 }
 
@@ -310,6 +305,7 @@ asio::awaitable<void> AgentLoop::start_workers(int round) {
   const auto not_started = co_await workers_.start(std::move(files.workers), config_.program.script, output, on_start);
   folder_.streams().all_started();
   if (watchdog_) watchdog_->all_started();
+  (void)wall_time_text();  // reads the time zone's file once, while nobody waits
   if (!not_started) events_.all_started();
   if (!not_started || workers_.is_over(round)) co_return look_for_end();
   failure.exit_code = not_started->exit_code;
@@ -359,7 +355,7 @@ asio::awaitable<void> AgentLoop::carry_out_one(KillWorkers /*action*/) {
 }
 
 asio::awaitable<void> AgentLoop::carry_out_one(TellPeers action) {
-  co_await rendezvous_->tell(std::move(action.failure));
+  co_await teller_.begin(*rendezvous_, std::move(action.failure));
 }
 
 asio::awaitable<void> AgentLoop::carry_out_one(EnterBarrier /*action*/) {
@@ -369,6 +365,7 @@ asio::awaitable<void> AgentLoop::carry_out_one(EnterBarrier /*action*/) {
 }
 
 asio::awaitable<void> AgentLoop::carry_out_one(Finish action) {
+  co_await teller_.until_told();
   end_progress();
   co_await folder_.show_rest();
   leaving_ = true;

@@ -306,8 +306,10 @@ asio::awaitable<void> ElasticSession::tell(Failure failure) {
   }
   const Time deadline = later(now(), quick_answer);
   Result<Failure> first = failure;
-  if (line_) first = co_await line_->tell(failure);
+  const auto line = line_;
   auto client = co_await connect_again(deadline);
+  if (!client && line) first = client.error();
+  if (client && line) first = co_await tell_abort(*client, line->place().prefix, failure, deadline);
   if (client && first && first->restarts > 0) {
     Operation count = SetKeys{{{restarts_key(config_.run_id), std::to_string(first->restarts)}}};
     (void)co_await client->perform(std::move(count), deadline);

@@ -64,7 +64,7 @@ void Evidence::take_states() {
         text_ += "rank " + std::to_string(worker.rank) + " and those behind it: not looked at, the time was up\n";
         return;
       }
-      const auto look = look_at(pid);
+      const auto look = glance_at(pid);
       if (!look || look->state == 'Z') continue;
       text_ += fmt::format("rank {}: {}\n", worker.rank, to_text(*look));
       if (!look->kernel_stack.empty()) text_ += look->kernel_stack;

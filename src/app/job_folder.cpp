@@ -36,7 +36,7 @@ Result<ErrorFolder> make_temporary(const Config& config) {
 
 }  // namespace
 
-// Made on the thread that may wait for a disk; of nobody else meanwhile.
+// Made on the thread that may wait for a disk, and of nobody else meanwhile; on the loop if the last one was in memory.
 struct JobFolder::Making {
   Status make_folder() {
     const Config& config = *job;
@@ -60,10 +60,12 @@ struct JobFolder::Making {
     return instead;
   }
 
-  Files make() {
+  Files make() { return list(make_folder()); }
+
+  Files list(Status made) {
     const Config& config = *job;
     Files files;
-    files.made = make_folder();
+    files.made = std::move(made);
     files.attempt = folder->attempt();
     files.keeps = !files.attempt.empty() && keeps_streams(config.logs);
     files.in_memory = !files.keeps && is_in_memory(files.attempt);
@@ -83,12 +85,16 @@ struct JobFolder::Making {
 
 boost::asio::awaitable<JobFolder::Files> JobFolder::make(boost::asio::any_io_executor executor, const Round& round) {
   streams_.reset();
-  in_memory_ = false;  // as long as the thread is at it
+  const bool was_in_memory = std::exchange(in_memory_, false);  // as long as the thread is at it
   workers_.clear();
   attempt_.clear();
   place_ = config_->log_folder.empty() ? "the temporary folder" : config_->log_folder;
   used_ = config_->log_folder != "/dev/null";
   const auto making = std::make_shared<Making>(std::move(executor), config_, round, folder_);
+  if (was_in_memory) {
+    Status begun = folder_->begin_attempt(config_->nproc_per_node);
+    if (begun) co_return making->list(std::move(begun));
+  }
   const auto make = [making] { return making->make(); };
   auto made = disk_.run(make);
   co_return co_await std::move(made);
@@ -149,7 +155,9 @@ boost::asio::awaitable<JobFolder::Words> JobFolder::words_of(DiskThread& disk, i
   const auto passed = streams_ ? streams_->tail(worker.logs.err) : std::nullopt;
   const auto read = [errors = worker.error_file, log = worker.logs.err.file, passed] {
     Words words{read_file(errors, longest_error_file), {}};
-    if (error_message(words.error_json).empty()) words.last = passed ? *passed : read_tail(log, longest_last_words);
+    const bool silent = error_message(words.error_json).empty();
+    if (silent && passed) words.last = *passed;
+    if (silent && !passed && !log.empty()) words.last = read_tail(log, longest_last_words);
     return words;
   };
   // What a worker has put there in its place may lead anywhere.

@@ -53,10 +53,13 @@ asio::awaitable<Status> RoundLine::pledge(Will will, Time connect_by) {
   if (closed_) co_return Error{ErrorCode::cancelled, "the round is over"};
   if (!connected) co_return connected.error();
   watch_.emplace(std::move(*connected));
-  Operation check = CheckKeys{KeyList(1, place_.host_sign)};
-  auto checked = co_await watch_->perform(std::move(check), deadline);
-  if (!checked) co_return checked.error();
-  has_will_ = host_waits_ = std::get<Presence>(*checked).present.at(0);
+  if (!place_.by_launch) {
+    Operation check = CheckKeys{KeyList(1, place_.host_sign)};
+    auto checked = co_await watch_->perform(std::move(check), deadline);
+    if (!checked) co_return checked.error();
+    place_.by_launch = std::get<Presence>(*checked).present.at(0);
+  }
+  has_will_ = host_waits_ = *place_.by_launch;
   waits_for_store_ = waits_for_store_ && has_will_;
   if (!has_will_) co_return Status();  // torchrun's store knows no wills
   Operation leave = LeaveWill{std::move(will)};
@@ -187,15 +190,6 @@ asio::awaitable<void> RoundLine::leave(std::shared_ptr<RoundLine> /*self*/, std:
     log_warning(fmt::format("some nodes have not ended {} after this one; leaving without them",
                             to_text(exit_barrier_timeout)));
   mailbox_.put(BarrierDone{});
-}
-
-// On a connection of its own: the others may be waiting for what never comes.
-asio::awaitable<Result<Failure>> RoundLine::tell(Failure failure) {
-  const auto self = shared_from_this();
-  const Time deadline = later(now(), quick_answer);
-  auto client = co_await connect_quietly(store_, deadline, random_);
-  if (!client) co_return client.error();
-  co_return co_await tell_abort(*client, place_.prefix, std::move(failure), deadline);
 }
 
 void RoundLine::close() {

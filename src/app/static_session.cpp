@@ -155,7 +155,9 @@ asio::awaitable<StaticSession::Joined> StaticSession::join_once(int attempt) {
     co_return Joined::over;
   }
   reached_ = connected->peer();
-  const auto line = std::make_shared<RoundLine>(executor_, mailbox_, std::move(*connected), place(attempt));
+  RoundLine::Place here = place(attempt);
+  if (!earlier_lines_.empty()) here.by_launch = earlier_lines_.back()->place().by_launch;
+  const auto line = std::make_shared<RoundLine>(executor_, mailbox_, std::move(*connected), std::move(here));
   line_ = line;
   if (attempt == 0 && !hosts()) line->wait_for_store();
   auto formed = co_await form_on(line);

@@ -1,5 +1,7 @@
 #include "launch/app/worker_group.hpp"
 
+#include "launch/io/guard.hpp"
+
 #include <algorithm>
 #include <csignal>
 #include <utility>
@@ -10,6 +12,16 @@
 namespace launch {
 
 namespace asio = boost::asio;
+
+namespace {
+
+// Killed by us, or by our guard.
+bool is_spent(const WorkerCgroup& group) {
+  const LifeSign* const life = life_sign();
+  return group.killed() || (life != nullptr && life->has_stalled());
+}
+
+}  // namespace
 
 WorkerGroup::WorkerGroup(asio::any_io_executor executor, DiskThread& disk, Inheritance inheritance,
                          ExitCallback on_exit)
@@ -25,12 +37,11 @@ int WorkerGroup::begin() {
   starting_ = true;
   passed_.clear();
   warnings_.clear();
-  last_cgroup_ = std::move(cgroup_);
+  if (cgroup_ && is_spent(*cgroup_)) last_cgroup_ = std::move(cgroup_);
   asio::post(executor_, [this] { need_cgroup(); });  // while the thread for files makes the round's folder
   return ++round_;
 }
 
-// A new one for each round: what is started in one that was killed may die at once (Linux 6.18).
 void WorkerGroup::need_cgroup() {
   if (cgroup_) return;
   const bool had_one = last_cgroup_ && !last_cgroup_->folder().empty();

@@ -298,9 +298,8 @@ AgentActions Agent::fail(Failure failure, int signal, bool tell, Time now) {
   if (joining) actions.push_back(StopRendezvous{});
   const bool evidence = state_ == State::running && signal != SIGKILL && wants_evidence(*first_);
   const bool stacks = evidence && (settings_.stacks || smells_of_hang(*first_));
-  // Stacks take a while, and so do workers that save: nobody is to wait for these. But SIGKILL comes before any news.
-  const bool planned = settings_.leaves && first_->kind == Failure::Kind::signal && signal != SIGKILL;
-  const bool tells_first = tells && (stacks || planned);
+  // Nobody is to wait for evidence, or for workers that save. But SIGKILL comes before any news.
+  const bool tells_first = tells && signal != SIGKILL;
   if (tells_first) actions.push_back(TellPeers{*first_});
   if (evidence) actions.push_back(GatherEvidence{stacks});
   if (!joining && !leaving) {

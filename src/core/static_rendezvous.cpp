@@ -82,6 +82,7 @@ RendezvousStep StaticRendezvous::start(Time now) {
   report_ = later(now, first_static_report);
   look_ = report_;
   if (job_.found) return counted();
+  if (job_.fence) return claim();  // the nodes are those that agreed in the attempt before
   return go(State::agreeing, CompareSet{nnodes_key(job_.run_id), "", std::to_string(job_.nnodes)});
 }
 

@@ -122,8 +122,10 @@ WorkerCgroup::~WorkerCgroup() {
   if (!folder_.empty()) remove_group(folder_);
 }
 
-void WorkerCgroup::end_all() const {
-  if (!empty()) kill_in_group(folder_);
+void WorkerCgroup::end_all() {
+  if (empty()) return;
+  killed_ = true;
+  kill_in_group(folder_);
 }
 
 bool WorkerCgroup::empty() const {

@@ -151,14 +151,15 @@ class Guard {
   // process of the job: a daemon of a script that started it beside us, for instance. Only a sweep needs to know.
   void note_strangers() {
     if (life != nullptr && life->end()) return;  // it has said its last word: there will be no sweep
-    const std::vector<pid_t> children = list_children();
+    std::vector<pid_t> children = list_children();
+    std::erase_if(children, [this](pid_t pid) { return pid == agent_ || strangers_.contains(pid); });
+    if (children.empty()) return;
     // Asked for afterwards, since an agent that ends leaves its children to us. waitid would not do: they come with the
     // end of the thread that started them, and nobody can wait for the agent before its last thread has ended. If
     // it cannot be looked at, nobody is taken for a stranger.
     const auto agent = stat_of(agent_);
     if (!agent || agent->ending) return;
     strangers_.insert(children.begin(), children.end());
-    strangers_.erase(agent_);
   }
 
   // Whatever has ended; true when the agent has.

@@ -16,6 +16,11 @@ void LifeSign::turn(Time now, Duration patience) {
   patience_.store(patience.count());
 }
 
+void LifeSign::tell_stall(Duration stall) {
+  stalled_.store(true);
+  stall_.store(stall.count());
+}
+
 // In the other order than they are written: an old time is never taken with a new patience.
 AgentSign LifeSign::read() const {
   AgentSign sign;

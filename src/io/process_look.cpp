@@ -12,6 +12,7 @@
 #include <dirent.h>
 #include <fmt/format.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace launch {
@@ -38,6 +39,15 @@ std::vector<pid_t> numbers_in(const std::string& folder, std::size_t limit) {
   return result;
 }
 
+// Most processes have one, which the folder's count of links tells.
+std::vector<pid_t> threads_of(pid_t pid) {
+  constexpr nlink_t of_one = 3;
+  const std::string folder = fmt::format("/proc/{}/task", pid);
+  struct stat info {};
+  if (::stat(folder.c_str(), &info) == 0 && info.st_nlink == of_one) return {pid};
+  return numbers_in(folder, most_threads);
+}
+
 void read_sleep(const std::string& folder, ProcessLook& look) {
   const std::string channel = read_file(folder + "/wchan", 128);
   look.wait_channel = channel == "0" ? "" : std::string(trim(channel));
@@ -56,17 +66,20 @@ void read_holders(const std::string& folder, ProcessLook& look) {
 
 // Kernels without this list need a scan of all processes.
 bool kernel_lists_children() {
-  return ::access(fmt::format("/proc/{0}/task/{0}/children", ::getpid()).c_str(), R_OK) == 0;
+  static const bool lists = ::access(fmt::format("/proc/{0}/task/{0}/children", ::getpid()).c_str(), R_OK) == 0;
+  return lists;
 }
 
 // The kernel lists what each thread has made by itself (io/disk_thread); what was adopted is the first one's.
+void add_children_of_thread(pid_t pid, pid_t thread, std::vector<pid_t>& result) {
+  const std::string text = read_file(fmt::format("/proc/{}/task/{}/children", pid, thread), std::size_t{1} << 20);
+  for (const std::string_view word : split(trim(text), ' '))
+    if (const auto child = parse_int(word)) result.push_back(*child);
+}
+
 std::vector<pid_t> children_by_thread(pid_t pid) {
   std::vector<pid_t> result;
-  for (const pid_t thread : numbers_in(fmt::format("/proc/{}/task", pid), most_threads)) {
-    const std::string text = read_file(fmt::format("/proc/{}/task/{}/children", pid, thread), std::size_t{1} << 20);
-    for (const std::string_view word : split(trim(text), ' '))
-      if (const auto child = parse_int(word)) result.push_back(*child);
-  }
+  for (const pid_t thread : threads_of(pid)) add_children_of_thread(pid, thread, result);
   return result;
 }
 
@@ -102,16 +115,17 @@ std::optional<ProcessStat> stat_of(pid_t pid) {
   return parse_process_stat(read_file(fmt::format("/proc/{}/stat", pid), longest_stat));
 }
 
-std::optional<ProcessLook> look_at(pid_t pid) {
+std::optional<ProcessLook> glance_at(pid_t pid) {
   const std::string folder = fmt::format("/proc/{}", pid);
   const auto stat = stat_of(pid);
   if (!stat) return std::nullopt;
   ProcessLook look{pid, stat->name, stat->state, {}, {}};
   read_sleep(folder, look);
-  read_holders(folder, look);
+  if (look.state == 't' || look.state == 'T') read_holders(folder, look);
   if (look.state == 'D') return look;
   // The first thread may have ended where another cannot.
-  for (const pid_t thread : numbers_in(folder + "/task", most_threads)) {
+  for (const pid_t thread : threads_of(pid)) {
+    if (thread == pid) continue;
     const std::string path = fmt::format("{}/task/{}", folder, thread);
     const auto other = parse_process_stat(read_file(path + "/stat", longest_stat));
     if (!other || other->state != 'D') continue;
@@ -122,11 +136,24 @@ std::optional<ProcessLook> look_at(pid_t pid) {
   return look;
 }
 
+std::optional<ProcessLook> look_at(pid_t pid) {
+  auto look = glance_at(pid);
+  if (look) read_holders(fmt::format("/proc/{}", pid), *look);
+  return look;
+}
+
 std::vector<pid_t> children_of(pid_t parent) {
   if (kernel_lists_children()) return children_by_thread(parent);
   std::vector<pid_t> result;
   const std::multimap<pid_t, pid_t> all = children_by_scan();
   for (auto [at, end] = all.equal_range(parent); at != end; ++at) result.push_back(at->second);
+  return result;
+}
+
+std::vector<pid_t> adopted_by(pid_t parent) {
+  if (!kernel_lists_children()) return children_of(parent);
+  std::vector<pid_t> result;
+  add_children_of_thread(parent, parent, result);
   return result;
 }
 

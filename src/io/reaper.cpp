@@ -44,7 +44,8 @@ std::vector<pid_t> list_children() {
   siginfo_t info{};
   // Most often there is none, which the kernel says without /proc; one older than 4.7 knows no __WALL here.
   if (::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT | __WALL) != 0 && errno == ECHILD) return {};
-  std::vector<pid_t> children = children_of(::getpid());
+  std::vector<pid_t> children = adopted_by(::getpid());
+  if (children.empty()) children = children_of(::getpid());
   return children.empty() && ::access("/proc/self/stat", F_OK) != 0 ? ask_for_children() : children;
 }
 
@@ -113,9 +114,9 @@ bool Reaper::is_of_the_job(pid_t pid) const {
 }
 
 std::vector<pid_t> Reaper::remaining() const {
-  std::vector<pid_t> result;
-  for (const pid_t pid : list_children())
-    if (!strangers_.contains(pid)) result.push_back(pid);
+  std::vector<pid_t> result(workers_.begin(), workers_.end());
+  for (const pid_t pid : workers_.empty() ? list_children() : adopted_by(::getpid()))
+    if (!strangers_.contains(pid) && !workers_.contains(pid)) result.push_back(pid);
   return result;
 }
 

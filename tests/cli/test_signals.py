@@ -224,6 +224,27 @@ class NothingIsLeft(JobCase):
         run.signal(signal.SIGTERM)
         self.expect([143], [run])
 
+    def groups_of_two_attempts(self, *options):
+        """The control group of rank 0 in both attempts of a job of which rank 1 fails in the first."""
+        worker = self.worker('cp /proc/self/cgroup "$TEST_FOLDER/group.$RANK.$TORCHELASTIC_RESTART_COUNT"\n',
+                             '[ "$TORCHELASTIC_RESTART_COUNT" = 1 ] && exit 0\n',
+                             f'[ "$RANK" = 0 ] && {{ {UP}{SLEEP}}}\n'
+                             'while [ ! -e "$TEST_FOLDER/up.0" ]; do sleep 0.02; done; exit 7\n')
+        self.expect([0], [self.launch("--nproc-per-node=2", "--max-restarts=1", *options, worker)])
+        first, second = ((self.folder / f"group.0.{attempt}").read_text() for attempt in (0, 1))
+        self.need("/launch-" in first, "a control group (version 2)")
+        return first, second
+
+    def test_a_restart_goes_on_in_the_control_group_of_before(self):
+        first, second = self.groups_of_two_attempts()
+        self.assertEqual(first, second)
+
+    def test_what_is_restarted_after_sigkill_has_a_control_group_of_its_own(self):
+        """Linux 6.18 may kill what is started in one that was killed before."""
+        first, second = self.groups_of_two_attempts("--shutdown-timeout=0")
+        self.assertNotEqual(first, second)
+        self.assertIn("/launch-", second)
+
 
 class NothingIsLeftWhenBusy(JobCase):
     builds = only = ("release",)  # a hundred jobs on a machine that has no time for them

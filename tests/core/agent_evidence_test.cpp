@@ -39,11 +39,11 @@ std::string order(const AgentActions& actions) {
   return text;
 }
 
-TEST(AgentEvidence, IsTakenBeforeTheWorkersAreSignalled) {
-  EXPECT_EQ(order(running().on(WorkerExited{1, aborted, failure("exit code 7")}, start_time)), "EsT");
+TEST(AgentEvidence, IsTakenBeforeTheWorkersAreSignalledAndTheNewsDoNotWaitForIt) {
+  EXPECT_EQ(order(running().on(WorkerExited{1, aborted, failure("exit code 7")}, start_time)), "TEs");
 }
 
-TEST(AgentEvidence, OfASuspectedHangComesWithStacksWhichTheNewsDoNotWaitFor) {
+TEST(AgentEvidence, OfASuspectedHangComesWithStacks) {
   EXPECT_EQ(order(running().on(WorkerExited{1, aborted, failure("signal 6 (SIGABRT)")}, start_time)), "TSs");
   EXPECT_EQ(order(running(false, 1).on(WorkerExited{1, aborted, failure("signal 6 (SIGABRT)")}, start_time)), "Ss");
 }
@@ -54,7 +54,7 @@ TEST(AgentEvidence, IsTakenOnEveryNode) {
 }
 
 TEST(AgentEvidence, DoesNotKeepAUserWaiting) {
-  EXPECT_EQ(order(running().on(SignalReceived{SIGINT}, start_time)), "sT");
+  EXPECT_EQ(order(running().on(SignalReceived{SIGINT}, start_time)), "Ts");
   EXPECT_EQ(order(running(true).on(SignalReceived{SIGINT}, start_time)), "TSs") << "unless asked for";
 }
 

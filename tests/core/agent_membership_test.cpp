@@ -114,7 +114,7 @@ TEST(AgentMembership, OnceTooOftenEndsTheJobEverywhere) {
     start_anew(agent, change);
     EXPECT_FALSE(agent.admits());
     const auto actions = agent.on(change, start_time);
-    EXPECT_EQ(order(actions), "EsT");
+    EXPECT_EQ(order(actions), "TEs");
     EXPECT_EQ(find<SignalWorkers>(actions)->signal, SIGTERM);
     const Failure& told = find<TellPeers>(actions)->failure;
     EXPECT_EQ(told.kind, Failure::Kind::lost);
@@ -186,7 +186,7 @@ TEST(AgentMembership, ARestartAfterAFailureIsNone) {
 TEST(AgentMembership, WhoLeavesTellsTheOthersBeforeItsOwnWorkers) {
   AgentSettings chosen = settings();
   const AgentEvent told = SignalReceived{SIGTERM};
-  EXPECT_EQ(order(running(chosen).on(told, start_time)), "sT");
+  EXPECT_EQ(order(running(chosen).on(told, start_time)), "Ts");
   chosen.leaves = true;
   EXPECT_EQ(order(running(chosen).on(told, start_time)), "Ts");
   chosen.stacks = true;
@@ -195,10 +195,10 @@ TEST(AgentMembership, WhoLeavesTellsTheOthersBeforeItsOwnWorkers) {
   EXPECT_EQ(order(running(chosen).on(told, start_time)), "TSk");
 }
 
-TEST(AgentMembership, WhatIsNoPlannedLeaveComesInTheOldOrder) {
+TEST(AgentMembership, WhatIsNoPlannedLeaveIsToldFirstTooButForSigkill) {
   AgentSettings chosen = settings();
   chosen.leaves = true;
-  EXPECT_EQ(order(running(chosen).on(WorkerExited{0, ExitStatus{ExitStatus::Kind::exited, 7}, {}}, start_time)), "EsT");
+  EXPECT_EQ(order(running(chosen).on(WorkerExited{0, ExitStatus{ExitStatus::Kind::exited, 7}, {}}, start_time)), "TEs");
   EXPECT_EQ(order(running(chosen).on(GuardLost{}, start_time)), "sT") << "SIGKILL waits for no news";
   chosen.nnodes = 1;
   EXPECT_EQ(order(running(chosen).on(SignalReceived{SIGTERM}, start_time)), "s");

@@ -75,10 +75,11 @@ TEST(Agent, AFailedWorkerStopsTheOthersAndTellsThePeers) {
   EXPECT_TRUE(find<Finish>(end)->others[0].stopped_by_us);
 }
 
-TEST(Agent, TheSignalsComeBeforeTheNews) {
+TEST(Agent, TheNewsAreOnTheirWayBeforeTheWorkersAreSignalled) {
   Agent agent = running(settings());
   const auto actions = agent.on(WorkerExited{1, seven, failure_of(1, 7)}, start_time);
-  EXPECT_TRUE(std::holds_alternative<SignalWorkers>(actions.at(0)));
+  EXPECT_TRUE(std::holds_alternative<TellPeers>(actions.at(0)));
+  EXPECT_TRUE(std::holds_alternative<SignalWorkers>(actions.at(1)));
 }
 
 TEST(Agent, WhoIgnoresTheSignalIsKilledAfterTheShutdownTimeout) {

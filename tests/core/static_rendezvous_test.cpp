@@ -313,6 +313,7 @@ TEST(StaticRendezvous, AnotherAttemptWaitsForEverybodyAndThenForTheFence) {
   second.run(store);
   ASSERT_NE(second.round(), nullptr);
   EXPECT_EQ(second.round()->restarts, 1);
+  EXPECT_EQ(store.get(nnodes_key(a.run_id)), "") << "that was agreed before";
   EXPECT_EQ(store.get("/none/launch/attempt/1/torchelastic/assigned_ranks/1"), "[2, 4, 2, 4]");
 }
 

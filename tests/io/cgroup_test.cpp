@@ -33,11 +33,12 @@ class PlainFolder : public testing::Test {
 };
 
 TEST_F(PlainFolder, WithoutTheFileThatKillsThereIsNoGroup) {
-  const WorkerCgroup group(top_);
+  WorkerCgroup group(top_);
   EXPECT_EQ(group.descriptor(), -1);
   EXPECT_EQ(group.folder(), "");
   EXPECT_TRUE(group.empty());
   group.end_all();
+  EXPECT_FALSE(group.killed());
   EXPECT_TRUE(fs::is_empty(top_));
 }
 
@@ -94,7 +95,7 @@ bool empties(const WorkerCgroup& group) {
 // In the group of this process: the real thing where this machine lets us, and otherwise the proof that all goes on
 // without.
 TEST(WorkerCgroup, WorkersBeginInItAndEndWithIt) {
-  const WorkerCgroup group;
+  WorkerCgroup group;
   const Spawned worker = start_in(group, "setsid sleep 300 & exec sleep 300");
   const std::string text = read_file("/proc/" + std::to_string(worker.pid) + "/cgroup", 16384);
   if (group.folder().empty()) {
@@ -105,7 +106,9 @@ TEST(WorkerCgroup, WorkersBeginInItAndEndWithIt) {
   }
   EXPECT_THAT(text, testing::HasSubstr(fs::path(group.folder()).filename().string() + "\n"));
   EXPECT_FALSE(group.empty());
+  EXPECT_FALSE(group.killed());
   group.end_all();
+  EXPECT_TRUE(group.killed());
   int status = 0;
   EXPECT_EQ(::waitpid(worker.pid, &status, 0), worker.pid);
   EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
@@ -122,7 +125,7 @@ TEST(WorkerCgroup, IsRemovedWithWhatWorkersMadeInIt) {
   EXPECT_FALSE(!folder.empty() && fs::exists(folder));
 }
 
-TEST(WorkerCgroup, AnotherRoundHasOneOfItsOwn) {
+TEST(WorkerCgroup, AnotherIsMadeBesideOneThatWasKilled) {
   const WorkerCgroup first;
   const WorkerCgroup second(&first);
   EXPECT_EQ(second.folder().empty(), first.folder().empty());

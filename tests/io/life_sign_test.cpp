@@ -46,9 +46,11 @@ TEST(LifeSign, TheGuardReadsWhatTheAgentShows) {
 
 TEST(LifeSign, TheAgentReadsOnceOfItsStall) {
   LifeSign& life = *LifeSign::make();
+  EXPECT_FALSE(life.has_stalled());
   in_another_process([](LifeSign& shared) { shared.tell_stall(4s); }, life);
   EXPECT_EQ(life.take_stall(), 4s);
   EXPECT_EQ(life.take_stall(), Duration::zero()) << "told once";
+  EXPECT_TRUE(life.has_stalled()) << "from then on";
 }
 
 }  // namespace launch::life_sign_test

@@ -4,6 +4,7 @@
 
 #include <csignal>
 #include <cstdlib>
+#include <thread>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -82,6 +83,15 @@ TEST(LookAt, OneThatIsStuckInTheKernel) {
               testing::StartsWith(fmt::format("pid {} (stuck), uninterruptible sleep (D)", subject.pid())));
 }
 
+TEST(LookAt, AGlanceTellsTheSameOfOneThatNobodyHolds) {
+  const Subject subject([] {});
+  ASSERT_TRUE(becomes(subject.pid(), 'S'));
+  const auto look = look_at(subject.pid());
+  const auto glance = glance_at(subject.pid());
+  ASSERT_TRUE(look && glance);
+  EXPECT_EQ(to_text(*glance), to_text(*look));
+}
+
 TEST(LookAt, OneThatIsGone) {
   pid_t pid = 0;
   {
@@ -111,6 +121,19 @@ TEST(DescendantsOf, ChildrenAndTheirChildrenParentsFirst) {
   EXPECT_EQ(descendants_of(below[0]), std::vector<pid_t>{below[1]});
   EXPECT_THAT(describe_processes({subject.pid()}), HasSubstr(fmt::format("pid {} ", below[1])));
   EXPECT_THAT(name_processes({subject.pid()}), Not(HasSubstr(fmt::format("{} ", below[1]))));
+}
+
+TEST(DescendantsOf, AChildThatAnotherThreadHasMade) {
+  const Subject subject([] {
+    std::thread([] {
+      if (::fork() >= 0)
+        while (true) ::pause();
+    }).join();
+  });
+  const Time give_up = later(now(), 20s);
+  while (children_of(subject.pid()).empty() && now() < give_up) ::poll(nullptr, 0, 5);
+  EXPECT_EQ(children_of(subject.pid()).size(), 1U);
+  EXPECT_EQ(descendants_of(subject.pid()), children_of(subject.pid()));
 }
 
 TEST(ProcessLook, KnowsWhatAProcessIgnores) {

@@ -90,6 +90,24 @@ TEST_F(Family, AWorkerOfAnotherThreadIsOurs) {
   EXPECT_EQ(to_text(*status_), "signal 15 (SIGTERM)");
 }
 
+TEST_F(Family, AWorkerOfAnotherThreadIsLeftBesideWhatWasAdopted) {
+  DiskThread maker(io_.get_executor());
+  take(run(io_, maker.run([] { return make("(setsid sleep 300 &) ; exec sleep 300"); })));
+  ASSERT_TRUE(becomes_true([this] { return reaper_.remaining().size() == 2; }));
+  EXPECT_EQ(reaper_.remaining().front(), child_->pid());
+  reaper_.signal_all(SIGTERM);
+  EXPECT_TRUE(gone());
+}
+
+TEST_F(Family, AHelperThatAnotherThreadHasMadeIsLeft) {
+  DiskThread maker(io_.get_executor());
+  const auto helper = run(io_, maker.run([] { return make("exec sleep 300"); }));
+  ASSERT_TRUE(helper);
+  EXPECT_EQ(reaper_.remaining(), std::vector<pid_t>{helper->pid}) << "though no worker was added";
+  reaper_.signal_all(SIGTERM);
+  EXPECT_TRUE(gone());
+}
+
 TEST_F(Family, AWorkerThatIsAddedLateHearsWhatWasSentToAll) {
   reaper_.signal_all(SIGTERM);
   start("trap 'exit 7' TERM; while :; do sleep 0.01; done");

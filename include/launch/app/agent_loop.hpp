@@ -8,6 +8,7 @@
 #include "launch/app/mailbox.hpp"
 #include "launch/app/pulse.hpp"
 #include "launch/app/rendezvous.hpp"
+#include "launch/app/teller.hpp"
 #include "launch/app/watchdog.hpp"
 #include "launch/app/worker_group.hpp"
 #include "launch/core/config.hpp"
@@ -71,7 +72,7 @@ class AgentLoop {
   Task keep_evidence();
   Account account(const Finish& end) const;
   std::string cause_of(pid_t pid, ExitStatus status);
-  Failure worker_failure(int local_rank, pid_t pid, ExitStatus status);
+  Failure worker_failure(int local_rank, pid_t pid, ExitStatus status) const;
 
   boost::asio::any_io_executor executor_;
   Config& config_;
@@ -90,6 +91,7 @@ class AgentLoop {
   DiskThread files_;  // reads what workers said, and writes what is known of their end
   EventLog events_;
   MemoryWatch memory_;
+  Teller teller_;
   std::optional<Evidence> evidence_;             // of the workers that are being ended
   std::optional<Watchdog> watchdog_;             // where the user wants one
   std::map<pid_t, std::string> expired_scopes_;  // of workers that were signalled for it

@@ -28,10 +28,11 @@ class RoundLine : public std::enable_shared_from_this<RoundLine> {
     std::string prefix;  // of the round's keys
     int node_rank = 0;
     int nnodes = 1;
-    std::string host_sign;             // a key that is there where a launch agent hosts the store
+    std::string host_sign;             // a key that is there if a launch agent hosts the store
     Duration silence_limit{};          // zero: nobody's silence is a failure
     bool beats = true;                 // false: another connection is this node's sign of life, and leaves its will
     Duration grace = Duration::max();  // of the workers, once the store is lost and others may go on
+    std::optional<bool> by_launch{};   // whether one does; pledge() asks unless it is known
   };
 
   // The mailbox must outlive the line until close().
@@ -56,9 +57,6 @@ class RoundLine : public std::enable_shared_from_this<RoundLine> {
   void replace_will(Will will);
   // The next round begins: nothing is told any more, except the loss of the store. The will stands until close().
   void retire();
-
-  // What the round's abort key holds, after an attempt to write `failure` there.
-  boost::asio::awaitable<Result<Failure>> tell(Failure failure);
 
   void close();
   bool closed() const { return closed_; }

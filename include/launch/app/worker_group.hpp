@@ -40,6 +40,8 @@ class WorkerGroup {
   int begin();
   bool is_over(int round) const { return round != round_ || stopped_; }
   int round() const { return round_; }
+  // A signal went to all.
+  bool told_to_end() const { return stopped_; }
 
   // Stops at the first worker that cannot be started, and when a signal goes to all; those before it run. Nobody hears
   // of the end of a worker before all have been started, unless they are stopped.
@@ -74,8 +76,8 @@ class WorkerGroup {
   Inheritance inheritance_;
   ExitCallback on_exit_;
   Reaper reaper_;
-  std::unique_ptr<WorkerCgroup> cgroup_;       // of this round
-  std::unique_ptr<WorkerCgroup> last_cgroup_;  // of the one before; is removed when there is time
+  std::unique_ptr<WorkerCgroup> cgroup_;       // of this round, and of the next one unless it is killed
+  std::unique_ptr<WorkerCgroup> last_cgroup_;  // that was killed; is removed when there is time
   std::optional<StdinFeeder> feeder_;          // from the first worker on that has a copy of the input
   int round_ = 0;
   bool stopped_ = false;                // a signal went to all of this round

@@ -51,7 +51,9 @@ struct SignalWorkers { int signal = 0; };  // to every process group that is lef
 struct KillWorkers {};                     // SIGKILL to everything that is left
 // Why all workers are restarted. `restart`: its number; 0: it costs none. `count`: "restart 1 of 3".
 struct AnnounceRound { std::string reason; int restart = 0; std::string count{}; };
-struct TellPeers { Failure failure; };     // write the abort key if nobody has; what it then holds comes as PeerFailed
+// Write the abort key if nobody has; what it then holds comes as PeerFailed, before AllGone is told. Beside what is
+// carried out after it, but for Finish.
+struct TellPeers { Failure failure; };
 struct EnterBarrier {};
 
 // clang-format on

@@ -31,7 +31,9 @@ class WorkerCgroup {
   const std::string& folder() const { return folder_; }
 
   // SIGKILL to all in it.
-  void end_all() const;
+  void end_all();
+  // end_all() has killed somebody. What is started in such a group later may die at once (Linux 6.18).
+  bool killed() const { return killed_; }
   bool empty() const;
 
  private:
@@ -39,6 +41,7 @@ class WorkerCgroup {
 
   std::string folder_;  // empty: none
   Fd fd_;
+  bool killed_ = false;
 };
 
 // SIGKILL to all in groups that the launch `pid` of this namespace, which lives, has made below ours.

@@ -24,17 +24,20 @@ class LifeSign {
 
   // By the guard.
   std::uint32_t hand_on() { return ++handed_on_; }  // another signal, of this number; before it is sent
-  void tell_stall(Duration stall) { stall_.store(stall.count()); }
+  void tell_stall(Duration stall);
 
   AgentSign read() const;
   std::optional<int> end() const;
   // How long the loop had stood still when the guard ended the workers; zero: it has not. Told once.
   Duration take_stall() { return Duration(stall_.exchange(0)); }
+  // The guard has told of a stall at any time, and killed the workers' control groups then.
+  bool has_stalled() const { return stalled_.load(); }
 
  private:
   std::atomic<Duration::rep> turned_{0};
   std::atomic<Duration::rep> patience_{0};
   std::atomic<Duration::rep> stall_{0};
+  std::atomic<bool> stalled_{false};
   std::atomic<std::uint32_t> handed_on_{0};
   std::atomic<std::uint32_t> heard_{0};
   std::atomic<int> end_{-1};  // the exit code that the agent leaves with; negative: not yet

@@ -17,8 +17,15 @@ std::optional<ProcessStat> stat_of(pid_t pid);
 
 // nullopt: the same. A process of many threads of which one is stuck is shown as that one.
 std::optional<ProcessLook> look_at(pid_t pid);
+// The same without who keeps it from ending, unless it is stopped: at half the cost.
+std::optional<ProcessLook> glance_at(pid_t pid);
 
 std::vector<pid_t> children_of(pid_t parent);
+
+// Of these those that its first thread has made or has been given, and perhaps the others. To look at a thread that
+// ends at the same time as its process may cost whoever collects that one the time of a scheduler's tick (Linux 6.18:
+// each waits for the other's entry under /proc/PID/task to go), so a process does not look at its own.
+std::vector<pid_t> adopted_by(pid_t parent);
 
 // Everything below `root`, parents before their children; at most some thousands.
 std::vector<pid_t> descendants_of(pid_t root);

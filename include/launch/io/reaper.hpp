@@ -61,7 +61,7 @@ class Reaper {
   bool stopped_ = false;  // by SIGTSTP
 };
 
-// Direct children of this process.
+// Direct children of this process: of its first thread, which adopts; if that has none, of the others.
 std::vector<pid_t> list_children();
 
 }  // namespace launch

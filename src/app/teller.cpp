@@ -1,0 +1,31 @@
+#include "launch/app/teller.hpp"
+
+#include "launch/io/background.hpp"
+#include "launch/io/clock.hpp"
+#include "launch/io/deadline.hpp"
+
+#include <utility>
+
+namespace launch {
+namespace asio = boost::asio;
+
+asio::awaitable<void> Teller::begin(Rendezvous& rendezvous, Failure failure) {
+  co_await until_told();
+  tells_ = true;
+  run_in_background(executor_, tell(rendezvous, std::move(failure)));
+}
+
+asio::awaitable<void> Teller::tell(Rendezvous& rendezvous, Failure failure) {
+  co_await rendezvous.tell(std::move(failure));
+  tells_ = false;
+  told_.cancel();
+}
+
+asio::awaitable<void> Teller::until_told() {
+  while (tells_) {
+    told_.expires_at(to_steady(never));
+    (void)co_await told_.async_wait(as_values);
+  }
+}
+
+}  // namespace launch
