@@ -62,23 +62,28 @@ std::string text_or_empty(const Json& object, const char* name) { return clean(r
 
 }  // namespace
 
+// What is not known is left out: the store keeps four of these for each node (last_will).
 std::string to_json(const Failure& failure) {
-  Json object = {{"kind", kind_name(failure.kind)},
-                       {"exit_code", failure.exit_code},
-                       {"restart", failure.restart},
-                       {"node_rank", failure.node_rank},
-                       {"host", failure.host},
-                       {"rank", failure.rank},
-                       {"local_rank", failure.local_rank},
-                       {"pid", failure.pid},
-                       {"what", failure.what},
-                       {"why_final", failure.why_final},
-                       {"time", failure.time},
-                       {"detail", failure.detail},
-                       {"error_file", failure.error_file},
-                       {"frames", failure.frames},
-                       {"log_file", failure.log_file}};
+  Json object = Json::object();
+  object["kind"] = kind_name(failure.kind);
+  object["exit_code"] = failure.exit_code;
+  object["restart"] = failure.restart;
+  object["node_rank"] = failure.node_rank;
   if (failure.restarts > 0) object["restarts"] = failure.restarts;
+  if (failure.rank >= 0) object["rank"] = failure.rank;
+  if (failure.local_rank >= 0) object["local_rank"] = failure.local_rank;
+  if (failure.pid > 0) object["pid"] = failure.pid;
+  const auto add_text = [&object](const char* name, const std::string& text) {
+    if (!text.empty()) object[name] = text;
+  };
+  add_text("host", failure.host);
+  add_text("what", failure.what);
+  add_text("why_final", failure.why_final);
+  add_text("time", failure.time);
+  add_text("detail", failure.detail);
+  add_text("error_file", failure.error_file);
+  add_text("log_file", failure.log_file);
+  if (!failure.frames.empty()) object["frames"] = failure.frames;
   return object.dump(-1, ' ', true, Json::error_handler_t::replace);
 }
 
