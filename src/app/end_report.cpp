@@ -31,7 +31,7 @@ void show(const Config& config, const Verdict& verdict, const EndFacts& facts, c
   end_progress();
   if (config.verdict.json) {
     write_bare(json);
-  } else if (facts.formed) {
+  } else if (facts.formed || facts.end.first->rank >= 0) {
     write_report(render_verdict(verdict));
   } else {
     log_error(fmt::format("{} (exit code {})", describe(*facts.end.first), facts.end.exit_code));

@@ -97,6 +97,15 @@ class BeforeItHasFormed(StaticCase):
         self.assert_says(runs[0], "2 of 3 nodes are in, node 1 did not come")
         self.assertEqual([], self.up())
 
+    def test_a_failure_elsewhere_is_told_like_any_other(self):
+        # Of a node that has heard that all are there: its worker may fail before the news has come to the others.
+        waits = self.come(0)
+        self.await_in(0)
+        failure = b'{"kind":"worker","exit_code":3,"node_rank":1,"rank":1,"local_rank":0,"host":"other","what":"exit"}'
+        self.store().compare_set("/none/launch/abort", b"", failure)
+        self.expect([3], [waits])
+        self.assert_says(waits, r"root cause     rank 1 ", r"host other")
+
     def test_node_0_is_waited_for_and_may_be_started_again(self):
         killed, second = self.come(0), self.come(1)
         self.await_in(0, 1)

@@ -75,7 +75,7 @@ class Outcome:
 
     def said(self):
         texts = (path.read_text(errors="replace") for path in sorted(self.folder.glob("*.err")))
-        size = 3000 if None in self.codes else 300
+        size = 3000 if any(code is None or code > 128 for code in self.codes) else 300
         return "\n".join(text.strip()[-size:] for text in texts)
 
     def reason(self):

@@ -33,7 +33,6 @@ def main():
                 processes=accelerator.num_processes, local=accelerator.local_process_index)
     accelerator.wait_for_everyone()
     report.leave()
-    accelerator.end_training()
 
 
 main()
