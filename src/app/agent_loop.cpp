@@ -72,7 +72,7 @@ asio::awaitable<int> AgentLoop::run() {
       if (const auto* told = std::get_if<PeerFailed>(&*event)) events_.told_of(told->failure);
       actions = agent_.on(*event, now());
     } else if (now() >= agent_.deadline()) {
-      actions = agent_.on_deadline(now());
+      actions = agent_.on(DeadlineReached{}, now());
     }
   }
   co_return *exit_code_;
@@ -250,7 +250,7 @@ asio::awaitable<void> AgentLoop::carry_out(AgentAction action) {
 asio::awaitable<void> AgentLoop::carry_out_one(StartRendezvous action) {
   started_ = false;
   events_.joining();
-  rendezvous_->join(agent_.admits(), action.restarts);
+  rendezvous_->join(action.admits, action.restarts);
   co_return;
 }
 
@@ -337,8 +337,8 @@ asio::awaitable<void> AgentLoop::keep_evidence() {
 
 asio::awaitable<void> AgentLoop::carry_out_one(SignalWorkers action) {
   workers_.signal_all(action.signal);
-  agent_.signalled(now());
-  events_.stopping(action.signal, agent_.stop_reason());
+  mailbox_.put_first(Signalled{});
+  events_.stopping(action.signal, action.reason);
   look_for_end();
   co_return;
 }

@@ -1,6 +1,7 @@
 #include "launch/core/agent.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <csignal>
 
 #include <fmt/format.h>
@@ -19,37 +20,11 @@ Agent::Agent(AgentSettings settings)
   round_.assignment.group_rank = settings_.node_rank;
 }
 
-AgentActions Agent::start(Time /*now*/) { return {StartRendezvous{}}; }
+AgentActions Agent::start(Time /*now*/) { return {StartRendezvous{0, policy_.admits_change()}}; }
 
 AgentActions Agent::on(const AgentEvent& event, Time now) {
   if (state_ == State::finished) return {};
   return std::visit([&](const auto& e) { return handle(e, now); }, event);
-}
-
-void Agent::signalled(Time now) {
-  const bool waits = state_ == State::stopping || (state_ == State::clearing && !kill_sent_);
-  if (waits && !hurried_) deadline_ = later(now, grace_);
-}
-
-AgentActions Agent::on_deadline(Time now) {
-  deadline_ = never;
-  if (state_ == State::pausing) {
-    state_ = State::joining;
-    return {StartRendezvous{restarts()}};
-  }
-  if (state_ == State::running) {
-    Change change = *std::exchange(put_off_, std::nullopt);
-    warning_ = {};  // nobody has heeded it
-    return follow(std::move(change), now);
-  }
-  if (state_ == State::stopping) return kill(now);
-  if (state_ == State::clearing && !kill_sent_) {
-    AgentActions actions = kill(now);
-    state_ = State::clearing;
-    return actions;
-  }
-  left_behind_ = true;
-  return handle(AllGone{}, now);
 }
 
 AgentActions Agent::handle(const RendezvousDone& event, Time now) {
@@ -73,9 +48,14 @@ AgentActions Agent::handle(const NotNeeded& /*event*/, Time /*now*/) {
   return {finish()};
 }
 
-AgentActions Agent::handle(const StartFailed& event, Time now) { return fail(event.failure, SIGTERM, true, now); }
+AgentActions Agent::handle(const StartFailed& event, Time now) {
+  if (winding_down()) return {};  // those of the next round will fail, too
+  assert(state_ == State::running);
+  return fail(event.failure, SIGTERM, true, now);
+}
 
 AgentActions Agent::handle(const WorkerExited& event, Time now) {
+  assert((state_ == State::running || winding_down()) && running_ > 0);
   --running_;
   const int rank = round_.assignment.base_global_rank + event.local_rank;
   const bool stopped = winding_down() && event.status.kind == ExitStatus::Kind::signalled;
@@ -225,6 +205,36 @@ AgentActions Agent::handle(const AllGone& /*event*/, Time now) {
   return {EnterBarrier{}};
 }
 
+AgentActions Agent::handle(const Signalled& /*event*/, Time now) {
+  const bool waits = state_ == State::stopping || (state_ == State::clearing && !kill_sent_);
+  if (waits && !hurried_) deadline_ = later(now, grace_);
+  return {};
+}
+
+AgentActions Agent::handle(const DeadlineReached& /*event*/, Time now) {
+  if (now < deadline_) return {};  // it was put off meanwhile
+  deadline_ = never;
+  if (state_ == State::pausing) {
+    state_ = State::joining;
+    return {StartRendezvous{restarts(), policy_.admits_change()}};
+  }
+  if (state_ == State::running) {
+    assert(put_off_);
+    Change change = *std::exchange(put_off_, std::nullopt);
+    warning_ = {};  // nobody has heeded it
+    return follow(std::move(change), now);
+  }
+  if (state_ == State::stopping) return kill(now);
+  if (state_ == State::clearing && !kill_sent_) {
+    AgentActions actions = kill(now);
+    state_ = State::clearing;
+    return actions;
+  }
+  assert(state_ == State::clearing || state_ == State::killing);
+  left_behind_ = true;
+  return handle(AllGone{}, now);
+}
+
 AgentActions Agent::wound_down(Time now) {
   if (!goes_on()) return {finish()};
   if (!left_behind_ && warning_.may_leave) {
@@ -267,7 +277,7 @@ AgentActions Agent::start_anew(Time now) {
   state_ = State::joining;
   deadline_ = never;
   if (pause == Duration::zero()) {
-    actions.push_back(StartRendezvous{restarts()});
+    actions.push_back(StartRendezvous{restarts(), policy_.admits_change()});
   } else {
     state_ = State::pausing;
     deadline_ = later(now, pause);
@@ -310,7 +320,7 @@ AgentActions Agent::fail(Failure failure, int signal, bool tell, Time now) {
   if (joining || leaving) {
     state_ = State::stopping;  // until AllGone, which comes at once: nothing runs here
     deadline_ = later(now, settings_.shutdown_timeout);
-    actions.push_back(SignalWorkers{signal});
+    actions.push_back(SignalWorkers{signal, stop_reason()});
   }
   return actions;
 }
@@ -328,7 +338,7 @@ AgentActions Agent::stop(int signal, Time now) {
   if (grace_ == Duration::zero()) return kill(now);
   state_ = State::stopping;
   deadline_ = later(now, grace_);
-  return {SignalWorkers{signal}};
+  return {SignalWorkers{signal, stop_reason()}};
 }
 
 AgentActions Agent::hurry(Time now) {

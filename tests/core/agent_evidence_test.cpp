@@ -71,7 +71,7 @@ TEST(AgentEvidence, IsNotTakenWhenTheGuardIsGone) { EXPECT_EQ(order(running(true
 TEST(AgentEvidence, DoesNotTakeOfTheWorkersTime) {
   Agent agent = running();
   agent.on(WorkerExited{1, aborted, failure("signal 6 (SIGABRT)")}, start_time);
-  agent.signalled(start_time + 4s);
+  agent.on(Signalled{}, start_time + 4s);
   EXPECT_EQ(agent.deadline(), start_time + 34s);
 }
 

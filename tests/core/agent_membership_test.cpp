@@ -60,10 +60,13 @@ void expect_leave(const AgentActions& actions) {
   EXPECT_EQ(find<Finish>(actions)->exit_code, 0);
 }
 
-void start_anew(Agent& agent, const AgentEvent& change) {
+// Whether the next round admits nodes without ending the job.
+bool start_anew(Agent& agent, const AgentEvent& change) {
   EXPECT_NE(find<SignalWorkers>(agent.on(change, start_time)), nullptr);
-  EXPECT_NE(find<StartRendezvous>(agent.on(AllGone{}, start_time)), nullptr);
+  const auto anew = agent.on(AllGone{}, start_time);
+  EXPECT_NE(find<StartRendezvous>(anew), nullptr);
   form(agent);
+  return find<StartRendezvous>(anew)->admits;
 }
 
 // The kinds of actions in their order: E evidence, S with stacks, T told the others, s signalled, k killed.
@@ -103,16 +106,14 @@ TEST(AgentMembership, ItIsTheFailureOfAJobThatCannotGoOnWithoutIt) {
 
 TEST(AgentMembership, ChangesAnyNumberOfTimesWithoutALimit) {
   Agent agent = running(settings());
-  for (int i = 0; i < 20; ++i) start_anew(agent, changes[i % 3]);
-  EXPECT_TRUE(agent.admits());
+  for (int i = 0; i < 20; ++i) EXPECT_TRUE(start_anew(agent, changes[i % 3]));
 }
 
 TEST(AgentMembership, OnceTooOftenEndsTheJobEverywhere) {
   for (const AgentEvent& change : changes) {
+    EXPECT_TRUE(find<StartRendezvous>(Agent(settings(1)).start(start_time))->admits);
     Agent agent = running(settings(1));
-    EXPECT_TRUE(agent.admits());
-    start_anew(agent, change);
-    EXPECT_FALSE(agent.admits());
+    EXPECT_FALSE(start_anew(agent, change));
     const auto actions = agent.on(change, start_time);
     EXPECT_EQ(order(actions), "TEs");
     EXPECT_EQ(find<SignalWorkers>(actions)->signal, SIGTERM);
@@ -120,7 +121,7 @@ TEST(AgentMembership, OnceTooOftenEndsTheJobEverywhere) {
     EXPECT_EQ(told.kind, Failure::Kind::lost);
     EXPECT_FALSE(told.restart);
     EXPECT_EQ(told.why_final, too_often);
-    EXPECT_EQ(agent.stop_reason(), describe(told));
+    EXPECT_EQ(find<SignalWorkers>(actions)->reason, describe(told));
     EXPECT_TRUE(agent.on(change, start_time).empty());
     const auto end = agent.on(AllGone{}, start_time);
     ASSERT_NE(find<Finish>(end), nullptr);
@@ -136,11 +137,10 @@ TEST(AgentMembership, TheEndNamesTheLostNodeWhereItIsKnown) {
   const auto lost = agent.on(PeerFailed{lost_node()}, start_time);
   expected.why_final = find<TellPeers>(lost)->failure.why_final;
   EXPECT_EQ(find<TellPeers>(lost)->failure, expected);
-  EXPECT_EQ(agent.stop_reason(), "node 2 (host n2): its launch ended without a word");
+  EXPECT_EQ(find<SignalWorkers>(lost)->reason, "node 2 (host n2): its launch ended without a word");
 
   Agent other = running(settings(0));
-  other.on(MembersChanged{"n4 joins"}, start_time);
-  EXPECT_EQ(other.stop_reason(), "n4 joins");
+  EXPECT_EQ(find<SignalWorkers>(other.on(MembersChanged{"n4 joins"}, start_time))->reason, "n4 joins");
 }
 
 // Several agents tell at once: the one that the store saw first is the verdict of all.
@@ -253,7 +253,7 @@ TEST(AgentMembership, WorkersThatHeedNoWarningStartAnewInTheEnd) {
   Agent agent = running(chosen);
   agent.on(Warned{SIGUSR1, true}, start_time);
   agent.on(MembersChanged{"n2 leaves"}, start_time);
-  EXPECT_NE(find<SignalWorkers>(agent.on_deadline(start_time + chosen.shutdown_timeout)), nullptr);
+  EXPECT_NE(find<SignalWorkers>(agent.on(DeadlineReached{}, start_time + chosen.shutdown_timeout)), nullptr);
   EXPECT_NE(find<StartRendezvous>(agent.on(AllGone{}, start_time)), nullptr);
 }
 
@@ -263,7 +263,7 @@ TEST(AgentMembership, AChangeThatWasPutOffIsCountedLikeOthers) {
   Agent agent = running(chosen);
   agent.on(Warned{SIGUSR1, true}, start_time);
   agent.on(MembersChanged{"n2 leaves"}, start_time);
-  const AgentActions actions = agent.on_deadline(start_time + chosen.shutdown_timeout);
+  const AgentActions actions = agent.on(DeadlineReached{}, start_time + chosen.shutdown_timeout);
   ASSERT_NE(find<TellPeers>(actions), nullptr);
   EXPECT_FALSE(find<TellPeers>(actions)->failure.why_final.empty());
 }

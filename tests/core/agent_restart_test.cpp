@@ -75,8 +75,9 @@ TEST(AgentRestart, TheCountTravelsWithTheFailure) {
 TEST(AgentRestart, NoneFromTheBarrierBesideWhatOutlivedSigkill) {
   Agent agent = running(with_restarts(1));
   for (const int rank : {0, 1}) agent.on(WorkerExited{rank, {}, {}}, start_time);
-  EXPECT_NE(find<KillWorkers>(agent.on_deadline(agent.deadline())), nullptr);
-  EXPECT_NE(find<EnterBarrier>(agent.on_deadline(agent.deadline())), nullptr) << "the workers have ended well";
+  EXPECT_NE(find<KillWorkers>(agent.on(DeadlineReached{}, agent.deadline())), nullptr);
+  const auto left_behind = agent.on(DeadlineReached{}, agent.deadline());
+  EXPECT_NE(find<EnterBarrier>(left_behind), nullptr) << "the workers have ended well";
   const auto end = agent.on(PeerFailed{restarted(3)}, start_time);
   EXPECT_EQ(find<StartRendezvous>(end), nullptr) << "what is left would meet the new workers";
   ASSERT_NE(find<Finish>(end), nullptr);

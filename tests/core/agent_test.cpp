@@ -50,6 +50,7 @@ TEST(Agent, SuccessGoesThroughTheBarrier) {
   EXPECT_TRUE(agent.on(WorkerExited{0, ok, {}}, start_time).empty());
   const auto cleared = agent.on(WorkerExited{1, ok, {}}, start_time);
   EXPECT_EQ(find<SignalWorkers>(cleared)->signal, SIGTERM);
+  EXPECT_EQ(find<SignalWorkers>(cleared)->reason, "");
   EXPECT_NE(find<EnterBarrier>(agent.on(AllGone{}, start_time)), nullptr);
   const auto end = agent.on(BarrierDone{}, start_time);
   EXPECT_EQ(find<Finish>(end)->exit_code, 0);
@@ -85,8 +86,8 @@ TEST(Agent, TheNewsAreOnTheirWayBeforeTheWorkersAreSignalled) {
 TEST(Agent, WhoIgnoresTheSignalIsKilledAfterTheShutdownTimeout) {
   Agent agent = running(settings());
   agent.on(WorkerExited{1, seven, failure_of(1, 7)}, start_time);
-  EXPECT_NE(find<KillWorkers>(agent.on_deadline(start_time + 30s)), nullptr);
-  const auto end = agent.on_deadline(agent.deadline());
+  EXPECT_NE(find<KillWorkers>(agent.on(DeadlineReached{}, start_time + 30s)), nullptr);
+  const auto end = agent.on(DeadlineReached{}, agent.deadline());
   EXPECT_TRUE(find<Finish>(end)->left_behind);
   EXPECT_EQ(find<Finish>(end)->exit_code, 7);
 }
@@ -212,15 +213,15 @@ TEST(Agent, AWorkerThatCannotStartStopsThoseThatDid) {
 TEST(Agent, LeftoversOfSuccessAreKilledAndDoNotSpoilIt) {
   Agent agent = running(settings(1, 1));
   agent.on(WorkerExited{0, ok, {}}, start_time);
-  EXPECT_NE(find<KillWorkers>(agent.on_deadline(start_time + 30s)), nullptr);
+  EXPECT_NE(find<KillWorkers>(agent.on(DeadlineReached{}, start_time + 30s)), nullptr);
   EXPECT_EQ(find<Finish>(agent.on(AllGone{}, start_time + 30s))->exit_code, 0);
 }
 
 TEST(Agent, LeftoversThatOutliveSigkillDoNotHoldItUp) {
   Agent agent = running(settings(2, 1));
   agent.on(WorkerExited{0, ok, {}}, start_time);
-  agent.on_deadline(start_time + 30s);
-  EXPECT_NE(find<EnterBarrier>(agent.on_deadline(start_time + 35s)), nullptr);
+  agent.on(DeadlineReached{}, start_time + 30s);
+  EXPECT_NE(find<EnterBarrier>(agent.on(DeadlineReached{}, start_time + 35s)), nullptr);
   EXPECT_TRUE(find<Finish>(agent.on(BarrierDone{}, start_time))->left_behind);
 }
 
@@ -262,7 +263,7 @@ TEST(Agent, AnySequenceOfEventsEndsOnce) {
           actions = alive == 0 ? agent.on(AllGone{}, now) : AgentActions{};
           break;
         case 7:
-          actions = agent.deadline() <= now ? agent.on_deadline(now) : AgentActions{};
+          actions = agent.deadline() <= now ? agent.on(DeadlineReached{}, now) : AgentActions{};
           break;
         default:
           actions.clear();
@@ -331,8 +332,8 @@ TEST(AgentRestart, ASignalEndsWhatWasAboutToGoOn) {
 TEST(AgentRestart, NothingStartsBesideWhatOutlivedSigkill) {
   Agent agent = running(with_restarts(3));
   agent.on(WorkerExited{0, seven, failure_of(0, 7)}, start_time);
-  EXPECT_NE(find<KillWorkers>(agent.on_deadline(start_time + 30s)), nullptr);
-  const auto end = agent.on_deadline(start_time + 40s);
+  EXPECT_NE(find<KillWorkers>(agent.on(DeadlineReached{}, start_time + 30s)), nullptr);
+  const auto end = agent.on(DeadlineReached{}, start_time + 40s);
   EXPECT_FALSE(find<TellPeers>(end)->failure.restart);
   EXPECT_TRUE(find<Finish>(end)->left_behind);
 }
@@ -365,7 +366,7 @@ TEST(AgentRestart, FailuresInQuickSuccessionArePausedBetween) {
     if (find<StartRendezvous>(anew) == nullptr) {
       EXPECT_GT(agent.deadline() - start_time, paused);
       paused = agent.deadline() - start_time;
-      EXPECT_NE(find<StartRendezvous>(agent.on_deadline(agent.deadline())), nullptr);
+      EXPECT_NE(find<StartRendezvous>(agent.on(DeadlineReached{}, agent.deadline())), nullptr);
     } else {
       EXPECT_EQ(restarts, 1);
     }

@@ -109,6 +109,7 @@ class Walk {
   }
 
   void end_worker() {
+    if (workers_ == settings_.nproc && one_in(20)) return fail_to_start();
     const int local_rank = --workers_;
     const bool well = !told_ && !final_ && one_in(well_in_);
     const ExitStatus status = well     ? ExitStatus{ExitStatus::Kind::exited, 0}
@@ -121,10 +122,19 @@ class Walk {
     tell(WorkerExited{local_rank, status, well ? Failure{} : failure});
   }
 
+  // One of them, so that the others are all there are.
+  void fail_to_start() {
+    --workers_;
+    Failure failure = draw_failure();
+    failure.kind = Failure::Kind::start;
+    failure.node_rank = 0;
+    tell(StartFailed{failure});
+  }
+
   void expire() {
     if (agent_.deadline() == never) return;
     now_ = std::max(now_, agent_.deadline());
-    take(agent_.on_deadline(now_));
+    take(agent_.on(DeadlineReached{}, now_));
   }
 
   // The job has been told to stop, and the world goes on as ever.
@@ -166,7 +176,7 @@ class Walk {
   }
   void carry_out(const SignalWorkers&) {
     told_ = true;
-    agent_.signalled(now_);
+    take(agent_.on(Signalled{}, now_));
     EXPECT_NE(agent_.deadline(), never) << "nobody would kill those that do not hear";
   }
   void carry_out(const KillWorkers&) {

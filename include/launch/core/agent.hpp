@@ -41,13 +41,18 @@ struct StoreLost { std::string reason; Duration grace = Duration::max(); Duratio
 struct StoodStill { Duration time; };      // this process, for so long that its guard has ended the workers
 struct BarrierDone {};
 struct AllGone {};                         // no process of this node's workers is left
+struct Signalled {};                       // SignalWorkers was carried out: from now on the workers have their time
+struct DeadlineReached {};                 // Agent::deadline()
 
 // Actions, to be carried out in order.
-struct StartRendezvous { int restarts = 0; };  // that the job has had, as far as this node knows
+// `restarts`: that the job has had, as far as this node knows. `admits`: nodes may come without ending the job;
+// otherwise they wait.
+struct StartRendezvous { int restarts = 0; bool admits = true; };
 struct StopRendezvous {};
 struct StartWorkers { Round round; };
 struct GatherEvidence { bool stacks = false; };  // of what the workers are at; before they are told to end
-struct SignalWorkers { int signal = 0; };  // to every process group that is left
+// To every process group that is left. `reason`: empty if the workers ended well and left something behind.
+struct SignalWorkers { int signal = 0; std::string reason{}; };
 struct KillWorkers {};                     // SIGKILL to everything that is left
 // Why all workers are restarted. `restart`: its number; 0: it costs none. `count`: "restart 1 of 3".
 struct AnnounceRound { std::string reason; int restart = 0; std::string count{}; };
@@ -68,7 +73,7 @@ struct Finish {
 
 using AgentEvent = std::variant<RendezvousDone, RendezvousFailed, NotNeeded, StartFailed, WorkerExited, SignalReceived,
                                 Warned, GuardLost, PeerFailed, MembersChanged, StoreLost, StoodStill, BarrierDone,
-                                AllGone>;
+                                AllGone, Signalled, DeadlineReached>;
 using AgentAction = std::variant<StartRendezvous, StopRendezvous, AnnounceRound, StartWorkers, GatherEvidence,
                                  SignalWorkers, KillWorkers, TellPeers, EnterBarrier, Finish>;
 using AgentActions = std::vector<AgentAction>;
@@ -86,23 +91,43 @@ struct AgentSettings {
   bool leaves = false;    // the others go on when this node is told to stop
 };
 
+// What each event means in each state. "-": nothing. "ends": TellPeers unless others told of it, StopRendezvous or
+// SignalWorkers, then `stopping`, from where a failure to restart after leads back to `joining`. "anew": AnnounceRound,
+// then `joining`, by way of `pausing` if there is a pause. "noted": it changes what comes later.
+//
+//                   joining   pausing   running       clearing   leaving       stopping        killing
+// RendezvousDone    running   -         -             -          -             -               -
+// RendezvousFailed  ends      -         ends          ends       ends          -               -
+// NotNeeded         finished  -         -             -          -             -               -
+// StartFailed       never     never     ends          never      never         -               -
+// WorkerExited      never     never     ends (1)      never      never         noted           noted
+// SignalReceived    ends      ends      ends          ends       ends          noted (2)       noted
+// Warned            -         -         noted         noted      noted         noted           noted
+// GuardLost         ends      ends      ends          ends       ends          killing         noted
+// PeerFailed (3)    ends      ends (4)  ends          ends       ends          noted           noted
+// MembersChanged    anew      -         stopping (5)  stopping   anew          noted           noted
+// StoreLost         ends      ends      ends          ends       finished (6)  noted           noted
+// StoodStill        -         -         stopping (7)  -          -             -               -
+// BarrierDone       -         -         -             -          finished      -               -
+// AllGone           -         -         -             leaving    -             anew, finished  anew, finished
+// Signalled         -         -         -             noted      -             noted           -
+// DeadlineReached   never     joining   stopping (5)  kills (8)  never         killing         as AllGone
+//
+// (1) If it failed; if it was the last one and all ended well: clearing. (2) A second Ctrl-C hurries, a third kills.
+// (3) Of a lost node that the others go on without: as MembersChanged. (4) Unless it is the restart that this node is
+// about to follow. (5) Put off until the deadline while workers heed an early warning; ends if it is one change too
+// many. (6) Ends if the store's host waits for all. (7) Ends if the others cannot go on without this node. (8) What is
+// left; the second time: as AllGone.
 class Agent {
  public:
   explicit Agent(AgentSettings settings);
 
   AgentActions start(Time now);
   AgentActions on(const AgentEvent& event, Time now);
-  // When on_deadline() is to be called.
+  // When DeadlineReached is to come.
   Time deadline() const { return deadline_; }
-  AgentActions on_deadline(Time now);
-  // SignalWorkers was carried out: from now on the workers have their time.
-  void signalled(Time now);
-  // Workers were told to end, and get SIGKILL at deadline().
+  // For those who watch: workers were told to end, and get SIGKILL at deadline().
   bool stopping() const { return state_ == State::stopping; }
-  // Why they are; empty where workers ended well and only what they left behind is told to end.
-  std::string stop_reason() const;
-  // Nodes may come without ending the job; otherwise they are to wait.
-  bool admits() const { return policy_.admits_change(); }
 
  private:
   enum class State {
@@ -130,6 +155,8 @@ class Agent {
   AgentActions handle(const StoodStill& event, Time now);
   AgentActions handle(const BarrierDone& event, Time now);
   AgentActions handle(const AllGone& event, Time now);
+  AgentActions handle(const Signalled& event, Time now);
+  AgentActions handle(const DeadlineReached& event, Time now);
 
   // Of the job, by the round and by the failure that led to it.
   int restarts() const { return std::max(round_.restarts, restarts_); }
@@ -154,6 +181,7 @@ class Agent {
   AgentActions fail(Failure failure, int signal, bool tell, Time now);
   bool wants_evidence(const Failure& failure) const;
   AgentActions stop(int signal, Time now);
+  std::string stop_reason() const;
   AgentActions kill(Time now);
   AgentActions hurry(Time now);
   Finish finish();
