@@ -1,8 +1,9 @@
 #include "launch/app/agent_loop.hpp"
 
 #include "launch/app/end_report.hpp"
-#include "launch/core/agent_settings.hpp"
-#include "launch/core/worker_spec.hpp"
+#include "launch/app/rendezvous_factory.hpp"
+#include "launch/core/agent/agent_settings.hpp"
+#include "launch/core/workers/worker_spec.hpp"
 #include "launch/io/background.hpp"
 #include "launch/io/clock.hpp"
 #include "launch/io/deadline.hpp"

@@ -1,7 +1,8 @@
 #include "launch/app/commands.hpp"
 
 #include "launch/app/agent_loop.hpp"
-#include "launch/core/explain.hpp"
+#include "launch/core/config/settle.hpp"
+#include "launch/core/workers/explain.hpp"
 #include "launch/io/background.hpp"
 #include "launch/io/fd.hpp"
 #include "launch/io/guard.hpp"

@@ -2,8 +2,8 @@
 
 #include "launch/app/announcer.hpp"
 #include "launch/app/conversations.hpp"
-#include "launch/core/elastic_rendezvous.hpp"
-#include "launch/core/keys.hpp"
+#include "launch/core/c10d/elastic_rendezvous.hpp"
+#include "launch/core/store/keys.hpp"
 #include "launch/io/background.hpp"
 #include "launch/io/clock.hpp"
 #include "launch/io/deadline.hpp"

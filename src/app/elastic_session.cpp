@@ -1,8 +1,8 @@
 #include "launch/app/elastic_session.hpp"
 
 #include "launch/app/conversations.hpp"
-#include "launch/core/keys.hpp"
-#include "launch/core/text.hpp"
+#include "launch/core/base/text.hpp"
+#include "launch/core/store/keys.hpp"
 #include "launch/io/background.hpp"
 #include "launch/io/clock.hpp"
 #include "launch/io/deadline.hpp"

@@ -1,6 +1,6 @@
 #include "launch/app/evidence.hpp"
 
-#include "launch/core/stack_text.hpp"
+#include "launch/core/verdict/stack_text.hpp"
 #include "launch/io/child.hpp"
 #include "launch/io/clock.hpp"
 #include "launch/io/deadline.hpp"

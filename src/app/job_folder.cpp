@@ -1,7 +1,7 @@
 #include "launch/app/job_folder.hpp"
 
-#include "launch/core/temp_folders.hpp"
-#include "launch/core/traceback.hpp"
+#include "launch/core/host/temp_folders.hpp"
+#include "launch/core/verdict/traceback.hpp"
 #include "launch/io/clock.hpp"
 #include "launch/io/fd.hpp"
 #include "launch/io/files.hpp"

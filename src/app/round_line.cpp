@@ -1,8 +1,8 @@
 #include "launch/app/round_line.hpp"
 
 #include "launch/app/conversations.hpp"
-#include "launch/core/account_exchange.hpp"
-#include "launch/core/keys.hpp"
+#include "launch/core/rendezvous/account_exchange.hpp"
+#include "launch/core/store/keys.hpp"
 #include "launch/io/background.hpp"
 #include "launch/io/clock.hpp"
 #include "launch/io/deadline.hpp"

@@ -2,9 +2,9 @@
 
 #include "launch/app/announcer.hpp"
 #include "launch/app/conversations.hpp"
-#include "launch/core/heartbeat.hpp"
-#include "launch/core/keys.hpp"
-#include "launch/core/text.hpp"
+#include "launch/core/base/text.hpp"
+#include "launch/core/rendezvous/heartbeat.hpp"
+#include "launch/core/store/keys.hpp"
 #include "launch/io/background.hpp"
 #include "launch/io/clock.hpp"
 #include "launch/io/connect.hpp"

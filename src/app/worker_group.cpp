@@ -174,8 +174,9 @@ void WorkerGroup::signal_all(int signal) {
     for (std::size_t i = 0; i < children_.size(); ++i) await_end(i);
   }
   stopped_ = true;
-  reaper_.signal_all(signal);
+  // The group first: its kill is one step for all who are in it, whoever is being born there.
   if (signal == SIGKILL && cgroup_) cgroup_->end_all();
+  reaper_.signal_all(signal);
 }
 
 }  // namespace launch

@@ -1,7 +1,7 @@
 #include "launch/app/worker_meeting.hpp"
 
 #include "launch/app/conversations.hpp"
-#include "launch/core/keys.hpp"
+#include "launch/core/store/keys.hpp"
 #include "launch/io/clock.hpp"
 #include "launch/io/connect.hpp"
 #include "launch/io/host.hpp"

@@ -1,6 +1,6 @@
 #include "launch/io/cgroup.hpp"
 
-#include "launch/core/cgroup_path.hpp"
+#include "launch/core/host/cgroup_path.hpp"
 #include "launch/io/files.hpp"
 
 #include <cerrno>

@@ -1,6 +1,6 @@
 #include "launch/io/error_folder.hpp"
 
-#include "launch/core/text.hpp"
+#include "launch/core/base/text.hpp"
 #include "launch/io/files.hpp"
 
 #include <algorithm>

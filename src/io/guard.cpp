@@ -1,7 +1,7 @@
 #include "launch/io/guard.hpp"
 
-#include "launch/core/guard_watch.hpp"
-#include "launch/core/job.hpp"
+#include "launch/core/agent/guard_watch.hpp"
+#include "launch/core/job/job.hpp"
 #include "launch/io/cgroup.hpp"
 #include "launch/io/child.hpp"
 #include "launch/io/clock.hpp"

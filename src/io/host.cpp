@@ -1,6 +1,6 @@
 #include "launch/io/host.hpp"
 
-#include "launch/core/random.hpp"
+#include "launch/core/base/random.hpp"
 #include "launch/io/accelerators.hpp"
 #include "launch/io/files.hpp"
 #include "launch/io/topology.hpp"

@@ -1,6 +1,6 @@
 #include "launch/io/line_sink.hpp"
 
-#include "launch/core/text.hpp"
+#include "launch/core/base/text.hpp"
 #include "launch/io/fd.hpp"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 #include "launch/io/local_address.hpp"
 
-#include "launch/core/endpoint.hpp"
+#include "launch/core/job/endpoint.hpp"
 #include "launch/io/clock.hpp"
 #include "launch/io/connect.hpp"
 

@@ -1,6 +1,6 @@
 #include "launch/io/log_relay.hpp"
 
-#include "launch/core/read_pace.hpp"
+#include "launch/core/logs/read_pace.hpp"
 #include "launch/io/clock.hpp"
 #include "launch/io/deadline.hpp"
 #include "launch/io/files.hpp"

@@ -1,6 +1,6 @@
 #include "launch/io/patient_output.hpp"
 
-#include "launch/core/text.hpp"
+#include "launch/core/base/text.hpp"
 #include "launch/io/clock.hpp"
 #include "launch/io/fd.hpp"
 

@@ -1,6 +1,6 @@
 #include "launch/io/process_look.hpp"
 
-#include "launch/core/text.hpp"
+#include "launch/core/base/text.hpp"
 #include "launch/io/files.hpp"
 
 #include <algorithm>

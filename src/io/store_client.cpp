@@ -1,7 +1,7 @@
 #include "launch/io/store_client.hpp"
 
-#include "launch/core/backoff.hpp"
-#include "launch/core/store_wire.hpp"
+#include "launch/core/base/backoff.hpp"
+#include "launch/core/store/store_wire.hpp"
 #include "launch/io/clock.hpp"
 #include "launch/io/connect.hpp"
 #include "launch/io/deadline.hpp"

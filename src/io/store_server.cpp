@@ -1,7 +1,7 @@
 #include "launch/io/store_server.hpp"
 
-#include "launch/core/endpoint.hpp"
-#include "launch/core/keys.hpp"
+#include "launch/core/job/endpoint.hpp"
+#include "launch/core/store/keys.hpp"
 #include "launch/io/clock.hpp"
 #include "launch/io/connect.hpp"
 

@@ -1,6 +1,6 @@
 // What a launch agent says to the store's host, and what it is answered: any bytes are refused with one line, or become
 // what survives writing and reading.
-#include "launch/core/attendance.hpp"
+#include "launch/core/c10d/attendance.hpp"
 
 #include <cstdlib>
 

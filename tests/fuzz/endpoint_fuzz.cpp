@@ -1,5 +1,5 @@
 // Any text is refused with one line, or becomes an endpoint that survives writing and reading.
-#include "launch/core/endpoint.hpp"
+#include "launch/core/job/endpoint.hpp"
 
 #include <cstdlib>
 

@@ -1,5 +1,5 @@
 // Any text is refused with one line, or becomes a map that survives writing and reading.
-#include "launch/core/key_values.hpp"
+#include "launch/core/options/key_values.hpp"
 
 #include <cstdint>
 #include <cstdlib>

@@ -1,6 +1,6 @@
 // Any command line and variables are refused with one line, or become options; what stands behind the program
 // arrives untouched; settling never breaks a promise of Config.
-#include "launch/core/config.hpp"
+#include "launch/core/config/config.hpp"
 
 #include <algorithm>
 #include <cstdint>

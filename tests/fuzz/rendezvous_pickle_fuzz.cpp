@@ -1,6 +1,6 @@
 // Any bytes are refused with one line, or become a state that survives writing and reading.
-#include "launch/core/base64.hpp"
-#include "launch/core/rendezvous_pickle.hpp"
+#include "launch/core/base/base64.hpp"
+#include "launch/core/c10d/rendezvous_pickle.hpp"
 
 #include <cstdlib>
 

@@ -1,6 +1,6 @@
 // What other nodes and workers write about a failure becomes a verdict that is bounded and safe to show.
-#include "launch/core/failure_report.hpp"
-#include "launch/core/verdict.hpp"
+#include "launch/core/verdict/failure_report.hpp"
+#include "launch/core/verdict/verdict.hpp"
 
 #include <algorithm>
 #include <cstdint>

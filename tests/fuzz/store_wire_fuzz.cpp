@@ -1,6 +1,6 @@
 // Arbitrary bytes over several connections into one store. The same bytes are then given one at a time: neither the
 // requests nor the replies may depend on where the pieces end, and no reader may hold much more than it was given.
-#include "launch/core/store_table.hpp"
+#include "launch/core/store/store_table.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
 // Any line is refused with one line, or becomes a request within its bounds, which a table of timers then follows.
-#include "launch/core/watchdog_timers.hpp"
+#include "launch/core/agent/watchdog_timers.hpp"
 
 #include <cmath>
 #include <cstdint>

@@ -1,6 +1,6 @@
 // Whatever a worker or a tool prints becomes lines of bounded length that are safe to show on a terminal.
-#include "launch/core/stack_text.hpp"
-#include "launch/core/traceback.hpp"
+#include "launch/core/verdict/stack_text.hpp"
+#include "launch/core/verdict/traceback.hpp"
 
 #include <algorithm>
 #include <cstdint>

@@ -21,6 +21,8 @@ BREACHES = [
     ("floors", "tests/sim/x_test.cpp", '#include "launch/io/fd.hpp"'),
     ("floors", "tests/io/x_test.cpp", '#include "launch/app/commands.hpp"'),
     ("floors", "src/core/x.cpp", '#include "../io/fd.hpp"'),
+    ("floors", "src/core/job/x.cpp", '#include "launch/core/agent/agent.hpp"'),
+    ("floors", "include/launch/core/job/x.hpp", '#include "launch/core/store/keys.hpp"'),
     ("homes", "src/core/x.cpp", "#include <boost/asio/io_context.hpp>"),
     ("homes", "include/launch/core/x.hpp", "#include <boost/asio/io_context.hpp>"),
     ("homes", "src/io/x.cpp", "#include <boost/asio.hpp>"),
@@ -51,7 +53,7 @@ BREACHES = [
     ("thread", "src/io/x.cpp", "pthread_create(&t, nullptr, run, nullptr);"),
     ("shell", "src/app/x.cpp", 'std::system("ls");'),
     ("shell", "src/io/x.cpp", 'FILE* f = popen("ls", "r");'),
-    ("entropy", "src/core/random.cpp", "std::random_device seed;"),
+    ("entropy", "src/core/base/random.cpp", "std::random_device seed;"),
     ("entropy", "tests/core/x_test.cpp", "std::random_device seed;"),
     ("random", "src/io/x.cpp", "int n = rand();"),
     ("random", "src/app/x.cpp", "std::mt19937_64 generator(seed);"),
@@ -75,7 +77,9 @@ BREACHES = [
     ("unfinished", "CMakeLists.txt", "# FIX" + "ME"),
     ("pairs", "include/launch/app/x.hpp", ""),
     ("pairs", "src/app/x.cpp", ""),
-    ("pairs", "src/core/x.hpp", ""),
+    ("pairs", "src/core/base/x.hpp", ""),
+    ("pairs", "src/core/x.cpp", ""),
+    ("pairs", "src/core/elsewhere/x.cpp", ""),
     ("pairs", "src/elsewhere/x.cpp", ""),
 ]
 
@@ -83,9 +87,10 @@ BREACHES = [
 CLEAN = [
     ("src/app/x.cpp", '#include "launch/io/fd.hpp"\n#include "launch/core/job.hpp"'),
     ("src/main.cpp", '#include "launch/app/commands.hpp"'),
+    ("src/core/agent/x.cpp", '#include "launch/core/agent/agent.hpp"\n#include "launch/core/config/config.hpp"'),
     ("include/launch/io/x.hpp", "#include <boost/asio/awaitable.hpp>"),
     ("src/io/log.cpp", "#include <spdlog/spdlog.h>"),
-    ("src/core/options_help.cpp", "#include <CLI/CLI.hpp>"),
+    ("src/core/options/help.cpp", "#include <CLI/CLI.hpp>"),
     ("src/core/x.cpp", "#include <nlohmann/json.hpp>\n#include <fmt/format.h>\n#include <csignal>"),
     ("src/io/host.cpp", "auto v = getenv(name); std::random_device seed;"),
     ("src/io/clock.cpp", "return std::chrono::steady_clock::now();"),
@@ -134,7 +139,8 @@ class CheckHouse(unittest.TestCase):
                 self.assertEqual(self.rules({path: text}) - {"pairs"}, set())
 
     def test_a_header_needs_its_source_and_its_test(self):
-        header, source, test = "include/launch/core/x.hpp", "src/core/x.cpp", "tests/core/x_test.cpp"
+        header, source, test = (
+            "include/launch/core/job/x.hpp", "src/core/job/x.cpp", "tests/core/job/x_test.cpp")
         self.assertEqual(self.rules({header: "", source: "", test: ""}), set())
         self.assertEqual(self.rules({header: "", source: ""}), {"pairs"})
         self.assertEqual(self.rules({header: "", test: ""}), {"pairs"})

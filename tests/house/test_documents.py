@@ -60,6 +60,21 @@ class Documents(unittest.TestCase):
     def test_the_comparison_with_torchrun_has_every_option(self):
         self.assertEqual(self.options_of_help() - set(OPTION.findall(text_of("docs/torchrun.md"))), set())
 
+    def test_the_map_shows_every_room(self):
+        def named(lines):
+            return {room for line in lines.splitlines() for room in re.findall(r"\w+", line[19:])}
+
+        def rooms(folder):
+            return {path.stem for path in folder.rglob("*.hpp")}
+
+        chart = text_of("docs/architecture.md").split("```")[1]
+        for floor in ("app", "io", "core"):
+            lines = re.search(rf"\| {floor} .*\n((?:  \| .*\n)*)", chart).group(1)
+            self.assertEqual(rooms(ROOT / "include/launch" / floor), named(lines))
+        for folder in ROOT.joinpath("include/launch/core").iterdir():
+            lines = re.search(rf"  \| {folder.name}/ .*\n(?:  \|  .*\n)*", chart).group()
+            self.assertEqual(rooms(folder), named(lines), folder.name)
+
     def test_links_lead_somewhere(self):
         for name in ["README.md", *(f"docs/{path.name}" for path in ROOT.joinpath("docs").glob("*.md"))]:
             for link in re.findall(r"\]\(([^):#]+)[^):]*\)", text_of(name)):

@@ -1,6 +1,6 @@
 #include "launch/io/line_sink.hpp"
 
-#include "launch/core/random.hpp"
+#include "launch/core/base/random.hpp"
 #include "launch/io/fd.hpp"
 #include "launch/io/files.hpp"
 

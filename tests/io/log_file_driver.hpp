@@ -1,7 +1,7 @@
 // A LogFile with what its owner knows of it, and a disk that can be full, for tests.
 #pragma once
 
-#include "launch/core/log_extents.hpp"
+#include "launch/core/logs/log_extents.hpp"
 #include "launch/io/log_file.hpp"
 
 #include <algorithm>

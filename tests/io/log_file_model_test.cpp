@@ -1,5 +1,5 @@
 // A LogFile beside what it was given: lines whole, losses told, on a disk that is full now and then.
-#include "launch/core/random.hpp"
+#include "launch/core/base/random.hpp"
 #include "launch/io/files.hpp"
 #include "log_file_driver.hpp"
 

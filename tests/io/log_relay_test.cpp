@@ -1,6 +1,6 @@
 #include "launch/io/log_relay.hpp"
 
-#include "launch/core/random.hpp"
+#include "launch/core/base/random.hpp"
 #include "launch/io/clock.hpp"
 #include "launch/io/files.hpp"
 #include "listener.hpp"

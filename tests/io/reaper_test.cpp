@@ -1,6 +1,6 @@
 #include "launch/io/reaper.hpp"
 
-#include "launch/core/text.hpp"
+#include "launch/core/base/text.hpp"
 #include "launch/io/child.hpp"
 #include "launch/io/disk_thread.hpp"
 #include "launch/io/files.hpp"

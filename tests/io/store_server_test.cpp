@@ -1,7 +1,7 @@
 #include "launch/io/store_server.hpp"
 
-#include "launch/core/attendance.hpp"
-#include "launch/core/store_wire.hpp"
+#include "launch/core/c10d/attendance.hpp"
+#include "launch/core/store/store_wire.hpp"
 #include "launch/io/clock.hpp"
 
 #include "run.hpp"

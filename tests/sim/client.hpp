@@ -3,7 +3,7 @@
 
 #include "world.hpp"
 
-#include "launch/core/store_operation.hpp"
+#include "launch/core/store/store_operation.hpp"
 
 #include <functional>
 #include <optional>

@@ -1,7 +1,7 @@
 #include "agents.hpp"
 
-#include "launch/core/elastic_rendezvous.hpp"
-#include "launch/core/hosted_rendezvous.hpp"
+#include "launch/core/c10d/elastic_rendezvous.hpp"
+#include "launch/core/c10d/hosted_rendezvous.hpp"
 
 namespace launch::sim {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "world.hpp"
 
-#include "launch/core/elastic_machine.hpp"
+#include "launch/core/c10d/elastic_machine.hpp"
 
 #include <map>
 #include <string>

@@ -1,7 +1,7 @@
 #include "agents.hpp"
 
-#include "launch/core/keys.hpp"
-#include "launch/core/rendezvous_pickle.hpp"
+#include "launch/core/c10d/rendezvous_pickle.hpp"
+#include "launch/core/store/keys.hpp"
 
 #include <algorithm>
 

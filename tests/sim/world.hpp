@@ -2,9 +2,9 @@
 // network that is cut, nodes that fall silent, clocks that disagree. All of it follows from one seed.
 #pragma once
 
-#include "launch/core/agent_store.hpp"
-#include "launch/core/random.hpp"
-#include "launch/core/store_table.hpp"
+#include "launch/core/base/random.hpp"
+#include "launch/core/c10d/agent_store.hpp"
+#include "launch/core/store/store_table.hpp"
 
 #include <cstdint>
 #include <deque>

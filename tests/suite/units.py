@@ -85,7 +85,7 @@ THREADED = ("background_test", "disk_thread_test", "event_sink_test", "line_sink
 
 
 def _gtests(folder, binary):
-    for path in sorted((ROOT / "tests" / folder).glob("*_test.cpp")):
+    for path in sorted((ROOT / "tests" / folder).rglob("*_test.cpp")):
         if binary == "thread_tests" and path.stem not in THREADED:
             continue
         for suite, test in GTEST.findall(path.read_text(encoding="utf-8")):

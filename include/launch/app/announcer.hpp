@@ -1,7 +1,7 @@
 // Decides when a wait is worth another line to the user.
 #pragma once
 
-#include "launch/core/time.hpp"
+#include "launch/core/base/time.hpp"
 
 namespace launch {
 

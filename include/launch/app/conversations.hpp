@@ -3,9 +3,9 @@
 #pragma once
 
 #include "launch/app/mailbox.hpp"
-#include "launch/core/exit_barrier.hpp"
-#include "launch/core/failure_report.hpp"
-#include "launch/core/static_rendezvous.hpp"
+#include "launch/core/rendezvous/exit_barrier.hpp"
+#include "launch/core/rendezvous/static_rendezvous.hpp"
+#include "launch/core/verdict/failure_report.hpp"
 #include "launch/io/store_client.hpp"
 #include "launch/io/store_server.hpp"
 

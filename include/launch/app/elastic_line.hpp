@@ -2,11 +2,11 @@
 // the machine that suits the store, and carries it out, round after round. What it learns goes to its owner.
 #pragma once
 
-#include "launch/core/config.hpp"
-#include "launch/core/elastic_machine.hpp"
-#include "launch/core/heartbeat.hpp"
-#include "launch/core/hosted_rendezvous.hpp"
-#include "launch/core/random.hpp"
+#include "launch/core/base/random.hpp"
+#include "launch/core/c10d/elastic_machine.hpp"
+#include "launch/core/c10d/hosted_rendezvous.hpp"
+#include "launch/core/config/config.hpp"
+#include "launch/core/rendezvous/heartbeat.hpp"
 #include "launch/io/store_client.hpp"
 #include "launch/io/store_server.hpp"
 

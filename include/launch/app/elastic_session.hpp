@@ -7,7 +7,7 @@
 #include "launch/app/rendezvous.hpp"
 #include "launch/app/round_line.hpp"
 #include "launch/app/worker_meeting.hpp"
-#include "launch/core/config.hpp"
+#include "launch/core/config/config.hpp"
 #include "launch/io/store_server.hpp"
 
 #include <boost/asio/any_io_executor.hpp>

@@ -1,8 +1,8 @@
 // Carries out core/account_exchange on a connection.
 #pragma once
 
-#include "launch/core/account_exchange.hpp"
-#include "launch/core/config.hpp"
+#include "launch/core/config/config.hpp"
+#include "launch/core/rendezvous/account_exchange.hpp"
 #include "launch/io/store_client.hpp"
 
 #include <boost/asio/awaitable.hpp>

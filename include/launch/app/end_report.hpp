@@ -4,8 +4,8 @@
 #pragma once
 
 #include "launch/app/rendezvous.hpp"
-#include "launch/core/agent.hpp"
-#include "launch/core/config.hpp"
+#include "launch/core/agent/agent.hpp"
+#include "launch/core/config/config.hpp"
 #include "launch/io/disk_thread.hpp"
 
 #include <boost/asio/awaitable.hpp>

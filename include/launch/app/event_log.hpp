@@ -3,10 +3,10 @@
 // AgentLoop calls it with each fact. Where nobody asked for events, a call does nothing.
 #pragma once
 
-#include "launch/core/agent.hpp"
-#include "launch/core/config.hpp"
-#include "launch/core/event_record.hpp"
-#include "launch/core/torchelastic_event.hpp"
+#include "launch/core/agent/agent.hpp"
+#include "launch/core/config/config.hpp"
+#include "launch/core/events/event_record.hpp"
+#include "launch/core/events/torchelastic_event.hpp"
 #include "launch/io/disk_thread.hpp"
 #include "launch/io/event_sink.hpp"
 

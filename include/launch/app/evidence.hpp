@@ -5,8 +5,8 @@
 // that the user names for Python's faulthandler.
 #pragma once
 
-#include "launch/core/time.hpp"
-#include "launch/core/verdict.hpp"
+#include "launch/core/base/time.hpp"
+#include "launch/core/verdict/verdict.hpp"
 #include "launch/io/disk_thread.hpp"
 
 #include <boost/asio/any_io_executor.hpp>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "launch/app/rendezvous.hpp"
-#include "launch/core/config.hpp"
+#include "launch/core/config/config.hpp"
 #include "launch/io/store_server.hpp"
 
 namespace launch {

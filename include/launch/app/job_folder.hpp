@@ -3,9 +3,9 @@
 #pragma once
 
 #include "launch/app/log_streams.hpp"
-#include "launch/core/config.hpp"
-#include "launch/core/failure_report.hpp"
-#include "launch/core/worker_spec.hpp"
+#include "launch/core/config/config.hpp"
+#include "launch/core/verdict/failure_report.hpp"
+#include "launch/core/workers/worker_spec.hpp"
 #include "launch/io/disk_thread.hpp"
 #include "launch/io/error_folder.hpp"
 

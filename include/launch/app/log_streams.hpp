@@ -2,9 +2,9 @@
 // launch.
 #pragma once
 
-#include "launch/core/error.hpp"
-#include "launch/core/line_prefix.hpp"
-#include "launch/core/log_plan.hpp"
+#include "launch/core/base/error.hpp"
+#include "launch/core/logs/line_prefix.hpp"
+#include "launch/core/logs/log_plan.hpp"
 #include "launch/io/fd.hpp"
 #include "launch/io/log_relay.hpp"
 

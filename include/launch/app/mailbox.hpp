@@ -4,7 +4,7 @@
 // wait so long is told at once to `on_grace`: how long workers may still run before the others go on without this node.
 #pragma once
 
-#include "launch/core/agent.hpp"
+#include "launch/core/agent/agent.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>

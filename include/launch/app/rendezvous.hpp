@@ -3,21 +3,18 @@
 #pragma once
 
 #include "launch/app/mailbox.hpp"
-#include "launch/core/config.hpp"
-#include "launch/core/failure_report.hpp"
-#include "launch/core/verdict.hpp"
-#include "launch/io/store_server.hpp"
+#include "launch/core/base/error.hpp"
+#include "launch/core/base/time.hpp"
+#include "launch/core/verdict/failure_report.hpp"
+#include "launch/core/verdict/verdict.hpp"
 
-#include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
-
-#include <memory>
 
 namespace launch {
 
 class Rendezvous {
  public:
-  virtual ~Rendezvous() = default;
+  virtual ~Rendezvous();
 
   // Opens the listener, if this node is known to have one: before anything else, so that a busy port costs nothing. No
   // signal is heard yet, so it waits for nothing.
@@ -51,9 +48,5 @@ class Rendezvous {
   // share() and end() are to return soon.
   virtual void hurry() = 0;
 };
-
-// The one that the configuration asks for. All references must outlive it.
-std::unique_ptr<Rendezvous> make_rendezvous(const boost::asio::any_io_executor& executor, Config& config,
-                                            StoreServer& server, Mailbox& mailbox);
 
 }  // namespace launch

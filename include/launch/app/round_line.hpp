@@ -6,9 +6,9 @@
 #pragma once
 
 #include "launch/app/mailbox.hpp"
-#include "launch/core/endpoint.hpp"
-#include "launch/core/heartbeat.hpp"
-#include "launch/core/random.hpp"
+#include "launch/core/base/random.hpp"
+#include "launch/core/job/endpoint.hpp"
+#include "launch/core/rendezvous/heartbeat.hpp"
 #include "launch/io/store_client.hpp"
 
 #include <boost/asio/any_io_executor.hpp>

@@ -5,10 +5,10 @@
 #include "launch/app/end_exchange.hpp"
 #include "launch/app/rendezvous.hpp"
 #include "launch/app/round_line.hpp"
-#include "launch/core/config.hpp"
-#include "launch/core/heartbeat.hpp"
-#include "launch/core/keys.hpp"
-#include "launch/core/static_rendezvous.hpp"
+#include "launch/core/config/config.hpp"
+#include "launch/core/rendezvous/heartbeat.hpp"
+#include "launch/core/rendezvous/static_rendezvous.hpp"
+#include "launch/core/store/keys.hpp"
 #include "launch/io/store_server.hpp"
 
 #include <boost/asio/any_io_executor.hpp>

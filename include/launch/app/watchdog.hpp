@@ -4,7 +4,7 @@
 // every few seconds, in case somebody has set the clock.
 #pragma once
 
-#include "launch/core/watchdog_timers.hpp"
+#include "launch/core/agent/watchdog_timers.hpp"
 #include "launch/io/disk_thread.hpp"
 #include "launch/io/timer_pipe.hpp"
 

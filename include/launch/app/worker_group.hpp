@@ -3,7 +3,7 @@
 #pragma once
 
 #include "launch/app/worker_start.hpp"
-#include "launch/core/worker_spec.hpp"
+#include "launch/core/workers/worker_spec.hpp"
 #include "launch/io/cgroup.hpp"
 #include "launch/io/child.hpp"
 #include "launch/io/disk_thread.hpp"

@@ -2,10 +2,10 @@
 // they do, nothing is left there of the workers before them.
 #pragma once
 
-#include "launch/core/config.hpp"
-#include "launch/core/elastic_machine.hpp"
-#include "launch/core/meeting_place.hpp"
-#include "launch/core/random.hpp"
+#include "launch/core/base/random.hpp"
+#include "launch/core/c10d/elastic_machine.hpp"
+#include "launch/core/config/config.hpp"
+#include "launch/core/rendezvous/meeting_place.hpp"
 #include "launch/io/store_client.hpp"
 #include "launch/io/store_server.hpp"
 

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "launch/app/log_streams.hpp"
-#include "launch/core/worker_spec.hpp"
+#include "launch/core/workers/worker_spec.hpp"
 #include "launch/io/spawn.hpp"
 
 #include <boost/asio/any_io_executor.hpp>

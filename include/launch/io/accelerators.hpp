@@ -4,7 +4,7 @@
 // a container shows all of the host's devices in /proc and /sys.
 #pragma once
 
-#include "launch/core/accelerator.hpp"
+#include "launch/core/host/accelerator.hpp"
 
 #include <string>
 #include <vector>

@@ -1,7 +1,7 @@
 // One worker process that was spawned: its exit awaited by pidfd, its end decoded once.
 #pragma once
 
-#include "launch/core/job.hpp"
+#include "launch/core/job/job.hpp"
 #include "launch/io/spawn.hpp"
 
 #include <boost/asio/any_io_executor.hpp>

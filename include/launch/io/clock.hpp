@@ -1,7 +1,7 @@
 // The one place that tells the time.
 #pragma once
 
-#include "launch/core/time.hpp"
+#include "launch/core/base/time.hpp"
 
 #include <chrono>
 #include <string>

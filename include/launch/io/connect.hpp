@@ -1,9 +1,9 @@
 // A TCP connection by a deadline: the name looked up where it is one, all its addresses tried, nothing repeated.
 #pragma once
 
-#include "launch/core/endpoint.hpp"
-#include "launch/core/error.hpp"
-#include "launch/core/time.hpp"
+#include "launch/core/base/error.hpp"
+#include "launch/core/base/time.hpp"
+#include "launch/core/job/endpoint.hpp"
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/ip/tcp.hpp>

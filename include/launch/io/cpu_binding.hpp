@@ -4,7 +4,7 @@
 // CPUs and the preferred memory outlast execve and are handed down to all that the worker starts.
 #pragma once
 
-#include "launch/core/binding.hpp"
+#include "launch/core/host/binding.hpp"
 
 #include <vector>
 

@@ -4,7 +4,7 @@
 // A Deadline stands beside the co_await it guards. Costs no coroutine of its own, and nothing when it is `never`.
 #pragma once
 
-#include "launch/core/time.hpp"
+#include "launch/core/base/time.hpp"
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/ip/tcp.hpp>

@@ -5,7 +5,7 @@
 // thread, jobs are done by who gives them. A job that never ends holds up nobody: the owner leaves it behind.
 #pragma once
 
-#include "launch/core/time.hpp"
+#include "launch/core/base/time.hpp"
 #include "launch/io/deadline.hpp"
 
 #include <boost/asio/any_io_executor.hpp>

@@ -1,7 +1,7 @@
 // The folder of a job's output and error files.
 #pragma once
 
-#include "launch/core/error.hpp"
+#include "launch/core/base/error.hpp"
 
 #include <string>
 #include <vector>

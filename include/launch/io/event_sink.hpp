@@ -6,8 +6,8 @@
 // launch's messages, in order, and are kept as those are (io/log.hpp).
 #pragma once
 
-#include "launch/core/error.hpp"
-#include "launch/core/time.hpp"
+#include "launch/core/base/error.hpp"
+#include "launch/core/base/time.hpp"
 #include "launch/io/disk_thread.hpp"
 
 #include <boost/asio/awaitable.hpp>

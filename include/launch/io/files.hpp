@@ -1,7 +1,7 @@
 // Small files: bounded reads, whole writes, and those that a worker reads or writes.
 #pragma once
 
-#include "launch/core/error.hpp"
+#include "launch/core/base/error.hpp"
 #include "launch/io/fd.hpp"
 
 #include <cstddef>

@@ -1,7 +1,8 @@
 // What this host is like, read once at the start: environment, name, processors, devices, the program's file.
 #pragma once
 
-#include "launch/core/config.hpp"
+#include "launch/core/config/config.hpp"
+#include "launch/core/options/options.hpp"
 
 #include <cstdint>
 #include <optional>

@@ -3,8 +3,8 @@
 // Made by the guard before it makes the agent. What they mean is decided in core/guard_watch.
 #pragma once
 
-#include "launch/core/guard_watch.hpp"
-#include "launch/core/time.hpp"
+#include "launch/core/agent/guard_watch.hpp"
+#include "launch/core/base/time.hpp"
 
 #include <atomic>
 #include <cstdint>

@@ -1,7 +1,7 @@
 // Whether a name or an address means this machine.
 #pragma once
 
-#include "launch/core/time.hpp"
+#include "launch/core/base/time.hpp"
 
 #include <boost/asio/awaitable.hpp>
 

@@ -3,7 +3,7 @@
 // Saying something never waits (io/patient_output.hpp), and may be done by any thread; but not before a fork.
 #pragma once
 
-#include "launch/core/time.hpp"
+#include "launch/core/base/time.hpp"
 
 #include <string>
 #include <string_view>

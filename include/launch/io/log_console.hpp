@@ -2,9 +2,9 @@
 // stream in its own order. Runs on a thread of its own, which blocks when the console does.
 #pragma once
 
-#include "launch/core/line_fold.hpp"
-#include "launch/core/line_prefix.hpp"
-#include "launch/core/line_router.hpp"
+#include "launch/core/logs/line_fold.hpp"
+#include "launch/core/logs/line_prefix.hpp"
+#include "launch/core/logs/line_router.hpp"
 #include "launch/io/line_sink.hpp"
 #include "launch/io/log_exchange.hpp"
 #include "launch/io/log_file.hpp"

@@ -1,7 +1,7 @@
 // LogBacklog for threads: the lock around it, and how one waits for another. Nothing here reads or writes a file.
 #pragma once
 
-#include "launch/core/log_backlog.hpp"
+#include "launch/core/logs/log_backlog.hpp"
 
 #include <condition_variable>
 #include <cstdint>

@@ -4,9 +4,9 @@
 // may take as long as the file system likes. Used by one thread but for what says otherwise.
 #pragma once
 
-#include "launch/core/error.hpp"
-#include "launch/core/log_backlog.hpp"
-#include "launch/core/log_cut.hpp"
+#include "launch/core/base/error.hpp"
+#include "launch/core/logs/log_backlog.hpp"
+#include "launch/core/logs/log_cut.hpp"
 #include "launch/io/fd.hpp"
 
 #include <atomic>

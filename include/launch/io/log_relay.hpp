@@ -6,9 +6,9 @@
 // A file system that takes nothing holds the workers up for two seconds, once; then bytes are lost, counted and told.
 #pragma once
 
-#include "launch/core/error.hpp"
-#include "launch/core/log_backlog.hpp"
-#include "launch/core/time.hpp"
+#include "launch/core/base/error.hpp"
+#include "launch/core/base/time.hpp"
+#include "launch/core/logs/log_backlog.hpp"
 #include "launch/io/fd.hpp"
 #include "launch/io/log_console.hpp"
 

@@ -2,7 +2,7 @@
 // a second, where there is one: a worker that is killed long after it has struck was not killed by it.
 #pragma once
 
-#include "launch/core/memory_events.hpp"
+#include "launch/core/host/memory_events.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/steady_timer.hpp>

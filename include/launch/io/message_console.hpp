@@ -6,7 +6,7 @@
 // user started is in its background, progress is said by a whole line now and then. Nothing here waits but a Turn.
 #pragma once
 
-#include "launch/core/time.hpp"
+#include "launch/core/base/time.hpp"
 #include "launch/io/patient_output.hpp"
 
 #include <mutex>

@@ -10,7 +10,7 @@
 // SIGPIPE is for the program to ignore. Safe to use from several threads. Not to be used before a fork.
 #pragma once
 
-#include "launch/core/time.hpp"
+#include "launch/core/base/time.hpp"
 
 #include <cstddef>
 #include <memory>

@@ -4,7 +4,7 @@
 // connected are served on and closing some makes room. Whom `on_connection` names must outlive the object.
 #pragma once
 
-#include "launch/core/error.hpp"
+#include "launch/core/base/error.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/ip/tcp.hpp>

@@ -2,7 +2,7 @@
 // locked (its memory, so its command line) is not read.
 #pragma once
 
-#include "launch/core/process_stat.hpp"
+#include "launch/core/host/process_stat.hpp"
 
 #include <optional>
 #include <string>

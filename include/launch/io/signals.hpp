@@ -1,7 +1,7 @@
 // Signals as an awaitable stream: blocked in the process, fetched from a signalfd. No handler ever runs.
 #pragma once
 
-#include "launch/core/error.hpp"
+#include "launch/core/base/error.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>

@@ -5,7 +5,7 @@
 // that spawned it, has an empty signal mask and no descriptor above 2.
 #pragma once
 
-#include "launch/core/error.hpp"
+#include "launch/core/base/error.hpp"
 #include "launch/io/cpu_binding.hpp"
 #include "launch/io/fd.hpp"
 

@@ -7,7 +7,7 @@
 // thread (io/disk_thread).
 #pragma once
 
-#include "launch/core/error.hpp"
+#include "launch/core/base/error.hpp"
 #include "launch/io/fd.hpp"
 
 #include <boost/asio/any_io_executor.hpp>

@@ -4,10 +4,10 @@
 // It never reconnects: what the store promised a connection is gone with it.
 #pragma once
 
-#include "launch/core/endpoint.hpp"
-#include "launch/core/random.hpp"
-#include "launch/core/store_operation.hpp"
-#include "launch/core/time.hpp"
+#include "launch/core/base/random.hpp"
+#include "launch/core/base/time.hpp"
+#include "launch/core/job/endpoint.hpp"
+#include "launch/core/store/store_operation.hpp"
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/ip/tcp.hpp>

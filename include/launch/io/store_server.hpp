@@ -4,9 +4,9 @@
 // half a request, reads nothing or says nothing costs only itself. What it promised ends with the object.
 #pragma once
 
-#include "launch/core/agent_store.hpp"
-#include "launch/core/error.hpp"
-#include "launch/core/time.hpp"
+#include "launch/core/base/error.hpp"
+#include "launch/core/base/time.hpp"
+#include "launch/core/c10d/agent_store.hpp"
 #include "launch/io/port_listener.hpp"
 
 #include <boost/asio/any_io_executor.hpp>

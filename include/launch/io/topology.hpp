@@ -4,7 +4,7 @@
 // that fits: one node, one package, a core for each CPU, caches unknown.
 #pragma once
 
-#include "launch/core/binding.hpp"
+#include "launch/core/host/binding.hpp"
 
 #include <string>
 

@@ -1,0 +1,17 @@
+// What the agent decides by, out of what the user asked for. Used by AgentLoop alone.
+#pragma once
+
+#include "launch/core/agent/agent.hpp"
+#include "launch/core/config/config.hpp"
+
+#include <vector>
+
+namespace launch {
+
+AgentSettings agent_settings(const Config& config);
+
+// What the workers get when launch is told to end by `signal`. An alarm that was set for launch means nothing to them,
+// unless it is one of those that the user chose (`wanted`).
+int signal_for_workers(int signal, const std::vector<int>& wanted);
+
+}  // namespace launch

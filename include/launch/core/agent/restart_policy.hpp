@@ -1,0 +1,49 @@
+// Whether workers that failed are restarted, and when. Pure; one per agent. It is asked once for each failure of this
+// node's own workers, and told of each restart of the job, whoever's workers failed.
+#pragma once
+
+#include "launch/core/base/time.hpp"
+#include "launch/core/config/restart_rules.hpp"
+#include "launch/core/verdict/failure_report.hpp"
+
+#include <deque>
+#include <optional>
+#include <string>
+
+namespace launch {
+
+class RestartPolicy {
+ public:
+  explicit RestartPolicy(RestartRules rules) : rules_(std::move(rules)) {}
+
+  // Why `failure` ends the job; nullopt: it does not. `restarts`: that the job has had; `lived`: how long the workers
+  // ran. Counts nothing: the store may have seen another node's failure first.
+  std::optional<std::string> refuses(const Failure& failure, int restarts, Duration lived, Time now);
+
+  // The job restarts now, for the `restarts`-th time. Returns the count as text: "restart 1 of 3", or, where only those
+  // within the window count, "restart 5 (1 of 3 within 10 min)".
+  std::string restarted(int restarts, Time now);
+
+  // Why nodes that came or went while workers ran end the job; nullopt: they do not. Counts this change.
+  std::optional<std::string> refuses_change();
+  // The next change would not end the job.
+  bool admits_change() const;
+
+  // Until the next start: none, but growing where workers fail as soon as they run.
+  Duration pause(Duration lived);
+
+ private:
+  bool repeats(const Failure& failure, Duration lived);
+  bool has_window() const { return rules_.window > Duration::zero(); }
+  int within_window(Time now);
+
+  RestartRules rules_;
+  std::deque<Time> restarts_;  // of the job, within the window
+  std::string last_error_;
+  Duration last_lived_{};
+  int same_errors_ = 0;     // in a row, beyond the first
+  int quick_failures_ = 0;  // in a row
+  int changes_ = 0;         // of the members
+};
+
+}  // namespace launch

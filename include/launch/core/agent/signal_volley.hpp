@@ -1,0 +1,35 @@
+// Tells one signal that arrives by several ways from several signals.
+//
+// A key reaches every process of the foreground group, and a wrapper there hands it on to us: two arrivals, one key. A
+// scheduler that signals every process of a job reaches the agent directly and by way of its guard. So arrivals of one
+// signal that follow each other closely are counted for each way, and the greatest count is how many were meant.
+#pragma once
+
+#include "launch/core/base/time.hpp"
+
+#include <array>
+#include <cstddef>
+#include <map>
+
+namespace launch {
+
+enum class SignalWay {
+  terminal,  // a key, by way of the guard
+  guard,     // from another process, by way of the guard
+  direct,    // to the agent itself
+};
+
+class SignalVolley {
+ public:
+  // True when this arrival is one more signal, false when it is one that has come another way.
+  bool is_new(int signal, SignalWay way, Time now);
+
+ private:
+  struct Heard {
+    std::array<std::size_t, 3> by_way{};
+    Time last{};
+  };
+  std::map<int, Heard> heard_;
+};
+
+}  // namespace launch

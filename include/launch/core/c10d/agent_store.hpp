@@ -1,0 +1,56 @@
+// The store that an agent hosts: the table of keys, and the memberships of the c10d jobs that meet in it.
+//
+// Pure, as both of them are: requests go in, replies come out. To torchrun's agents a job's state is a key like any
+// other; what they write there is taken up by the membership, and what they read is made for them then.
+#pragma once
+
+#include "launch/core/c10d/membership.hpp"
+#include "launch/core/rendezvous/static_guests.hpp"
+#include "launch/core/store/store_table.hpp"
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace launch {
+
+class AgentStore {
+ public:
+  // As StoreTable's.
+  Status apply(ConnectionId from, const Request& request, Instant now, std::string& reply, std::vector<Push>& pushes);
+  void drop(ConnectionId connection, bool silent, Instant now, std::vector<Push>& pushes);
+
+  // Of this static job, nodes of torchrun may be lost: the others are told.
+  void expect_guests(std::string run_id, int nnodes) { guests_.emplace(std::move(run_id), nnodes); }
+
+  // Its silence is to be noticed.
+  bool is_watched(ConnectionId connection) const;
+  bool watches() const { return !jobs_.empty() || table_.wills() > 0; }
+
+  // When on_deadline() is to be called.
+  Time deadline() const;
+  void on_deadline(Instant now, std::vector<Push>& pushes);
+
+  StoreTable& table() { return table_; }
+
+ private:
+  using Jobs = std::map<std::string, Membership, std::less<>>;  // by the key of their state
+
+  Status attend(ConnectionId from, const AttendRequest& request, Instant now, std::string& reply,
+                std::vector<Push>& pushes);
+  Jobs::iterator find_job(const Request& request);
+  Status write_state(Jobs::iterator job, ConnectionId from, const Request& request, Instant now, std::string& reply,
+                     std::vector<Push>& pushes);
+  void deliver(Membership& job, ConnectionId asker, std::string& reply, std::vector<Push>& pushes);
+  void tell_of_lost_guests(Time now, std::vector<Push>& pushes);
+
+  StoreTable table_;
+  std::optional<StaticGuests> guests_;
+  Jobs jobs_;
+  std::map<ConnectionId, Membership*> attending_;
+};
+
+}  // namespace launch

@@ -1,0 +1,92 @@
+// The agent's part in a c10d rendezvous, as its session sees it: joins rounds, notices who comes and goes, leaves,
+// closes. Two kinds: HostedRendezvous where a launch agent hosts the store, ElasticRendezvous where torchrun does.
+//
+// A machine: each step is an operation on the store and what the agent is to know; deadline() bounds the operation.
+// A wish (join, close, ...) takes effect with the next step: the caller cuts a wait short for it.
+#pragma once
+
+#include "launch/core/base/error.hpp"
+#include "launch/core/base/time.hpp"
+#include "launch/core/c10d/elastic_state.hpp"
+#include "launch/core/job/job.hpp"
+#include "launch/core/store/store_operation.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace launch {
+
+// What a step tells.
+struct RoundFormed {
+  std::int64_t round = 0;
+  int rank = 0;    // of this node
+  int nnodes = 1;  // that are in
+  NodeDesc leader;
+  std::vector<int> torchrun;             // ranks of torchrun's agents
+  std::optional<Assignment> assignment;  // where nobody has to be asked for it
+  int restarts = 0;                      // of the job, as its members know it
+
+  bool operator==(const RoundFormed&) const = default;
+};
+// clang-format off
+struct RoundBroken {
+  enum class Cause {
+    change,   // a node wants to join, or has left
+    restart,  // a launch agent starts anew, and has told why under the abort key
+    loss,     // somebody has gone without a word, who may have been at its end
+  };
+  std::string reason;
+  Cause cause = Cause::change;
+  int gone = -1;  // the rank of the node that has left or is lost, where it is known
+  bool operator==(const RoundBroken&) const = default;
+};
+struct RoundWaits {  // for a line to the user
+  int arrived = 0;
+  bool spare = false;
+  Duration left{};
+  bool begun = false;  // a round of the job has formed
+  bool operator==(const RoundWaits&) const = default;
+};
+struct RoundRefused {  // time-out, closed or contradiction
+  Error error;
+  bool spare = false;  // it was not needed, that is all
+  bool begun = false;  // the job runs, and this node never had a part in it
+};
+struct WillLeft {};         // what pledge() asked for is done
+struct RendezvousEnded {};  // what leave() or close() asked for is done, or was given up
+// clang-format on
+
+using ElasticNews = std::variant<RoundFormed, RoundBroken, RoundWaits, RoundRefused, WillLeft, RendezvousEnded>;
+
+struct ElasticStep {
+  Operation next;
+  std::vector<ElasticNews> news;
+};
+
+inline constexpr Duration store_answer_time = std::chrono::seconds(60);  // where it is there; torchrun's read_timeout
+inline constexpr Duration first_elastic_report = std::chrono::seconds(1);
+inline constexpr Duration torchrun_looks = std::chrono::seconds(2);  // once within this, at the state
+
+class ElasticMachine {
+ public:
+  virtual ~ElasticMachine();
+
+  virtual ElasticStep start(Instant now) = 0;
+  // An error: the store holds or answers what makes no sense.
+  virtual Result<ElasticStep> on(const Outcome& outcome, Instant now) = 0;
+  virtual Time deadline() const = 0;
+
+  // Leaves the round it is in, if any, and joins the next. `restarts`: of the job, as far as this node knows.
+  virtual void join(Time now, int restarts) = 0;
+  // For good, for everybody.
+  virtual void close(Time now) = 0;
+  // Leaves without closing: others go on waiting. `reason` is for them.
+  virtual void leave(Time now, std::string reason) = 0;
+  // From now on nodes that come do not break up the round; they wait for the next one.
+  virtual void admit_nobody() = 0;
+};
+
+}  // namespace launch

@@ -1,0 +1,45 @@
+// What the members of a round that has formed are to know of it; made once, and told to each.
+#pragma once
+
+#include "launch/core/c10d/attendance.hpp"
+
+#include <functional>
+#include <map>
+#include <set>
+#include <utility>
+#include <vector>
+
+namespace launch {
+
+class FormedRound {
+ public:
+  FormedRound() = default;
+  // `order`: its members by rank. `said_of`: what a node has said last, or null.
+  FormedRound(std::int64_t round, std::vector<NodeDesc> order,
+              const std::function<const Attendance*(const NodeDesc&)>& said_of);
+
+  RoundFormed news_for(const NodeDesc& node) const;
+
+  const std::vector<NodeDesc>& order() const { return order_; }
+  const std::map<NodeDesc, int>& ranks() const { return ranks_; }
+  // -1: it is none of its members.
+  int rank_of(const NodeDesc& node) const;
+  bool is_mixed() const { return !torchrun_.empty(); }
+
+  // Members that had ended well and are gone; they count until the round breaks up.
+  void depart(const NodeDesc& node) { departed_.insert(node); }
+  void come_back(const NodeDesc& node) { departed_.erase(node); }
+  const std::set<NodeDesc>& departed() const { return departed_; }
+  std::set<NodeDesc> take_departed() { return std::exchange(departed_, {}); }
+
+ private:
+  std::int64_t round_ = 0;
+  std::vector<NodeDesc> order_;
+  std::map<NodeDesc, int> ranks_;
+  std::set<NodeDesc> departed_;
+  std::vector<int> torchrun_;            // ranks of torchrun's agents
+  std::vector<Assignment> assignments_;  // by rank, where the workers of all are known
+  int restarts_ = 0;                     // the most that a member knows of
+};
+
+}  // namespace launch

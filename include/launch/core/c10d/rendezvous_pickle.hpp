@@ -1,0 +1,29 @@
+// ElasticState to and from the bytes that torchrun's agents (PyTorch 2.5 and later) keep in the store: a base64 text of
+// a Python pickle, read from pickles of protocol 4 and 5 (tcpstore-protocol sections 5.3, 5.8).
+//
+// The reader is a stack machine of 29 opcodes that knows five names and can make nothing but an ElasticState: no code
+// of the writer's choosing runs. Memory follows the input; nothing is believed before it is bounded.
+#pragma once
+
+#include "launch/core/base/error.hpp"
+#include "launch/core/c10d/elastic_state.hpp"
+
+#include <string>
+#include <string_view>
+
+namespace launch {
+
+// What the key holds before the first state.
+inline constexpr std::string_view no_state = "Y2FuaW1hZGFt";
+
+// More nodes than this in a state are an error.
+inline constexpr std::size_t max_state_nodes = 100'000;
+
+std::string pickle_state(const ElasticState& state);
+Result<ElasticState> unpickle_state(std::string_view bytes);
+
+// The text of the key. A text of `no_state` is a new ElasticState.
+std::string write_state(const ElasticState& state);
+Result<ElasticState> read_state(std::string_view text);
+
+}  // namespace launch

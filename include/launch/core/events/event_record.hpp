@@ -1,0 +1,84 @@
+// The events of a job for machines: what happened on one node, each as one line of JSON (--events, docs/events.md).
+//
+// Names and order of the fields are a promise to whoever reads them: a field may be added at the end, none goes away.
+// Times come in as values. torchrun's own form of events is in torchelastic_event.hpp.
+#pragma once
+
+#include "launch/core/base/time.hpp"
+#include "launch/core/job/job.hpp"
+#include "launch/core/verdict/failure_report.hpp"
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace launch {
+
+// Who tells: the same in every event until the rendezvous says otherwise.
+struct EventContext {
+  std::string run_id;
+  std::optional<int> node_rank;  // nullopt: dealt out by the rendezvous, later
+  std::string host;
+  int restart = 0;  // restarts that the job has had
+};
+
+struct JobStarted {
+  std::string version;  // of launch
+  std::string program;  // as the user typed it
+  std::vector<std::string> command;
+  int nnodes = 1;
+  int nproc_per_node = 1;
+};
+
+struct RendezvousFormed {
+  Round round;
+  Duration took{};  // since this node joined
+};
+
+struct WorkerStarted {
+  int rank = 0;
+  int local_rank = 0;
+  int pid = 0;
+};
+
+struct WorkerOver {
+  WorkerStarted worker;
+  ExitStatus status;
+  Duration lived{};
+};
+
+// The workers are told to end; not said of what workers that ended well have left behind.
+struct Stopping {
+  int signal = 0;
+  std::string reason;
+};
+
+// SIGKILL is sent.
+struct Killing {
+  std::size_t processes = 0;
+};
+
+// All workers of the job start anew.
+struct Restarting {
+  std::string reason;
+  int number = 0;  // 0: nodes came or went, which counts as no restart
+};
+
+struct PeerFailure {
+  Failure failure;
+};
+
+struct JobEnded {
+  int exit_code = 0;
+  std::optional<Failure> first;
+};
+
+using JobEvent = std::variant<JobStarted, RendezvousFormed, WorkerStarted, WorkerOver, Stopping, Killing, Restarting,
+                              PeerFailure, JobEnded>;
+
+// ASCII, without the newline. Bytes that are not UTF-8 are replaced.
+std::string to_json_line(const EventContext& context, const Instant& when, const JobEvent& event);
+
+}  // namespace launch

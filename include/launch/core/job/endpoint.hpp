@@ -1,0 +1,39 @@
+// HOST[:PORT] as torchrun's --rdzv-endpoint takes it: name, IPv4, or IPv6 in brackets when a port follows.
+#pragma once
+
+#include "launch/core/base/error.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace launch {
+
+struct Endpoint {
+  std::string host;
+  std::uint16_t port = 0;
+
+  bool operator==(const Endpoint&) const = default;
+};
+
+struct EndpointText {
+  std::string host;                   // without brackets
+  std::optional<std::uint16_t> port;  // absent when the text has none
+
+  bool operator==(const EndpointText&) const = default;
+};
+
+// The error's message says what is wrong with `text`; it does not name the option, which only the caller knows.
+Result<EndpointText> parse_endpoint(std::string_view text);
+
+// 1 to 65535, or 0 where the caller lets the system choose.
+Result<std::uint16_t> parse_port(std::string_view text);
+
+// "host:29500", "[::1]:29500".
+std::string to_text(const Endpoint& endpoint);
+
+// localhost, 127.0.0.0/8 or ::1: only processes of this machine can reach it.
+bool is_loopback(std::string_view host);
+
+}  // namespace launch

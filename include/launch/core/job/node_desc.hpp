@@ -1,0 +1,28 @@
+// How one agent of a c10d rendezvous is known to the others. torchrun's words, so that a job may have agents of both
+// kinds; what they mean on the wire is rendezvous_pickle's business.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <string>
+
+namespace launch {
+
+// One agent, for as long as its process lives. Sorted as torchrun sorts: address, pid, local_id.
+struct NodeDesc {
+  std::string addr;
+  std::int64_t pid = 0;
+  std::int64_t local_id = 0;
+
+  auto operator<=>(const NodeDesc&) const = default;
+};
+
+// torchrun counts its local_ids from 0; a launch agent has this one, and so its like know it.
+inline constexpr std::int64_t launch_local_id = 0x6c61756e;
+
+inline bool is_launch(const NodeDesc& node) { return node.local_id == launch_local_id; }
+
+// "n1 (pid 42)"
+std::string to_text(const NodeDesc& node);
+
+}  // namespace launch

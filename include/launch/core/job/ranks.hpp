@@ -1,0 +1,24 @@
+// Members to ranks, and the JSON in which torchrun's agents exchange both (tcpstore-protocol section 4.1).
+#pragma once
+
+#include "launch/core/base/error.hpp"
+#include "launch/core/job/job.hpp"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace launch {
+
+// members[i].group_rank == i. RANK counts the workers of lower group ranks; ROLE_RANK those of equal role.
+std::vector<Assignment> assign_ranks(const std::vector<Member>& members);
+
+// {"role": "default", "rank": 0, "local_world_size": 2}
+std::string to_json(const Member& member);
+Result<Member> parse_member(std::string_view json);
+
+// [base_global_rank, world_size, base_role_rank, role_world_size]; the group numbers are not in the text.
+std::string to_json(const Assignment& assignment);
+Result<Assignment> parse_assignment(std::string_view json);
+
+}  // namespace launch

@@ -1,0 +1,25 @@
+// How long the reader of the workers' pipes lets data gather before it reads again.
+//
+// A worker that writes each line by itself would wake the reader for each. So when turns follow each other closely and
+// bring little, the reader pauses, as long as that brings more, and never so long that a pipe runs full. A line that
+// comes alone is read at once. Core of io/log_relay's reader.
+#pragma once
+
+#include "launch/core/base/time.hpp"
+
+#include <cstddef>
+
+namespace launch {
+
+class ReadPace {
+ public:
+  // After a turn: `bytes` came from all pipes; `crowded`: one of them was half full. Zero: read at once.
+  Duration after(std::size_t bytes, bool crowded, Time now);
+
+ private:
+  Duration pause_{};  // zero: it does not pause
+  Time since_{};      // when it began to count turns
+  int turns_ = 0;
+};
+
+}  // namespace launch

@@ -1,0 +1,29 @@
+// The command line cut into our options and the program with its arguments, by the rules of torchrun's parser: unique
+// beginnings of long options, bundled short ones, "--", and everything from the program on left alone.
+//
+// Looks at no value. A beginning that fits two spellings of one option is not ambiguous here.
+#pragma once
+
+#include "launch/core/base/error.hpp"
+#include "launch/core/options/option_table.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace launch {
+
+struct GivenOption {
+  const OptionRow* row;              // in option_table()
+  std::optional<std::string> value;  // nullopt: a switch, or an optional value left out
+};
+
+struct OptionLine {
+  std::vector<GivenOption> options;  // as typed
+  std::vector<std::string> program;  // and its arguments
+};
+
+// `args` is the command line without the program's own name. Every error has code usage.
+Result<OptionLine> read_option_line(const std::vector<std::string>& args);
+
+}  // namespace launch

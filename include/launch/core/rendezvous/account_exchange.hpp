@@ -1,0 +1,91 @@
+// How the nodes of a failed job tell each other how their workers ended, so that each can show the whole: every node
+// leaves its account at the store, one of them gathers these and leaves what they come to. For launch nodes only. Keys
+// as in docs/store_protocol.md.
+//
+// A machine: each step is an operation on the store, and deadline() bounds it. Until the deadline of its place it waits
+// for a node that gives no account, a node that does not gather a little longer. If the store goes away, known() is
+// all that there will be.
+#pragma once
+
+#include "launch/core/base/time.hpp"
+#include "launch/core/store/store_operation.hpp"
+#include "launch/core/verdict/verdict.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace launch {
+
+struct ExchangePlace {
+  std::string prefix;  // of the round's keys
+  int node_rank = 0;
+  int gatherer = 0;
+  std::vector<int> others;  // the other nodes, at the one that gathers
+  Time deadline = never;
+};
+
+// Instead of the exchange, for a node that leaves a job which may go on: nobody must wait for its account.
+SetKeys leave_no_account(const ExchangePlace& place);
+
+struct ExchangeStep {
+  struct Waiting {
+    int ended = 0;
+    int nodes = 0;  // of so many; 0: this node does not gather, and knows neither
+  };
+  std::optional<Operation> next;   // none: the exchange is over
+  std::optional<Waiting> waiting;  // for a line to the user
+};
+
+class AccountExchange {
+ public:
+  // `report_interval`: between two lines to the user.
+  AccountExchange(ExchangePlace place, Account own, Duration report_interval);
+
+  ExchangeStep start(Time now);
+  ExchangeStep on(const Outcome& outcome, Time now);
+  Time deadline() const { return deadline_; }
+  // It waits for nobody any more. The caller cuts a wait short for it.
+  void hurry() { hurried_ = true; }
+
+  // The account of all nodes as far as it is known by now, this one's at least.
+  const Account& known() const { return all_; }
+
+ private:
+  enum class State {
+    telling,        // this node's own account
+    // At the node that gathers:
+    waiting,        // for the accounts of the others
+    looking,        // which are there
+    reading,
+    publishing,
+    being_read,     // by the others: the store may be this node's, and end with it
+    // At the others:
+    receiving,      // what all come to, once it is there
+    doubting,       // whether the node that gathers is still there
+    fetching,
+    acknowledging,  // also if there is nothing: nobody must wait for this node
+  };
+
+  ExchangeStep ask(State state, Operation operation, Time deadline);
+  ExchangeStep wait(Time now);
+  ExchangeStep looked(const std::vector<bool>& present, Time now);
+  ExchangeStep read(KeyList present, Time now);
+  ExchangeStep publish(const std::vector<std::string>& accounts, Time now);
+  ExchangeStep receive(Time now);
+  ExchangeStep expired(Time now);
+  ExchangeStep doubted(const std::string& of_gatherer, Time now);
+  ExchangeStep acknowledge(Time now);
+  KeyList awaited() const;
+
+  ExchangePlace place_;
+  Account all_;
+  Duration report_interval_;
+  State state_ = State::telling;
+  Time deadline_ = never;
+  Time report_ = never;
+  KeyList readers_;  // keys of the nodes that will have read what all come to
+  bool hurried_ = false;
+};
+
+}  // namespace launch

@@ -1,0 +1,57 @@
+// torchrun's exit barrier: every node whose workers succeeded counts itself, the last one says so, all wait for that.
+// It keeps the node that hosts the store alive for the workers of slower nodes. Keys as in docs/store_protocol.md.
+#pragma once
+
+#include "launch/core/base/time.hpp"
+#include "launch/core/store/store_operation.hpp"
+
+#include <optional>
+#include <string>
+#include <variant>
+
+namespace launch {
+
+// torchrun waits this long for the others and then leaves all the same.
+inline constexpr Duration exit_barrier_timeout = std::chrono::seconds(300);
+
+struct BarrierPassed {
+  bool everybody = true;  // false: the time-out came first
+};
+
+struct BarrierStep {
+  std::variant<Operation, BarrierPassed> next;
+  std::optional<int> arrived;  // for a line to the user: nodes that have ended
+};
+
+class ExitBarrier {
+ public:
+  // `patience`: torchrun's agents may die without a word, so a job that has some does not wait for ever.
+  // `report_interval`: between two lines to the user.
+  ExitBarrier(std::string run_id, int nnodes, std::optional<Duration> patience, Duration report_interval);
+
+  BarrierStep start(Time now);
+  BarrierStep on(const Outcome& outcome, Time now);
+  Time deadline() const { return deadline_; }
+
+ private:
+  BarrierStep wait(Time now);
+  BarrierStep tell(Time now);
+
+  std::string run_id_;
+  int nnodes_;
+  std::optional<Duration> patience_;
+  Duration report_interval_;
+  enum class State {
+    counting,
+    telling,  // the others that they may leave
+    waiting,
+    looking,  // how many there are
+  };
+  State state_ = State::counting;
+  bool everybody_ = true;
+  Time give_up_ = never;
+  Time report_ = never;
+  Time deadline_ = never;
+};
+
+}  // namespace launch

@@ -1,0 +1,177 @@
+// PyTorch's TCPStore protocol as values and bytes, both directions; docs/store_protocol.md describes it.
+//
+// Two dialects: modern (PyTorch 2.1 and later: VALIDATE first, PING) and old (up to 2.0: other opcode numbers,
+// WATCH_KEY, a silent second connection). Parsing never acts. Nothing is believed before it is bounded.
+#pragma once
+
+#include "launch/core/base/error.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace launch {
+
+enum class Dialect {
+  unknown,  // what has arrived so far is the beginning of a VALIDATE, or nothing
+  modern,
+  old,
+};
+
+// The libuv server's limits, and ours for what one request may take together.
+inline constexpr std::size_t max_key_bytes = std::size_t{8} * 1024;
+inline constexpr std::size_t max_payload_bytes = std::size_t{8} * 1024 * 1024;
+inline constexpr std::size_t max_keys = 131'072;
+inline constexpr std::size_t max_request_bytes = std::size_t{64} * 1024 * 1024;
+inline constexpr std::uint32_t validate_magic = 0x3C85F7CE;
+
+// Keys and payloads are views into the reader's buffer: valid until its next call.
+struct ValidateRequest {
+  std::uint32_t magic;
+};
+struct SetRequest {
+  std::string_view key, payload;
+};
+struct CompareSetRequest {
+  std::string_view key, expected, desired;
+};
+struct GetRequest {
+  std::string_view key;
+};
+struct AddRequest {
+  std::string_view key;
+  std::int64_t amount;
+};
+struct CheckRequest {
+  std::vector<std::string_view> keys;
+};
+struct WaitRequest {
+  std::vector<std::string_view> keys;
+};
+struct CountKeysRequest {};
+struct WatchKeyRequest {  // old dialect only
+  std::string_view key;
+};
+struct DeleteKeyRequest {
+  std::string_view key;
+};
+struct AppendRequest {
+  std::string_view key, payload;
+};
+struct MultiGetRequest {
+  std::vector<std::string_view> keys;
+};
+struct MultiSetRequest {
+  std::vector<SetRequest> entries;
+};
+struct CancelWaitRequest {};
+struct PingRequest {
+  std::uint32_t nonce;
+};
+struct QueuePushRequest {
+  std::string_view key, payload;
+};
+struct QueuePopRequest {
+  std::string_view key;
+};
+struct QueueLengthRequest {
+  std::string_view key;
+};
+struct ListKeysRequest {};
+struct BarrierRequest {
+  std::string_view key;
+  std::int64_t world_size;
+};
+// Ours alone: what a launch agent wants of the job whose state is under the key (Attendance). Answered as WAIT is, with
+// bytes (ElasticNews) after the zero. Asked only of a store that a launch agent hosts.
+struct AttendRequest {
+  std::string_view key, text;
+};
+// Ours alone: what to do when this connection ends, or falls silent for too long (Will); an empty text takes the will
+// back. Answered by a zero byte. Asked only of a store that a launch agent hosts.
+struct LeaveWillRequest {
+  std::string_view text;
+};
+
+using Request =
+    std::variant<ValidateRequest, SetRequest, CompareSetRequest, GetRequest, AddRequest, CheckRequest, WaitRequest,
+                 CountKeysRequest, WatchKeyRequest, DeleteKeyRequest, AppendRequest, MultiGetRequest, MultiSetRequest,
+                 CancelWaitRequest, PingRequest, QueuePushRequest, QueuePopRequest, QueueLengthRequest, ListKeysRequest,
+                 BarrierRequest, AttendRequest, LeaveWillRequest>;
+
+// Bytes of one connection, in pieces of any size, to requests. Incremental: no byte is looked at twice because
+// the bytes after it were late. Memory follows what arrived, never what was announced: none before the first
+// prepare(), a small multiple of what is held plus what prepare() asked for, resting_bytes between requests.
+class RequestReader {
+ public:
+  static constexpr std::size_t resting_bytes = 4096;
+
+  // Room for at least `wanted` more bytes; received bytes are written there, then committed. A wish above
+  // resting_bytes is a buffer that comes and goes with every request.
+  char* prepare(std::size_t wanted);
+  std::size_t room() const { return capacity_ - end_; }
+  void commit(std::size_t received);  // REQUIRES: received <= room()
+
+  // The next whole request; nullopt: more bytes are needed; error: the connection is to be closed (and asking again
+  // gives the same error). Call it until nullopt before preparing for more.
+  Result<std::optional<Request>> next();
+
+  Dialect dialect() const { return dialect_; }
+  std::size_t buffered() const { return end_ - begin_; }  // bytes held for requests not yet returned
+  std::size_t capacity() const { return capacity_; }
+
+ private:
+  void detect_dialect();
+  Result<bool> start();
+  Result<bool> scan();
+  Result<bool> scan_field();
+  Status check_length(std::uint64_t length) const;
+  Status check_count(std::uint64_t count) const;
+  void rest();
+  void move_to(std::size_t capacity);
+
+  std::unique_ptr<char[]> buffer_;
+  std::size_t capacity_ = 0;
+  std::size_t begin_ = 0;  // first byte of the request being read
+  std::size_t end_ = 0;    // one past the last byte received
+  Dialect dialect_ = Dialect::unknown;
+
+  // How far the scan of the request at begin_ has come.
+  std::size_t scanned_ = 0;  // its bytes that belong to whole fields; 0: not even the opcode
+  std::size_t command_ = 0;  // which alternative of Request
+  std::size_t field_ = 0;    // the field being waited for
+  std::uint64_t items_ = 0;  // items of a list still to come, this one included
+};
+
+// One request of the modern dialect, appended to `out`. VALIDATE and PING included; WATCH_KEY, which that dialect
+// lacks, appends nothing.
+void encode(const Request& request, std::string& out);
+
+// Replies. Numbers are little-endian; bytes are a u64 length and as many bytes.
+enum class WaitReply : std::uint8_t {
+  stop_waiting = 0,
+  cancelled = 1
+};
+enum class CheckReply : std::uint8_t {
+  ready = 0,
+  not_ready = 1
+};
+enum class WatchEvent : std::uint8_t {
+  updated = 0,
+  created = 1,
+  deleted = 2,
+  registered = 3
+};
+void append_u8(std::string& out, std::uint8_t value);
+void append_u32(std::string& out, std::uint32_t value);
+void append_i64(std::string& out, std::int64_t value);
+void append_bytes(std::string& out, std::string_view bytes);
+std::int64_t read_i64(const char* bytes);  // eight bytes
+std::uint32_t read_u32(const char* bytes);
+
+}  // namespace launch

@@ -1,0 +1,63 @@
+// What ended a job, as a value: told to the other nodes as JSON through the abort key, and to the user as a short text.
+//
+// The first failure of a job is the one that the store saw first: the abort key is written by compare-and-set.
+#pragma once
+
+#include "launch/core/base/error.hpp"
+#include "launch/core/job/job.hpp"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace launch {
+
+struct Failure {
+  enum class Kind {
+    worker,      // a worker ended with a code other than 0, or by a signal
+    start,       // a worker could not be started
+    rendezvous,  // the nodes did not come together: time-out or contradiction
+    signal,      // a launch process was told to stop
+    store,       // the store's host went away
+    lost,        // a launch process went away without a word, or its host; or nodes came or went once too often
+  };
+  Kind kind = Kind::worker;
+  int exit_code = 1;     // what every launch of the job ends with
+  bool restart = false;  // not the end: all nodes restart their workers
+  int restarts = 0;      // that the job has had with this one; 0: not counted, or by a launch that does not tell
+  int node_rank = 0;     // where it happened; -1: it has no rank yet, or, without a host, at no known node
+  std::string host;
+  int rank = -1;  // worker and start only
+  int local_rank = -1;
+  int pid = 0;                      // worker only
+  std::string what;                 // "exit code 7", "signal 11 (SIGSEGV)", or a sentence
+  std::string why_final;            // why it is not restarted after, where restarts were asked for
+  std::string time;                 // local time of that host, as text
+  std::string detail;               // the worker's own words from its error.json; may be empty
+  std::vector<std::string> frames;  // the last lines of its Python traceback; may be empty
+  std::string error_file;           // where its words are; may be empty
+  std::string log_file;             // where the worker's errors went, as text; empty: to the console
+
+  bool operator==(const Failure&) const = default;
+};
+
+std::string to_json(const Failure& failure);
+Result<Failure> parse_failure(std::string_view json);
+
+// The worker may have ended because others hang: an abort, a time-out.
+bool smells_of_hang(const Failure& failure);
+
+// One line: "rank 3 (local rank 1) on node 1 (host n1): exit code 7".
+std::string describe(const Failure& failure);
+
+// The message of an error.json as torch's `record` writes it, its last line kept short; empty if there is none.
+std::string error_message(std::string_view error_json);
+
+// The traceback that it holds as text; empty if there is none.
+std::string error_traceback(std::string_view error_json);
+
+// What goes into the error file of whoever started launch, as torchrun hands a failure up: the worker's own error.json
+// with its exit code added; where there is none, or it is of another form, one that tells of the failure.
+std::string error_for_parent(const Failure& first, std::string_view error_json);
+
+}  // namespace launch

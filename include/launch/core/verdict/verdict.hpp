@@ -1,0 +1,77 @@
+// The verdict on a job that has failed: one screen, the same on every node. The root cause comes first, then how the
+// other workers ended, where they stood, where their logs are, and what launch did.
+//
+// Each node tells how its workers ended as an Account, by way of the store; bytes of other nodes are not trusted.
+#pragma once
+
+#include "launch/core/base/error.hpp"
+#include "launch/core/job/job.hpp"
+#include "launch/core/verdict/failure_report.hpp"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace launch {
+
+// How one worker of this node ended.
+struct WorkerEnd {
+  int rank = 0;
+  int local_rank = 0;
+  ExitStatus status;
+  bool stopped_by_us = false;  // by a signal, after launch had sent one
+};
+
+// Workers of which the same is to be said.
+struct RankGroup {
+  std::string what;
+  std::vector<int> ranks;  // ascending
+
+  bool operator==(const RankGroup&) const = default;
+};
+
+// What one node tells of the end of its workers, or several nodes together: some kilobytes, however many they are.
+struct Account {
+  std::vector<int> nodes;         // whose it is, by node rank; ascending
+  std::vector<RankGroup> ends;    // of their workers, but for the first failure of the job
+  std::vector<RankGroup> places;  // where they stood when the failure was known, as far as that was looked for
+  std::int64_t stopped = 0;       // workers that launch ended
+  std::int64_t killed = 0;        // of these, by SIGKILL
+  std::vector<std::string> logs;  // "node 0 (host n0): FOLDER", for some of those that have any
+  std::int64_t more_logs = 0;     // how many more have
+  std::vector<std::string> left;  // "on node 0 (host n0): ...": some of the processes that outlived SIGKILL
+  std::int64_t more_left = 0;
+
+  bool operator==(const Account&) const = default;
+};
+
+// `workers`: all of this node but the first failure.
+Account sum_up(int node_rank, const std::vector<WorkerEnd>& workers);
+// What is left behind, or where the logs are, on the node of this account.
+std::string on_node(int node_rank, const std::string& host, const std::string& what);
+// Adds another one.
+void merge(Account& all, const Account& other);
+
+std::string to_json(const Account& account);
+Result<Account> parse_account(std::string_view json);
+
+struct Verdict {
+  std::string program;
+  std::string run_id;
+  int nnodes = 1;
+  int restarts = 0;  // that the job has had
+  Failure first;
+  Account account;  // of the nodes that gave one
+};
+
+// Several lines without a final newline.
+std::string render_verdict(const Verdict& verdict);
+// One line of JSON, with all that is in the text.
+std::string verdict_json(const Verdict& verdict);
+
+// Ascending numbers as "0-6, 8", and back; what is none is left out, and so is what is beyond a million.
+std::string as_ranges(const std::vector<int>& numbers);
+std::vector<int> from_ranges(std::string_view text);
+
+}  // namespace launch

@@ -1,0 +1,18 @@
+// What `launch --explain` prints: every setting with its origin, the ranks of this node, and each worker's command and
+// environment, as they would be if the job were started now. Pure, so that what is shown is what would be done.
+#pragma once
+
+#include "launch/core/config/config.hpp"
+#include "launch/core/options/options.hpp"
+
+#include <string>
+
+namespace launch {
+
+// Where nodes have unequal numbers of workers, only a rendezvous tells the ranks: all are taken to be like this one.
+std::string explain_text(const Options& options, const Config& config, const Environment& env);
+
+// The same for programs, as one JSON object; a port that is not known yet is null.
+std::string explain_json(const Options& options, const Config& config, const Environment& env);
+
+}  // namespace launch

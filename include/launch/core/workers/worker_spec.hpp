@@ -1,0 +1,39 @@
+// What to execute for one worker: executable, argv and the whole environment (torchrun's table of variables).
+#pragma once
+
+#include "launch/core/config/config.hpp"
+#include "launch/core/job/job.hpp"
+#include "launch/core/logs/line_prefix.hpp"
+
+#include <string>
+#include <vector>
+
+namespace launch {
+
+// What a worker has as its standard input.
+enum class WorkerInput {
+  inherited,  // launch's own, as it is
+  copy,       // all that comes there, to itself
+  nothing,    // /dev/null
+};
+
+struct WorkerSpec {
+  int local_rank = 0;
+  int global_rank = 0;
+  std::string executable;
+  std::vector<std::string> argv;
+  std::vector<std::string> env;  // NAME=VALUE
+  std::string error_file;        // where the worker may leave error.json; empty: nowhere
+  WorkerInput input = WorkerInput::inherited;
+  WorkerLogs logs;  // where its output goes
+  Binding binding;  // processors and memory; empty: as launch itself
+};
+
+// One spec a local rank, in order. `folder` is the attempt's, with a folder per local rank; empty: there is none.
+// Macros in arguments: ${local_rank} and $local_rank; $$ is $; any other $x stays.
+std::vector<WorkerSpec> make_worker_specs(const Config& config, const Round& round, const std::string& folder);
+
+// Who the workers of this node are, for the prefix of their lines.
+PrefixFacts prefix_facts(const Config& config, const Round& round);
+
+}  // namespace launch

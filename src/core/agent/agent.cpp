@@ -1,0 +1,381 @@
+#include "launch/core/agent/agent.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <csignal>
+
+#include <fmt/format.h>
+
+namespace launch {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Duration hurried_grace = 3s;
+
+}  // namespace
+
+Agent::Agent(AgentSettings settings)
+    : settings_(std::move(settings)), policy_(settings_.restarts), grace_(settings_.shutdown_timeout) {
+  round_.assignment.group_rank = settings_.node_rank;
+}
+
+AgentActions Agent::start(Time /*now*/) { return {StartRendezvous{0, policy_.admits_change()}}; }
+
+AgentActions Agent::on(const AgentEvent& event, Time now) {
+  if (state_ == State::finished) return {};
+  return std::visit([&](const auto& e) { return handle(e, now); }, event);
+}
+
+AgentActions Agent::handle(const RendezvousDone& event, Time now) {
+  if (state_ != State::joining) return {};
+  state_ = State::running;
+  round_ = event.round;
+  round_.restarts = restarts();
+  started_ = now;
+  running_ = settings_.nproc;
+  return {StartWorkers{round_}};
+}
+
+AgentActions Agent::handle(const RendezvousFailed& event, Time now) {
+  if (winding_down() || state_ == State::pausing) return {};
+  return fail(make_failure(Failure::Kind::rendezvous, exit_code(event.error.code), event.error.message), SIGTERM, true,
+              now);
+}
+
+AgentActions Agent::handle(const NotNeeded& /*event*/, Time /*now*/) {
+  if (state_ != State::joining) return {};
+  return {finish()};
+}
+
+AgentActions Agent::handle(const StartFailed& event, Time now) {
+  if (winding_down()) return {};  // those of the next round will fail, too
+  assert(state_ == State::running);
+  return fail(event.failure, SIGTERM, true, now);
+}
+
+AgentActions Agent::handle(const WorkerExited& event, Time now) {
+  assert((state_ == State::running || winding_down()) && running_ > 0);
+  --running_;
+  const int rank = round_.assignment.base_global_rank + event.local_rank;
+  const bool stopped = winding_down() && event.status.kind == ExitStatus::Kind::signalled;
+  ends_.push_back(WorkerEnd{rank, event.local_rank, event.status, stopped});
+  if (winding_down()) return {};
+  if (!event.status.ok() && warning_.may_leave)
+    return fail(early_leave(event.failure.exit_code, describe(event.failure)), SIGTERM, true, now);
+  if (!event.status.ok()) return fail(event.failure, SIGTERM, true, now);
+  if (running_ > 0) return {};
+  AgentActions actions = stop(SIGTERM, now);
+  state_ = State::clearing;
+  return actions;
+}
+
+AgentActions Agent::handle(const SignalReceived& event, Time now) {
+  Failure failure = make_failure(Failure::Kind::signal, 128 + event.signal,
+                                 fmt::format("launch was told to stop by {}{}", signal_name(event.signal),
+                                             event.sender.empty() ? "" : " " + event.sender));
+  if (winding_down() && goes_on()) {
+    first_ = std::move(failure);
+    return settings_.nnodes > 1 ? AgentActions{TellPeers{*first_}} : AgentActions{};
+  }
+  // A second Ctrl-C means: soon, a third: now. Schedulers repeat their SIGTERM, so that one says nothing new.
+  if (winding_down()) return event.signal == SIGINT && state_ == State::stopping ? hurry(now) : AgentActions{};
+  return fail(std::move(failure), event.to_workers, true, now);
+}
+
+// It is of use to workers that run, or are on their way out.
+AgentActions Agent::handle(const Warned& event, Time /*now*/) {
+  if (settings_.leaves && state_ != State::joining && state_ != State::pausing) warning_ = event;
+  return {};
+}
+
+Failure Agent::early_leave(int exit_code, const std::string& what) const {
+  return make_failure(Failure::Kind::signal, exit_code,
+                      fmt::format("after an early warning by {}: {}", signal_name(warning_.signal), what));
+}
+
+AgentActions Agent::handle(const GuardLost& /*event*/, Time now) {
+  Failure failure = make_failure(Failure::Kind::signal, 128 + SIGKILL, "launch was killed");
+  if (!winding_down()) return fail(std::move(failure), SIGKILL, true, now);
+  AgentActions actions;
+  if (state_ == State::stopping) actions = kill(now);
+  if (!goes_on()) return actions;
+  first_ = std::move(failure);
+  if (settings_.nnodes > 1) actions.push_back(TellPeers{*first_});
+  return actions;
+}
+
+AgentActions Agent::handle(const PeerFailed& event, Time now) {
+  // A node that is gone costs no restart: the others form anew, with another in its place or without.
+  if (event.failure.kind == Failure::Kind::lost && event.failure.restart)
+    return change({describe(event.failure), event.failure}, false, now);
+  if (winding_down()) {
+    // The store saw it before ours; but what ends the job is not undone by what came before.
+    const bool final = first_ && !first_->restart;
+    if (!final || !event.failure.restart) first_ = event.failure;
+    return {};
+  }
+  if (state_ == State::pausing && event.failure.restart) return {};  // the one that this node is about to follow
+  return fail(event.failure, SIGTERM, false, now);
+}
+
+AgentActions Agent::handle(const MembersChanged& event, Time now) {
+  Failure cause = make_failure(Failure::Kind::lost, 1, event.reason);
+  cause.node_rank = -1;  // it may have been any of them
+  cause.host.clear();
+  shorten_grace(event.grace, now);
+  return change({event.reason, std::move(cause)}, event.grace != Duration::max(), now);
+}
+
+AgentActions Agent::change(Change change, bool at_once, Time now) {
+  if (winding_down() || state_ == State::pausing) return {};
+  if (warning_.signal != 0 && !at_once) return put_off(std::move(change), now);
+  return follow(std::move(change), now);
+}
+
+AgentActions Agent::follow(Change change, Time now) {
+  const auto refusal = state_ == State::running ? policy_.refuses_change() : std::nullopt;
+  if (refusal) {
+    change.cause.restart = false;
+    change.cause.why_final = *refusal;
+    return fail(std::move(change.cause), SIGTERM, true, now);
+  }
+  changed_ = std::move(change.reason);
+  if (state_ == State::joining || state_ == State::leaving) return start_anew(now);
+  return stop(SIGTERM, now);
+}
+
+// Where all nodes are warned, the first one to have saved must not cost the others their time to save.
+AgentActions Agent::put_off(Change change, Time now) {
+  if (state_ == State::leaving && !warning_.may_leave) return {finish()};
+  if (state_ == State::leaving) return {TellPeers{early_leave(0, "its workers have ended")}, finish()};
+  if (put_off_) return {};
+  put_off_ = std::move(change);
+  if (state_ == State::running) deadline_ = later(now, settings_.shutdown_timeout);
+  return {};
+}
+
+void Agent::shorten_grace(Duration most, Time now) {
+  if (most == Duration::max()) return;
+  grace_ = std::min(grace_, most);
+  if (state_ == State::stopping) deadline_ = std::min(deadline_, later(now, grace_));
+}
+
+AgentActions Agent::handle(const StoreLost& event, Time now) {
+  shorten_grace(event.grace, now);
+  if (winding_down() && !goes_on()) return {};
+  if (winding_down()) {
+    first_ = make_failure(Failure::Kind::store, 1, fmt::format("the store went away ({})", event.reason));
+    return {};
+  }
+  // torchrun's host leaves as soon as all have passed the barrier; our answer may have been on its way.
+  if (state_ == State::leaving && !event.host_waits) return handle(BarrierDone{}, now);
+  if (event.stood_still > Duration::zero())
+    return fail(make_failure(Failure::Kind::store, 1,
+                             fmt::format("this launch stood still for {}, and the others gave it up meanwhile ({})",
+                                         to_text(event.stood_still), event.reason)),
+                SIGTERM, false, now);
+  const std::string_view whose = settings_.node_rank < 0 ? "the job's store" : "the store of node 0";
+  return fail(make_failure(Failure::Kind::store, 1,
+                           fmt::format("{} went away ({}); without it no worker can go on", whose, event.reason)),
+              SIGTERM, false, now);
+}
+
+AgentActions Agent::handle(const StoodStill& event, Time now) {
+  if (state_ != State::running) return {};
+  const std::string what = fmt::format("stood still for {}, so that its guard ended the workers", to_text(event.time));
+  Failure cause = make_failure(Failure::Kind::lost, 1, "its launch " + what);
+  if (settings_.leaves) return change({"this launch " + what, std::move(cause)}, true, now);
+  return fail(std::move(cause), SIGTERM, true, now);
+}
+
+AgentActions Agent::handle(const BarrierDone& /*event*/, Time /*now*/) {
+  if (state_ != State::leaving) return {};
+  return {finish()};
+}
+
+AgentActions Agent::handle(const AllGone& /*event*/, Time now) {
+  if (winding_down()) return wound_down(now);
+  if (state_ != State::clearing) return {};
+  deadline_ = never;
+  if (first_ || settings_.nnodes == 1) return {finish()};
+  if (warning_.may_leave) return {TellPeers{early_leave(0, "its workers have ended")}, finish()};
+  if (put_off_) return {finish()};
+  state_ = State::leaving;
+  return {EnterBarrier{}};
+}
+
+AgentActions Agent::handle(const Signalled& /*event*/, Time now) {
+  const bool waits = state_ == State::stopping || (state_ == State::clearing && !kill_sent_);
+  if (waits && !hurried_) deadline_ = later(now, grace_);
+  return {};
+}
+
+AgentActions Agent::handle(const DeadlineReached& /*event*/, Time now) {
+  if (now < deadline_) return {};  // it was put off meanwhile
+  deadline_ = never;
+  if (state_ == State::pausing) {
+    state_ = State::joining;
+    return {StartRendezvous{restarts(), policy_.admits_change()}};
+  }
+  if (state_ == State::running) {
+    assert(put_off_);
+    Change change = *std::exchange(put_off_, std::nullopt);
+    warning_ = {};  // nobody has heeded it
+    return follow(std::move(change), now);
+  }
+  if (state_ == State::stopping) return kill(now);
+  if (state_ == State::clearing && !kill_sent_) {
+    AgentActions actions = kill(now);
+    state_ = State::clearing;
+    return actions;
+  }
+  assert(state_ == State::clearing || state_ == State::killing);
+  left_behind_ = true;
+  return handle(AllGone{}, now);
+}
+
+AgentActions Agent::wound_down(Time now) {
+  if (!goes_on()) return {finish()};
+  if (!left_behind_ && warning_.may_leave) {
+    first_.reset();
+    return {TellPeers{early_leave(0, "its workers have ended")}, finish()};
+  }
+  return start_anew(now);
+}
+
+// What is left would meet the new workers.
+AgentActions Agent::end_beside_the_last() {
+  first_ =
+      make_failure(Failure::Kind::start, 1, "processes of the last workers outlived SIGKILL, so none are started anew");
+  AgentActions actions;
+  if (settings_.nnodes > 1) actions.push_back(TellPeers{*first_});
+  actions.push_back(finish());
+  return actions;
+}
+
+AgentActions Agent::start_anew(Time now) {
+  if (left_behind_) return end_beside_the_last();
+  const Duration lived = now - started_;
+  AgentActions actions;
+  if (state_ == State::joining) actions.push_back(StopRendezvous{});
+  if (first_) {
+    restarts_ = std::max(round_.restarts + 1, first_->restarts);
+    actions.push_back(AnnounceRound{describe(*first_), restarts_, policy_.restarted(restarts_, now)});
+  } else {
+    actions.push_back(AnnounceRound{*changed_, 0});
+  }
+  const Duration pause =
+      first_ && first_->node_rank == round_.assignment.group_rank ? policy_.pause(lived) : Duration();
+  first_.reset();
+  changed_.reset();
+  ends_.clear();
+  kill_sent_ = hurried_ = false;
+  grace_ = settings_.shutdown_timeout;
+  warning_ = {};
+  put_off_.reset();
+  state_ = State::joining;
+  deadline_ = never;
+  if (pause == Duration::zero()) {
+    actions.push_back(StartRendezvous{restarts(), policy_.admits_change()});
+  } else {
+    state_ = State::pausing;
+    deadline_ = later(now, pause);
+  }
+  return actions;
+}
+
+AgentActions Agent::fail(Failure failure, int signal, bool tell, Time now) {
+  if (first_) return {};
+  const bool ours = tell && (failure.kind == Failure::Kind::worker || failure.kind == Failure::Kind::start);
+  if (ours && state_ != State::joining) {
+    const auto refusal = policy_.refuses(failure, round_.restarts, now - started_, now);
+    failure.restart = !refusal && round_.can_restart;
+    failure.restarts = failure.restart ? round_.restarts + 1 : 0;
+    if (refusal) {
+      failure.why_final = *refusal;
+    } else if (!round_.can_restart) {
+      failure.why_final = "a torchrun node cannot start anew with the others";
+    }
+  }
+  first_ = std::move(failure);
+  changed_.reset();
+  const bool joining = state_ == State::joining || state_ == State::pausing;
+  const bool leaving = state_ == State::leaving;
+  if (first_->restart && (joining || leaving)) return start_anew(now);
+  const bool tells = tell && settings_.nnodes > 1;
+  AgentActions actions;
+  if (joining) actions.push_back(StopRendezvous{});
+  const bool evidence = state_ == State::running && signal != SIGKILL && wants_evidence(*first_);
+  const bool stacks = evidence && (settings_.stacks || smells_of_hang(*first_));
+  // Nobody is to wait for evidence, or for workers that save. But SIGKILL comes before any news.
+  const bool tells_first = tells && signal != SIGKILL;
+  if (tells_first) actions.push_back(TellPeers{*first_});
+  if (evidence) actions.push_back(GatherEvidence{stacks});
+  if (!joining && !leaving) {
+    const AgentActions stopping = stop(signal, now);
+    actions.insert(actions.end(), stopping.begin(), stopping.end());
+  }
+  if (tells && !tells_first) actions.push_back(TellPeers{*first_});
+  if (joining || leaving) {
+    state_ = State::stopping;  // until AllGone, which comes at once: nothing runs here
+    deadline_ = later(now, settings_.shutdown_timeout);
+    actions.push_back(SignalWorkers{signal, stop_reason()});
+  }
+  return actions;
+}
+
+// A user who stops a job knows why, and does not want to wait.
+bool Agent::wants_evidence(const Failure& failure) const {
+  using enum Failure::Kind;
+  if (failure.kind == signal) return settings_.stacks;
+  return settings_.evidence && (failure.kind == worker || failure.kind == lost);
+}
+
+std::string Agent::stop_reason() const { return first_ ? describe(*first_) : changed_.value_or(""); }
+
+AgentActions Agent::stop(int signal, Time now) {
+  if (grace_ == Duration::zero()) return kill(now);
+  state_ = State::stopping;
+  deadline_ = later(now, grace_);
+  return {SignalWorkers{signal, stop_reason()}};
+}
+
+AgentActions Agent::hurry(Time now) {
+  if (hurried_) return kill(now);
+  hurried_ = true;
+  deadline_ = std::min(deadline_, later(now, hurried_grace));
+  return {};
+}
+
+AgentActions Agent::kill(Time now) {
+  state_ = State::killing;
+  kill_sent_ = true;
+  deadline_ = later(now, settings_.kill_grace);  // what sleeps in the kernel may never end, and does not hold us up
+  return {KillWorkers{}};
+}
+
+Finish Agent::finish() {
+  state_ = State::finished;
+  deadline_ = never;
+  Finish result{first_ ? first_->exit_code : 0, first_, {}, left_behind_};
+  for (const WorkerEnd& end : ends_) {
+    const bool is_first = first_ && first_->rank == end.rank && first_->node_rank == round_.assignment.group_rank;
+    if (!is_first) result.others.push_back(end);
+  }
+  std::sort(result.others.begin(), result.others.end(),
+            [](const WorkerEnd& a, const WorkerEnd& b) { return a.rank < b.rank; });
+  return result;
+}
+
+Failure Agent::make_failure(Failure::Kind kind, int exit_code, std::string what) const {
+  Failure failure;
+  failure.kind = kind;
+  failure.exit_code = exit_code;
+  failure.node_rank = round_.assignment.group_rank;
+  failure.host = settings_.host;
+  failure.what = std::move(what);
+  return failure;
+}
+
+}  // namespace launch

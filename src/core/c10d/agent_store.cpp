@@ -1,0 +1,149 @@
+#include "launch/core/c10d/agent_store.hpp"
+
+#include "launch/core/store/keys.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace launch {
+namespace {
+
+constexpr std::size_t most_jobs = 1000;
+constexpr ConnectionId nobody = ~ConnectionId{0};
+
+void append_news(std::string& out, std::string_view news) {
+  append_u8(out, static_cast<std::uint8_t>(WaitReply::stop_waiting));
+  append_bytes(out, news);
+}
+
+// The keys that a request reads or writes, as far as a state may be among them.
+struct KeysOf {
+  std::vector<std::string_view>& keys;
+
+  template <class Other>
+  void operator()(const Other& request) const {
+    if constexpr (requires { request.key; }) keys.push_back(request.key);
+    if constexpr (requires { request.keys; }) keys.insert(keys.end(), request.keys.begin(), request.keys.end());
+    if constexpr (requires { request.entries; })
+      for (const SetRequest& entry : request.entries) keys.push_back(entry.key);
+  }
+};
+
+}  // namespace
+
+Status AgentStore::apply(ConnectionId from, const Request& request, Instant now, std::string& reply,
+                         std::vector<Push>& pushes) {
+  if (const auto* said = std::get_if<AttendRequest>(&request)) return attend(from, *said, now, reply, pushes);
+  if (guests_) guests_->saw(from, request, table_);
+  if (jobs_.empty()) return table_.apply(from, request, reply, pushes);
+  if (std::holds_alternative<CancelWaitRequest>(request))
+    if (const auto found = attending_.find(from); found != attending_.end()) found->second->stop_waiting(from);
+  const auto job = find_job(request);
+  if (job == jobs_.end()) return table_.apply(from, request, reply, pushes);
+  return write_state(job, from, request, now, reply, pushes);
+}
+
+// A job begins with the first launch agent that attends; torchrun's may have been there before.
+Status AgentStore::attend(ConnectionId from, const AttendRequest& request, Instant now, std::string& reply,
+                          std::vector<Push>& pushes) {
+  const auto said = parse_attendance(request.text);
+  if (!said) return said.error();
+  auto job = jobs_.find(request.key);
+  if (job == jobs_.end()) {
+    if (jobs_.size() >= most_jobs) return protocol_error(fmt::format("attend: a store has {} jobs at most", most_jobs));
+    Membership membership(*said);
+    if (const auto text = table_.get(request.key)) {
+      const Status read = membership.adopt(nobody, std::string(*text), now);
+      if (!read) {
+        append_news(reply, to_json(ElasticNews(RoundRefused{read.error()})));
+        return {};
+      }
+    }
+    job = jobs_.emplace(std::string(request.key), std::move(membership)).first;
+    table_.preset(request.key, job->second.text(now));  // by which those who look hear of this job
+  }
+  attending_[from] = &job->second;
+  job->second.attend(from, *said, now);
+  deliver(job->second, from, reply, pushes);
+  return {};
+}
+
+AgentStore::Jobs::iterator AgentStore::find_job(const Request& request) {
+  std::vector<std::string_view> keys;
+  std::visit(KeysOf{keys}, request);
+  for (const std::string_view key : keys)
+    if (const auto found = jobs_.find(key); found != jobs_.end()) return found;
+  return jobs_.end();
+}
+
+// What the key holds is made before; a write is taken up after, and its writer gets what came of it.
+Status AgentStore::write_state(Jobs::iterator job, ConnectionId from, const Request& request, Instant now,
+                               std::string& reply, std::vector<Push>& pushes) {
+  auto& [key, membership] = *job;
+  const std::string before = membership.text(now);
+  table_.preset(key, before);
+  const std::size_t begin = reply.size();
+  Status applied = table_.apply(from, request, reply, pushes);
+  const auto after = table_.get(key);
+  if (!applied || !after || *after == before) return applied;
+  (void)membership.adopt(from, std::string(*after), now);  // what is no state has no effect
+  const std::string& now_there = membership.text(now);
+  table_.preset(key, now_there);
+  if (std::holds_alternative<CompareSetRequest>(request)) {
+    reply.resize(begin);
+    append_bytes(reply, now_there);
+  }
+  deliver(membership, from, reply, pushes);
+  return {};
+}
+
+void AgentStore::drop(ConnectionId connection, bool silent, Instant now, std::vector<Push>& pushes) {
+  table_.drop(connection, silent, pushes);
+  if (guests_) guests_->drop(connection, now.time);
+  attending_.erase(connection);
+  std::string none;
+  for (auto& [key, membership] : jobs_) {
+    membership.drop(connection, silent, now);
+    deliver(membership, connection, none, pushes);
+  }
+}
+
+void AgentStore::deliver(Membership& job, ConnectionId asker, std::string& reply, std::vector<Push>& pushes) {
+  for (const Membership::Answer& answer : job.take_answers())
+    append_news(answer.to == asker ? reply : pushes.emplace_back(Push{answer.to, {}}).bytes, answer.text);
+}
+
+bool AgentStore::is_watched(ConnectionId connection) const {
+  return attending_.contains(connection) || table_.has_will(connection);
+}
+
+Time AgentStore::deadline() const {
+  Time next = guests_ ? guests_->deadline() : never;
+  for (const auto& [key, membership] : jobs_) next = std::min(next, membership.deadline());
+  return next;
+}
+
+// As the will of a launch agent would.
+void AgentStore::tell_of_lost_guests(Time now, std::vector<Push>& pushes) {
+  if (!guests_) return;
+  std::string unread;
+  const std::string key = abort_key(guests_->run_id());
+  for (const int node : guests_->take_lost(now)) {
+    const std::string loss = loss_of_guest(node);
+    (void)table_.apply(nobody, CompareSetRequest{key, "", loss}, unread, pushes);
+  }
+}
+
+void AgentStore::on_deadline(Instant now, std::vector<Push>& pushes) {
+  tell_of_lost_guests(now.time, pushes);
+  std::string none;
+  for (auto& [key, membership] : jobs_) {
+    if (membership.deadline() > now.time) continue;
+    membership.on_deadline(now);
+    deliver(membership, nobody, none, pushes);
+  }
+}
+
+}  // namespace launch

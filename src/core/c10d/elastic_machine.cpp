@@ -1,0 +1,7 @@
+#include "launch/core/c10d/elastic_machine.hpp"
+
+namespace launch {
+
+ElasticMachine::~ElasticMachine() = default;
+
+}  // namespace launch

@@ -1,0 +1,39 @@
+#include "launch/core/c10d/formed_round.hpp"
+
+#include "launch/core/job/ranks.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace launch {
+
+FormedRound::FormedRound(std::int64_t round, std::vector<NodeDesc> order,
+                         const std::function<const Attendance*(const NodeDesc&)>& said_of)
+    : round_(round), order_(std::move(order)) {
+  std::vector<Member> members;
+  for (const NodeDesc& node : order_) {
+    const int rank = static_cast<int>(ranks_.size());
+    ranks_.emplace(node, rank);
+    if (!is_launch(node)) torchrun_.push_back(rank);
+    const Attendance* const said = said_of(node);
+    if (said == nullptr) continue;
+    restarts_ = std::max(restarts_, said->restarts);
+    members.push_back(said->member);
+    members.back().group_rank = rank;
+  }
+  if (members.size() == order_.size()) assignments_ = assign_ranks(members);
+}
+
+RoundFormed FormedRound::news_for(const NodeDesc& node) const {
+  const int rank = ranks_.at(node);
+  RoundFormed formed{round_, rank, static_cast<int>(order_.size()), order_.front(), torchrun_, std::nullopt, restarts_};
+  if (!assignments_.empty()) formed.assignment = assignments_.at(static_cast<std::size_t>(rank));
+  return formed;
+}
+
+int FormedRound::rank_of(const NodeDesc& node) const {
+  const auto found = ranks_.find(node);
+  return found == ranks_.end() ? -1 : found->second;
+}
+
+}  // namespace launch

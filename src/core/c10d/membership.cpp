@@ -1,0 +1,400 @@
+#include "launch/core/c10d/membership.hpp"
+
+#include "launch/core/c10d/rendezvous_pickle.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <tuple>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace launch {
+namespace {
+
+using namespace std::chrono_literals;
+using Wish = Attendance::Wish;
+using Cause = RoundBroken::Cause;
+
+constexpr Duration heartbeats_last = 5s;  // that are written for launch agents, where torchrun's limit allows it
+
+}  // namespace
+
+void Membership::agree_on(const Attendance& first) {
+  limits_ = first.nodes;
+  common_ = first.common;
+  last_call_time_ = first.last_call;
+  silence_ = first.silence;
+}
+
+// ---- wishes
+
+void Membership::attend(ConnectionId from, const Attendance& said, Instant now) {
+  if (said.wish == Wish::look) return answer_look(from, said.node);
+  if (!accept(from, said, now)) return;
+  Peer& peer = peers_.at(from);
+  switch (said.wish) {
+    case Wish::look:  // was answered
+      break;
+    case Wish::join:
+      join(from, peer, now);
+      break;
+    case Wish::stay:
+      stay(from, peer);
+      break;
+    case Wish::leave:
+      leave(from, now);
+      break;
+    case Wish::close:
+      state_.closed = true;
+      changed();
+      peer.waiting = false;
+      answer(from, RendezvousEnded{});
+      break;
+  }
+  settle(now);
+}
+
+// Every node has the same idea of the job as the first one, or is refused.
+bool Membership::accept(ConnectionId from, const Attendance& said, Instant now) {
+  if (peers_.empty()) {
+    agree_on(said);
+  } else if (const auto error = find_contradiction(said, limits_, common_)) {
+    answer(from, RoundRefused{*error});
+    return false;
+  }
+  // It has come anew, and the other connection is dead, or two agents take each other's place.
+  if (const auto known = by_node_.find(said.node); known != by_node_.end() && known->second != from) {
+    if (peers_.at(known->second).waiting)
+      answer(known->second, RoundRefused{{ErrorCode::conflict, fmt::format("another launch calls itself {}; give each "
+                                                                           "a --local-addr of its own",
+                                                                           to_text(said.node))}});
+    drop(known->second, false, now);
+  }
+  const auto before = peers_.find(from);
+  if (before != peers_.end() && before->second.said.node != said.node) drop(from, false, now);  // it was another
+  by_node_[said.node] = from;
+  round_.come_back(said.node);
+  Peer& peer = peers_[from];
+  reluctant_ += static_cast<int>(peer.said.admits) - static_cast<int>(said.admits);
+  peer.said = said;
+  peer.waiting = true;
+  if (said.wish == Wish::join) return true;
+  want_nothing(peer);
+  impatient_.erase(from);
+  return true;
+}
+
+void Membership::join(ConnectionId from, Peer& peer, Instant now) {
+  const NodeDesc& node = peer.said.node;
+  if (state_.closed) return refuse(from, peer);
+  if (state_.participants.contains(node)) {
+    if (!state_.complete) return;
+    const bool awaited = broken_ && broken_->cause != Cause::loss && round_.is_mixed();  // by torchrun's agents
+    if ((!broken_ || awaited) && state_.round > peer.said.round) return tell_formed(from, peer);
+    if (too_early(now.time)) {
+      impatient_.insert(from);
+      return;
+    }
+    want_in(from, peer);  // before it leaves: it may be the last one, and the next round begins
+    break_up({to_text(node) + " starts anew", Cause::restart});
+    remove(node, now);
+  }
+  if (!state_.participants.contains(node)) want_in(from, peer);
+}
+
+void Membership::stay(ConnectionId from, Peer& peer) {
+  if (is_member(peer.said.node) && state_.round == peer.said.round && !broken_) return;
+  peer.waiting = false;
+  answer(from, broken_.value_or(RoundBroken{"the other nodes take this one for dead"}));
+}
+
+// The others are told at once; a member is gone when its connection ends, since until then it stops its workers.
+void Membership::leave(ConnectionId from, Instant now) {
+  Peer& peer = peers_.at(from);
+  const NodeDesc& node = peer.said.node;
+  peer.waiting = false;
+  answer(from, RendezvousEnded{});
+  if (!is_member(node)) return remove(node, now);
+  const std::string& why = peer.said.reason;
+  const std::string reason = fmt::format("{} leaves{}{}", to_text(node), why.empty() ? "" : ": ", why);
+  break_up({reason, Cause::change, round_.rank_of(node)});
+}
+
+void Membership::want_in(ConnectionId from, Peer& peer) {
+  const NodeDesc& node = peer.said.node;
+  if (peer.arrival == 0 && (state_.complete || !state_.participants.contains(node))) {
+    peer.arrival = ++arrivals_;
+    candidates_.emplace(peer.arrival, from);
+  }
+  if (!state_.complete || state_.listed(node)) return;
+  const int sure = count() + static_cast<int>(state_.wait_list.size());
+  const bool room = sure < limits_.max && (broken_ || admits());
+  (room ? state_.wait_list : state_.redundancy_list).insert(node);
+  changed();
+}
+
+void Membership::want_nothing(Peer& peer) {
+  if (peer.arrival != 0) candidates_.erase(peer.arrival);
+  peer.arrival = 0;
+}
+
+void Membership::forget(ConnectionId connection) {
+  const auto peer = peers_.find(connection);
+  want_nothing(peer->second);
+  reluctant_ -= static_cast<int>(!peer->second.said.admits);
+  impatient_.erase(connection);
+  by_node_.erase(peer->second.said.node);
+  peers_.erase(peer);
+}
+
+void Membership::stop_waiting(ConnectionId connection) {
+  if (const auto peer = peers_.find(connection); peer != peers_.end()) peer->second.waiting = false;
+}
+
+void Membership::drop(ConnectionId connection, bool silent, Instant now) {
+  if (const auto writer = torchrun_.drop(connection)) lose(*writer, "has gone away", now);
+  if (const auto peer = peers_.find(connection); peer != peers_.end()) {
+    const NodeDesc node = peer->second.said.node;
+    const bool done = peer->second.said.done && is_member(node) && !broken_;
+    forget(connection);
+    if (done) round_.depart(node);
+    if (!done) lose(node, silent ? "has fallen silent" : "went away without a word", now);
+  }
+  settle(now);
+}
+
+// ---- answers
+
+void Membership::answer(ConnectionId to, const ElasticNews& news) { answers_.push_back({to, to_json(news)}); }
+
+void Membership::answer_look(ConnectionId to, const NodeDesc& node) {
+  const std::size_t in = state_.complete && broken_ ? state_.wait_list.size() : state_.participants.size();
+  answer(to, RoundWaits{static_cast<int>(in), state_.redundancy_list.contains(node), {}, has_begun(state_)});
+}
+
+void Membership::tell_formed(ConnectionId to, Peer& peer) {
+  peer.waiting = false;
+  answer(to, round_.news_for(peer.said.node));
+}
+
+void Membership::tell_broken() {
+  const std::string text = to_json(ElasticNews(*broken_));
+  for (const NodeDesc& node : round_.order()) {
+    const auto known = by_node_.find(node);
+    if (known == by_node_.end()) continue;
+    Peer& peer = peers_.at(known->second);
+    if (!peer.waiting || peer.said.wish != Wish::stay) continue;
+    peer.waiting = false;
+    answers_.push_back({known->second, text});
+  }
+}
+
+void Membership::refuse(ConnectionId to, Peer& peer) {
+  want_nothing(peer);
+  if (!std::exchange(peer.waiting, false)) return;
+  const bool spare = state_.redundancy_list.contains(peer.said.node);
+  answer(to, RoundRefused{{ErrorCode::closed, "the rendezvous is closed"}, spare});
+}
+
+// ---- the state
+
+void Membership::break_up(RoundBroken why) {
+  if (broken_ || !state_.complete) return;
+  broken_ = std::move(why);
+  tell_broken();
+}
+
+void Membership::lose(const NodeDesc& node, const std::string& how, Instant now) {
+  const bool was_in = is_member(node);
+  if (was_in) break_up({fmt::format("{} {}", to_text(node), how), Cause::loss, round_.rank_of(node)});
+  if (!was_in || !too_early(now.time)) return remove(node, now);
+  doomed_.insert(node);
+}
+
+void Membership::remove(const NodeDesc& node, Instant now) {
+  const bool was_complete = state_.complete;
+  remove_node(state_, node, limits_);
+  torchrun_.forget(node);
+  if (!state_.deadline) last_call_ = never;
+  changed();
+  if (was_complete && !state_.complete) turn(now);
+}
+
+// The last member has left: the next round begins, with those who are known. Who was in the last one comes first.
+void Membership::turn(Instant now) {
+  for (const ConnectionId connection : std::exchange(impatient_, {})) want_in(connection, peers_.at(connection));
+  doomed_.clear();
+  last_call_ = never;
+  std::vector<std::tuple<int, std::uint64_t, ConnectionId>> order;
+  for (const auto& [arrival, connection] : candidates_) {
+    const int rank = round_.rank_of(peers_.at(connection).said.node);
+    order.emplace_back(rank < 0 ? std::numeric_limits<int>::max() : rank, arrival, connection);
+  }
+  std::sort(order.begin(), order.end());
+  candidates_.clear();
+  for (const auto& [rank, arrival, connection] : order) {
+    peers_.at(connection).arrival = ++arrivals_;
+    candidates_.emplace(arrivals_, connection);
+  }
+  again_ = static_cast<int>(candidates_.size()) + torchrun_.due(state_) >= limits_.min;
+  settle(now);
+}
+
+// What follows from the state as it is.
+void Membership::settle(Instant now) {
+  if (broken_)
+    for (const NodeDesc& node : round_.take_departed()) lose(node, "has ended", now);
+  if (state_.closed) {
+    if (std::exchange(refused_, true)) return;
+    for (auto& [connection, peer] : peers_)
+      if (peer.said.wish == Wish::join) refuse(connection, peer);
+    return;
+  }
+  if (state_.complete) {
+    promote_spares();
+    if (!state_.wait_list.empty() && count() < limits_.max && admits())
+      break_up({to_text(*state_.wait_list.begin()) + " joins"});
+    return;
+  }
+  const bool last = now.time >= last_call_;
+  if (last) torchrun_.expect_nobody_back();
+  enter_candidates(last ? limits_.max : limits_.max - torchrun_.due(state_), now);
+  if (count() == limits_.max || (count() >= limits_.min && (last || nobody_else_is_due()))) form(now);
+}
+
+// As many spares as have room, longest waiting first.
+void Membership::promote_spares() {
+  if (state_.redundancy_list.empty() || (!broken_ && !admits())) return;
+  for (const auto& [arrival, connection] : candidates_) {
+    if (count() + static_cast<int>(state_.wait_list.size()) >= limits_.max) return;
+    const NodeDesc& node = peers_.at(connection).said.node;
+    if (state_.redundancy_list.erase(node) == 0) continue;
+    state_.wait_list.insert(node);
+    changed();
+  }
+}
+
+void Membership::enter_candidates(int room, Instant now) {
+  while (!candidates_.empty() && count() < room) {
+    Peer& peer = peers_.at(candidates_.begin()->second);
+    want_nothing(peer);
+    state_.wait_list.erase(peer.said.node);
+    state_.redundancy_list.erase(peer.said.node);
+    state_.participants[peer.said.node] = 0;
+    changed();
+    if (count() != limits_.min) continue;
+    state_.deadline = now.wall + std::chrono::duration_cast<WallClock::duration>(last_call_time_);
+    last_call_ = later(now.time, last_call_time_);
+  }
+}
+
+bool Membership::nobody_else_is_due() const {
+  const auto is_torchrun = [](const NodeDesc& node) { return !is_launch(node); };
+  const auto& spares = state_.redundancy_list;
+  return again_ && torchrun_.due(state_) == 0 && std::none_of(spares.begin(), spares.end(), is_torchrun);
+}
+
+void Membership::form(Instant now) {
+  const std::vector<NodeDesc> order = rank_order(state_, round_.ranks());
+  complete_round(state_, order);
+  round_ = FormedRound(state_.round, order, [this](const NodeDesc& node) -> const Attendance* {
+    const auto known = by_node_.find(node);
+    return known == by_node_.end() ? nullptr : &peers_.at(known->second).said;
+  });
+  formed_at_ = now.time;
+  last_call_ = never;
+  again_ = false;
+  broken_.reset();
+  torchrun_.expect_nobody_back();
+  if (count() == limits_.max) {
+    state_.redundancy_list.merge(state_.wait_list);
+    state_.wait_list.clear();
+  }
+  for (const auto& [arrival, connection] : candidates_) state_.redundancy_list.insert(peers_.at(connection).said.node);
+  changed();
+  for (const NodeDesc& node : round_.order()) {
+    const auto known = by_node_.find(node);
+    if (known == by_node_.end()) continue;
+    Peer& peer = peers_.at(known->second);
+    if (peer.waiting && peer.said.wish == Wish::join) tell_formed(known->second, peer);
+  }
+}
+
+bool Membership::too_early(Time now) const { return round_.is_mixed() && now < later(formed_at_, torchrun_looks); }
+
+// ---- torchrun's agents
+
+const std::string& Membership::text(Instant now) {
+  const auto last = std::chrono::duration_cast<WallClock::duration>(std::min(heartbeats_last, silence_ / 3));
+  const bool old = !peers_.empty() && (now.wall >= rendered_ + last || now.wall < rendered_);
+  if (!text_.empty() && !old) return text_;
+  for (const auto& [node, connection] : by_node_)
+    if (state_.listed(node)) state_.last_heartbeats[node] = now.wall;
+  for (const NodeDesc& node : round_.departed())
+    if (state_.listed(node)) state_.last_heartbeats[node] = now.wall;
+  rendered_ = now.wall;
+  text_ = write_state(state_);
+  return text_;
+}
+
+Status Membership::adopt(ConnectionId writer, const std::string& text, Instant now) {
+  auto read = read_state(text);
+  if (!read) return read.error();
+  if (!may_follow(state_, *read)) return protocol_error("the state of the rendezvous: no agent makes it from the last");
+  const ElasticState before = std::exchange(state_, *std::move(read));
+  text_ = text;
+  torchrun_.look_at(state_);
+  for (const auto& [node, heartbeat] : state_.last_heartbeats)
+    if (!by_node_.contains(node)) torchrun_.learn(writer, node, before, state_, now.time);
+  if (!state_.deadline) {
+    last_call_ = never;
+  } else if (state_.deadline != before.deadline || last_call_ == never) {
+    last_call_ = later(now.time, last_call_time_);
+  }
+  if (before.complete) {
+    learn_who_left(writer, before, now.time);
+    if (!state_.complete) turn(now);
+  }
+  // Who was taken for dead although it attends comes in again.
+  for (auto& [connection, peer] : peers_)
+    if (peer.said.wish == Wish::join && peer.waiting && !state_.participants.contains(peer.said.node))
+      want_in(connection, peer);
+  if (!before.complete && state_.complete) {
+    state_.complete = false;  // with our order of ranks, by which rank 0 stays where it was
+    form(now);
+  }
+  settle(now);
+  return {};
+}
+
+void Membership::learn_who_left(ConnectionId writer, const ElasticState& before, Time now) {
+  const bool turned = !state_.complete;
+  state_.complete = true;  // until those of the round have been told
+  for (const auto& [node, rank] : before.participants) {
+    if (state_.participants.contains(node)) continue;
+    const bool itself = torchrun_.is_writer(writer, node);
+    if (itself) torchrun_.leaves(node, later(now, silence_));
+    break_up({to_text(node) + (itself ? " starts anew" : " has gone silent"), itself ? Cause::change : Cause::loss});
+  }
+  state_.complete = !turned;
+}
+
+Time Membership::deadline() const {
+  // torchrun may call last for fewer than we take.
+  const bool may_form = !state_.complete && !state_.closed && count() >= limits_.min;
+  Time next = may_form ? last_call_ : never;
+  if (!impatient_.empty() || !doomed_.empty()) next = std::min(next, later(formed_at_, torchrun_looks));
+  return std::min(next, torchrun_.deadline(silence_));
+}
+
+void Membership::on_deadline(Instant now) {
+  for (const NodeDesc& node : torchrun_.take_silent(now.time, silence_)) lose(node, "has gone silent", now);
+  if (!too_early(now.time)) {
+    for (const NodeDesc& node : std::exchange(doomed_, {})) remove(node, now);
+    for (const ConnectionId connection : std::exchange(impatient_, {})) join(connection, peers_.at(connection), now);
+  }
+  settle(now);
+}
+
+}  // namespace launch

@@ -1,0 +1,52 @@
+#include "launch/core/config/common_settings.hpp"
+
+#include "launch/core/base/text.hpp"
+#include "launch/core/base/time.hpp"
+#include "launch/core/config/config.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace launch {
+
+// The host and the nodes measure each other's silence, so they must mean the same by it. Nodes that are alike compute
+// their ranks; the others wait to be told theirs.
+CommonSettings common_settings(const Config& config) {
+  CommonSettings settings = {{"--heartbeat-timeout", to_text(config.heartbeat_timeout)}};
+  if (!config.elastic) settings.emplace_back("TORCH_ELASTIC_WORKER_IDENTICAL", config.identical_workers ? "1" : "0");
+  return settings;
+}
+
+std::string to_text(const CommonSettings& settings) {
+  std::string text;
+  for (const auto& [name, value] : settings) text += fmt::format("{}={}\n", name, value);
+  return text;
+}
+
+CommonSettings parse_common_settings(std::string_view text) {
+  CommonSettings settings;
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    const std::size_t equals = line.find('=');
+    if (equals != std::string_view::npos) settings.emplace_back(line.substr(0, equals), line.substr(equals + 1));
+  }
+  return settings;
+}
+
+std::optional<Error> find_disagreement(const std::string& node, const CommonSettings& own, const CommonSettings& job) {
+  for (const auto& [name, value] : own) {
+    for (const auto& [same, theirs] : job)
+      if (same == name && theirs != value) return disagreement(name, node, value, theirs);
+  }
+  return std::nullopt;
+}
+
+Error disagreement(std::string_view name, const std::string& node, std::string_view own, std::string_view theirs) {
+  return {ErrorCode::conflict,
+          fmt::format("the nodes disagree about {0}: {1} says {2}, the job has {3}; give the same {0} on every node",
+                      name, node, shown(own), shown(theirs))};
+}
+
+}  // namespace launch

@@ -1,0 +1,309 @@
+#include "launch/core/config/node_settings.hpp"
+
+#include "launch/core/base/text.hpp"
+#include "launch/core/options/key_values.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace launch {
+namespace {
+
+constexpr int max_nodes = 100'000;  // what the store can hold in one request
+constexpr int default_master_port = 29'500;
+constexpr int default_c10d_port = 29'400;
+constexpr double default_rendezvous_timeout_s = 900;
+constexpr double max_timeout_s = 1e9;  // thirty years; nanoseconds of it fit into Duration
+constexpr const char* local_address = "127.0.0.1";
+
+struct NodeRange {
+  int min = 1;
+  int max = 1;
+};
+
+// N is as good as N:N.
+Result<NodeRange> read_range(const Options& options) {
+  const std::string_view text = options.nnodes.value;
+  const auto colon = text.find(':');
+  const auto min = parse_int(text.substr(0, colon));
+  const auto max = colon == std::string_view::npos ? min : parse_int(text.substr(colon + 1));
+  if (!min || !max) {
+    return usage_error(fmt::format("{}: expected a number of nodes, or MIN:MAX", as_typed(options.nnodes)));
+  }
+  if (*min < 1 || *max > max_nodes) {
+    return usage_error(
+        fmt::format("{} is outside 1..{}, the possible numbers of nodes", as_typed(options.nnodes), max_nodes));
+  }
+  if (*min > *max) return usage_error(fmt::format("{}: MIN is above MAX; write MIN:MAX", as_typed(options.nnodes)));
+  return NodeRange{*min, *max};
+}
+
+Status settle_node_rank(const Options& options, Config& config) {
+  config.node_rank = options.node_rank.value;
+  if (config.node_rank >= 0 && config.node_rank < config.nnodes) return {};
+  return usage_error(fmt::format("{} is outside 0..{} ({} node{}, counted from 0)", as_typed(options.node_rank),
+                                 config.nnodes - 1, config.nnodes, config.nnodes == 1 ? "" : "s"));
+}
+
+// These have options of their own, and torchrun fails on them.
+Status check_keys(const Options& options, const KeyValues& conf) {
+  constexpr std::array<std::string_view, 6> taken{"backend",   "endpoint",  "run_id",
+                                                  "min_nodes", "max_nodes", "local_addr"};
+  for (const auto& [key, value] : conf) {
+    if (std::find(taken.begin(), taken.end(), key) == taken.end()) continue;
+    return usage_error(fmt::format("{}: {} is given by an option of its own", as_typed(options.rdzv_conf), key));
+  }
+  return {};
+}
+
+Status settle_rendezvous_timeout(const Options& options, Config& config) {
+  const auto seconds = [](double count) {
+    return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(std::min(count, max_timeout_s)));
+  };
+  config.rendezvous_timeout = seconds(default_rendezvous_timeout_s);
+  const auto conf = parse_key_values(options.rdzv_conf.value);
+  if (!conf) return usage_error(fmt::format("{}: {}", as_typed(options.rdzv_conf), conf.error().message));
+  if (Status fits = check_keys(options, *conf); !fits) return fits;
+  const auto timeout = conf->find("timeout");
+  if (timeout == conf->end()) return {};
+  const auto count = parse_decimal(timeout->second);
+  if (!count || *count <= 0) {
+    return usage_error(fmt::format("{}: expected a timeout above 0 seconds", as_typed(options.rdzv_conf)));
+  }
+  config.rendezvous_timeout = seconds(*count);
+  return {};
+}
+
+// The origins of those settings that were given.
+template <class... Settings>
+std::vector<std::string> origins(const Settings&... settings) {
+  std::vector<std::string> result;
+  ((settings.given() ? result.push_back(settings.origin) : void()), ...);
+  return result;
+}
+
+void notice_ignored(const std::vector<std::string>& ignored, std::string_view reason, Config& config) {
+  if (!ignored.empty()) config.notices.push_back(fmt::format("{} ignored: {}", fmt::join(ignored, ", "), reason));
+}
+
+// One node that needs nobody to find it. torchrun's is a c10d job then, whoever asked for it.
+void meet_at_home(const Options& options, const HostFacts& facts, Config& config) {
+  config.nnodes = 1;
+  config.node_rank = 0;
+  config.master = {local_address, 0};
+  if (options.local_addr.given()) config.master.host = parse_endpoint(options.local_addr.value)->host;
+  config.run_id = facts.fresh_id;
+  config.serves_workers = facts.env.get("TORCH_DISABLE_SHARE_RDZV_TCP_STORE") != "1";
+}
+
+Status check_local_address(const Options& options) {
+  if (!options.local_addr.given()) return {};
+  const auto address = parse_endpoint(options.local_addr.value);
+  if (!address) return usage_error(fmt::format("{}: {}", as_typed(options.local_addr), address.error().message));
+  if (!address->port) return {};
+  return usage_error(fmt::format("{}: expected a host without a port", as_typed(options.local_addr)));
+}
+
+Status settle_standalone(const Options& options, const HostFacts& facts, const NodeRange& range, Config& config) {
+  if (range.min != 1) {
+    return usage_error(fmt::format("{} is for one node, but {} says {}; leave one of them out",
+                                   options.standalone.origin, as_typed(options.nnodes), range.min));
+  }
+  meet_at_home(options, facts, config);
+  notice_ignored(origins(options.rdzv_backend, options.rdzv_endpoint, options.rdzv_id, options.node_rank,
+                         options.master_addr, options.master_port),
+                 fmt::format("{} takes {} and a free port", options.standalone.origin, config.master.host), config);
+  return {};
+}
+
+Status settle_run_id(const Options& options, const HostFacts& facts, Config& config) {
+  config.run_id = options.rdzv_id.value;
+  if (!config.run_id.empty()) return {};
+  if (config.nnodes > 1) {
+    return usage_error(fmt::format("{} is empty, so each node would take its own id; give all nodes the same one",
+                                   options.rdzv_id.origin));
+  }
+  config.run_id = facts.fresh_id;
+  return {};
+}
+
+// What torchrun's c10d backend fails on, though one node has no use for it.
+Status check_c10d_keys(const Options& options) {
+  const auto conf = parse_key_values(options.rdzv_conf.value);
+  const auto fault = [&](const std::string& key, std::string_view expected) {
+    return usage_error(fmt::format("{}: {} is to be {}", as_typed(options.rdzv_conf), key, expected));
+  };
+  constexpr std::array<const char*, 7> counts{"join_timeout",      "last_call_timeout",   "close_timeout",
+                                              "heartbeat_timeout", "keep_alive_interval", "keep_alive_max_attempt",
+                                              "read_timeout"};
+  for (const char* key : counts) {
+    const auto it = conf->find(key);
+    if (it == conf->end()) continue;
+    const auto number = parse_int(it->second);
+    if (!number || *number <= 0) return fault(key, "a whole number above 0");
+    const int most = std::string_view(key).starts_with("keep_alive") ? 10'000 : 10'000'000;
+    if (*number > most) return fault(key, fmt::format("{} at most", most));
+  }
+  constexpr std::string_view letters = "tTyYfFnN";
+  if (const auto it = conf->find("is_host"); it != conf->end() && !parse_bool(it->second))
+    if (it->second.size() != 1 || letters.find(it->second[0]) == std::string_view::npos)
+      return fault("is_host", "true or false");
+  if (const auto it = conf->find("store_type"); it != conf->end() && it->second != "tcp" && it->second != "file")
+    return fault("store_type", "tcp or file");
+  return {};
+}
+
+Result<std::uint16_t> check_port(int port, const std::string& source, int nnodes) {
+  if (port == 0 && nnodes > 1) {
+    return usage_error(
+        fmt::format("{}: port 0 (any free one) is for one node; give all nodes the same port from 1 to 65535", source));
+  }
+  if (port < 0 || port > 65'535) return usage_error(fmt::format("{} is outside 1..65535, the possible ports", source));
+  return static_cast<std::uint16_t>(port);
+}
+
+// What check_c10d_keys has let through.
+ElasticChoice read_elastic(const Options& options, const KeyValues& conf, const NodeRange& range) {
+  ElasticChoice choice;
+  ElasticSettings& settings = choice.settings;
+  settings.nodes = {range.min, range.max};
+  const auto seconds = [&](const char* key, Duration& value) {
+    if (const auto it = conf.find(key); it != conf.end()) value = std::chrono::seconds(*parse_int(it->second));
+  };
+  seconds("join_timeout", settings.join_timeout);
+  seconds("last_call_timeout", settings.last_call_timeout);
+  seconds("close_timeout", settings.close_timeout);
+  seconds("keep_alive_interval", settings.keep_alive_interval);
+  if (const auto it = conf.find("keep_alive_max_attempt"); it != conf.end())
+    settings.keep_alive_max_attempt = *parse_int(it->second);
+  if (const auto it = conf.find("is_host"); it != conf.end())
+    choice.is_host = parse_bool(it->second).value_or(it->second.find_first_of("tTyY") == 0);
+  if (options.local_addr.given()) choice.address = parse_endpoint(options.local_addr.value)->host;
+  return choice;
+}
+
+Status settle_elastic(const Options& options, const HostFacts& facts, const NodeRange& range, Config& config) {
+  const auto conf = parse_key_values(options.rdzv_conf.value);
+  if (const auto it = conf->find("store_type"); it != conf->end() && it->second != "tcp")
+    return usage_error(fmt::format("{}: store_type=file is for one node; leave it out", as_typed(options.rdzv_conf)));
+  config.nnodes = range.max;
+  config.node_rank = -1;
+  config.elastic = read_elastic(options, *conf, range);
+  config.serves_workers = facts.env.get("TORCH_DISABLE_SHARE_RDZV_TCP_STORE") != "1";
+  config.master = {"localhost", default_c10d_port};
+  if (options.rdzv_endpoint.given() && !options.rdzv_endpoint.value.empty()) {
+    const auto endpoint = parse_endpoint(options.rdzv_endpoint.value);
+    const int number = endpoint->port.value_or(default_c10d_port);
+    // One node may do without the others, and then nobody needs to know the port.
+    const auto port = check_port(number, as_typed(options.rdzv_endpoint), range.min);
+    if (!port) return port.error();
+    config.master = {endpoint->host, *port};
+  } else {
+    config.notices.push_back(fmt::format(
+        "--rdzv-endpoint is not given: the other nodes are sought at {}, on this machine", to_text(config.master)));
+  }
+  notice_ignored(origins(options.node_rank, options.master_addr, options.master_port),
+                 fmt::format("{} chooses ranks, and where workers meet, itself", as_typed(options.rdzv_backend)),
+                 config);
+  return settle_run_id(options, facts, config);
+}
+
+Status settle_c10d(const Options& options, const HostFacts& facts, const NodeRange& range, Config& config) {
+  if (Status fits = check_c10d_keys(options); !fits) return fits;
+  const auto endpoint = parse_endpoint(options.rdzv_endpoint.value);
+  if (options.rdzv_endpoint.given() && !options.rdzv_endpoint.value.empty() && !endpoint)
+    return usage_error(fmt::format("{}: {}", as_typed(options.rdzv_endpoint), endpoint.error().message));
+  if (range.max > 1) return settle_elastic(options, facts, range, config);
+  meet_at_home(options, facts, config);
+  notice_ignored(origins(options.node_rank, options.master_addr, options.master_port),
+                 fmt::format("{} chooses address, port and ranks itself", as_typed(options.rdzv_backend)), config);
+  return settle_run_id(options, facts, config);
+}
+
+Result<Endpoint> master_from_endpoint(const Options& options, Config& config) {
+  const std::string source = as_typed(options.rdzv_endpoint);
+  const auto text = parse_endpoint(options.rdzv_endpoint.value);
+  if (!text) return usage_error(fmt::format("{}: {}", source, text.error().message));
+  if (!text->port) {
+    return usage_error(fmt::format("{}: the port is missing; write HOST:PORT, and [ADDRESS]:PORT for IPv6", source));
+  }
+  const auto port = check_port(*text->port, source, config.nnodes);
+  if (!port) return port.error();
+  notice_ignored(origins(options.master_addr, options.master_port),
+                 fmt::format("{} wins", options.rdzv_endpoint.origin), config);
+  return Endpoint{text->host, *port};
+}
+
+Result<Endpoint> master_from_address(const Options& options, Config& config) {
+  const auto address = parse_endpoint(options.master_addr.value);
+  if (!address) return usage_error(fmt::format("{}: {}", as_typed(options.master_addr), address.error().message));
+  if (address->port) {
+    return usage_error(
+        fmt::format("{}: expected a host without a port; --master-port gives the port", as_typed(options.master_addr)));
+  }
+  const int number = options.master_port.value.value_or(default_master_port);
+  const auto port = check_port(number, as_typed(options.master_port.origin, std::to_string(number)), config.nnodes);
+  if (!port) return port.error();
+  if (config.nnodes > 1 && !options.master_addr.given()) {
+    config.notices.push_back(
+        fmt::format("--master-addr is not given: node 0 is sought at {}, on this machine", local_address));
+  }
+  return Endpoint{address->host, *port};
+}
+
+Status settle_static(const Options& options, const HostFacts& facts, const NodeRange& range, Config& config) {
+  const bool shared = range.max > 1 || options.rdzv_endpoint.given() || options.master_port.given();
+  if (!shared) {
+    meet_at_home(options, facts, config);
+    notice_ignored(origins(options.node_rank, options.master_addr),
+                   fmt::format("one node without --master-port takes {} and a free port", config.master.host), config);
+    return options.rdzv_id.given() ? settle_run_id(options, facts, config) : Status{};
+  }
+  config.nnodes = range.max;
+  if (Status rank = settle_node_rank(options, config); !rank) return rank;
+  auto master =
+      options.rdzv_endpoint.given() ? master_from_endpoint(options, config) : master_from_address(options, config);
+  if (!master) return master.error();
+  config.master = *std::move(master);
+  return settle_run_id(options, facts, config);
+}
+
+// A wrong word is an error even where nodes neither come nor go.
+Status settle_join(const Options& options, Config& config) {
+  const bool waits = options.join.value == "between-restarts";
+  if (!waits && options.join.value != "any")
+    return usage_error(fmt::format("{}: expected any or between-restarts", as_typed(options.join)));
+  if (config.elastic) {
+    config.elastic->joins_wait = waits;
+  } else {
+    notice_ignored(origins(options.join, options.max_membership_restarts),
+                   "nodes come and go only in a job of several with --rdzv-backend c10d", config);
+  }
+  return {};
+}
+
+Status settle_meeting(const Options& options, const HostFacts& facts, const NodeRange& range, Config& config) {
+  if (options.standalone.value) return settle_standalone(options, facts, range, config);
+  if (options.rdzv_backend.value == "static") return settle_static(options, facts, range, config);
+  if (options.rdzv_backend.value == "c10d") return settle_c10d(options, facts, range, config);
+  return usage_error(fmt::format("{}: expected static or c10d; no other is known", as_typed(options.rdzv_backend)));
+}
+
+}  // namespace
+
+Status settle_nodes(const Options& options, const HostFacts& facts, Config& config) {
+  const auto range = read_range(options);
+  if (!range) return range.error();
+  if (Status timeout = settle_rendezvous_timeout(options, config); !timeout) return timeout;
+  if (Status local = check_local_address(options); !local) return local;
+  if (Status meeting = settle_meeting(options, facts, *range, config); !meeting) return meeting;
+  if (Status join = settle_join(options, config); !join) return join;
+  config.loopback_only = config.nnodes == 1 && is_loopback(config.master.host);
+  return {};
+}
+
+}  // namespace launch

@@ -1,0 +1,164 @@
+#include "launch/core/config/settle.hpp"
+
+#include "launch/core/base/text.hpp"
+#include "launch/core/config/log_settings.hpp"
+#include "launch/core/config/node_settings.hpp"
+#include "launch/core/config/worker_settings.hpp"
+#include "launch/core/job/job.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+
+#include <fmt/format.h>
+
+namespace launch {
+namespace {
+
+constexpr int default_shutdown_timeout_s = 30;
+constexpr double least_heartbeat_s = 0.5;  // a loaded host takes such naps
+constexpr double most_heartbeat_s = 86'400;
+constexpr double least_kill_grace_s = 0.1;  // the kernel needs a moment for any process
+constexpr double most_kill_grace_s = 86'400;
+
+Result<EndSet> read_ends(const Setting<std::string>& setting) {
+  EndSet ends;
+  if (!setting.given()) return ends;
+  for (const std::string_view part : split(setting.value, ',')) {
+    const std::string_view word = trim(part);
+    const auto code = parse_int(word);
+    const auto signal = signal_number(word);
+    if (word == "start") {
+      ends.start = true;
+    } else if (code && *code >= 1 && *code <= 255) {
+      ends.codes.insert(*code);
+    } else if (signal) {
+      ends.codes.insert(128 + *signal);
+    } else {
+      return usage_error(
+          fmt::format("{}: {} is no end of a worker; expected exit codes from 1 to 255, signals as "
+                      "SIGKILL, or start",
+                      as_typed(setting), shown(word)));
+    }
+  }
+  return ends;
+}
+
+Status settle_restarts(const Options& options, const HostFacts&, Config& config) {
+  config.restarts.max_restarts = options.max_restarts.value;
+  config.restarts.repeat_errors = options.repeat_errors.value;
+  if (options.max_restarts.value < 0)
+    return usage_error(fmt::format("{}: expected 0 or more restarts", as_typed(options.max_restarts)));
+  auto restart_on = read_ends(options.restart_on);
+  if (!restart_on) return restart_on.error();
+  config.restarts.restart_on = *std::move(restart_on);
+  auto fail_on = read_ends(options.fail_on);
+  if (!fail_on) return fail_on.error();
+  config.restarts.fail_on = *std::move(fail_on);
+  config.restarts.max_membership_restarts = options.max_membership_restarts.value;
+  if (const auto& most = options.max_membership_restarts; most.value.value_or(0) < 0)
+    return usage_error(
+        fmt::format("{}: expected 0 or more restarts", as_typed(most.origin, std::to_string(*most.value))));
+  if (!options.restart_window.value) return {};
+  const int window = *options.restart_window.value;
+  if (window < 1) {
+    return usage_error(
+        fmt::format("{}: expected seconds above 0", as_typed(options.restart_window.origin, std::to_string(window))));
+  }
+  config.restarts.window = std::chrono::seconds(window);
+  return {};
+}
+
+Status settle_stopping(const Options& options, const HostFacts&, Config& config) {
+  if (options.monitor_interval.value <= 0) {
+    return usage_error(fmt::format("{}: expected seconds above 0", as_typed(options.monitor_interval)));
+  }
+  const double heartbeat = options.heartbeat_timeout.value;
+  if (heartbeat != 0 && !(heartbeat >= least_heartbeat_s && heartbeat <= most_heartbeat_s)) {
+    return usage_error(fmt::format("{}: expected seconds from {} to {}, or 0", as_typed(options.heartbeat_timeout),
+                                   least_heartbeat_s, most_heartbeat_s));
+  }
+  config.heartbeat_timeout = std::chrono::duration_cast<Duration>(std::chrono::duration<double>(heartbeat));
+  const int shutdown = options.shutdown_timeout.value.value_or(default_shutdown_timeout_s);
+  if (shutdown < 0) {
+    return usage_error(fmt::format("{}: expected 0 or more seconds",
+                                   as_typed(options.shutdown_timeout.origin, std::to_string(shutdown))));
+  }
+  config.shutdown_timeout = std::chrono::seconds(shutdown);
+  const double grace = options.kill_grace.value;
+  if (!(grace >= least_kill_grace_s && grace <= most_kill_grace_s)) {
+    return usage_error(fmt::format("{}: expected seconds from {} to {}", as_typed(options.kill_grace),
+                                   least_kill_grace_s, most_kill_grace_s));
+  }
+  config.kill_grace = std::chrono::duration_cast<Duration>(std::chrono::duration<double>(grace));
+  return {};
+}
+
+Status settle_verdict(const Options& options, const HostFacts&, Config& config) {
+  const std::string& form = options.verdict.value;
+  config.verdict.json = form == "json";
+  if (form.starts_with("json:")) config.verdict.file = form.substr(5);
+  if (form == "text" || config.verdict.json || !config.verdict.file.empty()) return {};
+  return usage_error(fmt::format("{}: expected text, json or json:FILE", as_typed(options.verdict)));
+}
+
+Status settle_evidence(const Options& options, const HostFacts&, Config& config) {
+  const std::string_view text = options.evidence.value;
+  const std::string_view what = text.substr(0, text.find(':'));
+  EvidenceChoice& evidence = config.evidence;
+  evidence.stacks = what == "stacks";
+  evidence.states = evidence.stacks || what == "states";
+  bool fits = evidence.states || text == "none";
+  if (evidence.states && what.size() < text.size()) {
+    const auto signal = signal_number(text.substr(what.size() + 1));
+    evidence.stack_signal = signal.value_or(0);
+    fits = signal && *signal != SIGKILL && *signal != SIGSTOP;
+  }
+  if (fits) return {};
+  return usage_error(
+      fmt::format("{}: expected none, states or stacks, the latter two with a signal behind a colon if "
+                  "workers print their stacks at one, as in stacks:SIGUSR2",
+                  as_typed(options.evidence)));
+}
+
+Result<int> read_signal(std::string_view name, const Setting<std::string>& setting) {
+  const auto signal = signal_number(name);
+  if (!signal) {
+    return usage_error(
+        fmt::format("{}: {} is no signal; expected names as in SIGTERM,SIGUSR1", as_typed(setting), shown(name)));
+  }
+  if (*signal == SIGKILL || *signal == SIGSTOP || *signal == SIGCHLD) {
+    return usage_error(
+        fmt::format("{}: {} cannot be passed on; leave it out", as_typed(setting), signal_name(*signal)));
+  }
+  return *signal;
+}
+
+Status settle_signals(const Options& options, const HostFacts&, Config& config) {
+  for (const std::string_view part : split(options.signals_to_handle.value, ',')) {
+    const auto signal = read_signal(trim(part), options.signals_to_handle);
+    if (!signal) return signal.error();
+    if (std::find(config.signals.begin(), config.signals.end(), *signal) == config.signals.end())
+      config.signals.push_back(*signal);
+  }
+  if (!options.preempt_signal.given()) return {};
+  const auto warning = read_signal(options.preempt_signal.value, options.preempt_signal);
+  if (!warning) return warning.error();
+  config.preempt_signal = *warning;
+  return {};
+}
+
+}  // namespace
+
+Result<Config> settle(const Options& options, const HostFacts& facts) {
+  Config config;
+  config.hostname = facts.hostname;
+  config.parent_error_file = facts.env.get("TORCHELASTIC_ERROR_FILE").value_or("");
+  for (const auto step : {settle_nodes, settle_workers, settle_restarts, settle_stopping, settle_verdict,
+                          settle_evidence, settle_signals, settle_logs}) {
+    if (Status done = step(options, facts, config); !done) return done.error();
+  }
+  return config;
+}
+
+}  // namespace launch

@@ -1,7 +1,0 @@
-#include "launch/core/elastic_machine.hpp"
-
-namespace launch {
-
-ElasticMachine::~ElasticMachine() = default;
-
-}  // namespace launch

@@ -1,0 +1,107 @@
+#include "launch/core/options/help.hpp"
+
+#include "launch/core/options/option_table.hpp"
+
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace launch {
+namespace {
+
+constexpr std::size_t help_columns = 80;
+constexpr std::size_t text_indent = 6;
+
+constexpr std::string_view introduction = R"(Usage: launch [OPTION...] PROGRAM [ARGUMENT...]
+       launch [OPTION...] -m MODULE [ARGUMENT...]
+
+Starts the workers of a distributed training job on this node, as torchrun does,
+and ends with their exit code. Run it once on every node of the job.
+
+PROGRAM is a Python file, a shell script or a compiled program. The first word
+that is no option is PROGRAM; everything after it goes to the workers, where
+${local_rank} becomes the worker's local rank.
+
+Behind each option stand the variable that gives its value when it is not on the
+command line, and its default.
+)";
+
+constexpr std::string_view conclusion = R"(
+Write --option=VALUE or --option VALUE, --node_rank as well as --node-rank, or
+the beginning of a name that fits no other; the last of repeated options counts.
+A variable switches an option without a value by a number (0 is off), true,
+false, yes or no.
+
+Examples:
+  One node, a worker for each GPU:
+    launch --nproc-per-node=gpu train.py --epochs 3
+  Two nodes with two workers each: this line on both, K is 0 on HOST and 1 on
+  the other:
+    launch --nnodes=2 --nproc-per-node=2 --node-rank=K --master-addr=HOST \
+      --master-port=29500 train.py
+  What would be started, and where each setting comes from:
+    launch --explain --nproc-per-node=4 ./train
+)";
+
+// `text` in lines that begin with `indent` blanks and fit the columns.
+std::string wrapped(std::string_view text, std::size_t indent) {
+  std::string result;
+  std::string line;
+  const auto end_line = [&] {
+    if (!line.empty()) result += std::string(indent, ' ') + line + "\n";
+    line.clear();
+  };
+  while (!text.empty()) {
+    const std::string_view word = text.substr(0, text.find(' '));
+    text.remove_prefix(std::min(text.size(), word.size() + 1));
+    if (indent + line.size() + 1 + word.size() > help_columns) end_line();
+    if (!line.empty()) line += ' ';
+    line += word;
+  }
+  end_line();
+  return result;
+}
+
+std::string usage_of(const OptionRow& row) {
+  const std::string short_name = row.short_name.empty() ? "" : fmt::format("{}, ", row.short_name);
+  return fmt::format("{}{}{}{}", short_name, row.name, row.takes == OptionValue::required ? " " : "", row.value);
+}
+
+std::string sources_of(const OptionRow& row) {
+  std::vector<std::string> parts(row.variables.begin(), row.variables.end());
+  if (!row.initial.empty()) parts.push_back(fmt::format("default {}", row.initial));
+  return parts.empty() ? "" : fmt::format("[{}]", fmt::join(parts, "; "));
+}
+
+// The option to the left, its sources behind it, or below where both do not fit into one line.
+std::string entry(const OptionRow& row) {
+  const std::string usage = usage_of(row);
+  const std::string sources = sources_of(row);
+  std::string result = "  " + usage;
+  if (!sources.empty()) {
+    const bool fits = 2 + usage.size() + 1 + sources.size() <= help_columns;
+    result += fits ? " " + sources : "\n" + wrapped(sources, text_indent);
+  }
+  if (result.back() == '\n') result.pop_back();
+  return result + "\n" + wrapped(row.text, text_indent);
+}
+
+}  // namespace
+
+std::string version_text() { return "launch " LAUNCH_VERSION "\n"; }
+
+std::string help_text() {
+  std::string result(introduction);
+  const OptionRow* before = nullptr;
+  for (const OptionRow& row : option_table()) {
+    if (before == nullptr || before->group != row.group) result += fmt::format("\n{}:\n", heading(row.group));
+    result += entry(row);
+    before = &row;
+  }
+  return result.append(conclusion);
+}
+
+}  // namespace launch

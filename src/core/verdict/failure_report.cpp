@@ -1,0 +1,165 @@
+#include "launch/core/verdict/failure_report.hpp"
+
+#include "launch/core/base/text.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace launch {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::size_t longest_text = 2000;  // of what comes from another node or a worker
+constexpr std::size_t most_frames = 32;
+
+std::string kind_name(Failure::Kind kind) {
+  switch (kind) {
+    case Failure::Kind::worker:
+      return "worker";
+    case Failure::Kind::start:
+      return "start";
+    case Failure::Kind::rendezvous:
+      return "rendezvous";
+    case Failure::Kind::signal:
+      return "signal";
+    case Failure::Kind::store:
+      return "store";
+    case Failure::Kind::lost:
+      return "lost";
+  }
+  return "worker";
+}
+
+std::optional<Failure::Kind> kind_of(std::string_view name) {
+  using enum Failure::Kind;
+  for (const Failure::Kind kind : {worker, start, rendezvous, signal, store, lost})
+    if (kind_name(kind) == name) return kind;
+  return std::nullopt;
+}
+
+int number_or(const Json& object, const char* name, int fallback) {
+  const auto it = object.find(name);
+  if (it == object.end() || !it->is_number_integer()) return fallback;
+  const auto value = it->get<std::int64_t>();
+  return value < INT32_MIN || value > INT32_MAX ? fallback : static_cast<int>(value);
+}
+
+std::string clean(std::string_view text) { return without_controls(text, longest_text); }
+
+std::string raw_text(const Json& object, const char* name) {
+  const auto it = object.find(name);
+  return it != object.end() && it->is_string() ? it->get<std::string>() : std::string();
+}
+
+std::string text_or_empty(const Json& object, const char* name) { return clean(raw_text(object, name)); }
+
+}  // namespace
+
+// What is not known is left out: the store keeps four of these for each node (last_will).
+std::string to_json(const Failure& failure) {
+  Json object = Json::object();
+  object["kind"] = kind_name(failure.kind);
+  object["exit_code"] = failure.exit_code;
+  object["restart"] = failure.restart;
+  object["node_rank"] = failure.node_rank;
+  if (failure.restarts > 0) object["restarts"] = failure.restarts;
+  if (failure.rank >= 0) object["rank"] = failure.rank;
+  if (failure.local_rank >= 0) object["local_rank"] = failure.local_rank;
+  if (failure.pid > 0) object["pid"] = failure.pid;
+  const auto add_text = [&object](const char* name, const std::string& text) {
+    if (!text.empty()) object[name] = text;
+  };
+  add_text("host", failure.host);
+  add_text("what", failure.what);
+  add_text("why_final", failure.why_final);
+  add_text("time", failure.time);
+  add_text("detail", failure.detail);
+  add_text("error_file", failure.error_file);
+  add_text("log_file", failure.log_file);
+  if (!failure.frames.empty()) object["frames"] = failure.frames;
+  return object.dump(-1, ' ', true, Json::error_handler_t::replace);
+}
+
+Result<Failure> parse_failure(std::string_view json) {
+  const Json object = Json::parse(json, nullptr, false);
+  if (!object.is_object())
+    return Error{ErrorCode::protocol, "the abort key does not hold a failure as launch writes it"};
+  const auto kind = kind_of(text_or_empty(object, "kind"));
+  const int code = number_or(object, "exit_code", 0);
+  if (!kind || code < 1 || code > 255)
+    return Error{ErrorCode::protocol, "the abort key holds a failure without a known kind and exit code"};
+  Failure failure;
+  failure.kind = *kind;
+  failure.exit_code = code;
+  failure.restart = object.value("restart", Json()) == true;
+  failure.restarts = std::max(number_or(object, "restarts", 0), 0);
+  failure.node_rank = number_or(object, "node_rank", 0);
+  failure.host = text_or_empty(object, "host");
+  failure.rank = number_or(object, "rank", -1);
+  failure.local_rank = number_or(object, "local_rank", -1);
+  failure.pid = number_or(object, "pid", 0);
+  failure.what = text_or_empty(object, "what");
+  failure.why_final = text_or_empty(object, "why_final");
+  failure.time = text_or_empty(object, "time");
+  failure.detail = text_or_empty(object, "detail");
+  failure.error_file = text_or_empty(object, "error_file");
+  failure.log_file = text_or_empty(object, "log_file");
+  const auto frames = object.find("frames");
+  if (frames != object.end() && frames->is_array())
+    for (const Json& line : *frames)
+      if (line.is_string() && failure.frames.size() < most_frames)
+        failure.frames.push_back(clean(line.get_ref<const std::string&>()));
+  return failure;
+}
+
+bool smells_of_hang(const Failure& failure) {
+  if (failure.kind != Failure::Kind::worker) return false;
+  constexpr std::string_view signs[] = {"SIGABRT", "imeout", "imed out", "ime out", "atchdog"};
+  const auto says = [&](std::string_view sign) {
+    return failure.what.find(sign) != std::string::npos || failure.detail.find(sign) != std::string::npos;
+  };
+  return std::any_of(std::begin(signs), std::end(signs), says);
+}
+
+std::string describe(const Failure& failure) {
+  if (failure.node_rank < 0 && failure.host.empty()) return failure.what;
+  std::string where = fmt::format("node {}", failure.node_rank);
+  if (!failure.host.empty()) where += fmt::format(" (host {})", failure.host);
+  if (failure.node_rank < 0) where = fmt::format("host {}", failure.host);  // it has no rank yet
+  if (failure.rank >= 0) where = fmt::format("rank {} (local rank {}) on {}", failure.rank, failure.local_rank, where);
+  if (failure.pid > 0) where += fmt::format(", pid {}", failure.pid);
+  return fmt::format("{}: {}", where, failure.what);
+}
+
+std::string error_message(std::string_view error_json) {
+  const Json value = Json::parse(error_json, nullptr, false);
+  if (!value.is_object() || !value.contains("message")) return {};
+  const Json& message = value["message"];
+  if (message.is_string()) return clean(message.get_ref<const std::string&>());
+  return message.is_object() ? text_or_empty(message, "message") : std::string();
+}
+
+std::string error_traceback(std::string_view error_json) {
+  const Json value = Json::parse(error_json, nullptr, false);
+  if (!value.is_object() || !value.contains("message") || !value["message"].is_object()) return {};
+  const Json& message = value["message"];
+  if (!message.contains("extraInfo") || !message["extraInfo"].is_object()) return {};
+  return raw_text(message["extraInfo"], "py_callstack");
+}
+
+std::string error_for_parent(const Failure& first, std::string_view error_json) {
+  Json value = Json::parse(error_json, nullptr, false);
+  const bool of_the_worker = value.is_object() && value.contains("message") && value["message"].is_object();
+  if (!of_the_worker) value = {{"message", {{"message", describe(first)}, {"extraInfo", Json::object()}}}};
+  value["message"]["errorCode"] = first.exit_code;
+  return value.dump(-1, ' ', true, Json::error_handler_t::replace);
+}
+
+}  // namespace launch

@@ -1,0 +1,308 @@
+#include "launch/core/verdict/verdict.hpp"
+
+#include "launch/core/base/text.hpp"
+
+#include <algorithm>
+#include <csignal>
+#include <iterator>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+namespace launch {
+namespace {
+
+using Ordered = nlohmann::ordered_json;
+
+constexpr std::size_t most_nodes_named = 8;  // with their logs: one screen is all there is
+constexpr std::size_t most_left_named = 6;
+constexpr std::size_t most_groups = 64;  // that are told
+constexpr std::size_t most_places = 8;   // that are shown
+constexpr int most_ranks = 1'000'000;
+constexpr std::int64_t most_counted = 1'000'000'000;
+constexpr std::size_t longest_ranks = 80;
+constexpr std::size_t longest_line = 300;  // of what comes from another node
+
+std::string as_line(const Ordered& value) {
+  return without_controls(value.get_ref<const std::string&>(), longest_line);
+}
+
+const Ordered& member(const Ordered& object, const char* name) {
+  static const Ordered none;
+  const auto it = object.find(name);
+  return it == object.end() ? none : *it;
+}
+
+std::int64_t count_of(const Ordered& value) {
+  if (!value.is_number_unsigned()) return 0;
+  return static_cast<std::int64_t>(std::min<std::uint64_t>(value.get<std::uint64_t>(), most_counted));
+}
+
+std::vector<int> ranks_of(const Ordered& value) {
+  return value.is_string() ? from_ranges(value.get_ref<const std::string&>()) : std::vector<int>();
+}
+
+std::vector<RankGroup> read_groups(const Ordered& list) {
+  std::vector<RankGroup> groups;
+  if (!list.is_array()) return groups;
+  for (const Ordered& one : list)
+    if (one.is_object() && member(one, "what").is_string() && groups.size() < most_groups)
+      groups.push_back({as_line(one["what"]), ranks_of(member(one, "ranks"))});
+  return groups;
+}
+
+Ordered write_groups(const std::vector<RankGroup>& groups) {
+  Ordered list = Ordered::array();
+  for (std::size_t i = 0; i < groups.size() && i < most_groups; ++i)
+    list.push_back({{"what", groups[i].what}, {"ranks", as_ranges(groups[i].ranks)}});
+  return list;
+}
+
+std::vector<std::string> read_lines(const Ordered& list, std::size_t most) {
+  std::vector<std::string> lines;
+  if (!list.is_array()) return lines;
+  for (const Ordered& line : list)
+    if (line.is_string() && lines.size() < most) lines.push_back(as_line(line));
+  return lines;
+}
+
+std::string in_one_line(const Ordered& value) { return value.dump(-1, ' ', true, Ordered::error_handler_t::replace); }
+
+// Each of the ranks is under one text; the same text stands once.
+void merge_groups(std::vector<RankGroup>& all, const std::vector<RankGroup>& others) {
+  for (const RankGroup& other : others) {
+    auto same = std::find_if(all.begin(), all.end(), [&](const RankGroup& one) { return one.what == other.what; });
+    if (same == all.end()) {
+      all.push_back(other);
+      continue;
+    }
+    std::vector<int> ranks;
+    std::set_union(same->ranks.begin(), same->ranks.end(), other.ranks.begin(), other.ranks.end(),
+                   std::back_inserter(ranks));
+    same->ranks = std::move(ranks);
+  }
+}
+
+void merge_lines(std::vector<std::string>& all, std::int64_t& more, const std::vector<std::string>& others,
+                 std::int64_t more_of_others, std::size_t most) {
+  more += more_of_others;
+  for (const std::string& line : others) {
+    if (all.size() < most) {
+      all.push_back(line);
+    } else {
+      ++more;
+    }
+  }
+}
+
+}  // namespace
+
+Account sum_up(int node_rank, const std::vector<WorkerEnd>& workers) {
+  Account account;
+  account.nodes = {node_rank};
+  std::map<std::string, std::vector<int>> ranks_by_end;
+  for (const WorkerEnd& worker : workers) {
+    const bool killed = worker.stopped_by_us && worker.status.value == SIGKILL;
+    account.stopped += worker.stopped_by_us ? 1 : 0;
+    account.killed += killed ? 1 : 0;
+    const char* const by_whom = worker.stopped_by_us ? ", after launch stopped it" : "";
+    ranks_by_end[to_text(worker.status) + by_whom].push_back(worker.rank);
+  }
+  for (auto& [how, ranks] : ranks_by_end) account.ends.push_back({how, std::move(ranks)});
+  return account;
+}
+
+std::string on_node(int node_rank, const std::string& host, const std::string& what) {
+  return fmt::format("node {} (host {}): {}", node_rank, host, what);
+}
+
+void merge(Account& all, const Account& other) {
+  std::vector<int> nodes;
+  std::set_union(all.nodes.begin(), all.nodes.end(), other.nodes.begin(), other.nodes.end(), std::back_inserter(nodes));
+  all.nodes = std::move(nodes);
+  merge_groups(all.ends, other.ends);
+  merge_groups(all.places, other.places);
+  all.stopped += other.stopped;
+  all.killed += other.killed;
+  merge_lines(all.logs, all.more_logs, other.logs, other.more_logs, most_nodes_named);
+  merge_lines(all.left, all.more_left, other.left, other.more_left, most_left_named);
+}
+
+std::string to_json(const Account& account) {
+  return in_one_line({{"nodes", as_ranges(account.nodes)},
+                      {"ends", write_groups(account.ends)},
+                      {"places", write_groups(account.places)},
+                      {"stopped", account.stopped},
+                      {"killed", account.killed},
+                      {"logs", account.logs},
+                      {"more_logs", account.more_logs},
+                      {"left", account.left},
+                      {"more_left", account.more_left}});
+}
+
+Result<Account> parse_account(std::string_view json) {
+  const Ordered object = Ordered::parse(json, nullptr, false);
+  if (!object.is_object()) return Error{ErrorCode::protocol, "what a node tells of its end is no account of it"};
+  Account account;
+  account.nodes = ranks_of(member(object, "nodes"));
+  account.ends = read_groups(member(object, "ends"));
+  account.places = read_groups(member(object, "places"));
+  account.stopped = count_of(member(object, "stopped"));
+  account.killed = count_of(member(object, "killed"));
+  account.logs = read_lines(member(object, "logs"), most_nodes_named);
+  account.more_logs = count_of(member(object, "more_logs"));
+  account.left = read_lines(member(object, "left"), most_left_named);
+  account.more_left = count_of(member(object, "more_left"));
+  return account;
+}
+
+std::string as_ranges(const std::vector<int>& numbers) {
+  std::string text;
+  for (std::size_t first = 0, last = 0; first < numbers.size(); first = ++last) {
+    while (last + 1 < numbers.size() && numbers[last + 1] == numbers[last] + 1) ++last;
+    text += fmt::format("{}{}", text.empty() ? "" : ", ", numbers[first]);
+    if (last > first) text += fmt::format("-{}", numbers[last]);
+  }
+  return text;
+}
+
+std::vector<int> from_ranges(std::string_view text) {
+  std::set<int> numbers;
+  int budget = most_ranks;  // however often the same is said
+  for (const std::string_view part : split(text, ',')) {
+    const auto dash = part.find('-', 1);
+    const auto first = parse_int(part.substr(0, dash));
+    const auto last = dash == part.npos ? first : parse_int(part.substr(dash + 1));
+    if (!first || !last || *first < 0) continue;
+    for (int number = *first; number <= *last && number < most_ranks && budget-- > 0; ++number) numbers.insert(number);
+  }
+  return {numbers.begin(), numbers.end()};
+}
+
+namespace {
+
+std::string counted(std::int64_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
+// The largest group first, or the smallest.
+std::vector<RankGroup> sorted(std::vector<RankGroup> groups, bool largest_first) {
+  std::stable_sort(groups.begin(), groups.end(), [&](const RankGroup& a, const RankGroup& b) {
+    if (a.ranks.size() == b.ranks.size()) return a.ranks < b.ranks;
+    return (a.ranks.size() > b.ranks.size()) == largest_first;
+  });
+  return groups;
+}
+
+// A list of ranks may have thousands of gaps.
+std::string cut(std::string text) {
+  if (text.size() <= longest_ranks) return text;
+  text.resize(text.rfind(',', longest_ranks));
+  return text + ", ...";
+}
+
+// A label stands in front of the first line of its part.
+class Screen {
+ public:
+  explicit Screen(std::string title) : text_(std::move(title)) {}
+
+  void say(std::string_view label, std::string_view line) {
+    text_ += fmt::format("\n  {:<14} {}", label == label_ ? "" : label, line);
+    label_ = label;
+  }
+  void say_groups(std::string_view label, const std::vector<RankGroup>& groups) {
+    for (std::size_t i = 0; i < groups.size() && i < most_places; ++i) {
+      const auto& [what, ranks] = groups[i];
+      say(label, fmt::format("{} {}: {}", ranks.size() == 1 ? "rank" : "ranks", cut(as_ranges(ranks)), what));
+    }
+    if (groups.size() > most_places) say(label, fmt::format("and {} kinds more", groups.size() - most_places));
+  }
+  std::string text() && { return std::move(text_); }
+
+ private:
+  std::string text_;
+  std::string_view label_;
+};
+
+void say_cause(const Verdict& verdict, Screen& screen) {
+  const Failure& first = verdict.first;
+  screen.say("root cause", describe(first));
+  if (!first.time.empty()) screen.say("time", first.time);
+  if (!first.detail.empty()) screen.say("error", first.detail);
+  for (const std::string& frame : first.frames) screen.say("traceback", frame);
+  if (!first.error_file.empty()) screen.say("error file", first.error_file);
+  if (!first.log_file.empty()) screen.say("log", first.log_file);
+  if (first.kind == Failure::Kind::worker && first.detail.empty() && first.log_file.empty())
+    screen.say("log", fmt::format("the worker's own output, on the console of host {}", first.host));
+  if (!first.why_final.empty()) screen.say("not restarted", first.why_final);
+}
+
+void say_logs(const Account& account, Screen& screen) {
+  for (const std::string& log : account.logs) screen.say("logs", log);
+  if (account.more_logs > 0) screen.say("logs", fmt::format("and of {}", counted(account.more_logs, "more node")));
+}
+
+// What launch did, and the proof that nothing is left.
+void say_deeds(const Verdict& verdict, Screen& screen) {
+  const Account& account = verdict.account;
+  std::string deeds = account.stopped == 0 ? "" : fmt::format("stopped {}", counted(account.stopped, "worker"));
+  if (account.killed > 0) deeds += fmt::format(", {} of them by SIGKILL", account.killed);
+  if (verdict.restarts > 0)
+    deeds +=
+        fmt::format("{}had started all workers anew {}", deeds.empty() ? "" : "; ", counted(verdict.restarts, "time"));
+  for (const std::string& process : account.left) screen.say("left behind", "on " + process);
+  if (account.more_left > 0)
+    screen.say("left behind", fmt::format("and on {}", counted(account.more_left, "more node")));
+  if (account.left.empty()) deeds += fmt::format("{}no process is left", deeds.empty() ? "" : "; ");
+  if (!deeds.empty()) screen.say("launch", deeds);
+}
+
+// Nodes that gave no account, other than the one whose loss is the cause.
+std::vector<int> silent_nodes(const Verdict& verdict) {
+  std::set<int> told(verdict.account.nodes.begin(), verdict.account.nodes.end());
+  if (verdict.first.kind == Failure::Kind::lost) told.insert(verdict.first.node_rank);
+  std::vector<int> silent;
+  for (int node = 0; node < verdict.nnodes; ++node)
+    if (!told.contains(node)) silent.push_back(node);
+  return silent;
+}
+
+}  // namespace
+
+std::string render_verdict(const Verdict& verdict) {
+  const bool told = verdict.first.kind == Failure::Kind::signal;
+  Screen screen(fmt::format("{} {} (run id {})", verdict.program, told ? "STOPPED" : "FAILED", verdict.run_id));
+  say_cause(verdict, screen);
+  screen.say_groups("followers", sorted(verdict.account.ends, true));
+  screen.say_groups("at the time", sorted(verdict.account.places, false));
+  if (const auto silent = silent_nodes(verdict); !silent.empty())
+    screen.say("no account", fmt::format("from {} {}", silent.size() == 1 ? "node" : "nodes", cut(as_ranges(silent))));
+  say_logs(verdict.account, screen);
+  say_deeds(verdict, screen);
+  screen.say("exit code", std::to_string(verdict.first.exit_code));
+  return std::move(screen).text();
+}
+
+std::string verdict_json(const Verdict& verdict) {
+  const Account& account = verdict.account;
+  return in_one_line({{"program", verdict.program},
+                      {"run_id", verdict.run_id},
+                      {"exit_code", verdict.first.exit_code},
+                      {"nnodes", verdict.nnodes},
+                      {"restarts", verdict.restarts},
+                      {"root_cause", Ordered::parse(to_json(verdict.first))},
+                      {"followers", write_groups(sorted(account.ends, true))},
+                      {"at_the_time", write_groups(sorted(account.places, false))},
+                      {"no_account", as_ranges(silent_nodes(verdict))},
+                      {"logs", account.logs},
+                      {"more_logs", account.more_logs},
+                      {"stopped", account.stopped},
+                      {"killed", account.killed},
+                      {"left", account.left},
+                      {"more_left", account.more_left}});
+}
+
+}  // namespace launch

@@ -1,0 +1,183 @@
+#include "launch/core/workers/explain.hpp"
+
+#include "launch/core/base/text.hpp"
+#include "launch/core/base/time.hpp"
+#include "launch/core/workers/worker_spec.hpp"
+
+#include <algorithm>
+#include <string_view>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+namespace launch {
+namespace {
+
+constexpr std::string_view free_port = "<a free port>";
+
+using OrderedJson = nlohmann::ordered_json;
+
+Assignment expected_assignment(const Config& config) {
+  Assignment assignment;
+  const int node_rank = std::max(config.node_rank, 0);  // c10d: as if it were the first
+  assignment.group_rank = node_rank;
+  assignment.group_world_size = config.nnodes;
+  assignment.base_global_rank = node_rank * config.nproc_per_node;
+  assignment.world_size = config.nnodes * config.nproc_per_node;
+  assignment.base_role_rank = assignment.base_global_rank;
+  assignment.role_world_size = assignment.world_size;
+  return assignment;
+}
+
+Round expected_round(const Config& config) {
+  Round round;
+  round.assignment = expected_assignment(config);
+  if (config.elastic) round.master = Endpoint{"<the node of rank 0>", 0};
+  return round;
+}
+
+std::vector<WorkerSpec> expected_workers(const Config& config) {
+  if (config.log_folder == "/dev/null") return make_worker_specs(config, expected_round(config), "");
+  const std::string folder = config.log_folder.empty() ? "<temporary folder>" : config.log_folder;
+  return make_worker_specs(config, expected_round(config), folder + "/<job>/attempt_0");
+}
+
+struct Variable {
+  std::string name;
+  std::string value;
+};
+
+// What the worker has and launch itself has not.
+std::vector<Variable> changed_variables(const WorkerSpec& spec, const Config& config, const Environment& env) {
+  std::vector<Variable> result;
+  for (const std::string& line : spec.env) {
+    const auto equals = line.find('=');
+    Variable variable{line.substr(0, equals), line.substr(equals + 1)};
+    if (env.get(variable.name) == variable.value) continue;
+    if (variable.name == "MASTER_PORT" && (config.master.port == 0 || config.elastic)) variable.value = free_port;
+    result.push_back(std::move(variable));
+  }
+  std::sort(result.begin(), result.end(), [](const Variable& a, const Variable& b) { return a.name < b.name; });
+  return result;
+}
+
+// As a shell would need it written.
+std::string quoted(const std::string& word) {
+  constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%^<>";
+  if (!word.empty() && word.find_first_not_of(plain) == std::string::npos) return word;
+  std::string result = "'";
+  for (const char c : word) result += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return result + "'";
+}
+
+std::string command_text(const std::vector<std::string>& argv) {
+  std::vector<std::string> words;
+  for (const std::string& word : argv) words.push_back(quoted(word));
+  return fmt::format("{}", fmt::join(words, " "));
+}
+
+std::string settings_text(const Options& options) {
+  std::string result = "Settings:\n";
+  for (const ShownSetting& setting : shown_settings(options)) {
+    if (setting.origin.empty() && setting.value.empty()) continue;
+    const std::string_view origin = setting.origin.empty()            ? "default"
+                                    : setting.origin.starts_with('-') ? "command line"
+                                                                      : std::string_view(setting.origin);
+    result += fmt::format("  {:<28}{}  ({})\n", setting.name, shown(setting.value), origin);
+  }
+  return result;
+}
+
+std::string elastic_text(const Config& config) {
+  const ElasticSettings& settings = config.elastic->settings;
+  return fmt::format(
+      "A node of {} to {}, job {}, rendezvous at {}; waits up to {} for the others.\n"
+      "Ranks are dealt out there; shown as if this were the first node of {} like it.\n",
+      settings.nodes.min, settings.nodes.max, shown(config.run_id), to_text(config.master),
+      to_text(settings.join_timeout), config.nnodes);
+}
+
+std::string meeting_text(const Config& config) {
+  if (config.elastic) return elastic_text(config);
+  const std::string port = config.master.port == 0 ? std::string(free_port) : std::to_string(config.master.port);
+  std::string result = fmt::format("Node {} of {}, job {}, master {} port {}\n", config.node_rank, config.nnodes,
+                                   shown(config.run_id), config.master.host, port);
+  if (config.nnodes > 1) {
+    result += fmt::format("Waits up to {} for all nodes; node 0 is {}.\n", to_text(config.rendezvous_timeout),
+                          config.node_rank == 0 ? "this one" : "the other side");
+  }
+  const Assignment ranks = expected_assignment(config);
+  return result + fmt::format("Ranks {} to {} of {}{}\n", ranks.base_global_rank,
+                              ranks.base_global_rank + config.nproc_per_node - 1, ranks.world_size,
+                              config.nnodes > 1 ? ", if every node has as many workers as this one" : "");
+}
+
+std::string binding_text(const Config& config) {
+  if (config.bindings.empty()) return "";
+  std::string result = fmt::format("\nBinding:\n  {:<12}{:<28}{}\n", "local rank", "CPUs", "memory nodes");
+  int rank = 0;
+  for (const Binding& binding : config.bindings) {
+    result += fmt::format("  {:<12}{:<28}{}\n", rank++, cpu_ranges(binding.cpus), cpu_ranges(binding.memory_nodes));
+  }
+  return result;
+}
+
+std::string worker_text(const WorkerSpec& spec, const Config& config, const Environment& env) {
+  std::string result =
+      fmt::format("\nWorker {}, rank {}:\n  {}\n", spec.local_rank, spec.global_rank, command_text(spec.argv));
+  for (const Variable& variable : changed_variables(spec, config, env))
+    result += fmt::format("    {}={}\n", variable.name, quoted(variable.value));
+  return result;
+}
+
+OrderedJson settings_json(const Options& options) {
+  OrderedJson result = OrderedJson::array();
+  for (const ShownSetting& setting : shown_settings(options)) {
+    const OrderedJson origin = setting.origin.empty() ? OrderedJson(nullptr) : OrderedJson(setting.origin);
+    result.push_back({{"name", setting.name}, {"value", setting.value}, {"origin", origin}});
+  }
+  return result;
+}
+
+OrderedJson worker_json(const WorkerSpec& spec, const Config& config, const Environment& env) {
+  OrderedJson environment = OrderedJson::object();
+  for (const Variable& variable : changed_variables(spec, config, env))
+    environment[variable.name] = variable.value == free_port ? OrderedJson(nullptr) : OrderedJson(variable.value);
+  OrderedJson worker = {{"local_rank", spec.local_rank},
+                        {"rank", spec.global_rank},
+                        {"executable", spec.executable},
+                        {"command", spec.argv},
+                        {"environment", environment}};
+  if (!spec.binding.cpus.empty()) {
+    worker["cpus"] = spec.binding.cpus;
+    worker["memory_nodes"] = spec.binding.memory_nodes;
+  }
+  return worker;
+}
+
+}  // namespace
+
+std::string explain_text(const Options& options, const Config& config, const Environment& env) {
+  std::string result = fmt::format("launch {} would start {} worker{} here. Nothing has been started.\n\n",
+                                   LAUNCH_VERSION, config.nproc_per_node, config.nproc_per_node == 1 ? "" : "s");
+  result += settings_text(options) + "\n" + meeting_text(config);
+  for (const std::string& notice : config.notices) result += fmt::format("Note: {}\n", notice);
+  result += binding_text(config);
+  for (const WorkerSpec& spec : expected_workers(config)) result += worker_text(spec, config, env);
+  return result;
+}
+
+std::string explain_json(const Options& options, const Config& config, const Environment& env) {
+  OrderedJson workers = OrderedJson::array();
+  for (const WorkerSpec& spec : expected_workers(config)) workers.push_back(worker_json(spec, config, env));
+  const OrderedJson port = config.master.port == 0 ? OrderedJson(nullptr) : OrderedJson(config.master.port);
+  const OrderedJson all = {{"version", LAUNCH_VERSION}, {"settings", settings_json(options)},
+                           {"nnodes", config.nnodes},   {"node_rank", config.node_rank},
+                           {"run_id", config.run_id},   {"master_addr", config.master.host},
+                           {"master_port", port},       {"notes", config.notices},
+                           {"workers", workers}};
+  return all.dump(2, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
+}
+
+}  // namespace launch

@@ -1,0 +1,78 @@
+// When an agent looks at its workers before it ends them, and whom it tells first.
+#include "launch/core/agent/agent.hpp"
+
+#include <csignal>
+
+#include <gtest/gtest.h>
+
+namespace launch::agent_evidence_test {
+
+using namespace std::chrono_literals;
+
+constexpr Time start_time = Time(1h);
+constexpr ExitStatus aborted{ExitStatus::Kind::signalled, SIGABRT};
+
+Agent running(bool stacks = false, int nnodes = 2) {
+  AgentSettings settings{nnodes, 0, 2, "h", 30s, 5s, {}, true, stacks};
+  Agent agent(settings);
+  agent.start(start_time);
+  agent.on(RendezvousDone{Round{Assignment{0, nnodes, 0, 4, 0, 4}, std::nullopt, 0, true}}, start_time);
+  return agent;
+}
+
+Failure failure(std::string what) {
+  Failure failure;
+  failure.rank = 1;
+  failure.what = std::move(what);
+  return failure;
+}
+
+// The kinds of actions in their order: E evidence, S with stacks, T told the others, s signalled, k killed.
+std::string order(const AgentActions& actions) {
+  std::string text;
+  for (const AgentAction& action : actions) {
+    if (const auto* evidence = std::get_if<GatherEvidence>(&action)) text += evidence->stacks ? 'S' : 'E';
+    if (std::holds_alternative<TellPeers>(action)) text += 'T';
+    if (std::holds_alternative<SignalWorkers>(action)) text += 's';
+    if (std::holds_alternative<KillWorkers>(action)) text += 'k';
+  }
+  return text;
+}
+
+TEST(AgentEvidence, IsTakenBeforeTheWorkersAreSignalledAndTheNewsDoNotWaitForIt) {
+  EXPECT_EQ(order(running().on(WorkerExited{1, aborted, failure("exit code 7")}, start_time)), "TEs");
+}
+
+TEST(AgentEvidence, OfASuspectedHangComesWithStacks) {
+  EXPECT_EQ(order(running().on(WorkerExited{1, aborted, failure("signal 6 (SIGABRT)")}, start_time)), "TSs");
+  EXPECT_EQ(order(running(false, 1).on(WorkerExited{1, aborted, failure("signal 6 (SIGABRT)")}, start_time)), "Ss");
+}
+
+TEST(AgentEvidence, IsTakenOnEveryNode) {
+  EXPECT_EQ(order(running().on(PeerFailed{failure("signal 6 (SIGABRT)")}, start_time)), "Ss");
+  EXPECT_EQ(order(running().on(PeerFailed{failure("exit code 7")}, start_time)), "Es");
+}
+
+TEST(AgentEvidence, DoesNotKeepAUserWaiting) {
+  EXPECT_EQ(order(running().on(SignalReceived{SIGINT}, start_time)), "Ts");
+  EXPECT_EQ(order(running(true).on(SignalReceived{SIGINT}, start_time)), "TSs") << "unless asked for";
+}
+
+TEST(AgentEvidence, IsNotTakenWhereItIsNotWanted) {
+  AgentSettings settings{1, 0, 2, "h", 30s, 5s, {}};
+  Agent agent(settings);
+  agent.start(start_time);
+  agent.on(RendezvousDone{Round{Assignment{0, 1, 0, 2, 0, 2}, std::nullopt, 0, true}}, start_time);
+  EXPECT_EQ(order(agent.on(WorkerExited{1, aborted, failure("signal 6 (SIGABRT)")}, start_time)), "s");
+}
+
+TEST(AgentEvidence, IsNotTakenWhenTheGuardIsGone) { EXPECT_EQ(order(running(true).on(GuardLost{}, start_time)), "sT"); }
+
+TEST(AgentEvidence, DoesNotTakeOfTheWorkersTime) {
+  Agent agent = running();
+  agent.on(WorkerExited{1, aborted, failure("signal 6 (SIGABRT)")}, start_time);
+  agent.on(Signalled{}, start_time + 4s);
+  EXPECT_EQ(agent.deadline(), start_time + 34s);
+}
+
+}  // namespace launch::agent_evidence_test

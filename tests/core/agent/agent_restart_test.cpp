@@ -1,0 +1,104 @@
+// What an agent counts of the restarts of its job, whom it accuses, and what a lost store means at the end.
+#include "launch/core/agent/agent.hpp"
+
+#include <gtest/gtest.h>
+
+namespace launch::agent_restart_test {
+
+using namespace std::chrono_literals;
+
+constexpr Time start_time = Time(1h);
+constexpr ExitStatus seven{ExitStatus::Kind::exited, 7};
+
+template <class T>
+const T* find(const AgentActions& actions) {
+  for (const AgentAction& action : actions)
+    if (const T* found = std::get_if<T>(&action)) return found;
+  return nullptr;
+}
+
+Failure failure_of(int rank) {
+  Failure failure;
+  failure.exit_code = 7;
+  failure.rank = rank;
+  return failure;
+}
+
+Failure restarted(int rank) {
+  Failure failure = failure_of(rank);
+  failure.restart = true;
+  return failure;
+}
+
+RendezvousDone formed(int restarts) { return {{Assignment{0, 2, 0, 4, 0, 4}, std::nullopt, restarts, true}}; }
+
+AgentSettings with_restarts(int count) {
+  AgentSettings settings{2, 0, 2, "h", 30s, 5s, {}};
+  settings.restarts.max_restarts = count;
+  return settings;
+}
+
+Agent running(const AgentSettings& settings) {
+  Agent agent(settings);
+  agent.start(start_time);
+  agent.on(formed(0), start_time);
+  return agent;
+}
+
+TEST(AgentRestart, TheWindowCountsTheRestartsOfAllNodes) {
+  AgentSettings within = with_restarts(1);
+  within.restarts.window = 600s;
+  Agent agent = running(within);
+  agent.on(PeerFailed{restarted(3)}, start_time);
+  const auto anew = agent.on(AllGone{}, start_time);
+  EXPECT_EQ(find<AnnounceRound>(anew)->count, "restart 1 (1 of 1 within 10 min)");
+  agent.on(formed(1), start_time);
+  const auto own = agent.on(WorkerExited{0, seven, failure_of(0)}, start_time + 60s);
+  EXPECT_FALSE(find<TellPeers>(own)->failure.restart);
+  EXPECT_EQ(find<TellPeers>(own)->failure.why_final, "it had 1 restart within 10 min");
+}
+
+TEST(AgentRestart, TheCountTravelsWithTheFailure) {
+  Agent agent = running(with_restarts(9));
+  Failure third = restarted(3);
+  third.restarts = 3;  // this node had not joined when the first two came
+  agent.on(PeerFailed{third}, start_time);
+  const auto anew = agent.on(AllGone{}, start_time);
+  EXPECT_EQ(find<AnnounceRound>(anew)->restart, 3);
+  EXPECT_EQ(find<StartRendezvous>(anew)->restarts, 3) << "the next store's host may be one that knows of none";
+  const auto started = agent.on(formed(0), start_time);  // the store has not heard of any
+  EXPECT_EQ(find<StartWorkers>(started)->round.restarts, 3);
+  const auto own = agent.on(WorkerExited{0, seven, failure_of(0)}, start_time + 60s);
+  EXPECT_EQ(find<TellPeers>(own)->failure.restarts, 4);
+}
+
+TEST(AgentRestart, NoneFromTheBarrierBesideWhatOutlivedSigkill) {
+  Agent agent = running(with_restarts(1));
+  for (const int rank : {0, 1}) agent.on(WorkerExited{rank, {}, {}}, start_time);
+  EXPECT_NE(find<KillWorkers>(agent.on(DeadlineReached{}, agent.deadline())), nullptr);
+  const auto left_behind = agent.on(DeadlineReached{}, agent.deadline());
+  EXPECT_NE(find<EnterBarrier>(left_behind), nullptr) << "the workers have ended well";
+  const auto end = agent.on(PeerFailed{restarted(3)}, start_time);
+  EXPECT_EQ(find<StartRendezvous>(end), nullptr) << "what is left would meet the new workers";
+  ASSERT_NE(find<Finish>(end), nullptr);
+  EXPECT_TRUE(find<Finish>(end)->left_behind);
+  EXPECT_EQ(find<Finish>(end)->exit_code, 1);
+}
+
+TEST(AgentRestart, WhoStoodStillAccusesNobodyElse) {
+  Agent agent = running(with_restarts(0));
+  agent.on(StoreLost{"reset", Duration::max(), 9s}, start_time);
+  EXPECT_NE(find<Finish>(agent.on(AllGone{}, start_time))->first->what.find("stood still for 9 s"), std::string::npos);
+}
+
+TEST(AgentRestart, InTheBarrierTheLossOfAHostThatWouldHaveWaitedIsAFailure) {
+  Agent agent = running(with_restarts(0));
+  for (const int local_rank : {0, 1}) agent.on(WorkerExited{local_rank, {}, {}}, start_time);
+  EXPECT_NE(find<EnterBarrier>(agent.on(AllGone{}, start_time)), nullptr);
+  EXPECT_EQ(find<Finish>(agent.on(StoreLost{"closed", Duration::max(), {}, true}, start_time)), nullptr);
+  const auto end = agent.on(AllGone{}, start_time);
+  EXPECT_EQ(find<Finish>(end)->exit_code, 1);
+  EXPECT_NE(find<Finish>(end)->first->what.find("went away (closed)"), std::string::npos);
+}
+
+}  // namespace launch::agent_restart_test

@@ -1,0 +1,248 @@
+#include "launch/core/c10d/agent_store.hpp"
+
+#include "launch/core/c10d/rendezvous_pickle.hpp"
+#include "launch/core/store/keys.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace launch::agent_store_test {
+
+using namespace std::chrono_literals;
+using namespace std::string_literals;
+using testing::HasSubstr;
+using Wish = Attendance::Wish;
+
+const std::string key = state_key("job");
+constexpr ConnectionId torchrun = 50;
+
+std::string attendance(Wish wish, const std::string& name, std::int64_t round = -1) {
+  Attendance said{wish, {name, 1, launch_local_id}, {0, "default", 1}, {2, 2}, 30s, 15s, round, true, ""};
+  return to_json(said);
+}
+
+std::string bytes_of(std::string_view text) {
+  std::string out;
+  append_bytes(out, text);
+  return out;
+}
+
+struct Store {
+  Instant instant() const {
+    return {time, WallTime(std::chrono::duration_cast<WallClock::duration>(time.time_since_epoch()))};
+  }
+  std::string ask(ConnectionId from, const Request& request) {
+    std::string reply;
+    status = store.apply(from, request, instant(), reply, pushes);
+    return reply;
+  }
+  std::string attend(ConnectionId from, Wish wish, std::int64_t round = -1, const std::string& where = key) {
+    return ask(from, AttendRequest{where, attendance(wish, "n" + std::to_string(from), round)});
+  }
+  std::string get(const std::string& name) { return ask(torchrun, GetRequest{name}).substr(8); }
+  ElasticState state(const std::string& name = key) { return *read_state(get(name)); }
+  std::string compare_set(const std::string& expected, const ElasticState& desired) {
+    return ask(torchrun, CompareSetRequest{key, expected, write_state(desired)}).substr(8);
+  }
+  // What has been pushed to the connection since it was asked last.
+  std::string pushed(ConnectionId to) {
+    std::string bytes;
+    for (Push& push : pushes)
+      if (push.to == to) bytes += std::exchange(push.bytes, {});
+    return bytes;
+  }
+
+  AgentStore store;
+  Time time{1h};
+  Status status;
+  std::vector<Push> pushes;
+};
+
+template <class News>
+News heard(const std::string& bytes) {
+  EXPECT_GT(bytes.size(), 9U);
+  if (bytes.size() <= 9) return {};
+  EXPECT_EQ(bytes[0], '\0');
+  EXPECT_EQ(static_cast<std::size_t>(read_i64(bytes.data() + 1)), bytes.size() - 9) << "one answer";
+  const auto news = parse_news(std::string_view(bytes).substr(9));
+  EXPECT_TRUE(news);
+  const News* found = news ? std::get_if<News>(&*news) : nullptr;
+  EXPECT_NE(found, nullptr) << bytes.substr(9);
+  return found == nullptr ? News{} : *found;
+}
+
+// n1 and n2 are in a round and stay.
+void form(Store& store) {
+  store.attend(1, Wish::join);
+  EXPECT_EQ(heard<RoundFormed>(store.attend(2, Wish::join)).rank, 1);
+  EXPECT_EQ(heard<RoundFormed>(store.pushed(1)).rank, 0);
+  EXPECT_EQ(store.attend(1, Wish::stay, 0) + store.attend(2, Wish::stay, 0), "");
+}
+
+TEST(AgentStore, TheLastToComeIsAnsweredAndTheOthersArePushed) {
+  Store store;
+  form(store);
+  EXPECT_TRUE(store.state().complete);
+}
+
+TEST(AgentStore, ACancelledWaitIsAnsweredWhenItAttendsAgain) {
+  Store store;
+  store.attend(1, Wish::join);
+  EXPECT_EQ(store.ask(1, CancelWaitRequest{}), "\1"s);
+  store.attend(2, Wish::join);
+  EXPECT_EQ(store.pushed(1), "");
+  EXPECT_EQ(heard<RoundFormed>(store.attend(1, Wish::join)).rank, 0);
+}
+
+TEST(AgentStore, OtherKeysAreThoseOfAnyStore) {
+  Store store;
+  form(store);
+  store.ask(3, SetRequest{"k", "v"});
+  EXPECT_EQ(store.get("k"), "v");
+  EXPECT_EQ(store.ask(4, WaitRequest{{"later"}}), "");
+  store.ask(3, SetRequest{"later", "v"});
+  EXPECT_EQ(store.pushed(4), "\0"s);
+}
+
+TEST(AgentStore, ACompareAndSetThatExpectsWhatIsThereIsWon) {
+  Store store;
+  store.attend(1, Wish::join);
+  const std::string text = store.get(key);
+  ElasticState next = *read_state(text);
+  next.wait_list.insert({"t", 1, 0});
+  next.last_heartbeats[{"t", 1, 0}] = store.instant().wall;
+  EXPECT_EQ(store.compare_set(text, next), write_state(next));
+  EXPECT_EQ(store.state(), next);
+}
+
+TEST(AgentStore, ACompareAndSetThatComesTooLateIsLost) {
+  Store store;
+  store.attend(1, Wish::join);
+  const std::string text = store.get(key);
+  ElasticState next = *read_state(text);
+  next.closed = true;
+  store.attend(2, Wish::join);
+  const std::string there = store.compare_set(text, next);
+  EXPECT_NE(there, write_state(next));
+  EXPECT_TRUE(read_state(there)->complete);
+  EXPECT_FALSE(store.state().closed);
+}
+
+TEST(AgentStore, TheWriterIsToldWhatBecameOfItsWrite) {
+  Store store;
+  store.attend(1, Wish::join);
+  const std::string text = store.get(key);
+  ElasticState next = *read_state(text);
+  next.participants[{"z", 1, 0}] = 0;
+  next.participants[{"n1", 1, launch_local_id}] = 1;
+  next.last_heartbeats[{"z", 1, 0}] = store.instant().wall;
+  next.complete = true;
+  const auto there = read_state(store.compare_set(text, next));
+  ASSERT_TRUE(there);
+  EXPECT_EQ(there->participants.at({"n1", 1, launch_local_id}), 0);
+  EXPECT_EQ(heard<RoundFormed>(store.pushed(1)).rank, 0);
+}
+
+TEST(AgentStore, GarbageUnderTheKeyHasNoEffect) {
+  Store store;
+  store.attend(1, Wish::join);
+  const std::string text = store.get(key);
+  store.ask(torchrun, SetRequest{key, "garbage"});
+  EXPECT_TRUE(store.status);
+  EXPECT_EQ(store.get(key), text);
+  EXPECT_EQ(store.ask(torchrun, CompareSetRequest{key, text, "garbage"}), bytes_of(text));
+  store.ask(torchrun, AppendRequest{key, "x"});
+  store.ask(torchrun, DeleteKeyRequest{key});
+  store.ask(torchrun, AddRequest{key, 1});
+  EXPECT_FALSE(store.status);
+  EXPECT_EQ(store.get(key), text);
+  EXPECT_EQ(store.pushed(1), "");
+}
+
+TEST(AgentStore, TwoJobsDoNotMeet) {
+  Store store;
+  const std::string other = state_key("other");
+  store.attend(1, Wish::join);
+  EXPECT_EQ(store.attend(2, Wish::join, -1, other), "");
+  EXPECT_EQ(store.state().participants.size(), 1U);
+  EXPECT_EQ(store.state(other).participants.size(), 1U);
+  store.store.drop(2, false, store.instant(), store.pushes);
+  EXPECT_EQ(store.state().participants.size(), 1U);
+  EXPECT_TRUE(store.state(other).participants.empty());
+}
+
+TEST(AgentStore, AStateThatWasThereBeforeIsTakenUp) {
+  Store store;
+  ElasticState state;
+  state.participants[{"t", 1, 0}] = 0;
+  state.last_heartbeats[{"t", 1, 0}] = store.instant().wall;
+  EXPECT_EQ(store.compare_set("", state), write_state(state));
+  const auto formed = heard<RoundFormed>(store.attend(1, Wish::join));
+  EXPECT_EQ(formed.nnodes, 2) << "t alone is no round of two";
+  EXPECT_EQ(formed.rank, 0);
+  EXPECT_EQ(formed.round, 0);
+  store.time += 3s;
+  store.attend(1, Wish::stay, 0);
+  store.store.drop(1, false, store.instant(), store.pushes);
+  EXPECT_TRUE(store.state().participants.contains({"t", 1, 0})) << "it did not come by that connection";
+}
+
+TEST(AgentStore, AStateThatCannotBeReadIsARefusal) {
+  Store store;
+  store.ask(torchrun, SetRequest{key, "garbage"});
+  const auto refused = heard<RoundRefused>(store.attend(1, Wish::join));
+  EXPECT_EQ(refused.error.code, ErrorCode::protocol);
+  EXPECT_THAT(refused.error.message, HasSubstr("the state of the rendezvous"));
+  EXPECT_FALSE(store.store.is_watched(1));
+  EXPECT_EQ(store.get(key), "garbage");
+}
+
+TEST(AgentStore, AnAttendanceThatIsNoneClosesTheConnection) {
+  Store store;
+  EXPECT_EQ(store.ask(1, AttendRequest{key, "{}"}), "");
+  EXPECT_FALSE(store.status);
+  EXPECT_FALSE(store.store.watches());
+}
+
+TEST(AgentStore, AnEndDoesTheWillAndIsALoss) {
+  Store store;
+  form(store);
+  store.ask(1, LeaveWillRequest{to_json(Will{{{"why", "closed", "silent"}}, {}, {}})});
+  EXPECT_TRUE(store.store.is_watched(1) && store.store.is_watched(2));
+  store.store.drop(1, true, store.instant(), store.pushes);
+  EXPECT_EQ(store.get("why"), "silent");
+  EXPECT_EQ(heard<RoundBroken>(store.pushed(2)).reason, "n1 (pid 1) has fallen silent");
+  EXPECT_FALSE(store.store.is_watched(1));
+}
+
+TEST(AgentStore, OfALostTorchrunNodeTheOthersAreTold) {
+  Store store;
+  store.store.expect_guests("job", 2);
+  store.ask(torchrun, SetRequest{"/job/torchelastic/role_info/1", "{}"});
+  store.ask(1, SetRequest{"/job/torchelastic/assigned_ranks/0", "[]"});
+  EXPECT_EQ(store.ask(1, WaitRequest{{"/job/launch/abort"}}), "");
+  store.store.drop(torchrun, false, store.instant(), store.pushes);
+  EXPECT_EQ(store.store.deadline(), store.time + 1s);
+  store.time += 1s;
+  store.store.on_deadline(store.instant(), store.pushes);
+  EXPECT_EQ(store.pushed(1), "\0"s);
+  EXPECT_THAT(store.get("/job/launch/abort"), HasSubstr("its torchrun ended"));
+  EXPECT_EQ(store.store.deadline(), never);
+}
+
+TEST(AgentStore, TheLastCallRings) {
+  Store store;
+  for (const ConnectionId from : {1U, 2U}) {
+    Attendance said = *parse_attendance(attendance(Wish::join, "n" + std::to_string(from)));
+    said.nodes = {2, 3};
+    store.ask(from, AttendRequest{key, to_json(said)});
+  }
+  EXPECT_EQ(store.store.deadline(), store.time + 30s);
+  store.time += 30s;
+  store.store.on_deadline(store.instant(), store.pushes);
+  EXPECT_EQ(heard<RoundFormed>(store.pushed(1)).nnodes, 2);
+  EXPECT_EQ(heard<RoundFormed>(store.pushed(2)).rank, 1);
+  EXPECT_EQ(store.store.deadline(), never);
+}
+
+}  // namespace launch::agent_store_test

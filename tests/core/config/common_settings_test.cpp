@@ -1,0 +1,37 @@
+#include "launch/core/config/common_settings.hpp"
+
+#include "launch/core/config/config.hpp"
+
+#include <gtest/gtest.h>
+
+namespace launch::common_settings_test {
+
+using namespace std::chrono_literals;
+
+const CommonSettings example = {{"--heartbeat-timeout", "5 s"}, {"TORCH_ELASTIC_WORKER_IDENTICAL", "0"}};
+
+TEST(CommonSettings, HaveTheNamesThatTheUserKnows) {
+  Config config;
+  config.heartbeat_timeout = 5s;
+  EXPECT_EQ(common_settings(config), example);
+}
+
+TEST(CommonSettings, AreReadAsTheyWereWritten) {
+  EXPECT_EQ(parse_common_settings(to_text(example)), example);
+  EXPECT_EQ(parse_common_settings(""), CommonSettings());
+  EXPECT_EQ(parse_common_settings("\nodd\na=b=c"), (CommonSettings{{"a", "b=c"}}));
+}
+
+TEST(CommonSettings, OnlyAnotherValueIsADisagreement) {
+  EXPECT_FALSE(find_disagreement("node 1", example, example));
+  EXPECT_FALSE(find_disagreement("node 1", example, {}));
+  EXPECT_FALSE(find_disagreement("node 1", example, {{"--new-option", "1"}}));
+  const auto found = find_disagreement("node 1", example, {{"--heartbeat-timeout", "60 s"}});
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->code, ErrorCode::conflict);
+  EXPECT_EQ(found->message,
+            "the nodes disagree about --heartbeat-timeout: node 1 says \"5 s\", the job has \"60 s\"; give the same "
+            "--heartbeat-timeout on every node");
+}
+
+}  // namespace launch::common_settings_test

@@ -1,0 +1,123 @@
+#include "launch/core/config/settle.hpp"
+
+#include "settling.hpp"
+
+#include <csignal>
+
+namespace launch::settle_test {
+
+using namespace std::chrono_literals;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+TEST(Settle, ThePlainOneNodeJobKeepsToItself) {
+  const Config config = config_of({});
+  EXPECT_EQ(config.nnodes, 1);
+  EXPECT_EQ(config.node_rank, 0);
+  EXPECT_EQ(config.nproc_per_node, 1);
+  EXPECT_EQ(config.role, "default");
+  EXPECT_EQ(config.run_id, "fresh");
+  EXPECT_EQ(config.master, (Endpoint{"127.0.0.1", 0}));
+  EXPECT_TRUE(config.loopback_only);
+  EXPECT_FALSE(config.identical_workers);
+  EXPECT_EQ(config.rendezvous_timeout, 900s);
+  EXPECT_EQ(config.shutdown_timeout, 30s);
+  EXPECT_EQ(config.hostname, "node7");
+  EXPECT_THAT(config.program.argv, ElementsAre("/usr/bin/python3", "-u", "train.py"));
+  EXPECT_THAT(config.notices, IsEmpty());
+}
+
+TEST(Settle, TimeoutsAreRead) {
+  EXPECT_EQ(config_of({"--rdzv-conf=timeout=1.5,rank=9,unknown=x"}).rendezvous_timeout, 1500ms);
+  EXPECT_EQ(config_of({"--rdzv-conf=timeout=1e300"}).rendezvous_timeout, 1'000'000'000s);
+  EXPECT_EQ(config_of({"--rdzv-conf=rank=9"}).node_rank, 0);
+  EXPECT_EQ(config_of({}).heartbeat_timeout, 30s);
+  EXPECT_EQ(config_of({"--heartbeat-timeout=2.5"}).heartbeat_timeout, 2500ms);
+  EXPECT_EQ(config_of({"--heartbeat-timeout=0"}).heartbeat_timeout, 0s);
+  EXPECT_EQ(config_of({}).kill_grace, 5s);
+  EXPECT_EQ(config_of({"--kill-grace=0.5"}).kill_grace, 500ms);
+  EXPECT_EQ(config_of({"--shutdown-timeout=0"}).shutdown_timeout, 0s);
+  EXPECT_EQ(config_of({"--shutdown-timeout=99999999999"}).shutdown_timeout, 2'147'483'647s);
+}
+
+TEST(Settle, TheFormOfTheVerdictIsRead) {
+  EXPECT_FALSE(config_of({}).verdict.json);
+  EXPECT_TRUE(config_of({"--verdict=json"}).verdict.json);
+  EXPECT_EQ(config_of({"--verdict=json:/v.json"}).verdict.file, "/v.json");
+  EXPECT_FALSE(config_of({"--verdict=json:/v.json"}).verdict.json);
+}
+
+TEST(Settle, TheWarningOfASchedulerIsRead) {
+  EXPECT_EQ(config_of({}).preempt_signal, 0);
+  EXPECT_EQ(config_of({"--preempt-signal=SIGTERM"}).preempt_signal, SIGTERM);
+}
+
+TEST(Settle, EvidenceIsReadWithItsSignal) {
+  EXPECT_TRUE(config_of({}).evidence.states);
+  EXPECT_FALSE(config_of({}).evidence.stacks);
+  EXPECT_FALSE(config_of({"--evidence=none"}).evidence.states);
+  EXPECT_EQ(config_of({"--evidence=states:SIGUSR2"}).evidence.stack_signal, SIGUSR2);
+  const EvidenceChoice stacks = config_of({"--evidence=stacks:USR1"}).evidence;
+  EXPECT_TRUE(stacks.states && stacks.stacks);
+  EXPECT_EQ(stacks.stack_signal, SIGUSR1);
+}
+
+TEST(Settle, BadVariablesAreNamedAsTyped) {
+  HostFacts facts = plain_facts();
+  facts.env.set("PET_NNODES", "x");
+  EXPECT_THAT(fault_of({}, facts), HasSubstr("PET_NNODES=x: expected"));
+}
+
+TEST(Settle, BadInputIsOneClearLineThatNamesItsOrigin) {
+  expect_faults({
+      {{"--monitor-interval=0"}, "--monitor-interval 0: expected seconds above 0"},
+      {{"--shutdown-timeout=-1"}, "--shutdown-timeout -1: expected 0 or more seconds"},
+      {{"--heartbeat-timeout=-1"}, "--heartbeat-timeout -1: expected seconds from 0.5 to 86400, or 0"},
+      {{"--heartbeat-timeout=0.1"}, "--heartbeat-timeout 0.1: expected seconds from 0.5 to 86400, or 0"},
+      {{"--heartbeat-timeout=nan"}, "--heartbeat-timeout"},
+      {{"--kill-grace=0"}, "--kill-grace 0: expected seconds from 0.1 to 86400"},
+      {{"--verdict=xml"}, "--verdict xml: expected text, json or json:FILE"},
+      {{"--verdict=json:"}, "--verdict json:: expected text, json or json:FILE"},
+      {{"--evidence=all"}, "--evidence all: expected none, states or stacks"},
+      {{"--evidence=stacks:SIGFOO"}, "--evidence stacks:SIGFOO: expected none"},
+      {{"--evidence=states:SIGKILL"}, "--evidence states:SIGKILL: expected none"},
+      {{"--evidence=none:SIGUSR1"}, "--evidence none:SIGUSR1: expected none"},
+      {{"--max-restarts=-1"}, "--max-restarts -1: expected 0 or more restarts"},
+      {{"--restart-on=0"}, "--restart-on 0: 0 is no end of a worker"},
+      {{"--fail-on=SIGFOO"}, "--fail-on SIGFOO: SIGFOO is no end of a worker"},
+      {{"--max-membership-restarts=-1"}, "--max-membership-restarts -1: expected 0 or more restarts"},
+      {{"--restart-window=0"}, "--restart-window 0: expected seconds above 0"},
+      {{"--signals-to-handle=SIGFOO"}, "--signals-to-handle SIGFOO: SIGFOO is no signal"},
+      {{"--preempt-signal=SIGFOO"}, "--preempt-signal SIGFOO: SIGFOO is no signal"},
+      {{"--preempt-signal=SIGKILL"}, "--preempt-signal SIGKILL: SIGKILL cannot be passed on"},
+      {{"--signals-to-handle=SIGTERM,"}, "--signals-to-handle SIGTERM,: \"\" is no signal"},
+      {{"--signals-to-handle=SIGTERM,SIGKILL"}, "SIGKILL cannot be passed on"},
+  });
+}
+
+TEST(Settle, SignalsAreThoseOfTheListOnce) {
+  EXPECT_THAT(config_of({}).signals, ElementsAre(SIGTERM, SIGINT, SIGHUP, SIGQUIT));
+  const Config config = config_of({"--signals-to-handle= SIGUSR1 ,TERM,SIGUSR1"});
+  EXPECT_THAT(config.signals, ElementsAre(SIGUSR1, SIGTERM));
+  EXPECT_EQ(config.worker_env.get("TORCHELASTIC_SIGNALS_TO_HANDLE"), " SIGUSR1 ,TERM,SIGUSR1");
+}
+
+TEST(Settle, RestartsGoByTheEndsThatTheUserNames) {
+  const Config config = config_of(
+      {"--max-restarts=3", "--restart-on=3,SIGKILL,start", "--fail-on=TERM", "--restart-window=60", "--repeat-errors"});
+  EXPECT_EQ(config.restarts.restart_on.codes, (std::set<int>{3, 137}));
+  EXPECT_TRUE(config.restarts.restart_on.start);
+  EXPECT_EQ(config.restarts.fail_on.codes, std::set<int>{143});
+  EXPECT_EQ(config.restarts.window, std::chrono::seconds(60));
+  EXPECT_TRUE(config.restarts.repeat_errors);
+}
+
+TEST(Settle, RestartsAreCounted) {
+  const Config config = config_of({"--max-restarts=3"});
+  EXPECT_EQ(config.restarts.max_restarts, 3);
+  EXPECT_EQ(config.restarts.max_membership_restarts, std::nullopt);
+  EXPECT_EQ(config_of({"--max-membership-restarts=0"}).restarts.max_membership_restarts, 0);
+}
+
+}  // namespace launch::settle_test

@@ -1,0 +1,125 @@
+#include "launch/core/verdict/failure_report.hpp"
+
+#include <gtest/gtest.h>
+
+namespace launch::failure_report_test {
+
+Failure sample() {
+  Failure failure;
+  failure.exit_code = 139;
+  failure.node_rank = 1;
+  failure.host = "n1";
+  failure.rank = 3;
+  failure.local_rank = 1;
+  failure.pid = 42;
+  failure.what = "signal 11 (SIGSEGV)";
+  failure.time = "2026-07-03 17:54:25";
+  return failure;
+}
+
+TEST(FailureReport, AFailureSurvivesTheWayThroughTheStore) {
+  Failure failure = sample();
+  failure.restart = true;
+  failure.restarts = 3;
+  failure.detail = "ValueError: \xff \"quoted\"";
+  failure.frames = {R"(  File "train.py", line 3, in main)", "    step()"};
+  Failure expected = failure;
+  expected.detail = "ValueError: \xEF\xBF\xBD \"quoted\"";
+  EXPECT_EQ(*parse_failure(to_json(failure)), expected);
+}
+
+TEST(FailureReport, ATextWithoutTheCountIsReadToo) {
+  EXPECT_EQ(parse_failure(R"({"kind":"worker","exit_code":7,"restart":true})")->restarts, 0);
+  EXPECT_EQ(parse_failure(R"({"kind":"worker","exit_code":7,"restart":true,"restarts":-1})")->restarts, 0);
+}
+
+TEST(FailureReport, ForeignBytesInTheAbortKeyAreRefused) {
+  for (const char* text : {"", "1", "[]", "{}", R"({"kind": "worker"})", R"({"kind": "odd", "exit_code": 1})",
+                           R"({"kind": "worker", "exit_code": 0})", R"({"kind": "worker", "exit_code": 256})",
+                           R"({"kind": 3, "exit_code": 7})"})
+    EXPECT_EQ(parse_failure(text).error().code, ErrorCode::protocol) << text;
+}
+
+TEST(FailureReport, WrongTypesInOtherFieldsDoNoHarm) {
+  const auto failure = parse_failure(R"({"kind":"worker","exit_code":7,"rank":"x","host":5,"pid":99999999999})");
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->rank, -1);
+  EXPECT_EQ(failure->host, "");
+  EXPECT_EQ(failure->pid, 0);
+}
+
+TEST(FailureReport, ControlCharactersDoNotReachTheTerminal) {
+  const auto failure = parse_failure(R"({"kind":"worker","exit_code":7,"host":"a\u001b[31mb\n\u009b\u00e9"})");
+  EXPECT_EQ(failure->host, "a [31mb   \xC3\xA9");
+}
+
+TEST(FailureReport, DescribesAWorkerByRankNodeAndEnd) {
+  EXPECT_EQ(describe(sample()), "rank 3 (local rank 1) on node 1 (host n1), pid 42: signal 11 (SIGSEGV)");
+}
+
+TEST(FailureReport, DescribesANodeWithoutAWorker) {
+  Failure failure;
+  failure.node_rank = 2;
+  failure.what = "launch was told to stop by SIGTERM";
+  EXPECT_EQ(describe(failure), "node 2: launch was told to stop by SIGTERM");
+}
+
+TEST(FailureReport, DescribesWhatHappenedAtNoKnownNode) {
+  Failure failure;
+  failure.node_rank = -1;
+  failure.host = "n2";
+  failure.what = "the program is not found";
+  EXPECT_EQ(describe(failure), "host n2: the program is not found");
+  failure.host.clear();
+  failure.what = "n3 has left";
+  EXPECT_EQ(describe(failure), "n3 has left");
+  EXPECT_EQ(*parse_failure(to_json(failure)), failure);
+}
+
+TEST(FailureReport, ReadsBothFormsOfErrorFiles) {
+  EXPECT_EQ(error_message(R"({"message": {"message": "ValueError: x", "extraInfo": {}}})"), "ValueError: x");
+  EXPECT_EQ(error_message(R"({"message": "plain", "timestamp": 1})"), "plain");
+  for (const char* text : {"", "{", "[]", "{}", R"({"message": 3})", R"({"message": {"message": 3}})"})
+    EXPECT_EQ(error_message(text), "") << text;
+}
+
+TEST(FailureReport, ReadsTheTracebackOfARecordedError) {
+  EXPECT_EQ(error_traceback(R"({"message": {"message": "x", "extraInfo": {"py_callstack": "Traceback\nx\n"}}})"),
+            "Traceback\nx\n");
+  for (const char* text : {"", "{", "[]", R"({"message": "x"})", R"({"message": {"extraInfo": 3}})",
+                           R"({"message": {"extraInfo": {"py_callstack": 3}}})"})
+    EXPECT_EQ(error_traceback(text), "") << text;
+}
+
+TEST(FailureReport, AbortsAndTimeOutsSmellOfAHang) {
+  const auto smells = [](const char* what, const char* detail) {
+    Failure failure = sample();
+    failure.what = what;
+    failure.detail = detail;
+    return smells_of_hang(failure);
+  };
+  EXPECT_TRUE(smells("signal 6 (SIGABRT), it aborted itself", ""));
+  EXPECT_TRUE(smells("exit code 1", "DistStoreError: Timed out after 61 seconds"));
+  EXPECT_TRUE(
+      smells("exit code 1", "torch.distributed.DistBackendError: Watchdog caught collective operation timeout"));
+  EXPECT_TRUE(smells("signal 9 (SIGKILL), its watchdog timer 'step' had expired", ""));
+  EXPECT_FALSE(smells("signal 11 (SIGSEGV), segmentation fault", ""));
+  EXPECT_FALSE(smells("exit code 1", "ValueError: bad batch"));
+  Failure lost = sample();
+  lost.kind = Failure::Kind::lost;
+  lost.what = "SIGABRT";
+  EXPECT_FALSE(smells_of_hang(lost));
+}
+
+TEST(FailureReport, TheParentGetsTheWorkersErrorWithItsExitCode) {
+  Failure failure;
+  failure.exit_code = 139;
+  failure.what = "segmentation fault";
+  EXPECT_EQ(error_for_parent(failure, R"({"message": {"message": "x", "extraInfo": {"timestamp": "1"}}})"),
+            R"({"message":{"errorCode":139,"extraInfo":{"timestamp":"1"},"message":"x"}})");
+  for (const char* other : {"", "no json", "[]", R"({"message": "plain"})"})
+    EXPECT_EQ(error_for_parent(failure, other),
+              R"({"message":{"errorCode":139,"extraInfo":{},"message":"node 0: segmentation fault"}})");
+}
+
+}  // namespace launch::failure_report_test

@@ -1,0 +1,271 @@
+#include "launch/core/verdict/traceback.hpp"
+
+#include <gtest/gtest.h>
+
+namespace launch::traceback_test {
+
+using Lines = std::vector<std::string>;
+
+constexpr std::string_view plain = R"(Traceback (most recent call last):
+  File "train.py", line 9, in <module>
+    main()
+  File "train.py", line 3, in main
+    raise ValueError("bad batch")
+ValueError: bad batch
+)";
+const Lines plain_frames = {R"(  File "train.py", line 9, in <module>)", "    main()",
+                            R"(  File "train.py", line 3, in main)", R"(    raise ValueError("bad batch"))"};
+
+std::string error_of(std::string_view text) {
+  const auto found = last_traceback(text, 8);
+  return found ? found->error : "none";
+}
+
+std::string with(std::string_view text) { return std::string(plain) + std::string(text); }
+
+std::string replaced(std::string text, std::string_view from, std::string_view to) {
+  for (auto at = text.find(from); at != text.npos; at = text.find(from, at + to.size()))
+    text.replace(at, from.size(), to);
+  return text;
+}
+
+TEST(Traceback, FramesAndError) {
+  EXPECT_EQ(last_traceback(plain, 8), (Traceback{plain_frames, "ValueError: bad batch"}));
+}
+
+TEST(Traceback, OnlyTheLastLinesOfTheFrames) {
+  EXPECT_EQ(last_traceback(plain, 2)->frames, Lines(plain_frames.begin() + 2, plain_frames.end()));
+  EXPECT_EQ(last_traceback(plain, 0)->frames, Lines{});
+  EXPECT_EQ(last_traceback(plain, 0)->error, "ValueError: bad batch");
+}
+
+TEST(Traceback, NoneInOtherText) {
+  for (const char* text :
+       {"", "\n", "\n\n", "epoch 1\nloss: 0.5\n", "ValueError: bad batch\n", "x\nValueError: y\n",
+        "Traceback (most recent call last):\n", "  File \"x.py\", line 3, in f\n",
+        "Traceback (most recent call last):\n  File \"x.py\", line 3, in f\n    f()\n", "  a\nError"})
+    EXPECT_EQ(error_of(text), "none") << text;
+}
+
+TEST(Traceback, AfterOtherOutputAndWithoutALastNewline) {
+  EXPECT_EQ(error_of("epoch 1\nepoch 2\n" + with("").substr(0, plain.size() - 1)), "ValueError: bad batch");
+}
+
+TEST(Traceback, FormsOfTheErrorLine) {
+  for (const char* line : {"KeyboardInterrupt", "ValueError", "SystemExit: 3", "torch.cuda.OutOfMemoryError: CUDA out",
+                           "__main__.f.<locals>.Own: x", "socket.timeout", "KeyError: 'k'", "Ünfall: x", "E: a: b"})
+    EXPECT_EQ(error_of("Traceback (most recent call last):\n  File \"x.py\", line 3, in f\n" + std::string(line)),
+              line);
+}
+
+TEST(Traceback, MarkersAreLeftOut) {
+  constexpr std::string_view text = R"(Traceback (most recent call last):
+  File "t.py", line 5, in <module>
+    f(
+    ~^
+        1,
+        ^^
+    ...<2 lines>...
+    )
+    ^
+  File "t.py", line 2, in f
+    return d["a"]["b"] ^ ~x
+           ~~~~~~^^^^^
+KeyError: 'b'
+)";
+  EXPECT_EQ(last_traceback(text, 99)->frames,
+            (Lines{R"(  File "t.py", line 5, in <module>)", "    f(", "        1,", "    ...<2 lines>...", "    )",
+                   R"(  File "t.py", line 2, in f)", R"(    return d["a"]["b"] ^ ~x)"}));
+}
+
+TEST(Traceback, RepeatedFrames) {
+  constexpr std::string_view text = R"(Traceback (most recent call last):
+  File "tb.py", line 6, in rec
+    return rec(n-1) + 1
+           ^^^^^^^^
+  [Previous line repeated 996 more times]
+RecursionError: maximum recursion depth exceeded
+)";
+  const auto found = last_traceback(text, 2);
+  EXPECT_EQ(found->frames, (Lines{"    return rec(n-1) + 1", "  [Previous line repeated 996 more times]"}));
+  EXPECT_EQ(found->error, "RecursionError: maximum recursion depth exceeded");
+}
+
+TEST(Traceback, SyntaxErrorsWithAndWithoutAHeader) {
+  const std::string place = "  File \"bad.py\", line 1\n    def f(:\n          ^\nSyntaxError: invalid syntax\n";
+  const Lines frames = {"  File \"bad.py\", line 1", "    def f(:"};
+  EXPECT_EQ(last_traceback(place, 8), (Traceback{frames, "SyntaxError: invalid syntax"}));
+  EXPECT_EQ(last_traceback("one\ntwo\nthree\n" + place, 8), (Traceback{frames, "SyntaxError: invalid syntax"}));
+  const std::string imported =
+      "Traceback (most recent call last):\n  File \"t.py\", line 4, in <module>\n    import bad\n";
+  EXPECT_EQ(last_traceback(imported + place, 2), (Traceback{frames, "SyntaxError: invalid syntax"}));
+  EXPECT_EQ(error_of("one\ntwo\n  File \"bad.py\", line 1\nSeen: it\n"), "none");
+}
+
+TEST(Traceback, TheLastOfChainedOnes) {
+  for (const char* between : {"During handling of the above exception, another exception occurred:",
+                              "The above exception was the direct cause of the following exception:"}) {
+    const std::string text = with("\n" + std::string(between) + "\n\nTraceback (most recent call last):\n" +
+                                  "  File \"t.py\", line 1, in g\n    g()\nRuntimeError: outer\n");
+    EXPECT_EQ(last_traceback(text, 8),
+              (Traceback{{"  File \"t.py\", line 1, in g", "    g()"}, "RuntimeError: outer"}));
+  }
+}
+
+TEST(Traceback, OfAGroupTheLastOne) {
+  constexpr std::string_view text = R"(  + Exception Group Traceback (most recent call last):
+  |   File "tb.py", line 24, in <module>
+  |     f()
+  | ExceptionGroup: many (2 sub-exceptions)
+  +-+---------------- 1 ----------------
+    | Traceback (most recent call last):
+    |   File "tb.py", line 21, in f
+    |     try: inner(i)
+    |          ^^^^^^^^
+    | KeyError: 'k'
+    +---------------- 2 ----------------
+    | Traceback (most recent call last):
+    |   File "tb.py", line 4, in inner
+    |     x = (a
+    |         | b)
+    | ValueError: bad batch
+second line: of it
+    +------------------------------------
+)";
+  EXPECT_EQ(last_traceback(text, 8), (Traceback{{R"(  File "tb.py", line 4, in inner)", "    x = (a", "        | b)"},
+                                                "ValueError: bad batch"}));
+  EXPECT_EQ(error_of(text.substr(0, text.find("  +-+"))), "ExceptionGroup: many (2 sub-exceptions)");
+}
+
+TEST(Traceback, AnExceptionOfSeveralLines) {
+  EXPECT_EQ(error_of(with("second line: of it\n\nthird\na note\n")), "ValueError: bad batch");
+  constexpr std::string_view start = "Traceback (most recent call last):\n  File \"t.py\", line 1, in g\n";
+  EXPECT_EQ(error_of(std::string(start) + "RuntimeError: \n\n    An attempt has been made\n    to start\n"),
+            "RuntimeError: An attempt has been made");
+  EXPECT_EQ(error_of(std::string(start) + "RuntimeError: \nUnindented\nmore\n"), "RuntimeError: Unindented");
+  EXPECT_EQ(error_of(std::string(start) + "RuntimeError: in loading Net:\n\tMissing key(s): \"w\".\n\tmore\n"),
+            "RuntimeError: in loading Net: Missing key(s): \"w\".");
+  EXPECT_EQ(error_of(std::string(start) + "RuntimeError: this:\n[W] a warning\n"), "RuntimeError: this:");
+  std::string many(start);
+  many += "RuntimeError: sizes\n";
+  for (int i = 0; i < 500; ++i) many += "\tsize mismatch for w\n";
+  EXPECT_EQ(error_of(many), "RuntimeError: sizes");
+  for (int i = 0; i < 90; ++i) many += "frame #" + std::to_string(i) + ": c10::Error\n";
+  EXPECT_EQ(error_of(many), "RuntimeError: sizes");
+}
+
+TEST(Traceback, OfADataLoaderTheOriginal) {
+  constexpr std::string_view text = R"(Traceback (most recent call last):
+  File "t.py", line 9, in <module>
+    for x in loader:
+ValueError: Caught ValueError in DataLoader worker process 0.
+Original Traceback (most recent call last):
+  File "torch/utils/data/_utils/worker.py", line 309, in _worker_loop
+    data = fetcher.fetch(index)
+  File "data.py", line 4, in __getitem__
+    raise ValueError("bad batch")
+ValueError: bad batch
+
+)";
+  EXPECT_EQ(last_traceback(text, 2),
+            (Traceback{{R"(  File "data.py", line 4, in __getitem__)", R"(    raise ValueError("bad batch"))"},
+                       "ValueError: bad batch"}));
+}
+
+TEST(Traceback, WhatPyTorchWritesTwice) {
+  const std::string text = with("[rank1]: " + replaced(with("").substr(0, plain.size() - 1), "\n", "\n[rank1]: ") +
+                                "\n[rank1]:[W1022 12:00:00.1 ProcessGroupNCCL.cpp:1250] Warning: not destroyed\n");
+  EXPECT_EQ(last_traceback(text, 8), (Traceback{plain_frames, "ValueError: bad batch"}));
+  const std::string cut = text.substr(text.rfind("[rank1]:   File \"train.py\", line 3"));
+  EXPECT_EQ(last_traceback(cut, 8),
+            (Traceback{Lines(plain_frames.begin() + 2, plain_frames.end()), "ValueError: bad batch"}));
+  EXPECT_EQ(error_of(replaced(text, "ValueError", "[rank1]: ")), "none");
+}
+
+TEST(Traceback, ThePrefixOfALogIsLeftOut) {
+  const std::string text = "E 12:00 | " + replaced(with("").substr(0, plain.size() - 1), "\n", "\nE 12:00 | ");
+  EXPECT_EQ(last_traceback(text, 8), (Traceback{plain_frames, "ValueError: bad batch"}));
+  EXPECT_EQ(last_traceback("    " + replaced(with(""), "\n", "\n    "), 8)->frames, plain_frames);
+}
+
+TEST(Traceback, BehindAnUnfinishedProgressBar) {
+  EXPECT_EQ(last_traceback("\r  0%|    | 0/9\r 10%|#   | 1/9 [00:01<00:08]" + with(""), 8)->frames, plain_frames);
+}
+
+TEST(Traceback, CarriageReturnsAndColors) {
+  EXPECT_EQ(last_traceback(replaced(with(""), "\n", "\r\n"), 8), last_traceback(plain, 8));
+  const std::string colored = replaced(replaced(with(""), "\"train.py\"", "\x1b[35m\"train.py\"\x1b[0m"),
+                                       "ValueError: ", "\x1b[1;35mValueError\x1b[0m: ");
+  EXPECT_EQ(last_traceback(colored, 8)->error, "ValueError: bad batch");
+  EXPECT_EQ(last_traceback(replaced(with(""), "main()", "ma\tin(\a)\x1b[31m"), 8)->frames[1], "    ma in( )");
+}
+
+TEST(Traceback, TheTextMayBeginWithinIt) {
+  for (std::size_t at = 1; at < plain.rfind("  File"); ++at)
+    EXPECT_EQ(error_of(plain.substr(at)), "ValueError: bad batch") << plain.substr(at);
+  EXPECT_EQ(last_traceback(plain.substr(plain.find("line 9")), 8)->frames,
+            Lines(plain_frames.begin() + 1, plain_frames.end()));
+  EXPECT_EQ(error_of(plain.substr(plain.rfind("line 3"))), "none");
+  // The stack that somebody printed is no exception's.
+  EXPECT_EQ(error_of("k\n  File \"x.py\", line 3, in f\n    f()\nepoch: 1\n"), "none");
+}
+
+TEST(Traceback, ALineOfAnotherThreadInItsMidst) {
+  const std::string text =
+      replaced(with(""), "    main()\n", "    main()\n[W1022 c10.cpp:3] Warning: x\nhello, world\n");
+  EXPECT_EQ(last_traceback(text, 8), (Traceback{plain_frames, "ValueError: bad batch"}));
+}
+
+TEST(Traceback, LittleOutputMayFollow) {
+  std::string after;
+  for (int i = 0; i < 64; ++i) after += "cleaning up\n\n";
+  EXPECT_EQ(error_of(with(after)), "ValueError: bad batch");
+  EXPECT_EQ(error_of(with(after + "one more\n")), "none");
+  EXPECT_EQ(error_of(with(after + "one more\n" + with(""))), "ValueError: bad batch");
+  EXPECT_EQ(error_of(with(after + "one more\nTraceback (most recent call last):\n  File \"x.py\", line 1, in f\n")),
+            "none");
+}
+
+TEST(Traceback, AnUnfinishedOneLeavesTheOneBefore) {
+  EXPECT_EQ(error_of(with("Traceback (most recent call last):\n  File \"x.py\", line 1, in f\n")),
+            "ValueError: bad batch");
+  std::string stuck = "Traceback (most recent call last):\n  File \"x.py\", line 1, in f\n";
+  for (int i = 0; i < 70; ++i) stuck += "step " + std::to_string(i) + "\n";
+  EXPECT_EQ(error_of(stuck + "loss: 3\n"), "none");
+}
+
+TEST(Traceback, WhatPythonIgnoredDoesNotCount) {
+  const std::string ignored =
+      "Exception ignored in: <function A.__del__ at 0x7f5a>\nTraceback (most recent call last):\n"
+      "  File \"x.py\", line 1, in __del__\nAssertionError: can only test a child process\n";
+  EXPECT_EQ(error_of(ignored), "none");
+  EXPECT_EQ(error_of(with(ignored + ignored)), "ValueError: bad batch");
+  EXPECT_EQ(error_of(ignored + with("")), "ValueError: bad batch");
+  const std::string chained =
+      ignored + "\nDuring handling of the above exception, another exception occurred:\n\n" + with("");
+  EXPECT_EQ(error_of(chained), "none");
+  EXPECT_EQ(error_of("--- Logging error ---\n" + with("Call stack:\n  File \"x.py\", line 3, in f\nMessage: 'm'\n")),
+            "none");
+}
+
+TEST(Traceback, LongLinesAreCutBetweenCharacters) {
+  std::string text = "Traceback (most recent call last):\n  File \"x.py\", line 1, in f\n    " + std::string(999, 'x') +
+                     "\nValueError: ";
+  for (int i = 0; i < 999; ++i) text += "\u20ac";
+  const auto found = last_traceback(text, 8);
+  EXPECT_EQ(found->frames[1].size(), 300);
+  EXPECT_EQ(found->error.size(), 300);  // 12 and 96 times 3
+  EXPECT_EQ(error_of(replaced(text, "ValueError", "ValueErrors")).size(), 298);
+}
+
+TEST(Traceback, LargeInputTakesLinearTime) {
+  std::string text = std::string(1 << 20, 'p') + "Traceback (most recent call last):\n";
+  for (int i = 0; i < 200000; ++i) text += "p\n  File\n";
+  EXPECT_EQ(error_of(text), "none");
+  text.clear();
+  for (int i = 0; i < 50000; ++i) text += plain;
+  EXPECT_EQ(last_traceback(text, 1 << 30)->frames, plain_frames);
+  EXPECT_EQ(error_of(std::string(4 << 20, '\x1b')), "none");
+}
+
+}  // namespace launch::traceback_test

@@ -1,0 +1,219 @@
+#include "launch/core/verdict/verdict.hpp"
+
+#include <csignal>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+namespace launch::verdict_test {
+
+using testing::HasSubstr;
+using testing::Not;
+
+Verdict sample() {
+  Verdict verdict{"train.py", "none", 2, 0, {}, {}};
+  verdict.first.exit_code = 139;
+  verdict.first.node_rank = 1;
+  verdict.first.host = "n1";
+  verdict.first.rank = 3;
+  verdict.first.local_rank = 1;
+  verdict.first.pid = 42;
+  verdict.first.what = "signal 11 (SIGSEGV), segmentation fault";
+  verdict.first.time = "2026-07-03 17:54:25";
+  return verdict;
+}
+
+WorkerEnd ended(int rank, int code) { return {rank, rank, {ExitStatus::Kind::exited, code}, false}; }
+WorkerEnd stopped(int rank, int signal) { return {rank, rank, {ExitStatus::Kind::signalled, signal}, true}; }
+
+Account together(std::vector<Account> accounts) {
+  Account all;
+  for (const Account& account : accounts) merge(all, account);
+  return all;
+}
+
+TEST(Verdict, IsOneScreenWithTheRootCauseFirst) {
+  Verdict verdict = sample();
+  verdict.restarts = 2;
+  verdict.first.why_final = "it had 2 restarts";
+  Account first = sum_up(0, {stopped(0, SIGTERM), stopped(1, SIGKILL)});
+  first.logs = {on_node(0, "n0", "/logs/none_x/attempt_0")};
+  verdict.account = together({first, sum_up(1, {stopped(2, SIGTERM), ended(4, 0)})});
+  EXPECT_EQ(
+      render_verdict(verdict),
+      "train.py FAILED (run id none)\n"
+      "  root cause     rank 3 (local rank 1) on node 1 (host n1), pid 42: signal 11 (SIGSEGV), segmentation fault\n"
+      "  time           2026-07-03 17:54:25\n"
+      "  log            the worker's own output, on the console of host n1\n"
+      "  not restarted  it had 2 restarts\n"
+      "  followers      ranks 0, 2: signal 15 (SIGTERM), after launch stopped it\n"
+      "                 rank 1: signal 9 (SIGKILL), after launch stopped it\n"
+      "                 rank 4: exit code 0\n"
+      "  logs           node 0 (host n0): /logs/none_x/attempt_0\n"
+      "  launch         stopped 3 workers, 1 of them by SIGKILL; had started all workers anew 2 times; no process "
+      "is left\n"
+      "  exit code      139");
+}
+
+TEST(Verdict, ShowsTheWorkersOwnWordsAndItsTraceback) {
+  Verdict verdict = sample();
+  verdict.first.detail = "ValueError: x";
+  verdict.first.frames = {R"(  File "train.py", line 3, in main)", "    step()"};
+  verdict.first.error_file = "/tmp/e/error.json";
+  verdict.first.log_file = "/tmp/e/stderr.log";
+  EXPECT_THAT(render_verdict(verdict), HasSubstr("\n  error          ValueError: x"
+                                                 "\n  traceback        File \"train.py\", line 3, in main"
+                                                 "\n                     step()"
+                                                 "\n  error file     /tmp/e/error.json"
+                                                 "\n  log            /tmp/e/stderr.log\n"));
+}
+
+TEST(Verdict, ShowsTheOutlierFirstAmongThePlaces) {
+  Verdict verdict = sample();
+  std::vector<Account> accounts = {sum_up(0, {}), sum_up(1, {})};
+  accounts[0].places = {{"in all_reduce (d.py:1)", {0, 1}}};
+  accounts[1].places = {{"in all_reduce (d.py:1)", {3}}, {"in load_batch (t.py:7)", {2}}};
+  verdict.account = together(accounts);
+  EXPECT_THAT(render_verdict(verdict), HasSubstr("\n  at the time    rank 2: in load_batch (t.py:7)"
+                                                 "\n                 ranks 0-1, 3: in all_reduce (d.py:1)\n"));
+}
+
+TEST(Verdict, NamesNodesThatGaveNoAccount) {
+  Verdict verdict = sample();
+  verdict.nnodes = 5;
+  verdict.account = together({sum_up(2, {}), sum_up(0, {})});
+  EXPECT_THAT(render_verdict(verdict), HasSubstr("\n  no account     from nodes 1, 3-4\n"));
+  verdict.nnodes = 3;
+  EXPECT_THAT(render_verdict(verdict), HasSubstr("\n  no account     from node 1\n"));
+  verdict.first.kind = Failure::Kind::lost;
+  EXPECT_THAT(render_verdict(verdict), Not(HasSubstr("no account"))) << "it is the cause";
+}
+
+TEST(Verdict, NamesWhatIsLeftInPlaceOfTheProof) {
+  Verdict verdict = sample();
+  verdict.account = together({sum_up(0, {}), sum_up(1, {})});
+  verdict.account.left = {on_node(1, "n1", "pid 7 (python), uninterruptible sleep (D) in nfs_wait")};
+  const std::string text = render_verdict(verdict);
+  EXPECT_THAT(text, HasSubstr("\n  left behind    on node 1 (host n1): pid 7 (python), uninterruptible sleep"));
+  EXPECT_THAT(text, Not(HasSubstr("no process is left")));
+}
+
+TEST(Verdict, FitsOnAScreenHoweverManyNodesThereAre) {
+  Verdict verdict = sample();
+  verdict.nnodes = 2'000;
+  for (int i = 0; i < verdict.nnodes; ++i) {
+    Account one = sum_up(i, {ended(i, i % 100)});
+    one.logs = {on_node(i, "n", "/logs")};
+    one.left = {on_node(i, "n", "pid 1")};
+    one.places = {{fmt::format("place {}", i % 50), {i}}};
+    merge(verdict.account, one);
+  }
+  EXPECT_LT(to_json(verdict.account).size(), 100'000U) << "though no two neighbours ended alike";
+  const std::string text = render_verdict(verdict);
+  EXPECT_LT(std::count(text.begin(), text.end(), '\n'), 40);
+  EXPECT_THAT(text, HasSubstr("and 92 kinds more"));
+  EXPECT_THAT(text, HasSubstr("and of 1992 more nodes"));
+  for (std::size_t start = 0, end = 0; end != std::string::npos; start = end + 1) {
+    end = text.find('\n', start);
+    EXPECT_LT(text.substr(start, end - start).size(), 400U);
+  }
+}
+
+TEST(Verdict, AJobThatWasToldToStopHasNotFailed) {
+  Verdict verdict = sample();
+  verdict.first = {};
+  verdict.first.kind = Failure::Kind::signal;
+  verdict.first.exit_code = 143;
+  verdict.first.what = "launch was told to stop by SIGTERM from pid 9 (bash)";
+  verdict.first.host = "a";
+  verdict.nnodes = 1;
+  verdict.account = sum_up(0, {stopped(0, SIGTERM)});
+  EXPECT_EQ(render_verdict(verdict),
+            "train.py STOPPED (run id none)\n"
+            "  root cause     node 0 (host a): launch was told to stop by SIGTERM from pid 9 (bash)\n"
+            "  followers      rank 0: signal 15 (SIGTERM), after launch stopped it\n"
+            "  launch         stopped 1 worker; no process is left\n"
+            "  exit code      143");
+}
+
+TEST(Verdict, OfAMembershipThatChangedTooOftenNamesTheChangeAndTheLimit) {
+  Verdict verdict = sample();
+  verdict.first = {};
+  verdict.first.kind = Failure::Kind::lost;
+  verdict.first.node_rank = -1;
+  verdict.first.what = "n3_17_0 joins";
+  verdict.first.why_final = "the membership has changed 3 times, and --max-membership-restarts allows no more than 2";
+  verdict.account = sum_up(0, {stopped(0, SIGTERM)});
+  EXPECT_EQ(render_verdict(verdict),
+            "train.py FAILED (run id none)\n"
+            "  root cause     n3_17_0 joins\n"
+            "  not restarted  the membership has changed 3 times, and --max-membership-restarts allows no more than 2\n"
+            "  followers      rank 0: signal 15 (SIGTERM), after launch stopped it\n"
+            "  no account     from node 1\n"
+            "  launch         stopped 1 worker; no process is left\n"
+            "  exit code      1");
+}
+
+TEST(Verdict, JsonHoldsAllThatTheTextSays) {
+  Verdict verdict = sample();
+  verdict.account = sum_up(0, {stopped(0, SIGTERM), stopped(1, SIGTERM)});
+  const auto json = nlohmann::json::parse(verdict_json(verdict));
+  EXPECT_EQ(json["exit_code"], 139);
+  EXPECT_EQ(json["root_cause"]["rank"], 3);
+  EXPECT_EQ(json["root_cause"]["what"], "signal 11 (SIGSEGV), segmentation fault");
+  EXPECT_EQ(json["followers"][0]["ranks"], "0-1");
+  EXPECT_EQ(json["no_account"], "1");
+  EXPECT_EQ(json["stopped"], 2);
+}
+
+TEST(Account, SurvivesTheWayThroughTheStore) {
+  Account account = together({sum_up(0, {stopped(0, SIGTERM)}), sum_up(7, {ended(1, 3), stopped(2, SIGKILL)})});
+  account.places = {{"in f (x.py:1)", {1, 2}}};
+  account.logs = {"node 0 (host a): /l"};
+  account.left = {"node 7 (host b): pid 1"};
+  account.more_left = 3;
+  EXPECT_EQ(*parse_account(to_json(account)), account);
+}
+
+TEST(Account, ForeignBytesDoNoHarm) {
+  for (const char* text : {"", "{", "[]", "3", "null", "gone"}) EXPECT_FALSE(parse_account(text)) << text;
+  const auto odd = parse_account(
+      R"({"nodes": "-1, 5-x, 7", "ends": [1, {"what": 3, "ranks": "1"}, {"what": "x\u001b[31m", "ranks": "2-3"}],
+          "stopped": "many", "killed": 18446744073709551615, "left": [3], "logs": {}})");
+  ASSERT_TRUE(odd);
+  EXPECT_EQ(odd->nodes, std::vector<int>{7});
+  EXPECT_EQ(odd->ends, (std::vector<RankGroup>{{"x [31m", {2, 3}}}));
+  EXPECT_EQ(odd->killed, 1'000'000'000);
+  EXPECT_TRUE(odd->left.empty());
+}
+
+TEST(Account, ListsOfOthersAreBounded) {
+  Account account;
+  for (int i = 0; i < 1000; ++i) {
+    account.ends.push_back({std::to_string(i), {i}});
+    account.left.push_back("x");
+    account.logs.push_back("x");
+  }
+  const auto read = parse_account(to_json(account));
+  EXPECT_LT(read->ends.size(), 100U);
+  EXPECT_LT(read->left.size(), 10U);
+  EXPECT_LT(read->logs.size(), 10U);
+}
+
+TEST(Ranges, FoldNeighbours) {
+  EXPECT_EQ(as_ranges({0, 1, 2, 4, 6, 7}), "0-2, 4, 6-7");
+  EXPECT_EQ(as_ranges({}), "");
+}
+
+TEST(Ranges, AreReadBack) {
+  EXPECT_EQ(from_ranges("0-2, 4,6-7"), (std::vector<int>{0, 1, 2, 4, 6, 7}));
+  EXPECT_EQ(from_ranges("3, 1, 3"), (std::vector<int>{1, 3}));
+  for (const char* none : {"", "x", "-", "-1", "2-1", "1-", ","}) EXPECT_TRUE(from_ranges(none).empty()) << none;
+  std::string often = "0-999999999";
+  for (int i = 0; i < 1000; ++i) often += ",0-999999999";
+  EXPECT_EQ(from_ranges(often).size(), 1'000'000U);
+}
+
+}  // namespace launch::verdict_test
