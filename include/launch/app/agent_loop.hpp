@@ -1,4 +1,6 @@
 // One node of the job, from the listener to the exit code: feeds Agent with what happens and carries out what it says.
+// Made and run once, by commands. It decides nothing about the job: what an event means is Agent's business. Whatever
+// may stall (files, exec, names) is given to a thread, so that this loop always turns.
 #pragma once
 
 #include "launch/app/announcer.hpp"

@@ -1,4 +1,6 @@
-// What `launch` does with its command line: print a text, or run this node of a job.
+// What `launch` does with its command line: print a text, or run this node of a job. Called by main alone. Where files
+// are opened and the guard is made before there is a thread; it returns only when nothing of the job is left on this
+// node.
 #pragma once
 
 #include <string>

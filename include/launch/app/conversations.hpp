@@ -1,5 +1,6 @@
 // The conversations of an agent with the store: each carries out one machine of core, or one exchange over a private
-// key, on a connection. Nothing here decides.
+// key, on a connection. Nothing here decides. A connection belongs to one conversation at a time. Errors of the network
+// are returned, not repeated.
 #pragma once
 
 #include "launch/app/mailbox.hpp"

@@ -1,5 +1,6 @@
 // A node's connection to the state of its c10d job: hosts the store where the endpoint leads here, connects, chooses
-// the machine that suits the store, and carries it out, round after round. What it learns goes to its owner.
+// the machine that suits the store, and carries it out, round after round. What it learns goes to its owner. Used by
+// ElasticSession alone, which it must not outlive.
 #pragma once
 
 #include "launch/core/base/random.hpp"

@@ -1,5 +1,6 @@
 // The c10d rendezvous of this node: what the ElasticLine tells of rounds becomes rounds with ranks and a place where
-// the workers meet, which is here where this node has rank 0. Round after round until the job ends.
+// the workers meet, which is here where this node has rank 0. Round after round until the job ends. Made by
+// rendezvous_factory, used by AgentLoop. It never starts or ends a worker.
 #pragma once
 
 #include "launch/app/elastic_line.hpp"

@@ -1,4 +1,6 @@
-// Carries out core/account_exchange on a connection.
+// Carries out core/account_exchange on a connection. Used by both kinds of session at the end of a job that has failed.
+// It waits for others only as long as its place allows, and less once hurry() was called. Errors of the network are no
+// errors here: what could not be learnt is missing from the account, and the report says of whom.
 #pragma once
 
 #include "launch/core/config/config.hpp"

@@ -1,4 +1,6 @@
-// The rendezvous of a job of one node: it has found itself. The store is there for the workers.
+// The rendezvous of a job of one node: it has found itself. The store is there for the workers. Made by
+// rendezvous_factory. It never waits and never fails after open(); it tells nobody, since there is nobody. After a
+// failure it removes the keys of the workers before the next ones start.
 #pragma once
 
 #include "launch/app/rendezvous.hpp"

@@ -1,5 +1,6 @@
 // The folder of this node's part of the job: the files of the workers' output and errors, what the console shows of
-// them, and what they tell about a failure.
+// them, and what they tell about a failure. Used by AgentLoop. Nothing here blocks the loop, unless the folder is in
+// memory.
 #pragma once
 
 #include "launch/app/log_streams.hpp"

@@ -1,5 +1,6 @@
 // The output of the workers of one attempt: what each of their streams writes to, and the relay for those that pass
-// launch.
+// launch. Used by JobFolder. What is kept for whom is decided in core (log_plan, log_backlog). The objects that a relay
+// works for must outlive its threads, which end when the last stream has.
 #pragma once
 
 #include "launch/core/base/error.hpp"

@@ -1,5 +1,6 @@
 // Shows the guard that the agent's loop turns, while there are workers and other nodes that would give this one up if
-// it did not. Tells the agent when it has stood still for so long that its guard has ended the workers.
+// it did not. Tells the agent when it has stood still for so long that its guard has ended the workers. Used by
+// AgentLoop. It ends no worker itself: that is the guard's.
 #pragma once
 
 #include "launch/app/mailbox.hpp"

@@ -1,5 +1,6 @@
 // How the nodes of a job find each other and hear from each other, as AgentLoop sees it. News come as events to the
-// mailbox. One implementation for nodes that know their rank, one for c10d, one for a job of one node.
+// mailbox. One implementation for nodes that know their rank, one for c10d, one for a job of one node. None of them
+// starts or ends a worker, and none waits in a call that is not a coroutine.
 #pragma once
 
 #include "launch/app/mailbox.hpp"

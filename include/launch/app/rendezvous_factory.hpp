@@ -1,4 +1,6 @@
-// Which kind of rendezvous a job has. The only file that knows all of them.
+// Which kind of rendezvous a job has: HomeRendezvous for a job of one node, ElasticSession for c10d, StaticSession
+// otherwise. The only file that knows all of them. Called once by AgentLoop. It opens nothing: that is
+// Rendezvous::open().
 #pragma once
 
 #include "launch/app/mailbox.hpp"

@@ -1,5 +1,6 @@
 // The rendezvous of nodes that know their rank; node 0 hosts the store. After a failure all of them go on to the next
-// attempt, if all are launch agents.
+// attempt, if all are launch agents. Made by rendezvous_factory, used by AgentLoop. It hosts the store only as node 0,
+// and never starts or ends a worker.
 #pragma once
 
 #include "launch/app/end_exchange.hpp"

@@ -1,5 +1,6 @@
 // The workers of this node as processes: starts them in order of local rank, signals them and everything that descends
-// from them, and tells when each has ended and when nothing is left.
+// from them, and tells when each has ended and when nothing is left. Used by AgentLoop. It decides neither when workers
+// start nor why they end.
 #pragma once
 
 #include "launch/app/worker_start.hpp"

@@ -1,5 +1,6 @@
 // Where the workers of a c10d round meet: in the store of rank 0's agent, which is ours when this node leads. Before
-// they do, nothing is left there of the workers before them.
+// they do, nothing is left there of the workers before them. Used by ElasticSession. It never touches the keys of the
+// workers of a round that runs.
 #pragma once
 
 #include "launch/core/base/random.hpp"

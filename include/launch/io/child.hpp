@@ -1,4 +1,6 @@
-// One worker process that was spawned: its exit awaited by pidfd, its end decoded once.
+// One worker process that was spawned: its exit awaited by pidfd, its end decoded once. The only place that reads
+// siginfo. It sends no signal: that is reaper's and guard's. Its callback runs on the loop, once. The end of a process
+// that was not spawned here is not its business.
 #pragma once
 
 #include "launch/core/job/job.hpp"

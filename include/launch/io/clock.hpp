@@ -1,4 +1,6 @@
-// The one place that tells the time.
+// The one place that tells the time. core is told the time as a value, and so is whoever must be tested without
+// waiting. Points in time are of the monotonic clock; the wall clock is for people and for torchrun's texts. Nothing
+// here waits: io/deadline does.
 #pragma once
 
 #include "launch/core/base/time.hpp"

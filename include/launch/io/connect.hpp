@@ -1,4 +1,6 @@
-// A TCP connection by a deadline: the name looked up where it is one, all its addresses tried, nothing repeated.
+// A TCP connection by a deadline: the name looked up where it is one, all its addresses tried, nothing repeated. Used
+// by store_client and by whoever looks for an address. Deadlines are points of the monotonic clock; the error is the
+// system's words for the last address that was tried.
 #pragma once
 
 #include "launch/core/base/error.hpp"

@@ -1,4 +1,6 @@
-// The folder of a job's output and error files.
+// The folder of a job's output and error files. Used by app/job_folder, on the thread for files unless the folder is in
+// memory. Nothing here waits for a worker, and nothing that a worker wrote is ever removed. The error of a call is the
+// first thing that the system refused, with the path.
 #pragma once
 
 #include "launch/core/base/error.hpp"

@@ -1,4 +1,6 @@
-// An owned file descriptor, closed once; and the one loop that writes everything.
+// An owned file descriptor, closed once; and the one loop that writes everything. An error of close() is not reported:
+// whoever must know that bytes have arrived looks at what write_all() returns. Used wherever there is a descriptor; no
+// number is kept elsewhere.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,6 @@
-// Small files: bounded reads, whole writes, and those that a worker reads or writes.
+// Small files: bounded reads, whole writes, and those that a worker reads or writes. Everything here may wait for a
+// disk: on the loop only for files that are in memory, /proc or /sys among them; others belong on io/disk_thread.
+// Errors are the words of the system.
 #pragma once
 
 #include "launch/core/base/error.hpp"

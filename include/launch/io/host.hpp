@@ -1,4 +1,6 @@
-// What this host is like, read once at the start: environment, name, processors, devices, the program's file.
+// What this host is like, read once at the start: environment, name, processors, devices, the program's file. Called by
+// commands before anything else, while every signal still ends launch at once. What cannot be found out is left empty:
+// settle() says what is missing if it is needed.
 #pragma once
 
 #include "launch/core/config/config.hpp"

@@ -1,4 +1,6 @@
-// Whether a name or an address means this machine.
+// Whether a name or an address means this machine. For a c10d endpoint, whose host serves the store without being told
+// so. Names are looked up by the system's resolver, with a deadline. A name that cannot be found out about is taken for
+// another machine.
 #pragma once
 
 #include "launch/core/base/time.hpp"

@@ -1,5 +1,6 @@
 // What one console, standard output or error, shows of the workers' streams: whole lines, each with its prefix, each
-// stream in its own order. Runs on a thread of its own, which blocks when the console does.
+// stream in its own order. Runs on a thread of its own, which blocks when the console does. Runs on a thread of its
+// own; it never blocks those who read the pipes.
 #pragma once
 
 #include "launch/core/logs/line_fold.hpp"

@@ -1,4 +1,6 @@
-// LogBacklog for threads: the lock around it, and how one waits for another. Nothing here reads or writes a file.
+// LogBacklog for threads: the lock around it, and how one waits for another. Nothing here reads or writes a file. Used
+// by LogRelay's threads. Which bytes are kept and which are counted as lost is decided by LogBacklog; waits end when
+// the other side closes.
 #pragma once
 
 #include "launch/core/logs/log_backlog.hpp"

@@ -1,5 +1,6 @@
 // Tells whether the kernel's out-of-memory killer has ended processes of our control group. Looks at its counter twice
-// a second, where there is one: a worker that is killed long after it has struck was not killed by it.
+// a second, where there is one: a worker that is killed long after it has struck was not killed by it. It ends no
+// process and waits for none.
 #pragma once
 
 #include "launch/core/host/memory_events.hpp"

@@ -1,4 +1,6 @@
-// Who listens on a TCP port of this machine, for the message about a busy port.
+// Who listens on a TCP port of this machine, for the message about a busy port. Looked up only when the message is
+// about to be said: all of /proc may have to be read. It never fails: what cannot be found is left out of the message.
+// The answer is for people: nothing is decided by it, except whether a port is worth waiting for.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // Looks at processes through /proc, for the messages that name them. Nothing here waits: what a stuck process holds
-// locked (its memory, so its command line) is not read.
+// locked (its memory, so its command line) is not read. What cannot be seen is left out. It signals nobody, and nothing
+// here is cached beyond what the kernel can do.
 #pragma once
 
 #include "launch/core/host/process_stat.hpp"

@@ -1,4 +1,6 @@
-// Signals as an awaitable stream: blocked in the process, fetched from a signalfd. No handler ever runs.
+// Signals as an awaitable stream: blocked in the process, fetched from a signalfd. No handler ever runs. Used by
+// commands, which plans, and AgentLoop, which reads. A signal that the kernel merges comes once; who sent it is known
+// if the sender was in this PID namespace.
 #pragma once
 
 #include "launch/core/base/error.hpp"

@@ -1,5 +1,6 @@
 // Whether workers that failed are restarted, and when. Pure; one per agent. It is asked once for each failure of this
-// node's own workers, and told of each restart of the job, whoever's workers failed.
+// node's own workers, and told of each restart of the job, whoever's workers failed. Used by Agent. It starts nothing
+// and tells nobody.
 #pragma once
 
 #include "launch/core/base/time.hpp"

@@ -1,4 +1,6 @@
-// Base64 in the standard alphabet, padded, without line breaks, as Python's b64encode writes it.
+// Base64 in the standard alphabet, padded, without line breaks, as Python's b64encode writes it. Used for the state of
+// a c10d rendezvous, which torchrun's agents write so. Any text may come; it is read in linear time. Nothing but the
+// two functions: no stream, no other alphabet.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,6 @@
-// A snapshot of environment variables. The process environment is read once, in io/host; core and app see values.
+// A snapshot of environment variables. The process environment is read once, in io/host; core and app see values. Names
+// are as they stand, with their case. Nothing here changes the environment of the process: a worker is given the lines
+// of such a snapshot when it is executed.
 #pragma once
 
 #include <map>

@@ -1,4 +1,6 @@
-// Python's string.Template.safe_substitute: ${name} and $name become the value, $$ is $, any other $x stays.
+// Python's string.Template.safe_substitute: ${name} and $name become the value, $$ is $, any other $x stays. Used for
+// prefixes of lines and for macros in the arguments of workers, which torchrun fills in so. A name without a value
+// stays as it was written; nothing is an error.
 #pragma once
 
 #include <string>

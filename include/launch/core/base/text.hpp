@@ -1,4 +1,7 @@
-// Text to scalars, and values to the text of a message, as the whole config room reads and shows them. Pure.
+// Text to scalars, and values to the text of a message, used on every floor. Pure; any bytes may come.
+//
+// What comes from outside is bounded and free of control characters before it reaches a terminal: shown() and
+// without_controls() are the two ways.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,6 @@
 // What a launch agent says to the Membership that another one hosts, and what it is answered, as JSON: the payload of
-// ATTEND and its answer (docs/store_protocol.md). Bytes from outside: bounded, and nothing is believed unchecked.
+// ATTEND and its answer (docs/store_protocol.md). Bytes from outside: bounded, and nothing is believed unchecked. Any
+// bytes may come; what cannot be read is an error, never a guess.
 #pragma once
 
 #include "launch/core/c10d/elastic_machine.hpp"

@@ -1,5 +1,6 @@
 // The state that the agents of a c10d rendezvous share under one key, and the steps they take on it, by torchrun's
-// rules. Values only: who writes them and when is ElasticRendezvous' business.
+// rules. Values only: who writes them and when is ElasticRendezvous' business. Times are of the wall clock, because
+// torchrun writes them so; no clock of two hosts is compared.
 #pragma once
 
 #include "launch/core/base/time.hpp"

@@ -1,4 +1,6 @@
-// What the members of a round that has formed are to know of it; made once, and told to each.
+// What the members of a round that has formed are to know of it; made once, and told to each. Used by Membership. Ranks
+// never change while the round lasts: a member that has ended well and is gone keeps its own. It knows no time and no
+// connection.
 #pragma once
 
 #include "launch/core/c10d/attendance.hpp"

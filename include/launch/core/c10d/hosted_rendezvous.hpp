@@ -1,5 +1,6 @@
 // The agent's part in a c10d rendezvous whose store a launch agent hosts: it says what it wants and waits to be told.
-// Who is in, who is dead and when a round forms is decided there (Membership).
+// Who is in, who is dead and when a round forms is decided there (Membership). Times are of this host's clock alone. A
+// machine: the session carries its operations out, one at a time.
 #pragma once
 
 #include "launch/core/c10d/attendance.hpp"

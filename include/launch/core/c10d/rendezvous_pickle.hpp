@@ -1,5 +1,5 @@
 // ElasticState to and from the bytes that torchrun's agents (PyTorch 2.5 and later) keep in the store: a base64 text of
-// a Python pickle, read from pickles of protocol 4 and 5 (tcpstore-protocol sections 5.3, 5.8).
+// a Python pickle, read from pickles of protocol 4 and 5.
 //
 // The reader is a stack machine of 29 opcodes that knows five names and can make nothing but an ElasticState: no code
 // of the writer's choosing runs. Memory follows the input; nothing is believed before it is bounded.

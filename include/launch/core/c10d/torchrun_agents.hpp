@@ -1,5 +1,6 @@
 // torchrun's agents as the host of their job's store knows them: by the heartbeats that they write under the state's
-// key, and by the connections over which they do.
+// key, and by the connections over which they do. Used by Membership, which says who is lost. Their heartbeats are
+// compared with nothing but their own earlier ones.
 #pragma once
 
 #include "launch/core/c10d/elastic_state.hpp"

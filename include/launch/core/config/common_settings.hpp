@@ -1,5 +1,6 @@
 // Settings with which a job works only when they are the same on all its nodes, so that a node that has another value
-// is refused with the setting's name. Each node says its own; nothing here is asked of torchrun's agents.
+// is refused with the setting's name. Each node says its own; nothing here is asked of torchrun's agents. They travel
+// as text, one NAME=VALUE a line.
 #pragma once
 
 #include "launch/core/base/error.hpp"

@@ -1,5 +1,6 @@
 // Config: the one checked truth that the rest works from, made by settle() of the user's options and of HostFacts, all
-// that is known of this host, which io/host gathers. Types only: nothing of it changes once workers start.
+// that is known of this host, which io/host gathers. Types only: nothing of it changes once workers start. Read by
+// every room of app. Times are durations; zero has a meaning where the member says so.
 #pragma once
 
 #include "launch/core/base/environment.hpp"

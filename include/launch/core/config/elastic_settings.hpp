@@ -1,5 +1,6 @@
 // What a node of a c10d job has been asked for: its name, how many nodes, and for how long it waits for what. Settled
-// once from the options; the machines of the rendezvous read it.
+// once from the options; the machines of the rendezvous read it. Durations are of this host's clock. What must be the
+// same on all nodes stands in `common`.
 #pragma once
 
 #include "launch/core/base/time.hpp"

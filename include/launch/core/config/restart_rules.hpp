@@ -1,5 +1,6 @@
 // After which ends the workers are restarted, and how often: what the user asked for. Settled once from the options;
-// RestartPolicy decides by it.
+// RestartPolicy decides by it. The same on every node only if the user gave the same options there: each judges its own
+// workers.
 #pragma once
 
 #include "launch/core/base/time.hpp"

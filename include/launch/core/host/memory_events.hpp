@@ -1,4 +1,6 @@
-// What the kernel tells of a control group's memory, version 1 and 2, as text.
+// What the kernel tells of a control group's memory, version 1 and 2, as text. Used by io/memory_watch, which reads the
+// files. Any text may come: what cannot be read counts nothing. It never says that a worker was killed for memory
+// unless the counter went up.
 #pragma once
 
 #include "launch/core/base/time.hpp"

@@ -1,4 +1,6 @@
-// Where the folder of a job without --log-dir may be made.
+// Where the folder of a job without --log-dir may be made. Used by JobFolder, which tries them in turn. It looks at no
+// disk and makes nothing. What is needed only while the job runs is better kept in memory, which cannot stall. A
+// variable that names a place wins over both.
 #pragma once
 
 #include "launch/core/base/environment.hpp"

@@ -1,4 +1,6 @@
-// HOST[:PORT] as torchrun's --rdzv-endpoint takes it: name, IPv4, or IPv6 in brackets when a port follows.
+// HOST[:PORT] as torchrun's --rdzv-endpoint takes it: name, IPv4, or IPv6 in brackets when a port follows. Resolves
+// nothing. A port is 1 to 65535, or 0 if the system may choose; the text of an address stays as it was typed, so that
+// messages show what the user knows.
 #pragma once
 
 #include "launch/core/base/error.hpp"

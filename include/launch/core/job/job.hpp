@@ -1,4 +1,6 @@
-// The words of the field, as values: who is in a job, which ranks a node has, how a worker ended.
+// The words of the field, as values: who is in a job, which ranks a node has, how a worker ended. Ranks, world sizes
+// and local ranks count from 0 as torchrun's do. No rules: which rank a node gets is decided in core/job/ranks and
+// core/c10d, and what an end means in core/agent.
 #pragma once
 
 #include "launch/core/job/endpoint.hpp"

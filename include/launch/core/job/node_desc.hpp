@@ -1,5 +1,6 @@
 // How one agent of a c10d rendezvous is known to the others. torchrun's words, so that a job may have agents of both
-// kinds; what they mean on the wire is rendezvous_pickle's business.
+// kinds; what they mean on the wire is rendezvous_pickle's business. No address is looked up: two names of one host are
+// two.
 #pragma once
 
 #include <compare>

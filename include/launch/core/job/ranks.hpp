@@ -1,4 +1,6 @@
-// Members to ranks, and the JSON in which torchrun's agents exchange both (tcpstore-protocol section 4.1).
+// Members to ranks, and the JSON in which torchrun's agents exchange both (docs/store_protocol.md has the keys).
+// torchrun's texts are read and written byte for byte as Python's json module has them. Who is a member is decided
+// elsewhere; parsing bounds nothing but int.
 #pragma once
 
 #include "launch/core/base/error.hpp"

@@ -1,4 +1,6 @@
 // What stands before each line that the console shows: the user's template with the facts of whoever said the line.
+// Used by the consoles (io/log_console). A name in the template that has no value stays as it is. Times are text that
+// the caller gives.
 #pragma once
 
 #include <map>

@@ -1,4 +1,6 @@
-// What the user may have meant: the known name that is nearest to a mistyped one.
+// What the user may have meant: the known name that is nearest to a mistyped one. Used for a mistyped option and a
+// mistyped choice. It proposes only what is near: a far-fetched proposal is worse than none. Any text may come. Takes
+// time in proportion to the product of both lengths, which are bounded by what a command line has.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,6 @@
 // Every option of the command line, once: name, value, variables, default and words. Parsing, --help, completion and
-// --explain all read this table; what a value means is in options.hpp.
+// --explain all read this table; what a value means is in options.hpp. It never changes while launch runs. To add an
+// option is to add its row here, its member in options.hpp and the rule that settles it.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 // torchrun's exit barrier: every node whose workers succeeded counts itself, the last one says so, all wait for that.
-// It keeps the node that hosts the store alive for the workers of slower nodes. Keys as in docs/store_protocol.md.
+// It keeps the node that hosts the store alive for the workers of slower nodes. Keys as in docs/store_protocol.md. A
+// machine: it sends nothing and knows no clock.
 #pragma once
 
 #include "launch/core/base/time.hpp"

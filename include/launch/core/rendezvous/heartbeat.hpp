@@ -1,5 +1,6 @@
 // How often the nodes of a job show the host of their store that they live, and after what silence either side takes
-// the other for dead. From --heartbeat-timeout and the number of nodes, so that the host has time for its work.
+// the other for dead. From --heartbeat-timeout and the number of nodes, so that the host has time for its work. All
+// numbers of both sides stand here, so that what one side bears and the other dares can be compared.
 #pragma once
 
 #include "launch/core/base/time.hpp"

@@ -1,4 +1,6 @@
-// Which jobs use a store, told from the names of its keys: two jobs that were to be one differ in their run id.
+// Which jobs use a store, told from the names of its keys: two jobs that were to be one differ in their run id. For a
+// hint while nodes are missing; nothing is decided by it. Names from the store are escaped, and bounded in number and
+// length.
 #pragma once
 
 #include <string>

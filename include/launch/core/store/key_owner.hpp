@@ -1,5 +1,6 @@
 // Whose keys a request to a store names, if agents and workers share the store: for the fence between two rounds, which
-// nothing of the last round's workers may pass. Asked by the table and the server of a store; never acts.
+// nothing of the last round's workers may pass. Asked by the table and the server of a store; never acts. It looks at
+// names alone.
 #pragma once
 
 #include "launch/core/store/store_wire.hpp"

@@ -1,5 +1,6 @@
 // Where a Python worker is, read from what `py-spy dump` or Python's own faulthandler prints of its threads. Pure;
-// reads any bytes in linear time.
+// reads any bytes in linear time. What it does not understand it leaves out. It names the place in the words of the
+// program: function, file and line.
 #pragma once
 
 #include <string>

@@ -1,5 +1,6 @@
 // What `launch --explain` prints: every setting with its origin, the ranks of this node, and each worker's command and
-// environment, as they would be if the job were started now. Pure, so that what is shown is what would be done.
+// environment, as they would be if the job were started now. Pure, so that what is shown is what would be done. It
+// starts nothing, connects to nothing and writes nothing: the text is returned.
 #pragma once
 
 #include "launch/core/config/config.hpp"

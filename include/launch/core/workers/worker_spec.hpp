@@ -1,4 +1,6 @@
-// What to execute for one worker: executable, argv and the whole environment (torchrun's table of variables).
+// What to execute for one worker: executable, argv and the whole environment (torchrun's table of variables). Nothing
+// is executed or opened here. The environment starts from launch's own; which variables are set in which case is held
+// against the record of torchrun (tests/data).
 #pragma once
 
 #include "launch/core/config/config.hpp"
