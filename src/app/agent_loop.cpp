@@ -28,19 +28,18 @@ constexpr Duration time_to_open = std::chrono::seconds(2);
 
 }  // namespace
 
-AgentLoop::AgentLoop(asio::any_io_executor executor, std::shared_ptr<Config> config, const SignalPlan& signals,
-                     pid_t guard, rlimit open_files)
+AgentLoop::AgentLoop(asio::any_io_executor executor, std::shared_ptr<Config> config, const AgentStart& start)
     : executor_(executor),
       config_(*config),
-      signals_(executor, signals),
-      passed_signals_(signals.passed),
-      guard_(guard),
+      signals_(executor, start.signals),
+      passed_signals_(start.signals.passed),
+      guard_(start.guard),
       server_(executor, log_refusal),
       agent_(agent_settings(config_)),
       mailbox_(executor, [this](Duration grace) { run_in_background(executor_, end_workers_after(grace)); }),
-      pulse_(executor, guard, mailbox_),
+      pulse_(executor, start.guard, mailbox_),
       starter_(executor),
-      workers_(executor, starter_, Inheritance{signals.reset, open_files, config_.pid},
+      workers_(executor, starter_, Inheritance{start.signals.reset, start.open_files, config_.pid},
                [this](int local_rank, pid_t pid, ExitStatus status) { worker_exited(local_rank, pid, status); }),
       folder_(starter_, std::move(config)),
       files_(executor),

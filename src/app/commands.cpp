@@ -64,7 +64,7 @@ int run_job(Config config, SignalPlan& signals) {
   asio::io_context& context = *new asio::io_context(1);
   config.pid = guarded.guard == 0 ? ::getpid() : guarded.guard;
   const auto job = std::make_shared<Config>(std::move(config));
-  AgentLoop loop(context.get_executor(), job, signals, guarded.guard, open_files);
+  AgentLoop loop(context.get_executor(), job, {signals, guarded.guard, open_files});
   int code = 1;
   run_in_background(context.get_executor(), run_to_end(loop, context, code));
   context.run();

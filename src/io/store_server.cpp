@@ -140,7 +140,7 @@ class StoreConnection : public std::enable_shared_from_this<StoreConnection> {
         refuse("it is of a round that is over");
         return false;
       }
-      const Status applied = server_->store_.apply(id_, **request, instant(), answers_, server_->pushes_);
+      const Status applied = server_->store_.apply(**request, {id_, instant(), answers_, server_->pushes_});
       if (!server_->pushes_.empty()) server_->deliver(std::exchange(server_->pushes_, {}));
       if (server_ == nullptr) return false;
       if (!watched_ && server_->store_.is_watched(id_)) watch();

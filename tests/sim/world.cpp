@@ -89,7 +89,7 @@ void World::serve(ConnectionId id, const Request& request) {
   std::string reply;
   std::vector<Push> pushes;
   const Status applied =
-      hosted_ ? store_.apply(id, request, instant(), reply, pushes) : table_.apply(id, request, reply, pushes);
+      hosted_ ? store_.apply(request, {id, instant(), reply, pushes}) : table_.apply(id, request, reply, pushes);
   if (!applied) {
     note("BAD REQUEST " + applied.error().message);
     return drop(id, false);
@@ -156,7 +156,7 @@ std::string World::read(const std::string& key) {
   std::string reply;
   std::vector<Push> pushes;
   const Request request = MultiGetRequest{{key}};
-  const Status applied = hosted_ ? store_.apply(onlooker, request, instant(), reply, pushes)
+  const Status applied = hosted_ ? store_.apply(request, {onlooker, instant(), reply, pushes})
                                  : table_.apply(onlooker, request, reply, pushes);
   return applied && reply.size() > 8 ? reply.substr(8) : std::string();
 }

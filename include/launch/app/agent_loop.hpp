@@ -28,13 +28,19 @@
 
 namespace launch {
 
+// What this process began with.
+struct AgentStart {
+  const SignalPlan& signals;
+  pid_t guard = 0;  // as stand_guard() told
+  rlimit open_files{};
+};
+
 class AgentLoop {
  public:
-  // `guard`: as stand_guard() told, as is the pid in `config`, which gets the port of a store that chooses one; nothing
-  // of it changes once workers start. It is shared with the thread that makes files, which may still read it after the
-  // end of this object.
-  AgentLoop(boost::asio::any_io_executor executor, std::shared_ptr<Config> config, const SignalPlan& signals,
-            pid_t guard, rlimit open_files);
+  // `config` has the pid that stand_guard() told, and gets the port of a store that chooses one; nothing of it changes
+  // once workers start. It is shared with the thread that makes files, which may still read it after the end of this
+  // object.
+  AgentLoop(boost::asio::any_io_executor executor, std::shared_ptr<Config> config, const AgentStart& start);
 
   // The exit code of launch.
   boost::asio::awaitable<int> run();

@@ -33,21 +33,21 @@ struct KeysOf {
 
 }  // namespace
 
-Status AgentStore::apply(ConnectionId from, const Request& request, Instant now, std::string& reply,
-                         std::vector<Push>& pushes) {
-  if (const auto* said = std::get_if<AttendRequest>(&request)) return attend(from, *said, now, reply, pushes);
+Status AgentStore::apply(const Request& request, const Exchange& exchange) {
+  const ConnectionId from = exchange.from;
+  if (const auto* said = std::get_if<AttendRequest>(&request)) return attend(*said, exchange);
   if (guests_) guests_->saw(from, request, table_);
-  if (jobs_.empty()) return table_.apply(from, request, reply, pushes);
+  if (jobs_.empty()) return table_.apply(from, request, exchange.reply, exchange.pushes);
   if (std::holds_alternative<CancelWaitRequest>(request))
     if (const auto found = attending_.find(from); found != attending_.end()) found->second->stop_waiting(from);
   const auto job = find_job(request);
-  if (job == jobs_.end()) return table_.apply(from, request, reply, pushes);
-  return write_state(job, from, request, now, reply, pushes);
+  if (job == jobs_.end()) return table_.apply(from, request, exchange.reply, exchange.pushes);
+  return write_state(job, request, exchange);
 }
 
 // A job begins with the first launch agent that attends; torchrun's may have been there before.
-Status AgentStore::attend(ConnectionId from, const AttendRequest& request, Instant now, std::string& reply,
-                          std::vector<Push>& pushes) {
+Status AgentStore::attend(const AttendRequest& request, const Exchange& exchange) {
+  const Instant now = exchange.now;
   const auto said = parse_attendance(request.text);
   if (!said) return said.error();
   auto job = jobs_.find(request.key);
@@ -57,16 +57,16 @@ Status AgentStore::attend(ConnectionId from, const AttendRequest& request, Insta
     if (const auto text = table_.get(request.key)) {
       const Status read = membership.adopt(nobody, std::string(*text), now);
       if (!read) {
-        append_news(reply, to_json(ElasticNews(RoundRefused{read.error()})));
+        append_news(exchange.reply, to_json(ElasticNews(RoundRefused{read.error()})));
         return {};
       }
     }
     job = jobs_.emplace(std::string(request.key), std::move(membership)).first;
     table_.preset(request.key, job->second.text(now));  // by which those who look hear of this job
   }
-  attending_[from] = &job->second;
-  job->second.attend(from, *said, now);
-  deliver(job->second, from, reply, pushes);
+  attending_[exchange.from] = &job->second;
+  job->second.attend(exchange.from, *said, now);
+  deliver(job->second, exchange);
   return {};
 }
 
@@ -79,23 +79,24 @@ AgentStore::Jobs::iterator AgentStore::find_job(const Request& request) {
 }
 
 // What the key holds is made before; a write is taken up after, and its writer gets what came of it.
-Status AgentStore::write_state(Jobs::iterator job, ConnectionId from, const Request& request, Instant now,
-                               std::string& reply, std::vector<Push>& pushes) {
+Status AgentStore::write_state(Jobs::iterator job, const Request& request, const Exchange& exchange) {
+  const Instant now = exchange.now;
+  std::string& reply = exchange.reply;
   auto& [key, membership] = *job;
   const std::string before = membership.text(now);
   table_.preset(key, before);
   const std::size_t begin = reply.size();
-  Status applied = table_.apply(from, request, reply, pushes);
+  Status applied = table_.apply(exchange.from, request, reply, exchange.pushes);
   const auto after = table_.get(key);
   if (!applied || !after || *after == before) return applied;
-  (void)membership.adopt(from, std::string(*after), now);  // what is no state has no effect
+  (void)membership.adopt(exchange.from, std::string(*after), now);  // what is no state has no effect
   const std::string& now_there = membership.text(now);
   table_.preset(key, now_there);
   if (std::holds_alternative<CompareSetRequest>(request)) {
     reply.resize(begin);
     append_bytes(reply, now_there);
   }
-  deliver(membership, from, reply, pushes);
+  deliver(membership, exchange);
   return {};
 }
 
@@ -106,13 +107,15 @@ void AgentStore::drop(ConnectionId connection, bool silent, Instant now, std::ve
   std::string none;
   for (auto& [key, membership] : jobs_) {
     membership.drop(connection, silent, now);
-    deliver(membership, connection, none, pushes);
+    deliver(membership, {connection, now, none, pushes});
   }
 }
 
-void AgentStore::deliver(Membership& job, ConnectionId asker, std::string& reply, std::vector<Push>& pushes) {
-  for (const Membership::Answer& answer : job.take_answers())
-    append_news(answer.to == asker ? reply : pushes.emplace_back(Push{answer.to, {}}).bytes, answer.text);
+void AgentStore::deliver(Membership& job, const Exchange& exchange) {
+  for (const Membership::Answer& answer : job.take_answers()) {
+    const bool asked = answer.to == exchange.from;
+    append_news(asked ? exchange.reply : exchange.pushes.emplace_back(Push{answer.to, {}}).bytes, answer.text);
+  }
 }
 
 bool AgentStore::is_watched(ConnectionId connection) const {
@@ -142,7 +145,7 @@ void AgentStore::on_deadline(Instant now, std::vector<Push>& pushes) {
   for (auto& [key, membership] : jobs_) {
     if (membership.deadline() > now.time) continue;
     membership.on_deadline(now);
-    deliver(membership, nobody, none, pushes);
+    deliver(membership, {nobody, now, none, pushes});
   }
 }
 

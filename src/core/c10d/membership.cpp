@@ -346,7 +346,7 @@ Status Membership::adopt(ConnectionId writer, const std::string& text, Instant n
   text_ = text;
   torchrun_.look_at(state_);
   for (const auto& [node, heartbeat] : state_.last_heartbeats)
-    if (!by_node_.contains(node)) torchrun_.learn(writer, node, before, state_, now.time);
+    if (!by_node_.contains(node)) torchrun_.learn({writer, before, state_}, node, now.time);
   if (!state_.deadline) {
     last_call_ = never;
   } else if (state_.deadline != before.deadline || last_call_ == never) {

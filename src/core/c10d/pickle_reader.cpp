@@ -45,25 +45,8 @@ bool PickleReader::fail(std::string_view why) {
 bool PickleReader::step() {
   std::string_view opcode;
   if (!take(1, opcode)) return false;
-  switch (static_cast<unsigned char>(opcode[0])) {
-    case 0x80: {  // PROTO
-      std::uint64_t protocol = 0;
-      if (!take_number(1, protocol)) return false;
-      return protocol <= 5 || fail("a pickle of an unknown protocol");
-    }
-    case 0x95: {  // FRAME
-      std::string_view ignored;
-      return take(8, ignored);
-    }
-    case 0x8c:  // SHORT_BINUNICODE
-      return push_text(1);
-    case 'X':  // BINUNICODE
-      return push_text(4);
-    case 'C': {  // SHORT_BINBYTES
-      std::uint64_t length = 0;
-      std::string_view part;
-      return take_number(1, length) && take(length, part) && push(PickleKind::bytes, 0, part);
-    }
+  const auto code = static_cast<unsigned char>(opcode[0]);
+  switch (code) {
     case 0x94:
       return memoize();
     case 'h':
@@ -86,18 +69,47 @@ bool PickleReader::step() {
       return reduce();
     case 'b':
       return build();
-    case '}':
-      return push_container(PickleKind::dict);
-    case 0x8f:
-      return push_container(PickleKind::set);
-    case '(':
-      return push(PickleKind::mark);
     case 's':
       return set_item();
     case 'u':
       return add_items(PickleKind::dict);
     case 0x90:
       return add_items(PickleKind::set);
+    case '.':
+      ended_ = stack_.size() == 1;
+      return ended_ ? false : fail("a pickle that ends too early");
+    default:
+      return push_new(code);
+  }
+}
+
+// What makes a value of its own bytes alone, and the frame around all.
+bool PickleReader::push_new(unsigned char opcode) {
+  switch (opcode) {
+    case 0x80: {  // PROTO
+      std::uint64_t protocol = 0;
+      if (!take_number(1, protocol)) return false;
+      return protocol <= 5 || fail("a pickle of an unknown protocol");
+    }
+    case 0x95: {  // FRAME
+      std::string_view ignored;
+      return take(8, ignored);
+    }
+    case 0x8c:  // SHORT_BINUNICODE
+      return push_text(1);
+    case 'X':  // BINUNICODE
+      return push_text(4);
+    case 'C': {  // SHORT_BINBYTES
+      std::uint64_t length = 0;
+      std::string_view part;
+      return take_number(1, length) && take(length, part) && push(PickleKind::bytes, 0, part);
+    }
+    case '}':
+      return push_container(PickleKind::dict);
+    case 0x8f:
+      return push_container(PickleKind::set);
+    case '(':
+      return push(PickleKind::mark);
     case 0x88:
       return push(PickleKind::truth, 1);
     case 0x89:
@@ -105,19 +117,21 @@ bool PickleReader::step() {
     case 'N':
       return push(PickleKind::none);
     case 'K':
+      return push_number(1);
     case 'M':
-    case 'J': {
-      const int size = opcode[0] == 'K' ? 1 : opcode[0] == 'M' ? 2 : 4;
-      std::uint64_t number = 0;
-      if (!take_number(size, number)) return false;
-      return push(PickleKind::number, size < 4 ? static_cast<std::int64_t>(number) : static_cast<std::int32_t>(number));
-    }
-    case '.':
-      ended_ = stack_.size() == 1;
-      return ended_ ? false : fail("a pickle that ends too early");
+      return push_number(2);
+    case 'J':
+      return push_number(4);
     default:
       return fail("an opcode that no rendezvous state has");
   }
+}
+
+// Of four bytes it has a sign.
+bool PickleReader::push_number(int size) {
+  std::uint64_t number = 0;
+  if (!take_number(size, number)) return false;
+  return push(PickleKind::number, size < 4 ? static_cast<std::int64_t>(number) : static_cast<std::int32_t>(number));
 }
 
 bool PickleReader::take(std::size_t count, std::string_view& part) {

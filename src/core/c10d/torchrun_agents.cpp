@@ -4,13 +4,13 @@
 
 namespace launch {
 
-void TorchrunAgents::learn(ConnectionId writer, const NodeDesc& node, const ElasticState& before,
-                           const ElasticState& after, Time now) {
-  const auto known = before.last_heartbeats.find(node);
-  const bool same = known != before.last_heartbeats.end() && known->second == after.last_heartbeats.at(node);
+void TorchrunAgents::learn(const Write& write, const NodeDesc& node, Time now) {
+  const auto& before = write.before.last_heartbeats;
+  const auto known = before.find(node);
+  const bool same = known != before.end() && known->second == write.after.last_heartbeats.at(node);
   if (same && seen_.contains(node)) return;
   seen_[node] = now;
-  if (!same) writers_[writer] = node;
+  if (!same) writers_[write.writer] = node;
 }
 
 void TorchrunAgents::look_at(const ElasticState& state) {

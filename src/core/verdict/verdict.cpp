@@ -86,16 +86,12 @@ void merge_groups(std::vector<RankGroup>& all, const std::vector<RankGroup>& oth
   }
 }
 
-void merge_lines(std::vector<std::string>& all, std::int64_t& more, const std::vector<std::string>& others,
-                 std::int64_t more_of_others, std::size_t most) {
-  more += more_of_others;
-  for (const std::string& line : others) {
-    if (all.size() < most) {
-      all.push_back(line);
-    } else {
-      ++more;
-    }
-  }
+// How many of the others have no place.
+std::int64_t merge_lines(std::vector<std::string>& all, const std::vector<std::string>& others, std::size_t most) {
+  const std::size_t room = all.size() < most ? most - all.size() : 0;
+  const std::size_t taken = std::min(room, others.size());
+  all.insert(all.end(), others.begin(), others.begin() + static_cast<std::ptrdiff_t>(taken));
+  return static_cast<std::int64_t>(others.size() - taken);
 }
 
 }  // namespace
@@ -127,8 +123,8 @@ void merge(Account& all, const Account& other) {
   merge_groups(all.places, other.places);
   all.stopped += other.stopped;
   all.killed += other.killed;
-  merge_lines(all.logs, all.more_logs, other.logs, other.more_logs, most_nodes_named);
-  merge_lines(all.left, all.more_left, other.left, other.more_left, most_left_named);
+  all.more_logs += other.more_logs + merge_lines(all.logs, other.logs, most_nodes_named);
+  all.more_left += other.more_left + merge_lines(all.left, other.left, most_left_named);
 }
 
 std::string to_json(const Account& account) {

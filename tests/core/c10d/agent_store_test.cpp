@@ -33,7 +33,7 @@ struct Store {
   }
   std::string ask(ConnectionId from, const Request& request) {
     std::string reply;
-    status = store.apply(from, request, instant(), reply, pushes);
+    status = store.apply(request, {from, instant(), reply, pushes});
     return reply;
   }
   std::string attend(ConnectionId from, Wish wish, std::int64_t round = -1, const std::string& where = key) {

@@ -18,11 +18,11 @@ ElasticState with_heartbeat(int seconds) {
 
 TEST(TorchrunAgents, WhoseHeartbeatIsNewHasWrittenIt) {
   TorchrunAgents agents;
-  agents.learn(4, node, {}, with_heartbeat(1), start);
+  agents.learn({4, {}, with_heartbeat(1)}, node, start);
   EXPECT_TRUE(agents.is_writer(4, node));
   EXPECT_FALSE(agents.is_writer(4, other));
   EXPECT_FALSE(agents.is_writer(5, node));
-  agents.learn(5, node, with_heartbeat(1), with_heartbeat(1), start);
+  agents.learn({5, with_heartbeat(1), with_heartbeat(1)}, node, start);
   EXPECT_FALSE(agents.is_writer(5, node)) << "another one has written";
   EXPECT_EQ(agents.drop(4), node);
   EXPECT_EQ(agents.drop(4), std::nullopt);
@@ -30,11 +30,11 @@ TEST(TorchrunAgents, WhoseHeartbeatIsNewHasWrittenIt) {
 
 TEST(TorchrunAgents, WhoWritesNothingIsSilentOnce) {
   TorchrunAgents agents;
-  agents.learn(4, node, {}, with_heartbeat(1), start);
-  agents.learn(4, node, with_heartbeat(1), with_heartbeat(1), start + 9s);
+  agents.learn({4, {}, with_heartbeat(1)}, node, start);
+  agents.learn({4, with_heartbeat(1), with_heartbeat(1)}, node, start + 9s);
   EXPECT_EQ(agents.deadline(10s), start + 10s);
   EXPECT_TRUE(agents.take_silent(start + 9s, 10s).empty());
-  agents.learn(4, node, with_heartbeat(1), with_heartbeat(2), start + 9s);
+  agents.learn({4, with_heartbeat(1), with_heartbeat(2)}, node, start + 9s);
   EXPECT_EQ(agents.deadline(10s), start + 19s);
   EXPECT_EQ(agents.take_silent(start + 19s, 10s), std::vector<NodeDesc>{node});
   EXPECT_TRUE(agents.take_silent(start + 19s, 10s).empty());
@@ -43,7 +43,7 @@ TEST(TorchrunAgents, WhoWritesNothingIsSilentOnce) {
 
 TEST(TorchrunAgents, WhoIsNoLongerInTheStateIsForgotten) {
   TorchrunAgents agents;
-  agents.learn(4, node, {}, with_heartbeat(1), start);
+  agents.learn({4, {}, with_heartbeat(1)}, node, start);
   agents.look_at(with_heartbeat(1));
   EXPECT_NE(agents.deadline(10s), never);
   agents.look_at({});

@@ -17,10 +17,18 @@
 
 namespace launch {
 
+// Whose request is answered, when, and what comes of it: its own reply is appended, and what others get.
+struct Exchange {
+  ConnectionId from = 0;
+  Instant now;
+  std::string& reply;
+  std::vector<Push>& pushes;
+};
+
 class AgentStore {
  public:
   // As StoreTable's.
-  Status apply(ConnectionId from, const Request& request, Instant now, std::string& reply, std::vector<Push>& pushes);
+  Status apply(const Request& request, const Exchange& exchange);
   void drop(ConnectionId connection, bool silent, Instant now, std::vector<Push>& pushes);
 
   // Of this static job, nodes of torchrun may be lost: the others are told.
@@ -39,12 +47,10 @@ class AgentStore {
  private:
   using Jobs = std::map<std::string, Membership, std::less<>>;  // by the key of their state
 
-  Status attend(ConnectionId from, const AttendRequest& request, Instant now, std::string& reply,
-                std::vector<Push>& pushes);
+  Status attend(const AttendRequest& request, const Exchange& exchange);
   Jobs::iterator find_job(const Request& request);
-  Status write_state(Jobs::iterator job, ConnectionId from, const Request& request, Instant now, std::string& reply,
-                     std::vector<Push>& pushes);
-  void deliver(Membership& job, ConnectionId asker, std::string& reply, std::vector<Push>& pushes);
+  Status write_state(Jobs::iterator job, const Request& request, const Exchange& exchange);
+  void deliver(Membership& job, const Exchange& exchange);
   void tell_of_lost_guests(Time now, std::vector<Push>& pushes);
 
   StoreTable table_;

@@ -60,6 +60,8 @@ class PickleReader {
  private:
   bool step();  // false: at the end, or on an error
   bool fail(std::string_view why);
+  bool push_new(unsigned char opcode);
+  bool push_number(int size);
   bool take(std::size_t count, std::string_view& part);
   bool take_number(int size, std::uint64_t& number);
   bool push(PickleKind kind, std::int64_t number = 0, std::string_view text = {});

@@ -14,10 +14,14 @@ namespace launch {
 
 class TorchrunAgents {
  public:
-  // `writer` has written `after` in place of `before`; `node` is none of ours, and is in `after`. Whose heartbeat is
-  // new has written it.
-  void learn(ConnectionId writer, const NodeDesc& node, const ElasticState& before, const ElasticState& after,
-             Time now);
+  // A write of the state: of the nodes in `after` those whose heartbeat is new have written it.
+  struct Write {
+    ConnectionId writer = 0;
+    const ElasticState& before;
+    const ElasticState& after;
+  };
+  // REQUIRES: `node` is torchrun's, and is in `after`.
+  void learn(const Write& write, const NodeDesc& node, Time now);
   // Of those that are no longer in the state nothing is known; who is in it has come back.
   void look_at(const ElasticState& state);
   void forget(const NodeDesc& node);
