@@ -1,5 +1,5 @@
-// Decides when a wait is worth another line to the user. So that a short wait says nothing, and a long one neither
-// floods nor leaves the user alone. It writes nothing itself; whoever waits asks it, and writes. Times are of the
+// Decides when a wait is worth another line to the user: a short wait says nothing, and a long one neither floods the
+// console nor leaves the user alone. It writes nothing itself; whoever waits asks it, and writes. Times are of the
 // monotonic clock.
 #pragma once
 

@@ -1,6 +1,6 @@
-// What `launch` does with its command line: print a text, or run this node of a job. Called by main alone. Where files
-// are opened and the guard is made before there is a thread; it returns only when nothing of the job is left on this
-// node.
+// What `launch` does with its command line: print a text, or run this node of a job. Called by main alone. The
+// guard is made before there is a thread. It returns when this node's part of the job has ended. Wrong input is one
+// line of error and exit code 2, before anything is started.
 #pragma once
 
 #include <string>

@@ -16,7 +16,7 @@ struct EndFacts {
   Finish end;  // REQUIRES: with a failure
   Account own;
   Round round;
-  bool formed = false;  // as far as this node has heard; without, and without a worker that failed, one line says why
+  bool formed = false;  // as far as this node has heard; if it has not, only a worker's failure gets more than a line
 };
 
 // Shares the accounts of all nodes first. All references must outlive it.

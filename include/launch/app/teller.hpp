@@ -1,6 +1,6 @@
 // Tells the other nodes of this node's failure while its own workers are looked at and ended: neither waits for the
-// other. Used by AgentLoop alone; the Rendezvous must outlive what it tells. It must not outlive the rendezvous through
-// which it tells.
+// other. Used by AgentLoop alone. It tells one failure at a time, and the Rendezvous must outlive what it tells.
+// Whether the others are told, and of what, is decided by Agent.
 #pragma once
 
 #include "launch/app/rendezvous.hpp"

@@ -1,6 +1,8 @@
 // When an agent looks at its workers before it ends them, and whom it tells first.
 #include "launch/core/agent/agent.hpp"
 
+#include "agent_actions.hpp"
+
 #include <csignal>
 
 #include <gtest/gtest.h>
@@ -25,18 +27,6 @@ Failure failure(std::string what) {
   failure.rank = 1;
   failure.what = std::move(what);
   return failure;
-}
-
-// The kinds of actions in their order: E evidence, S with stacks, T told the others, s signalled, k killed.
-std::string order(const AgentActions& actions) {
-  std::string text;
-  for (const AgentAction& action : actions) {
-    if (const auto* evidence = std::get_if<GatherEvidence>(&action)) text += evidence->stacks ? 'S' : 'E';
-    if (std::holds_alternative<TellPeers>(action)) text += 'T';
-    if (std::holds_alternative<SignalWorkers>(action)) text += 's';
-    if (std::holds_alternative<KillWorkers>(action)) text += 'k';
-  }
-  return text;
 }
 
 TEST(AgentEvidence, IsTakenBeforeTheWorkersAreSignalledAndTheNewsDoNotWaitForIt) {

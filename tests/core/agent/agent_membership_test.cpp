@@ -1,6 +1,8 @@
 // What nodes that come and go mean to an agent: how often workers start anew for them, and how this node leaves.
 #include "launch/core/agent/agent.hpp"
 
+#include "agent_actions.hpp"
+
 #include <csignal>
 
 #include <gtest/gtest.h>
@@ -12,13 +14,6 @@ using namespace std::chrono_literals;
 constexpr Time start_time = Time(1h);
 constexpr const char* too_often =
     "the membership has changed 2 times, and --max-membership-restarts allows no more than 1";
-
-template <class T>
-const T* find(const AgentActions& actions) {
-  for (const AgentAction& action : actions)
-    if (const T* found = std::get_if<T>(&action)) return found;
-  return nullptr;
-}
 
 AgentSettings settings(std::optional<int> most = std::nullopt) {
   AgentSettings result{3, -1, 2, "h", 30s, 5s, {}, true, false};
@@ -67,18 +62,6 @@ bool start_anew(Agent& agent, const AgentEvent& change) {
   EXPECT_NE(find<StartRendezvous>(anew), nullptr);
   form(agent);
   return find<StartRendezvous>(anew)->admits;
-}
-
-// The kinds of actions in their order: E evidence, S with stacks, T told the others, s signalled, k killed.
-std::string order(const AgentActions& actions) {
-  std::string text;
-  for (const AgentAction& action : actions) {
-    if (const auto* evidence = std::get_if<GatherEvidence>(&action)) text += evidence->stacks ? 'S' : 'E';
-    if (std::holds_alternative<TellPeers>(action)) text += 'T';
-    if (std::holds_alternative<SignalWorkers>(action)) text += 's';
-    if (std::holds_alternative<KillWorkers>(action)) text += 'k';
-  }
-  return text;
 }
 
 constexpr ExitStatus killed{ExitStatus::Kind::signalled, SIGKILL};

@@ -1,6 +1,8 @@
 // What an agent counts of the restarts of its job, whom it accuses, and what a lost store means at the end.
 #include "launch/core/agent/agent.hpp"
 
+#include "agent_actions.hpp"
+
 #include <gtest/gtest.h>
 
 namespace launch::agent_restart_test {
@@ -9,13 +11,6 @@ using namespace std::chrono_literals;
 
 constexpr Time start_time = Time(1h);
 constexpr ExitStatus seven{ExitStatus::Kind::exited, 7};
-
-template <class T>
-const T* find(const AgentActions& actions) {
-  for (const AgentAction& action : actions)
-    if (const T* found = std::get_if<T>(&action)) return found;
-  return nullptr;
-}
 
 Failure failure_of(int rank) {
   Failure failure;

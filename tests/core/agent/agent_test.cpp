@@ -1,5 +1,7 @@
 #include "launch/core/agent/agent.hpp"
 
+#include "agent_actions.hpp"
+
 #include "launch/core/base/random.hpp"
 
 #include <csignal>
@@ -24,13 +26,6 @@ Failure failure_of(int rank, int code) {
   failure.exit_code = code;
   failure.rank = rank;
   return failure;
-}
-
-template <class T>
-const T* find(const AgentActions& actions) {
-  for (const AgentAction& action : actions)
-    if (const T* found = std::get_if<T>(&action)) return found;
-  return nullptr;
 }
 
 Round round_of(int nnodes, int restarts = 0) {
