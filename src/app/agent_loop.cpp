@@ -1,7 +1,6 @@
 #include "launch/app/agent_loop.hpp"
 
 #include "launch/app/end_report.hpp"
-#include "launch/app/rendezvous_factory.hpp"
 #include "launch/core/agent/agent_settings.hpp"
 #include "launch/core/workers/worker_spec.hpp"
 #include "launch/io/background.hpp"
@@ -28,16 +27,16 @@ constexpr Duration time_to_open = std::chrono::seconds(2);
 
 }  // namespace
 
-AgentLoop::AgentLoop(asio::any_io_executor executor, std::shared_ptr<Config> config, const AgentStart& start)
+AgentLoop::AgentLoop(asio::any_io_executor executor, std::shared_ptr<const Config> config, const AgentStart& start)
     : executor_(executor),
       config_(*config),
       signals_(executor, start.signals),
       passed_signals_(start.signals.passed),
       guard_(start.guard),
-      server_(executor, log_refusal),
       agent_(agent_settings(config_)),
       mailbox_(executor, [this](Duration grace) { run_in_background(executor_, end_workers_after(grace)); }),
       pulse_(executor, start.guard, mailbox_),
+      session_(executor, config_, mailbox_),
       starter_(executor),
       workers_(executor, starter_, Inheritance{start.signals.reset, start.open_files, config_.pid},
                [this](int local_rank, pid_t pid, ExitStatus status) { worker_exited(local_rank, pid, status); }),
@@ -45,9 +44,7 @@ AgentLoop::AgentLoop(asio::any_io_executor executor, std::shared_ptr<Config> con
       files_(executor),
       events_(config_, executor),
       memory_(executor),
-      teller_(executor) {
-  rendezvous_ = make_rendezvous(executor, config_, server_, mailbox_);
-}
+      teller_(executor) {}
 
 asio::awaitable<int> AgentLoop::run() {
   run_in_background(executor_, watch_signals());
@@ -81,7 +78,7 @@ asio::awaitable<int> AgentLoop::run() {
 void AgentLoop::count_down() {
   if (!agent_.stopping()) return countdown_.reset();
   if (!countdown_) countdown_.emplace(now());
-  if (!countdown_->due()) return;
+  if (!countdown_->due(now(), progress_interval())) return;
   const std::size_t left = workers_.remaining().size();
   if (left > 0)
     log_progress(fmt::format("stopping: {} left; SIGKILL in {}",
@@ -97,7 +94,7 @@ asio::awaitable<Status> AgentLoop::open() {
     watchdog_.emplace(executor_, [this](const ExpiredTimer& timer) { return timer_expired(timer); });
     opened = co_await watchdog_->open(starter_, config_.timer_file, give_up);
   }
-  co_return opened ? rendezvous_->open() : opened;
+  co_return opened ? session_.open() : opened;
 }
 
 // ---- sources of events
@@ -112,7 +109,7 @@ asio::awaitable<void> AgentLoop::watch_signals() {
       if (started_) look_for_end();
     } else if (signal == guard_gone_signal()) {
       guard_lost_ = true;
-      rendezvous_->hurry();
+      session_.hurry();
       if (evidence_) evidence_->hurry();
       mailbox_.put_first(GuardLost{});
     } else if (!is_new(*received)) {
@@ -122,7 +119,7 @@ asio::awaitable<void> AgentLoop::watch_signals() {
     } else if (is_warning(signal)) {
       warn(signal);
     } else {
-      if (leaving_) rendezvous_->hurry();
+      if (leaving_) session_.hurry();
       if (evidence_) evidence_->hurry();
       std::string sender = sender_text(received->origin);
       log_info(fmt::format("received {}{}{}, stopping", signal_name(signal), sender.empty() ? "" : " ", sender));
@@ -146,7 +143,7 @@ bool AgentLoop::is_warning(int signal) const {
 
 void AgentLoop::warn(int signal) {
   warned_ = true;
-  mailbox_.put(Warned{signal, rendezvous_->may_leave()});  // before any end that it brings
+  mailbox_.put(Warned{signal, round_.may_leave});  // before any end that it brings
   workers_.warn(signal);
   log_info(fmt::format("received {} as an early warning, and passed it on: the workers may save and end",
                        signal_name(signal)));
@@ -242,7 +239,7 @@ Failure AgentLoop::worker_failure(int local_rank, pid_t pid, ExitStatus status) 
 // ---- actions
 
 asio::awaitable<void> AgentLoop::carry_out(AgentAction action) {
-  pulse_.before(action, *rendezvous_);
+  pulse_.before(action);
   auto task = std::visit([this](auto& one) { return carry_out_one(std::move(one)); }, action);
   co_await std::move(task);
 }
@@ -250,12 +247,12 @@ asio::awaitable<void> AgentLoop::carry_out(AgentAction action) {
 asio::awaitable<void> AgentLoop::carry_out_one(StartRendezvous action) {
   started_ = false;
   events_.joining();
-  rendezvous_->join(action.admits, action.restarts);
+  session_.join(action.admits, action.restarts);
   co_return;
 }
 
 asio::awaitable<void> AgentLoop::carry_out_one(StopRendezvous /*action*/) {
-  rendezvous_->stop_joining();
+  session_.stop_joining();
   co_return;
 }
 
@@ -355,12 +352,12 @@ asio::awaitable<void> AgentLoop::carry_out_one(KillWorkers /*action*/) {
 }
 
 asio::awaitable<void> AgentLoop::carry_out_one(TellPeers action) {
-  co_await teller_.begin(*rendezvous_, std::move(action.failure));
+  co_await teller_.begin(session_, std::move(action.failure));
 }
 
 asio::awaitable<void> AgentLoop::carry_out_one(EnterBarrier /*action*/) {
   take_terminal_back();
-  rendezvous_->enter_barrier();
+  session_.enter_barrier();
   co_return;
 }
 
@@ -374,10 +371,10 @@ asio::awaitable<void> AgentLoop::carry_out_one(Finish action) {
     log_error("these processes outlived SIGKILL: " + describe_processes(workers_.remaining()));
   if (action.first) {
     EndFacts facts{action, account(action), round_, formed_};
-    co_await report_end(config_, *rendezvous_, files_, std::move(facts));
+    co_await report_end(config_, session_, files_, std::move(facts));
   }
   events_.job_ended(action.exit_code, action.first);
-  co_await rendezvous_->end(action.first.has_value());
+  co_await session_.end(action.first.has_value());
   co_await events_.flush();
   co_await folder_.remove_empty();
   exit_code_ = action.exit_code;

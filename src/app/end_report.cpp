@@ -40,7 +40,7 @@ void show(const Config& config, const Verdict& verdict, const EndFacts& facts, c
 
 }  // namespace
 
-asio::awaitable<void> report_end(const Config& config, Rendezvous& rendezvous, DiskThread& disk, EndFacts facts) {
+asio::awaitable<void> report_end(const Config& config, SessionRunner& session, DiskThread& disk, EndFacts facts) {
   const Failure& first = *facts.end.first;
   const std::string parent_file = config.parent_error_file;
   const std::string verdict_file = config.verdict.file;
@@ -48,7 +48,7 @@ asio::awaitable<void> report_end(const Config& config, Rendezvous& rendezvous, D
   Verdict verdict{config.program.name, config.run_id, config.nnodes, facts.round.restarts, first, facts.own};
   if (facts.formed) verdict.nnodes = facts.round.assignment.group_world_size;
   if (first.kind != Failure::Kind::rendezvous && first.kind != Failure::Kind::store)
-    verdict.account = co_await rendezvous.share(verdict.account, first);
+    verdict.account = co_await session.share(verdict.account, first);
   const std::string json = verdict_json(verdict);
   show(config, verdict, facts, json);
   if (parent_file.empty() && verdict_file.empty()) co_return;

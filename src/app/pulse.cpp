@@ -21,9 +21,9 @@ Pulse::Pulse(const boost::asio::any_io_executor& executor, pid_t guard, Mailbox&
     : life_(guard == 0 ? nullptr : life_sign()), guard_(guard), mailbox_(mailbox), timer_(executor) {}
 
 // A node of torchrun in a static job waits for others as long as it takes.
-void Pulse::before(const AgentAction& action, const Rendezvous& rendezvous) {
+void Pulse::before(const AgentAction& action) {
   const auto* start = std::get_if<StartWorkers>(&action);
-  if (start != nullptr) begin(start->round.can_restart ? rendezvous.longest_stall() : Duration());
+  if (start != nullptr) begin(start->round.can_restart ? start->round.longest_stall : Duration());
   if (std::holds_alternative<AnnounceRound>(action) || std::holds_alternative<EnterBarrier>(action) ||
       std::holds_alternative<Finish>(action))
     stop();

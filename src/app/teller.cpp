@@ -9,14 +9,14 @@
 namespace launch {
 namespace asio = boost::asio;
 
-asio::awaitable<void> Teller::begin(Rendezvous& rendezvous, Failure failure) {
+asio::awaitable<void> Teller::begin(SessionRunner& session, Failure failure) {
   co_await until_told();
   tells_ = true;
-  run_in_background(executor_, tell(rendezvous, std::move(failure)));
+  run_in_background(executor_, tell(session, std::move(failure)));
 }
 
-asio::awaitable<void> Teller::tell(Rendezvous& rendezvous, Failure failure) {
-  co_await rendezvous.tell(std::move(failure));
+asio::awaitable<void> Teller::tell(SessionRunner& session, Failure failure) {
+  co_await session.tell(std::move(failure));
   tells_ = false;
   told_.cancel();
 }

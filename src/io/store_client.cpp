@@ -1,6 +1,5 @@
 #include "launch/io/store_client.hpp"
 
-#include "launch/core/base/backoff.hpp"
 #include "launch/core/store/store_wire.hpp"
 #include "launch/io/clock.hpp"
 #include "launch/io/connect.hpp"
@@ -12,7 +11,6 @@
 #include <fmt/format.h>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/asio/this_coro.hpp>
 #include <boost/asio/write.hpp>
 
 namespace launch {
@@ -221,9 +219,7 @@ void StoreClient::close() {
   socket_.close(ignored);
 }
 
-namespace {
-
-asio::awaitable<Result<StoreClient>> try_store(const Endpoint& endpoint, Time deadline) {
+asio::awaitable<Result<StoreClient>> connect_once(Endpoint endpoint, Time deadline) {
   auto socket = co_await connect(endpoint, deadline);
   if (!socket) co_return socket.error();
   StoreClient client(std::move(*socket));
@@ -231,24 +227,6 @@ asio::awaitable<Result<StoreClient>> try_store(const Endpoint& endpoint, Time de
   if (auto greeted = co_await client.greet(until); !greeted)
     co_return Error{greeted.error().code, fmt::format("{}: {}", to_text(endpoint), greeted.error().message)};
   co_return client;
-}
-
-}  // namespace
-
-asio::awaitable<Result<StoreClient>> connect_to_store(Endpoint endpoint, Time deadline, Random& random,
-                                                      std::function<void(const Error&)> on_retry) {
-  Backoff backoff(10ms, 1s, random);
-  asio::steady_timer timer(co_await asio::this_coro::executor);
-  while (true) {
-    auto client = co_await try_store(endpoint, deadline);
-    if (client) co_return client;
-    const Time next = later(now(), backoff.next());
-    if (next >= deadline) co_return Error{ErrorCode::timeout, client.error().message};
-    on_retry(client.error());
-    timer.expires_at(to_steady(next));
-    auto [error] = co_await timer.async_wait(as_values);
-    if (error) co_return Error{ErrorCode::cancelled, "connecting was given up"};
-  }
 }
 
 }  // namespace launch

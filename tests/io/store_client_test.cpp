@@ -25,7 +25,7 @@ class StoreClientTest : public testing::Test {
 
   StoreClient connected() {
     Endpoint endpoint{"127.0.0.1", server_.port()};
-    auto client = run(io_, connect_to_store(endpoint, later(now(), 10s), random_, [](const Error&) {}));
+    auto client = run(io_, connect_once(endpoint, later(now(), 10s)));
     EXPECT_TRUE(client);
     return std::move(*client);
   }
@@ -37,7 +37,6 @@ class StoreClientTest : public testing::Test {
   }
 
   asio::io_context io_{1};
-  Random random_{1};
   StoreServer server_{io_.get_executor(), [](const std::string&) {}};
 };
 
@@ -92,25 +91,20 @@ TEST_F(StoreClientTest, AStrangerOnThePortIsNamedForWhatItIs) {
   tcp::acceptor acceptor(io_, tcp::endpoint(asio::ip::address_v4::loopback(), 0));
   run_in_background(io_.get_executor(), answer(acceptor, "HTTP/1.1 400 Bad Request\r\n\r\n"));
   Endpoint endpoint{"127.0.0.1", acceptor.local_endpoint().port()};
-  const auto client = run(io_, connect_to_store(endpoint, later(now(), 5ms), random_, [](const Error&) {}));
+  const auto client = run(io_, connect_once(endpoint, later(now(), 10s)));
   ASSERT_FALSE(client);
-  EXPECT_EQ(client.error().code, ErrorCode::timeout);
+  EXPECT_EQ(client.error().code, ErrorCode::protocol);
+  EXPECT_THAT(client.error().message, testing::HasSubstr("what listens there is not a store"));
 }
 
-TEST_F(StoreClientTest, RetriesUntilTheStoreIsThere) {
-  auto late = std::make_unique<StoreServer>(io_.get_executor(), [](const std::string&) {});
-  ASSERT_TRUE(late->listen("127.0.0.1", 0, true));
-  Endpoint endpoint{"127.0.0.1", late->port()};
-  late.reset();
-  int retries = 0;
-  auto client = run(io_, connect_to_store(endpoint, later(now(), 10s), random_, [&](const Error& error) {
-                      EXPECT_THAT(error.message, testing::HasSubstr("Connection refused"));
-                      if (++retries != 3) return;
-                      late = std::make_unique<StoreServer>(io_.get_executor(), [](const std::string&) {});
-                      EXPECT_TRUE(late->listen("127.0.0.1", endpoint.port, true));
-                    }));
-  EXPECT_TRUE(client);
-  EXPECT_GE(retries, 3);
+TEST_F(StoreClientTest, OneTrySaysWhyItFailed) {
+  auto gone = std::make_unique<StoreServer>(io_.get_executor(), [](const std::string&) {});
+  ASSERT_TRUE(gone->listen("127.0.0.1", 0, true));
+  const Endpoint endpoint{"127.0.0.1", gone->port()};
+  gone.reset();
+  const auto client = run(io_, connect_once(endpoint, later(now(), 10s)));
+  ASSERT_FALSE(client);
+  EXPECT_THAT(client.error().message, testing::HasSubstr("Connection refused"));
 }
 
 TEST_F(StoreClientTest, WhoBeatsIsNotTakenForDeadWhileItWaits) {
@@ -244,7 +238,7 @@ TEST_F(StoreClientTest, AServerThatGoesAwayIsAnErrorOfTheWait) {
   auto server = std::make_unique<StoreServer>(io_.get_executor(), [](const std::string&) {});
   ASSERT_TRUE(server->listen("127.0.0.1", 0, true));
   Endpoint endpoint{"127.0.0.1", server->port()};
-  auto client = run(io_, connect_to_store(endpoint, later(now(), 10s), random_, [](const Error&) {}));
+  auto client = run(io_, connect_once(endpoint, later(now(), 10s)));
   ASSERT_TRUE(client);
   asio::steady_timer soon(io_, 20ms);
   soon.async_wait([&](const boost::system::error_code&) { server.reset(); });

@@ -3,22 +3,21 @@
 // may stall (files, exec, names) is given to a thread, so that this loop always turns.
 #pragma once
 
-#include "launch/app/announcer.hpp"
 #include "launch/app/event_log.hpp"
 #include "launch/app/evidence.hpp"
 #include "launch/app/job_folder.hpp"
 #include "launch/app/mailbox.hpp"
 #include "launch/app/pulse.hpp"
-#include "launch/app/rendezvous.hpp"
+#include "launch/app/session_runner.hpp"
 #include "launch/app/teller.hpp"
 #include "launch/app/watchdog.hpp"
 #include "launch/app/worker_group.hpp"
 #include "launch/core/agent/signal_volley.hpp"
+#include "launch/core/base/announcer.hpp"
 #include "launch/core/config/config.hpp"
 #include "launch/io/disk_thread.hpp"
 #include "launch/io/memory_watch.hpp"
 #include "launch/io/signals.hpp"
-#include "launch/io/store_server.hpp"
 
 #include <map>
 #include <memory>
@@ -37,10 +36,9 @@ struct AgentStart {
 
 class AgentLoop {
  public:
-  // `config` has the pid that stand_guard() told, and gets the port of a store that chooses one; nothing of it changes
-  // once workers start. It is shared with the thread that makes files, which may still read it after the end of this
-  // object.
-  AgentLoop(boost::asio::any_io_executor executor, std::shared_ptr<Config> config, const AgentStart& start);
+  // `config` has the pid that stand_guard() told. It is shared with the thread that makes files, which may still read
+  // it after the end of this object.
+  AgentLoop(boost::asio::any_io_executor executor, std::shared_ptr<const Config> config, const AgentStart& start);
 
   // The exit code of launch.
   boost::asio::awaitable<int> run();
@@ -83,16 +81,15 @@ class AgentLoop {
   Failure worker_failure(int local_rank, pid_t pid, ExitStatus status) const;
 
   boost::asio::any_io_executor executor_;
-  Config& config_;
+  const Config& config_;
   SignalStream signals_;
   std::vector<int> passed_signals_;
   pid_t guard_;
   SignalVolley volley_;
-  StoreServer server_;
   Agent agent_;
   Mailbox mailbox_;
   Pulse pulse_;
-  std::unique_ptr<Rendezvous> rendezvous_;
+  SessionRunner session_;
   DiskThread starter_;  // apart from others: the workers end with it
   WorkerGroup workers_;
   JobFolder folder_;

@@ -3,7 +3,7 @@
 // First what is shown, then what is written: a disk may stall. It is waited for 5 s.
 #pragma once
 
-#include "launch/app/rendezvous.hpp"
+#include "launch/app/session_runner.hpp"
 #include "launch/core/agent/agent.hpp"
 #include "launch/core/config/config.hpp"
 #include "launch/io/disk_thread.hpp"
@@ -20,6 +20,6 @@ struct EndFacts {
 };
 
 // Shares the accounts of all nodes first. All references must outlive it.
-boost::asio::awaitable<void> report_end(const Config& config, Rendezvous& rendezvous, DiskThread& disk, EndFacts facts);
+boost::asio::awaitable<void> report_end(const Config& config, SessionRunner& session, DiskThread& disk, EndFacts facts);
 
 }  // namespace launch

@@ -4,7 +4,6 @@
 #pragma once
 
 #include "launch/app/mailbox.hpp"
-#include "launch/app/rendezvous.hpp"
 #include "launch/io/life_sign.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
@@ -20,7 +19,7 @@ class Pulse {
   Pulse(const boost::asio::any_io_executor& executor, pid_t guard, Mailbox& mailbox);
 
   // Before an action is carried out: it begins before workers are started, and stops when none is left.
-  void before(const AgentAction& action, const Rendezvous& rendezvous);
+  void before(const AgentAction& action);
 
   // A signal of the guard has come.
   void hear();

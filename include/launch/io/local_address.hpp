@@ -4,17 +4,13 @@
 #pragma once
 
 #include "launch/core/base/time.hpp"
+#include "launch/core/job/endpoint.hpp"
 
 #include <boost/asio/awaitable.hpp>
 
 #include <string>
 
 namespace launch {
-
-struct Whereabouts {
-  bool here = false;
-  bool elsewhere = false;  // where it is here: another of its addresses is not this machine's
-};
 
 // By name, or because it leads to an address of one of this machine's interfaces; a name that is not found by the
 // deadline, or within a few seconds, does not.

@@ -4,7 +4,6 @@
 // It never reconnects: what the store promised a connection is gone with it.
 #pragma once
 
-#include "launch/core/base/random.hpp"
 #include "launch/core/base/time.hpp"
 #include "launch/core/job/endpoint.hpp"
 #include "launch/core/store/store_operation.hpp"
@@ -12,7 +11,6 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/ip/tcp.hpp>
 
-#include <functional>
 #include <string>
 
 namespace launch {
@@ -74,9 +72,7 @@ class StoreClient {
   bool silent_ = false;
 };
 
-// Connects and greets, again and again with jittered back-off, until the deadline; `on_retry` is told the reason
-// of each failed try. The last reason is in the error, whose code is timeout.
-boost::asio::awaitable<Result<StoreClient>> connect_to_store(Endpoint endpoint, Time deadline, Random& random,
-                                                             std::function<void(const Error&)> on_retry);
+// One try to connect to a store and to greet it. The error says what listens there if that is no store.
+boost::asio::awaitable<Result<StoreClient>> connect_once(Endpoint endpoint, Time deadline);
 
 }  // namespace launch

@@ -16,6 +16,7 @@ int exit_code(ErrorCode code) {
     case ErrorCode::conflict:
       return 2;
     case ErrorCode::timeout:
+    case ErrorCode::silent:
       return 124;  // as timeout(1) has it
     case ErrorCode::system:
     case ErrorCode::protocol:

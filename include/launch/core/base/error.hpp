@@ -16,6 +16,7 @@ enum class ErrorCode {
   system,     // the kernel or the network said no
   protocol,   // a peer sent bytes that the protocol does not know
   timeout,    // a deadline passed
+  silent,     // a deadline passed within which the other side shows that it lives
   closed,     // the other side went away
   cancelled,  // we were told to stop
 };

@@ -19,6 +19,12 @@ struct Endpoint {
   bool operator==(const Endpoint&) const = default;
 };
 
+// Whether a name or an address leads to this machine.
+struct Whereabouts {
+  bool here = false;
+  bool elsewhere = false;  // if it is here: another of its addresses is not this machine's
+};
+
 struct EndpointText {
   std::string host;                   // without brackets
   std::optional<std::uint16_t> port;  // absent when the text has none

@@ -3,6 +3,7 @@
 // core/c10d, and what an end means in core/agent.
 #pragma once
 
+#include "launch/core/base/time.hpp"
 #include "launch/core/job/endpoint.hpp"
 
 #include <optional>
@@ -38,6 +39,8 @@ struct Round {
   std::optional<Endpoint> master;  // MASTER_ADDR and MASTER_PORT, where they are not those of the command line
   int restarts = 0;                // that the job has had, the same on every launch node
   bool can_restart = true;         // every node would start anew with this one
+  bool may_leave = false;          // the others would go on if this node left
+  Duration longest_stall{};        // that others bear of this node before they may go on without it; zero: any
 };
 
 // How a process ended. Decoded once, from the kernel's siginfo (io/child).

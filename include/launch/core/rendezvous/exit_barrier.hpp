@@ -33,6 +33,7 @@ class ExitBarrier {
   BarrierStep start(Time now);
   BarrierStep on(const Outcome& outcome, Time now);
   Time deadline() const { return deadline_; }
+  int nnodes() const { return nnodes_; }
 
  private:
   BarrierStep wait(Time now);

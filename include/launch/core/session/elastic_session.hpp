@@ -1,0 +1,92 @@
+// The c10d session of this node: what the ElasticStore tells of rounds becomes rounds with ranks and a place where the
+// workers meet, which is here if this node has rank 0. Round after round until the job ends. Made by session_factory.
+//
+// A talk of a round belongs to the scope of that round, and so ends with it: what an old round says reaches nobody.
+#pragma once
+
+#include "launch/core/session/elastic_store.hpp"
+#include "launch/core/session/end_account.hpp"
+#include "launch/core/session/round_watch.hpp"
+#include "launch/core/session/session.hpp"
+#include "launch/core/session/worker_meeting.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace launch {
+
+class ElasticSession : public Session, private ElasticStore::Owner {
+ public:
+  ElasticSession(const Config& config, const SessionFacts& facts);
+  ~ElasticSession() override;
+
+ private:
+  Talk<Status> open() override { return store_.open(); }
+  void join(const JoinRound& event) override;
+  void stop_joining() override;
+  Talk<void> tell(Failure failure) override;
+  void enter_barrier() override;
+  Talk<Account> share(Account own, Failure first) override;
+  Talk<void> end(bool failed) override;
+  void hurry() override;
+
+  // What the store tells.
+  void on_news(ElasticNews news) override;
+  void on_other_store() override { give_up_round(); }
+  void on_no_store(Error error) override;
+  void on_doubt(bool silent) override;
+  void on_lost(Error error) override;
+  void on_expelled() override;
+  void take(RoundFormed formed);
+  void take(RoundBroken broken);
+  void take(const RoundWaits& waits);
+  void take(RoundRefused refused);
+  void take(const WillLeft& left);
+  void take(const RendezvousEnded& /*ended*/) {}
+  Talk<void> announce(RoundWaits waits);
+  Talk<void> explain_closed(RoundRefused refused);
+  Talk<void> explain_break(RoundBroken broken);
+  Talk<bool> is_explained_elsewhere(RoundBroken broken);
+  Talk<bool> have_all_ended();
+  Talk<void> explain_expulsion();
+
+  // One round.
+  Talk<void> form_round(RoundFormed formed);
+  Talk<Result<Round>> begin_round(RoundFormed formed);
+  Talk<void> tell_late(RoundFormed formed);
+  Talk<Result<Round>> exchange_ranks(StoreLink& control, RoundFormed formed);
+  Talk<int> count_restarts(std::int64_t round);
+  void give_up_round();
+
+  Talk<Result<StoreLink>> connect_again(Time deadline);
+  Talk<std::optional<Failure>> read_abort(std::string prefix);
+  Talk<void> tell_by(StoreLink& link, Failure failure, Time deadline);
+  Talk<void> tell_end(StoreLink& link, Failure why, Time deadline);
+  Talk<void> see_others_off(bool failed, Time start);
+  ExchangePlace place_for_end(const Failure& first) const;
+  Duration grace() const;
+  bool may_leave() const;
+  bool mixed() const { return !torchrun_.empty(); }
+  std::vector<int> launch_nodes() const;
+  bool hosts_a_store() const { return store_.hosts() || meeting_.hosts(); }
+
+  WorkerMeeting meeting_;
+  ElasticStore store_;
+  std::optional<RoundWatch> watch_;       // of the round
+  std::optional<RoundFormed> beginning_;  // the round that has formed, until its ranks and its meeting are known
+  bool in_barrier_ = false;               // of the round
+  bool stranger_ = false;                 // to the job: it has refused this node
+  std::vector<int> torchrun_;             // ranks of torchrun's nodes in the round
+  std::optional<Round> pledged_;          // to be told of, once the will is left
+  int restarts_ = 0;                      // before this round
+  bool doubted_ = false;                  // it starts again since the store is silent
+  int gone_ = -1;                         // the node whose loss has broken the round up
+  bool left_ = false;                     // by a signal: the others may go on
+  EndAccount account_;
+  Scope round_;  // talks of it
+  Scope late_;   // tells torchrun's agents of a round that broke up before it had begun
+};
+
+}  // namespace launch

@@ -1,0 +1,35 @@
+// Carries out core/rendezvous/account_exchange on a link. Used by both kinds of session at the end of a job that has
+// failed. It waits for others only as long as its place allows, and less once hurry() was called. Errors of the network
+// are no errors here: what could not be learnt is missing from the account, and the report says of whom.
+#pragma once
+
+#include "launch/core/config/config.hpp"
+#include "launch/core/rendezvous/account_exchange.hpp"
+#include "launch/core/session/store_link.hpp"
+
+#include <optional>
+
+namespace launch {
+
+// Until when a node's workers may take to end, at the longest, from now on.
+Duration most_for_end(const Config& config);
+
+class EndAccount {
+ public:
+  // A store that has gone is not worth a longer wait.
+  static constexpr Duration to_connect = std::chrono::milliseconds(500);
+
+  // What is known of all nodes by then; this node's own at least.
+  Talk<Account> share(StoreLink link, ExchangePlace place, Account own);
+  // For a node that leaves a job which may go on.
+  Talk<void> stay_out(StoreLink link, ExchangePlace place);
+  // share() will return soon.
+  void hurry();
+
+ private:
+  std::optional<StoreLink> link_;
+  std::optional<AccountExchange> exchange_;
+  bool hurried_ = false;
+};
+
+}  // namespace launch

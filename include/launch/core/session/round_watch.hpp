@@ -1,0 +1,94 @@
+// A node's links to the store within one round: one to talk, one that waits for the round's first failure and is this
+// node's sign of life: it has this node's will, and asks again a few times within the limit of silence. So the store's
+// host hears of this node, and this node of the host.
+//
+// Made by a session for each round. When it is destroyed it takes the will back and tells nothing any more; talks that
+// others have with it must have been given up before.
+#pragma once
+
+#include "launch/core/rendezvous/heartbeat.hpp"
+#include "launch/core/session/store_link.hpp"
+#include "launch/core/store/will.hpp"
+
+#include <functional>
+#include <optional>
+#include <string>
+
+namespace launch {
+
+class RoundWatch {
+ public:
+  struct Place {
+    std::string prefix;  // of the round's keys
+    int node_rank = 0;
+    int nnodes = 1;
+    Duration silence_limit{};          // zero: nobody's silence is a failure
+    bool beats = true;                 // false: another link is this node's sign of life, and leaves its will
+    Duration grace = Duration::max();  // of the workers, once the store is lost and others may go on
+    std::optional<bool> by_launch{};   // whether a launch agent hosts the store; pledge() asks unless it is known
+  };
+
+  // The stage must outlive it.
+  RoundWatch(Stage& stage, StoreLink control, Place place);
+  RoundWatch(const RoundWatch&) = delete;
+  RoundWatch& operator=(const RoundWatch&) = delete;
+  ~RoundWatch();
+
+  StoreLink& control() { return control_; }
+  const Place& place() const { return place_; }
+
+  // Leaves a will, if the store knows wills; before start_watching(). An error: the store does not answer.
+  Talk<Status> pledge(Will will, Time connect_by);
+  // PeerFailed or StoreLost will come.
+  void start_watching(Time connect_by);
+  // From before pledge() until formed() the loss of a store tells nothing, but ends what control() is at; not if
+  // torchrun's agent hosts it.
+  void wait_for_store() { waits_for_store_ = true; }
+  void formed() { waits_for_store_ = false; }
+  // Whether the store was lost without a word about why, as far as is known by then. After an error of control().
+  Talk<bool> was_lost(Time by);
+  // BarrierDone will come, or StoreLost. `on_counted`: this node has come to the barrier, and nobody needs it there any
+  // more.
+  void start_leaving(std::optional<Duration> patience, std::function<void()> on_counted);
+  void replace_will(Will will);
+  // The next round begins: nothing is told any more, except the loss of the store. The will stands until the end.
+  void retire();
+
+  // StoreLost has been told.
+  bool lost() const { return lost_; }
+
+ private:
+  bool beats() const { return place_.beats && place_.silence_limit != Duration::zero(); }
+  Talk<void> watch(Time connect_by);
+  Talk<Result<Failure>> await_abort();
+  Talk<Status> renew_will();
+  Talk<void> be_heard(bool goes_on);
+  void lose(const Error& error);
+  Time next_beat() const;
+  Time patience() const;
+  Talk<void> leave(std::optional<Duration> patience, std::function<void()> on_counted);
+
+  Stage& stage_;
+  Place place_;
+  Heartbeat heartbeat_;
+  bool host_waits_;  // until this node knows that all have ended: a launch agent hosts the store
+  StoreLink control_;
+  std::optional<StoreLink> watch_;
+  Bell over_;                     // watching has come to its end
+  bool has_will_ = false;         // the store has one
+  std::optional<Will> new_will_;  // and is to have this one
+  bool waits_for_store_ = false;
+  bool aborted_ = false;  // somebody has written the abort key
+  bool watches_ = false;
+  bool leaves_ = false;  // it is in the exit barrier
+  bool retired_ = false;
+  bool lost_ = false;
+  Duration stood_still_{};  // this process, before it lost the store
+  Scope watching_, leaving_;
+};
+
+// What the others are told when this node, `host`, goes away without a word, or falls silent. `others_go_on`: they form
+// again without it.
+Will last_will(const RoundWatch::Place& place, const std::string& host, bool others_go_on);
+
+}  // namespace launch

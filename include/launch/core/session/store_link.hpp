@@ -1,0 +1,60 @@
+// A connection to a store, as talks use it: one operation at a time. Made by connect_to_store(), for a session and its
+// parts. It never reconnects: what the store promised a connection is gone with it. Closed when it is destroyed,
+// without a word. The Stage must outlive it.
+#pragma once
+
+#include "launch/core/session/stage.hpp"
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace launch {
+
+class StoreLink {
+ public:
+  StoreLink(Stage& stage, LinkId id, const Opened& opened);
+  StoreLink(StoreLink&& other) noexcept;
+  StoreLink& operator=(StoreLink&&) = delete;
+  ~StoreLink() { close(); }
+
+  // An error closed means that the store went away or close() was called; timeout, that it did not answer in time;
+  // silent, that it did not answer a beat.
+  Talk<Result<Outcome>> perform(Operation operation, Time deadline);
+
+  // The commonest operations with their own results.
+  Talk<Result<std::vector<std::string>>> get(KeyList keys, Time deadline);  // empty if missing
+  Talk<Result<std::vector<bool>>> check(KeyList keys, Time deadline);       // whether each is there
+  Talk<Status> set(std::string key, std::string value, Time deadline);
+
+  // How long a store that is there may take to answer if a wait is given up; 10 s at first.
+  void set_patience(Duration patience);
+  // As Beat.
+  void set_beats(Duration interval, Duration patience);
+
+  // Takes the will back, if one was left, and closes.
+  void part();
+  // Ends the wait under way as its deadline would; without one, does nothing.
+  void wake();
+  void close();
+
+  Stage& stage() const { return *stage_; }
+  // The address on the other side, and on ours: one by which the store's host reaches us.
+  const Endpoint& peer() const { return peer_; }
+  const std::string& own_address() const { return own_address_; }
+
+ private:
+  Stage* stage_;
+  LinkId id_;  // 0: closed
+  Endpoint peer_;
+  std::string own_address_;
+};
+
+// Tries again and again with jittered back-off, until the deadline; `on_retry` is told the reason of each failed try.
+// The last reason is in the error, whose code is timeout.
+Talk<Result<StoreLink>> connect_to_store(Stage& stage, Endpoint endpoint, Time deadline,
+                                         std::function<void(const Error&)> on_retry);
+// The same to a store that has answered before: nothing is said of failed tries.
+Talk<Result<StoreLink>> connect_quietly(Stage& stage, Endpoint endpoint, Time deadline);
+
+}  // namespace launch

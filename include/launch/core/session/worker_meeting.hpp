@@ -1,0 +1,49 @@
+// Where the workers of a c10d round meet: in the store of rank 0's agent, which is ours if this node leads. Before they
+// do, nothing is left there of the workers before them. Used by ElasticSession. It never touches the keys of workers of
+// a round that runs.
+#pragma once
+
+#include "launch/core/c10d/elastic_machine.hpp"
+#include "launch/core/config/config.hpp"
+#include "launch/core/rendezvous/meeting_place.hpp"
+#include "launch/core/session/store_link.hpp"
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace launch {
+
+class WorkerMeeting {
+ public:
+  // Both must outlive the object.
+  WorkerMeeting(Stage& stage, const Config& config) : stage_(stage), config_(config) {}
+
+  // MASTER_ADDR and MASTER_PORT of the round, by its keys on `control`. When this returns no key of an earlier round is
+  // left there.
+  Talk<Result<Endpoint>> agree(StoreLink& control, RoundFormed formed, std::string own_address);
+
+  // The same for others, of a round that was broken before this node had said it; nobody's keys are taken away.
+  Talk<void> say_late(StoreLink& control, RoundFormed formed, std::string own_address);
+
+  // This node has led a round: workers of others may depend on it.
+  bool hosts() const { return port_ != 0; }
+
+ private:
+  Talk<Result<Endpoint>> lead(StoreLink& control, std::int64_t round, std::string own_address);
+  Talk<Result<Endpoint>> follow_torchrun(StoreLink& control, RoundFormed formed);
+  Talk<Result<Endpoint>> find_master(StoreLink& control, RoundFormed formed);
+  Talk<Result<std::vector<SaidPlace>>> look_for_places(StoreLink& control, std::int64_t round, Time deadline);
+  Talk<Result<Endpoint>> read_master(StoreLink& control, std::int64_t round, Time deadline);
+  Talk<Status> say_master(StoreLink& control, std::int64_t round, Endpoint master);
+  KeyList master_keys(std::int64_t round) const;
+  Talk<Result<Endpoint>> open_store(std::string own_address);
+  Talk<Status> clear_foreign_store(Endpoint master);
+
+  Stage& stage_;
+  const Config& config_;
+  std::uint16_t port_ = 0;                // of our own store
+  std::map<NodeDesc, Endpoint> masters_;  // by leader; torchrun's, who say it once, in the first round that they lead
+};
+
+}  // namespace launch

@@ -1,7 +1,0 @@
-#include "launch/app/rendezvous.hpp"
-
-namespace launch {
-
-Rendezvous::~Rendezvous() = default;
-
-}  // namespace launch

@@ -1,0 +1,250 @@
+#include "launch/app/session_runner.hpp"
+
+#include "launch/core/session/session_factory.hpp"
+#include "launch/core/store/keys.hpp"
+#include "launch/io/background.hpp"
+#include "launch/io/clock.hpp"
+#include "launch/io/connect.hpp"
+#include "launch/io/deadline.hpp"
+#include "launch/io/guard.hpp"
+#include "launch/io/host.hpp"
+#include "launch/io/local_address.hpp"
+#include "launch/io/log.hpp"
+#include "launch/io/port_holder.hpp"
+#include "launch/io/process_look.hpp"
+
+#include <utility>
+
+#include <unistd.h>
+
+namespace launch {
+namespace asio = boost::asio;
+
+namespace {
+
+constexpr std::size_t most_clients_named = 8;
+
+// This process has a pid that may have been another's before.
+bool is_living_agent(pid_t pid) {
+  const auto found = pid == ::getpid() ? std::nullopt : stat_of(pid);
+  return found && found->name == agent_name && found->state != 'Z';
+}
+
+}  // namespace
+
+SessionRunner::SessionRunner(asio::any_io_executor executor, const Config& config, Mailbox& mailbox)
+    : executor_(executor),
+      mailbox_(mailbox),
+      session_(make_session(config, {::getpid(), random_seed()})),
+      job_store_(executor, log_refusal),
+      workers_store_(executor, log_refusal),
+      moment_(executor),
+      done_(executor) {}
+
+// ---- the session's caller
+
+Status SessionRunner::open() {
+  feed(OpenSession{});
+  return std::move(opened_).value();
+}
+
+asio::awaitable<void> SessionRunner::tell(Failure failure) {
+  told_ = false;
+  feed(TellOthers{std::move(failure)});
+  co_await until(told_);
+}
+
+asio::awaitable<Account> SessionRunner::share(Account own, Failure first) {
+  feed(ShareAccount{std::move(own), std::move(first)});
+  co_await until(shared_);
+  co_return std::move(account_);
+}
+
+asio::awaitable<void> SessionRunner::end(bool failed) {
+  feed(EndSession{failed});
+  co_await until(ended_);
+}
+
+asio::awaitable<void> SessionRunner::until(const bool& done) {
+  while (!done) {
+    done_.expires_at(to_steady(never));
+    (void)co_await done_.async_wait(as_values);
+  }
+}
+
+// ---- the loop
+
+// What comes of an action while it is carried out waits until those beside it are, too.
+void SessionRunner::feed(SessionEvent event) {
+  events_.push_back(std::move(event));
+  if (std::exchange(feeding_, true)) return;
+  while (!events_.empty()) {
+    const SessionEvent next = std::move(events_.front());
+    events_.pop_front();
+    for (SessionAction& action : session_->on(next, {instant(), progress_interval()}))
+      std::visit([this](auto& one) { carry_out(std::move(one)); }, action);
+  }
+  feeding_ = false;
+  set_timer();
+}
+
+void SessionRunner::set_timer() {
+  const Time deadline = session_->deadline();
+  if (deadline == never) {
+    moment_.cancel();
+    return;
+  }
+  moment_.expires_at(to_steady(deadline));
+  moment_.async_wait([this](const boost::system::error_code& error) {
+    if (!error) feed(MomentReached{});
+  });
+}
+
+void SessionRunner::carry_out(Ask action) {
+  std::visit([this, id = action.id](auto& question) { answer(id, std::move(question)); }, action.question);
+}
+
+void SessionRunner::carry_out(const Beat& action) {
+  const auto link = links_.find(action.link);
+  if (link == links_.end()) return;
+  if (action.interval) return link->second->set_beats(*action.interval, action.patience);
+  link->second->set_patience(action.patience);
+}
+
+void SessionRunner::carry_out(const WakeLink& action) {
+  if (const auto link = links_.find(action.link); link != links_.end()) link->second->wake();
+}
+
+void SessionRunner::carry_out(const PartLink& action) {
+  if (const auto link = links_.extract(action.link)) link.mapped()->part();
+}
+
+void SessionRunner::carry_out(const CloseLink& action) {
+  if (const auto link = links_.extract(action.link)) link.mapped()->close();
+}
+
+void SessionRunner::carry_out(PrepareStore action) {
+  job_store_.preset(std::string(host_key), "1");
+  job_store_.set_silence_limit(action.silence_limit);
+  if (action.nnodes == 0) return;
+  job_store_.set_agent_keys(std::move(action.agent_keys));
+  job_store_.expect_guests(std::move(action.run_id), action.nnodes);
+}
+
+void SessionRunner::carry_out(const FenceStore& action) { server(action.store).fence(); }
+
+void SessionRunner::carry_out(const StopAwaiting& /*action*/) { job_store_.stop_waiting(); }
+
+void SessionRunner::carry_out(Tell action) {
+  if (action.first) return mailbox_.put_first(std::move(action.event));
+  mailbox_.put(std::move(action.event));
+}
+
+void SessionRunner::carry_out(const LimitGrace& action) { mailbox_.limit(action.grace); }
+
+void SessionRunner::carry_out(const ForgetRound& /*action*/) { mailbox_.forget_round(); }
+
+void SessionRunner::carry_out(const Say& action) {
+  switch (action.level) {
+    case Say::Level::progress:
+      return log_progress(action.text);
+    case Say::Level::info:
+      return log_info(action.text);
+    case Say::Level::warning:
+      return log_warning(action.text);
+  }
+}
+
+void SessionRunner::carry_out(SessionOpened action) { opened_ = std::move(action.status); }
+
+void SessionRunner::carry_out(const OthersTold& /*action*/) {
+  told_ = true;
+  done_.cancel();
+}
+
+void SessionRunner::carry_out(AccountShared action) {
+  account_ = std::move(action.account);
+  shared_ = true;
+  done_.cancel();
+}
+
+void SessionRunner::carry_out(const SessionEnded& /*action*/) {
+  ended_ = true;
+  done_.cancel();
+}
+
+// ---- questions
+
+void SessionRunner::answer(QuestionId id, OpenLink question) {
+  run_in_background(executor_, open_link(id, std::move(question)));
+}
+
+asio::awaitable<void> SessionRunner::open_link(QuestionId id, OpenLink question) {
+  auto connected = co_await connect_once(std::move(question.endpoint), question.deadline);
+  Opened opened{question.link, {}, {}, {}};
+  if (connected) {
+    const auto link = std::make_shared<StoreClient>(*std::move(connected));
+    opened.peer = link->peer();
+    opened.own_address = link->own_address();
+    links_.emplace(question.link, link);
+  } else {
+    opened.status = connected.error();
+  }
+  feed(Answer{id, std::move(opened)});
+}
+
+void SessionRunner::answer(QuestionId id, AskStore question) {
+  const auto link = links_.find(question.link);
+  if (link == links_.end()) return feed(Answer{id, Answered{Error{ErrorCode::closed, "the connection was closed"}}});
+  run_in_background(executor_, ask_store(id, link->second, std::move(question)));
+}
+
+asio::awaitable<void> SessionRunner::ask_store(QuestionId id, std::shared_ptr<StoreClient> link, AskStore question) {
+  auto outcome = co_await link->perform(std::move(question.operation), question.deadline);
+  if (!outcome && link->silent()) outcome = Error{ErrorCode::silent, outcome.error().message};
+  feed(Answer{id, Answered{std::move(outcome)}});
+}
+
+void SessionRunner::answer(QuestionId id, const Listen& question) {
+  StoreServer& store = server(question.store);
+  const Endpoint& at = question.at;
+  Listening listening;
+  if (question.quietly) {
+    if (!store.try_to_listen(at.host, at.port, question.loopback_only))
+      listening.status = Error{ErrorCode::system, "the port is taken"};
+  } else {
+    listening.status = store.listen(at.host, at.port, question.loopback_only);
+    listening.cooling = !listening.status && is_port_cooling(at.port);
+  }
+  listening.port = store.port();
+  feed(Answer{id, std::move(listening)});
+}
+
+void SessionRunner::answer(QuestionId id, const AwaitNoClients& question) {
+  run_in_background(executor_, await_no_clients(id, question));
+}
+
+asio::awaitable<void> SessionRunner::await_no_clients(QuestionId id, AwaitNoClients question) {
+  auto waiting =
+      question.agents_only ? job_store_.until_no_agent(question.deadline) : job_store_.until_quiet(question.deadline);
+  co_await std::move(waiting);
+  feed(Answer{id, Clients{job_store_.talkers(), job_store_.talker_addresses(most_clients_named)}});
+}
+
+void SessionRunner::answer(QuestionId id, const FindFreePort& /*question*/) { feed(Answer{id, free_port()}); }
+
+void SessionRunner::answer(QuestionId id, LocateHost question) {
+  run_in_background(executor_, locate_host(id, std::move(question)));
+}
+
+asio::awaitable<void> SessionRunner::locate_host(QuestionId id, LocateHost question) {
+  const Whereabouts found =
+      co_await find_host(std::move(question.host), std::move(question.own_name), question.deadline);
+  feed(Answer{id, found});
+}
+
+void SessionRunner::answer(QuestionId id, const LookForAgent& question) {
+  feed(Answer{id, is_living_agent(question.pid)});
+}
+
+}  // namespace launch

@@ -1,0 +1,180 @@
+#include "launch/core/session/dialogs.hpp"
+
+#include "launch/core/base/text.hpp"
+#include "launch/core/rendezvous/other_jobs.hpp"
+#include "launch/core/store/keys.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace launch {
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr std::size_t keys_at_once = 1000;
+constexpr std::size_t few_clients = 8;
+constexpr int few_nodes = 8;
+
+}  // namespace
+
+Talk<Result<Round>> form(StoreLink& link, StaticRendezvous& machine, std::function<void(const Waiting&)> on_waiting) {
+  Stage& stage = link.stage();
+  RendezvousStep step = machine.start(stage.moment());
+  while (true) {
+    if (step.waiting) on_waiting(*step.waiting);
+    if (auto* error = std::get_if<Error>(&step.next)) co_return std::move(*error);
+    if (auto* round = std::get_if<Round>(&step.next)) co_return std::move(*round);
+    if (std::holds_alternative<Fence>(step.next)) {
+      stage.act(FenceStore{OwnStore::job});
+      step = machine.on(Done{}, stage.moment());
+      continue;
+    }
+    Operation operation = std::get<Operation>(std::move(step.next));
+    auto outcome = co_await link.perform(std::move(operation), machine.deadline());
+    if (!outcome) co_return outcome.error();
+    step = machine.on(*outcome, stage.moment());
+  }
+}
+
+Talk<Result<bool>> pass(StoreLink& link, ExitBarrier barrier, std::function<void()> on_counted) {
+  Stage& stage = link.stage();
+  const int nnodes = barrier.nnodes();
+  BarrierStep step = barrier.start(stage.moment());
+  bool counted = false;
+  while (auto* operation = std::get_if<Operation>(&step.next)) {
+    if (step.arrived)
+      stage.say(Say::Level::progress,
+                fmt::format("the workers here have ended; waiting for the other nodes: {} of {} have ended",
+                            *step.arrived, nnodes));
+    auto outcome = co_await link.perform(std::move(*operation), barrier.deadline());
+    if (!outcome) co_return outcome.error();
+    if (!std::exchange(counted, true)) on_counted();
+    step = barrier.on(*outcome, stage.moment());
+  }
+  co_return std::get<BarrierPassed>(step.next).everybody;
+}
+
+Talk<Result<std::string>> await_claim(StoreLink& link, std::string run_id, int node, Time deadline) {
+  const KeyList keys(1, claim_key(run_id, node));
+  Operation wait = AwaitKeys{keys};
+  auto waited = co_await link.perform(std::move(wait), deadline);
+  if (!waited) co_return waited.error();
+  if (std::holds_alternative<WaitExpired>(*waited)) co_return Error{ErrorCode::timeout, "nobody claims the rank"};
+  auto got = co_await link.get(keys, deadline);
+  if (!got) co_return got.error();
+  co_return got->at(0);
+}
+
+Talk<Result<Failure>> learn_abort(StoreLink& link, std::string prefix, int node_rank, Time deadline) {
+  auto got = co_await link.get(KeyList(1, abort_key(prefix)), deadline);
+  if (!got) co_return got.error();
+  (void)co_await link.set(informed_key(prefix, node_rank), "1", deadline);
+  co_return parse_failure(got->at(0));
+}
+
+Talk<std::optional<Failure>> look_for_abort(StoreLink& link, std::string prefix, Time deadline) {
+  auto got = co_await link.get(KeyList(1, abort_key(prefix)), deadline);
+  if (!got || got->at(0).empty()) co_return std::nullopt;
+  auto failure = parse_failure(got->at(0));
+  if (!failure) co_return std::nullopt;
+  co_return *std::move(failure);
+}
+
+Talk<Result<Failure>> tell_abort(StoreLink& link, std::string prefix, Failure failure, Time deadline) {
+  // A stranger must not end a job that has formed without it.
+  if (failure.kind == Failure::Kind::rendezvous) {
+    auto formed = co_await link.check(KeyList(1, ranks_key(prefix, 0)), deadline);
+    if (formed && formed->at(0)) co_return failure;
+  }
+  Operation write = CompareSet{abort_key(prefix), "", to_json(failure)};
+  auto outcome = co_await link.perform(std::move(write), deadline);
+  if (!outcome) co_return outcome.error();
+  // A node that was refused may go by a rank that is another's: that one acknowledges for itself.
+  if (failure.kind != Failure::Kind::rendezvous)
+    (void)co_await link.set(informed_key(prefix, failure.node_rank), "1", deadline);
+  co_return parse_failure(std::get<Values>(*outcome).values.at(0));
+}
+
+Talk<std::vector<int>> claimed_nodes(StoreLink& link, std::string run_id, int nnodes, Time deadline) {
+  Operation check = check_claims(run_id, nnodes);
+  auto claimed = co_await link.perform(std::move(check), deadline);
+  std::vector<int> nodes;
+  if (!claimed) co_return nodes;
+  for (int node = 0; node < nnodes; ++node)
+    if (std::get<Presence>(*claimed).present.at(node)) nodes.push_back(node);
+  co_return nodes;
+}
+
+Talk<void> await_informed(StoreLink& link, std::string prefix, std::vector<int> nodes, Time deadline) {
+  auto told = co_await link.get(KeyList(1, abort_key(prefix)), deadline);
+  if (!told) co_return;
+  const auto failure = parse_failure(told->at(0));
+  if (failure && failure->kind == Failure::Kind::lost) std::erase(nodes, failure->node_rank);
+  AwaitKeys informed;
+  for (const int node : nodes) informed.keys.push_back(informed_key(prefix, node));
+  Operation wait = std::move(informed);
+  (void)co_await link.perform(std::move(wait), deadline);
+}
+
+void say_wait_for_port(Stage& stage, std::uint16_t port) {
+  stage.say(
+      Say::Level::progress,
+      fmt::format("waiting until port {} is free: a connection that has ended keeps it for up to a minute", port));
+}
+
+void pass_on(Stage& stage, const Result<Failure>& first) {
+  if (first) return stage.act(Tell{PeerFailed{*first}, true});
+  stage.say(Say::Level::warning, "the other nodes could not be told: " + first.error().message);
+}
+
+Talk<void> see_talkers_off(Stage& stage, Time start) {
+  Question soon = AwaitNoClients{false, later(start, silent_farewell)};
+  auto waiting = stage.ask<Clients>(std::move(soon));
+  const Clients clients = co_await waiting;
+  if (clients.left == 0) co_return;
+  const std::size_t named = std::min(clients.where.size(), few_clients);
+  stage.say(
+      Say::Level::info,
+      fmt::format("waiting up to {} for other clients of the store to end: {}; torchrun's agents and their "
+                  "workers may still need it",
+                  to_text(peers_patience), fmt::join(clients.where.begin(), clients.where.begin() + named, ", ")));
+  Question last = AwaitNoClients{false, later(start, peers_patience)};
+  auto waiting_on = stage.ask<Clients>(std::move(last));
+  (void)co_await waiting_on;
+}
+
+Talk<std::string> other_jobs(Stage& stage, Endpoint store, std::string run_id, int arrived) {
+  if (arrived > few_nodes) co_return "";
+  const Time deadline = later(stage.moment(), quick_answer);
+  auto link = co_await connect_quietly(stage, std::move(store), deadline);
+  if (!link) co_return "";
+  Operation list = ListKeys{};
+  auto listed = co_await link->perform(std::move(list), deadline);
+  if (!listed) co_return "";
+  const auto others = other_run_ids(std::get<Values>(*listed).values, run_id);
+  if (others.empty()) co_return "";
+  co_return fmt::format("; the same store serves run id {}: is --rdzv-id {} right?", fmt::join(others, ", "),
+                        shown(run_id));
+}
+
+Talk<Status> remove_all_keys(StoreLink& link, Time deadline) {
+  Operation list = ListKeys{};
+  auto listed = co_await link.perform(std::move(list), deadline);
+  if (!listed) co_return listed.error();
+  KeyList keys = std::get<Values>(std::move(*listed)).values;
+  while (!keys.empty()) {
+    const std::size_t count = std::min(keys.size(), keys_at_once);
+    DeleteKeys some{KeyList(keys.end() - static_cast<std::ptrdiff_t>(count), keys.end())};
+    keys.resize(keys.size() - count);
+    Operation remove = std::move(some);
+    auto removed = co_await link.perform(std::move(remove), deadline);
+    if (!removed) co_return removed.error();
+  }
+  co_return Status();
+}
+
+}  // namespace launch

@@ -1,0 +1,388 @@
+#include "launch/core/session/elastic_session.hpp"
+
+#include "launch/core/base/text.hpp"
+#include "launch/core/session/dialogs.hpp"
+#include "launch/core/store/keys.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace launch {
+
+namespace {
+
+constexpr Duration end_of_all = std::chrono::milliseconds(200);  // once all have come to the barrier
+
+}  // namespace
+
+ElasticSession::ElasticSession(const Config& config, const SessionFacts& facts)
+    : Session(config, facts), meeting_(stage_, config), store_(stage_, config, *this), round_(stage_), late_(stage_) {}
+
+ElasticSession::~ElasticSession() { stage_.end(); }
+
+void ElasticSession::join(const JoinRound& event) {
+  give_up_round();
+  watch_.reset();
+  in_barrier_ = false;
+  pledged_.reset();
+  gone_ = -1;
+  stage_.act(ForgetRound{});
+  store_.join(event.admits, event.restarts);
+}
+
+void ElasticSession::stop_joining() {
+  give_up_round();
+  if (watch_) watch_->control().close();
+}
+
+// If it has broken up at once, torchrun's agents in it see that only when they know where its workers would meet, and
+// which ranks they would have.
+void ElasticSession::give_up_round() {
+  round_.give_up();
+  const auto begun = std::exchange(beginning_, std::nullopt);
+  if (begun && !begun->torchrun.empty() && !left_) late_.start(tell_late(*begun));
+}
+
+// ---- what the store tells
+
+void ElasticSession::on_news(ElasticNews news) {
+  std::visit([this](auto& one) { take(std::move(one)); }, news);
+}
+
+void ElasticSession::on_no_store(Error error) { stage_.tell(RendezvousFailed{std::move(error)}); }
+
+// The others may be about to go on without this node, if they are there at all.
+void ElasticSession::on_doubt(bool silent) {
+  stage_.act(LimitGrace{grace()});
+  doubted_ = silent && watch_ && !in_barrier_ && may_leave();
+  if (doubted_) stage_.tell(MembersChanged{"the job's store has said nothing for long", grace()});
+}
+
+void ElasticSession::on_lost(Error error) { stage_.tell(StoreLost{error.message, grace(), {}, store_.is_by_launch()}); }
+
+// The workers must end before anything else. If the job has ended for this node's silence, its last word says so.
+void ElasticSession::on_expelled() {
+  if (std::exchange(doubted_, false)) return;  // and so has begun to start again
+  if (goes_on_without_a_node(config_)) {
+    stage_.tell(MembersChanged{"the other nodes took this one for dead: it had said nothing for long", grace()});
+  } else {
+    round_.start(explain_expulsion());
+  }
+}
+
+Talk<void> ElasticSession::explain_expulsion() {
+  std::optional<Failure> failure;
+  if (watch_) failure = co_await read_abort(watch_->place().prefix);
+  if (failure) {
+    stage_.tell(PeerFailed{*failure});
+  } else {
+    stage_.tell(StoreLost{"it has closed the connection"});
+  }
+}
+
+void ElasticSession::take(RoundFormed formed) {
+  torchrun_ = formed.torchrun;
+  round_.start(form_round(std::move(formed)));
+}
+
+void ElasticSession::take(RoundBroken broken) {
+  gone_ = broken.gone;
+  round_.start(explain_break(std::move(broken)));
+}
+
+void ElasticSession::take(const RoundWaits& waits) { round_.start(announce(waits)); }
+
+void ElasticSession::take(RoundRefused refused) {
+  using enum ErrorCode;
+  stranger_ = refused.error.code == conflict || (refused.error.code == timeout && refused.begun);
+  if (refused.error.code == closed) return round_.start(explain_closed(std::move(refused)));
+  stage_.tell(RendezvousFailed{std::move(refused.error)});
+}
+
+void ElasticSession::take(const WillLeft& /*left*/) {
+  if (auto round = std::exchange(pledged_, std::nullopt)) stage_.tell(RendezvousDone{*std::move(round)});
+}
+
+Talk<void> ElasticSession::announce(RoundWaits waits) {
+  const NodeLimits& limits = config_.elastic->settings.nodes;
+  if (waits.spare) co_return stage_.say(Say::Level::progress, "the job runs without this node, which stands by");
+  const Endpoint store = store_.reached().value_or(config_.master);
+  const std::string others = co_await other_jobs(stage_, store, config_.run_id, waits.arrived);
+  if (watch_) co_return;
+  const bool enough = waits.arrived >= limits.min;
+  const std::string until =
+      enough ? fmt::format("more may come for up to {}", to_text(config_.elastic->settings.last_call_timeout))
+             : fmt::format("giving up in {}", to_text(waits.left));
+  stage_.say(Say::Level::progress,
+             fmt::format("waiting for the other nodes: {} of {} are in; {}{}", waits.arrived,
+                         limits.min == limits.max ? fmt::to_string(limits.max)
+                                                  : fmt::format("{} to {}", limits.min, limits.max),
+                         until, others));
+}
+
+// Closed means that the job has ended; why, its launch agents have left in the store.
+Talk<void> ElasticSession::explain_closed(RoundRefused refused) {
+  const auto failure = co_await read_abort(job_prefix(config_.run_id));
+  if (failure) co_return stage_.tell(PeerFailed{*failure});
+  if (refused.spare) co_return stage_.tell(NotNeeded{});
+  refused.error.message = fmt::format(
+      "the rendezvous {} is closed: this job has ended; a new one needs another --rdzv-id", shown(config_.run_id));
+  stage_.tell(RendezvousFailed{std::move(refused.error)});
+}
+
+// Why a launch agent starts again comes as PeerFailed, and so does the loss of a node if it ends the job: that must be
+// heard first.
+Talk<void> ElasticSession::explain_break(RoundBroken broken) {
+  const bool explained = co_await is_explained_elsewhere(broken);
+  if (explained) co_return;
+  if (broken.cause != RoundBroken::Cause::loss || goes_on_without_a_node(config_))
+    co_return stage_.tell(MembersChanged{std::move(broken.reason)});
+  Failure failure;  // of a node that had left no will
+  failure.kind = Failure::Kind::lost;
+  failure.node_rank = -1;
+  failure.what = std::move(broken.reason);
+  stage_.tell(PeerFailed{std::move(failure)});
+}
+
+// Or will be, by the word of another node; or it means nothing, since all have come to their end.
+Talk<bool> ElasticSession::is_explained_elsewhere(RoundBroken broken) {
+  using enum RoundBroken::Cause;
+  const bool ends = broken.cause == loss && !goes_on_without_a_node(config_);
+  const bool explained = broken.cause == restart || ends;
+  const bool in_barrier = in_barrier_;
+  if (watch_ && explained && !store_.is_by_launch()) {
+    const auto failure = co_await read_abort(watch_->place().prefix);
+    if (failure && failure->restart) co_return true;
+  } else if (watch_ && (explained || in_barrier)) {
+    auto pause = stage_.until(later(stage_.moment(), explained ? quick_answer : end_of_all));
+    co_await pause;
+  }
+  if (!in_barrier) co_return false;
+  co_return co_await have_all_ended();
+}
+
+// Nodes that are lost, or come, when all have come to the barrier change nothing.
+Talk<bool> ElasticSession::have_all_ended() {
+  const Time deadline = later(stage_.moment(), quick_answer);
+  auto link = co_await connect_again(deadline);
+  if (!link) co_return false;
+  auto ended = co_await link->check(KeyList(1, all_ended_key(watch_->place().prefix)), deadline);
+  co_return ended && ended->at(0);
+}
+
+// What workers have until the others go on without this node, however the store was lost: a cable that was pulled, an
+// interface that went down and a firewall that resets connections each end a connection in another way than silence.
+Duration ElasticSession::grace() const {
+  if (!may_leave() || config_.heartbeat_timeout == Duration::zero()) return Duration::max();
+  const ElasticSettings& settings = config_.elastic->settings;
+  if (store_.is_by_launch()) return plan_heartbeat(config_.heartbeat_timeout, settings.nodes.max).grace;
+  return std::max(store_.longest_stall(false) - config_.heartbeat_timeout, Duration::zero());
+}
+
+Talk<Result<StoreLink>> ElasticSession::connect_again(Time deadline) {
+  co_return co_await connect_quietly(stage_, *store_.reached(), deadline);
+}
+
+Talk<std::optional<Failure>> ElasticSession::read_abort(std::string prefix) {
+  const Time deadline = later(stage_.moment(), quick_answer);
+  auto link = co_await connect_again(deadline);
+  if (!link) co_return std::nullopt;
+  co_return co_await look_for_abort(*link, std::move(prefix), deadline);
+}
+
+// ---- one round
+
+Talk<void> ElasticSession::form_round(RoundFormed formed) {
+  late_.give_up();
+  beginning_ = formed;
+  auto round = co_await begin_round(std::move(formed));
+  beginning_.reset();
+  if (!round) co_return stage_.tell(RendezvousFailed{round.error()});
+  pledged_ = *round;
+  const Will will = last_will(watch_->place(), config_.hostname, goes_on_without_a_node(config_));
+  if (!store_.pledge({will})) stage_.tell(RendezvousDone{*std::exchange(pledged_, std::nullopt)});
+}
+
+Talk<Result<Round>> ElasticSession::begin_round(RoundFormed formed) {
+  const Time deadline = later(stage_.moment(), config_.elastic->settings.join_timeout);
+  auto connected = co_await connect_again(deadline);
+  if (!connected) co_return connected.error();
+  const bool beats = !store_.is_by_launch();  // if it is, the store's own link is this node's sign of life
+  const Duration grace_of_workers = beats ? grace() : Duration::max();
+  watch_.emplace(stage_, *std::move(connected),
+                 RoundWatch::Place{round_prefix(config_.run_id, formed.round), formed.rank, formed.nnodes,
+                                   config_.heartbeat_timeout, beats, grace_of_workers});
+  watch_->start_watching(deadline);
+  auto master = co_await meeting_.agree(watch_->control(), formed, store_.address());
+  if (!master) co_return master.error();
+  Result<Round> round = Round();
+  if (formed.assignment) {
+    round->assignment = *formed.assignment;
+  } else {
+    round = co_await exchange_ranks(watch_->control(), formed);
+  }
+  if (!round) co_return round.error();
+  const int counted = co_await count_restarts(formed.round);
+  restarts_ = std::max(counted, formed.restarts);
+  round->restarts = restarts_;
+  round->master = *master;
+  round->may_leave = may_leave();
+  if (formed.nnodes > 1) round->longest_stall = store_.longest_stall(launch_nodes().size() > 1);
+  co_return *std::move(round);
+}
+
+Talk<void> ElasticSession::tell_late(RoundFormed formed) {
+  auto link = co_await connect_again(later(stage_.moment(), quick_answer));
+  if (!link) co_return;
+  co_await meeting_.say_late(*link, formed, store_.address());
+  (void)co_await exchange_ranks(*link, formed);
+}
+
+Talk<Result<Round>> ElasticSession::exchange_ranks(StoreLink& control, RoundFormed formed) {
+  StaticJob job;
+  job.run_id = round_prefix(config_.run_id, formed.round);
+  job.nnodes = formed.nnodes;
+  job.self = Member{formed.rank, config_.role, config_.nproc_per_node};
+  job.identical_workers = config_.identical_workers;
+  job.timeout = config_.elastic->settings.join_timeout;
+  job.found = true;
+  StaticRendezvous machine(std::move(job));
+  const std::function<void(const Waiting&)> say_nothing = [](const Waiting&) {};
+  co_return co_await form(control, machine, say_nothing);
+}
+
+// The failure that led to this round has the count, too: the node that wrote that may not have come to write the key.
+Talk<int> ElasticSession::count_restarts(std::int64_t round) {
+  const Time deadline = later(stage_.moment(), quick_answer);
+  KeyList keys = {restarts_key(config_.run_id), abort_key(round_prefix(config_.run_id, round - 1))};
+  auto values = co_await watch_->control().get(std::move(keys), deadline);
+  if (!values) co_return restarts_;
+  const int written = parse_int(values->at(0)).value_or(0);
+  const auto failure = parse_failure(values->at(1));
+  if (!failure || failure->restarts <= written) co_return written;
+  // For the rounds after this one.
+  (void)co_await watch_->control().set(restarts_key(config_.run_id), std::to_string(failure->restarts), deadline);
+  co_return failure->restarts;
+}
+
+// ---- the end of a round, and of the job
+
+// The host stays: the store is in its process.
+bool ElasticSession::may_leave() const { return goes_on_without_a_node(config_) && !store_.hosts(); }
+
+Talk<void> ElasticSession::tell(Failure failure) {
+  if (!store_.reached() || stranger_) co_return;
+  if (failure.kind == Failure::Kind::signal && may_leave()) {
+    left_ = true;
+    late_.give_up();
+    if (store_.is_by_launch()) store_.leave(failure.what);  // and is gone when its workers are
+    co_return;
+  }
+  const Time deadline = later(stage_.moment(), quick_answer);
+  auto link = co_await connect_again(deadline);
+  if (link) co_return co_await tell_by(*link, std::move(failure), deadline);
+  const Result<Failure> first = watch_ ? Result<Failure>(link.error()) : Result<Failure>(std::move(failure));
+  pass_on(stage_, first);
+}
+
+Talk<void> ElasticSession::tell_by(StoreLink& link, Failure failure, Time deadline) {
+  Result<Failure> first = failure;
+  if (watch_) first = co_await tell_abort(link, watch_->place().prefix, failure, deadline);
+  if (first && first->restarts > 0)
+    (void)co_await link.set(restarts_key(config_.run_id), std::to_string(first->restarts), deadline);
+  // An end is told to those who are about to go on, too: when they find the rendezvous closed.
+  const bool final = first && (!failure.restart || !first->restart);
+  if (final) {
+    const Failure why = first->restart ? failure : *first;
+    first = co_await tell_abort(link, job_prefix(config_.run_id), why, deadline);
+    store_.close();
+  }
+  pass_on(stage_, first);
+}
+
+// A node that hosts a store waits for the others as long as it takes, if it would hear of a node that goes away.
+void ElasticSession::enter_barrier() {
+  in_barrier_ = true;
+  const bool may_wait_in_vain = mixed() && hosts_a_store();
+  Will then = last_will(watch_->place(), config_.hostname, false);
+  then.words.clear();  // this node is free to go away
+  watch_->start_leaving(may_wait_in_vain ? std::optional(exit_barrier_timeout) : std::nullopt,
+                        [this, then = std::move(then)] { store_.finish({then}); });
+}
+
+std::vector<int> ElasticSession::launch_nodes() const {
+  std::vector<int> nodes;
+  for (int rank = 0; rank < watch_->place().nnodes; ++rank)
+    if (!std::binary_search(torchrun_.begin(), torchrun_.end(), rank)) nodes.push_back(rank);
+  return nodes;
+}
+
+// The first of the launch nodes gathers.
+ExchangePlace ElasticSession::place_for_end(const Failure& first) const {
+  std::vector<int> nodes = launch_nodes();
+  if (first.kind == Failure::Kind::lost) std::erase(nodes, first.node_rank);
+  if (!left_) std::erase(nodes, gone_);
+  ExchangePlace place{
+      watch_->place().prefix, watch_->place().node_rank, -1, {}, later(stage_.moment(), most_for_end(config_))};
+  if (nodes.empty()) return place;
+  place.gatherer = nodes.front();
+  if (place.gatherer == place.node_rank) place.others.assign(nodes.begin() + 1, nodes.end());
+  return place;
+}
+
+// A node that has left the others to themselves gathers nothing, and says so.
+Talk<Account> ElasticSession::share(Account own, Failure first) {
+  if (!watch_ || watch_->lost()) co_return own;
+  auto link = co_await connect_again(later(stage_.moment(), EndAccount::to_connect));
+  if (!link) co_return own;
+  ExchangePlace place = place_for_end(first);
+  if (place.gatherer < 0) co_return own;
+  if (!left_) co_return co_await account_.share(*std::move(link), std::move(place), std::move(own));
+  co_await account_.stay_out(*std::move(link), std::move(place));
+  co_return own;
+}
+
+Talk<void> ElasticSession::end(bool failed) {
+  beginning_.reset();
+  round_.give_up();
+  late_.give_up();
+  const Time start = stage_.moment();
+  if (stranger_) {
+    co_await store_.end(start);
+    co_return store_.part();
+  }
+  // A node that has lost the store has been taken for dead: the others may have gone on without it.
+  const bool lost = watch_ && watch_->lost() && goes_on_without_a_node(config_);
+  if (left_ ? !store_.is_by_launch() : lost) {
+    store_.leave("");
+  } else if (!left_) {
+    store_.close();
+  }
+  co_await store_.end(later(start, quick_answer));
+  if (store_.reached()) co_await see_others_off(failed, start);
+}
+
+Talk<void> ElasticSession::see_others_off(bool failed, Time start) {
+  if (hosts_a_store() && failed && watch_ && !left_) {
+    auto link = co_await connect_again(later(start, quick_answer));
+    if (link) co_await await_informed(*link, watch_->place().prefix, launch_nodes(), later(start, quick_answer));
+  }
+  watch_.reset();
+  store_.part();
+  if (!store_.hosts()) co_return;
+  if (mixed()) co_return co_await see_talkers_off(stage_, start);  // torchrun's agents take their time
+  // Others may have been warned, and still save.
+  const Duration patience = std::max(config_.shutdown_timeout + config_.kill_grace, silent_farewell * 10);
+  Question wait = AwaitNoClients{true, later(start, failed ? silent_farewell : patience)};
+  auto waiting = stage_.ask<Clients>(std::move(wait));
+  (void)co_await waiting;
+}
+
+void ElasticSession::hurry() {
+  account_.hurry();
+  stage_.act(StopAwaiting{});
+}
+
+}  // namespace launch

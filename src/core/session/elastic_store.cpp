@@ -1,0 +1,283 @@
+#include "launch/core/session/elastic_store.hpp"
+
+#include "launch/core/base/announcer.hpp"
+#include "launch/core/c10d/elastic_rendezvous.hpp"
+#include "launch/core/session/dialogs.hpp"
+#include "launch/core/store/keys.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace launch {
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr Duration second_look = 1s;  // whether a store that closed the connection is still there
+
+ElasticSettings with_self(const Config& config, Duration report_interval) {
+  ElasticSettings settings = config.elastic->settings;
+  settings.run_id = config.run_id;
+  settings.common = common_settings(config);
+  const std::string& address = config.elastic->address;
+  settings.report_interval = report_interval;
+  settings.self = NodeDesc{address.empty() ? config.hostname : address, config.pid, launch_local_id};
+  settings.member = Member{0, config.role, config.nproc_per_node};
+  return settings;
+}
+
+}  // namespace
+
+ElasticStore::ElasticStore(Stage& stage, const Config& config, Owner& owner)
+    : stage_(stage),
+      config_(config),
+      owner_(owner),
+      heartbeat_(plan_heartbeat(config.heartbeat_timeout, config.elastic->settings.nodes.max)),
+      ended_(stage),
+      scope_(stage) {}
+
+Talk<Status> ElasticStore::open() {
+  stage_.act(PrepareStore{heartbeat_.silence});
+  if (!config_.elastic->is_host.value_or(false)) co_return Status();
+  Question listen = Listen{OwnStore::job, config_.master, config_.loopback_only};
+  auto listening = stage_.ask<Listening>(std::move(listen));
+  const Listening opened = co_await listening;
+  hosts_ = opened.status.has_value();
+  port_ = opened.port;
+  // What was killed there has ended, but its connections keep the port: tried again while this node looks for a store.
+  could_host_ = opened.cooling;
+  if (!could_host_) co_return opened.status;
+  say_wait_for_port(stage_, config_.master.port);
+  co_return Status();
+}
+
+// Not in open(), where no signal is heard: a name server may not answer.
+Talk<void> ElasticStore::find_out_who_hosts() {
+  Question locate = LocateHost{config_.master.host, config_.hostname, give_up_};
+  auto locating = stage_.ask<Whereabouts>(std::move(locate));
+  const Whereabouts found = co_await locating;
+  if (found.here && found.elsewhere)
+    stage_.say(Say::Level::warning,
+               fmt::format("the name {} leads to this machine and to others, and each of them takes itself for the "
+                           "host of the store; name one of them in --rdzv-endpoint",
+                           config_.master.host));
+  could_host_ = found.here;
+  co_await try_to_host();
+}
+
+// Another agent of this machine may be first, and may be gone later: then this one takes its place.
+Talk<void> ElasticStore::try_to_host() {
+  if (!could_host_ || hosts_) co_return;
+  Question listen = Listen{OwnStore::job, config_.master, config_.loopback_only, true};
+  auto listening = stage_.ask<Listening>(std::move(listen));
+  const Listening opened = co_await listening;
+  hosts_ = opened.status.has_value();
+  port_ = opened.port;
+}
+
+// torchrun's agents look only at what is written in the state.
+Duration ElasticStore::longest_stall(bool with_launch_agents) const {
+  if (heartbeat_.patience == Duration::zero()) return Duration::zero();
+  const ElasticSettings& settings = config_.elastic->settings;
+  return by_launch_ && with_launch_agents ? launch::longest_stall(config_.heartbeat_timeout, settings.nodes.max)
+                                          : settings.keep_alive_interval * (settings.keep_alive_max_attempt - 1);
+}
+
+// ---- wishes
+
+void ElasticStore::wake() {
+  if (link_) link_->wake();
+}
+
+void ElasticStore::join(bool admits, int restarts) {
+  restarts_ = restarts;
+  wants_in_ = true;
+  admits_ = admits && !config_.elastic->joins_wait;
+  if (machine_) {
+    if (!admits_) machine_->admit_nobody();
+    machine_->join(stage_.moment(), restarts_);
+    return wake();
+  }
+  if (std::exchange(running_, true)) return;
+  scope_.start(run());
+}
+
+void ElasticStore::leave(std::string reason) {
+  leaving_ = true;
+  done_ = machine_ == nullptr;
+  if (machine_) machine_->leave(stage_.moment(), std::move(reason));
+  wake();
+}
+
+void ElasticStore::close() {
+  done_ = machine_ == nullptr;
+  if (machine_) machine_->close(stage_.moment());
+  wake();
+}
+
+bool ElasticStore::pledge(LeaveWill will) {
+  if (!by_launch_) return false;
+  if (hosted_ != nullptr) hosted_->pledge(std::move(will));
+  wake();
+  return true;
+}
+
+void ElasticStore::finish(LeaveWill then) {
+  if (hosted_ != nullptr) hosted_->finish(std::move(then));
+  wake();
+}
+
+Talk<void> ElasticStore::end(Time deadline) {
+  ending_ = true;
+  while (link_ && !done_ && running_ && stage_.moment() < deadline) {
+    auto ended = ended_.rung(deadline);
+    co_await ended;
+  }
+  scope_.give_up();
+}
+
+void ElasticStore::part() {
+  if (!link_) return;
+  if (by_launch_) return link_->part();
+  link_->close();
+}
+
+// ---- the link
+
+Talk<Result<StoreLink>> ElasticStore::look_for_store(Endpoint endpoint, bool may_host) {
+  Announcer announcer(stage_.moment());
+  const std::function<void(const Error&)> on_retry = [&](const Error& reason) {
+    if (may_host) scope_.start(try_to_host());
+    if (announcer.due(stage_.moment(), stage_.report_interval()))
+      stage_.say(Say::Level::progress,
+                 fmt::format("waiting for the store at {} ({}); giving up in {}", to_text(config_.master),
+                             reason.message, to_text(give_up_ - stage_.moment())));
+  };
+  co_return co_await connect_to_store(stage_, std::move(endpoint), give_up_, on_retry);
+}
+
+Talk<bool> ElasticStore::connect() {
+  Endpoint endpoint = config_.master;
+  if (hosts_) endpoint = {config_.loopback_only ? config_.master.host : "127.0.0.1", port_};
+  auto connected = co_await look_for_store(endpoint, true);
+  if (!connected) {
+    Error error = connected.error();
+    error.message = fmt::format("the rendezvous timed out after {}: its store is missing: {}",
+                                to_text(config_.elastic->settings.join_timeout), error.message);
+    owner_.on_no_store(std::move(error));
+    co_return false;
+  }
+  take(*std::move(connected));
+  reached_ = link_->peer();
+  address_ = config_.elastic->address;
+  if (address_.empty()) address_ = hosts_ ? config_.master.host : link_->own_address();
+  if (address_ == "localhost") address_ = "127.0.0.1";  // which asks no resolver
+  co_return true;
+}
+
+void ElasticStore::take(StoreLink link) {
+  link_.reset();
+  link_.emplace(std::move(link));
+  connected_ = stage_.moment();
+}
+
+Talk<Status> ElasticStore::choose_machine() {
+  const Time deadline = later(stage_.moment(), config_.elastic->settings.join_timeout);
+  auto looked = co_await link_->check(KeyList(1, std::string(host_key)), deadline);
+  if (!looked) co_return looked.error();
+  by_launch_ = looked->at(0);
+  ElasticSettings settings = with_self(config_, stage_.report_interval());
+  if (by_launch_) {
+    auto hosted = std::make_unique<HostedRendezvous>(std::move(settings));
+    hosted_ = hosted.get();
+    machine_ = std::move(hosted);
+    if (heartbeat_.interval > Duration::zero()) link_->set_beats(heartbeat_.interval, heartbeat_.patience);
+  } else {
+    machine_ = std::make_unique<ElasticRendezvous>(std::move(settings), Random(stage_.random().next()));
+  }
+  if (!admits_) machine_->admit_nobody();
+  if (wants_in_ && !leaving_ && !ending_) machine_->join(stage_.moment(), restarts_);
+  co_return Status();
+}
+
+// As long as no round has formed here, nothing is lost with a store: it may have been that of a job that has ended.
+Talk<void> ElasticStore::run() {
+  give_up_ = later(stage_.moment(), config_.elastic->settings.join_timeout);
+  if (!config_.elastic->is_host) co_await find_out_who_hosts();
+  bool connected = co_await connect();
+  while (connected) {
+    const Error lost = co_await pursue();
+    const bool goes_on = !ending_ && !leaving_;
+    const bool closed = lost.code == ErrorCode::closed && goes_on;
+    const bool silent = lost.code == ErrorCode::silent && goes_on;
+    wants_in_ = !formed_;
+    hosted_ = nullptr;
+    machine_.reset();
+    bool back = false;
+    if (formed_ && !ending_) owner_.on_doubt(silent && by_launch_);
+    if ((closed || silent) && formed_ && by_launch_) back = co_await come_back(silent);
+    if (back) continue;
+    if (!closed || formed_) {
+      running_ = false;
+      ended_.ring();
+      if (!ending_) owner_.on_lost(lost);
+      co_return;
+    }
+    connected = co_await look_again(lost);
+  }
+}
+
+// Not at once if a store closes every connection: it may not understand this node.
+Talk<bool> ElasticStore::look_again(Error lost) {
+  owner_.on_other_store();
+  link_.reset();
+  reached_.reset();
+  stage_.say(Say::Level::info, fmt::format("the store at {} has gone before a round formed; looking for it anew",
+                                           to_text(config_.master)));
+  const Time earliest = later(connected_, second_look);
+  if (stage_.moment() >= earliest) {
+    give_up_ = later(stage_.moment(), config_.elastic->settings.join_timeout);
+  } else {
+    auto pause = stage_.until(earliest);
+    co_await pause;
+  }
+  if (stage_.moment() < give_up_) co_return co_await connect();
+  if (!ending_) owner_.on_no_store(std::move(lost));
+  co_return false;
+}
+
+// The store may have closed the link because nothing was heard of this node for long; or stood still itself.
+Talk<bool> ElasticStore::come_back(bool was_silent) {
+  give_up_ = later(stage_.moment(), was_silent ? config_.heartbeat_timeout : second_look);
+  auto link = co_await look_for_store(*reached_, false);
+  if (!link || ending_ || leaving_) co_return false;
+  take(*std::move(link));
+  owner_.on_expelled();
+  co_return true;
+}
+
+// Until the machine has ended, or the store is lost.
+Talk<Error> ElasticStore::pursue() {
+  const Status chosen = co_await choose_machine();
+  if (!chosen) co_return chosen.error();
+  Result<ElasticStep> step = machine_->start(stage_.instant());
+  while (true) {
+    for (ElasticNews& news : step->news) take(std::move(news));
+    auto outcome = co_await link_->perform(std::move(step->next), machine_->deadline());
+    if (!outcome) co_return outcome.error();
+    step = machine_->on(*outcome, stage_.instant());
+    if (!step) co_return step.error();
+  }
+}
+
+// Until end() this node must still be heard of: its workers may take their time.
+void ElasticStore::take(ElasticNews news) {
+  formed_ = formed_ || std::holds_alternative<RoundFormed>(news);
+  if (!std::holds_alternative<RendezvousEnded>(news)) return owner_.on_news(std::move(news));
+  done_ = true;
+  ended_.ring();
+}
+
+}  // namespace launch

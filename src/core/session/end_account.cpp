@@ -1,0 +1,53 @@
+#include "launch/core/session/end_account.hpp"
+
+#include "launch/core/session/dialogs.hpp"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace launch {
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr Duration news_and_evidence = 12s;  // from the failure to the first signal to a worker elsewhere
+
+std::string to_line(const ExchangeStep::Waiting& waiting) {
+  std::string line = "the workers here have ended; waiting for those of the other nodes";
+  if (waiting.nodes > 0) line += fmt::format(": {} of {} have ended", waiting.ended, waiting.nodes);
+  return line;
+}
+
+}  // namespace
+
+Duration most_for_end(const Config& config) { return config.shutdown_timeout + config.kill_grace + news_and_evidence; }
+
+Talk<Account> EndAccount::share(StoreLink link, ExchangePlace place, Account own) {
+  Stage& stage = link.stage();
+  link_.emplace(std::move(link));
+  exchange_.emplace(std::move(place), std::move(own), stage.report_interval());
+  if (hurried_) exchange_->hurry();
+  ExchangeStep step = exchange_->start(stage.moment());
+  while (step.next) {
+    if (step.waiting) stage.say(Say::Level::progress, to_line(*step.waiting));
+    auto outcome = co_await link_->perform(*std::move(step.next), exchange_->deadline());
+    if (!outcome) break;  // the store has gone
+    step = exchange_->on(*outcome, stage.moment());
+  }
+  link_.reset();
+  co_return exchange_->known();
+}
+
+Talk<void> EndAccount::stay_out(StoreLink link, ExchangePlace place) {
+  Operation leave = leave_no_account(place);
+  (void)co_await link.perform(std::move(leave), later(link.stage().moment(), quick_answer));
+}
+
+void EndAccount::hurry() {
+  hurried_ = true;
+  if (exchange_) exchange_->hurry();
+  if (link_) link_->wake();
+}
+
+}  // namespace launch

@@ -1,0 +1,184 @@
+#include "launch/core/session/round_watch.hpp"
+
+#include "launch/core/session/dialogs.hpp"
+#include "launch/core/store/keys.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace launch {
+
+RoundWatch::RoundWatch(Stage& stage, StoreLink control, Place place)
+    : stage_(stage),
+      place_(std::move(place)),
+      heartbeat_(plan_heartbeat(place_.silence_limit, place_.nnodes)),
+      host_waits_(!place_.beats),
+      control_(std::move(control)),
+      over_(stage),
+      watching_(stage),
+      leaving_(stage) {}
+
+RoundWatch::~RoundWatch() {
+  watching_.give_up();
+  leaving_.give_up();
+  if (watch_ && has_will_) watch_->part();
+}
+
+Will last_will(const RoundWatch::Place& place, const std::string& host, bool others_go_on) {
+  Failure who;
+  who.kind = Failure::Kind::lost;
+  who.node_rank = place.node_rank;
+  who.host = host;
+  who.restart = others_go_on;
+  Will::Word word;
+  word.key = abort_key(place.prefix);
+  who.what = "its launch ended without a word";
+  word.if_closed = to_json(who);
+  who.what = fmt::format("its launch has said nothing for {}", to_text(place.silence_limit));
+  word.if_silent = to_json(who);
+  Will will;
+  will.words.push_back(std::move(word));
+  will.gone.push_back(account_key(place.prefix, place.node_rank));  // nobody is to wait for this node's account
+  return will;
+}
+
+Talk<Status> RoundWatch::pledge(Will will, Time connect_by) {
+  const Time deadline = std::min(connect_by, patience());
+  auto connected = co_await connect_quietly(stage_, control_.peer(), deadline);
+  if (!connected) co_return connected.error();
+  watch_.emplace(*std::move(connected));
+  if (!place_.by_launch) {
+    auto checked = co_await watch_->check(KeyList(1, std::string(host_key)), deadline);
+    if (!checked) co_return checked.error();
+    place_.by_launch = checked->at(0);
+  }
+  has_will_ = host_waits_ = *place_.by_launch;
+  waits_for_store_ = waits_for_store_ && has_will_;
+  if (!has_will_) co_return Status();  // torchrun's store knows no wills
+  Operation leave = LeaveWill{std::move(will)};
+  auto left = co_await watch_->perform(std::move(leave), deadline);
+  if (!left) co_return left.error();
+  co_return Status();
+}
+
+void RoundWatch::start_watching(Time connect_by) {
+  watches_ = true;
+  watching_.start(watch(connect_by));
+}
+
+void RoundWatch::start_leaving(std::optional<Duration> patience, std::function<void()> on_counted) {
+  leaves_ = true;
+  leaving_.start(leave(patience, std::move(on_counted)));
+}
+
+void RoundWatch::replace_will(Will will) {
+  if (has_will_) new_will_ = std::move(will);
+  if (watch_) watch_->wake();
+}
+
+void RoundWatch::retire() {
+  retired_ = true;
+  leaving_.give_up();
+  control_.close();
+}
+
+Time RoundWatch::next_beat() const { return beats() ? later(stage_.moment(), heartbeat_.interval) : never; }
+
+Time RoundWatch::patience() const { return beats() ? later(stage_.moment(), heartbeat_.patience) : never; }
+
+Talk<void> RoundWatch::watch(Time connect_by) {
+  if (!watch_) {
+    auto connected = co_await connect_quietly(stage_, control_.peer(), connect_by);
+    if (!connected) {
+      stage_.tell(StoreLost{connected.error().message, Duration::max(), {}, host_waits_});
+      co_return;
+    }
+    watch_.emplace(*std::move(connected));
+  }
+  auto failure = co_await await_abort();
+  if (!failure) {
+    lose(failure.error());
+  } else {
+    if (!retired_ || !failure->restart) stage_.tell(PeerFailed{*failure});
+    co_await be_heard(failure->restart);
+  }
+  watches_ = false;
+  over_.ring();
+}
+
+void RoundWatch::lose(const Error& error) {
+  lost_ = true;
+  // It stands: a host that was only asleep must hear that this node has gone.
+  has_will_ = false;
+  if (waits_for_store_ && !aborted_) return control_.close();
+  // If the host has ended, so has that link, which may still hold the news that all have come.
+  if (leaves_ && host_waits_) return error.code == ErrorCode::closed ? void() : control_.close();
+  stage_.tell(StoreLost{error.message, place_.grace, stood_still_, host_waits_});
+}
+
+Talk<bool> RoundWatch::was_lost(Time by) {
+  while (watches_ && !aborted_ && !lost_ && stage_.moment() < by) {
+    auto over = over_.rung(by);
+    co_await over;
+  }
+  co_return waits_for_store_ && !aborted_;
+}
+
+Talk<Result<Failure>> RoundWatch::await_abort() {
+  if (beats()) watch_->set_patience(heartbeat_.patience);
+  while (true) {
+    auto renewed = co_await renew_will();
+    if (!renewed) co_return renewed.error();
+    Operation wait = AwaitKeys{KeyList(1, abort_key(place_.prefix))};
+    const Time asked = stage_.moment();
+    auto waited = co_await watch_->perform(std::move(wait), next_beat());
+    // Awake, it would have given up by itself before.
+    const bool slept = beats() && stage_.moment() > later(asked, heartbeat_.silence);
+    if (!waited && slept) stood_still_ = stage_.moment() - asked;
+    if (!waited) co_return waited.error();
+    if (std::holds_alternative<Done>(*waited)) break;
+  }
+  aborted_ = true;
+  over_.ring();
+  co_return co_await learn_abort(*watch_, place_.prefix, place_.node_rank, patience());
+}
+
+Talk<Status> RoundWatch::renew_will() {
+  while (auto will = std::exchange(new_will_, std::nullopt)) {
+    has_will_ = !will->empty();
+    Operation leave = LeaveWill{*std::move(will)};
+    auto left = co_await watch_->perform(std::move(leave), patience());
+    if (!left) co_return left.error();
+  }
+  co_return Status();
+}
+
+// The round has failed; the will stands, so this node must still be heard of: until the job has ended, or until the
+// next round has its will.
+Talk<void> RoundWatch::be_heard(bool goes_on) {
+  while (has_will_) {
+    Operation wait = AwaitKeys{KeyList(1, together_key(place_.prefix))};
+    auto waited = co_await watch_->perform(std::move(wait), next_beat());
+    if (!waited && goes_on) co_return lose(waited.error());
+    lost_ = lost_ || !waited;
+    if (!waited || std::holds_alternative<Done>(*waited)) co_return;
+  }
+}
+
+Talk<void> RoundWatch::leave(std::optional<Duration> patience, std::function<void()> on_counted) {
+  ExitBarrier barrier(place_.prefix, place_.nnodes, patience, stage_.report_interval());
+  auto passed = co_await pass(control_, std::move(barrier), std::move(on_counted));
+  if (!passed && host_waits_) {
+    lost_ = true;
+    stage_.tell(StoreLost{passed.error().message, place_.grace, stood_still_, true});
+    co_return;
+  }
+  if (passed && !*passed)
+    stage_.say(Say::Level::warning, fmt::format("some nodes have not ended {} after this one; leaving without them",
+                                                to_text(exit_barrier_timeout)));
+  stage_.tell(BarrierDone{});
+}
+
+}  // namespace launch

@@ -1,0 +1,343 @@
+#include "launch/core/session/static_session.hpp"
+
+#include "launch/core/base/announcer.hpp"
+#include "launch/core/base/text.hpp"
+#include "launch/core/session/dialogs.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace launch {
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr Duration one_look = 5s;
+constexpr Duration one_try = 500ms;
+constexpr Duration to_notice = 5s;  // that somebody is silent
+
+}  // namespace
+
+StaticSession::StaticSession(const Config& config, const SessionFacts& facts)
+    : Session(config, facts), round_(stage_), seeking_(stage_) {
+  identity_ = agent_identity(config.hostname, facts.pid, static_cast<std::uint32_t>(stage_.random().next() >> 32U));
+}
+
+StaticSession::~StaticSession() { stage_.end(); }
+
+Talk<Status> StaticSession::open() {
+  if (!hosts()) co_return Status();
+  const Duration silence = plan_heartbeat(config_.heartbeat_timeout, config_.nnodes).silence;
+  stage_.act(PrepareStore{silence, agent_keys(config_.run_id), config_.run_id, config_.nnodes});
+  Listening opened = co_await listen();
+  opens_late_ = opened.cooling;
+  if (opens_late_) co_return Status();
+  co_return std::move(opened.status);
+}
+
+Talk<Listening> StaticSession::listen() {
+  Question listen = Listen{OwnStore::job, config_.master, config_.loopback_only};
+  auto listening = stage_.ask<Listening>(std::move(listen));
+  Listening opened = co_await listening;
+  co_return opened;
+}
+
+// The last user of the port has ended, and the kernel keeps it for a minute. open() does not wait: no signal is heard
+// then.
+Talk<bool> StaticSession::open_late() {
+  say_wait_for_port(stage_, config_.master.port);
+  while (true) {
+    const Listening opened = co_await listen();
+    opens_late_ = !opened.status;
+    if (opened.status) co_return true;
+    if (stage_.moment() >= give_up_joining_ || !opened.cooling) {
+      stage_.tell(RendezvousFailed{opened.status.error()});
+      co_return false;
+    }
+    auto pause = stage_.until(later(stage_.moment(), one_try));
+    co_await pause;
+  }
+}
+
+Endpoint StaticSession::store_endpoint() const {
+  // The host's own way in does not depend on the name the others use.
+  if (hosts()) return Endpoint{config_.loopback_only ? config_.master.host : "127.0.0.1", config_.master.port};
+  return config_.master;
+}
+
+StaticJob StaticSession::static_job() const {
+  StaticJob job;
+  job.run_id = prefix();
+  job.nnodes = config_.nnodes;
+  job.self = Member{config_.node_rank, config_.role, config_.nproc_per_node};
+  job.identical_workers = config_.identical_workers && attempt_ == 0;
+  job.timeout = give_up_joining_ - stage_.moment();
+  job.fence = attempt_ > 0;
+  job.survey = config_.restarts.max_restarts > 0;
+  job.restarts = attempt_;
+  job.identity = identity_;
+  job.common = common_settings(config_);
+  job.report_interval = stage_.report_interval();
+  return job;
+}
+
+void StaticSession::join(const JoinRound& /*event*/) {
+  ++attempt_;
+  round_.give_up();
+  seeking_.give_up();
+  if (watch_) {
+    watch_->retire();
+    earlier_.push_back(std::move(watch_));
+  }
+  stage_.act(ForgetRound{});
+  give_up_joining_ = later(stage_.moment(), config_.rendezvous_timeout);
+  if (attempt_ == 0 && hosts() && !is_loopback(config_.master.host)) seeking_.start(look_for_another_node_0());
+  round_.start(join_attempt());
+}
+
+void StaticSession::stop_joining() {
+  round_.give_up();
+  seeking_.give_up();
+  if (watch_) watch_->control().close();
+}
+
+Talk<void> StaticSession::join_attempt() {
+  if (opens_late_) {
+    const bool open = co_await open_late();
+    if (!open) co_return;
+  }
+  Joined joined = co_await join_once();
+  while (joined != Joined::over) {
+    if (joined == Joined::store_gone)
+      stage_.say(Say::Level::info,
+                 fmt::format("the store of node 0 at {} has gone before the job had formed; looking for it again",
+                             to_text(config_.master)));
+    auto pause = stage_.until(later(stage_.moment(), one_try));
+    co_await pause;
+    joined = co_await join_once();
+  }
+}
+
+Talk<Result<StoreLink>> StaticSession::look_for_node_0() {
+  Announcer announcer(stage_.moment());
+  const std::function<void(const Error&)> on_retry = [&](const Error& reason) {
+    if (announcer.due(stage_.moment(), stage_.report_interval()))
+      stage_.say(Say::Level::progress,
+                 fmt::format("waiting for the store of node 0 at {} ({}); giving up in {}", to_text(config_.master),
+                             reason.message, to_text(give_up_joining_ - stage_.moment())));
+  };
+  co_return co_await connect_to_store(stage_, reached_.value_or(store_endpoint()), give_up_joining_, on_retry);
+}
+
+Talk<StaticSession::Joined> StaticSession::join_once() {
+  auto connected = co_await look_for_node_0();
+  if (!connected) {
+    Error error = connected.error();
+    error.message = fmt::format("the rendezvous timed out after {}: node 0 is missing: {}",
+                                to_text(config_.rendezvous_timeout), error.message);
+    stage_.tell(RendezvousFailed{std::move(error)});
+    co_return Joined::over;
+  }
+  reached_ = connected->peer();
+  RoundWatch::Place here = place(attempt_);
+  if (!earlier_.empty()) here.by_launch = earlier_.back()->place().by_launch;
+  watch_ = std::make_unique<RoundWatch>(stage_, *std::move(connected), std::move(here));
+  if (attempt_ == 0 && !hosts()) watch_->wait_for_store();
+  auto formed = co_await form_here();
+  if (!formed) co_return co_await join_again(formed.error());
+  seeking_.give_up();
+  watch_->formed();
+  formed->longest_stall = longest_stall(config_.heartbeat_timeout, config_.nnodes);
+  stage_.tell(RendezvousDone{*formed});
+  co_return Joined::over;
+}
+
+Talk<StaticSession::Joined> StaticSession::join_again(Error why) {
+  const bool closed = why.code == ErrorCode::closed;
+  bool lost = closed;
+  if (closed) lost = co_await watch_->was_lost(later(stage_.moment(), quick_answer));
+  if (closed && attempt_ > 0) {
+    stage_.tell(StoreLost{why.message});
+    co_return Joined::over;
+  }
+  const bool held = co_await is_held_by_the_dead();
+  if (!lost && !held) {
+    stage_.tell(RendezvousFailed{std::move(why)});
+    co_return Joined::over;
+  }
+  watch_.reset();
+  if (held) co_return Joined::rank_held;
+  reached_.reset();
+  co_return Joined::store_gone;
+}
+
+// This host has lost its power, and is back before the store has noticed. If the agent that claims the rank cannot be
+// seen from here, as in another container, the store knows that it lives when it has heard of it for long enough.
+Talk<bool> StaticSession::is_held_by_the_dead() {
+  const std::string holder = std::exchange(holder_, "");
+  const Duration silence = plan_heartbeat(config_.heartbeat_timeout, config_.nnodes).silence;
+  const auto pid = pid_of_agent(holder, config_.hostname);
+  if (!pid || silence == Duration::zero()) co_return false;
+  Question look = LookForAgent{*pid};
+  auto looking = stage_.ask<bool>(std::move(look));
+  const bool lives = co_await looking;
+  if (lives) co_return false;
+  if (held_until_ == never) {
+    held_until_ = later(stage_.moment(), silence + to_notice);
+    stage_.say(Say::Level::info,
+               fmt::format("node rank {} is still claimed by {}, which has ended here; waiting until node 0 notices "
+                           "that, {} at most",
+                           config_.node_rank, shown(holder), to_text(held_until_ - stage_.moment())));
+  }
+  co_return stage_.moment() < held_until_;
+}
+
+// The will stands before the claim of the rank does: a node that can be counted in can be missed.
+Talk<Result<Round>> StaticSession::form_here() {
+  auto pledged = co_await watch_->pledge(will(), give_up_joining_);
+  if (!pledged) co_return Error{ErrorCode::closed, pledged.error().message};
+  earlier_.clear();
+  watch_->start_watching(give_up_joining_);
+  StaticRendezvous machine(static_job());
+  const std::function<void(const Waiting&)> on_waiting = [this](const Waiting& waiting) {
+    seeking_.start(announce(waiting));
+  };
+  auto formed = co_await form(watch_->control(), machine, on_waiting);
+  holder_ = machine.holder();
+  co_return formed;
+}
+
+RoundWatch::Place StaticSession::place(int attempt) const {
+  return {attempt_prefix(config_.run_id, attempt), config_.node_rank, config_.nnodes, config_.heartbeat_timeout};
+}
+
+// The attempt may have failed already when this node is lost: then the nodes that go on to the next one are told there.
+// Identical workers start without waiting for the others: from then on the loss of their node is the job's.
+Will StaticSession::will() const {
+  Will will = will_in_barrier();
+  Will now = last_will(place(attempt_), config_.hostname, false);
+  will.words.insert(will.words.begin(), std::move(now.words.front()));
+  return will;
+}
+
+// Its workers have ended well, so its loss harms nobody, unless the others start again.
+Will StaticSession::will_in_barrier() const {
+  Will will = last_will(place(attempt_ + 1), config_.hostname, false);
+  will.gone.push_back(account_key(prefix(), config_.node_rank));
+  will.claim = Will::Claim{claim_key(config_.run_id, config_.node_rank),
+                           identity_,
+                           config_.identical_workers ? "" : begun_key(config_.run_id),
+                           {role_info_key(config_.run_id, config_.node_rank)}};
+  return will;
+}
+
+Talk<void> StaticSession::announce(Waiting waiting) {
+  const Endpoint store = reached_.value_or(store_endpoint());
+  const std::string others = co_await other_jobs(stage_, store, config_.run_id, waiting.arrived);
+  std::string missing;
+  if (!waiting.missing.empty()) missing = fmt::format(", missing node rank {}", fmt::join(waiting.missing, ", "));
+  stage_.say(Say::Level::progress,
+             fmt::format("waiting for the other nodes: {} of {} are in{}; giving up in {}{}", waiting.arrived,
+                         config_.nnodes, missing, to_text(waiting.left), others));
+}
+
+Talk<Result<StoreLink>> StaticSession::connect_again(Time deadline) {
+  co_return co_await connect_quietly(stage_, reached_.value_or(store_endpoint()), deadline);
+}
+
+// Two machines that both take themselves for node 0 both have a store. If the address that the user gave leads to the
+// other's, the claim found there is not ours.
+Talk<void> StaticSession::look_for_another_node_0() {
+  std::optional<StoreLink> link;
+  while (!link) {
+    const Time deadline = std::min(give_up_joining_, later(stage_.moment(), one_look));
+    auto connected = co_await connect_quietly(stage_, config_.master, deadline);
+    if (stage_.moment() >= give_up_joining_) co_return;
+    if (connected) link.emplace(*std::move(connected));
+  }
+  auto claim = co_await await_claim(*link, config_.run_id, 0, give_up_joining_);
+  if (!claim || *claim == identity_) co_return;
+  Error error = rank_used_twice(static_job(), *claim);
+  Failure failure;
+  failure.kind = Failure::Kind::rendezvous;
+  failure.exit_code = exit_code(error.code);
+  failure.host = config_.hostname;
+  failure.what = error.message;
+  (void)co_await tell_abort(*link, config_.run_id, std::move(failure), later(stage_.moment(), quick_answer));
+  stage_.tell(RendezvousFailed{std::move(error)});
+}
+
+Talk<void> StaticSession::tell(Failure failure) {
+  if (!reached_ && !hosts()) co_return;  // this node has never reached the store
+  const Time deadline = later(stage_.moment(), quick_answer);
+  auto link = co_await connect_again(deadline);
+  if (!link) co_return pass_on(stage_, link.error());
+  auto first = co_await tell_abort(*link, prefix(), failure, deadline);
+  // An end is told to those who are about to go on, too.
+  if (first && first->restart && !failure.restart)
+    first = co_await tell_abort(*link, attempt_prefix(config_.run_id, attempt_ + 1), failure, deadline);
+  pass_on(stage_, first);
+}
+
+void StaticSession::enter_barrier() { round_.start(leave_round()); }
+
+// The node that hosts the store waits for the others as long as it takes, if it would hear of a node that goes away.
+Talk<void> StaticSession::leave_round() {
+  std::optional<Duration> patience;
+  if (hosts()) {
+    const Time deadline = later(stage_.moment(), quick_answer);
+    const auto nodes = co_await claimed_nodes(watch_->control(), prefix(), config_.nnodes, deadline);
+    mixed_ = static_cast<int>(nodes.size()) < config_.nnodes;
+    if (mixed_) patience = exit_barrier_timeout;
+  }
+  watch_->start_leaving(patience, [this] { watch_->replace_will(will_in_barrier()); });
+}
+
+// Node 0 gathers. If that is torchrun's, nobody would.
+Talk<Account> StaticSession::share(Account own, Failure first) {
+  if (!watch_ || watch_->lost()) co_return own;
+  auto link = co_await connect_again(later(stage_.moment(), EndAccount::to_connect));
+  if (!link) co_return own;
+  ExchangePlace place{prefix(), config_.node_rank, 0, {}, later(stage_.moment(), most_for_end(config_))};
+  const Time deadline = later(stage_.moment(), quick_answer);
+  std::vector<int> nodes = co_await claimed_nodes(*link, config_.run_id, hosts() ? config_.nnodes : 1, deadline);
+  if (nodes.empty()) co_return own;
+  std::erase(nodes, config_.node_rank);
+  if (first.kind == Failure::Kind::lost) std::erase(nodes, first.node_rank);
+  if (hosts()) place.others = std::move(nodes);
+  co_return co_await account_.share(*std::move(link), std::move(place), std::move(own));
+}
+
+void StaticSession::hurry() {
+  account_.hurry();
+  stage_.act(StopAwaiting{});
+}
+
+// The store ends with us: not before its peers know the end of the job.
+Talk<void> StaticSession::end(bool failed) {
+  round_.give_up();
+  seeking_.give_up();
+  if (hosts() && failed) co_await see_others_informed();
+  earlier_.clear();
+  watch_.reset();
+  if (!hosts() || failed) co_return;
+  if (mixed_) co_return co_await see_talkers_off(stage_, stage_.moment());
+  // No worker is left on any node. Other clients have nothing to do with the job's end.
+  Question wait = AwaitNoClients{true, later(stage_.moment(), peers_patience)};
+  auto waiting = stage_.ask<Clients>(std::move(wait));
+  (void)co_await waiting;
+}
+
+Talk<void> StaticSession::see_others_informed() {
+  const Time deadline = later(stage_.moment(), quick_answer);
+  auto link = co_await connect_again(deadline);
+  if (!link) co_return;
+  std::vector<int> nodes = co_await claimed_nodes(*link, config_.run_id, config_.nnodes, deadline);
+  co_await await_informed(*link, prefix(), std::move(nodes), deadline);
+}
+
+}  // namespace launch

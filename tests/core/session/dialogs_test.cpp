@@ -1,0 +1,89 @@
+#include "launch/core/session/dialogs.hpp"
+#include "launch/core/store/keys.hpp"
+
+#include "../../support/talker.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace launch::dialogs_test {
+
+using namespace play;
+using namespace std::chrono_literals;
+
+Failure failure_of(int node, Failure::Kind kind = Failure::Kind::worker) {
+  Failure failure;
+  failure.kind = kind;
+  failure.node_rank = node;
+  failure.exit_code = 3;
+  return failure;
+}
+
+TEST(Dialogs, TheFirstFailureStaysAndBothLearnIt) {
+  TwoTalkers pair;
+  StoreLink one = pair.first.link_to(pair.endpoint), two = pair.second.link_to(pair.endpoint);
+  EXPECT_EQ(**pair.first.run(tell_abort(one, "job", failure_of(1), pair.soon())), failure_of(1));
+  EXPECT_EQ(**pair.second.run(tell_abort(two, "job", failure_of(2), pair.soon())), failure_of(1));
+  EXPECT_EQ(**pair.second.run(learn_abort(two, "job", 2, pair.soon())), failure_of(1));
+  EXPECT_EQ(*pair.second.run(look_for_abort(two, "other", pair.soon())), std::nullopt);
+}
+
+TEST(Dialogs, AStrangerDoesNotEndAJobThatHasFormed) {
+  TwoTalkers pair;
+  StoreLink link = pair.first.link_to(pair.endpoint);
+  EXPECT_TRUE(*pair.first.run(link.set(ranks_key("job", 0), "…", pair.soon())));
+  const Failure stranger = failure_of(1, Failure::Kind::rendezvous);
+  EXPECT_EQ(**pair.first.run(tell_abort(link, "job", stranger, pair.soon())), stranger);
+  EXPECT_EQ(*pair.first.run(look_for_abort(link, "job", pair.soon())), std::nullopt);
+}
+
+TEST(Dialogs, TheOthersAreWaitedForUntilTheyKnow) {
+  TwoTalkers pair;
+  StoreLink one = pair.first.link_to(pair.endpoint), two = pair.second.link_to(pair.endpoint);
+  EXPECT_TRUE(*pair.first.run(tell_abort(one, "job", failure_of(1), pair.soon())));
+  const Time start = pair.events.now();
+  Scope waiting(pair.first.stage());
+  bool informed = false;
+  const auto wait = [](StoreLink& link, Time deadline, bool* done) -> Talk<void> {
+    std::vector<int> nodes = {1, 2};
+    co_await await_informed(link, "job", std::move(nodes), deadline);
+    *done = true;
+  };
+  waiting.start(wait(one, start + 2s, &informed));
+  pair.first.act();
+  pair.events.run_until(start + 1s);
+  EXPECT_FALSE(informed);
+  EXPECT_TRUE(*pair.second.run(learn_abort(two, "job", 2, pair.soon())));
+  EXPECT_TRUE(pair.events.run_until([&] { return informed; }, 100ms));
+}
+
+TEST(Dialogs, OtherJobsOfAStoreAreNamed) {
+  TwoTalkers pair;
+  StoreLink link = pair.first.link_to(pair.endpoint);
+  EXPECT_TRUE(*pair.first.run(link.set("/torch.rendezvous.theirs", "…", pair.soon())));
+  EXPECT_EQ(*pair.first.run(other_jobs(pair.first.stage(), pair.endpoint, "ours", 1)),
+            "; the same store serves run id theirs: is --rdzv-id ours right?");
+  EXPECT_EQ(*pair.first.run(other_jobs(pair.first.stage(), pair.endpoint, "ours", 9)), "");
+}
+
+TEST(Dialogs, AStoreIsEmptiedHoweverManyKeysItHas) {
+  TwoTalkers pair;
+  StoreLink link = pair.first.link_to(pair.endpoint);
+  SetKeys many;
+  for (int i = 0; i < 2500; ++i) many.entries.emplace_back("/key" + std::to_string(i), "1");
+  EXPECT_TRUE(*pair.first.run(link.perform(many, pair.soon())));
+  EXPECT_TRUE(*pair.first.run(remove_all_keys(link, pair.soon())));
+  EXPECT_FALSE(pair.store->has("/key0"));
+  EXPECT_FALSE(pair.store->has("/key2499"));
+}
+
+TEST(Dialogs, AStoreThatHasGoneIsAnError) {
+  TwoTalkers pair;
+  StoreLink link = pair.first.link_to(pair.endpoint);
+  pair.network.end_store(pair.store);
+  const auto told = pair.first.run(tell_abort(link, "job", failure_of(1), pair.soon()));
+  ASSERT_TRUE(told);
+  EXPECT_EQ(told->error().code, ErrorCode::closed);
+}
+
+}  // namespace launch::dialogs_test

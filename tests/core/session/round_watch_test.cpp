@@ -1,0 +1,128 @@
+#include "launch/core/session/round_watch.hpp"
+
+#include "launch/core/session/dialogs.hpp"
+#include "launch/core/store/keys.hpp"
+
+#include "../../support/talker.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace launch::round_watch_test {
+
+using namespace play;
+using namespace std::chrono_literals;
+
+struct Watched : TwoTalkers {
+  Watched() {
+    store->set_silence_limit(plan_heartbeat(10s, 2).silence);
+    watch.emplace(first.stage(), first.link_to(endpoint), RoundWatch::Place{"job", 1, 2, 10s});
+  }
+  void begin() {
+    EXPECT_TRUE(*first.run(watch->pledge(last_will(watch->place(), "n1", false), soon())));
+    watch->start_watching(soon());
+    first.act();
+    events.run_until(events.now() + 1ms);
+  }
+  std::optional<Failure> aborted() {
+    StoreLink link = second.link_to(endpoint);
+    return *second.run(look_for_abort(link, "job", soon()));
+  }
+
+  std::optional<RoundWatch> watch;
+};
+
+TEST(RoundWatch, HearsOfTheRoundsFirstFailure) {
+  Watched round;
+  round.begin();
+  StoreLink link = round.second.link_to(round.endpoint);
+  Failure failure;
+  failure.node_rank = 0;
+  EXPECT_TRUE(*round.second.run(tell_abort(link, "job", failure, round.soon())));
+  ASSERT_TRUE(round.told(round.first, 1));
+  EXPECT_EQ(std::get<PeerFailed>(round.first.told[0]).failure, failure);
+}
+
+TEST(RoundWatch, TakesItsWillBackWhenItEndsInOrder) {
+  Watched round;
+  round.begin();
+  round.watch.reset();
+  round.first.act();
+  round.events.run_until(round.events.now() + 1s);
+  EXPECT_EQ(round.aborted(), std::nullopt);
+}
+
+TEST(RoundWatch, ItsWillIsDoneWhenItsMachineFallsSilent) {
+  Watched round;
+  round.begin();
+  round.network.power_off("n1");
+  round.events.run_until(round.events.now() + 9s);
+  EXPECT_EQ(round.aborted(), std::nullopt);
+  round.events.run_until(round.events.now() + 3s);
+  const auto failure = round.aborted();
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->node_rank, 1);
+  EXPECT_EQ(failure->what, "its launch has said nothing for 10 s");
+}
+
+TEST(RoundWatch, ItIsHeardOfForAsLongAsItLives) {
+  Watched round;
+  round.begin();
+  round.events.run_until(round.events.now() + 1000s);
+  EXPECT_EQ(round.aborted(), std::nullopt);
+  EXPECT_TRUE(round.first.told.empty());
+}
+
+TEST(RoundWatch, ACutTellsOfTheStoresLossBeforeTheHostLosesTheNode) {
+  Watched round;
+  round.begin();
+  const Time cut = round.events.now();
+  round.network.cut("*", "*", never);
+  ASSERT_TRUE(round.told(round.first, 1, 20s));
+  EXPECT_TRUE(std::holds_alternative<StoreLost>(round.first.told[0]));
+  EXPECT_TRUE(round.watch->lost());
+  EXPECT_LT(round.events.now() - cut, 10.5s);
+  const auto lost = [&] { return round.store->has(abort_key("job")); };
+  EXPECT_FALSE(lost());
+  EXPECT_TRUE(round.events.run_until(lost, 20s));
+}
+
+TEST(RoundWatch, RetiredItTellsOfNoRestart) {
+  Watched round;
+  round.begin();
+  round.watch->retire();
+  StoreLink link = round.second.link_to(round.endpoint);
+  Failure failure;
+  failure.node_rank = 0;
+  failure.restart = true;
+  EXPECT_TRUE(*round.second.run(tell_abort(link, "job", failure, round.soon())));
+  round.events.run_until(round.events.now() + 1s);
+  EXPECT_TRUE(round.first.told.empty());
+}
+
+TEST(RoundWatch, AStoreThatGoesBeforeTheJobHasFormedIsNoLoss) {
+  Watched round;
+  round.watch->wait_for_store();
+  round.begin();
+  round.network.end_store(round.store);
+  EXPECT_TRUE(*round.first.run(round.watch->was_lost(round.soon())));
+  EXPECT_TRUE(round.first.told.empty());
+}
+
+TEST(RoundWatch, AllNodesPassTheBarrier) {
+  Watched round;
+  round.begin();
+  RoundWatch other(round.second.stage(), round.second.link_to(round.endpoint), {"job", 0, 2, 10s});
+  int counted = 0;
+  round.watch->start_leaving(std::nullopt, [&] { ++counted; });
+  round.first.act();
+  round.events.run_until(round.events.now() + 1s);
+  EXPECT_EQ(counted, 1);
+  EXPECT_TRUE(round.first.told.empty());
+  other.start_leaving(std::nullopt, [&] { ++counted; });
+  round.second.act();
+  EXPECT_TRUE(round.told(round.first, 1) && round.told(round.second, 1));
+  EXPECT_TRUE(std::holds_alternative<BarrierDone>(round.first.told[0]));
+}
+
+}  // namespace launch::round_watch_test

@@ -1,0 +1,182 @@
+#include "launch/core/session/static_session.hpp"
+
+#include "../../support/meeting.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace launch::static_session_test {
+
+using namespace play;
+using namespace std::chrono_literals;
+
+struct Pair {
+  explicit Pair(int max_restarts = 0) {
+    for (const int rank : {0, 1}) {
+      Config config = static_config(rank, 2, 2);
+      config.restarts.max_restarts = max_restarts;
+      nodes.push_back(&meeting.add(std::move(config)));
+    }
+  }
+
+  void open_and_join() {
+    for (Meeting::Node* node : nodes) {
+      EXPECT_TRUE(node->session->open());
+      node->session->feed(JoinRound{});
+    }
+  }
+  void form() {
+    open_and_join();
+    for (Meeting::Node* node : nodes) ASSERT_TRUE(meeting.take<RendezvousDone>(*node));
+  }
+  Failure failure_of(int node, bool restart = false) const {
+    Failure failure;
+    failure.node_rank = node;
+    failure.exit_code = 7;
+    failure.restart = restart;
+    failure.host = nodes[node]->config.hostname;
+    return failure;
+  }
+
+  Meeting meeting;
+  std::vector<Meeting::Node*> nodes;
+};
+
+TEST(StaticSession, NodesFindEachOtherInAnyOrder) {
+  for (const bool host_first : {true, false}) {
+    Pair job;
+    if (!host_first) std::swap(job.nodes[0], job.nodes[1]);
+    job.open_and_join();
+    for (Meeting::Node* node : job.nodes) {
+      const auto done = job.meeting.take<RendezvousDone>(*node);
+      ASSERT_TRUE(done);
+      EXPECT_EQ(done->round.assignment.base_global_rank, 2 * node->config.node_rank);
+      EXPECT_EQ(done->round.assignment.world_size, 4);
+      EXPECT_FALSE(done->round.may_leave);
+      EXPECT_GT(done->round.longest_stall, 25s);
+    }
+  }
+}
+
+TEST(StaticSession, ANodeWithoutNode0GivesUpAtItsTimeOut) {
+  Meeting meeting;
+  Meeting::Node& node = meeting.add(static_config(1, 2));
+  EXPECT_TRUE(node.session->open());
+  node.session->feed(JoinRound{});
+  EXPECT_FALSE(meeting.take<RendezvousFailed>(node, 899s));
+  const auto failed = meeting.take<RendezvousFailed>(node, 2s);
+  ASSERT_TRUE(failed);
+  EXPECT_EQ(failed->error.code, ErrorCode::timeout);
+  EXPECT_THAT(failed->error.message, testing::HasSubstr("node 0 is missing: Connection refused"));
+}
+
+TEST(StaticSession, AFailureIsKnownOnTheOtherNodeAtOnce) {
+  Pair job;
+  job.form();
+  job.nodes[1]->session->feed(TellOthers{job.failure_of(1)});
+  const auto heard = job.meeting.take<PeerFailed>(*job.nodes[0], 10ms);
+  ASSERT_TRUE(heard);
+  EXPECT_EQ(heard->failure, job.failure_of(1));
+  EXPECT_EQ(job.nodes[1]->others_told, 1);
+  EXPECT_TRUE(job.meeting.take<PeerFailed>(*job.nodes[1])) << "the node that tells learns which failure was the first";
+}
+
+TEST(StaticSession, TheFirstOfTwoFailuresIsTheOneThatBothHear) {
+  Pair job;
+  job.form();
+  job.nodes[0]->session->feed(TellOthers{job.failure_of(0)});
+  job.nodes[1]->session->feed(TellOthers{job.failure_of(1)});
+  for (Meeting::Node* node : job.nodes) EXPECT_EQ(job.meeting.take<PeerFailed>(*node)->failure, job.failure_of(0));
+}
+
+TEST(StaticSession, ANodeThatGoesAwayWithoutAWordIsLost) {
+  Pair job;
+  job.form();
+  job.nodes[1]->session->end();
+  const auto heard = job.meeting.take<PeerFailed>(*job.nodes[0], 10ms);
+  ASSERT_TRUE(heard);
+  EXPECT_EQ(heard->failure.kind, Failure::Kind::lost);
+  EXPECT_EQ(heard->failure.node_rank, 1);
+}
+
+TEST(StaticSession, AMachineThatLosesItsPowerIsLostAfterItsSilence) {
+  Pair job;
+  job.form();
+  job.nodes[1]->session->vanish();
+  job.meeting.network().power_off("n1");
+  EXPECT_FALSE(job.meeting.take<PeerFailed>(*job.nodes[0], 25s));
+  const auto heard = job.meeting.take<PeerFailed>(*job.nodes[0], 20s);
+  ASSERT_TRUE(heard);
+  EXPECT_THAT(heard->failure.what, testing::HasSubstr("has said nothing for 30 s"));
+}
+
+TEST(StaticSession, TheLossOfNode0IsKnownAtOnce) {
+  Pair job;
+  job.form();
+  job.nodes[0]->session->end();
+  EXPECT_TRUE(job.meeting.take<StoreLost>(*job.nodes[1], 10ms));
+}
+
+TEST(StaticSession, AllMeetInTheBarrierAndLeave) {
+  Pair job;
+  job.form();
+  job.nodes[0]->session->feed(EnterExitBarrier{});
+  EXPECT_FALSE(job.meeting.take<BarrierDone>(*job.nodes[0], 100s));
+  job.nodes[1]->session->feed(EnterExitBarrier{});
+  for (Meeting::Node* node : job.nodes) EXPECT_TRUE(job.meeting.take<BarrierDone>(*node));
+  job.nodes[0]->session->feed(EndSession{});
+  job.meeting.events().run_until(job.meeting.events().now() + 1s);
+  EXPECT_FALSE(job.nodes[0]->ended) << "the store must not go before the other node has left";
+  job.nodes[1]->session->feed(EndSession{});
+  EXPECT_TRUE(job.meeting.events().run_until([&] { return job.nodes[0]->ended && job.nodes[1]->ended; }, 1s));
+}
+
+TEST(StaticSession, TheNextAttemptHearsNothingOfTheOneBefore) {
+  Pair job(3);
+  job.form();
+  job.nodes[1]->session->feed(TellOthers{job.failure_of(1, true)});
+  EXPECT_TRUE(job.meeting.take<PeerFailed>(*job.nodes[0]));
+  EXPECT_TRUE(job.meeting.take<PeerFailed>(*job.nodes[1]));
+  for (Meeting::Node* node : job.nodes) node->session->feed(JoinRound{true, 1});
+  for (Meeting::Node* node : job.nodes) {
+    const auto done = job.meeting.take<RendezvousDone>(*node);
+    ASSERT_TRUE(done);
+    EXPECT_TRUE(done->round.can_restart);
+    EXPECT_FALSE(job.meeting.take<PeerFailed>(*node));
+  }
+}
+
+TEST(StaticSession, ANodeLostBetweenTwoAttemptsIsMissedInTheNext) {
+  Pair job(3);
+  job.form();
+  job.nodes[1]->session->feed(TellOthers{job.failure_of(1, true)});
+  EXPECT_TRUE(job.meeting.take<PeerFailed>(*job.nodes[0]));
+  job.nodes[0]->session->feed(JoinRound{true, 1});
+  job.nodes[1]->session->end();
+  const auto heard = job.meeting.take<PeerFailed>(*job.nodes[0]);
+  ASSERT_TRUE(heard);
+  EXPECT_EQ(heard->failure.kind, Failure::Kind::lost);
+}
+
+TEST(StaticSession, AccountsOfAllNodesComeTogether) {
+  Pair job;
+  job.form();
+  job.nodes[1]->session->feed(TellOthers{job.failure_of(1)});
+  for (Meeting::Node* node : job.nodes) {
+    Account own;
+    own.nodes = {node->config.node_rank};
+    own.stopped = 2;
+    node->session->feed(ShareAccount{own, job.failure_of(1)});
+  }
+  EXPECT_TRUE(job.meeting.events().run_until([&] { return job.nodes[0]->account && job.nodes[1]->account; }, 1s));
+  for (Meeting::Node* node : job.nodes) EXPECT_EQ(node->account->nodes, (std::vector<int>{0, 1}));
+}
+
+TEST(StaticSession, ThePortThatIsTakenIsAnErrorBeforeAnythingElse) {
+  Meeting meeting;
+  const auto taken = meeting.network().listen("n0", 29500);
+  Meeting::Node& node = meeting.add(static_config(0, 2));
+  EXPECT_FALSE(node.session->open());
+}
+
+}  // namespace launch::static_session_test

@@ -1,0 +1,72 @@
+#include "launch/core/session/worker_meeting.hpp"
+
+#include "launch/core/store/keys.hpp"
+
+#include "../../support/configs.hpp"
+#include "../../support/talker.hpp"
+
+#include <gtest/gtest.h>
+
+namespace launch::worker_meeting_test {
+
+using namespace play;
+using namespace std::chrono_literals;
+
+RoundFormed round_of(std::int64_t round, int rank, NodeDesc leader) {
+  RoundFormed formed;
+  formed.round = round;
+  formed.rank = rank;
+  formed.nnodes = 2;
+  formed.leader = std::move(leader);
+  return formed;
+}
+
+const NodeDesc ours{"n1", 100, launch_local_id};
+const NodeDesc theirs{"n1", 100, 0};
+
+struct Place : TwoTalkers {
+  Config config = elastic_config("n1", 100, {1, 2});
+  WorkerMeeting leader{first.stage(), config};
+  WorkerMeeting follower{second.stage(), config};
+  StoreLink of_leader = first.link_to(endpoint);
+  StoreLink of_follower = second.link_to(endpoint);
+};
+
+TEST(WorkerMeeting, TheLeaderSaysWhereAndTheOthersReadIt) {
+  Place place;
+  const auto master = place.first.run(place.leader.agree(place.of_leader, round_of(0, 0, ours), "n1"));
+  ASSERT_TRUE(master && *master);
+  EXPECT_EQ((*master)->host, "n1");
+  EXPECT_TRUE(place.leader.hosts());
+  EXPECT_EQ(**place.second.run(place.follower.agree(place.of_follower, round_of(0, 1, ours), "n2")), **master);
+  EXPECT_FALSE(place.follower.hosts());
+}
+
+TEST(WorkerMeeting, TheLeaderKeepsItsPort) {
+  Place place;
+  const auto master = place.first.run(place.leader.agree(place.of_leader, round_of(0, 0, ours), "n1"));
+  EXPECT_EQ(**place.first.run(place.leader.agree(place.of_leader, round_of(1, 0, ours), "n1")), **master);
+}
+
+TEST(WorkerMeeting, ALeaderThatSaysNothingIsWaitedForAsLongAsNodesAre) {
+  Place place;
+  const auto nothing = place.second.run(place.follower.agree(place.of_follower, round_of(0, 1, ours), "n2"), 601s);
+  ASSERT_TRUE(nothing);
+  EXPECT_EQ(nothing->error().code, ErrorCode::timeout);
+}
+
+TEST(WorkerMeeting, TorchrunSaysItOnceAndItsStoreIsEmptied) {
+  Place place;
+  const auto store = *place.network.listen("n1", 41000, false);
+  const KeyList keys = meeting_keys(round_prefix("job", 0));
+  EXPECT_TRUE(*place.first.run(place.of_leader.set(keys[0], "n1", place.soon())));
+  EXPECT_TRUE(*place.first.run(place.of_leader.set(keys[1], "41000", place.soon())));
+  StoreLink workers = place.first.link_to({"n1", 41000});
+  EXPECT_TRUE(*place.first.run(workers.set("of the last round", "1", place.soon())));
+  const auto master = place.second.run(place.follower.agree(place.of_follower, round_of(1, 1, theirs), "n2"));
+  ASSERT_TRUE(master && *master);
+  EXPECT_EQ(**master, (Endpoint{"n1", 41000}));
+  EXPECT_FALSE(store->has("of the last round"));
+}
+
+}  // namespace launch::worker_meeting_test

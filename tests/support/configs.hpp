@@ -1,0 +1,42 @@
+// A node's Config as settle() would make it, for tests that need no command line.
+#pragma once
+
+#include "launch/core/config/config.hpp"
+
+#include <string>
+
+namespace launch::play {
+
+// Node `rank` of a static job; hosts are called n0, n1, ... and node 0 hosts the store.
+inline Config static_config(int rank, int nnodes, int nproc = 1) {
+  Config config;
+  config.pid = 100 + rank;
+  config.nnodes = nnodes;
+  config.node_rank = rank;
+  config.nproc_per_node = nproc;
+  config.role = "default";
+  config.run_id = "job";
+  config.master = {"n0", 29500};
+  config.hostname = "n" + std::to_string(rank);
+  config.rendezvous_timeout = std::chrono::seconds(900);
+  config.heartbeat_timeout = std::chrono::seconds(30);
+  config.shutdown_timeout = std::chrono::seconds(15);
+  config.kill_grace = std::chrono::seconds(5);
+  return config;
+}
+
+// A node of a c10d job; `host` is its name, and n0 hosts the store.
+inline Config elastic_config(const std::string& host, int pid, NodeLimits nodes) {
+  Config config = static_config(0, nodes.max);
+  config.pid = pid;
+  config.node_rank = -1;
+  config.hostname = host;
+  config.elastic.emplace();
+  config.elastic->settings.run_id = config.run_id;
+  config.elastic->settings.nodes = nodes;
+  config.elastic->settings.last_call_timeout = std::chrono::seconds(3);
+  config.elastic->is_host = host == "n0";
+  return config;
+}
+
+}  // namespace launch::play

@@ -1,0 +1,59 @@
+// Virtual time: what happens, in order of time and, at one time, of planning. All of it follows from one seed, and
+// every fact that is noted goes into a hash, so that equal runs can be told from different ones.
+#pragma once
+
+#include "launch/core/base/random.hpp"
+#include "launch/core/base/time.hpp"
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <queue>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace launch::play {
+
+class Events {
+ public:
+  explicit Events(std::uint64_t seed) : random_(seed) {}
+
+  Time now() const { return now_; }
+  Random& random() { return random_; }
+  bool chance(double probability) { return static_cast<double>(random_.next() >> 11U) * 0x1.0p-53 < probability; }
+  std::size_t below(std::size_t end) { return random_.next() % end; }
+
+  void at(Time when, std::function<void()> what) { heap_.push({std::max(when, now_), ++plans_, std::move(what)}); }
+  void in(Duration delay, std::function<void()> what) { at(later(now_, delay), std::move(what)); }
+  // Until nothing is planned up to `end`, which it then is.
+  void run_until(Time end);
+  // Until `done`; false: it is not within `limit`.
+  bool run_until(const std::function<bool()>& done, Duration limit);
+  std::uint64_t steps() const { return steps_; }
+
+  void note(std::string_view fact);
+  std::uint64_t hash() const { return hash_; }
+  const std::deque<std::string>& story() const { return story_; }
+
+ private:
+  struct Plan {
+    Time when;
+    std::uint64_t number;
+    std::function<void()> what;
+    bool operator<(const Plan& other) const {  // the heap has the largest on top
+      return when != other.when ? when > other.when : number > other.number;
+    }
+  };
+  void step();
+
+  Random random_;
+  Time now_{std::chrono::hours(1)};
+  std::uint64_t plans_ = 0;
+  std::uint64_t steps_ = 0;
+  std::priority_queue<Plan> heap_;
+  std::uint64_t hash_ = 14695981039346656037ULL;
+  std::deque<std::string> story_;  // the last facts, for a failure
+};
+
+}  // namespace launch::play

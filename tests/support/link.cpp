@@ -1,0 +1,178 @@
+#include "network.hpp"
+
+#include <algorithm>
+
+namespace launch::play {
+
+namespace {
+
+constexpr std::uint32_t beat_nonce = 0x02020202;  // as io/store_client's
+constexpr std::size_t beat_bytes = sizeof beat_nonce;
+
+}  // namespace
+
+void Link::when_awake(Time when, std::function<void()> what) {
+  network_.events().at(when, [self = shared_from_this(), what = std::move(what)]() mutable {
+    const Time thaw = self->network_.thaws_at(self->host_);
+    if (self->network_.events().now() < thaw) return self->when_awake(thaw, std::move(what));
+    what();
+  });
+}
+
+void Link::send(std::string bytes) {
+  const auto store = store_.lock();
+  if (!store || !open_ || network_.is_down(peer_.host)) return;
+  last_sent_ = network_.arrival(host_, peer_.host, last_sent_);
+  const Time at = std::max(last_sent_, network_.thaws_at(peer_.host));
+  network_.events().at(at, [store, id = connection_, bytes = std::move(bytes)] { store->arrive(id, bytes); });
+}
+
+// ---- what the process does
+
+void Link::perform(const Operation& operation, Time deadline, OnOutcome on_outcome) {
+  const std::uint64_t mine = ++number_;
+  under_way_ = operation;
+  on_outcome_ = std::move(on_outcome);
+  answer_.reset();
+  cancelling_ = false;
+  std::string bytes;
+  encode_operation(operation, bytes);
+  send(std::move(bytes));
+  // Some are done as soon as they are sent.
+  when_awake(network_.events().now(), [self = shared_from_this(), mine] {
+    if (mine == self->number_) self->look();
+  });
+  const bool waits_for_others = waits(operation);
+  if (waits_for_others && beat_interval_ > Duration::zero()) {
+    next_beat_ = std::max(next_beat_, network_.events().now());
+    when_awake(next_beat_, [self = shared_from_this(), mine] { self->beat(mine); });
+  }
+  if (deadline == never) return;
+  if (!waits_for_others) return expect_answer(mine, deadline);
+  when_awake(deadline, [self = shared_from_this(), mine] {
+    if (mine == self->number_) self->cancel();
+  });
+}
+
+void Link::set_beats(Duration interval, Duration patience) {
+  beat_interval_ = interval;
+  beat_patience_ = patience_ = patience;
+  next_beat_ = later(network_.events().now(), interval);
+}
+
+void Link::wake() {
+  if (under_way_ && waits(*under_way_)) cancel();
+}
+
+void Link::part() {
+  std::string farewell;
+  encode(LeaveWillRequest{}, farewell);
+  send(std::move(farewell));
+  close();
+}
+
+void Link::close() {
+  if (!open_) return;
+  const auto store = store_.lock();
+  if (store && !network_.is_down(peer_.host) && !network_.is_down(host_)) {
+    last_sent_ = network_.arrival(host_, peer_.host, last_sent_);
+    const Time at = std::max(last_sent_, network_.thaws_at(peer_.host));
+    network_.events().at(at, [store, id = connection_] { store->drop(id, false); });
+  }
+  open_ = false;
+  network_.events().at(network_.events().now(), [self = shared_from_this()] { self->look(); });
+}
+
+// ---- while it waits
+
+void Link::beat(std::uint64_t operation) {
+  if (operation != number_ || !under_way_ || !open_) return;
+  if (!beat_unanswered_) {
+    std::string bytes;
+    encode(PingRequest{beat_nonce}, bytes);
+    send(std::move(bytes));
+    beat_unanswered_ = true;
+    expect_beat(operation, ++beats_, later(network_.events().now(), beat_patience_));
+  }
+  next_beat_ = later(network_.events().now(), beat_interval_);
+  when_awake(next_beat_, [self = shared_from_this(), operation] { self->beat(operation); });
+}
+
+void Link::expect_beat(std::uint64_t operation, std::uint64_t beat, Time until) {
+  when_awake(until, [self = shared_from_this(), operation, beat, until] {
+    if (operation != self->number_ || !self->beat_unanswered_ || beat != self->beats_) return;
+    // One that was asleep itself first reads what has come meanwhile.
+    const Time now = self->network_.events().now();
+    if (now > later(until, self->beat_interval_))
+      return self->expect_beat(operation, beat, later(now, self->beat_interval_));
+    self->finish(Error{ErrorCode::silent, "it has said nothing for long"});
+  });
+}
+
+void Link::expect_answer(std::uint64_t operation, Time until) {
+  when_awake(until, [self = shared_from_this(), operation] {
+    if (operation == self->number_ && self->under_way_)
+      self->finish(Error{ErrorCode::timeout, "the store does not answer"});
+  });
+}
+
+void Link::cancel() {
+  if (cancelling_ || !under_way_ || !open_) return;
+  cancelling_ = true;
+  std::string bytes;
+  encode(CancelWaitRequest{}, bytes);
+  send(std::move(bytes));
+  expect_answer(number_, later(network_.events().now(), patience_));
+}
+
+// ---- what the store says
+
+void Link::received(const std::string& bytes) {
+  if (!open_) return;
+  buffer_ += bytes;
+  look();
+}
+
+void Link::closed() {
+  hung_up_ = true;
+  look();
+}
+
+// False while the answer to a beat, which comes before all that was asked later, has not come whole.
+bool Link::read_beat() {
+  if (!beat_unanswered_ || buffer_.empty()) return true;
+  if (static_cast<unsigned char>(buffer_[0]) != (beat_nonce & 0xFFU)) return waits(*under_way_);
+  if (buffer_.size() < beat_bytes) return false;
+  buffer_.erase(0, beat_bytes);
+  beat_unanswered_ = false;
+  return true;
+}
+
+void Link::look() {
+  if (!under_way_) return;
+  if (!open_) return finish(Error{ErrorCode::closed, "the connection was closed"});
+  while (read_beat()) {
+    if (cancelling_ && !buffer_.empty() && buffer_[0] == static_cast<char>(WaitReply::cancelled)) {
+      buffer_.erase(0, 1);
+      return finish(answer_.value_or(WaitExpired{}));
+    }
+    std::size_t used = 0;
+    auto outcome = decode_outcome(*under_way_, buffer_, used);
+    if (!outcome || !outcome->has_value()) break;
+    buffer_.erase(0, used);
+    if (!cancelling_) return finish(std::move(**outcome));
+    answer_ = std::move(**outcome);
+  }
+  if (hung_up_) finish(Error{ErrorCode::closed, "the connection to the store ended: End of file"});
+}
+
+void Link::finish(Result<Outcome> outcome) {
+  under_way_.reset();
+  answer_.reset();
+  cancelling_ = false;
+  ++number_;
+  const OnOutcome done = std::move(on_outcome_);
+  done(std::move(outcome));
+}
+
+}  // namespace launch::play

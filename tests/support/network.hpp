@@ -1,0 +1,186 @@
+// Hosts, the stores that listen on them and the links between them, without a socket: the real AgentStore and the real
+// bytes on the wire; connections that are refused, cut, closed by a kernel or forgotten by a machine that has lost its
+// power; hosts that stand still. A store notices silence as io/store_server does, and a link beats, waits and gives up
+// as io/store_client does.
+#pragma once
+
+#include "events.hpp"
+
+#include "launch/core/c10d/agent_store.hpp"
+#include "launch/core/job/endpoint.hpp"
+#include "launch/core/store/store_operation.hpp"
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace launch::play {
+
+class Network;
+class Link;
+
+// One that listens; the agent that hosts it, or torchrun.
+class Store : public std::enable_shared_from_this<Store> {
+ public:
+  Store(Network& network, std::string host, bool by_launch);
+
+  AgentStore& agents() { return store_; }
+  void set_silence_limit(Duration limit) { silence_limit_ = limit; }
+  void fence() { store_.table().forget_workers(); }
+  // Links whose agents attend or have left a will, and those that have said anything.
+  std::size_t agent_count() const;
+  std::size_t talker_count() const;
+  // What is under a key.
+  std::string read(const std::string& key) { return std::string(store_.table().get(key).value_or("")); }
+  bool has(const std::string& key) { return store_.table().get(key).has_value(); }
+  bool by_launch() const { return by_launch_; }
+
+ private:
+  friend class Network;
+  friend class Link;
+  struct Peer {
+    std::weak_ptr<Link> link;
+    RequestReader reader;
+    bool open = true;
+    bool spoke = false;
+    bool agent = false;
+    bool heard = true;
+    Time silent_since{};
+  };
+
+  ConnectionId add(const std::shared_ptr<Link>& link);
+  void arrive(ConnectionId id, const std::string& bytes);
+  void drop(ConnectionId id, bool silent);
+  void send(std::vector<Push> pushes);
+  void answer(ConnectionId id, std::string bytes);
+  void look_for_silence();
+  void drop_silent(Time planned);
+  void keep_time();
+  Instant instant() const;
+  void close_all(bool by_kernel);
+
+  Network& network_;
+  std::string host_;
+  bool by_launch_;
+  AgentStore store_;
+  std::vector<Peer> peers_;
+  Duration silence_limit_{};
+  bool looking_ = false;
+  Time alarm_ = never;
+  bool alive_ = true;
+};
+
+// A client's side of a connection: one operation at a time.
+class Link : public std::enable_shared_from_this<Link> {
+ public:
+  using OnOutcome = std::function<void(Result<Outcome>)>;
+
+  Link(Network& network, std::string host, Endpoint peer) : network_(network), host_(std::move(host)), peer_(peer) {}
+
+  void perform(const Operation& operation, Time deadline, OnOutcome on_outcome);
+  void set_patience(Duration patience) { patience_ = patience; }
+  void set_beats(Duration interval, Duration patience);
+  void wake();
+  void part();
+  void close();
+
+  const std::string& host() const { return host_; }
+  const Endpoint& peer() const { return peer_; }
+
+ private:
+  friend class Network;
+  friend class Store;
+
+  void received(const std::string& bytes);
+  void closed();
+  void look();
+  bool read_beat();
+  void cancel();
+  void beat(std::uint64_t operation);
+  void expect_beat(std::uint64_t operation, std::uint64_t beat, Time until);
+  void expect_answer(std::uint64_t operation, Time until);
+  void finish(Result<Outcome> outcome);
+  void send(std::string bytes);
+  void when_awake(Time when, std::function<void()> what);
+
+  Network& network_;
+  std::string host_;
+  Endpoint peer_;
+  std::weak_ptr<Store> store_;
+  ConnectionId connection_ = 0;
+  Time last_sent_{}, last_received_{};  // bytes keep their order
+  std::string buffer_;
+  std::optional<Operation> under_way_;
+  OnOutcome on_outcome_;
+  std::optional<Outcome> answer_;  // which was on its way when the wait was cancelled
+  bool cancelling_ = false;
+  bool open_ = true;          // at this side
+  bool hung_up_ = false;      // by the other
+  std::uint64_t number_ = 0;  // of the operation
+  Duration patience_ = std::chrono::seconds(10);
+  Duration beat_interval_{}, beat_patience_{};
+  Time next_beat_{};
+  bool beat_unanswered_ = false;
+  std::uint64_t beats_ = 0;
+};
+
+class Network {
+ public:
+  using OnOpened = std::function<void(Result<std::shared_ptr<Link>>)>;
+
+  // Messages take between none and `longest_delay`.
+  explicit Network(Events& events, Duration longest_delay = Duration::zero())
+      : events_(events), longest_delay_(longest_delay) {}
+
+  Events& events() { return events_; }
+
+  // ---- what processes do
+
+  // An error: the port is taken. Port 0: one that is free.
+  Result<std::shared_ptr<Store>> listen(const std::string& host, std::uint16_t port, bool by_launch = true);
+  std::uint16_t port_of(const Store& store) const;
+  void connect(const std::string& host, const Endpoint& endpoint, Time deadline, OnOpened on_opened);
+  // The process has ended, and its kernel closes what it had open.
+  void end_store(const std::shared_ptr<Store>& store);
+
+  // ---- what befalls hosts
+
+  // Loses its power: nobody hears of it any more, of none of its processes.
+  void power_off(const std::string& host);
+  void power_on(const std::string& host) { down_.erase(host); }
+  bool is_down(const std::string& host) const { return down_.contains(host); }
+  void freeze(const std::string& host, Time until);
+  Time thaws_at(const std::string& host) const;
+  // Nothing gets from one to the other until then; what is under way arrives afterwards. `from` and `to` may be "*".
+  void cut(const std::string& from, const std::string& to, Time until);
+  void mend() { cuts_.clear(); }
+  Time mended_at(const std::string& from, const std::string& to) const;
+
+  // When a message that is sent now arrives, not before `earliest`; `never`: it does not.
+  Time arrival(const std::string& from, const std::string& to, Time earliest);
+
+ private:
+  using Address = std::pair<std::string, std::uint16_t>;
+  struct Cut {
+    std::string from, to;
+    Time until;
+  };
+
+  void try_connect(const std::string& host, const Endpoint& endpoint, Time deadline, OnOpened on_opened);
+  std::string host_of(const std::string& from, const std::string& name) const;
+
+  Events& events_;
+  Duration longest_delay_;
+  std::map<Address, std::shared_ptr<Store>> stores_;
+  std::map<std::string, std::vector<std::weak_ptr<Link>>> links_;  // by the client's host
+  std::map<std::string, Time> frozen_;
+  std::map<std::string, bool> down_;
+  std::vector<Cut> cuts_;
+  std::uint16_t next_port_ = 40000;
+};
+
+}  // namespace launch::play
