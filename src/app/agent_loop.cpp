@@ -1,6 +1,5 @@
 #include "launch/app/agent_loop.hpp"
 
-#include "launch/app/end_report.hpp"
 #include "launch/core/agent/agent_settings.hpp"
 #include "launch/core/workers/worker_spec.hpp"
 #include "launch/io/background.hpp"
@@ -8,6 +7,7 @@
 #include "launch/io/deadline.hpp"
 #include "launch/io/files.hpp"
 #include "launch/io/guard.hpp"
+#include "launch/io/host.hpp"
 #include "launch/io/log.hpp"
 #include "launch/io/process_look.hpp"
 
@@ -33,68 +33,83 @@ AgentLoop::AgentLoop(asio::any_io_executor executor, std::shared_ptr<const Confi
       signals_(executor, start.signals),
       passed_signals_(start.signals.passed),
       guard_(start.guard),
-      agent_(agent_settings(config_)),
-      mailbox_(executor, [this](Duration grace) { run_in_background(executor_, end_workers_after(grace)); }),
-      pulse_(executor, start.guard, mailbox_),
-      session_(executor, config_, mailbox_),
+      node_(config_, {::getpid(), random_seed()}),
+      moment_(executor),
+      exited_(executor),
+      pulse_(executor, start.guard, [this](Duration stall) { put_first(StoodStill{stall}); }),
+      network_(executor, [this](Answer answer) { feed(std::move(answer)); }),
       starter_(executor),
       workers_(executor, starter_, Inheritance{start.signals.reset, start.open_files, config_.pid},
                [this](int local_rank, pid_t pid, ExitStatus status) { worker_exited(local_rank, pid, status); }),
-      folder_(starter_, std::move(config)),
-      files_(executor),
-      events_(config_, executor),
-      memory_(executor),
-      teller_(executor) {}
+      record_(executor, std::move(config), starter_),
+      memory_(executor) {}
 
 asio::awaitable<int> AgentLoop::run() {
   run_in_background(executor_, watch_signals());
   const Status opened = co_await open();
   if (!opened) {
     log_error(opened.error().message);
-    events_.not_begun(opened.error());
-    co_await events_.flush();
+    record_.events().not_begun(opened.error());
+    co_await record_.events().flush();
     co_return exit_code(opened.error().code);
   }
-  AgentActions actions = agent_.start(now());
+  feed(StartNode{});
   while (!exit_code_) {
-    for (AgentAction& action : actions) co_await carry_out(std::move(action));
-    if (exit_code_) break;
-    count_down();
-    const auto event = co_await mailbox_.take(std::min(agent_.deadline(), countdown_ ? countdown_->next() : never));
-    actions.clear();
-    if (event && teller_.tells() && std::holds_alternative<AllGone>(*event)) {
-      co_await teller_.until_told();  // somebody else's failure may have been the first
-      mailbox_.put(*event);
-    } else if (event) {
-      if (const auto* told = std::get_if<PeerFailed>(&*event)) events_.told_of(told->failure);
-      actions = agent_.on(*event, now());
-    } else if (now() >= agent_.deadline()) {
-      actions = agent_.on(DeadlineReached{}, now());
-    }
+    exited_.expires_at(to_steady(never));
+    (void)co_await exited_.async_wait(as_values);
   }
   co_return *exit_code_;
 }
 
+// What comes of an action while it is carried out waits until those beside it are, too.
+void AgentLoop::feed(NodeEvent event) {
+  fed_.push_back(std::move(event));
+  if (std::exchange(feeding_, true)) return;
+  while (!fed_.empty()) {
+    NodeEvent next = std::move(fed_.front());
+    fed_.pop_front();
+    for (NodeAction& action : node_.on(std::move(next), {instant(), progress_interval()}))
+      std::visit([this](auto& one) { carry_out(std::move(one)); }, action);
+  }
+  feeding_ = false;
+  count_down();
+  set_timer();
+}
+
+void AgentLoop::set_timer() {
+  const Time next = std::min(node_.deadline(), countdown_ ? countdown_->next() : never);
+  if (next == never) {
+    moment_.cancel();
+    return;
+  }
+  moment_.expires_at(to_steady(next));
+  moment_.async_wait([this](const boost::system::error_code& error) {
+    if (!error) feed(MomentReached{});
+  });
+}
+
 void AgentLoop::count_down() {
-  if (!agent_.stopping()) return countdown_.reset();
+  const auto kills_at = node_.kills_at();
+  if (!kills_at) return countdown_.reset();
   if (!countdown_) countdown_.emplace(now());
   if (!countdown_->due(now(), progress_interval())) return;
   const std::size_t left = workers_.remaining().size();
   if (left > 0)
     log_progress(fmt::format("stopping: {} left; SIGKILL in {}",
-                             left == 1 ? "1 process" : fmt::format("{} processes", left),
-                             to_text(agent_.deadline() - now())));
+                             left == 1 ? "1 process" : fmt::format("{} processes", left), to_text(*kills_at - now())));
 }
 
 // What is wrong with its files is said before others hear of this node. A disk that stalls does not keep it from them.
 asio::awaitable<Status> AgentLoop::open() {
   const Time give_up = later(now(), time_to_open);
-  Status opened = co_await events_.open(give_up);
+  Status opened = co_await record_.events().open(give_up);
   if (opened && !config_.timer_file.empty()) {
     watchdog_.emplace(executor_, [this](const ExpiredTimer& timer) { return timer_expired(timer); });
     opened = co_await watchdog_->open(starter_, config_.timer_file, give_up);
   }
-  co_return opened ? session_.open() : opened;
+  if (!opened) co_return opened;
+  feed(OpenSession{});
+  co_return *std::move(opened_);
 }
 
 // ---- sources of events
@@ -103,29 +118,34 @@ asio::awaitable<void> AgentLoop::watch_signals() {
   while (true) {
     const auto received = co_await signals_.next();
     if (!received) co_return;
-    const int signal = received->signal;
-    if (received->sender == guard_) pulse_.hear();
-    if (signal == SIGCHLD) {
-      if (started_) look_for_end();
-    } else if (signal == guard_gone_signal()) {
-      guard_lost_ = true;
-      session_.hurry();
-      if (evidence_) evidence_->hurry();
-      mailbox_.put_first(GuardLost{});
-    } else if (!is_new(*received)) {
-      continue;
-    } else if (std::find(passed_signals_.begin(), passed_signals_.end(), signal) != passed_signals_.end()) {
-      pass_on(signal);
-    } else if (is_warning(signal)) {
-      warn(signal);
-    } else {
-      if (leaving_) session_.hurry();
-      if (evidence_) evidence_->hurry();
-      std::string sender = sender_text(received->origin);
-      log_info(fmt::format("received {}{}{}, stopping", signal_name(signal), sender.empty() ? "" : " ", sender));
-      mailbox_.put(SignalReceived{signal, std::move(sender), signal_for_workers(signal, config_.signals)});
-    }
+    take(*received);
   }
+}
+
+void AgentLoop::take(const ReceivedSignal& received) {
+  const int signal = received.signal;
+  if (received.sender == guard_) pulse_.hear();
+  if (signal == SIGCHLD) return started_ ? look_for_end() : void();
+  if (signal == guard_gone_signal()) return lose_guard();
+  if (!is_new(received)) return;
+  if (std::find(passed_signals_.begin(), passed_signals_.end(), signal) != passed_signals_.end())
+    return pass_on(signal);
+  if (is_warning(signal)) return warn(signal);
+  stop_by(received);
+}
+
+void AgentLoop::lose_guard() {
+  guard_lost_ = true;
+  record_.hurry();
+  put_first(GuardLost{});
+}
+
+void AgentLoop::stop_by(const ReceivedSignal& received) {
+  record_.hurry();
+  std::string sender = sender_text(received.origin);
+  log_info(fmt::format("received {}{}{}, stopping", signal_name(received.signal), sender.empty() ? "" : " ", sender));
+  const int to_workers = signal_for_workers(received.signal, config_.signals);
+  put(SignalReceived{received.signal, std::move(sender), to_workers});
 }
 
 bool AgentLoop::is_new(const ReceivedSignal& received) {
@@ -143,7 +163,7 @@ bool AgentLoop::is_warning(int signal) const {
 
 void AgentLoop::warn(int signal) {
   warned_ = true;
-  mailbox_.put(Warned{signal, round_.may_leave});  // before any end that it brings
+  put(Warned{signal});  // before any end that it brings
   workers_.warn(signal);
   log_info(fmt::format("received {} as an early warning, and passed it on: the workers may save and end",
                        signal_name(signal)));
@@ -165,19 +185,17 @@ void AgentLoop::worker_exited(int local_rank, pid_t pid, ExitStatus status) {
   // One that was told to end did so: nobody asks why.
   const bool stopped = workers_.told_to_end() && status.kind == ExitStatus::Kind::signalled;
   if (!status.ok() && !stopped) return run_in_background(executor_, worker_failed(std::move(failure), status));
-  events_.worker_exited(local_rank, pid, status, {});
-  mailbox_.put(WorkerExited{local_rank, status, std::move(failure)});
+  record_.events().worker_exited(local_rank, pid, status, {});
+  put(WorkerExited{local_rank, status, std::move(failure)});
   look_for_end();
 }
 
-// With what it said in its files, unless their disk stalls.
 asio::awaitable<void> AgentLoop::worker_failed(Failure failure, ExitStatus status) {
   ++untold_;
   failure.what += cause_of(static_cast<pid_t>(failure.pid), status);
-  const JobFolder::Words words = co_await folder_.words_of(files_, failure.local_rank);
-  folder_.complete(failure, words);
-  events_.worker_exited(failure.local_rank, static_cast<pid_t>(failure.pid), status, words.error_json);
-  mailbox_.put(WorkerExited{failure.local_rank, status, std::move(failure)});
+  Failure complete = co_await record_.complete(std::move(failure), status);
+  const int local_rank = complete.local_rank;
+  put(WorkerExited{local_rank, status, std::move(complete)});
   --untold_;
   look_for_end();
 }
@@ -194,7 +212,7 @@ bool AgentLoop::timer_expired(const ExpiredTimer& timer) {
 }
 
 void AgentLoop::look_for_end() {
-  if (workers_.collect() && untold_ == 0) mailbox_.put(AllGone{});
+  if (workers_.collect() && untold_ == 0) put(AllGone{});
 }
 
 // Whatever is being carried out meanwhile: after that the others go on, and no two rounds may run at once.
@@ -238,48 +256,35 @@ Failure AgentLoop::worker_failure(int local_rank, pid_t pid, ExitStatus status) 
 
 // ---- actions
 
-asio::awaitable<void> AgentLoop::carry_out(AgentAction action) {
-  pulse_.before(action);
-  auto task = std::visit([this](auto& one) { return carry_out_one(std::move(one)); }, action);
-  co_await std::move(task);
-}
+void AgentLoop::carry_out(const LimitGrace& action) { run_in_background(executor_, end_workers_after(action.grace)); }
 
-asio::awaitable<void> AgentLoop::carry_out_one(StartRendezvous action) {
+void AgentLoop::carry_out(const StartRendezvous& /*action*/) {
   started_ = false;
-  events_.joining();
-  session_.join(action.admits, action.restarts);
-  co_return;
+  record_.events().joining();
 }
 
-asio::awaitable<void> AgentLoop::carry_out_one(StopRendezvous /*action*/) {
-  session_.stop_joining();
-  co_return;
-}
-
-asio::awaitable<void> AgentLoop::carry_out_one(AnnounceRound action) {
+void AgentLoop::carry_out(AnnounceRound action) {
+  pulse_.stop();
   started_ = false;
-  events_.restarting(action);
-  co_await folder_.show_rest();
-  co_await keep_evidence();
-  evidence_.reset();
-  if (action.restart > 0) {
-    log_warning(fmt::format("{}; starting all workers anew, {}", action.reason, action.count));
-  } else {
-    log_info(fmt::format("{}; starting all workers anew", action.reason));
-  }
+  record_.events().restarting(action);
+  run_in_background(executor_, announce(std::move(action)));
 }
 
-asio::awaitable<void> AgentLoop::carry_out_one(StartWorkers action) {
+asio::awaitable<void> AgentLoop::announce(AnnounceRound action) {
+  co_await record_.announce(std::move(action));
+  feed(CarriedOut{});
+}
+
+void AgentLoop::carry_out(StartWorkers action) {
+  pulse_.begin(action.round.longest_stall);
   end_progress();
   round_ = std::move(action.round);
-  started_ = formed_ = true;
-  events_.rendezvous_formed(round_);
-  evidence_.reset();
+  started_ = true;
+  record_.begin(round_);
   expired_scopes_.clear();
   if (watchdog_) watchdog_->begin();
   run_in_background(executor_, start_workers(workers_.begin()));
   memory_.begin();
-  co_return;
 }
 
 // Beside what else is carried out: a disk may stall meanwhile, and so may exec.
@@ -288,106 +293,96 @@ asio::awaitable<void> AgentLoop::start_workers(int round) {
   failure.kind = Failure::Kind::start;
   failure.node_rank = round_.assignment.group_rank;
   failure.host = config_.hostname;
-  JobFolder::Files files = co_await folder_.make(executor_, round_);
+  JobFolder::Files files = co_await record_.folder().make(executor_, round_);
   if (workers_.is_over(round)) co_return;
-  Status made = folder_.begin(files);
+  Status made = record_.folder().begin(files);
   if (made && watchdog_) made = watchdog_->hear();
   if (!made) {
     failure.what = made.error().message;
-    mailbox_.put_first(StartFailed{failure});
+    put_first(StartFailed{failure});
     co_return;
   }
-  const WorkerGroup::OutputCallback output = [this](const StreamPlan& plan) { return folder_.streams().output(plan); };
-  const WorkerGroup::StartCallback on_start = [this](int rank, pid_t pid) { events_.worker_started(rank, pid); };
+  const WorkerGroup::OutputCallback output = [this](const StreamPlan& plan) {
+    return record_.folder().streams().output(plan);
+  };
+  const WorkerGroup::StartCallback on_start = [this](int rank, pid_t pid) {
+    record_.events().worker_started(rank, pid);
+  };
   const auto not_started = co_await workers_.start(std::move(files.workers), config_.program.script, output, on_start);
-  folder_.streams().all_started();
+  record_.folder().streams().all_started();
   if (watchdog_) watchdog_->all_started();
   (void)wall_time_text();  // reads the time zone's file once, while nobody waits
-  if (!not_started) events_.all_started();
+  if (!not_started) record_.events().all_started();
   if (!not_started || workers_.is_over(round)) co_return look_for_end();
   failure.exit_code = not_started->exit_code;
   failure.local_rank = not_started->local_rank;
   failure.rank = round_.assignment.base_global_rank + not_started->local_rank;
   failure.what = not_started->message;
   failure.time = wall_time_text();
-  mailbox_.put_first(StartFailed{failure});
+  put_first(StartFailed{failure});
 }
 
-asio::awaitable<void> AgentLoop::carry_out_one(GatherEvidence action) {
-  if (guard_lost_) co_return;
+void AgentLoop::carry_out(const GatherEvidence& action) {
+  run_in_background(executor_, gather_evidence(action.stacks));
+}
+
+asio::awaitable<void> AgentLoop::gather_evidence(bool stacks) {
   std::vector<Evidence::Worker> workers;
   for (const auto& [local_rank, pid] : workers_.running())
-    workers.push_back({round_.assignment.base_global_rank + local_rank, pid, folder_.errors_of(local_rank)});
-  if (workers.empty()) co_return;
-  evidence_.emplace(executor_, starter_, std::move(workers));
-  evidence_->take_states();
-  if (action.stacks) {
-    const Evidence::Send send = [this](pid_t pid, int signal) { return workers_.signal_one(pid, signal); };
-    co_await evidence_->take_stacks(config_.worker_env.get("PATH").value_or(""), config_.evidence.stack_signal, send);
-  }
+    workers.push_back({round_.assignment.base_global_rank + local_rank, pid, record_.folder().errors_of(local_rank)});
+  const Evidence::Send send = [this](pid_t pid, int signal) { return workers_.signal_one(pid, signal); };
+  if (!guard_lost_) co_await record_.gather(std::move(workers), stacks, send);
+  feed(CarriedOut{});
 }
 
-// Not before the workers were told to end: the folder may be on a disk that does not answer, and so may they.
-asio::awaitable<void> AgentLoop::keep_evidence() {
-  if (evidence_) co_await folder_.keep_evidence(files_, evidence_->text(), evidence_->has_stacks());
-}
-
-asio::awaitable<void> AgentLoop::carry_out_one(SignalWorkers action) {
+void AgentLoop::carry_out(const SignalWorkers& action) {
   workers_.signal_all(action.signal);
-  mailbox_.put_first(Signalled{});
-  events_.stopping(action.signal, action.reason);
+  put_first(Signalled{});
+  record_.events().stopping(action.signal, action.reason);
   look_for_end();
-  co_return;
 }
 
-asio::awaitable<void> AgentLoop::carry_out_one(KillWorkers /*action*/) {
+void AgentLoop::carry_out(const KillWorkers& /*action*/) {
   if (const auto left = workers_.remaining(); !left.empty()) {
-    events_.killing(left.size());
+    record_.events().killing(left.size());
     log_warning(fmt::format("still running {} after being told to end: {}; sending SIGKILL",
                             to_text(config_.shutdown_timeout), name_processes(left)));
   }
   workers_.signal_all(SIGKILL);
   look_for_end();
-  co_return;
 }
 
-asio::awaitable<void> AgentLoop::carry_out_one(TellPeers action) {
-  co_await teller_.begin(session_, std::move(action.failure));
-}
-
-asio::awaitable<void> AgentLoop::carry_out_one(EnterBarrier /*action*/) {
+void AgentLoop::carry_out(const EnterBarrier& /*action*/) {
+  pulse_.stop();
   take_terminal_back();
-  session_.enter_barrier();
-  co_return;
 }
 
-asio::awaitable<void> AgentLoop::carry_out_one(Finish action) {
-  co_await teller_.until_told();
+void AgentLoop::carry_out(Conclude action) {
+  pulse_.stop();
   end_progress();
-  co_await folder_.show_rest();
-  leaving_ = true;
-  co_await keep_evidence();
-  if (action.left_behind && !action.first)
-    log_error("these processes outlived SIGKILL: " + describe_processes(workers_.remaining()));
-  if (action.first) {
-    EndFacts facts{action, account(action), round_, formed_};
-    co_await report_end(config_, session_, files_, std::move(facts));
-  }
-  events_.job_ended(action.exit_code, action.first);
-  co_await session_.end(action.first.has_value());
-  co_await events_.flush();
-  co_await folder_.remove_empty();
-  exit_code_ = action.exit_code;
+  run_in_background(executor_, conclude(std::move(action.end)));
 }
 
-Account AgentLoop::account(const Finish& end) const {
+asio::awaitable<void> AgentLoop::conclude(Finish end) {
+  std::string left = end.left_behind ? describe_processes(workers_.remaining()) : "";
   const int node = std::max(round_.assignment.group_rank, 0);
-  Account own = sum_up(node, end.others);
-  if (evidence_) own.places = evidence_->places();
-  if (const std::string folder = folder_.kept(); !folder.empty())
-    own.logs.push_back(on_node(node, config_.hostname, folder));
-  if (end.left_behind) own.left.push_back(on_node(node, config_.hostname, describe_processes(workers_.remaining())));
-  return own;
+  Account own = co_await record_.conclude(std::move(end), node, std::move(left));
+  feed(Concluded{std::move(own)});
+}
+
+void AgentLoop::carry_out(Report action) { run_in_background(executor_, report(std::move(action))); }
+
+asio::awaitable<void> AgentLoop::report(Report action) {
+  co_await record_.report(std::move(action));
+  feed(Reported{});
+}
+
+void AgentLoop::carry_out(const Exit& action) { run_in_background(executor_, leave(action.code)); }
+
+asio::awaitable<void> AgentLoop::leave(int code) {
+  co_await record_.leave();
+  exit_code_ = code;
+  exited_.cancel();
 }
 
 }  // namespace launch

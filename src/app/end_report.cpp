@@ -27,38 +27,39 @@ bool keep_verdict(const std::string& path, const std::string& json) {
   return true;
 }
 
-void show(const Config& config, const Verdict& verdict, const EndFacts& facts, const std::string& json) {
+void show(const Config& config, const Report& report, const Verdict& verdict, const std::string& json) {
   end_progress();
   if (config.verdict.json) {
     write_bare(json);
-  } else if (facts.formed || facts.end.first->rank >= 0) {
+  } else if (report.formed || verdict.first.rank >= 0) {
     write_report(render_verdict(verdict));
   } else {
-    log_error(fmt::format("{} (exit code {})", describe(*facts.end.first), facts.end.exit_code));
+    log_error(fmt::format("{} (exit code {})", describe(verdict.first), report.end.exit_code));
   }
 }
 
 }  // namespace
 
-asio::awaitable<void> report_end(const Config& config, SessionRunner& session, DiskThread& disk, EndFacts facts) {
-  const Failure& first = *facts.end.first;
-  const std::string parent_file = config.parent_error_file;
+void tell_parent(const Config& config, const Failure& first, DiskThread& disk) {
+  const std::string file = config.parent_error_file;
+  if (!file.empty()) disk.give([file, first] { JobFolder::tell_parent(file, first); });
+}
+
+asio::awaitable<void> report_end(const Config& config, Report report, DiskThread& disk) {
   const std::string verdict_file = config.verdict.file;
-  if (!parent_file.empty()) disk.give([parent_file, first] { JobFolder::tell_parent(parent_file, first); });
-  Verdict verdict{config.program.name, config.run_id, config.nnodes, facts.round.restarts, first, facts.own};
-  if (facts.formed) verdict.nnodes = facts.round.assignment.group_world_size;
-  if (first.kind != Failure::Kind::rendezvous && first.kind != Failure::Kind::store)
-    verdict.account = co_await session.share(verdict.account, first);
+  Verdict verdict{config.program.name,   config.run_id,     config.nnodes,
+                  report.round.restarts, *report.end.first, report.account};
+  if (report.formed) verdict.nnodes = report.round.assignment.group_world_size;
   const std::string json = verdict_json(verdict);
-  show(config, verdict, facts, json);
-  if (parent_file.empty() && verdict_file.empty()) co_return;
+  show(config, report, verdict, json);
+  if (config.parent_error_file.empty() && verdict_file.empty()) co_return;
   // Without a verdict's file, too: the parent's is before it in the line.
   const auto keep = [verdict_file, json] { return keep_verdict(verdict_file, json); };
   auto keeping = disk.run_until(later(now(), time_for_files), keep);
   const auto kept = co_await std::move(keeping);
   if (!kept)
     log_warning(fmt::format("the file system of {} does not answer: how the job ended may not be in it",
-                            verdict_file.empty() ? parent_file : verdict_file));
+                            verdict_file.empty() ? config.parent_error_file : verdict_file));
 }
 
 }  // namespace launch

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <utility>
-#include <variant>
 
 namespace launch {
 namespace {
@@ -17,17 +16,8 @@ constexpr Duration longest_interval = 500ms;
 
 }  // namespace
 
-Pulse::Pulse(const boost::asio::any_io_executor& executor, pid_t guard, Mailbox& mailbox)
-    : life_(guard == 0 ? nullptr : life_sign()), guard_(guard), mailbox_(mailbox), timer_(executor) {}
-
-// A node of torchrun in a static job waits for others as long as it takes.
-void Pulse::before(const AgentAction& action) {
-  const auto* start = std::get_if<StartWorkers>(&action);
-  if (start != nullptr) begin(start->round.can_restart ? start->round.longest_stall : Duration());
-  if (std::holds_alternative<AnnounceRound>(action) || std::holds_alternative<EnterBarrier>(action) ||
-      std::holds_alternative<Finish>(action))
-    stop();
-}
+Pulse::Pulse(const boost::asio::any_io_executor& executor, pid_t guard, std::function<void(Duration)> on_stall)
+    : life_(guard == 0 ? nullptr : life_sign()), guard_(guard), on_stall_(std::move(on_stall)), timer_(executor) {}
 
 void Pulse::begin(Duration patience) {
   if (life_ == nullptr || patience == Duration::zero()) return;
@@ -53,7 +43,7 @@ void Pulse::beat() {
   const Time at = now();
   const Duration stall = std::chrono::round<std::chrono::milliseconds>(at - std::exchange(turned_, at));
   life_->turn(at, patience_);
-  if (life_->take_stall() > Duration::zero()) mailbox_.put_first(StoodStill{stall});  // ahead of the workers' ends
+  if (life_->take_stall() > Duration::zero()) on_stall_(stall);
   timer_.expires_after(std::min<Duration>(patience_ / beats_per_patience, longest_interval));
   timer_.async_wait([this](const boost::system::error_code& error) {
     if (!error && runs_) beat();

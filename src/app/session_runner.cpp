@@ -1,6 +1,5 @@
 #include "launch/app/session_runner.hpp"
 
-#include "launch/core/session/session_factory.hpp"
 #include "launch/core/store/keys.hpp"
 #include "launch/io/background.hpp"
 #include "launch/io/clock.hpp"
@@ -32,73 +31,11 @@ bool is_living_agent(pid_t pid) {
 
 }  // namespace
 
-SessionRunner::SessionRunner(asio::any_io_executor executor, const Config& config, Mailbox& mailbox)
+SessionRunner::SessionRunner(asio::any_io_executor executor, std::function<void(Answer)> on_answer)
     : executor_(executor),
-      mailbox_(mailbox),
-      session_(make_session(config, {::getpid(), random_seed()})),
+      on_answer_(std::move(on_answer)),
       job_store_(executor, log_refusal),
-      workers_store_(executor, log_refusal),
-      moment_(executor),
-      done_(executor) {}
-
-// ---- the session's caller
-
-Status SessionRunner::open() {
-  feed(OpenSession{});
-  return std::move(opened_).value();
-}
-
-asio::awaitable<void> SessionRunner::tell(Failure failure) {
-  told_ = false;
-  feed(TellOthers{std::move(failure)});
-  co_await until(told_);
-}
-
-asio::awaitable<Account> SessionRunner::share(Account own, Failure first) {
-  feed(ShareAccount{std::move(own), std::move(first)});
-  co_await until(shared_);
-  co_return std::move(account_);
-}
-
-asio::awaitable<void> SessionRunner::end(bool failed) {
-  feed(EndSession{failed});
-  co_await until(ended_);
-}
-
-asio::awaitable<void> SessionRunner::until(const bool& done) {
-  while (!done) {
-    done_.expires_at(to_steady(never));
-    (void)co_await done_.async_wait(as_values);
-  }
-}
-
-// ---- the loop
-
-// What comes of an action while it is carried out waits until those beside it are, too.
-void SessionRunner::feed(SessionEvent event) {
-  events_.push_back(std::move(event));
-  if (std::exchange(feeding_, true)) return;
-  while (!events_.empty()) {
-    const SessionEvent next = std::move(events_.front());
-    events_.pop_front();
-    for (SessionAction& action : session_->on(next, {instant(), progress_interval()}))
-      std::visit([this](auto& one) { carry_out(std::move(one)); }, action);
-  }
-  feeding_ = false;
-  set_timer();
-}
-
-void SessionRunner::set_timer() {
-  const Time deadline = session_->deadline();
-  if (deadline == never) {
-    moment_.cancel();
-    return;
-  }
-  moment_.expires_at(to_steady(deadline));
-  moment_.async_wait([this](const boost::system::error_code& error) {
-    if (!error) feed(MomentReached{});
-  });
-}
+      workers_store_(executor, log_refusal) {}
 
 void SessionRunner::carry_out(Ask action) {
   std::visit([this, id = action.id](auto& question) { answer(id, std::move(question)); }, action.question);
@@ -135,15 +72,6 @@ void SessionRunner::carry_out(const FenceStore& action) { server(action.store).f
 
 void SessionRunner::carry_out(const StopAwaiting& /*action*/) { job_store_.stop_waiting(); }
 
-void SessionRunner::carry_out(Tell action) {
-  if (action.first) return mailbox_.put_first(std::move(action.event));
-  mailbox_.put(std::move(action.event));
-}
-
-void SessionRunner::carry_out(const LimitGrace& action) { mailbox_.limit(action.grace); }
-
-void SessionRunner::carry_out(const ForgetRound& /*action*/) { mailbox_.forget_round(); }
-
 void SessionRunner::carry_out(const Say& action) {
   switch (action.level) {
     case Say::Level::progress:
@@ -153,24 +81,6 @@ void SessionRunner::carry_out(const Say& action) {
     case Say::Level::warning:
       return log_warning(action.text);
   }
-}
-
-void SessionRunner::carry_out(SessionOpened action) { opened_ = std::move(action.status); }
-
-void SessionRunner::carry_out(const OthersTold& /*action*/) {
-  told_ = true;
-  done_.cancel();
-}
-
-void SessionRunner::carry_out(AccountShared action) {
-  account_ = std::move(action.account);
-  shared_ = true;
-  done_.cancel();
-}
-
-void SessionRunner::carry_out(const SessionEnded& /*action*/) {
-  ended_ = true;
-  done_.cancel();
 }
 
 // ---- questions
@@ -190,19 +100,19 @@ asio::awaitable<void> SessionRunner::open_link(QuestionId id, OpenLink question)
   } else {
     opened.status = connected.error();
   }
-  feed(Answer{id, std::move(opened)});
+  reply(id, std::move(opened));
 }
 
 void SessionRunner::answer(QuestionId id, AskStore question) {
   const auto link = links_.find(question.link);
-  if (link == links_.end()) return feed(Answer{id, Answered{Error{ErrorCode::closed, "the connection was closed"}}});
+  if (link == links_.end()) return reply(id, Answered{Error{ErrorCode::closed, "the connection was closed"}});
   run_in_background(executor_, ask_store(id, link->second, std::move(question)));
 }
 
 asio::awaitable<void> SessionRunner::ask_store(QuestionId id, std::shared_ptr<StoreClient> link, AskStore question) {
   auto outcome = co_await link->perform(std::move(question.operation), question.deadline);
   if (!outcome && link->silent()) outcome = Error{ErrorCode::silent, outcome.error().message};
-  feed(Answer{id, Answered{std::move(outcome)}});
+  reply(id, Answered{std::move(outcome)});
 }
 
 void SessionRunner::answer(QuestionId id, const Listen& question) {
@@ -217,7 +127,7 @@ void SessionRunner::answer(QuestionId id, const Listen& question) {
     listening.cooling = !listening.status && is_port_cooling(at.port);
   }
   listening.port = store.port();
-  feed(Answer{id, std::move(listening)});
+  reply(id, std::move(listening));
 }
 
 void SessionRunner::answer(QuestionId id, const AwaitNoClients& question) {
@@ -228,10 +138,10 @@ asio::awaitable<void> SessionRunner::await_no_clients(QuestionId id, AwaitNoClie
   auto waiting =
       question.agents_only ? job_store_.until_no_agent(question.deadline) : job_store_.until_quiet(question.deadline);
   co_await std::move(waiting);
-  feed(Answer{id, Clients{job_store_.talkers(), job_store_.talker_addresses(most_clients_named)}});
+  reply(id, Clients{job_store_.talkers(), job_store_.talker_addresses(most_clients_named)});
 }
 
-void SessionRunner::answer(QuestionId id, const FindFreePort& /*question*/) { feed(Answer{id, free_port()}); }
+void SessionRunner::answer(QuestionId id, const FindFreePort& /*question*/) { reply(id, free_port()); }
 
 void SessionRunner::answer(QuestionId id, LocateHost question) {
   run_in_background(executor_, locate_host(id, std::move(question)));
@@ -240,11 +150,9 @@ void SessionRunner::answer(QuestionId id, LocateHost question) {
 asio::awaitable<void> SessionRunner::locate_host(QuestionId id, LocateHost question) {
   const Whereabouts found =
       co_await find_host(std::move(question.host), std::move(question.own_name), question.deadline);
-  feed(Answer{id, found});
+  reply(id, found);
 }
 
-void SessionRunner::answer(QuestionId id, const LookForAgent& question) {
-  feed(Answer{id, is_living_agent(question.pid)});
-}
+void SessionRunner::answer(QuestionId id, const LookForAgent& question) { reply(id, is_living_agent(question.pid)); }
 
 }  // namespace launch

@@ -10,7 +10,6 @@
 
 #include <fmt/format.h>
 #include <boost/asio/buffer.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/write.hpp>
 
 namespace launch {

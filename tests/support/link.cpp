@@ -110,9 +110,12 @@ void Link::expect_beat(std::uint64_t operation, std::uint64_t beat, Time until) 
 }
 
 void Link::expect_answer(std::uint64_t operation, Time until) {
-  when_awake(until, [self = shared_from_this(), operation] {
-    if (operation == self->number_ && self->under_way_)
-      self->finish(Error{ErrorCode::timeout, "the store does not answer"});
+  when_awake(until, [self = shared_from_this(), operation, until] {
+    if (operation != self->number_ || !self->under_way_) return;
+    // One that was asleep itself first reads what has come meanwhile.
+    const Time now = self->network_.events().now();
+    if (now > until) return self->expect_answer(operation, later(now, std::chrono::milliseconds(1)));
+    self->finish(Error{ErrorCode::timeout, "the store does not answer"});
   });
 }
 

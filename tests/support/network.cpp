@@ -35,10 +35,9 @@ std::string Network::host_of(const std::string& from, const std::string& name) c
 }
 
 void Network::connect(const std::string& host, const Endpoint& endpoint, Time deadline, OnOpened on_opened) {
-  events_.at(arrival(host, host_of(host, endpoint.host), events_.now()),
-             [this, host, endpoint, deadline, on_opened = std::move(on_opened)]() mutable {
-               try_connect(host, endpoint, deadline, std::move(on_opened));
-             });
+  events_.in(delay(), [this, host, endpoint, deadline, on_opened = std::move(on_opened)]() mutable {
+    try_connect(host, endpoint, deadline, std::move(on_opened));
+  });
 }
 
 void Network::try_connect(const std::string& host, const Endpoint& endpoint, Time deadline, OnOpened on_opened) {
@@ -101,10 +100,12 @@ Time Network::mended_at(const std::string& from, const std::string& to) const {
   return mended;
 }
 
+Duration Network::delay() {
+  return longest_delay_ == Duration::zero() ? Duration::zero() : events_.random().between(Duration(1), longest_delay_);
+}
+
 Time Network::arrival(const std::string& from, const std::string& to, Time earliest) {
-  const Duration delay =
-      longest_delay_ == Duration::zero() ? Duration::zero() : events_.random().between(Duration(1), longest_delay_);
-  return std::max({later(events_.now(), delay), earliest, mended_at(from, to)});
+  return std::max({later(events_.now(), delay()), earliest, mended_at(from, to)});
 }
 
 // ---- a store

@@ -170,6 +170,7 @@ class Network {
     Time until;
   };
 
+  Duration delay();
   void try_connect(const std::string& host, const Endpoint& endpoint, Time deadline, OnOpened on_opened);
   std::string host_of(const std::string& from, const std::string& name) const;
 

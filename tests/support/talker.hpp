@@ -73,9 +73,13 @@ class Talker {
     if (auto* tell = std::get_if<Tell>(&action)) return told.push_back(std::move(tell->event));
     if (auto* say = std::get_if<Say>(&action)) return said.push_back(std::move(say->text));
     if (const auto* wake = std::get_if<WakeLink>(&action)) return links_.at(wake->link)->wake();
-    if (const auto* beat = std::get_if<Beat>(&action)) return links_.at(beat->link)->set_patience(beat->patience);
+    if (const auto* beat = std::get_if<Beat>(&action)) return carry_out(*beat);
     if (const auto* close = std::get_if<CloseLink>(&action)) return links_.extract(close->link).mapped()->close();
     if (const auto* part = std::get_if<PartLink>(&action)) return links_.extract(part->link).mapped()->part();
+  }
+  void carry_out(const Beat& beat) {
+    if (beat.interval) return links_.at(beat.link)->set_beats(*beat.interval, beat.patience);
+    links_.at(beat.link)->set_patience(beat.patience);
   }
   void carry_out(Ask& ask) {
     if (const auto* open = std::get_if<OpenLink>(&ask.question)) {

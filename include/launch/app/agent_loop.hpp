@@ -1,24 +1,24 @@
-// One node of the job, from the listener to the exit code: feeds Agent with what happens and carries out what it says.
-// Made and run once, by commands. It decides nothing about the job: what an event means is Agent's business. Whatever
+// One node of the job, from the listener to the exit code: feeds Node with what happens and carries out what it says.
+// Made and run once, by commands. It decides nothing about the job: what an event means is Node's business. Whatever
 // may stall (files, exec, names) is given to a thread, so that this loop always turns.
 #pragma once
 
-#include "launch/app/event_log.hpp"
-#include "launch/app/evidence.hpp"
-#include "launch/app/job_folder.hpp"
-#include "launch/app/mailbox.hpp"
+#include "launch/app/job_record.hpp"
 #include "launch/app/pulse.hpp"
 #include "launch/app/session_runner.hpp"
-#include "launch/app/teller.hpp"
 #include "launch/app/watchdog.hpp"
 #include "launch/app/worker_group.hpp"
 #include "launch/core/agent/signal_volley.hpp"
 #include "launch/core/base/announcer.hpp"
 #include "launch/core/config/config.hpp"
+#include "launch/core/node/node.hpp"
 #include "launch/io/disk_thread.hpp"
 #include "launch/io/memory_watch.hpp"
 #include "launch/io/signals.hpp"
 
+#include <boost/asio/steady_timer.hpp>
+
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -47,14 +47,21 @@ class AgentLoop {
   using Task = boost::asio::awaitable<void>;
 
   boost::asio::awaitable<Status> open();
+  void feed(NodeEvent event);
+  void put(AgentEvent event) { feed(FromHost{std::move(event), false}); }
+  void put_first(AgentEvent event) { feed(FromHost{std::move(event), true}); }
+  void set_timer();
+  void count_down();
 
   // Sources of events.
   Task watch_signals();
+  void take(const ReceivedSignal& received);
+  void lose_guard();
+  void stop_by(const ReceivedSignal& received);
   bool is_new(const ReceivedSignal& received);
   void pass_on(int signal);
   bool is_warning(int signal) const;
   void warn(int signal);
-  void count_down();
   void worker_exited(int local_rank, pid_t pid, ExitStatus status);
   Task worker_failed(Failure failure, ExitStatus status);
   bool timer_expired(const ExpiredTimer& timer);
@@ -62,21 +69,30 @@ class AgentLoop {
   Task end_workers_after(Duration grace);
 
   // Actions.
-  Task carry_out(AgentAction action);
-  Task carry_out_one(StartRendezvous action);
-  Task carry_out_one(StopRendezvous action);
-  Task carry_out_one(AnnounceRound action);
-  Task carry_out_one(StartWorkers action);
-  Task carry_out_one(GatherEvidence action);
-  Task carry_out_one(SignalWorkers action);
-  Task carry_out_one(KillWorkers action);
-  Task carry_out_one(TellPeers action);
-  Task carry_out_one(EnterBarrier action);
-  Task carry_out_one(Finish action);
+  void carry_out(SessionOpened action) { opened_ = std::move(action.status); }
+  void carry_out(const LimitGrace& action);
+  void carry_out(const StartRendezvous& action);
+  void carry_out(AnnounceRound action);
+  void carry_out(StartWorkers action);
+  void carry_out(const GatherEvidence& action);
+  void carry_out(const SignalWorkers& action);
+  void carry_out(const KillWorkers& action);
+  void carry_out(const EnterBarrier& action);
+  void carry_out(const Heard& action) { record_.events().told_of(action.failure); }
+  void carry_out(Conclude action);
+  void carry_out(Report action);
+  void carry_out(const Exit& action);
+  template <class OfTheNetwork>
+  void carry_out(OfTheNetwork action) {
+    network_.carry_out(std::move(action));
+  }
 
+  Task announce(AnnounceRound action);
   Task start_workers(int round);
-  Task keep_evidence();
-  Account account(const Finish& end) const;
+  Task gather_evidence(bool stacks);
+  Task conclude(Finish end);
+  Task report(Report action);
+  Task leave(int code);
   std::string cause_of(pid_t pid, ExitStatus status);
   Failure worker_failure(int local_rank, pid_t pid, ExitStatus status) const;
 
@@ -86,25 +102,23 @@ class AgentLoop {
   std::vector<int> passed_signals_;
   pid_t guard_;
   SignalVolley volley_;
-  Agent agent_;
-  Mailbox mailbox_;
+  Node node_;
+  std::deque<NodeEvent> fed_;  // while one is being handled
+  bool feeding_ = false;
+  boost::asio::steady_timer moment_;
+  boost::asio::steady_timer exited_;
+  std::optional<Status> opened_;
   Pulse pulse_;
-  SessionRunner session_;
+  SessionRunner network_;
   DiskThread starter_;  // apart from others: the workers end with it
   WorkerGroup workers_;
-  JobFolder folder_;
-  DiskThread files_;  // reads what workers said, and writes what is known of their end
-  EventLog events_;
+  JobRecord record_;
   MemoryWatch memory_;
-  Teller teller_;
-  std::optional<Evidence> evidence_;             // of the workers that are being ended
-  std::optional<Watchdog> watchdog_;             // where the user wants one
+  std::optional<Watchdog> watchdog_;             // if the user wants one
   std::map<pid_t, std::string> expired_scopes_;  // of workers that were signalled for it
   Round round_;
   int untold_ = 0;        // workers that have failed, of which the agent has not heard
   bool started_ = false;  // workers: before, what ends is none of ours
-  bool formed_ = false;   // a round, so that workers were to start
-  bool leaving_ = false;
   bool guard_lost_ = false;
   bool warned_ = false;                 // by the scheduler, and the workers by us
   std::optional<Announcer> countdown_;  // to SIGKILL

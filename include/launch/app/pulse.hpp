@@ -3,11 +3,13 @@
 // AgentLoop. It ends no worker itself: that is the guard's.
 #pragma once
 
-#include "launch/app/mailbox.hpp"
+#include "launch/core/base/time.hpp"
 #include "launch/io/life_sign.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/steady_timer.hpp>
+
+#include <functional>
 
 #include <sys/types.h>
 
@@ -15,23 +17,24 @@ namespace launch {
 
 class Pulse {
  public:
-  // `guard`: 0: there is none, and nothing is shown. The mailbox must outlive it.
-  Pulse(const boost::asio::any_io_executor& executor, pid_t guard, Mailbox& mailbox);
+  // `guard`: 0: there is none, and nothing is shown. `on_stall`: its guard has ended the workers, since it stood still
+  // for so long.
+  Pulse(const boost::asio::any_io_executor& executor, pid_t guard, std::function<void(Duration)> on_stall);
 
-  // Before an action is carried out: it begins before workers are started, and stops when none is left.
-  void before(const AgentAction& action);
+  // Before workers are started; the others bear a stall of `patience`, zero: of any length.
+  void begin(Duration patience);
+  // When none is left.
+  void stop();
 
   // A signal of the guard has come.
   void hear();
 
  private:
-  void begin(Duration patience);
-  void stop();
   void beat();
 
   LifeSign* life_;
   pid_t guard_;
-  Mailbox& mailbox_;
+  std::function<void(Duration)> on_stall_;
   boost::asio::steady_timer timer_;
   bool runs_ = false;
   Duration patience_{};  // how long the loop may stand still

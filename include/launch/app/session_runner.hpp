@@ -1,44 +1,25 @@
-// Carries out what a Session wants and brings it what comes of that: connections, the stores of this node, its moments,
-// lines to the user, news to the agent. Made by AgentLoop, which talks to the job's session through it. It decides
-// nothing, and none of its calls waits unless it is a coroutine.
+// Carries out what a session wants of the network: connections, the stores of this node, lines to the user; and answers
+// its questions. Used by AgentLoop alone, which feeds the answers to the node. It decides nothing, and none of its
+// calls waits.
 #pragma once
 
-#include "launch/app/mailbox.hpp"
-#include "launch/core/session/session.hpp"
+#include "launch/core/session/session_action.hpp"
 #include "launch/io/store_client.hpp"
 #include "launch/io/store_server.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
-#include <boost/asio/steady_timer.hpp>
 
-#include <deque>
+#include <functional>
 #include <map>
 #include <memory>
-#include <optional>
 
 namespace launch {
 
 class SessionRunner {
  public:
-  // Both references must outlive it.
-  SessionRunner(boost::asio::any_io_executor executor, const Config& config, Mailbox& mailbox);
-
-  // As OpenSession and the events after it; tell(), share() and end() return when that is done.
-  Status open();
-  void join(bool admits, int restarts) { feed(JoinRound{admits, restarts}); }
-  void stop_joining() { feed(StopJoining{}); }
-  boost::asio::awaitable<void> tell(Failure failure);
-  void enter_barrier() { feed(EnterExitBarrier{}); }
-  boost::asio::awaitable<Account> share(Account own, Failure first);
-  boost::asio::awaitable<void> end(bool failed);
-  void hurry() { feed(HurrySession{}); }
-
- private:
-  using Task = boost::asio::awaitable<void>;
-
-  void feed(SessionEvent event);
-  void set_timer();
+  // `on_answer` may be called while a question is being carried out.
+  SessionRunner(boost::asio::any_io_executor executor, std::function<void(Answer)> on_answer);
 
   void carry_out(Ask action);
   void carry_out(const Beat& action);
@@ -48,14 +29,10 @@ class SessionRunner {
   void carry_out(PrepareStore action);
   void carry_out(const FenceStore& action);
   void carry_out(const StopAwaiting& action);
-  void carry_out(Tell action);
-  void carry_out(const LimitGrace& action);
-  void carry_out(const ForgetRound& action);
   void carry_out(const Say& action);
-  void carry_out(SessionOpened action);
-  void carry_out(const OthersTold& action);
-  void carry_out(AccountShared action);
-  void carry_out(const SessionEnded& action);
+
+ private:
+  using Task = boost::asio::awaitable<void>;
 
   void answer(QuestionId id, OpenLink question);
   void answer(QuestionId id, AskStore question);
@@ -69,20 +46,12 @@ class SessionRunner {
   Task await_no_clients(QuestionId id, AwaitNoClients question);
   Task locate_host(QuestionId id, LocateHost question);
   StoreServer& server(OwnStore store) { return store == OwnStore::job ? job_store_ : workers_store_; }
-  Task until(const bool& done);
+  void reply(QuestionId id, AnswerValue value) { on_answer_({id, std::move(value)}); }
 
   boost::asio::any_io_executor executor_;
-  Mailbox& mailbox_;
-  std::unique_ptr<Session> session_;
+  std::function<void(Answer)> on_answer_;
   StoreServer job_store_, workers_store_;
   std::map<LinkId, std::shared_ptr<StoreClient>> links_;
-  std::deque<SessionEvent> events_;  // while one is being handled
-  bool feeding_ = false;
-  boost::asio::steady_timer moment_;
-  boost::asio::steady_timer done_;  // something that a caller waits for
-  std::optional<Status> opened_;
-  bool told_ = false, shared_ = false, ended_ = false;
-  Account account_;
 };
 
 }  // namespace launch

@@ -27,9 +27,11 @@ BarrierStep ExitBarrier::on(const Outcome& outcome, Time now) {
     case State::counting:
       return std::get<Number>(outcome).value < nnodes_ ? wait(now) : tell(now);
     case State::telling:
-      return {BarrierPassed{everybody_}, std::nullopt};
+      return check(now);
+    case State::checking:
+      return {BarrierPassed{everybody_, std::get<Presence>(outcome).present.at(0)}, std::nullopt};
     case State::waiting:
-      if (std::holds_alternative<Done>(outcome)) return {BarrierPassed{true}, std::nullopt};
+      if (std::holds_alternative<Done>(outcome)) return check(now);
       if (now >= give_up_) {
         everybody_ = false;  // the others, whose store may end now, are to leave as well
         return tell(now);
@@ -55,6 +57,14 @@ BarrierStep ExitBarrier::tell(Time now) {
   state_ = State::telling;
   deadline_ = later(now, barrier_answer_time);
   return {CompareSet{all_ended_key(run_id_), "", "<val_ignored>"}, std::nullopt};
+}
+
+// A node that was lost after it had counted itself has told of a failure, unless all had ended before (Will::Word). So
+// what was first in the store is what every node goes by.
+BarrierStep ExitBarrier::check(Time now) {
+  state_ = State::checking;
+  deadline_ = later(now, barrier_answer_time);
+  return {CheckKeys{{abort_key(run_id_)}}, std::nullopt};
 }
 
 BarrierStep ExitBarrier::wait(Time now) {

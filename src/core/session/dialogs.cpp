@@ -40,7 +40,7 @@ Talk<Result<Round>> form(StoreLink& link, StaticRendezvous& machine, std::functi
   }
 }
 
-Talk<Result<bool>> pass(StoreLink& link, ExitBarrier barrier, std::function<void()> on_counted) {
+Talk<Result<BarrierPassed>> pass(StoreLink& link, ExitBarrier barrier, std::function<void()> on_counted) {
   Stage& stage = link.stage();
   const int nnodes = barrier.nnodes();
   BarrierStep step = barrier.start(stage.moment());
@@ -51,11 +51,12 @@ Talk<Result<bool>> pass(StoreLink& link, ExitBarrier barrier, std::function<void
                 fmt::format("the workers here have ended; waiting for the other nodes: {} of {} have ended",
                             *step.arrived, nnodes));
     auto outcome = co_await link.perform(std::move(*operation), barrier.deadline());
+    if (!outcome && barrier.have_all_come()) co_return BarrierPassed{};
     if (!outcome) co_return outcome.error();
     if (!std::exchange(counted, true)) on_counted();
     step = barrier.on(*outcome, stage.moment());
   }
-  co_return std::get<BarrierPassed>(step.next).everybody;
+  co_return std::get<BarrierPassed>(step.next);
 }
 
 Talk<Result<std::string>> await_claim(StoreLink& link, std::string run_id, int node, Time deadline) {

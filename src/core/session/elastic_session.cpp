@@ -226,6 +226,7 @@ Talk<Result<Round>> ElasticSession::begin_round(RoundFormed formed) {
   if (!round) co_return round.error();
   const int counted = co_await count_restarts(formed.round);
   restarts_ = std::max(counted, formed.restarts);
+  round->number = formed.round;
   round->restarts = restarts_;
   round->master = *master;
   round->may_leave = may_leave();
@@ -283,8 +284,7 @@ Talk<void> ElasticSession::tell(Failure failure) {
   const Time deadline = later(stage_.moment(), quick_answer);
   auto link = co_await connect_again(deadline);
   if (link) co_return co_await tell_by(*link, std::move(failure), deadline);
-  const Result<Failure> first = watch_ ? Result<Failure>(link.error()) : Result<Failure>(std::move(failure));
-  pass_on(stage_, first);
+  pass_on(watch_ ? Result<Failure>(link.error()) : Result<Failure>(std::move(failure)));
 }
 
 Talk<void> ElasticSession::tell_by(StoreLink& link, Failure failure, Time deadline) {
@@ -299,7 +299,12 @@ Talk<void> ElasticSession::tell_by(StoreLink& link, Failure failure, Time deadli
     first = co_await tell_abort(link, job_prefix(config_.run_id), why, deadline);
     store_.close();
   }
-  pass_on(stage_, first);
+  pass_on(first);
+}
+
+void ElasticSession::pass_on(const Result<Failure>& first) {
+  if (!first) store_.let_will_stand();
+  launch::pass_on(stage_, first);
 }
 
 // A node that hosts a store waits for the others as long as it takes, if it would hear of a node that goes away.

@@ -119,6 +119,7 @@ void ElasticStore::close() {
 
 bool ElasticStore::pledge(LeaveWill will) {
   if (!by_launch_) return false;
+  will_stands_ = false;  // that was another one
   if (hosted_ != nullptr) hosted_->pledge(std::move(will));
   wake();
   return true;
@@ -140,7 +141,7 @@ Talk<void> ElasticStore::end(Time deadline) {
 
 void ElasticStore::part() {
   if (!link_) return;
-  if (by_launch_) return link_->part();
+  if (by_launch_ && !will_stands_) return link_->part();
   link_->close();
 }
 

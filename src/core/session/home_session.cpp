@@ -26,7 +26,9 @@ Talk<Status> HomeSession::open() {
 void HomeSession::join(const JoinRound& /*event*/) {
   if (rounds_ > 0) stage_.act(FenceStore{OwnStore::job});
   const int nproc = config_.nproc_per_node;
-  stage_.tell(RendezvousDone{Round{Assignment{0, 1, 0, nproc, 0, nproc}, master_, rounds_++}});
+  Round round{Assignment{0, 1, 0, nproc, 0, nproc}, master_, rounds_};
+  round.number = rounds_++;
+  stage_.tell(RendezvousDone{std::move(round)});
 }
 
 Talk<void> HomeSession::tell(Failure /*failure*/) { co_return; }

@@ -34,6 +34,7 @@ Will last_will(const RoundWatch::Place& place, const std::string& host, bool oth
   who.restart = others_go_on;
   Will::Word word;
   word.key = abort_key(place.prefix);
+  word.unless = all_ended_key(place.prefix);  // what befalls this node after that harms nobody
   who.what = "its launch ended without a word";
   word.if_closed = to_json(who);
   who.what = fmt::format("its launch has said nothing for {}", to_text(place.silence_limit));
@@ -170,12 +171,13 @@ Talk<void> RoundWatch::be_heard(bool goes_on) {
 Talk<void> RoundWatch::leave(std::optional<Duration> patience, std::function<void()> on_counted) {
   ExitBarrier barrier(place_.prefix, place_.nnodes, patience, stage_.report_interval());
   auto passed = co_await pass(control_, std::move(barrier), std::move(on_counted));
+  if (passed && passed->failed) co_return;  // PeerFailed comes, or has come
   if (!passed && host_waits_) {
     lost_ = true;
     stage_.tell(StoreLost{passed.error().message, place_.grace, stood_still_, true});
     co_return;
   }
-  if (passed && !*passed)
+  if (passed && !passed->everybody)
     stage_.say(Say::Level::warning, fmt::format("some nodes have not ended {} after this one; leaving without them",
                                                 to_text(exit_barrier_timeout)));
   stage_.tell(BarrierDone{});

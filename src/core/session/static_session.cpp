@@ -151,7 +151,9 @@ Talk<StaticSession::Joined> StaticSession::join_once() {
   if (!formed) co_return co_await join_again(formed.error());
   seeking_.give_up();
   watch_->formed();
-  formed->longest_stall = longest_stall(config_.heartbeat_timeout, config_.nnodes);
+  formed->number = attempt_;
+  // A node of torchrun waits for others as long as it takes.
+  if (formed->can_restart) formed->longest_stall = longest_stall(config_.heartbeat_timeout, config_.nnodes);
   stage_.tell(RendezvousDone{*formed});
   co_return Joined::over;
 }
@@ -198,6 +200,7 @@ Talk<bool> StaticSession::is_held_by_the_dead() {
 
 // The will stands before the claim of the rank does: a node that can be counted in can be missed.
 Talk<Result<Round>> StaticSession::form_here() {
+  if (untold_) co_await tell_late();
   auto pledged = co_await watch_->pledge(will(), give_up_joining_);
   if (!pledged) co_return Error{ErrorCode::closed, pledged.error().message};
   earlier_.clear();
@@ -273,14 +276,30 @@ Talk<void> StaticSession::look_for_another_node_0() {
 
 Talk<void> StaticSession::tell(Failure failure) {
   if (!reached_ && !hosts()) co_return;  // this node has never reached the store
+  // The others may have been told that this node is in, without its having heard so. Its will is void if it is not.
+  if (failure.kind == Failure::Kind::rendezvous) untold_ = failure;
   const Time deadline = later(stage_.moment(), quick_answer);
   auto link = co_await connect_again(deadline);
-  if (!link) co_return pass_on(stage_, link.error());
-  auto first = co_await tell_abort(*link, prefix(), failure, deadline);
+  Result<Failure> first = failure;
+  if (link) {
+    first = co_await tell_abort(*link, prefix(), failure, deadline);
+  } else {
+    first = link.error();
+  }
   // An end is told to those who are about to go on, too.
   if (first && first->restart && !failure.restart)
     first = co_await tell_abort(*link, attempt_prefix(config_.run_id, attempt_ + 1), failure, deadline);
+  if (!first) untold_ = std::move(failure);
   pass_on(stage_, first);
+}
+
+// The others are still in the attempt before, and know nothing of its failure.
+Talk<void> StaticSession::tell_late() {
+  const std::string last = attempt_prefix(config_.run_id, attempt_ - 1);
+  auto first = co_await tell_abort(watch_->control(), last, *untold_, later(stage_.moment(), quick_answer));
+  if (!first) co_return;
+  untold_.reset();
+  if (!first->restart) stage_.tell(PeerFailed{*std::move(first)});
 }
 
 void StaticSession::enter_barrier() { round_.start(leave_round()); }
@@ -322,6 +341,10 @@ Talk<void> StaticSession::end(bool failed) {
   round_.give_up();
   seeking_.give_up();
   if (hosts() && failed) co_await see_others_informed();
+  if (untold_) {  // then what this node has left for the case of its loss must tell the others
+    if (watch_) watch_->let_will_stand();
+    for (const auto& earlier : earlier_) earlier->let_will_stand();
+  }
   earlier_.clear();
   watch_.reset();
   if (!hosts() || failed) co_return;

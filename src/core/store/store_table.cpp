@@ -75,7 +75,8 @@ Status StoreTable::apply(ConnectionId from, const Request& request, std::string&
 void StoreTable::drop(ConnectionId connection, bool silent, std::vector<Push>& pushes) {
   forget_wait(connection);
   forget_watches(connection);
-  const Will will = take_will(connection);
+  Will will = take_will(connection);
+  std::erase_if(will.words, [this](const Will::Word& word) { return !word.unless.empty() && exists(word.unless); });
   const std::string claimed(will.claim ? get(will.claim->key).value_or("") : "");
   const bool begun = will.claim && get(will.claim->begun);
   std::string unread;

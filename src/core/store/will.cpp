@@ -19,6 +19,10 @@ class Reader {
     good_ = good_ && value.is_string();
     return value.is_string() ? value.get<std::string>() : "";
   }
+  // Left out by older versions.
+  std::string text_if_there(const Json& object, const char* name) {
+    return object.is_object() && object.contains(name) ? text(object, name) : "";
+  }
   const Json& list(const Json& object, const char* name) {
     const Json& found = value(object, name);
     good_ = good_ && found.is_array();
@@ -47,7 +51,8 @@ std::string to_json(const Will& will) {
   if (will.empty()) return "";
   Json json = {{"words", Json::array()}, {"gone", will.gone}};
   for (const Will::Word& word : will.words)
-    json["words"].push_back({{"key", word.key}, {"closed", word.if_closed}, {"silent", word.if_silent}});
+    json["words"].push_back(
+        {{"key", word.key}, {"closed", word.if_closed}, {"silent", word.if_silent}, {"unless", word.unless}});
   if (will.claim)
     json["claim"] = {{"key", will.claim->key},
                      {"holder", will.claim->holder},
@@ -63,7 +68,8 @@ Result<Will> parse_will(std::string_view text) {
   Reader reader;
   Will will;
   for (const Json& word : reader.list(json, "words"))
-    will.words.push_back({reader.text(word, "key"), reader.text(word, "closed"), reader.text(word, "silent")});
+    will.words.push_back({reader.text(word, "key"), reader.text(word, "closed"), reader.text(word, "silent"),
+                          reader.text_if_there(word, "unless")});
   will.gone = reader.texts(json, "gone");
   if (reader.good() && json.contains("claim")) {
     const Json& claim = json["claim"];

@@ -1,5 +1,7 @@
 #include "launch/core/rendezvous/exit_barrier.hpp"
 
+#include "launch/core/store/keys.hpp"
+
 #include "../store/store_driver.hpp"
 
 #include <gtest/gtest.h>
@@ -42,6 +44,26 @@ TEST(ExitBarrier, TheLastOnePassesWhenTheStoreHasAnswered) {
   ExitBarrier last = barrier_of(1);
   const BarrierStep telling = last.on(*store.perform(std::get<Operation>(last.start(start_time).next)), start_time);
   EXPECT_TRUE(std::holds_alternative<CompareSet>(std::get<Operation>(telling.next)));
+}
+
+// What the store saw first is what all go by.
+TEST(ExitBarrier, NobodyPassesARoundThatFailedBeforeAllHadCome) {
+  StoreDriver store;
+  ExitBarrier first = barrier_of(2), second = barrier_of(2);
+  BarrierStep waiting = run(first, first.start(start_time), store);
+  (void)store.perform(CompareSet{abort_key("none"), "", "a node is lost"});
+  EXPECT_TRUE(std::get<BarrierPassed>(run(second, second.start(start_time), store).next).failed);
+  EXPECT_TRUE(std::get<BarrierPassed>(run(first, waiting, store).next).failed);
+}
+
+TEST(ExitBarrier, KnowsThatAllHaveComeBeforeItPasses) {
+  StoreDriver store;
+  ExitBarrier barrier = barrier_of(1);
+  BarrierStep step = barrier.start(start_time);
+  EXPECT_FALSE(barrier.have_all_come());
+  step = barrier.on(*store.perform(std::get<Operation>(step.next)), start_time);
+  step = barrier.on(*store.perform(std::get<Operation>(step.next)), start_time);
+  EXPECT_TRUE(barrier.have_all_come());
 }
 
 TEST(ExitBarrier, SaysNowAndThenHowManyHaveCome) {

@@ -93,6 +93,9 @@ TEST(ElasticStore, AShortCutExpelsNobodyAndALongOneDoes) {
   nodes.network.cut("*", "*", nodes.events.now() + 10s);
   nodes.events.run_until(nodes.events.now() + 100s);
   EXPECT_THAT(nodes.owner.heard, testing::ElementsAre("formed"));
+  nodes.network.cut("*", "*", nodes.events.now() + 40s);
+  EXPECT_TRUE(nodes.hears("expelled", 60s));
+  EXPECT_THAT(nodes.owner.heard, testing::ElementsAre("formed", "silent", "expelled"));
 }
 
 TEST(ElasticStore, AtTheEndItsWishIsDoneFirst) {

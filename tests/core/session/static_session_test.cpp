@@ -158,6 +158,50 @@ TEST(StaticSession, ANodeLostBetweenTwoAttemptsIsMissedInTheNext) {
   EXPECT_EQ(heard->failure.kind, Failure::Kind::lost);
 }
 
+// A network that is cut off meanwhile delivers the end of the connection later: that must not pass for a good one.
+TEST(StaticSession, AFailureThatCouldNotBeToldIsHeardOfAsALoss) {
+  Pair job;
+  job.form();
+  const Time mended = job.meeting.events().now() + 10s;
+  job.meeting.network().cut("*", "*", mended);
+  job.nodes[1]->session->feed(TellOthers{job.failure_of(1)});
+  EXPECT_TRUE(job.meeting.events().run_until([&] { return job.nodes[1]->others_told == 1; }, 5s));
+  job.nodes[1]->session->feed(EndSession{true});
+  job.nodes[1]->session->end();
+  EXPECT_FALSE(job.meeting.take<PeerFailed>(*job.nodes[0], mended - job.meeting.events().now() - 1s));
+  const auto heard = job.meeting.take<PeerFailed>(*job.nodes[0], 2s);
+  ASSERT_TRUE(heard);
+  EXPECT_EQ(heard->failure.kind, Failure::Kind::lost);
+}
+
+TEST(StaticSession, ARestartThatCouldNotBeToldIsToldWhenTheStoreIsReachedAgain) {
+  Pair job(3);
+  job.form();
+  job.meeting.network().cut("*", "*", job.meeting.events().now() + 10s);
+  job.nodes[1]->session->feed(TellOthers{job.failure_of(1, true)});
+  EXPECT_TRUE(job.meeting.events().run_until([&] { return job.nodes[1]->others_told == 1; }, 5s));
+  job.nodes[1]->session->feed(JoinRound{true, 1});
+  const auto heard = job.meeting.take<PeerFailed>(*job.nodes[0], 12s);
+  ASSERT_TRUE(heard);
+  EXPECT_EQ(heard->failure, job.failure_of(1, true));
+  job.nodes[0]->session->feed(JoinRound{true, 1});
+  for (Meeting::Node* node : job.nodes) EXPECT_TRUE(job.meeting.take<RendezvousDone>(*node));
+}
+
+// It may have been counted in without having heard so.
+TEST(StaticSession, ANodeThatGivesUpAfterTheOthersHaveBegunIsLostToThem) {
+  Pair job;
+  job.form();
+  Failure gave_up = job.failure_of(1);
+  gave_up.kind = Failure::Kind::rendezvous;
+  job.nodes[1]->session->feed(TellOthers{gave_up});
+  job.nodes[1]->session->feed(EndSession{true});
+  job.nodes[1]->session->end();
+  const auto heard = job.meeting.take<PeerFailed>(*job.nodes[0]);
+  ASSERT_TRUE(heard);
+  EXPECT_EQ(heard->failure.kind, Failure::Kind::lost);
+}
+
 TEST(StaticSession, AccountsOfAllNodesComeTogether) {
   Pair job;
   job.form();

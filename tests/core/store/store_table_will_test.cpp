@@ -65,6 +65,19 @@ TEST(StoreTableWills, AWillOverwritesNothingAndCanBeTakenBack) {
   EXPECT_EQ(store.table.get("other"), std::nullopt);
 }
 
+TEST(StoreTableWills, WhatHasComeToItsEndIsNotSpoiledByALaterLoss) {
+  for (const bool over : {false, true}) {
+    Store store;
+    Will will = word("why", {"gone"});
+    will.words[0].unless = "over";
+    store.leave(7, will);
+    if (over) store.ask(1, SetRequest{"over", "1"});
+    store.drop(7);
+    EXPECT_EQ(store.table.get("why").has_value(), !over);
+    EXPECT_TRUE(store.table.get("gone"));
+  }
+}
+
 TEST(StoreTableWills, AWillMarksThatItsOwnerHasGone) {
   Store store;
   store.ask(1, SetRequest{"why", "known"});

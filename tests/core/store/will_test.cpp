@@ -5,7 +5,7 @@
 namespace launch::will_test {
 
 Will whole() {
-  return {{{"/job/launch/abort", "it \"ended\"\n", "it is silent \x01"}, {"/job/next", "a", "b"}},
+  return {{{"/job/launch/abort", "it \"ended\"\n", "it is silent \x01"}, {"/job/next", "a", "b", "/job/over"}},
           {"/job/ended/3"},
           Will::Claim{"/job/node/3", "host n3 (pid 5)", "/job/begun", {"/job/role_info/3"}}};
 }
@@ -33,12 +33,21 @@ TEST(Will, IsReadBackAsItWasWritten) {
   EXPECT_EQ(to_json(Will{}), "");
 }
 
+TEST(Will, OlderVersionsLeaveOutWhatTheyDoNotKnow) {
+  const auto read = parse_will(R"({"words":[{"key":"a","closed":"b","silent":"c"}],"gone":[]})");
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->words.at(0).unless, "");
+}
+
 TEST(Will, WhatIsNoneIsRefused) {
   const std::string good = to_json(whole());
   for (std::size_t length = 1; length < good.size(); ++length) EXPECT_FALSE(parse_will(good.substr(0, length)));
-  for (const char* text : {"{}", "[]", "1", "null", R"({"words":[1],"gone":[]})", R"({"words":{},"gone":[]})",
-                           R"({"words":[{"key":"a","closed":"b"}],"gone":[]})", R"({"words":[],"gone":["a",2]})",
-                           R"({"words":[],"gone":[],"claim":"a"})", R"({"words":[],"gone":[],"claim":{"key":"a"}})"})
+  for (const char* text :
+       {"{}", "[]", "1", "null", R"({"words":[1],"gone":[]})", R"({"words":{},"gone":[]})",
+        R"({"words":[{"key":"a","closed":"b"}],"gone":[]})",
+
+        R"({"words":[{"key":"a","closed":"b","silent":"c","unless":1}],"gone":[]})", R"({"words":[],"gone":["a",2]})",
+        R"({"words":[],"gone":[],"claim":"a"})", R"({"words":[],"gone":[],"claim":{"key":"a"}})"})
     EXPECT_FALSE(parse_will(text)) << text;
   Will large = whole();
   large.gone.emplace_back(70'000, 'x');

@@ -6,6 +6,7 @@
 #include "launch/core/base/time.hpp"
 #include "launch/core/job/endpoint.hpp"
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -41,6 +42,7 @@ struct Round {
   bool can_restart = true;         // every node would start anew with this one
   bool may_leave = false;          // the others would go on if this node left
   Duration longest_stall{};        // that others bear of this node before they may go on without it; zero: any
+  std::int64_t number = 0;         // among the rounds of the job
 };
 
 // How a process ended. Decoded once, from the kernel's siginfo (io/child).

@@ -17,6 +17,7 @@ inline constexpr Duration exit_barrier_timeout = std::chrono::seconds(300);
 
 struct BarrierPassed {
   bool everybody = true;  // false: the time-out came first
+  bool failed = false;    // the round had failed before all had come: nobody passes
 };
 
 struct BarrierStep {
@@ -34,10 +35,13 @@ class ExitBarrier {
   BarrierStep on(const Outcome& outcome, Time now);
   Time deadline() const { return deadline_; }
   int nnodes() const { return nnodes_; }
+  // If the store is lost now, it is after all have come, and no failure was heard of.
+  bool have_all_come() const { return state_ == State::checking; }
 
  private:
   BarrierStep wait(Time now);
   BarrierStep tell(Time now);
+  BarrierStep check(Time now);
 
   std::string run_id_;
   int nnodes_;
@@ -47,7 +51,8 @@ class ExitBarrier {
     counting,
     telling,  // the others that they may leave
     waiting,
-    looking,  // how many there are
+    looking,   // how many there are
+    checking,  // whether a node was lost before the last one came
   };
   State state_ = State::counting;
   bool everybody_ = true;

@@ -22,8 +22,8 @@ inline constexpr Duration silent_farewell = std::chrono::seconds(1);  // waiting
 // A Fence, which only the node asks for that hosts the store, is carried out there.
 Talk<Result<Round>> form(StoreLink& link, StaticRendezvous& machine, std::function<void(const Waiting&)> on_waiting);
 
-// False if the time-out came first. `on_counted`: the others know that this node has ended.
-Talk<Result<bool>> pass(StoreLink& link, ExitBarrier barrier, std::function<void()> on_counted);
+// `on_counted`: the others know that this node has ended.
+Talk<Result<BarrierPassed>> pass(StoreLink& link, ExitBarrier barrier, std::function<void()> on_counted);
 
 // The identity of the agent that has claimed `node`, as soon as there is one.
 Talk<Result<std::string>> await_claim(StoreLink& link, std::string run_id, int node, Time deadline);

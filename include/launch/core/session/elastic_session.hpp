@@ -63,7 +63,7 @@ class ElasticSession : public Session, private ElasticStore::Owner {
   Talk<Result<StoreLink>> connect_again(Time deadline);
   Talk<std::optional<Failure>> read_abort(std::string prefix);
   Talk<void> tell_by(StoreLink& link, Failure failure, Time deadline);
-  Talk<void> tell_end(StoreLink& link, Failure why, Time deadline);
+  void pass_on(const Result<Failure>& first);
   Talk<void> see_others_off(bool failed, Time start);
   ExchangePlace place_for_end(const Failure& first) const;
   Duration grace() const;

@@ -47,6 +47,9 @@ class ElasticStore {
   // This node's workers have ended well: its loss is none to the others, and its will is `then`.
   void finish(LeaveWill then);
 
+  // This node could not tell the others of its end: then its will does, when the store loses it.
+  void let_will_stand() { will_stands_ = true; }
+
   // After leave() or close(): until that is done, or the deadline. Nothing is told any more.
   Talk<void> end(Time deadline);
   // The last word; the store hears that nothing has gone wrong.
@@ -97,8 +100,9 @@ class ElasticStore {
   bool leaving_ = false;
   bool ending_ = false;
   bool done_ = false;  // what leave() or close() asked for
-  Bell ended_;         // it is, or the store is lost
-  Scope scope_;        // of run()
+  bool will_stands_ = false;
+  Bell ended_;   // it is, or the store is lost
+  Scope scope_;  // of run()
 };
 
 }  // namespace launch

@@ -51,6 +51,8 @@ class RoundWatch {
   // more.
   void start_leaving(std::optional<Duration> patience, std::function<void()> on_counted);
   void replace_will(Will will);
+  // This node could not tell the others of its end: then its will does, when the store loses it.
+  void let_will_stand() { has_will_ = false; }
   // The next round begins: nothing is told any more, except the loss of the store. The will stands until the end.
   void retire();
 

@@ -54,6 +54,7 @@ class StaticSession : public Session {
   Talk<void> announce(Waiting waiting);
   Talk<void> leave_round();
   Talk<void> see_others_informed();
+  Talk<void> tell_late();
   Endpoint store_endpoint() const;
   StaticJob static_job() const;
   Talk<Result<StoreLink>> connect_again(Time deadline);
@@ -67,6 +68,7 @@ class StaticSession : public Session {
   std::unique_ptr<RoundWatch> watch_;  // of the attempt
   // Of earlier ones, whose wills stand until that of the attempt does.
   std::vector<std::unique_ptr<RoundWatch>> earlier_;
+  std::optional<Failure> untold_;  // of this node, since the store could not be reached
   EndAccount account_;
   bool opens_late_ = false;  // the store's port was not free yet
   bool mixed_ = false;       // with torchrun's agents; known in the exit barrier

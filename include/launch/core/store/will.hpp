@@ -16,9 +16,10 @@
 namespace launch {
 
 struct Will {
-  // The key gets the first text if the connection ended, the second if it fell silent; neither if it has a value.
+  // The key gets the first text if the connection ended, the second if it fell silent; neither if it has a value, or if
+  // the key `unless` is there (empty: none).
   struct Word {
-    std::string key, if_closed, if_silent;
+    std::string key, if_closed, if_silent, unless{};
 
     bool operator==(const Word&) const = default;
   };

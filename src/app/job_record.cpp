@@ -1,0 +1,86 @@
+#include "launch/app/job_record.hpp"
+
+#include "launch/app/end_report.hpp"
+#include "launch/io/log.hpp"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace launch {
+namespace asio = boost::asio;
+
+JobRecord::JobRecord(asio::any_io_executor executor, std::shared_ptr<const Config> config, DiskThread& starter)
+    : executor_(executor),
+      config_(*config),
+      starter_(starter),
+      folder_(starter, std::move(config)),
+      files_(executor),
+      events_(config_, executor) {}
+
+void JobRecord::begin(const Round& round) {
+  events_.rendezvous_formed(round);
+  evidence_.reset();
+}
+
+asio::awaitable<Failure> JobRecord::complete(Failure failure, ExitStatus status) {
+  const JobFolder::Words words = co_await folder_.words_of(files_, failure.local_rank);
+  folder_.complete(failure, words);
+  events_.worker_exited(failure.local_rank, static_cast<pid_t>(failure.pid), status, words.error_json);
+  co_return std::move(failure);
+}
+
+asio::awaitable<void> JobRecord::gather(std::vector<Evidence::Worker> workers, bool stacks, Evidence::Send send) {
+  if (workers.empty()) co_return;
+  evidence_.emplace(executor_, starter_, std::move(workers));
+  evidence_->take_states();
+  if (!stacks) co_return;
+  const std::string search_path = config_.worker_env.get("PATH").value_or("");
+  co_await evidence_->take_stacks(search_path, config_.evidence.stack_signal, std::move(send));
+}
+
+void JobRecord::hurry() {
+  if (evidence_) evidence_->hurry();
+}
+
+// Not before the workers were told to end: the folder may be on a disk that does not answer, and so may they.
+asio::awaitable<void> JobRecord::keep_evidence() {
+  if (evidence_) co_await folder_.keep_evidence(files_, evidence_->text(), evidence_->has_stacks());
+}
+
+asio::awaitable<void> JobRecord::announce(AnnounceRound action) {
+  co_await folder_.show_rest();
+  co_await keep_evidence();
+  evidence_.reset();
+  if (action.restart > 0) {
+    log_warning(fmt::format("{}; starting all workers anew, {}", action.reason, action.count));
+  } else {
+    log_info(fmt::format("{}; starting all workers anew", action.reason));
+  }
+}
+
+asio::awaitable<Account> JobRecord::conclude(Finish end, int node, std::string left) {
+  co_await folder_.show_rest();
+  co_await keep_evidence();
+  if (end.left_behind && !end.first) log_error("these processes outlived SIGKILL: " + left);
+  if (end.first) tell_parent(config_, *end.first, files_);
+  Account own = sum_up(node, end.others);
+  if (evidence_) own.places = evidence_->places();
+  if (const std::string folder = folder_.kept(); !folder.empty())
+    own.logs.push_back(on_node(node, config_.hostname, folder));
+  if (end.left_behind) own.left.push_back(on_node(node, config_.hostname, left));
+  co_return own;
+}
+
+asio::awaitable<void> JobRecord::report(Report report) {
+  const Finish end = report.end;
+  if (end.first) co_await report_end(config_, std::move(report), files_);
+  events_.job_ended(end.exit_code, end.first);
+}
+
+asio::awaitable<void> JobRecord::leave() {
+  co_await events_.flush();
+  co_await folder_.remove_empty();
+}
+
+}  // namespace launch

@@ -1,0 +1,174 @@
+#include "whole_job.hpp"
+
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <cstdlib>
+
+#include <fmt/format.h>
+
+namespace launch::whole_sim_test {
+
+using namespace sim;
+using namespace std::chrono_literals;
+using play::NodeHost;
+using play::Plan;
+
+constexpr Duration time_to_end = 200s;  // time-outs of 60 s, silence, workers that need to be killed
+
+Plan good() { return {5s, 0}; }
+
+// ---- a crash at every step
+
+struct Crash {
+  bool elastic;
+  int restarts;
+  std::size_t victim;
+};
+
+// One node of three is killed after its k-th action, for every k.
+void play_every(const Crash& crash) {
+  SCOPED_TRACE(fmt::format("{}, {} restarts, node {} is killed", crash.elastic ? "c10d" : "static", crash.restarts,
+                           crash.victim));
+  WholeScenario scenario;
+  scenario.elastic = crash.elastic;
+  scenario.fewest = 2;
+  scenario.max_restarts = crash.restarts;
+  bool crashed = true;
+  for (std::uint64_t step = 1; crashed; ++step) {
+    WholeJob job(step, scenario);
+    for (int i = 0; i < 3; ++i) {
+      const bool fails = i == 1 && crash.restarts > 0;  // in the first round
+      job.add([fails](const Round& round) { return fails && round.restarts == 0 ? Plan{2s, 7} : good(); });
+    }
+    // Of two nodes one may hear that all have ended, and the other that the host is gone.
+    if (crash.victim == 0) job.allow_different_ends();
+    job.node(crash.victim).kill_after(step);
+    for (std::size_t i = 0; i < 3; ++i)
+      job.events().in(job.events().random().between(1us, 300ms), [&job, i] { job.node(i).start(); });
+    job.unquiet(10s);
+    job.run_to_end(time_to_end);
+    crashed = !job.node(crash.victim).exit_code().has_value();
+    ASSERT_EQ(job.faults(), std::vector<std::string>()) << "killed after action " << step << "\n" << job.story();
+    ASSERT_LT(step, 2000U);
+  }
+}
+
+TEST(EveryCrash, OfAStaticJob) {
+  for (const std::size_t victim : {0U, 1U, 2U}) play_every({false, 0, victim});
+}
+
+TEST(EveryCrash, OfAStaticJobThatStartsAgain) {
+  for (const std::size_t victim : {0U, 1U, 2U}) play_every({false, 2, victim});
+}
+
+TEST(EveryCrash, OfAnElasticJob) {
+  for (const std::size_t victim : {0U, 1U, 2U}) play_every({true, 0, victim});
+}
+
+TEST(EveryCrash, OfAnElasticJobThatStartsAgain) {
+  for (const std::size_t victim : {0U, 1U, 2U}) play_every({true, 2, victim});
+}
+
+// ---- many
+
+TEST(WholeJobs, TwoHundredNodesOfTwoHundredStartAndEndTogether) {
+  for (const bool elastic : {false, true}) {
+    WholeScenario scenario;
+    scenario.elastic = elastic;
+    scenario.nodes = scenario.fewest = 200;
+    scenario.max_restarts = 1;
+    WholeJob job(7, scenario);
+    for (int i = 0; i < 200; ++i) {
+      job.add([i](const Round& round) { return i == 77 && round.restarts == 0 ? Plan{2s, 9} : good(); });
+      job.events().in(job.events().random().between(1us, 2s),
+                      [&job, i] { job.node(static_cast<std::size_t>(i)).start(); });
+    }
+    job.unquiet(10s);
+    job.run_to_end(60s);
+    EXPECT_EQ(job.faults(), std::vector<std::string>()) << job.story();
+    for (std::size_t i = 0; i < 200; ++i) EXPECT_EQ(job.node(i).exit_code(), 0) << i;
+  }
+}
+
+// ---- seeds
+
+// What chance does to a job of 2 to 20 nodes, some of whose workers fail, hang, or do not obey.
+class Chance {
+ public:
+  explicit Chance(std::uint64_t seed) : seed_(seed), dice_(seed ^ 0x9e3779b97f4a7c15ULL) {
+    scenario_.elastic = odds(0.6);
+    scenario_.nodes = 2 + static_cast<int>(below(odds(0.2) ? 19 : 5));
+    scenario_.fewest = odds(0.4) ? scenario_.nodes : 1 + static_cast<int>(below(scenario_.nodes));
+    scenario_.max_restarts = odds(0.5) ? 3 : 0;
+    scenario_.longest_delay = odds(0.8) ? Duration(2ms) : Duration(200ms);
+  }
+
+  std::vector<std::string> play(std::string* story) {
+    WholeJob job(seed_, scenario_);
+    const int spares = scenario_.elastic && odds(0.3) ? 1 + static_cast<int>(below(3)) : 0;
+    for (int i = 0; i < scenario_.nodes + spares; ++i) {
+      job.add([this](const Round& round) { return plan(round); });
+      job.events().in(between(1us, 3s), [&job, i] { job.node(static_cast<std::size_t>(i)).start(); });
+    }
+    const std::size_t troubles = below(5);
+    for (std::size_t i = 0; i < troubles; ++i) trouble(job);
+    job.unquiet(60s);
+    job.run_to_end(400s);
+    *story = job.story();
+    return job.faults();
+  }
+
+ private:
+  bool odds(double probability) { return static_cast<double>(dice_.next() >> 11U) * 0x1.0p-53 < probability; }
+  std::size_t below(std::size_t end) { return dice_.next() % end; }
+  Duration between(Duration low, Duration high) { return dice_.between(low, high); }
+
+  Plan plan(const Round& round) {
+    Plan plan{between(1s, 20s), 0};
+    if (odds(round.restarts < 2 ? 0.05 : 0.01)) plan.exit_code = 3 + static_cast<int>(below(100));
+    if (odds(0.1)) plan.obeys_after = Duration::max();
+    if (odds(0.2)) plan.obeys_after = between(1ms, 14s);
+    return plan;
+  }
+
+  void trouble(WholeJob& job) {
+    play::Events& events = job.events();
+    const std::size_t victim = below(job.count());
+    const Duration when = between(1ms, 30s);
+    const Duration lasting = between(10ms, odds(0.5) ? Duration(3s) : Duration(60s));
+    const bool one_way = odds(0.3);
+    const std::size_t kind = below(6);
+    job.allow_different_ends();
+    events.in(when, [this, &job, victim, lasting, one_way, kind] {
+      NodeHost& node = job.node(victim);
+      if (!node.alive()) return;
+      const std::string host = node.host();
+      job.events().note(fmt::format("TROUBLE {} for {}: {}", kind, to_text(lasting), host));
+      const Time mended = later(job.events().now(), lasting);
+      job.unquiet(lasting + 60s);
+      if (kind == 0) node.kill();
+      if (kind == 1) node.lose_power();
+      if (kind == 2) node.freeze(lasting);
+      if (kind == 3) job.network().cut(host, "*", mended);
+      if (kind == 3 && !one_way) job.network().cut("*", host, mended);
+      if (kind == 4) node.signal(SIGTERM);
+      if (kind == 5) node.warn(SIGUSR1);
+    });
+  }
+
+  std::uint64_t seed_;
+  Random dice_;
+  WholeScenario scenario_;
+};
+
+TEST(WholeJobs, KeepTheirPromisesWhateverChanceDoes) {
+  const char* const wanted = std::getenv("LAUNCH_SIM_SEEDS");
+  const std::uint64_t seeds = wanted != nullptr ? std::strtoull(wanted, nullptr, 10) : 5000;
+  for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+    std::string story;
+    ASSERT_EQ(Chance(seed).play(&story), std::vector<std::string>()) << "seed " << seed << "\n" << story;
+  }
+}
+
+}  // namespace launch::whole_sim_test

@@ -1,0 +1,196 @@
+#include "node_host.hpp"
+
+#include <algorithm>
+#include <csignal>
+#include <utility>
+
+namespace launch::play {
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr Duration look_at_workers = 2ms;
+constexpr Duration say = 1ms;
+
+constexpr ExitStatus exited(int code) { return {ExitStatus::Kind::exited, code}; }
+constexpr ExitStatus killed(int number) { return {ExitStatus::Kind::signalled, number}; }
+
+}  // namespace
+
+NodeHost::NodeHost(Network& network, Config config, Planner planner, Eyes eyes)
+    : Process(network, config.hostname, [this](Answer answer) { feed(std::move(answer)); }),
+      network_(network),
+      config_(std::move(config)),
+      planner_(std::move(planner)),
+      eyes_(std::move(eyes)),
+      node_(config_, {config_.pid, network.events().random().next()}) {}
+
+void NodeHost::start() {
+  feed(OpenSession{});
+  if (!alive()) return;
+  if (!*opened_) {
+    exit_code_ = 1;
+    eyes_.exited(1);
+    return end();
+  }
+  feed(StartNode{});
+}
+
+void NodeHost::feed(NodeEvent event) {
+  if (!alive()) return;
+  fed_.push_back(std::move(event));
+  if (std::exchange(feeding_, true)) return;
+  while (alive() && !fed_.empty()) {
+    NodeEvent next = std::move(fed_.front());
+    fed_.pop_front();
+    for (NodeAction& action : node_.on(std::move(next), moment())) {
+      if (!alive()) break;
+      if (++steps_ == kill_after_) kill();
+      if (alive()) std::visit([this](auto& one) { carry_out(std::move(one)); }, action);
+    }
+  }
+  feeding_ = false;
+  if (alive()) set_timer();
+}
+
+void NodeHost::set_timer() {
+  const Time deadline = node_.deadline();
+  if (deadline >= armed_) return;
+  armed_ = deadline;
+  when_awake(deadline, [this, deadline] {
+    if (armed_ != deadline) return;
+    armed_ = never;
+    feed(MomentReached{});
+  });
+}
+
+// ---- what befalls it
+
+void NodeHost::signal(int number) { feed(FromHost{SignalReceived{number, "", number}}); }
+
+void NodeHost::warn(int number) {
+  if (running_) feed(FromHost{Warned{number}});
+}
+
+void NodeHost::kill() {
+  end();
+  if (!running_) return;
+  const auto round = *std::exchange(running_, std::nullopt);
+  network_.events().in(plan_.dies_after, [this, round] { eyes_.gone(round); });
+}
+
+void NodeHost::lose_power() {
+  vanish();
+  network_.power_off(config_.hostname);
+  if (const auto round = std::exchange(running_, std::nullopt)) eyes_.gone(*round);
+}
+
+void NodeHost::freeze(Duration duration) {
+  const Time until = later(network_.events().now(), duration);
+  network_.freeze(config_.hostname, until);
+  network_.events().at(until, [this, duration, life = life()] {
+    if (life.expired() || !running_) return;
+    const Duration bears = running_->longest_stall;
+    if (bears == Duration::zero() || duration <= bears) return;
+    feed(FromHost{StoodStill{duration}, true});
+    end_all_after(plan_.dies_after, killed(SIGKILL));
+  });
+}
+
+// ---- its workers
+
+void NodeHost::carry_out(const StartWorkers& action) {
+  formed_ = true;
+  if (running_) eyes_.fault(host() + " starts workers beside the last");
+  running_ = last_ = action.round;
+  plan_ = planner_(action.round);
+  ++group_;
+  for (int rank = 0; rank < config_.nproc_per_node; ++rank) left_.insert(rank);
+  eyes_.started(action.round);
+  if (plan_.ends_after == Duration::max()) return;
+  when_awake(later(network_.events().now(), plan_.starts_after + plan_.ends_after), [this, group = group_] {
+    for (const int rank : std::set<int>(left_))
+      if (plan_.exit_code == 0 || rank == 0) worker_ends(group, rank, exited(plan_.exit_code));
+  });
+}
+
+void NodeHost::worker_ends(std::uint64_t group, int local_rank, ExitStatus status) {
+  if (group != group_ || left_.erase(local_rank) == 0) return;
+  const bool last = left_.empty();
+  feed(FromHost{WorkerExited{local_rank, status, status.ok() ? Failure() : failure_of(local_rank, status)}});
+  if (last) all_are_gone();
+}
+
+void NodeHost::all_are_gone() {
+  if (!running_ || !left_.empty()) return;
+  eyes_.gone(*std::exchange(running_, std::nullopt));
+  feed(FromHost{AllGone{}});
+}
+
+void NodeHost::end_all_after(Duration delay, ExitStatus status) {
+  if (delay == Duration::max()) return;
+  when_awake(later(network_.events().now(), delay), [this, group = group_, status] {
+    for (const int rank : std::set<int>(left_)) worker_ends(group, rank, status);
+  });
+}
+
+void NodeHost::carry_out(const SignalWorkers& action) {
+  feed(FromHost{Signalled{}, true});
+  if (!running_) return feed(FromHost{AllGone{}});
+  end_all_after(plan_.obeys_after, killed(action.signal));
+}
+
+void NodeHost::carry_out(const KillWorkers& /*action*/) {
+  if (!running_) return feed(FromHost{AllGone{}});
+  end_all_after(plan_.dies_after, killed(SIGKILL));
+}
+
+void NodeHost::carry_out(const LimitGrace& action) {
+  when_awake(later(network_.events().now(), action.grace), [this, group = group_] {
+    if (group == group_) end_all_after(plan_.dies_after, killed(SIGKILL));
+  });
+}
+
+Failure NodeHost::failure_of(int local_rank, ExitStatus status) const {
+  Failure failure;
+  failure.exit_code = launch::exit_code(status);
+  failure.node_rank = last_.assignment.group_rank;
+  failure.host = config_.hostname;
+  failure.rank = last_.assignment.base_global_rank + local_rank;
+  failure.local_rank = local_rank;
+  failure.pid = 1000 + local_rank;
+  failure.what = to_text(status);
+  return failure;
+}
+
+// ---- what takes its time
+
+void NodeHost::carry_out(const AnnounceRound& /*action*/) {
+  when_awake(later(network_.events().now(), say), [this] { feed(CarriedOut{}); });
+}
+
+void NodeHost::carry_out(const GatherEvidence& action) {
+  when_awake(later(network_.events().now(), action.stacks ? 100 * look_at_workers : look_at_workers),
+             [this] { feed(CarriedOut{}); });
+}
+
+void NodeHost::carry_out(const Conclude& action) {
+  const int node = std::max(last_.assignment.group_rank, 0);
+  when_awake(later(network_.events().now(), say),
+             [this, node, others = action.end.others] { feed(Concluded{sum_up(node, others)}); });
+}
+
+void NodeHost::carry_out(const Report& action) {
+  report_ = action;
+  eyes_.reported(action);
+  when_awake(later(network_.events().now(), say), [this] { feed(Reported{}); });
+}
+
+void NodeHost::carry_out(const Exit& action) {
+  exit_code_ = action.code;
+  if (running_) eyes_.fault(host() + " ends and leaves workers behind");
+  eyes_.exited(action.code);
+  end();
+}
+
+}  // namespace launch::play

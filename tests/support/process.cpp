@@ -1,0 +1,135 @@
+#include "process.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace launch::play {
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr Duration poll = 5ms;  // whether clients are left
+
+}  // namespace
+
+Moment Process::moment() const {
+  const Time now = network_.events().now();
+  return {{now, WallTime(std::chrono::duration_cast<WallClock::duration>(now.time_since_epoch()))}, 30s};
+}
+
+void Process::end() {
+  if (!std::exchange(life_, nullptr)) return;
+  for (const auto& [id, link] : links_) link->close();
+  links_.clear();
+  if (job_store_) network_.end_store(job_store_);
+  if (workers_store_) network_.end_store(workers_store_);
+}
+
+void Process::vanish() {
+  life_.reset();
+  links_.clear();
+}
+
+void Process::when_awake(Time when, std::function<void()> what) {
+  network_.events().at(when, [this, life = std::weak_ptr(life_), what = std::move(what)]() mutable {
+    if (life.expired()) return;
+    const Time thaw = network_.thaws_at(host_);
+    if (network_.events().now() < thaw) return when_awake(thaw, std::move(what));
+    what();
+  });
+}
+
+// ---- actions
+
+void Process::carry_out(Ask action) {
+  std::visit([this, id = action.id](const auto& question) { answer(id, question); }, action.question);
+}
+
+void Process::carry_out(const Beat& action) {
+  const auto link = links_.find(action.link);
+  if (link == links_.end()) return;
+  if (action.interval) return link->second->set_beats(*action.interval, action.patience);
+  link->second->set_patience(action.patience);
+}
+
+void Process::carry_out(const WakeLink& action) {
+  if (const auto link = links_.find(action.link); link != links_.end()) link->second->wake();
+}
+
+void Process::carry_out(const PartLink& action) {
+  if (const auto link = links_.extract(action.link)) link.mapped()->part();
+}
+
+void Process::carry_out(const CloseLink& action) {
+  if (const auto link = links_.extract(action.link)) link.mapped()->close();
+}
+
+void Process::carry_out(const FenceStore& action) {
+  const auto& store = action.store == OwnStore::job ? job_store_ : workers_store_;
+  if (store) store->fence();
+}
+
+// ---- questions
+
+void Process::answer(QuestionId id, const OpenLink& question) {
+  network_.connect(host_, question.endpoint, question.deadline,
+                   [this, id, number = question.link, life = std::weak_ptr(life_)](auto opened) {
+                     if (life.expired()) return opened ? (*opened)->close() : void();
+                     Opened answer{number, {}, {}, host_};
+                     if (opened) {
+                       answer.peer = (*opened)->peer();
+                       links_.emplace(number, *opened);
+                     } else {
+                       answer.status = opened.error();
+                     }
+                     when_awake(network_.events().now(), [this, id, answer] { reply(id, answer); });
+                   });
+}
+
+void Process::answer(QuestionId id, const AskStore& question) {
+  const auto link = links_.find(question.link);
+  if (link == links_.end()) return reply(id, Answered{Error{ErrorCode::closed, "the connection was closed"}});
+  link->second->perform(question.operation, question.deadline,
+                        [this, id, life = std::weak_ptr(life_)](Result<Outcome> outcome) {
+                          if (!life.expired()) reply(id, Answered{std::move(outcome)});
+                        });
+}
+
+void Process::answer(QuestionId id, const Listen& question) {
+  auto& mine = question.store == OwnStore::job ? job_store_ : workers_store_;
+  Listening listening;
+  auto opened = network_.listen(host_, question.at.port);
+  if (opened) {
+    mine = *opened;
+    listening.port = network_.port_of(*mine);
+    if (question.store == OwnStore::job) {
+      mine->set_silence_limit(prepared_.silence_limit);
+      if (prepared_.nnodes > 0) {
+        mine->agents().table().set_agent_keys(prepared_.agent_keys);
+        mine->agents().expect_guests(prepared_.run_id, prepared_.nnodes);
+      }
+    }
+  } else {
+    listening.status = opened.error();
+  }
+  reply(id, std::move(listening));
+}
+
+void Process::answer(QuestionId id, const AwaitNoClients& question) {
+  const std::size_t left = !job_store_            ? 0
+                           : question.agents_only ? job_store_->agent_count()
+                                                  : job_store_->talker_count();
+  const Time now = network_.events().now();
+  if (left == 0 || hurried_ || now >= question.deadline) return reply(id, Clients{left, {}});
+  when_awake(std::min(later(now, poll), question.deadline), [this, id, question] { answer(id, question); });
+}
+
+void Process::answer(QuestionId id, const FindFreePort& /*question*/) { reply(id, std::uint16_t{39999}); }
+
+void Process::answer(QuestionId id, const LocateHost& question) {
+  reply(id, Whereabouts{question.host == host_ || question.host == "localhost", false});
+}
+
+void Process::answer(QuestionId id, const LookForAgent& /*question*/) { reply(id, true); }
+
+}  // namespace launch::play

@@ -1,0 +1,70 @@
+// One process of launch on a Network: carries out what its session wants of the network, as app/session_runner does on
+// sockets, and ends, in order or not.
+#pragma once
+
+#include "network.hpp"
+
+#include "launch/core/session/session_action.hpp"
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace launch::play {
+
+class Process {
+ public:
+  Process(Network& network, std::string host, std::function<void(Answer)> on_answer)
+      : network_(network), host_(std::move(host)), on_answer_(std::move(on_answer)) {}
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
+  ~Process() { end(); }
+
+  const std::string& host() const { return host_; }
+  bool alive() const { return life_ != nullptr; }
+  std::weak_ptr<int> life() const { return life_; }
+  const std::shared_ptr<Store>& job_store() const { return job_store_; }
+  const std::vector<std::string>& lines() const { return lines_; }
+  Moment moment() const;
+
+  // Its kernel closes what it had open.
+  void end();
+  // Its machine has lost its power, and nobody hears of it.
+  void vanish();
+  // Not while its machine stands still, and never after its end.
+  void when_awake(Time when, std::function<void()> what);
+
+  void carry_out(Ask action);
+  void carry_out(const Beat& action);
+  void carry_out(const WakeLink& action);
+  void carry_out(const PartLink& action);
+  void carry_out(const CloseLink& action);
+  void carry_out(PrepareStore action) { prepared_ = std::move(action); }
+  void carry_out(const FenceStore& action);
+  void carry_out(const StopAwaiting& /*action*/) { hurried_ = true; }
+  void carry_out(const Say& action) { lines_.push_back(action.text); }
+
+ private:
+  void answer(QuestionId id, const OpenLink& question);
+  void answer(QuestionId id, const AskStore& question);
+  void answer(QuestionId id, const Listen& question);
+  void answer(QuestionId id, const AwaitNoClients& question);
+  void answer(QuestionId id, const FindFreePort& question);
+  void answer(QuestionId id, const LocateHost& question);
+  void answer(QuestionId id, const LookForAgent& question);
+  void reply(QuestionId id, AnswerValue value) { on_answer_({id, std::move(value)}); }
+
+  Network& network_;
+  std::string host_;
+  std::function<void(Answer)> on_answer_;
+  std::shared_ptr<int> life_ = std::make_shared<int>(0);
+  std::shared_ptr<Store> job_store_, workers_store_;
+  PrepareStore prepared_;
+  std::map<LinkId, std::shared_ptr<Link>> links_;
+  bool hurried_ = false;
+  std::vector<std::string> lines_;
+};
+
+}  // namespace launch::play
