@@ -31,8 +31,8 @@ AgentLoop::AgentLoop(asio::any_io_executor executor, std::shared_ptr<const Confi
     : executor_(executor),
       config_(*config),
       signals_(executor, start.signals),
-      passed_signals_(start.signals.passed),
       guard_(start.guard),
+      desk_({SIGCHLD, guard_gone_signal(), start.signals.passed, config_.signals, config_.preempt_signal}),
       node_(config_, {::getpid(), random_seed()}),
       moment_(executor),
       exited_(executor),
@@ -63,6 +63,7 @@ asio::awaitable<int> AgentLoop::run() {
 
 // What comes of an action while it is carried out waits until those beside it are, too.
 void AgentLoop::feed(NodeEvent event) {
+  pulse_.look();
   fed_.push_back(std::move(event));
   if (std::exchange(feeding_, true)) return;
   while (!fed_.empty()) {
@@ -123,15 +124,21 @@ asio::awaitable<void> AgentLoop::watch_signals() {
 }
 
 void AgentLoop::take(const ReceivedSignal& received) {
-  const int signal = received.signal;
   if (received.sender == guard_) pulse_.hear();
-  if (signal == SIGCHLD) return started_ ? look_for_end() : void();
-  if (signal == guard_gone_signal()) return lose_guard();
-  if (!is_new(received)) return;
-  if (std::find(passed_signals_.begin(), passed_signals_.end(), signal) != passed_signals_.end())
-    return pass_on(signal);
-  if (is_warning(signal)) return warn(signal);
-  stop_by(received);
+  switch (desk_.meaning_of(received.signal, way_of(received), started_, now())) {
+    case SignalMeaning::child_ended:
+      return started_ ? look_for_end() : void();
+    case SignalMeaning::guard_gone:
+      return lose_guard();
+    case SignalMeaning::known:
+      return;
+    case SignalMeaning::pass_on:
+      return pass_on(received.signal);
+    case SignalMeaning::warning:
+      return warn(received.signal);
+    case SignalMeaning::stop:
+      return stop_by(received);
+  }
 }
 
 void AgentLoop::lose_guard() {
@@ -148,21 +155,12 @@ void AgentLoop::stop_by(const ReceivedSignal& received) {
   put(SignalReceived{received.signal, std::move(sender), to_workers});
 }
 
-bool AgentLoop::is_new(const ReceivedSignal& received) {
-  SignalWay way = SignalWay::direct;
-  if (received.sender == guard_) way = received.origin == terminal_sender ? SignalWay::terminal : SignalWay::guard;
-  return volley_.is_new(received.signal, way, now());
-}
-
-// The first of those that end the job; each of others.
-bool AgentLoop::is_warning(int signal) const {
-  if (signal != config_.preempt_signal || !started_) return false;
-  const bool ends = std::find(config_.signals.begin(), config_.signals.end(), signal) != config_.signals.end();
-  return !ends || !warned_;
+SignalWay AgentLoop::way_of(const ReceivedSignal& received) const {
+  if (received.sender != guard_) return SignalWay::direct;
+  return received.origin == terminal_sender ? SignalWay::terminal : SignalWay::guard;
 }
 
 void AgentLoop::warn(int signal) {
-  warned_ = true;
   put(Warned{signal});  // before any end that it brings
   workers_.warn(signal);
   log_info(fmt::format("received {} as an early warning, and passed it on: the workers may save and end",
@@ -192,7 +190,7 @@ void AgentLoop::worker_exited(int local_rank, pid_t pid, ExitStatus status) {
 
 asio::awaitable<void> AgentLoop::worker_failed(Failure failure, ExitStatus status) {
   ++untold_;
-  failure.what += cause_of(static_cast<pid_t>(failure.pid), status);
+  failure.what += to_text(cause_of(static_cast<pid_t>(failure.pid), status), status);
   Failure complete = co_await record_.complete(std::move(failure), status);
   const int local_rank = complete.local_rank;
   put(WorkerExited{local_rank, status, std::move(complete)});
@@ -225,19 +223,15 @@ asio::awaitable<void> AgentLoop::end_workers_after(Duration grace) {
   look_for_end();
 }
 
-// As the rest of a sentence that says how the worker ended; may be empty.
-std::string AgentLoop::cause_of(pid_t pid, ExitStatus status) {
+EndCause AgentLoop::cause_of(pid_t pid, ExitStatus status) {
+  EndCause cause;
   if (const auto expired = expired_scopes_.find(pid); expired != expired_scopes_.end())
-    return fmt::format(", its watchdog timer '{}' had expired", expired->second);
-  if (warned_ && status == ExitStatus{ExitStatus::Kind::signalled, config_.preempt_signal})
-    return ", the early warning that launch passed on";
-  const MemoryWatch::Evidence memory = memory_.evidence(status == ExitStatus{ExitStatus::Kind::signalled, SIGKILL});
-  if (memory.of_worker) return ", " + memory.text;
-  const std::string_view cause = cause_in_words(status);
-  std::string text = cause.empty() ? "" : fmt::format(", {}", cause);
-  // A shell gives the end of its child as an exit code of its own, and a worker may die of the loss of a helper.
-  if (!memory.text.empty()) text += "; " + memory.text;
-  return text;
+    cause.expired_timer = expired->second;
+  cause.warned = desk_.warned() && status == ExitStatus{ExitStatus::Kind::signalled, config_.preempt_signal};
+  MemoryWatch::Evidence memory = memory_.evidence(status == ExitStatus{ExitStatus::Kind::signalled, SIGKILL});
+  cause.out_of_memory = memory.of_worker;
+  cause.memory = std::move(memory.text);
+  return cause;
 }
 
 Failure AgentLoop::worker_failure(int local_rank, pid_t pid, ExitStatus status) const {

@@ -98,80 +98,107 @@ asio::awaitable<void> Evidence::until(std::function<bool()> done, Time deadline)
   }
 }
 
-asio::awaitable<void> Evidence::ask_py_spy(std::string py_spy, std::string search_path, Time deadline) {
-  std::vector<std::shared_ptr<Dump>> dumps;
+struct Evidence::Dumps {
+  std::string py_spy, search_path;
+  std::vector<std::shared_ptr<Dump>> started;
   std::size_t running = 0;
-  const std::function<bool()> has_room = [&running] { return running < dumps_at_once; };
-  const std::function<bool()> all_ended = [&running] { return running == 0; };
+};
+
+asio::awaitable<void> Evidence::ask_py_spy(std::string py_spy, std::string search_path, Time deadline) {
+  Dumps dumps;
+  dumps.py_spy = std::move(py_spy);
+  dumps.search_path = std::move(search_path);
+  const std::function<bool()> has_room = [&dumps] { return dumps.running < dumps_at_once; };
+  const std::function<bool()> all_ended = [&dumps] { return dumps.running == 0; };
   for (const Worker& worker : workers_) {
     co_await until(has_room, deadline);
     if (hurried_ || now() >= deadline) break;
-    const auto pid = python_process(worker.pid);
-    if (!pid) continue;
-    auto dump = std::make_shared<Dump>();
-    dump->worker = worker;
-    dump->output = Fd(::memfd_create("py-spy", MFD_CLOEXEC));
-    if (!dump->output.valid()) continue;
-    SpawnRequest request;
-    request.executable = py_spy;
-    request.argv = {"py-spy", "dump", "--pid", std::to_string(*pid)};
-    request.env = {"PATH=" + search_path};
-    request.out = request.err = dump->output.get();
-    const auto start = [request, dump] { return spawn(request); };  // the file stays open meanwhile
-    auto starting = disk_.run_until(deadline, start);
-    auto spawned = co_await std::move(starting);
-    if (!spawned || !*spawned) continue;
-    dump->child = std::make_unique<Child>(executor_, std::move(**spawned));
-    ++running;
-    // Who collects the process first does not matter: its output is all that is wanted.
-    dump->child->on_exit([dump, &running, this](ExitStatus) {
-      if (std::exchange(dump->ended, true)) return;
-      --running;
-      timer_.cancel();
-    });
-    dumps.push_back(std::move(dump));
+    if (const auto pid = python_process(worker.pid)) co_await start_dump(dumps, worker, *pid, deadline);
   }
   co_await until(all_ended, deadline);
-  for (const auto& dump : dumps) {
+  for (const auto& dump : dumps.started) {
     const bool in_time = std::exchange(dump->ended, true);
     note_stack(dump->worker, in_time ? read_file(fmt::format("/proc/self/fd/{}", dump->output.get()), longest_dump)
                                      : "py-spy did not come to an end\n");
   }
 }
 
-asio::awaitable<void> Evidence::ask_workers(int signal, Send send, Time deadline) {
+asio::awaitable<void> Evidence::start_dump(Dumps& dumps, Worker worker, pid_t pid, Time deadline) {
+  auto dump = std::make_shared<Dump>();
+  dump->worker = std::move(worker);
+  dump->output = Fd(::memfd_create("py-spy", MFD_CLOEXEC));
+  if (!dump->output.valid()) co_return;
+  SpawnRequest request;
+  request.executable = dumps.py_spy;
+  request.argv = {"py-spy", "dump", "--pid", std::to_string(pid)};
+  request.env = {"PATH=" + dumps.search_path};
+  request.out = request.err = dump->output.get();
+  const auto start = [request, dump] { return spawn(request); };  // the file stays open meanwhile
+  auto starting = disk_.run_until(deadline, start);
+  auto spawned = co_await std::move(starting);
+  if (!spawned || !*spawned) co_return;
+  dump->child = std::make_unique<Child>(executor_, std::move(**spawned));
+  ++dumps.running;
+  // Which of us collects the process first does not matter: its output is all that is wanted.
+  dump->child->on_exit([dump, running = &dumps.running, this](ExitStatus) {
+    if (std::exchange(dump->ended, true)) return;
+    --*running;
+    timer_.cancel();
+  });
+  dumps.started.push_back(std::move(dump));
+}
+
+// What the files of those that were asked have grown by. `asked`: by their place among the workers.
+struct Evidence::Growth {
   std::vector<std::string> files;
-  for (const Worker& worker : workers_) files.push_back(worker.err_file);
-  const auto look = [files] { return sizes_of(files); };
+  std::vector<std::size_t> before, last, asked;
+};
+
+asio::awaitable<void> Evidence::ask_workers(int signal, Send send, Time deadline) {
+  Growth growth;
+  for (const Worker& worker : workers_) growth.files.push_back(worker.err_file);
+  const auto look = [files = growth.files] { return sizes_of(files); };
   auto looking = disk_.run_until(deadline, look);
   const auto before = co_await std::move(looking);
   if (!before) co_return;
-  std::vector<std::size_t> asked;  // by their place among the workers
-  for (std::size_t i = 0; i < workers_.size() && !hurried_ && now() < deadline; ++i) {
-    const auto pid = python_process(workers_[i].pid);
-    if (pid && catches(*pid, signal) && send(*pid, signal) && !files[i].empty()) asked.push_back(i);
-  }
-  // Written in one go, mostly: what has begun and grows no more is complete.
-  std::vector<std::size_t> last = *before;
-  bool quiet = asked.empty();
-  while (!quiet && !hurried_ && now() < deadline) {
-    timer_.expires_at(to_steady(std::min(deadline, later(now(), look_for_output))));
-    (void)co_await timer_.async_wait(as_values);
-    auto looking_again = disk_.run_until(deadline, look);
-    auto sizes = co_await std::move(looking_again);
-    if (!sizes) co_return;
-    const auto began = [&](std::size_t i) { return (*sizes)[i] > (*before)[i]; };
-    quiet = *sizes == last && std::all_of(asked.begin(), asked.end(), began);
-    last = *std::move(sizes);
-  }
-  for (const std::size_t i : asked) {
-    const std::size_t grown = std::min(last[i] - (*before)[i], longest_dump);
-    const auto read = [file = files[i], grown] { return read_tail(file, grown); };
+  growth.before = growth.last = *before;
+  growth.asked = signal_those_that_listen(signal, send, deadline);
+  const bool answered = co_await grow_quiet(growth, deadline);
+  if (!answered) co_return;
+  for (const std::size_t i : growth.asked) {
+    const std::size_t grown = std::min(growth.last[i] - growth.before[i], longest_dump);
+    const auto read = [file = growth.files[i], grown] { return read_tail(file, grown); };
     auto reading = disk_.run_until(later(deadline, time_for_reading), read);
     const auto dump = co_await std::move(reading);
     if (!dump) co_return;
     note_stack(workers_[i], *dump);
   }
+}
+
+std::vector<std::size_t> Evidence::signal_those_that_listen(int signal, const Send& send, Time deadline) const {
+  std::vector<std::size_t> asked;
+  for (std::size_t i = 0; i < workers_.size() && !hurried_ && now() < deadline; ++i) {
+    const auto pid = python_process(workers_[i].pid);
+    if (pid && catches(*pid, signal) && send(*pid, signal) && !workers_[i].err_file.empty()) asked.push_back(i);
+  }
+  return asked;
+}
+
+// Written in one go, mostly: what has begun and grows no more is complete. False: the disk does not answer.
+asio::awaitable<bool> Evidence::grow_quiet(Growth& growth, Time deadline) {
+  const auto look = [files = growth.files] { return sizes_of(files); };
+  const auto began = [&growth](std::size_t i) { return growth.last[i] > growth.before[i]; };
+  bool quiet = growth.asked.empty();
+  while (!quiet && !hurried_ && now() < deadline) {
+    timer_.expires_at(to_steady(std::min(deadline, later(now(), look_for_output))));
+    (void)co_await timer_.async_wait(as_values);
+    auto looking = disk_.run_until(deadline, look);
+    auto sizes = co_await std::move(looking);
+    if (!sizes) co_return false;
+    const bool same = *sizes == std::exchange(growth.last, *sizes);
+    quiet = same && std::all_of(growth.asked.begin(), growth.asked.end(), began);
+  }
+  co_return true;
 }
 
 void Evidence::note_stack(const Worker& worker, const std::string& dump) {

@@ -55,8 +55,7 @@ struct JobFolder::Making {
     other->go_on_from(*folder);
     *folder = *std::move(other);
     const Status instead = folder->begin_attempt(config.nproc_per_node);
-    if (instead)
-      log_warning(fmt::format("{}; this attempt's are in {}", begun.error().message, folder->attempt()));
+    if (instead) log_warning(fmt::format("{}; this attempt's are in {}", begun.error().message, folder->attempt()));
     return instead;
   }
 
@@ -150,15 +149,24 @@ boost::asio::awaitable<void> JobFolder::keep_evidence(DiskThread& disk, std::str
         fmt::format("what the workers were doing could not be written to {}: {}", path, written.error().message));
 }
 
+// What it has said to be its error, else the last of what has passed, else of what it wrote itself.
+JobFolder::Words JobFolder::read_words(const std::string& errors, const std::string& log,
+                                       const std::optional<std::string>& passed) {
+  Words words{read_file(errors, longest_error_file), {}};
+  if (!error_message(words.error_json).empty()) return words;
+  if (passed) {
+    words.last = *passed;
+  } else if (!log.empty()) {
+    words.last = read_tail(log, longest_last_words);
+  }
+  return words;
+}
+
 boost::asio::awaitable<JobFolder::Words> JobFolder::words_of(DiskThread& disk, int local_rank) {
   const WorkerFiles& worker = workers_.at(static_cast<std::size_t>(local_rank));
   const auto passed = streams_ ? streams_->tail(worker.logs.err) : std::nullopt;
   const auto read = [errors = worker.error_file, log = worker.logs.err.file, passed] {
-    Words words{read_file(errors, longest_error_file), {}};
-    const bool silent = error_message(words.error_json).empty();
-    if (silent && passed) words.last = *passed;
-    if (silent && !passed && !log.empty()) words.last = read_tail(log, longest_last_words);
-    return words;
+    return read_words(errors, log, passed);
   };
   // What a worker has put there in its place may lead anywhere.
   if (in_memory_ && !is_link(worker.error_file)) co_return read();

@@ -40,17 +40,22 @@ Status LogStreams::prepare_streams(const std::vector<WorkerLogs>& plans, StreamP
     const StreamPlan& plan = plans[local_rank].*which;
     if (plan.sink == StreamPlan::Sink::console) lend_terminal(console.fd);
     if (plan.sink != StreamPlan::Sink::relay) continue;
-    if (!relay_) relay_.emplace(executor_, FileRules{choice_.max_size, choice_.max_files});
-    if (plan.shown && !shown_by) {
-      auto made = make_console(console);
-      if (!made) return made.error();
-      shown_by = *made;
-    }
-    const int rank = static_cast<int>(local_rank);
-    auto added = relay_->add_stream(rank, plan.file, plan.shown ? shown_by : std::nullopt);
-    if (!added) return added.error();
-    relayed_[plan.file] = {added->stream, facts_.base_rank + rank, console.name, std::move(added->writer)};
+    if (Status made = relay(plan, static_cast<int>(local_rank), console, shown_by); !made) return made;
   }
+  return {};
+}
+
+// `shown_by`: the console's number, which is made for the first stream that it shows.
+Status LogStreams::relay(const StreamPlan& plan, int local_rank, const Console& console, std::optional<int>& shown_by) {
+  if (!relay_) relay_.emplace(executor_, FileRules{choice_.max_size, choice_.max_files});
+  if (plan.shown && !shown_by) {
+    auto made = make_console(console);
+    if (!made) return made.error();
+    shown_by = *made;
+  }
+  auto added = relay_->add_stream(local_rank, plan.file, plan.shown ? shown_by : std::nullopt);
+  if (!added) return added.error();
+  relayed_[plan.file] = {added->stream, facts_.base_rank + local_rank, console.name, std::move(added->writer)};
   return {};
 }
 
@@ -92,13 +97,22 @@ boost::asio::awaitable<bool> LogStreams::show_rest() {
   if (!relay_) co_return true;
   const LogRelay::Outcome end = co_await relay_->drain(patience);
   relay_.reset();
+  tell_what_stalled(end);
+  tell_losses(end.losses);
+  co_return end.written;
+}
+
+void LogStreams::tell_what_stalled(const LogRelay::Outcome& end) const {
   if (!end.shown) log_warning(fmt::format("the console does not take what the workers wrote; it is in {}", folder_));
   if (!end.written) log_warning(fmt::format("the file system of {} does not answer: files are incomplete", folder_));
   for (const LogConsole::Loss& loss : end.unshown)
     log_warning(fmt::format("{} bytes for the {} were lost: {}; the files in {} have them", loss.bytes,
                             name_of_console(loss.fd), loss.reason, folder_));
+}
+
+void LogStreams::tell_losses(const std::vector<LogRelay::Loss>& losses) const {
   std::size_t told = 0;
-  for (const LogRelay::Loss& loss : end.losses) {
+  for (const LogRelay::Loss& loss : losses) {
     const auto whose = std::find_if(relayed_.begin(), relayed_.end(),
                                     [&](const auto& entry) { return entry.second.number == loss.stream; });
     if (whose == relayed_.end()) continue;  // copies of lines
@@ -108,7 +122,6 @@ boost::asio::awaitable<bool> LogStreams::show_rest() {
         fmt::format("rank {}: {} bytes of its {} were lost: {}", stream.rank, loss.bytes, stream.name, loss.reason));
   }
   if (told > most_losses_told) log_warning("and so were some of others");
-  co_return end.written;
 }
 
 }  // namespace launch

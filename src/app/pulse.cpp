@@ -39,11 +39,17 @@ void Pulse::hear() {
   if (life_ != nullptr) life_->hear();
 }
 
-void Pulse::beat() {
+void Pulse::look() {
+  if (!runs_ || life_->take_stall() == Duration::zero()) return;
   const Time at = now();
-  const Duration stall = std::chrono::round<std::chrono::milliseconds>(at - std::exchange(turned_, at));
-  life_->turn(at, patience_);
-  if (life_->take_stall() > Duration::zero()) on_stall_(stall);
+  on_stall_(std::chrono::round<std::chrono::milliseconds>(at - std::exchange(turned_, at)));
+}
+
+void Pulse::beat() {
+  look();
+  if (!runs_) return;  // that was the end
+  turned_ = now();
+  life_->turn(turned_, patience_);
   timer_.expires_after(std::min<Duration>(patience_ / beats_per_patience, longest_interval));
   timer_.async_wait([this](const boost::system::error_code& error) {
     if (!error && runs_) beat();

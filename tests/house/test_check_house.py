@@ -76,6 +76,7 @@ BREACHES = [
     ("function", "src/io/x.cpp", "int f(int a, int b, std::map<int, int> c, int d, int e) {\n  return a;\n}\n"),
     ("function", "src/io/x.cpp", "X::X(int a, int b,\n     int c, int d, int e)\n    : a_(a) {}\n"),
     ("function", "src/io/x.cpp", "void f() {\n" + "  g();\n" * 59 + "}\n"),
+    ("function", "src/app/x.cpp", "void f() {\n" + "  if (a) g(b ? c : d);\n" * 4 + "}\n"),
     ("header", "include/launch/io/x.hpp", "// One.\n// Two.\n#pragma once\n"),
     ("reference", "src/io/x.cpp", "// As docs/x" + ".md has it."),
     ("reference", "src/io/x.cpp", "// By another-document section " + "4.1."),
@@ -119,6 +120,8 @@ CLEAN = [
     ("src/core/x.cpp", "// " + "ä" * 117),
     ("src/core/x.cpp", "\n" * 400),
     ("src/io/x.cpp", "int f(std::map<int, int> a, int b, int c, T d) {\n" + "  g();\n" * 58 + "}\nint h() { g(); }\n"),
+    ("src/app/x.cpp", "void f() {\n" + "  if (a) g(b ? c : d);\n" * 3 + "}\nvoid g() {\n  if (a) h();\n}\n"),
+    ("src/core/x.cpp", "void f() {\n" + "  if (a) g(b ? c : d);\n" * 4 + "}\n"),
     ("src/io/x.cpp", "int f(int a, int b, int c, int d, int e);\nconst int x = f(1, 2, 3, 4, 5);\n"),
 ]
 

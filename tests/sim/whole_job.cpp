@@ -23,6 +23,7 @@ play::NodeHost& WholeJob::add(play::NodeHost::Planner planner) {
                                     : play::static_config(number, scenario_.nodes);
   config.nproc_per_node = 1 + number % 3;
   config.restarts.max_restarts = scenario_.max_restarts;
+  config.heartbeat_timeout = scenario_.heartbeat;
   config.rendezvous_timeout = 60s;
   if (config.elastic) config.elastic->settings.join_timeout = 60s;
   play::NodeHost::Eyes eyes;

@@ -18,6 +18,7 @@ struct WholeScenario {
   int nodes = 3;
   int fewest = 3;  // of a c10d job
   int max_restarts = 0;
+  Duration heartbeat = std::chrono::seconds(30);
   Duration longest_delay = std::chrono::milliseconds(2);  // of a message
 };
 

@@ -101,6 +101,7 @@ class Chance {
     scenario_.nodes = 2 + static_cast<int>(below(odds(0.2) ? 19 : 5));
     scenario_.fewest = odds(0.4) ? scenario_.nodes : 1 + static_cast<int>(below(scenario_.nodes));
     scenario_.max_restarts = odds(0.5) ? 3 : 0;
+    scenario_.heartbeat = odds(0.7) ? Duration(5s) : Duration(30s);
     scenario_.longest_delay = odds(0.8) ? Duration(2ms) : Duration(200ms);
   }
 
@@ -111,10 +112,10 @@ class Chance {
       job.add([this](const Round& round) { return plan(round); });
       job.events().in(between(1us, 3s), [&job, i] { job.node(static_cast<std::size_t>(i)).start(); });
     }
-    const std::size_t troubles = below(5);
+    const std::size_t troubles = below(7);
     for (std::size_t i = 0; i < troubles; ++i) trouble(job);
     job.unquiet(60s);
-    job.run_to_end(400s);
+    job.run_to_end(900s);
     *story = job.story();
     return job.faults();
   }
@@ -125,7 +126,7 @@ class Chance {
   Duration between(Duration low, Duration high) { return dice_.between(low, high); }
 
   Plan plan(const Round& round) {
-    Plan plan{between(1s, 20s), 0};
+    Plan plan{between(1s, odds(0.5) ? Duration(10s) : Duration(100s)), 0};
     if (odds(round.restarts < 2 ? 0.05 : 0.01)) plan.exit_code = 3 + static_cast<int>(below(100));
     if (odds(0.1)) plan.obeys_after = Duration::max();
     if (odds(0.2)) plan.obeys_after = between(1ms, 14s);
@@ -135,8 +136,8 @@ class Chance {
   void trouble(WholeJob& job) {
     play::Events& events = job.events();
     const std::size_t victim = below(job.count());
-    const Duration when = between(1ms, 30s);
-    const Duration lasting = between(10ms, odds(0.5) ? Duration(3s) : Duration(60s));
+    const Duration when = between(1ms, odds(0.5) ? Duration(8s) : Duration(60s));
+    const Duration lasting = between(10ms, odds(0.3) ? Duration(3s) : Duration(30s));
     const bool one_way = odds(0.3);
     const std::size_t kind = below(6);
     job.allow_different_ends();

@@ -8,10 +8,11 @@
 #include "launch/app/session_runner.hpp"
 #include "launch/app/watchdog.hpp"
 #include "launch/app/worker_group.hpp"
-#include "launch/core/agent/signal_volley.hpp"
+#include "launch/core/agent/signal_desk.hpp"
 #include "launch/core/base/announcer.hpp"
 #include "launch/core/config/config.hpp"
 #include "launch/core/node/node.hpp"
+#include "launch/core/verdict/end_cause.hpp"
 #include "launch/io/disk_thread.hpp"
 #include "launch/io/memory_watch.hpp"
 #include "launch/io/signals.hpp"
@@ -58,9 +59,8 @@ class AgentLoop {
   void take(const ReceivedSignal& received);
   void lose_guard();
   void stop_by(const ReceivedSignal& received);
-  bool is_new(const ReceivedSignal& received);
+  SignalWay way_of(const ReceivedSignal& received) const;
   void pass_on(int signal);
-  bool is_warning(int signal) const;
   void warn(int signal);
   void worker_exited(int local_rank, pid_t pid, ExitStatus status);
   Task worker_failed(Failure failure, ExitStatus status);
@@ -93,15 +93,14 @@ class AgentLoop {
   Task conclude(Finish end);
   Task report(Report action);
   Task leave(int code);
-  std::string cause_of(pid_t pid, ExitStatus status);
+  EndCause cause_of(pid_t pid, ExitStatus status);
   Failure worker_failure(int local_rank, pid_t pid, ExitStatus status) const;
 
   boost::asio::any_io_executor executor_;
   const Config& config_;
   SignalStream signals_;
-  std::vector<int> passed_signals_;
   pid_t guard_;
-  SignalVolley volley_;
+  SignalDesk desk_;
   Node node_;
   std::deque<NodeEvent> fed_;  // while one is being handled
   bool feeding_ = false;
@@ -120,7 +119,6 @@ class AgentLoop {
   int untold_ = 0;        // workers that have failed, of which the agent has not heard
   bool started_ = false;  // workers: before, what ends is none of ours
   bool guard_lost_ = false;
-  bool warned_ = false;                 // by the scheduler, and the workers by us
   std::optional<Announcer> countdown_;  // to SIGKILL
   std::optional<int> exit_code_;
 };

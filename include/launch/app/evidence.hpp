@@ -51,8 +51,13 @@ class Evidence {
  private:
   struct Dump;
   boost::asio::awaitable<void> until(std::function<bool()> done, Time deadline);
+  struct Dumps;
   boost::asio::awaitable<void> ask_py_spy(std::string py_spy, std::string search_path, Time deadline);
+  boost::asio::awaitable<void> start_dump(Dumps& dumps, Worker worker, pid_t pid, Time deadline);
   boost::asio::awaitable<void> ask_workers(int signal, Send send, Time deadline);
+  std::vector<std::size_t> signal_those_that_listen(int signal, const Send& send, Time deadline) const;
+  struct Growth;
+  boost::asio::awaitable<bool> grow_quiet(Growth& growth, Time deadline);
   void note_stack(const Worker& worker, const std::string& dump);
 
   boost::asio::steady_timer timer_;

@@ -72,6 +72,8 @@ class JobFolder {
     WorkerLogs logs;
   };
 
+  static Words read_words(const std::string& errors, const std::string& log, const std::optional<std::string>& passed);
+
   DiskThread& disk_;
   std::shared_ptr<const Config> config_;  // shared with the thread of `disk_`, which may outlive this
   std::shared_ptr<ErrorFolder> folder_ = std::make_shared<ErrorFolder>();  // for the thread, unless it is in memory

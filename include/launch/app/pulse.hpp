@@ -25,6 +25,8 @@ class Pulse {
   void begin(Duration patience);
   // When none is left.
   void stop();
+  // Before anything else is heard: a stall explains what comes of it.
+  void look();
 
   // A signal of the guard has come.
   void hear();

@@ -1,0 +1,29 @@
+#include "launch/core/agent/signal_desk.hpp"
+
+#include <algorithm>
+
+namespace launch {
+namespace {
+
+bool contains(const std::vector<int>& signals, int signal) {
+  return std::find(signals.begin(), signals.end(), signal) != signals.end();
+}
+
+}  // namespace
+
+SignalMeaning SignalDesk::meaning_of(int signal, SignalWay way, bool workers, Time now) {
+  if (signal == rules_.child_ended) return SignalMeaning::child_ended;
+  if (signal == rules_.guard_gone) return SignalMeaning::guard_gone;
+  if (!volley_.is_new(signal, way, now)) return SignalMeaning::known;
+  if (contains(rules_.passed, signal)) return SignalMeaning::pass_on;
+  if (!is_warning(signal, workers)) return SignalMeaning::stop;
+  warned_ = true;
+  return SignalMeaning::warning;
+}
+
+// The first of those that end the job; each of others.
+bool SignalDesk::is_warning(int signal, bool workers) const {
+  return signal == rules_.preempt && workers && (!contains(rules_.ending, signal) || !warned_);
+}
+
+}  // namespace launch

@@ -1,0 +1,18 @@
+#include "launch/core/verdict/end_cause.hpp"
+
+#include <fmt/format.h>
+
+namespace launch {
+
+std::string to_text(const EndCause& cause, const ExitStatus& status) {
+  if (cause.expired_timer) return fmt::format(", its watchdog timer '{}' had expired", *cause.expired_timer);
+  if (cause.warned) return ", the early warning that launch passed on";
+  if (cause.out_of_memory) return ", " + cause.memory;
+  const std::string_view of_status = cause_in_words(status);
+  std::string text = of_status.empty() ? "" : fmt::format(", {}", of_status);
+  // A shell gives the end of its child as an exit code of its own, and a worker may die of the loss of a helper.
+  if (!cause.memory.empty()) text += "; " + cause.memory;
+  return text;
+}
+
+}  // namespace launch

@@ -1,0 +1,48 @@
+#include "launch/core/agent/signal_desk.hpp"
+
+#include <gtest/gtest.h>
+
+#include <csignal>
+
+namespace launch::signal_desk_test {
+
+using namespace std::chrono_literals;
+
+constexpr Time start_time = Time(1h);
+
+SignalDesk desk(int preempt = 0) { return SignalDesk({SIGCHLD, 40, {SIGUSR1, SIGUSR2}, {SIGTERM, SIGINT}, preempt}); }
+
+SignalMeaning meaning(SignalDesk& desk, int signal, bool workers = true, Time now = start_time) {
+  return desk.meaning_of(signal, SignalWay::guard, workers, now);
+}
+
+TEST(SignalDesk, EachHasItsMeaning) {
+  SignalDesk one = desk();
+  EXPECT_EQ(meaning(one, SIGCHLD), SignalMeaning::child_ended);
+  EXPECT_EQ(meaning(one, SIGCHLD), SignalMeaning::child_ended);
+  EXPECT_EQ(meaning(one, 40), SignalMeaning::guard_gone);
+  EXPECT_EQ(meaning(one, SIGUSR1), SignalMeaning::pass_on);
+  EXPECT_EQ(meaning(one, SIGTERM), SignalMeaning::stop);
+}
+
+TEST(SignalDesk, OneThatComesTwoWaysIsOne) {
+  SignalDesk one = desk();
+  EXPECT_EQ(one.meaning_of(SIGTERM, SignalWay::direct, true, start_time), SignalMeaning::stop);
+  EXPECT_EQ(one.meaning_of(SIGTERM, SignalWay::guard, true, start_time + 10ms), SignalMeaning::known);
+}
+
+TEST(SignalDesk, AWarningThatEndsTheJobWarnsOnce) {
+  SignalDesk one = desk(SIGTERM);
+  EXPECT_EQ(meaning(one, SIGTERM, false), SignalMeaning::stop) << "there is nobody to warn";
+  EXPECT_EQ(meaning(one, SIGTERM, true, start_time + 2s), SignalMeaning::warning);
+  EXPECT_TRUE(one.warned());
+  EXPECT_EQ(meaning(one, SIGTERM, true, start_time + 4s), SignalMeaning::stop);
+}
+
+TEST(SignalDesk, AnotherWarningMayComeAgain) {
+  SignalDesk one = desk(SIGALRM);
+  for (const Duration after : {0s, 2s, 4s})
+    EXPECT_EQ(meaning(one, SIGALRM, true, start_time + after), SignalMeaning::warning);
+}
+
+}  // namespace launch::signal_desk_test
