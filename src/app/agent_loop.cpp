@@ -24,6 +24,7 @@ namespace asio = boost::asio;
 namespace {
 
 constexpr Duration time_to_open = std::chrono::seconds(2);
+constexpr Duration interval_holds = std::chrono::milliseconds(200);  // between two lines of progress
 
 }  // namespace
 
@@ -69,7 +70,7 @@ void AgentLoop::feed(NodeEvent event) {
   while (!fed_.empty()) {
     NodeEvent next = std::move(fed_.front());
     fed_.pop_front();
-    for (NodeAction& action : node_.on(std::move(next), {instant(), progress_interval()}))
+    for (NodeAction& action : node_.on(std::move(next), moment()))
       std::visit([this](auto& one) { carry_out(std::move(one)); }, action);
   }
   feeding_ = false;
@@ -77,15 +78,24 @@ void AgentLoop::feed(NodeEvent event) {
   set_timer();
 }
 
+// The terminal is asked now and then only: that is a system call, and there are many events.
+Moment AgentLoop::moment() {
+  const Instant at = instant();
+  if (at.time >= interval_until_) {
+    interval_ = progress_interval();
+    interval_until_ = later(at.time, interval_holds);
+  }
+  return {at, interval_};
+}
+
 void AgentLoop::set_timer() {
   const Time next = std::min(node_.deadline(), countdown_ ? countdown_->next() : never);
-  if (next == never) {
-    moment_.cancel();
-    return;
-  }
+  if (std::exchange(alarm_, next) == next) return;
   moment_.expires_at(to_steady(next));
   moment_.async_wait([this](const boost::system::error_code& error) {
-    if (!error) feed(MomentReached{});
+    if (error) return;
+    alarm_ = never;
+    feed(MomentReached{});
   });
 }
 
@@ -349,6 +359,8 @@ void AgentLoop::carry_out(const KillWorkers& /*action*/) {
 void AgentLoop::carry_out(const EnterBarrier& /*action*/) {
   pulse_.stop();
   take_terminal_back();
+  interval_until_ = {};  // the terminal is ours
+  feed(CarriedOut{});
 }
 
 void AgentLoop::carry_out(Conclude action) {

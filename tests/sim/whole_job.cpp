@@ -78,6 +78,19 @@ void WholeJob::started(const play::NodeHost& node, const Round& round) {
   for (const Running& other : running_)
     if (!is_excused(*other.node) && !is_excused(node)) check_pair(round, other, node.host());
   running_.push_back({round, &node});
+  ++started_;
+}
+
+void WholeJob::freeze(std::size_t index, Duration duration) {
+  nodes_[index]->freeze(duration);
+  events_.in(duration + after_waking + 1ms, [this] { look_at_all(); });
+}
+
+void WholeJob::look_at_all() {
+  for (const Running& one : running_)
+    for (const Running& other : running_)
+      if (one.node < other.node && !is_excused(*one.node) && !is_excused(*other.node))
+        check_pair(one.round, other, one.node->host());
 }
 
 void WholeJob::check_pair(const Round& mine, const Running& other, const std::string& who) {

@@ -36,6 +36,8 @@ class WholeJob {
   play::NodeHost& node(std::size_t index) { return *nodes_[index]; }
   std::size_t count() const { return nodes_.size(); }
   std::vector<play::NodeHost*> alive();
+  // Its machine stands still. Soon after it has woken, nothing may run there that is not of the others' round.
+  void freeze(std::size_t index, Duration duration);
   // Faults of the world that make two nodes see different things: from then on their verdicts may differ.
   void allow_different_ends() { same_ends_ = false; }
   // Something harmless may last that long: what comes later is late.
@@ -44,6 +46,8 @@ class WholeJob {
   // Until all nodes have ended; a fault if they have not `limit` after the last trouble.
   void run_to_end(Duration limit);
   std::vector<std::string> faults() const { return faults_; }
+  // How often workers were started on a node.
+  int started_rounds() const { return started_; }
   // The last facts, for a failure.
   std::string story() const;
 
@@ -57,6 +61,7 @@ class WholeJob {
   void started(const play::NodeHost& node, const Round& round);
   void gone(const play::NodeHost& node);
   void ended(const play::NodeHost& node, int code);
+  void look_at_all();
   bool is_excused(const play::NodeHost& node);
   void check_pair(const Round& mine, const Running& other, const std::string& who);
 
@@ -65,6 +70,7 @@ class WholeJob {
   WholeScenario scenario_;
   std::vector<std::unique_ptr<play::NodeHost>> nodes_;
   std::vector<Running> running_;
+  int started_ = 0;
   std::optional<int> code_;
   bool same_ends_ = true;
   Time quiet_at_{};

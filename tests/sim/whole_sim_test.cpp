@@ -14,7 +14,8 @@ using namespace std::chrono_literals;
 using play::NodeHost;
 using play::Plan;
 
-constexpr Duration time_to_end = 200s;  // time-outs of 60 s, silence, workers that need to be killed
+constexpr Duration time_to_end = 200s;   // time-outs of 60 s, silence, workers that need to be killed
+constexpr Duration time_to_go_on = 15s;  // two rounds of workers that take 5 s, and the last call before one
 
 Plan good() { return {5s, 0}; }
 
@@ -46,8 +47,11 @@ void play_every(const Crash& crash) {
     job.node(crash.victim).kill_after(step);
     for (std::size_t i = 0; i < 3; ++i)
       job.events().in(job.events().random().between(1us, 300ms), [&job, i] { job.node(i).start(); });
+    // A node that had its part is missed at once, not when a time-out is over.
+    while (job.node(crash.victim).alive() && job.events().now() < Time(1h) + time_to_end)
+      job.events().run_until(job.events().now() + 10ms);
     job.unquiet(10s);
-    job.run_to_end(time_to_end);
+    job.run_to_end(job.node(crash.victim).formed() ? time_to_go_on : time_to_end);
     crashed = !job.node(crash.victim).exit_code().has_value();
     ASSERT_EQ(job.faults(), std::vector<std::string>()) << "killed after action " << step << "\n" << job.story();
     ASSERT_LT(step, 2000U);
@@ -68,6 +72,55 @@ TEST(EveryCrash, OfAnElasticJob) {
 
 TEST(EveryCrash, OfAnElasticJobThatStartsAgain) {
   for (const std::size_t victim : {0U, 1U, 2U}) play_every({true, 2, victim});
+}
+
+// ---- two halves of a network
+
+enum class Trouble {
+  cut,
+  cut_to,
+  cut_from,
+  asleep
+};
+
+// Three nodes, of which two go on alone as soon as they may. The workers of the third one, which only SIGKILL ends,
+// must be gone by then. `phase`: of its beats, when its trouble begins.
+std::vector<std::string> play_halves(Trouble trouble, Duration heartbeat, Duration phase, std::string* story) {
+  WholeScenario scenario;
+  scenario.elastic = true;
+  scenario.fewest = 1;
+  scenario.heartbeat = heartbeat;
+  scenario.longest_delay = 100us;
+  WholeJob job(1, scenario);
+  for (std::size_t i = 0; i < 3; ++i) {
+    job.add([i](const Round&) { return Plan{Duration::max(), 0, i == 2 ? Duration::max() : Duration(1ms)}; });
+    job.node(i).start();
+  }
+  job.events().run_until(Time(1h) + 10s + phase);
+  const std::string host = job.node(2).host();
+  const Duration lasting = heartbeat * 2;
+  const Time mended = later(job.events().now(), lasting);
+  if (trouble == Trouble::asleep) job.freeze(2, lasting);
+  if (trouble == Trouble::cut || trouble == Trouble::cut_to) job.network().cut("*", host, mended);
+  if (trouble == Trouble::cut || trouble == Trouble::cut_from) job.network().cut(host, "*", mended);
+  const auto rounds = job.started_rounds();
+  job.events().run_until(mended + heartbeat * 2);
+  std::vector<std::string> faults = job.faults();
+  if (job.started_rounds() == rounds) faults.push_back("the others do not go on");
+  *story = job.story();
+  return faults;
+}
+
+TEST(TwoHalves, NeverRunAtOnceHoweverANodeIsCutOff) {
+  for (const Trouble trouble : {Trouble::cut, Trouble::cut_to, Trouble::cut_from, Trouble::asleep})
+    for (const Duration heartbeat : {Duration(1s), Duration(5s), Duration(30s), Duration(300s)})
+      for (int phase = 0; phase < 20; ++phase) {
+        std::string story;
+        ASSERT_EQ(play_halves(trouble, heartbeat, heartbeat * phase / 80, &story), std::vector<std::string>())
+            << "trouble " << static_cast<int>(trouble) << ", heartbeat " << to_text(heartbeat) << ", phase " << phase
+            << "\n"
+            << story;
+      }
 }
 
 // ---- many
@@ -150,7 +203,7 @@ class Chance {
       job.unquiet(lasting + 60s);
       if (kind == 0) node.kill();
       if (kind == 1) node.lose_power();
-      if (kind == 2) node.freeze(lasting);
+      if (kind == 2) job.freeze(victim, lasting);
       if (kind == 3) job.network().cut(host, "*", mended);
       if (kind == 3 && !one_way) job.network().cut("*", host, mended);
       if (kind == 4) node.signal(SIGTERM);

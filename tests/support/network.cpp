@@ -85,7 +85,7 @@ void Network::freeze(const std::string& host, Time until) { frozen_[host] = unti
 
 Time Network::thaws_at(const std::string& host) const {
   const auto found = frozen_.find(host);
-  return found == frozen_.end() ? Time::min() : found->second;
+  return found == frozen_.end() ? Time() : found->second;
 }
 
 void Network::cut(const std::string& from, const std::string& to, Time until) { cuts_.push_back({from, to, until}); }

@@ -70,7 +70,7 @@ class NodeHost : public Process {
   void carry_out(const GatherEvidence& action);
   void carry_out(const SignalWorkers& action);
   void carry_out(const KillWorkers& action);
-  void carry_out(const EnterBarrier& /*action*/) {}
+  void carry_out(const EnterBarrier& /*action*/) { feed(CarriedOut{}); }
   void carry_out(const Heard& /*action*/) {}
   void carry_out(const Conclude& action);
   void carry_out(const Report& action);

@@ -51,6 +51,7 @@ class AgentLoop {
   void feed(NodeEvent event);
   void put(AgentEvent event) { feed(FromHost{std::move(event), false}); }
   void put_first(AgentEvent event) { feed(FromHost{std::move(event), true}); }
+  Moment moment();
   void set_timer();
   void count_down();
 
@@ -105,6 +106,9 @@ class AgentLoop {
   std::deque<NodeEvent> fed_;  // while one is being handled
   bool feeding_ = false;
   boost::asio::steady_timer moment_;
+  Time alarm_ = never;  // it is set for
+  Duration interval_{};
+  Time interval_until_{};  // it is known
   boost::asio::steady_timer exited_;
   std::optional<Status> opened_;
   Pulse pulse_;

@@ -62,7 +62,10 @@ void Node::handle(FromHost event) {
   inbox_.insert(event.first ? inbox_.begin() : inbox_.end(), std::move(event.event));
 }
 
-void Node::handle(CarriedOut /*event*/) { carrying_ = false; }
+void Node::handle(CarriedOut /*event*/) {
+  carrying_ = false;
+  if (std::exchange(leaving_, false)) feed_session(EnterExitBarrier{});
+}
 
 void Node::handle(Concluded event) {
   if (!ending_->first || is_alone_with(*ending_->first)) return report(std::move(event.own));
@@ -161,8 +164,8 @@ void Node::carry_out(TellPeers action) {
 }
 
 void Node::carry_out(EnterBarrier action) {
+  carrying_ = leaving_ = true;
   act(action);
-  feed_session(EnterExitBarrier{});
 }
 
 void Node::carry_out(Finish action) {

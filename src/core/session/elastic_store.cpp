@@ -132,7 +132,7 @@ void ElasticStore::finish(LeaveWill then) {
 
 Talk<void> ElasticStore::end(Time deadline) {
   ending_ = true;
-  while (link_ && !done_ && running_ && stage_.moment() < deadline) {
+  while (link_ && !done_ && !lost_ && stage_.moment() < deadline) {
     auto ended = ended_.rung(deadline);
     co_await ended;
   }
@@ -221,7 +221,7 @@ Talk<void> ElasticStore::run() {
     if ((closed || silent) && formed_ && by_launch_) back = co_await come_back(silent);
     if (back) continue;
     if (!closed || formed_) {
-      running_ = false;
+      lost_ = true;
       ended_.ring();
       if (!ending_) owner_.on_lost(lost);
       co_return;

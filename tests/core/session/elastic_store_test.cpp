@@ -84,6 +84,10 @@ TEST(ElasticStore, AStoreThatIsGoneAfterARoundIsLost) {
   nodes.network.end_store(nodes.store);
   EXPECT_TRUE(nodes.hears("lost"));
   EXPECT_THAT(nodes.owner.heard, testing::ElementsAre("formed", "closed", "lost"));
+  nodes.store = *nodes.network.listen("n0", 29500);
+  nodes.join();
+  nodes.events.run_until(nodes.events.now() + 10s);
+  EXPECT_EQ(nodes.owner.heard.size(), 3U) << "another store is another job";
 }
 
 TEST(ElasticStore, AShortCutExpelsNobodyAndALongOneDoes) {

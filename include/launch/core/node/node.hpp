@@ -24,7 +24,7 @@ namespace launch {
 
 struct StartNode {};                                        // once the session is open
 struct FromHost { AgentEvent event; bool first = false; };  // `first`: ahead of what waits
-struct CarriedOut {};                                       // AnnounceRound or GatherEvidence is done
+struct CarriedOut {};                                       // AnnounceRound, GatherEvidence or EnterBarrier is done
 struct Concluded { Account own; };                          // Conclude is, and so the workers of this node ended
 struct Reported {};                                         // Report is
 
@@ -41,7 +41,8 @@ struct Conclude { Finish end; };
 struct Report { Finish end; Account account; Round round; bool formed = false; };
 struct Exit { int code = 0; };
 
-// CarriedOut must follow AnnounceRound and GatherEvidence. StartRendezvous and EnterBarrier are news.
+// CarriedOut must follow AnnounceRound, GatherEvidence and EnterBarrier: its node waits for the others, with a terminal
+// that is its own again. StartRendezvous is news.
 using NodeAction = std::variant<Ask, Beat, WakeLink, PartLink, CloseLink, PrepareStore, FenceStore, StopAwaiting,
                                 LimitGrace, Say, SessionOpened, StartRendezvous, AnnounceRound, StartWorkers,
                                 GatherEvidence, SignalWorkers, KillWorkers, EnterBarrier, Heard, Conclude, Report,
@@ -109,6 +110,7 @@ class Node {
   std::deque<AgentAction> todo_;
   std::deque<AgentEvent> inbox_;
   bool carrying_ = false;  // out something that takes its time
+  bool leaving_ = false;   // the exit barrier comes after it
   bool telling_ = false;   // the others of a failure, beside all else
   bool held_ = false;      // AllGone has come, but somebody else's failure may have been the first
   std::optional<Finish> ending_;

@@ -92,7 +92,8 @@ class ElasticStore {
   std::unique_ptr<ElasticMachine> machine_;
   HostedRendezvous* hosted_ = nullptr;  // the same, if it is one
   bool by_launch_ = false;
-  bool running_ = false;  // run()
+  bool running_ = false;  // run(), once and for all
+  bool lost_ = false;     // the store is
   bool wants_in_ = false;
   bool admits_ = true;
   int restarts_ = 0;     // for a store that does not know
