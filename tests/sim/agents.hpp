@@ -1,4 +1,4 @@
-// Two kinds of agents for the simulator: ours, which is the real machine as app/elastic_line drives it, and a model of
+// Two kinds of agents for the simulator: ours, which is the real machine as ElasticStore drives it, and a model of
 // torchrun's, which polls, compares wall clocks and knows nothing of us.
 #pragma once
 

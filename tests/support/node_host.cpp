@@ -86,6 +86,7 @@ void NodeHost::lose_power() {
 }
 
 void NodeHost::freeze(Duration duration) {
+  if (network_.events().now() < network_.thaws_at(host())) return;  // it does already
   const Time until = later(network_.events().now(), duration);
   network_.freeze(config_.hostname, until);
   network_.events().at(until, [this, duration, life = life()] {

@@ -94,6 +94,7 @@ void ElasticStore::wake() {
 void ElasticStore::join(bool admits, int restarts) {
   restarts_ = restarts;
   wants_in_ = true;
+  last_link_.reset();  // no worker is left
   admits_ = admits && !config_.elastic->joins_wait;
   if (machine_) {
     if (!admits_) machine_->admit_nobody();
@@ -140,9 +141,10 @@ Talk<void> ElasticStore::end(Time deadline) {
 }
 
 void ElasticStore::part() {
-  if (!link_) return;
-  if (by_launch_ && !will_stands_) return link_->part();
-  link_->close();
+  for (auto* link : {&link_, &last_link_}) {
+    if (*link && by_launch_ && !will_stands_) (*link)->part();
+    link->reset();
+  }
 }
 
 // ---- the link
@@ -254,6 +256,8 @@ Talk<bool> ElasticStore::come_back(bool was_silent) {
   give_up_ = later(stage_.moment(), was_silent ? config_.heartbeat_timeout : second_look);
   auto link = co_await look_for_store(*reached_, false);
   if (!link || ending_ || leaving_) co_return false;
+  last_link_.reset();
+  last_link_.emplace(*std::move(link_));
   take(*std::move(link));
   owner_.on_expelled();
   co_return true;

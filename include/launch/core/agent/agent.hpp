@@ -1,6 +1,6 @@
 // The life of one node of a job: events in, actions out. It decides when workers start, when they are stopped, what is
-// told to the other nodes, and the exit code. It never signals, waits or talks: app/agent_loop carries the actions out.
-// Used by AgentLoop, one for the life of the process. Time is a parameter; the same events give the same actions.
+// told to the other nodes, and the exit code. It never signals, waits or talks: Node hands its actions to the
+// session and to the host. One for the life of the process. Time is a parameter; the same events give the same actions.
 #pragma once
 
 #include "launch/core/agent/restart_policy.hpp"

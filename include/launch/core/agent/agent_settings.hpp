@@ -1,4 +1,4 @@
-// What the agent decides by, out of what the user asked for. Used by AgentLoop alone. It looks at nothing but the
+// What the agent decides by, out of what the user asked for. Used by Node. It looks at nothing but the
 // configuration, which has been checked: there are no errors. Times are durations from the moment that they speak of,
 // not points in time.
 #pragma once

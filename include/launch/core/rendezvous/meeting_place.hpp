@@ -1,5 +1,5 @@
 // Where the workers of a c10d round may meet whose leader is torchrun's agent: it says so in the first round that it
-// leads, and keeps to it. Asked by app/worker_meeting, which proves a place by connecting to it. It connects to
+// leads, and keeps to it. Asked by session/worker_meeting, which proves a place by connecting to it. It connects to
 // nothing: whether somebody listens there is found out by worker_meeting.
 #pragma once
 

@@ -87,6 +87,8 @@ class ElasticStore {
   std::string address_;
   std::optional<Endpoint> reached_;
   std::optional<StoreLink> link_;
+  // The one before, if nothing was heard on it: to close it would prove that this node's workers are gone.
+  std::optional<StoreLink> last_link_;
   Time connected_{};
   Time give_up_{};  // looking for the store
   std::unique_ptr<ElasticMachine> machine_;
