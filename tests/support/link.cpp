@@ -46,6 +46,7 @@ void Link::perform(const Operation& operation, Time deadline, OnOutcome on_outco
   if (waits_for_others && beat_interval_ > Duration::zero()) {
     next_beat_ = std::max(next_beat_, network_.events().now());
     when_awake(next_beat_, [self = shared_from_this(), mine] { self->beat(mine); });
+    if (beat_unanswered_) expect_beat(mine, beats_, beat_by_);  // of the operation before
   }
   if (deadline == never) return;
   if (!waits_for_others) return expect_answer(mine, deadline);
@@ -92,7 +93,8 @@ void Link::beat(std::uint64_t operation) {
     encode(PingRequest{beat_nonce}, bytes);
     send(std::move(bytes));
     beat_unanswered_ = true;
-    expect_beat(operation, ++beats_, later(network_.events().now(), beat_patience_));
+    beat_by_ = later(network_.events().now(), beat_patience_);
+    expect_beat(operation, ++beats_, beat_by_);
   }
   next_beat_ = later(network_.events().now(), beat_interval_);
   when_awake(next_beat_, [self = shared_from_this(), operation] { self->beat(operation); });

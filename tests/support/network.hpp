@@ -126,6 +126,7 @@ class Link : public std::enable_shared_from_this<Link> {
   Time next_beat_{};
   bool beat_unanswered_ = false;
   std::uint64_t beats_ = 0;
+  Time beat_by_{};  // the last one must be answered
 };
 
 class Network {
