@@ -144,6 +144,22 @@ TEST(WholeJobs, TwoHundredNodesOfTwoHundredStartAndEndTogether) {
   }
 }
 
+TEST(WholeJobs, OneSeedHasOneStory) {
+  std::vector<std::uint64_t> hashes;
+  for (int i = 0; i < 2; ++i) {
+    WholeScenario scenario;
+    scenario.elastic = true;
+    WholeJob job(11, scenario);
+    for (std::size_t node = 0; node < 3; ++node) {
+      job.add([](const Round&) { return good(); });
+      job.node(node).start();
+    }
+    job.run_to_end(60s);
+    hashes.push_back(job.events().hash());
+  }
+  EXPECT_EQ(hashes[0], hashes[1]);
+}
+
 // ---- seeds
 
 // What chance does to a job of 2 to 20 nodes, some of whose workers fail, hang, or do not obey.

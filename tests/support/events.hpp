@@ -21,8 +21,6 @@ class Events {
 
   Time now() const { return now_; }
   Random& random() { return random_; }
-  bool chance(double probability) { return static_cast<double>(random_.next() >> 11U) * 0x1.0p-53 < probability; }
-  std::size_t below(std::size_t end) { return random_.next() % end; }
 
   void at(Time when, std::function<void()> what) { heap_.push({std::max(when, now_), ++plans_, std::move(what)}); }
   void in(Duration delay, std::function<void()> what) { at(later(now_, delay), std::move(what)); }

@@ -34,8 +34,6 @@ class Store : public std::enable_shared_from_this<Store> {
   // Links whose agents attend or have left a will, and those that have said anything.
   std::size_t agent_count() const;
   std::size_t talker_count() const;
-  // What is under a key.
-  std::string read(const std::string& key) { return std::string(store_.table().get(key).value_or("")); }
   bool has(const std::string& key) { return store_.table().get(key).has_value(); }
   bool by_launch() const { return by_launch_; }
 
@@ -152,13 +150,11 @@ class Network {
 
   // Loses its power: nobody hears of it any more, of none of its processes.
   void power_off(const std::string& host);
-  void power_on(const std::string& host) { down_.erase(host); }
   bool is_down(const std::string& host) const { return down_.contains(host); }
   void freeze(const std::string& host, Time until);
   Time thaws_at(const std::string& host) const;
   // Nothing gets from one to the other until then; what is under way arrives afterwards. `from` and `to` may be "*".
   void cut(const std::string& from, const std::string& to, Time until);
-  void mend() { cuts_.clear(); }
   Time mended_at(const std::string& from, const std::string& to) const;
 
   // When a message that is sent now arrives, not before `earliest`; `never`: it does not.

@@ -50,18 +50,7 @@ void NodeHost::feed(NodeEvent event) {
     }
   }
   feeding_ = false;
-  if (alive()) set_timer();
-}
-
-void NodeHost::set_timer() {
-  const Time deadline = node_.deadline();
-  if (deadline >= armed_) return;
-  armed_ = deadline;
-  when_awake(deadline, [this, deadline] {
-    if (armed_ != deadline) return;
-    armed_ = never;
-    feed(MomentReached{});
-  });
+  if (alive()) wake_at(node_.deadline(), [this] { feed(MomentReached{}); });
 }
 
 // ---- what befalls it

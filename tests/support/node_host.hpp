@@ -77,7 +77,6 @@ class NodeHost : public Process {
   void carry_out(const Exit& action);
 
   void feed(NodeEvent event);
-  void set_timer();
   void worker_ends(std::uint64_t group, int local_rank, ExitStatus status);
   void end_all_after(Duration delay, ExitStatus status);
   void all_are_gone();
@@ -90,7 +89,6 @@ class NodeHost : public Process {
   Node node_;
   std::deque<NodeEvent> fed_;
   bool feeding_ = false;
-  Time armed_ = never;
   std::optional<Status> opened_;
   std::optional<Round> running_;  // workers
   Round last_;                    // the same, or the last that did

@@ -39,6 +39,16 @@ void Process::when_awake(Time when, std::function<void()> what) {
   });
 }
 
+void Process::wake_at(Time deadline, std::function<void()> on_moment) {
+  if (deadline >= armed_) return;
+  armed_ = deadline;
+  when_awake(deadline, [this, deadline, on_moment = std::move(on_moment)] {
+    if (armed_ != deadline) return;
+    armed_ = never;
+    on_moment();
+  });
+}
+
 // ---- actions
 
 void Process::carry_out(Ask action) {

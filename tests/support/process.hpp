@@ -35,6 +35,8 @@ class Process {
   void vanish();
   // Not while its machine stands still, and never after its end.
   void when_awake(Time when, std::function<void()> what);
+  // Calls it at `deadline`, instead of at a later one that was asked for before.
+  void wake_at(Time deadline, std::function<void()> on_moment);
 
   void carry_out(Ask action);
   void carry_out(const Beat& action);
@@ -64,6 +66,7 @@ class Process {
   PrepareStore prepared_;
   std::map<LinkId, std::shared_ptr<Link>> links_;
   bool hurried_ = false;
+  Time armed_ = never;  // the next moment that somebody waits for
   std::vector<std::string> lines_;
 };
 

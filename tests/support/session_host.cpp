@@ -27,18 +27,7 @@ void SessionHost::feed(SessionEvent event) {
       std::visit([this](auto& one) { carry_out(std::move(one)); }, action);
   }
   feeding_ = false;
-  if (alive()) set_timer();
-}
-
-void SessionHost::set_timer() {
-  const Time deadline = session_->deadline();
-  if (deadline >= armed_) return;
-  armed_ = deadline;
-  when_awake(deadline, [this, deadline] {
-    if (armed_ != deadline) return;
-    armed_ = never;
-    feed(MomentReached{});
-  });
+  if (alive()) wake_at(session_->deadline(), [this] { feed(MomentReached{}); });
 }
 
 }  // namespace launch::play

@@ -37,13 +37,11 @@ class SessionHost : public Process {
   void carry_out(const OthersTold& /*action*/) { ears_.others_told(); }
   void carry_out(AccountShared action) { ears_.account_shared(std::move(action.account)); }
   void carry_out(const SessionEnded& /*action*/) { ears_.ended(); }
-  void set_timer();
 
   SessionEars ears_;
   std::unique_ptr<Session> session_;
   std::deque<SessionEvent> events_;
   bool feeding_ = false;
-  Time armed_ = never;
   std::optional<Status> opened_;
 };
 
