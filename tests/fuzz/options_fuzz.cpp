@@ -1,6 +1,7 @@
 // Any command line and variables are refused with one line, or become options; what stands behind the program
 // arrives untouched; settling never breaks a promise of Config.
-#include "launch/core/config/config.hpp"
+#include "launch/core/config/settle.hpp"
+#include "launch/core/options/options.hpp"
 
 #include <algorithm>
 #include <cstdint>
