@@ -255,12 +255,16 @@ Talk<Result<Round>> ElasticSession::exchange_ranks(StoreLink& control, RoundForm
 }
 
 // The failure that led to this round has the count, too: the node that wrote that may not have come to write the key.
+// If this round has failed already, the key has the count of the next one.
 Talk<int> ElasticSession::count_restarts(std::int64_t round) {
   const Time deadline = later(stage_.moment(), quick_answer);
-  KeyList keys = {restarts_key(config_.run_id), abort_key(round_prefix(config_.run_id, round - 1))};
+  KeyList keys = {restarts_key(config_.run_id), abort_key(round_prefix(config_.run_id, round - 1)),
+                  abort_key(round_prefix(config_.run_id, round))};
   auto values = co_await watch_->control().get(std::move(keys), deadline);
   if (!values) co_return restarts_;
   const int written = parse_int(values->at(0)).value_or(0);
+  const auto own = parse_failure(values->at(2));
+  if (own && own->restarts > 0) co_return std::min(written, own->restarts - 1);
   const auto failure = parse_failure(values->at(1));
   if (!failure || failure->restarts <= written) co_return written;
   // For the rounds after this one.

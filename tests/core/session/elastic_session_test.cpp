@@ -68,6 +68,18 @@ TEST(ElasticSession, AFailureToRestartAfterIsHeardByAllAndCountedInTheNextRound)
   }
 }
 
+TEST(ElasticSession, ANodeThatHearsLateOfARoundThatHasFailedCountsWhatTheOthersCountedInIt) {
+  Elastic job({2, 3});
+  for (const char* host : {"n0", "n1"}) job.come(host);
+  Events& events = job.meeting.events();
+  events.run_until(events.now() + 100ms);
+  const Duration last_call = job.nodes[0]->config.elastic->settings.last_call_timeout;
+  job.meeting.network().cut("n0", "n1", events.now() + last_call + 2s);
+  EXPECT_EQ(job.round_of(*job.nodes[0], last_call + 1s).restarts, 0);
+  job.nodes[0]->session->feed(TellOthers{Elastic::failure_at(0, true)});
+  EXPECT_EQ(job.round_of(*job.nodes[1]).restarts, 0);
+}
+
 TEST(ElasticSession, AnEndIsToldToNodesThatComeLater) {
   Elastic job({1, 2});
   job.come("n0");
