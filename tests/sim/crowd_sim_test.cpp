@@ -1,80 +1,102 @@
-// Many nodes: what a thousand and ten thousand of them cost, and that they come together.
-#include "job.hpp"
+// Many whole nodes: what a thousand and ten thousand of them cost, and that they come together.
+#include "whole_job.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <ctime>
 
 #include <gtest/gtest.h>
 
-namespace launch::sim::crowd_sim_test {
+namespace launch::crowd_sim_test {
 
+using namespace sim;
 using namespace std::chrono_literals;
+using play::Plan;
 
-#if defined(__SANITIZE_ADDRESS__)
-constexpr int crowd = 300;
-constexpr int company = 60;
-#else
 constexpr int crowd = 10'000;
 constexpr int company = 1000;
-#endif
-
-constexpr Scenario calm{.faults = false};
+constexpr Duration silent_at_most = 6100ms;  // until a node that has lost its power is missed
 
 double cpu_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
-void expect_no_fault(const Job& job) { ASSERT_TRUE(job.referee().faults().empty()) << job.referee().faults().front(); }
+class Crowd {
+ public:
+  explicit Crowd(int nodes, int fewest) : job_(1, scenario(nodes, fewest)) {
+    for (int i = 0; i < nodes; ++i) job_.events().in(job_.events().random().between(1us, 1s), [this] { come(); });
+    start_ = job_.events().now();
+    job_.events().run_until(later(start_, 1s));
+  }
+
+  WholeJob& job() { return job_; }
+  Duration taken() { return job_.events().now() - start_; }
+  double cpu() const { return cpu_seconds() - begin_; }
+
+  void come() {
+    job_.add([this](const Round&) { return Plan{.obeys_after = job_.events().random().between(1ms, 300ms)}; }).start();
+  }
+
+ private:
+  static WholeScenario scenario(int nodes, int fewest) {
+    WholeScenario scenario;
+    scenario.elastic = true;
+    scenario.hosting = Hosting::launch;
+    scenario.nodes = nodes;
+    scenario.fewest = fewest;
+    scenario.max_restarts = 1000;
+    scenario.heartbeat = 5s;
+    scenario.longest_delay = 1ms;
+    return scenario;
+  }
+
+  double begin_ = cpu_seconds();
+  WholeJob job_;
+  Time start_{};
+};
 
 TEST(CrowdSim, TenThousandNodesJoin) {
-  const double begin = cpu_seconds();
-  Job job(1, calm, {crowd, crowd});
-  World& world = job.world();
-  const Time start = world.now();
-  for (int i = 0; i < crowd; ++i) job.add_at(start + world.random().between(1us, 1s));
-  world.run_until(start + 1s);
+  Crowd crowd_of_nodes(crowd, crowd);
+  WholeJob& job = crowd_of_nodes.job();
   EXPECT_TRUE(job.run_until_together(4s));
-  expect_no_fault(job);
+  EXPECT_EQ(job.faults(), std::vector<std::string>());
   EXPECT_EQ(job.alive().size(), static_cast<std::size_t>(crowd));
-  const double cpu = cpu_seconds() - begin;
-  EXPECT_LT(cpu, 60);
-  std::printf("%d nodes are together after %s; %.1f s of CPU\n", crowd, to_text(world.now() - start).c_str(), cpu);
+  EXPECT_LT(crowd_of_nodes.cpu(), 60);
+  std::printf("%d nodes are together after %s; %.1f s of CPU\n", crowd, to_text(crowd_of_nodes.taken()).c_str(),
+              crowd_of_nodes.cpu());
 }
 
 // Losses of all kinds, workers that fail, and newcomers; each time they come together before the next.
 TEST(CrowdSim, AThousandNodesUnderFailures) {
-  const double begin = cpu_seconds();
-  Job job(1, calm, {company * 9 / 10, company});
-  World& world = job.world();
-  const Time start = world.now();
-  for (int i = 0; i < company; ++i) job.add_at(start + world.random().between(1us, 1s));
-  world.run_until(start + 1s);
+  Crowd company_of_nodes(company, company * 9 / 10);
+  WholeJob& job = company_of_nodes.job();
+  play::Events& events = job.events();
   ASSERT_TRUE(job.run_until_together(5s));
-  const int losses = company / 50;
-  const int others = company / 100;
+  const int losses = company / 100;
+  const int others = company / 200;
   Duration worst{};
   for (int i = 0; i < losses + 2 * others; ++i) {
-    world.run_until(world.now() + world.random().between(100ms, 10s));
+    events.run_until(later(events.now(), events.random().between(100ms, 2s)));
     const auto nodes = job.alive();
-    SimAgent& victim = *nodes[world.below(nodes.size())];
-    const Time then = world.now();
+    play::AgentHost& victim = job.node(nodes[events.random().next() % nodes.size()]);
+    const Time then = events.now();
     Duration unnoticed{};
     if (i % 4 == 0) {
-      victim.fail_worker();
+      victim.fail_workers(false);
     } else if (i % 4 == 2) {
-      job.add();
+      company_of_nodes.come();
     } else if (i % 8 == 1) {
       victim.kill();
     } else {
-      victim.unplug();
+      victim.lose_power();
       unnoticed = silent_at_most;
     }
-    world.run_until(world.now() + unnoticed + 500ms);  // so that all have heard of it
-    ASSERT_TRUE(job.run_until_together(1s)) << "after event " << i;
-    for (const SimAgent* agent : job.alive())
-      if (agent->round()) worst = std::max(worst, agent->formed_at() - then - unnoticed);
+    // So that all have heard of it.
+    events.run_until(later(events.now(), std::max<Duration>(unnoticed, 10ms)));
+    ASSERT_TRUE(job.run_until_together(5s)) << "after event " << i;
+    worst = std::max(worst, events.now() - then - unnoticed);
   }
-  expect_no_fault(job);
+  EXPECT_EQ(job.faults(), std::vector<std::string>());
   std::printf("%d nodes, %d losses: together again after %s at most; %s in all; %.1f s of CPU\n", company, losses,
-              to_text(worst).c_str(), to_text(world.now() - start).c_str(), cpu_seconds() - begin);
+              to_text(worst).c_str(), to_text(company_of_nodes.taken()).c_str(), company_of_nodes.cpu());
 }
 
-}  // namespace launch::sim::crowd_sim_test
+}  // namespace launch::crowd_sim_test

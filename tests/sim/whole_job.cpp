@@ -1,6 +1,9 @@
 #include "whole_job.hpp"
 
+#include "launch/core/rendezvous/heartbeat.hpp"
+
 #include <algorithm>
+#include <iterator>
 
 #include <fmt/format.h>
 
@@ -9,38 +12,99 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr Duration after_waking = 500ms;  // for which a machine that stood still may still have old workers
+constexpr Duration after_waking = 500ms;    // for which a machine that stood still may still have old workers
+constexpr Duration workers_patience = 60s;  // with workers that are not there
+const Endpoint lasting_store{"store", 29400};
 
 }  // namespace
 
 WholeJob::WholeJob(std::uint64_t seed, const WholeScenario& scenario)
-    : events_(seed), network_(events_, scenario.longest_delay), scenario_(scenario) {}
+    : events_(seed), network_(events_, scenario.longest_delay), scenario_(scenario) {
+  if (scenario.hosting == Hosting::node) return;
+  const bool by_launch = scenario.hosting == Hosting::launch;
+  store_ = *network_.listen(lasting_store.host, lasting_store.port, by_launch);
+  if (by_launch) store_->set_silence_limit(plan_heartbeat(scenario.heartbeat, scenario.nodes).silence);
+}
 
-play::NodeHost& WholeJob::add(play::NodeHost::Planner planner) {
+// ---- nodes
+
+std::string WholeJob::new_host() {
+  return host_.empty() ? "n" + std::to_string(nodes_.size()) : std::exchange(host_, std::string());
+}
+
+Config WholeJob::make_config(const std::string& host) const {
   const int number = static_cast<int>(nodes_.size());
-  const std::string host = "n" + std::to_string(number);
   Config config = scenario_.elastic ? play::elastic_config(host, 100 + number, {scenario_.fewest, scenario_.nodes})
                                     : play::static_config(number, scenario_.nodes);
   config.nproc_per_node = 1 + number % 3;
+  config.role = number % 5 == 4 ? "reader" : "trainer";
   config.restarts.max_restarts = scenario_.max_restarts;
   config.heartbeat_timeout = scenario_.heartbeat;
   config.rendezvous_timeout = 60s;
-  if (config.elastic) config.elastic->settings.join_timeout = 60s;
-  play::NodeHost::Eyes eyes;
-  const auto at = nodes_.size();
-  eyes.started = [this, at](const Round& round) { started(*nodes_[at], round); };
-  eyes.gone = [this, at](const Round&) { gone(*nodes_[at]); };
-  eyes.exited = [this, at](int code) { ended(*nodes_[at], code); };
-  eyes.fault = [this](const std::string& what) { fault(what); };
-  nodes_.push_back(std::make_unique<play::NodeHost>(network_, std::move(config), std::move(planner), std::move(eyes)));
-  return *nodes_.back();
+  if (!config.elastic) return config;
+  config.elastic->settings.join_timeout = scenario_.join_timeout;
+  config.elastic->joins_wait = scenario_.joins_wait;
+  if (scenario_.hosting == Hosting::node) return config;
+  config.elastic->is_host = false;
+  config.master = lasting_store;
+  return config;
 }
 
-std::vector<play::NodeHost*> WholeJob::alive() {
-  std::vector<play::NodeHost*> result;
-  for (const auto& node : nodes_)
-    if (node->alive()) result.push_back(node.get());
+play::Eyes WholeJob::eyes() {
+  play::Eyes eyes;
+  const std::size_t at = nodes_.size();
+  eyes.started = [this, at](const Round& round) { started(at, round); };
+  eyes.gone = [this, at](const Round& round, bool well) { gone(at, round, well); };
+  eyes.exited = [this, at](int code) { ended(at, code); };
+  eyes.fault = [this](const std::string& what) { fault(what); };
+  return eyes;
+}
+
+play::NodeHost& WholeJob::add(play::Planner planner) {
+  const Config config = make_config(new_host());
+  seats_.push_back({config.role, config.nproc_per_node, true});
+  auto node = std::make_unique<play::NodeHost>(network_, config, std::move(planner), eyes());
+  play::NodeHost& added = *node;
+  nodes_.push_back(std::move(node));
+  return added;
+}
+
+play::TorchrunHost& WholeJob::add_torchrun(play::Planner planner) {
+  const Config config = make_config(new_host());
+  seats_.push_back({config.role, config.nproc_per_node, false});
+  ElasticSettings settings = config.elastic->settings;
+  settings.self = NodeDesc{config.hostname, config.pid, 0};
+  settings.member = Member{0, config.role, config.nproc_per_node};
+  auto node = std::make_unique<play::TorchrunHost>(network_, settings, config.master, std::move(planner), eyes());
+  node->set_max_restarts(scenario_.max_restarts);
+  play::TorchrunHost& added = *node;
+  nodes_.push_back(std::move(node));
+  return added;
+}
+
+play::NodeHost& WholeJob::launch_node(std::size_t index) { return dynamic_cast<play::NodeHost&>(*nodes_[index]); }
+
+bool WholeJob::is_launch(std::size_t index) const { return seats_[index].by_launch; }
+
+std::vector<std::size_t> WholeJob::alive() const {
+  std::vector<std::size_t> result;
+  for (std::size_t index = 0; index < nodes_.size(); ++index)
+    if (nodes_[index]->alive()) result.push_back(index);
   return result;
+}
+
+bool WholeJob::together() const {
+  if (running_.size() != 1) return false;
+  const Party& party = running_.begin()->second;
+  const auto all_in = [&](const auto& one) {
+    return one.second.round.assignment.group_world_size == static_cast<int>(party.size());
+  };
+  if (!all_in(*party.begin()) || !std::all_of(party.begin(), party.end(), all_in)) return false;
+  return party.size() == std::min(alive().size(), static_cast<std::size_t>(scenario_.nodes));
+}
+
+bool WholeJob::run_until_together(Duration limit) {
+  return events_.run_until([this] { return together(); }, limit);
 }
 
 void WholeJob::run_to_end(Duration limit) {
@@ -50,8 +114,8 @@ void WholeJob::run_to_end(Duration limit) {
     events_.run_until(all_ended, std::max<Duration>(later(quiet_at_, limit) - before, 1s));
     if (events_.now() == before) events_.run_until(later(before, 1s));
   }
-  for (const play::NodeHost* node : alive())
-    fault(fmt::format("{} has not ended {} after the last trouble", node->host(), to_text(limit)));
+  for (const std::size_t index : alive())
+    fault(fmt::format("{} has not ended {} after the last trouble", nodes_[index]->host(), to_text(limit)));
 }
 
 std::string WholeJob::story() const {
@@ -67,56 +131,115 @@ void WholeJob::fault(const std::string& what) {
 
 // ---- what must never be
 
-// A machine that stands still, or has just woken: its guard ends what is old there.
-bool WholeJob::is_excused(const play::NodeHost& node) {
-  return events_.now() < later(network_.thaws_at(node.host()), after_waking);
+// Not a machine that stands still, or has just woken: its guard ends what is old there.
+bool WholeJob::judges(std::size_t node) const {
+  if (!scenario_.judges_torchrun && !seats_[node].by_launch) return false;
+  return events_.now() >= later(network_.thaws_at(nodes_[node]->host()), after_waking);
 }
 
-void WholeJob::started(const play::NodeHost& node, const Round& round) {
-  events_.note(fmt::format("{} starts round {}: rank {} of {}, restart {}", node.host(), round.number,
+void WholeJob::started(std::size_t node, const Round& round) {
+  events_.note(fmt::format("{} starts round {}: rank {} of {}, restart {}", nodes_[node]->host(), round.number,
                            round.assignment.group_rank, round.assignment.group_world_size, round.restarts));
-  for (const Running& other : running_)
-    if (!is_excused(*other.node) && !is_excused(node)) check_pair(round, other, node.host());
-  running_.push_back({round, &node});
+  const Running mine{round, node};
+  if (judges(node)) check(mine);
+  running_[round.number].emplace(round.assignment.group_rank, mine);
   ++started_;
+  if (!seats_[node].by_launch) events_.in(workers_patience, [this, mine] { miss_others(mine); });
+}
+
+// PyTorch's workers wait for each other when they begin, and give up. torchrun does not know when it was thrown out.
+void WholeJob::miss_others(const Running& one) {
+  const auto& still = nodes_[one.node]->running();
+  if (!still || still->number != one.round.number) return;
+  if (static_cast<int>(running_[still->number].size()) == still->assignment.group_world_size) return;
+  events_.note(nodes_[one.node]->host() + " has workers that miss others");
+  nodes_[one.node]->fail_workers(true);
 }
 
 void WholeJob::freeze(std::size_t index, Duration duration) {
   nodes_[index]->freeze(duration);
-  events_.in(duration + after_waking + 1ms, [this] { look_at_all(); });
+  events_.in(duration + after_waking + 1ms, [this, index] {
+    const auto& round = nodes_[index]->running();
+    if (round && judges(index)) check({*round, index});
+  });
 }
 
-void WholeJob::look_at_all() {
-  for (const Running& one : running_)
-    for (const Running& other : running_)
-      if (one.node < other.node && !is_excused(*one.node) && !is_excused(*other.node))
-        check_pair(one.round, other, one.node->host());
+// Against all of other rounds, and those nearest by rank of its own: the order of ranks makes the rest follow.
+void WholeJob::check(const Running& mine) {
+  for (const auto& [number, party] : running_)
+    if (number != mine.round.number)
+      for (const auto& [rank, other] : party)
+        if (judges(other.node)) check_pair(mine, other);
+  const auto party = running_.find(mine.round.number);
+  if (party == running_.end()) return;
+  const int rank = mine.round.assignment.group_rank;
+  const auto is_last = [&](const auto& one) {
+    const Running& other = one.second;
+    if (other.node == mine.node || !judges(other.node)) return false;
+    check_pair(mine, other);
+    return seats_[other.node].role == seats_[mine.node].role;
+  };
+  (void)std::find_if(party->second.lower_bound(rank), party->second.end(), is_last);
+  (void)std::find_if(std::make_reverse_iterator(party->second.upper_bound(rank)), party->second.rend(), is_last);
 }
 
-void WholeJob::check_pair(const Round& mine, const Running& other, const std::string& who) {
-  const std::string pair = fmt::format("{} and {}", who, other.node->host());
-  const Assignment& a = mine.assignment;
-  const Assignment& b = other.round.assignment;
-  if (mine.number != other.round.number)
-    return fault(fmt::format("{} have workers of rounds {} and {} at once", pair, mine.number, other.round.number));
-  if (mine.restarts != other.round.restarts)
-    fault(fmt::format("{} count {} and {} restarts", pair, mine.restarts, other.round.restarts));
-  if (a.group_rank == b.group_rank) fault(fmt::format("{} have node rank {}", pair, a.group_rank));
-  if (a.world_size != b.world_size || a.group_world_size != b.group_world_size)
-    fault(fmt::format("{} do not agree how many they are", pair));
-  if ((a.group_rank < b.group_rank) != (a.base_global_rank < b.base_global_rank))
-    fault(fmt::format("{} have ranks in another order than they are", pair));
+std::string WholeJob::pair(const Running& one, const Running& other) const {
+  return nodes_[one.node]->host() + " and " + nodes_[other.node]->host();
 }
 
-void WholeJob::gone(const play::NodeHost& node) {
-  events_.note(node.host() + " has no workers any more");
-  std::erase_if(running_, [&](const Running& one) { return one.node == &node; });
+void WholeJob::check_pair(const Running& one, const Running& other) {
+  if (one.round.number != other.round.number)
+    return fault(fmt::format("{} have workers of rounds {} and {} at once", pair(one, other), one.round.number,
+                             other.round.number));
+  check_ranks(one, other);
+  if (!seats_[one.node].by_launch || !seats_[other.node].by_launch) return;  // torchrun's count for themselves
+  if (one.round.restarts != other.round.restarts)
+    fault(fmt::format("{} count {} and {} restarts", pair(one, other), one.round.restarts, other.round.restarts));
+  if (one.round.master != other.round.master)
+    fault(fmt::format("{} let their workers meet in two places", pair(one, other)));
 }
 
-void WholeJob::ended(const play::NodeHost& node, int code) {
-  events_.note(fmt::format("{} ends with {}", node.host(), code));
-  if (!same_ends_ || !node.formed()) return;  // one that never had a part has an end of its own
-  if (code_.value_or(code) != code) fault(fmt::format("{} ends with {}, others with {}", node.host(), code, *code_));
+// Ranks are in the order of nodes, and no two workers have the same one.
+void WholeJob::check_ranks(const Running& one, const Running& other) {
+  const bool first = one.round.assignment.group_rank < other.round.assignment.group_rank;
+  const Running& before = first ? one : other;
+  const Running& after = first ? other : one;
+  const Assignment& a = before.round.assignment;
+  const Assignment& b = after.round.assignment;
+  const int workers = seats_[before.node].workers;
+  if (a.group_rank == b.group_rank) fault(fmt::format("{} have node rank {}", pair(one, other), a.group_rank));
+  // In torchrun's store a node that leaves at once is not seen by those that look later.
+  const bool same_nodes = a.group_world_size == b.group_world_size || scenario_.hosting == Hosting::torchrun;
+  if (a.world_size != b.world_size || !same_nodes) fault(pair(one, other) + " do not agree how many they are");
+  if (a.base_global_rank + workers > b.base_global_rank) fault(pair(one, other) + " have ranks of each other");
+  if (b.base_global_rank + seats_[after.node].workers > b.world_size) fault(pair(one, other) + " have a rank too high");
+  if (seats_[before.node].role != seats_[after.node].role) return;
+  if (a.role_world_size != b.role_world_size || a.base_role_rank + workers > b.base_role_rank)
+    fault(pair(one, other) + " have role ranks of each other");
+}
+
+void WholeJob::gone(std::size_t node, const Round& round, bool well) {
+  events_.note(nodes_[node]->host() + " has no workers any more");
+  Party& party = running_[round.number];
+  std::erase_if(party, [&](const auto& one) { return one.second.node == node; });
+  if (!well && scenario_.workers_need_all)
+    for (const auto& [rank, other] : party) end_soon(other);
+  if (party.empty()) running_.erase(round.number);
+}
+
+void WholeJob::end_soon(const Running& one) {
+  events_.in(events_.random().between(10ms, 2s), [this, one] {
+    const auto& running = nodes_[one.node]->running();
+    if (running && running->number == one.round.number) nodes_[one.node]->fail_workers(true);
+  });
+}
+
+void WholeJob::ended(std::size_t node, int code) {
+  events_.note(fmt::format("{} ends with {}", nodes_[node]->host(), code));
+  on_end_(node);
+  if (!same_ends_ || !nodes_[node]->formed()) return;  // one that never had a part has an end of its own
+  if (code_.value_or(code) != code)
+    fault(fmt::format("{} ends with {}, others with {}", nodes_[node]->host(), code, *code_));
   code_ = code;
 }
 

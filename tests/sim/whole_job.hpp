@@ -1,17 +1,28 @@
-// A whole job of real nodes (core/node) on a virtual network, and what must never be, looked at after every step:
-// workers of two rounds at once, ranks that are not a permutation, restart counts that differ, verdicts that contradict
-// each other, and an end that does not come. All of it follows from one seed.
+// A whole job of real nodes (core/node), and of torchrun's as tests/support models them, on a virtual network; and what
+// must never be, looked at after every start of workers: workers of two rounds at once, ranks that are not a
+// permutation, restart counts that differ, exit codes that contradict each other, and an end that does not come. All of
+// it follows from one seed.
 #pragma once
 
 #include "configs.hpp"
 #include "node_host.hpp"
+#include "torchrun_host.hpp"
 
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace launch::sim {
+
+// Where the store of a c10d job is.
+enum class Hosting {
+  node,      // on n0, which ends the job if it is lost
+  launch,    // on a host that is never lost, by launch
+  torchrun,  // the same, by torchrun
+};
 
 struct WholeScenario {
   bool elastic = false;
@@ -20,6 +31,11 @@ struct WholeScenario {
   int max_restarts = 0;
   Duration heartbeat = std::chrono::seconds(30);
   Duration longest_delay = std::chrono::milliseconds(2);  // of a message
+  Duration join_timeout = std::chrono::seconds(60);
+  Hosting hosting = Hosting::node;
+  bool joins_wait = false;        // --join=between-restarts
+  bool judges_torchrun = true;    // torchrun's nodes are held to what must never be, too
+  bool workers_need_all = false;  // those of a round fail when some on another node are gone, as PyTorch's do
 };
 
 class WholeJob {
@@ -31,45 +47,78 @@ class WholeJob {
   play::Events& events() { return events_; }
   play::Network& network() { return network_; }
 
-  // On a host of its own, called n0, n1, ...; `plan`: of its workers in every round.
-  play::NodeHost& add(play::NodeHost::Planner planner);
-  play::NodeHost& node(std::size_t index) { return *nodes_[index]; }
+  // On a host of its own, called n0, n1, ...; `planner`: of its workers in every round.
+  play::NodeHost& add(play::Planner planner);
+  play::TorchrunHost& add_torchrun(play::Planner planner);
+  // The next node is on the host of an earlier one, whose process has ended.
+  void reuse_host(std::string host) { host_ = std::move(host); }
+
+  play::AgentHost& node(std::size_t index) { return *nodes_[index]; }
+  play::NodeHost& launch_node(std::size_t index);
+  bool is_launch(std::size_t index) const;
   std::size_t count() const { return nodes_.size(); }
-  std::vector<play::NodeHost*> alive();
+  std::vector<std::size_t> alive() const;
+  // All that live run workers, in one round, as far as there is room.
+  bool together() const;
+  bool run_until_together(Duration limit);
   // Its machine stands still. Soon after it has woken, nothing may run there that is not of the others' round.
   void freeze(std::size_t index, Duration duration);
   // Faults of the world that make two nodes see different things: from then on their verdicts may differ.
   void allow_different_ends() { same_ends_ = false; }
   // Something harmless may last that long: what comes later is late.
   void unquiet(Duration until) { quiet_at_ = std::max(quiet_at_, later(events_.now(), until)); }
+  Time quiet_at() const { return quiet_at_; }
+
+  // Called when a node ends by itself.
+  void on_end(std::function<void(std::size_t index)> call) { on_end_ = std::move(call); }
 
   // Until all nodes have ended; a fault if they have not `limit` after the last trouble.
   void run_to_end(Duration limit);
-  std::vector<std::string> faults() const { return faults_; }
+  void fault(const std::string& what);
+  const std::vector<std::string>& faults() const { return faults_; }
   // How often workers were started on a node.
   int started_rounds() const { return started_; }
+  // The most requests of one second to the store that is never lost.
+  int busiest_second() const { return store_ ? store_->busiest_second() : 0; }
   // The last facts, for a failure.
   std::string story() const;
+  std::uint64_t hash() const { return events_.hash(); }
 
  private:
   struct Running {
     Round round;
-    const play::NodeHost* node;
+    std::size_t node;
+  };
+  using Party = std::multimap<int, Running>;  // by node rank; two of one rank are a fault
+  struct Seat {
+    std::string role;
+    int workers = 1;
+    bool by_launch = true;
   };
 
-  void fault(const std::string& what);
-  void started(const play::NodeHost& node, const Round& round);
-  void gone(const play::NodeHost& node);
-  void ended(const play::NodeHost& node, int code);
-  void look_at_all();
-  bool is_excused(const play::NodeHost& node);
-  void check_pair(const Round& mine, const Running& other, const std::string& who);
+  std::string new_host();
+  Config make_config(const std::string& host) const;
+  play::Eyes eyes();
+  void started(std::size_t node, const Round& round);
+  void gone(std::size_t node, const Round& round, bool well);
+  void ended(std::size_t node, int code);
+  void miss_others(const Running& one);
+  void end_soon(const Running& one);
+  void check(const Running& mine);
+  bool judges(std::size_t node) const;
+  void check_pair(const Running& one, const Running& other);
+  void check_ranks(const Running& one, const Running& other);
+  std::string pair(const Running& one, const Running& other) const;
 
   play::Events events_;
   play::Network network_;
   WholeScenario scenario_;
-  std::vector<std::unique_ptr<play::NodeHost>> nodes_;
-  std::vector<Running> running_;
+  std::shared_ptr<play::Store> store_;
+  std::string host_;  // of the next node; empty: a new one
+  std::vector<std::unique_ptr<play::AgentHost>> nodes_;
+  std::vector<Seat> seats_;                // of the same nodes
+  std::map<std::int64_t, Party> running_;  // by round
+  std::function<void(std::size_t index)> on_end_ = [](std::size_t) {};
   int started_ = 0;
   std::optional<int> code_;
   bool same_ends_ = true;

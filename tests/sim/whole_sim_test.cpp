@@ -44,7 +44,7 @@ void play_every(const Crash& crash) {
     }
     // Of two nodes one may hear that all have ended, and the other that the host is gone.
     if (crash.victim == 0) job.allow_different_ends();
-    job.node(crash.victim).kill_after(step);
+    job.launch_node(crash.victim).kill_after(step);
     for (std::size_t i = 0; i < 3; ++i)
       job.events().in(job.events().random().between(1us, 300ms), [&job, i] { job.node(i).start(); });
     // A node that had its part is missed at once, not when a time-out is over.
@@ -211,7 +211,7 @@ class Chance {
     const std::size_t kind = below(6);
     job.allow_different_ends();
     events.in(when, [this, &job, victim, lasting, one_way, kind] {
-      NodeHost& node = job.node(victim);
+      NodeHost& node = job.launch_node(victim);
       if (!node.alive()) return;
       const std::string host = node.host();
       job.events().note(fmt::format("TROUBLE {} for {}: {}", kind, to_text(lasting), host));

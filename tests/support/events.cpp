@@ -32,10 +32,12 @@ bool Events::run_until(const std::function<bool()>& done, Duration limit) {
 }
 
 void Events::note(std::string_view fact) {
-  std::string line = std::to_string((now_ - Time(1h)) / 1us) + " us: " + std::string(fact);
-  for (const char c : line) hash_ = (hash_ ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
-  story_.push_back(std::move(line));
-  if (story_.size() > longest_story) story_.pop_front();
+  for (const char c : tell(std::string(fact))) hash_ = (hash_ ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
+}
+
+const std::string& Events::tell(std::string words) {
+  if (story_.size() == longest_story) story_.pop_front();
+  return story_.emplace_back(std::to_string((now_ - Time(1h)) / 1us) + " us: " + std::move(words));
 }
 
 }  // namespace launch::play

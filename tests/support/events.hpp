@@ -31,6 +31,8 @@ class Events {
   std::uint64_t steps() const { return steps_; }
 
   void note(std::string_view fact);
+  // For the story only: words may change.
+  void remark(std::string_view words) { tell(std::string(words)); }
   std::uint64_t hash() const { return hash_; }
   const std::deque<std::string>& story() const { return story_; }
 
@@ -44,6 +46,7 @@ class Events {
     }
   };
   void step();
+  const std::string& tell(std::string words);
 
   Random random_;
   Time now_{std::chrono::hours(1)};

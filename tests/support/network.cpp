@@ -100,6 +100,12 @@ Time Network::mended_at(const std::string& from, const std::string& to) const {
   return mended;
 }
 
+WallClock::duration Network::clock_of(const std::string& host) const {
+  const auto found = clocks_.find(host);
+  return found == clocks_.end() ? WallClock::duration()
+                                : std::chrono::duration_cast<WallClock::duration>(found->second);
+}
+
 Duration Network::delay() {
   return longest_delay_ == Duration::zero() ? Duration::zero() : events_.random().between(Duration(1), longest_delay_);
 }
@@ -140,6 +146,15 @@ ConnectionId Store::add(const std::shared_ptr<Link>& link) {
   return id;
 }
 
+void Store::count_request() {
+  const Time now = network_.events().now();
+  if (now >= later(second_, 1s)) {
+    second_ = now;
+    requests_ = 0;
+  }
+  busiest_ = std::max(busiest_, ++requests_);
+}
+
 void Store::arrive(ConnectionId id, const std::string& bytes) {
   if (!alive_ || !peers_[id].open) return;
   peers_[id].spoke = peers_[id].heard = true;
@@ -147,6 +162,7 @@ void Store::arrive(ConnectionId id, const std::string& bytes) {
   std::copy(bytes.begin(), bytes.end(), reader.prepare(bytes.size()));
   reader.commit(bytes.size());
   for (auto request = reader.next(); request && request->has_value(); request = reader.next()) {
+    count_request();
     std::string reply;
     std::vector<Push> pushes;
     const Status applied = by_launch_ ? store_.apply(**request, {id, instant(), reply, pushes})

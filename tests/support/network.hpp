@@ -36,6 +36,8 @@ class Store : public std::enable_shared_from_this<Store> {
   std::size_t talker_count() const;
   bool has(const std::string& key) { return store_.table().get(key).has_value(); }
   bool by_launch() const { return by_launch_; }
+  // The most requests that came within one second.
+  int busiest_second() const { return busiest_; }
 
  private:
   friend class Network;
@@ -55,6 +57,7 @@ class Store : public std::enable_shared_from_this<Store> {
   void drop(ConnectionId id, bool silent);
   void send(std::vector<Push> pushes);
   void answer(ConnectionId id, std::string bytes);
+  void count_request();
   void look_for_silence();
   void drop_silent(Time planned);
   void keep_time();
@@ -70,6 +73,8 @@ class Store : public std::enable_shared_from_this<Store> {
   bool looking_ = false;
   Time alarm_ = never;
   bool alive_ = true;
+  Time second_{};  // the present one began, and had so many requests
+  int requests_ = 0, busiest_ = 0;
 };
 
 // A client's side of a connection: one operation at a time.
@@ -157,6 +162,10 @@ class Network {
   void cut(const std::string& from, const std::string& to, Time until);
   Time mended_at(const std::string& from, const std::string& to) const;
 
+  // How far its clock is ahead of the others'.
+  void set_clock(const std::string& host, Duration ahead) { clocks_[host] = ahead; }
+  WallClock::duration clock_of(const std::string& host) const;
+
   // When a message that is sent now arrives, not before `earliest`; `never`: it does not.
   Time arrival(const std::string& from, const std::string& to, Time earliest);
 
@@ -177,6 +186,7 @@ class Network {
   std::map<std::string, std::vector<std::weak_ptr<Link>>> links_;  // by the client's host
   std::map<std::string, Time> frozen_;
   std::map<std::string, bool> down_;
+  std::map<std::string, Duration> clocks_;
   std::vector<Cut> cuts_;
   std::uint16_t next_port_ = 40000;
 };

@@ -18,21 +18,16 @@ constexpr ExitStatus killed(int number) { return {ExitStatus::Kind::signalled, n
 }  // namespace
 
 NodeHost::NodeHost(Network& network, Config config, Planner planner, Eyes eyes)
-    : Process(network, config.hostname, [this](Answer answer) { feed(std::move(answer)); }),
-      network_(network),
+    : AgentHost(
+          network, config.hostname, [this](Answer answer) { feed(std::move(answer)); }, std::move(planner),
+          std::move(eyes)),
       config_(std::move(config)),
-      planner_(std::move(planner)),
-      eyes_(std::move(eyes)),
       node_(config_, {config_.pid, network.events().random().next()}) {}
 
 void NodeHost::start() {
   feed(OpenSession{});
   if (!alive()) return;
-  if (!*opened_) {
-    exit_code_ = 1;
-    eyes_.exited(1);
-    return end();
-  }
+  if (!*opened_) return exit(1);
   feed(StartNode{});
 }
 
@@ -58,29 +53,25 @@ void NodeHost::feed(NodeEvent event) {
 void NodeHost::signal(int number) { feed(FromHost{SignalReceived{number, "", number}}); }
 
 void NodeHost::warn(int number) {
-  if (running_) feed(FromHost{Warned{number}});
+  if (running()) feed(FromHost{Warned{number}});
 }
 
-void NodeHost::kill() {
-  end();
-  if (!running_) return;
-  const auto round = *std::exchange(running_, std::nullopt);
-  network_.events().in(plan_.dies_after, [this, round] { eyes_.gone(round); });
+void NodeHost::fail_workers(bool all) {
+  if (left_.empty()) return;
+  for (const int rank : all ? left_ : std::set<int>{*left_.begin()}) worker_ends(group_, rank, exited(1));
 }
 
-void NodeHost::lose_power() {
-  vanish();
-  network_.power_off(config_.hostname);
-  if (const auto round = std::exchange(running_, std::nullopt)) eyes_.gone(*round);
+void NodeHost::end_workers() {
+  for (const int rank : std::set<int>(left_)) worker_ends(group_, rank, exited(0));
 }
 
 void NodeHost::freeze(Duration duration) {
   if (network_.events().now() < network_.thaws_at(host())) return;  // it does already
   const Time until = later(network_.events().now(), duration);
-  network_.freeze(config_.hostname, until);
+  AgentHost::freeze(duration);
   network_.events().at(until, [this, duration, life = life()] {
-    if (life.expired() || !running_) return;
-    const Duration bears = running_->longest_stall;
+    if (life.expired() || !running()) return;
+    const Duration bears = running()->longest_stall;
     if (bears == Duration::zero() || duration <= bears) return;
     feed(FromHost{StoodStill{duration}, true});
     end_all_after(plan_.dies_after, killed(SIGKILL));
@@ -90,13 +81,10 @@ void NodeHost::freeze(Duration duration) {
 // ---- its workers
 
 void NodeHost::carry_out(const StartWorkers& action) {
-  formed_ = true;
-  if (running_) eyes_.fault(host() + " starts workers beside the last");
-  running_ = last_ = action.round;
-  plan_ = planner_(action.round);
   ++group_;
+  well_ = true;
   for (int rank = 0; rank < config_.nproc_per_node; ++rank) left_.insert(rank);
-  eyes_.started(action.round);
+  workers_start(action.round);
   if (plan_.ends_after == Duration::max()) return;
   when_awake(later(network_.events().now(), plan_.starts_after + plan_.ends_after), [this, group = group_] {
     for (const int rank : std::set<int>(left_))
@@ -106,14 +94,15 @@ void NodeHost::carry_out(const StartWorkers& action) {
 
 void NodeHost::worker_ends(std::uint64_t group, int local_rank, ExitStatus status) {
   if (group != group_ || left_.erase(local_rank) == 0) return;
+  well_ = well_ && status.ok();
   const bool last = left_.empty();
   feed(FromHost{WorkerExited{local_rank, status, status.ok() ? Failure() : failure_of(local_rank, status)}});
   if (last) all_are_gone();
 }
 
 void NodeHost::all_are_gone() {
-  if (!running_ || !left_.empty()) return;
-  eyes_.gone(*std::exchange(running_, std::nullopt));
+  if (!running() || !left_.empty()) return;
+  workers_are_gone(well_);
   feed(FromHost{AllGone{}});
 }
 
@@ -126,12 +115,12 @@ void NodeHost::end_all_after(Duration delay, ExitStatus status) {
 
 void NodeHost::carry_out(const SignalWorkers& action) {
   feed(FromHost{Signalled{}, true});
-  if (!running_) return feed(FromHost{AllGone{}});
+  if (!running()) return feed(FromHost{AllGone{}});
   end_all_after(plan_.obeys_after, killed(action.signal));
 }
 
 void NodeHost::carry_out(const KillWorkers& /*action*/) {
-  if (!running_) return feed(FromHost{AllGone{}});
+  if (!running()) return feed(FromHost{AllGone{}});
   end_all_after(plan_.dies_after, killed(SIGKILL));
 }
 
@@ -172,15 +161,7 @@ void NodeHost::carry_out(const Conclude& action) {
 
 void NodeHost::carry_out(const Report& action) {
   report_ = action;
-  eyes_.reported(action);
   when_awake(later(network_.events().now(), say), [this] { feed(Reported{}); });
-}
-
-void NodeHost::carry_out(const Exit& action) {
-  exit_code_ = action.code;
-  if (running_) eyes_.fault(host() + " ends and leaves workers behind");
-  eyes_.exited(action.code);
-  end();
 }
 
 }  // namespace launch::play

@@ -14,7 +14,9 @@ constexpr Duration poll = 5ms;  // whether clients are left
 
 Moment Process::moment() const {
   const Time now = network_.events().now();
-  return {{now, WallTime(std::chrono::duration_cast<WallClock::duration>(now.time_since_epoch()))}, 30s};
+  return {{now, WallTime(std::chrono::duration_cast<WallClock::duration>(now.time_since_epoch()) +
+                         network_.clock_of(host_))},
+          30s};
 }
 
 void Process::end() {
@@ -79,6 +81,11 @@ void Process::carry_out(const FenceStore& action) {
   if (store) store->fence();
 }
 
+void Process::carry_out(const Say& action) {
+  lines_.push_back(action.text);
+  network_.events().remark(host_ + " says: " + action.text);
+}
+
 // ---- questions
 
 void Process::answer(QuestionId id, const OpenLink& question) {
@@ -108,7 +115,7 @@ void Process::answer(QuestionId id, const AskStore& question) {
 void Process::answer(QuestionId id, const Listen& question) {
   auto& mine = question.store == OwnStore::job ? job_store_ : workers_store_;
   Listening listening;
-  auto opened = network_.listen(host_, question.at.port);
+  auto opened = network_.listen(host_, question.at.port, hosts_by_launch_);
   if (opened) {
     mine = *opened;
     listening.port = network_.port_of(*mine);

@@ -46,7 +46,10 @@ class Process {
   void carry_out(PrepareStore action) { prepared_ = std::move(action); }
   void carry_out(const FenceStore& action);
   void carry_out(const StopAwaiting& /*action*/) { hurried_ = true; }
-  void carry_out(const Say& action) { lines_.push_back(action.text); }
+  void carry_out(const Say& action);
+
+ protected:
+  bool hosts_by_launch_ = true;  // what kind of store it is that it listens with
 
  private:
   void answer(QuestionId id, const OpenLink& question);

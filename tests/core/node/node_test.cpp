@@ -22,7 +22,7 @@ struct Nodes {
       const auto planner = [this, rank](const Round& round) {
         return round.restarts == 0 ? plans[static_cast<std::size_t>(rank)] : later_plan;
       };
-      NodeHost::Eyes eyes;
+      Eyes eyes;
       eyes.fault = [](const std::string& fault) { ADD_FAILURE() << fault; };
       nodes.push_back(std::make_unique<NodeHost>(network, std::move(config), planner, std::move(eyes)));
     }

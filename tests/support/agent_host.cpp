@@ -1,0 +1,40 @@
+#include "agent_host.hpp"
+
+namespace launch::play {
+
+void AgentHost::kill() {
+  if (!alive()) return;
+  end();
+  if (!running_) return;
+  const auto round = *std::exchange(running_, std::nullopt);
+  network_.events().in(plan_.dies_after, [this, round] { eyes_.gone(round, false); });
+}
+
+void AgentHost::lose_power() {
+  vanish();
+  network_.power_off(host());
+  if (const auto round = std::exchange(running_, std::nullopt)) eyes_.gone(*round, false);
+}
+
+void AgentHost::freeze(Duration duration) { network_.freeze(host(), later(network_.events().now(), duration)); }
+
+void AgentHost::workers_start(const Round& round) {
+  formed_ = true;
+  if (running_) eyes_.fault(host() + " starts workers beside the last");
+  running_ = last_ = round;
+  plan_ = planner_(round);
+  eyes_.started(round);
+}
+
+void AgentHost::workers_are_gone(bool well) {
+  if (const auto round = std::exchange(running_, std::nullopt)) eyes_.gone(*round, well);
+}
+
+void AgentHost::exit(int code) {
+  exit_code_ = code;
+  if (running_) eyes_.fault(host() + " ends and leaves workers behind");
+  eyes_.exited(code);
+  end();
+}
+
+}  // namespace launch::play
