@@ -89,45 +89,37 @@ asio::awaitable<Status> StoreClient::greet(Time deadline) {
 }
 
 void StoreClient::set_beats(Duration interval, Duration patience) {
-  beat_interval_ = interval;
-  beat_patience_ = patience;
-  next_beat_ = later(now(), interval);
+  beats_.set(interval, patience, now());
   patience_ = patience;
   expect_life(socket_, patience * 2);  // the kernel is not to be the first to lose it
 }
 
 // False while the answer to a beat, which comes before all that was asked later, has not come whole.
 bool StoreClient::read_beat(const Operation& under_way) {
-  if (!beat_unanswered_ || received_.empty()) return true;
+  if (!beats_.unanswered() || received_.empty()) return true;
   if (static_cast<unsigned char>(received_[0]) != (beat_nonce & 0xFFU)) return waits(under_way);
   if (received_.size() < beat_bytes) return false;
   received_.erase(0, beat_bytes);
-  beat_unanswered_ = false;
+  beats_.answered();
   return true;
 }
 
-// Who has slept itself looks once more: what the store said meanwhile is still to be read.
 asio::awaitable<Status> StoreClient::receive_while_beating(Time deadline) {
-  bool excused = false;
+  beats_.heard();
   while (true) {
-    const Time answer_by = later(next_beat_, beat_patience_ - beat_interval_);  // next_beat_ is the one after
-    const Time until = beat_unanswered_ ? answer_by : next_beat_;
+    const Time until = beats_.due();
     if (until >= deadline || woken_) co_return co_await receive_more(deadline);
     if (co_await readable(until)) co_return co_await receive_more(now());
     if (woken_) continue;
-    if (!beat_unanswered_) {
-      std::string beat;
-      encode(PingRequest{beat_nonce}, beat);
-      if (auto sent = co_await send(std::move(beat)); !sent) co_return sent;
-      beat_unanswered_ = true;
-      next_beat_ = later(now(), beat_interval_);
-    } else if (!excused && now() > later(answer_by, beat_interval_)) {
-      excused = true;
-      next_beat_ = later(now(), beat_interval_ * 2 - beat_patience_);
-    } else {
+    const Beats::Act act = beats_.at(now());
+    if (act == Beats::Act::silent) {
       silent_ = true;
-      co_return Error{ErrorCode::timeout, fmt::format("it has said nothing for {}", to_text(beat_patience_))};
+      co_return Error{ErrorCode::timeout, fmt::format("it has said nothing for {}", to_text(beats_.patience()))};
     }
+    if (act == Beats::Act::wait) continue;
+    std::string beat;
+    encode(PingRequest{beat_nonce}, beat);
+    if (auto sent = co_await send(std::move(beat)); !sent) co_return sent;
   }
 }
 
@@ -142,7 +134,7 @@ asio::awaitable<Result<Outcome>> StoreClient::receive(const Operation& operation
         co_return std::move(**outcome);
       }
     }
-    const bool beats = waiting_ && beat_interval_ > Duration::zero();
+    const bool beats = waiting_ && beats_.on();
     // Named first: GCC 12 makes two of what is made inside of a condition.
     auto receiving = beats ? receive_while_beating(deadline) : receive_more(deadline);
     if (auto more = co_await std::move(receiving); !more) co_return more.error();
@@ -154,7 +146,7 @@ asio::awaitable<Result<Outcome>> StoreClient::cancel_wait(const Operation& opera
   std::string cancel;
   encode(CancelWaitRequest{}, cancel);
   if (auto sent = co_await send(std::move(cancel)); !sent) co_return sent.error();
-  const Time patience = later(now(), patience_);
+  const Time patience = beats_.on() ? beats_.answer_due(now()) : later(now(), patience_);
   Outcome outcome = WaitExpired();
   while (true) {
     if (read_beat(operation) && !received_.empty()) {
@@ -168,7 +160,10 @@ asio::awaitable<Result<Outcome>> StoreClient::cancel_wait(const Operation& opera
         continue;
       }
     }
-    if (auto more = co_await receive_more(patience); !more) co_return more.error();
+    if (auto more = co_await receive_more(patience); !more) {
+      silent_ |= beats_.on() && more.error().code == ErrorCode::timeout;
+      co_return more.error();
+    }
   }
   received_.erase(0, 1);
   co_return outcome;

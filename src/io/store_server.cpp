@@ -24,7 +24,6 @@ constexpr std::size_t large_read = std::size_t{64} * 1024;
 constexpr std::size_t most_held_answers = std::size_t{1} << 20;
 // Pushes to a peer that does not read come without its asking; beyond this it is closed.
 constexpr std::size_t most_answers = std::size_t{512} << 20;
-constexpr int looks_per_limit = 20;  // at who is silent
 
 }  // namespace
 
@@ -37,12 +36,7 @@ class StoreConnection : public std::enable_shared_from_this<StoreConnection> {
   ConnectionId id() const { return id_; }
   bool spoke() const { return spoke_; }
   bool is_agent() const { return watched_; }
-  // Since when nothing has been heard, to the nearest look.
-  Time silent_since(Time look) {
-    if (std::exchange(heard_, false)) silent_since_ = look;
-    return silent_since_;
-  }
-  void excuse_silence() { heard_ = true; }
+  SilenceWatch::Signs& signs() { return signs_; }
   bool is_of_a_worker() const { return uses_worker_keys_; }
   // From now on it may use agents' keys only.
   void belongs_to_the_past() { of_the_past_ = true; }
@@ -101,7 +95,7 @@ class StoreConnection : public std::enable_shared_from_this<StoreConnection> {
       spoke_ = true;
       ++server_->talkers_;
     }
-    heard_ = true;
+    signs_.heard = true;
     reader_.commit(length);
     process();
   }
@@ -165,7 +159,7 @@ class StoreConnection : public std::enable_shared_from_this<StoreConnection> {
     watched_ = true;
     ++server_->agents_;
     // The kernel is not to be the first to lose it: then it would pass for closed.
-    if (server_->silence_limit_ > Duration::zero()) expect_life(socket_, server_->silence_limit_ * 2);
+    if (server_->silence_.limit() > Duration::zero()) expect_life(socket_, server_->silence_.limit() * 2);
   }
 
   void flush() {
@@ -217,13 +211,12 @@ class StoreConnection : public std::enable_shared_from_this<StoreConnection> {
   std::size_t sent_ = 0;
   std::size_t counted_ = 0;  // our part of the server's buffered_
   bool spoke_ = false;
-  bool heard_ = true;  // since the last look
-  Time silent_since_{};
+  SilenceWatch::Signs signs_;
   bool watched_ = false;  // its silence
   bool uses_worker_keys_ = false;
   bool of_the_past_ = false;  // there was a fence since it began
-  bool writing_ = false;  // waits until the socket takes more
-  bool held_ = false;     // its requests wait until it has read its answers
+  bool writing_ = false;      // waits until the socket takes more
+  bool held_ = false;         // its requests wait until it has read its answers
 };
 
 StoreServer::StoreServer(asio::any_io_executor executor, std::function<void(const std::string&)> on_refusal)
@@ -280,24 +273,20 @@ void StoreServer::remove(StoreConnection& connection, bool silent) {
 }
 
 void StoreServer::watch_for_silence() {
-  if (silence_limit_ == Duration::zero()) return;
+  if (silence_.limit() == Duration::zero()) return;
   listening_for_silence_ = true;
-  next_look_ = later(now(), silence_limit_ / looks_per_limit);
-  look_.expires_at(to_steady(next_look_));
+  look_.expires_at(to_steady(silence_.plan_look(now())));
   look_.async_wait([this, alive = std::weak_ptr(alive_)](const error_code&) {
     if (!alive.expired()) drop_silent();
   });
 }
 
 void StoreServer::drop_silent() {
-  const Time look = now();
-  // We were asleep ourselves: what they said is still to be read.
-  const bool overslept = look > later(next_look_, silence_limit_ / looks_per_limit);
+  silence_.look(now());
   for (std::size_t id = 0; id < connections_.size(); ++id) {
     if (!connections_[id] || !connections_[id]->is_agent() || !store_.is_watched(static_cast<ConnectionId>(id)))
       continue;
-    if (overslept) connections_[id]->excuse_silence();
-    if (look - connections_[id]->silent_since(look) >= silence_limit_) remove(*connections_[id], true);
+    if (silence_.is_silent(connections_[id]->signs())) remove(*connections_[id], true);
   }
   listening_for_silence_ = false;
   if (store_.watches()) watch_for_silence();
@@ -332,9 +321,10 @@ void StoreServer::shed() {
     for (const auto& connection : connections_)
       if (connection && (!largest || connection->buffered() > largest->buffered())) largest = connection;
     if (!largest) return;
-    largest->refuse(fmt::format("all connections together hold more than {} MiB of unread answers and unfinished "
-                                "requests, and this one holds the most, {} MiB",
-                                most_buffered_ >> 20U, largest->buffered() >> 20U));
+    largest->refuse(
+        fmt::format("all connections together hold more than {} MiB of unread answers and unfinished "
+                    "requests, and this one holds the most, {} MiB",
+                    most_buffered_ >> 20U, largest->buffered() >> 20U));
   }
 }
 

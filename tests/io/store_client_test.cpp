@@ -234,6 +234,21 @@ TEST_F(StoreClientTest, AnAnswerThatCrossesTheEndOfTheWaitCounts) {
   EXPECT_EQ(store.peer.available(), 0U);
 }
 
+asio::awaitable<void> wake_after_beat(ByHand& store) {
+  co_await store.hear(size_of(awaits) + ping_bytes);
+  store.client.wake();
+}
+
+// Nodes must not wait longer for a host that is gone because they had something else to ask.
+TEST_F(StoreClientTest, AStoreThatAnswersNeitherBeatNorTheEndOfTheWaitIsSilent) {
+  ByHand store(io_);
+  store.client.set_beats(3ms, 100ms);
+  run_in_background(io_.get_executor(), wake_after_beat(store));
+  const auto outcome = run(io_, store.client.perform(awaits, never));
+  ASSERT_FALSE(outcome);
+  EXPECT_TRUE(store.client.silent());
+}
+
 TEST_F(StoreClientTest, AServerThatGoesAwayIsAnErrorOfTheWait) {
   auto server = std::make_unique<StoreServer>(io_.get_executor(), [](const std::string&) {});
   ASSERT_TRUE(server->listen("127.0.0.1", 0, true));

@@ -1,6 +1,6 @@
 #include "whole_job.hpp"
 
-#include "launch/core/rendezvous/heartbeat.hpp"
+#include "launch/core/rendezvous/liveness.hpp"
 
 #include <algorithm>
 #include <iterator>

@@ -43,11 +43,8 @@ void Link::perform(const Operation& operation, Time deadline, OnOutcome on_outco
     if (mine == self->number_) self->look();
   });
   const bool waits_for_others = waits(operation);
-  if (waits_for_others && beat_interval_ > Duration::zero()) {
-    next_beat_ = std::max(next_beat_, network_.events().now());
-    when_awake(next_beat_, [self = shared_from_this(), mine] { self->beat(mine); });
-    if (beat_unanswered_) expect_beat(mine, beats_, beat_by_);  // of the operation before
-  }
+  beats_.heard();
+  arm_beats();
   if (deadline == never) return;
   if (!waits_for_others) return expect_answer(mine, deadline);
   when_awake(deadline, [self = shared_from_this(), mine] {
@@ -56,9 +53,8 @@ void Link::perform(const Operation& operation, Time deadline, OnOutcome on_outco
 }
 
 void Link::set_beats(Duration interval, Duration patience) {
-  beat_interval_ = interval;
-  beat_patience_ = patience_ = patience;
-  next_beat_ = later(network_.events().now(), interval);
+  beats_.set(interval, patience, network_.events().now());
+  patience_ = patience;
 }
 
 void Link::wake() {
@@ -86,29 +82,23 @@ void Link::close() {
 
 // ---- while it waits
 
-void Link::beat(std::uint64_t operation) {
-  if (operation != number_ || !under_way_ || !open_) return;
-  if (!beat_unanswered_) {
+// As io/store_client does: only while something is waited for.
+void Link::arm_beats() {
+  if (!beats_.on() || !under_way_ || !waits(*under_way_) || cancelling_) return;
+  const Time due = std::max(beats_.due(), network_.events().now());
+  when_awake(due, [self = shared_from_this(), mine = number_, due] { self->beat(mine, due); });
+}
+
+void Link::beat(std::uint64_t operation, Time due) {
+  if (operation != number_ || !under_way_ || !open_ || cancelling_ || beats_.due() > due) return;
+  const Beats::Act act = beats_.at(network_.events().now());
+  if (act == Beats::Act::silent) return finish(Error{ErrorCode::silent, "it has said nothing for long"});
+  if (act == Beats::Act::beat) {
     std::string bytes;
     encode(PingRequest{beat_nonce}, bytes);
     send(std::move(bytes));
-    beat_unanswered_ = true;
-    beat_by_ = later(network_.events().now(), beat_patience_);
-    expect_beat(operation, ++beats_, beat_by_);
   }
-  next_beat_ = later(network_.events().now(), beat_interval_);
-  when_awake(next_beat_, [self = shared_from_this(), operation] { self->beat(operation); });
-}
-
-void Link::expect_beat(std::uint64_t operation, std::uint64_t beat, Time until) {
-  when_awake(until, [self = shared_from_this(), operation, beat, until] {
-    if (operation != self->number_ || !self->beat_unanswered_ || beat != self->beats_) return;
-    // One that was asleep itself first reads what has come meanwhile.
-    const Time now = self->network_.events().now();
-    if (now > later(until, self->beat_interval_))
-      return self->expect_beat(operation, beat, later(now, self->beat_interval_));
-    self->finish(Error{ErrorCode::silent, "it has said nothing for long"});
-  });
+  arm_beats();
 }
 
 void Link::expect_answer(std::uint64_t operation, Time until) {
@@ -117,7 +107,8 @@ void Link::expect_answer(std::uint64_t operation, Time until) {
     // One that was asleep itself first reads what has come meanwhile.
     const Time now = self->network_.events().now();
     if (now > until) return self->expect_answer(operation, later(now, std::chrono::milliseconds(1)));
-    self->finish(Error{ErrorCode::timeout, "the store does not answer"});
+    const bool beats = self->beats_.on() && waits(*self->under_way_);
+    self->finish(Error{beats ? ErrorCode::silent : ErrorCode::timeout, "the store does not answer"});
   });
 }
 
@@ -127,7 +118,8 @@ void Link::cancel() {
   std::string bytes;
   encode(CancelWaitRequest{}, bytes);
   send(std::move(bytes));
-  expect_answer(number_, later(network_.events().now(), patience_));
+  const Time now = network_.events().now();
+  expect_answer(number_, beats_.on() ? beats_.answer_due(now) : later(now, patience_));
 }
 
 // ---- what the store says
@@ -135,7 +127,9 @@ void Link::cancel() {
 void Link::received(const std::string& bytes) {
   if (!open_) return;
   buffer_ += bytes;
+  beats_.heard();
   look();
+  arm_beats();
 }
 
 void Link::closed() {
@@ -145,11 +139,11 @@ void Link::closed() {
 
 // False while the answer to a beat, which comes before all that was asked later, has not come whole.
 bool Link::read_beat() {
-  if (!beat_unanswered_ || buffer_.empty()) return true;
+  if (!beats_.unanswered() || buffer_.empty()) return true;
   if (static_cast<unsigned char>(buffer_[0]) != (beat_nonce & 0xFFU)) return waits(*under_way_);
   if (buffer_.size() < beat_bytes) return false;
   buffer_.erase(0, beat_bytes);
-  beat_unanswered_ = false;
+  beats_.answered();
   return true;
 }
 

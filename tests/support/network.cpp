@@ -157,7 +157,7 @@ void Store::count_request() {
 
 void Store::arrive(ConnectionId id, const std::string& bytes) {
   if (!alive_ || !peers_[id].open) return;
-  peers_[id].spoke = peers_[id].heard = true;
+  peers_[id].spoke = peers_[id].signs.heard = true;
   RequestReader& reader = peers_[id].reader;
   std::copy(bytes.begin(), bytes.end(), reader.prepare(bytes.size()));
   reader.commit(bytes.size());
@@ -203,26 +203,23 @@ void Store::answer(ConnectionId id, std::string bytes) {
   link->when_awake(link->last_received_, [link, bytes = std::move(bytes)] { link->received(bytes); });
 }
 
-// As io/store_server: twenty looks per limit, and a host that was asleep itself starts counting again.
+// As io/store_server does.
 void Store::look_for_silence() {
-  if (silence_limit_ == Duration::zero()) return;
+  if (silence_.limit() == Duration::zero()) return;
   looking_ = true;
-  const Time planned = later(network_.events().now(), silence_limit_ / 20);
-  network_.events().at(planned, [self = shared_from_this(), planned] { self->drop_silent(planned); });
+  const Time planned = silence_.plan_look(network_.events().now());
+  network_.events().at(planned, [self = shared_from_this()] { self->drop_silent(); });
 }
 
-void Store::drop_silent(Time planned) {
+void Store::drop_silent() {
   if (!alive_) return;
   const Time thaw = network_.thaws_at(host_);
   const Time now = network_.events().now();
-  if (now < thaw)
-    return network_.events().at(later(thaw, 1us), [self = shared_from_this(), planned] { self->drop_silent(planned); });
-  const bool overslept = now > later(planned, silence_limit_ / 20);
+  if (now < thaw) return network_.events().at(later(thaw, 1us), [self = shared_from_this()] { self->drop_silent(); });
+  silence_.look(now);
   for (std::size_t id = 0; id < peers_.size(); ++id) {
-    Peer& peer = peers_[id];
-    if (!peer.open || !peer.agent || !store_.is_watched(static_cast<ConnectionId>(id))) continue;
-    if (std::exchange(peer.heard, false) || overslept) peer.silent_since = now;
-    if (now - peer.silent_since >= silence_limit_) drop(static_cast<ConnectionId>(id), true);
+    const bool watched = peers_[id].open && peers_[id].agent && store_.is_watched(static_cast<ConnectionId>(id));
+    if (watched && silence_.is_silent(peers_[id].signs)) drop(static_cast<ConnectionId>(id), true);
   }
   looking_ = false;
   if (store_.watches()) look_for_silence();

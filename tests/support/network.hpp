@@ -8,6 +8,7 @@
 
 #include "launch/core/c10d/agent_store.hpp"
 #include "launch/core/job/endpoint.hpp"
+#include "launch/core/rendezvous/liveness.hpp"
 #include "launch/core/store/store_operation.hpp"
 
 #include <functional>
@@ -29,7 +30,7 @@ class Store : public std::enable_shared_from_this<Store> {
   Store(Network& network, std::string host, bool by_launch);
 
   AgentStore& agents() { return store_; }
-  void set_silence_limit(Duration limit) { silence_limit_ = limit; }
+  void set_silence_limit(Duration limit) { silence_.set_limit(limit); }
   void fence() { store_.table().forget_workers(); }
   // Links whose agents attend or have left a will, and those that have said anything.
   std::size_t agent_count() const;
@@ -48,8 +49,7 @@ class Store : public std::enable_shared_from_this<Store> {
     bool open = true;
     bool spoke = false;
     bool agent = false;
-    bool heard = true;
-    Time silent_since{};
+    SilenceWatch::Signs signs;
   };
 
   ConnectionId add(const std::shared_ptr<Link>& link);
@@ -59,7 +59,7 @@ class Store : public std::enable_shared_from_this<Store> {
   void answer(ConnectionId id, std::string bytes);
   void count_request();
   void look_for_silence();
-  void drop_silent(Time planned);
+  void drop_silent();
   void keep_time();
   Instant instant() const;
   void close_all(bool by_kernel);
@@ -69,7 +69,7 @@ class Store : public std::enable_shared_from_this<Store> {
   bool by_launch_;
   AgentStore store_;
   std::vector<Peer> peers_;
-  Duration silence_limit_{};
+  SilenceWatch silence_;
   bool looking_ = false;
   Time alarm_ = never;
   bool alive_ = true;
@@ -103,8 +103,8 @@ class Link : public std::enable_shared_from_this<Link> {
   void look();
   bool read_beat();
   void cancel();
-  void beat(std::uint64_t operation);
-  void expect_beat(std::uint64_t operation, std::uint64_t beat, Time until);
+  void arm_beats();
+  void beat(std::uint64_t operation, Time due);
   void expect_answer(std::uint64_t operation, Time until);
   void finish(Result<Outcome> outcome);
   void send(std::string bytes);
@@ -125,11 +125,7 @@ class Link : public std::enable_shared_from_this<Link> {
   bool hung_up_ = false;      // by the other
   std::uint64_t number_ = 0;  // of the operation
   Duration patience_ = std::chrono::seconds(10);
-  Duration beat_interval_{}, beat_patience_{};
-  Time next_beat_{};
-  bool beat_unanswered_ = false;
-  std::uint64_t beats_ = 0;
-  Time beat_by_{};  // the last one must be answered
+  Beats beats_;
 };
 
 class Network {

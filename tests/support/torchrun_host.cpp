@@ -13,7 +13,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr Duration between_looks = 1s;              // of the state
+constexpr Duration between_looks = 1s;     // of the state
 constexpr Duration connect_timeout = 60s;  // and for what is read of the store
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "launch/core/base/time.hpp"
 #include "launch/core/job/endpoint.hpp"
+#include "launch/core/rendezvous/liveness.hpp"
 #include "launch/core/store/store_operation.hpp"
 
 #include <boost/asio/awaitable.hpp>
@@ -65,10 +66,7 @@ class StoreClient {
   bool waiting_ = false;      // the operation under way waits for others
   bool woken_ = false;        // and is to end now
   bool listening_ = false;    // for the next byte
-  Duration beat_interval_{};  // zero: none
-  Duration beat_patience_{};
-  Time next_beat_{};
-  bool beat_unanswered_ = false;
+  Beats beats_;
   bool silent_ = false;
 };
 

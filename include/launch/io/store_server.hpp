@@ -7,6 +7,7 @@
 #include "launch/core/base/error.hpp"
 #include "launch/core/base/time.hpp"
 #include "launch/core/c10d/agent_store.hpp"
+#include "launch/core/rendezvous/liveness.hpp"
 #include "launch/io/port_listener.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
@@ -53,7 +54,7 @@ class StoreServer {
 
   // Connections that attend or have left a will, and say nothing for this long, are taken for dead, a tenth of it later
   // at most. Zero: never. A host that was itself asleep starts counting anew.
-  void set_silence_limit(Duration limit) { silence_limit_ = limit; }
+  void set_silence_limit(Duration limit) { silence_.set_limit(limit); }
 
   // What all connections together may make the store hold; the one that holds most is closed when it is more.
   void set_buffer_limit(std::size_t bytes) { most_buffered_ = bytes; }
@@ -93,9 +94,8 @@ class StoreServer {
   std::size_t talkers_ = 0;
   std::size_t agents_ = 0;
   bool hurried_ = false;
-  Duration silence_limit_{};
+  SilenceWatch silence_;
   bool listening_for_silence_ = false;
-  Time next_look_{};
   boost::asio::steady_timer look_;   // at who is silent
   Time alarm_ = never;               // of the store
   boost::asio::steady_timer clock_;  // for it

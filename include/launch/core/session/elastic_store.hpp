@@ -6,7 +6,7 @@
 #include "launch/core/c10d/elastic_machine.hpp"
 #include "launch/core/c10d/hosted_rendezvous.hpp"
 #include "launch/core/config/config.hpp"
-#include "launch/core/rendezvous/heartbeat.hpp"
+#include "launch/core/rendezvous/liveness.hpp"
 #include "launch/core/session/store_link.hpp"
 
 #include <memory>

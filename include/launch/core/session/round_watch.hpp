@@ -6,7 +6,7 @@
 // others have with it must have been given up before.
 #pragma once
 
-#include "launch/core/rendezvous/heartbeat.hpp"
+#include "launch/core/rendezvous/liveness.hpp"
 #include "launch/core/session/store_link.hpp"
 #include "launch/core/store/will.hpp"
 

@@ -1,0 +1,81 @@
+#include "launch/core/rendezvous/liveness.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace launch {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr int beats_per_timeout = 8;
+constexpr int looks_per_limit = 20;
+constexpr Duration between_two_nodes = 1ms;  // a beat costs the host some 15 us when it comes alone
+
+}  // namespace
+
+// A node that stands still for nine tenths of the time-out disturbs nobody. At worst the last that the host has heard
+// is a beat, and the next one, an interval later, is the first without an answer: it and the patience and the grace are
+// over before the host's silence is.
+Heartbeat plan_heartbeat(Duration timeout, int nodes) {
+  if (timeout == Duration::zero()) return {};
+  Heartbeat plan;
+  plan.interval = std::max<Duration>(timeout / beats_per_timeout, between_two_nodes * nodes);
+  plan.patience = timeout * 9 / 10;
+  plan.grace = timeout / 20;
+  plan.silence = plan.interval + plan.patience + plan.grace + timeout / 50;
+  return plan;
+}
+
+// The last beat was sent an interval before the agent stood still, at most.
+Duration longest_stall(Duration timeout, int nodes) {
+  const Heartbeat plan = plan_heartbeat(timeout, nodes);
+  return plan.patience + plan.grace;
+}
+
+// ---- the host
+
+Time SilenceWatch::plan_look(Time now) {
+  planned_ = later(now, limit_ / looks_per_limit);
+  return planned_;
+}
+
+void SilenceWatch::look(Time now) {
+  look_ = now;
+  overslept_ = now > later(planned_, limit_ / looks_per_limit);
+}
+
+bool SilenceWatch::is_silent(Signs& signs) const {
+  const bool heard = std::exchange(signs.heard, false);
+  if (heard || overslept_) signs.since = look_;
+  return look_ - signs.since >= limit_;
+}
+
+// ---- a node
+
+void Beats::set(Duration interval, Duration patience, Time now) {
+  interval_ = interval;
+  patience_ = patience;
+  next_ = later(now, interval);
+}
+
+Beats::Act Beats::at(Time now) {
+  if (!unanswered_) {
+    unanswered_ = true;
+    next_ = later(now, interval_);
+    return Act::beat;
+  }
+  if (excused_ || now <= later(answer_by(), interval_)) return Act::silent;
+  excused_ = true;
+  next_ = later(now, interval_ * 2 - patience_);  // so that answer_by() is an interval away
+  return Act::wait;
+}
+
+Time Beats::answer_due(Time now) const {
+  const Time fresh = later(now, patience_);
+  if (!unanswered_) return fresh;
+  const bool slept = now > later(answer_by(), interval_);
+  return std::min(fresh, slept ? later(now, interval_) : answer_by());
+}
+
+}  // namespace launch

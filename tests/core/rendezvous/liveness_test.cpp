@@ -1,0 +1,146 @@
+#include "launch/core/rendezvous/liveness.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <optional>
+
+namespace launch::liveness_test {
+
+using namespace std::chrono_literals;
+
+constexpr Time start{std::chrono::hours(1)};
+
+// A node and its host, whose connection is cut at some moment, in one direction or in both.
+struct Pair {
+  Pair(Duration timeout, int nodes) : plan(plan_heartbeat(timeout, nodes)) { watch.set_limit(plan.silence); }
+
+  // `phase`: of the host's looks.
+  void play(Duration phase, Time cut, bool to_host, bool to_node) {
+    beats.set(plan.interval, plan.patience, start);
+    Time look = watch.plan_look(start + phase);
+    while (!node_gives_up || !host_gives_up) {
+      const Time now = node_gives_up ? look : std::min(look, beats.due());
+      if (now == look) {
+        watch.look(now);
+        if (watch.is_silent(signs) && !host_gives_up) host_gives_up = now;
+        look = watch.plan_look(now);
+      } else if (beats.at(now) == Beats::Act::silent) {
+        node_gives_up = now;
+      } else {
+        const bool heard = now < cut || !to_host;
+        signs.heard |= heard;
+        if (heard && (now < cut || !to_node)) beats.answered();
+      }
+    }
+  }
+
+  Heartbeat plan;
+  SilenceWatch watch;
+  SilenceWatch::Signs signs{true, start};
+  Beats beats;
+  std::optional<Time> node_gives_up, host_gives_up;
+};
+
+TEST(Liveness, ANodeHasGivenUpAndItsWorkersAreGoneBeforeTheHostGivesItUp) {
+  for (const Duration timeout :
+       {Duration(100ms), Duration(1s), Duration(5s), Duration(30s), Duration(300s), Duration(1h)})
+    for (const int nodes : {2, 10, 100, 1000, 3750, 10'000, 100'000})
+      for (int step = 0; step < 200; ++step)
+        for (const bool both : {true, false}) {
+          Pair pair(timeout, nodes);
+          const Duration phase = pair.plan.silence * (step % 7) / 140;
+          const Time cut = start + pair.plan.interval * 3 + pair.plan.interval * step / 200;
+          pair.play(phase, cut, true, both);
+          ASSERT_LT(*pair.node_gives_up + pair.plan.grace, *pair.host_gives_up)
+              << to_text(timeout) << ", " << nodes << " nodes, step " << step;
+        }
+}
+
+// The host hears the first beat that is not answered, and none after it.
+TEST(Liveness, TheSameIfOnlyTheAnswersAreLost) {
+  for (const Duration timeout : {Duration(1s), Duration(30s)})
+    for (int step = 0; step < 200; ++step) {
+      Pair pair(timeout, 8);
+      pair.play({}, start + pair.plan.interval * step / 100, false, true);
+      ASSERT_LT(*pair.node_gives_up + pair.plan.grace, *pair.host_gives_up);
+    }
+}
+
+TEST(Liveness, AHostThatHasOversleptCountsAgain) {
+  SilenceWatch watch;
+  watch.set_limit(10s);
+  SilenceWatch::Signs signs{false, start};
+  watch.plan_look(start);
+  watch.look(start + 30s);
+  EXPECT_FALSE(watch.is_silent(signs));
+  EXPECT_EQ(watch.plan_look(start + 30s), start + 30500ms);
+  watch.look(start + 30500ms);
+  EXPECT_FALSE(watch.is_silent(signs));
+  watch.plan_look(start + 39500ms);
+  watch.look(start + 40s);
+  EXPECT_TRUE(watch.is_silent(signs));
+}
+
+TEST(Liveness, ANodeThatHasSleptReadsFirstAndOnlyOnce) {
+  Beats beats;
+  beats.set(1s, 9s, start);
+  EXPECT_EQ(beats.due(), start + 1s);
+  EXPECT_EQ(beats.at(start + 1s), Beats::Act::beat);
+  EXPECT_EQ(beats.due(), start + 10s);
+  EXPECT_EQ(beats.at(start + 60s), Beats::Act::wait);
+  EXPECT_EQ(beats.at(start + 61s), Beats::Act::silent);
+  beats.heard();
+  EXPECT_EQ(beats.at(start + 120s), Beats::Act::wait) << "after something has come";
+  beats.answered();
+  EXPECT_EQ(beats.at(start + 121s), Beats::Act::beat);
+}
+
+// To give up a wait must not give the host more time.
+TEST(Liveness, ABeatThatIsNotAnsweredCountsForWhatIsAskedAfterIt) {
+  Beats beats;
+  beats.set(1s, 9s, start);
+  EXPECT_EQ(beats.answer_due(start), start + 9s);
+  EXPECT_EQ(beats.at(start + 1s), Beats::Act::beat);
+  EXPECT_EQ(beats.answer_due(start + 8s), start + 10s);
+  EXPECT_EQ(beats.answer_due(start + 60s), start + 61s) << "it has slept";
+  beats.answered();
+  EXPECT_EQ(beats.answer_due(start + 60s), start + 69s);
+}
+
+// The host may have heard of it an interval before.
+TEST(Liveness, TheWorkersOfAnAgentThatStandsStillEndBeforeTheHostLosesTheirNode) {
+  for (const Duration timeout : {Duration(1s), Duration(5s), Duration(1min)})
+    for (const int nodes : {2, 100, 1000, 10'000}) {
+      const Heartbeat plan = plan_heartbeat(timeout, nodes);
+      EXPECT_LT(longest_stall(timeout, nodes) + plan.interval, plan.silence);
+      EXPECT_GT(longest_stall(timeout, nodes), plan.patience) << "what disturbs nobody else is no reason";
+    }
+  EXPECT_EQ(longest_stall(Duration::zero(), 2), Duration::zero());
+}
+
+TEST(Liveness, ANapOfNearlyTheTimeoutDisturbsNobody) {
+  for (const Duration timeout : {Duration(1s), Duration(5s), Duration(30s)})
+    for (const int nodes : {2, 1000, 10'000}) {
+      const Heartbeat plan = plan_heartbeat(timeout, nodes);
+      const Duration nap = timeout * 88 / 100;
+      EXPECT_GT(plan.patience, nap) << "of the host";
+      EXPECT_GT(plan.silence, plan.interval + nap) << "of a node, which began just before a beat";
+    }
+}
+
+TEST(Liveness, ManyNodesLeaveTheHostTimeForItsWork) {
+  for (const int nodes : {1000, 4000, 10'000}) {
+    const Heartbeat plan = plan_heartbeat(5s, nodes);
+    EXPECT_LE(nodes / std::chrono::duration<double>(plan.interval).count(), 1600) << "beats a second";
+    EXPECT_GT(plan.silence, plan.interval + 3s);
+  }
+}
+
+TEST(Liveness, WithoutATimeoutThereIsNone) {
+  const Heartbeat plan = plan_heartbeat(Duration::zero(), 100);
+  EXPECT_EQ(plan.interval, Duration::zero());
+  EXPECT_EQ(plan.silence, Duration::zero());
+}
+
+}  // namespace launch::liveness_test
