@@ -145,6 +145,7 @@ asio::awaitable<Result<Outcome>> StoreClient::receive(const Operation& operation
 asio::awaitable<Result<Outcome>> StoreClient::cancel_wait(const Operation& operation, PartialReply& part) {
   std::string cancel;
   encode(CancelWaitRequest{}, cancel);
+  const Time asked = now();
   if (auto sent = co_await send(std::move(cancel)); !sent) co_return sent.error();
   const Time patience = beats_.on() ? beats_.answer_due(now()) : later(now(), patience_);
   Outcome outcome = WaitExpired();
@@ -166,6 +167,7 @@ asio::awaitable<Result<Outcome>> StoreClient::cancel_wait(const Operation& opera
     }
   }
   received_.erase(0, 1);
+  beats_.answered(asked);
   co_return outcome;
 }
 
@@ -173,10 +175,12 @@ asio::awaitable<Result<Outcome>> StoreClient::perform(Operation operation, Time 
   std::string request;
   encode_operation(operation, request);
   waiting_ = waits(operation);
+  const Time asked = now();
   if (auto sent = co_await send(std::move(request)); !sent) co_return sent.error();
   PartialReply part;
   auto outcome = co_await receive(operation, deadline, part);
   waiting_ = woken_ = false;
+  if (outcome) beats_.answered(asked);
   const bool expired = !outcome && outcome.error().code == ErrorCode::timeout && waits(operation) && !silent_;
   if (expired) co_return co_await cancel_wait(operation, part);
   co_return outcome;

@@ -31,6 +31,7 @@ void Link::send(std::string bytes) {
 
 void Link::perform(const Operation& operation, Time deadline, OnOutcome on_outcome) {
   const std::uint64_t mine = ++number_;
+  asked_ = network_.events().now();
   under_way_ = operation;
   on_outcome_ = std::move(on_outcome);
   answer_.reset();
@@ -115,6 +116,7 @@ void Link::expect_answer(std::uint64_t operation, Time until) {
 void Link::cancel() {
   if (cancelling_ || !under_way_ || !open_) return;
   cancelling_ = true;
+  asked_ = network_.events().now();
   std::string bytes;
   encode(CancelWaitRequest{}, bytes);
   send(std::move(bytes));
@@ -170,6 +172,7 @@ void Link::finish(Result<Outcome> outcome) {
   answer_.reset();
   cancelling_ = false;
   ++number_;
+  if (outcome) beats_.answered(asked_);
   const OnOutcome done = std::move(on_outcome_);
   done(std::move(outcome));
 }

@@ -126,6 +126,7 @@ class Link : public std::enable_shared_from_this<Link> {
   std::uint64_t number_ = 0;  // of the operation
   Duration patience_ = std::chrono::seconds(10);
   Beats beats_;
+  Time asked_{};  // the operation, or its end
 };
 
 class Network {

@@ -56,26 +56,30 @@ bool SilenceWatch::is_silent(Signs& signs) const {
 void Beats::set(Duration interval, Duration patience, Time now) {
   interval_ = interval;
   patience_ = patience;
+  heard_of_ = now;
   next_ = later(now, interval);
 }
 
 Beats::Act Beats::at(Time now) {
   if (!unanswered_) {
     unanswered_ = true;
+    sent_ = now;
     next_ = later(now, interval_);
     return Act::beat;
   }
-  if (excused_ || now <= later(answer_by(), interval_)) return Act::silent;
+  if (excused_ || !has_slept(now)) return Act::silent;
   excused_ = true;
-  next_ = later(now, interval_ * 2 - patience_);  // so that answer_by() is an interval away
+  heard_of_ = now - patience_;  // so that answer_by() is an interval away
   return Act::wait;
 }
 
-Time Beats::answer_due(Time now) const {
-  const Time fresh = later(now, patience_);
-  if (!unanswered_) return fresh;
-  const bool slept = now > later(answer_by(), interval_);
-  return std::min(fresh, slept ? later(now, interval_) : answer_by());
+Time Beats::answer_due(Time now) const { return has_slept(now) ? later(now, interval_) : answer_by(); }
+
+void Beats::answered() {
+  unanswered_ = false;
+  answered(sent_);
 }
+
+void Beats::answered(Time asked) { heard_of_ = std::max(heard_of_, asked); }
 
 }  // namespace launch

@@ -15,22 +15,26 @@ constexpr Time start{std::chrono::hours(1)};
 struct Pair {
   Pair(Duration timeout, int nodes) : plan(plan_heartbeat(timeout, nodes)) { watch.set_limit(plan.silence); }
 
-  // `phase`: of the host's looks.
-  void play(Duration phase, Time cut, bool to_host, bool to_node) {
+  // `phase`: of the host's looks. `late`: what answers take before the cut.
+  void play(Duration phase, Time cut, bool to_host, bool to_node, Duration late = {}) {
     beats.set(plan.interval, plan.patience, start);
     Time look = watch.plan_look(start + phase);
+    Time answer = never;
     while (!node_gives_up || !host_gives_up) {
-      const Time now = node_gives_up ? look : std::min(look, beats.due());
+      const Time now = node_gives_up ? look : std::min({look, beats.due(), answer});
       if (now == look) {
         watch.look(now);
         if (watch.is_silent(signs) && !host_gives_up) host_gives_up = now;
         look = watch.plan_look(now);
+      } else if (now == answer) {
+        beats.answered();
+        answer = never;
       } else if (beats.at(now) == Beats::Act::silent) {
         node_gives_up = now;
       } else {
         const bool heard = now < cut || !to_host;
         signs.heard |= heard;
-        if (heard && (now < cut || !to_node)) beats.answered();
+        if (heard && (now < cut || !to_node)) answer = now + late;
       }
     }
   }
@@ -67,6 +71,19 @@ TEST(Liveness, TheSameIfOnlyTheAnswersAreLost) {
     }
 }
 
+// An answer that comes late, or is read late, says only that the host had heard of the node when it asked.
+TEST(Liveness, TheSameIfAnswersAreLate) {
+  for (const Duration timeout : {Duration(1s), Duration(30s)})
+    for (int step = 0; step < 200; ++step)
+      for (const int eighths : {1, 4, 7}) {
+        Pair pair(timeout, 8);
+        const Duration late = pair.plan.patience * eighths / 8;
+        pair.play(pair.plan.silence * (step % 7) / 140, start + timeout * step / 100, true, true, late);
+        ASSERT_LT(*pair.node_gives_up + pair.plan.grace, *pair.host_gives_up)
+            << to_text(timeout) << ", answers " << to_text(late) << " late, step " << step;
+      }
+}
+
 TEST(Liveness, AHostThatHasOversleptCountsAgain) {
   SilenceWatch watch;
   watch.set_limit(10s);
@@ -97,15 +114,17 @@ TEST(Liveness, ANodeThatHasSleptReadsFirstAndOnlyOnce) {
 }
 
 // To give up a wait must not give the host more time.
-TEST(Liveness, ABeatThatIsNotAnsweredCountsForWhatIsAskedAfterIt) {
+TEST(Liveness, WhatIsAskedAfterABeatMustBeAnsweredAsSoonAsThat) {
   Beats beats;
   beats.set(1s, 9s, start);
-  EXPECT_EQ(beats.answer_due(start), start + 9s);
+  EXPECT_EQ(beats.answer_due(start + 500ms), start + 10s);
   EXPECT_EQ(beats.at(start + 1s), Beats::Act::beat);
   EXPECT_EQ(beats.answer_due(start + 8s), start + 10s);
   EXPECT_EQ(beats.answer_due(start + 60s), start + 61s) << "it has slept";
   beats.answered();
-  EXPECT_EQ(beats.answer_due(start + 60s), start + 69s);
+  EXPECT_EQ(beats.answer_due(start + 8s), start + 11s);
+  beats.answered(start + 7s);
+  EXPECT_EQ(beats.answer_due(start + 8s), start + 17s);
 }
 
 // The host may have heard of it an interval before.

@@ -50,7 +50,9 @@ class SilenceWatch {
   bool overslept_ = false;
 };
 
-// A node's side, while it waits for the store to answer: when to beat, and when the host is taken for dead.
+// A node's side, while it waits for the store to answer: when to beat, and when the host is taken for dead. The host
+// has heard of this node when the last thing was sent that it has answered, however late the answer came; all counts
+// from there.
 class Beats {
  public:
   enum class Act {
@@ -66,18 +68,22 @@ class Beats {
   // When something is to be done, if nothing has come until then: at(), which says what.
   Time due() const { return unanswered_ ? answer_by() : next_; }
   Act at(Time now);
-  // By when the store must answer something else that is asked now; the answer to a beat comes before that.
+  // By when the store must answer something else that is asked now.
   Time answer_due(Time now) const;
-  // A beat was answered.
-  void answered() { unanswered_ = false; }
+  // A beat was answered, or something that was asked at `asked`.
+  void answered();
+  void answered(Time asked);
   bool unanswered() const { return unanswered_; }
   // Something has come, or a wait begins.
   void heard() { excused_ = false; }
 
  private:
-  Time answer_by() const { return later(next_, patience_ - interval_); }  // next_ is the one after
+  Time answer_by() const { return later(heard_of_, interval_ + patience_); }
+  bool has_slept(Time now) const { return now > later(answer_by(), interval_); }
 
   Duration interval_{}, patience_{};
+  Time heard_of_{};  // this node, by the host
+  Time sent_{};      // the last beat
   Time next_{};
   bool unanswered_ = false;
   bool excused_ = false;
