@@ -18,7 +18,6 @@ namespace {
 
 constexpr std::size_t longest_last_words = std::size_t{64} << 10;
 constexpr std::size_t most_traceback_lines = 8;
-constexpr std::size_t longest_error_file = std::size_t{1} << 20;
 constexpr Duration time_for_words = std::chrono::seconds(1);  // nobody is told to end before
 constexpr Duration time_for_evidence = std::chrono::seconds(2);
 constexpr Duration time_for_removal = std::chrono::seconds(2);
@@ -152,7 +151,7 @@ boost::asio::awaitable<void> JobFolder::keep_evidence(DiskThread& disk, std::str
 // What it has said to be its error, else the last of what has passed, else of what it wrote itself.
 JobFolder::Words JobFolder::read_words(const std::string& errors, const std::string& log,
                                        const std::optional<std::string>& passed) {
-  Words words{read_file(errors, longest_error_file), {}};
+  Words words{read_file(errors, error_file_bounds.size), {}};
   if (!error_message(words.error_json).empty()) return words;
   if (passed) {
     words.last = *passed;
@@ -201,7 +200,7 @@ void JobFolder::complete(Failure& failure, const Words& words) const {
 // The worker's error file can be read where it is one of this node.
 void JobFolder::tell_parent(const std::string& parent_error_file, const Failure& first) {
   if (parent_error_file.empty()) return;
-  const std::string own = first.error_file.empty() ? "" : read_file(first.error_file, longest_error_file);
+  const std::string own = first.error_file.empty() ? "" : read_file(first.error_file, error_file_bounds.size);
   const Status written = write_file(parent_error_file, error_for_parent(first, own));
   if (!written)
     log_warning(fmt::format("the failure could not be written to {} (TORCHELASTIC_ERROR_FILE): {}", parent_error_file,

@@ -51,6 +51,7 @@ BREACHES = [
     ("process", "src/io/x.cpp", "execve(path, argv, envp);"),
     ("thread", "src/io/x.cpp", "std::thread worker(run);"),
     ("thread", "src/io/x.cpp", "pthread_create(&t, nullptr, run, nullptr);"),
+    ("json", "src/core/x.cpp", "auto v = nlohmann::json::parse(text, nullptr, false);"),
     ("shell", "src/app/x.cpp", 'std::system("ls");'),
     ("shell", "src/io/x.cpp", 'FILE* f = popen("ls", "r");'),
     ("entropy", "src/core/base/random.cpp", "std::random_device seed;"),

@@ -1,27 +1,17 @@
 #include "launch/core/agent/watchdog_timers.hpp"
 
+#include "launch/core/base/json_reader.hpp"
 #include "launch/core/base/text.hpp"
 
-#include <cmath>
-#include <cstdint>
 #include <limits>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 namespace launch {
 namespace {
 
 constexpr std::size_t longest_scope = 200;
 constexpr int last_signal = 64;
-
-std::optional<int> number_within(const nlohmann::json& object, const char* name, int least, int greatest) {
-  const auto it = object.find(name);
-  if (it == object.end() || !it->is_number_integer()) return std::nullopt;
-  const auto value = it->get<std::int64_t>();
-  if (value < least || value > greatest) return std::nullopt;
-  return static_cast<int>(value);
-}
 
 // PyTorch's own scopes are FILE#LINE, so the end tells most. Cut between characters.
 std::string short_scope(const std::string& scope) {
@@ -37,20 +27,18 @@ Result<TimerRequest> parse_timer_request(std::string_view line) {
   const auto refused = [line](const char* what) {
     return protocol_error(fmt::format("{} in the request for a watchdog timer {}", what, shown(line)));
   };
-  const auto object = nlohmann::json::parse(line, nullptr, false);
+  const JsonValue object = read_json(line);
   if (!object.is_object()) return refused("no JSON object");
-  if (!number_within(object, "version", 1, 1)) return refused("no version 1");
-  const auto pid = number_within(object, "pid", 1, std::numeric_limits<int>::max());
+  if (!object["version"].whole(1, 1)) return refused("no version 1");
+  const auto pid = object["pid"].whole(1, std::numeric_limits<int>::max());
   if (!pid) return refused("no pid");
-  const auto scope = object.find("scope_id");
-  if (scope == object.end() || !scope->is_string()) return refused("no text as scope_id");
-  const auto expiration = object.find("expiration_time");
-  if (expiration == object.end() || !expiration->is_number()) return refused("no number as expiration_time");
-  const auto seconds = expiration->get<double>();
-  if (!std::isfinite(seconds)) return refused("no finite expiration_time");
-  const auto signal = number_within(object, "signal", 0, last_signal);
+  const auto scope = object["scope_id"].text();
+  if (!scope) return refused("no text as scope_id");
+  const auto seconds = object["expiration_time"].number();
+  if (!seconds) return refused("no number as expiration_time");
+  const auto signal = object["signal"].whole(0, last_signal);
   if (!signal) return refused("no signal from 0 to 64");
-  return TimerRequest{*pid, short_scope(scope->get<std::string>()), seconds, *signal};
+  return TimerRequest{*pid, short_scope(*scope), *seconds, *signal};
 }
 
 Status WatchdogTimers::on(const TimerRequest& request) {

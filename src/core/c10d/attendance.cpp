@@ -1,5 +1,7 @@
 #include "launch/core/c10d/attendance.hpp"
 
+#include "launch/core/base/json_reader.hpp"
+
 #include <array>
 #include <limits>
 #include <utility>
@@ -15,10 +17,11 @@ using Milliseconds = std::chrono::milliseconds;
 
 constexpr std::size_t longest_text = 2000;
 constexpr std::size_t longest_read = 3 * longest_text;  // each byte that is no UTF-8 is written as three
-constexpr std::size_t longest_attendance = 64 * 1024;  // JSON of any size would take seconds and a lot of memory
-constexpr std::int64_t most_nodes = 1'000'000;
-constexpr std::int64_t most_workers = 1'000'000'000;
-constexpr std::int64_t most_restarts = 1'000'000'000;
+constexpr std::size_t longest_attendance = 64 * 1024;   // JSON of any size would take seconds and a lot of memory
+constexpr std::size_t longest_news = std::size_t{8} * 1024 * 1024;  // names each torchrun agent among most_nodes
+constexpr int most_nodes = 1'000'000;
+constexpr int most_workers = 1'000'000'000;
+constexpr int most_restarts = 1'000'000'000;
 constexpr std::int64_t longest_time = std::int64_t{1000} * 3600 * 24 * 3650;
 
 using Wish = Attendance::Wish;
@@ -40,94 +43,36 @@ std::string_view name_of(const Table& table, Value value) {
   return table[0].first;
 }
 
-// Takes an object apart; whatever is missing, of another kind or out of bounds makes the whole bad.
-class Reader {
- public:
-  explicit Reader(const Json& json) : json_(json) {}
+template <class Table>
+std::optional<typename Table::value_type::second_type> named(const std::optional<std::string>& said,
+                                                             const Table& table) {
+  for (const auto& [name, value] : table)
+    if (name == said) return value;
+  return std::nullopt;
+}
 
-  std::int64_t number(const char* key, std::int64_t least, std::int64_t most) {
-    const auto found = json_.find(key);
-    return found == json_.end() ? bad(least) : number(*found, least, most);
-  }
-  std::int64_t number(const Json& json, std::int64_t least, std::int64_t most) {
-    if (!json.is_number_integer()) return bad(least);
-    const auto value = json.get<std::int64_t>();  // negative where it is too large for one
-    if (json.is_number_unsigned() && value < 0) return bad(least);
-    return value >= least && value <= most ? value : bad(least);
-  }
-  int count(const char* key, std::int64_t least, std::int64_t most) {
-    return static_cast<int>(number(key, least, most));
-  }
-  Duration time(const char* key) { return Milliseconds(number(key, 0, longest_time)); }
-  bool flag(const char* key) {
-    const auto found = json_.find(key);
-    if (found == json_.end() || !found->is_boolean()) return bad(0) != 0;
-    return found->get<bool>();
-  }
-  std::string text(const char* key) {
-    const auto found = json_.find(key);
-    if (found == json_.end() || !found->is_string() || found->get_ref<const std::string&>().size() > longest_read) {
-      bad(0);
-      return "";
-    }
-    return found->get<std::string>();
-  }
-  template <class Table>
-  auto name(const char* key, const Table& table) {
-    const std::string said = text(key);
-    for (const auto& [name, value] : table)
-      if (name == said) return value;
-    bad(0);
-    return table[0].second;
-  }
-  NodeDesc node(const char* key) {
-    const auto found = json_.find(key);
-    if (found == json_.end() || !found->is_object()) {
-      bad(0);
-      return {};
-    }
-    constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();  // as in the state
-    Reader reader(*found);
-    NodeDesc node{reader.text("addr"), reader.number("pid", 0, most), reader.number("local_id", 0, most)};
-    good_ = good_ && reader.good_;
-    return node;
-  }
-  CommonSettings settings(const char* key) {
-    CommonSettings settings;
-    const auto found = json_.find(key);
-    if (found == json_.end()) return settings;
-    if (!found->is_object()) {
-      bad(0);
-      return settings;
-    }
-    for (const auto& [name, value] : found->items()) {
-      if (!value.is_string()) bad(0);
-      settings.emplace_back(name, value.is_string() ? value.get<std::string>() : "");
-    }
-    return settings;
-  }
-  bool has(const char* key) const { return json_.contains(key); }
-  bool good() const { return good_; }
+NodeDesc read_node(Needed& need, const JsonValue& json) {
+  constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();  // as in the state
+  return {need(json["addr"].text(longest_read)), need(json["pid"].whole64(0, most)),
+          need(json["local_id"].whole64(0, most))};
+}
 
- private:
-  std::int64_t bad(std::int64_t instead) {
-    good_ = false;
-    return instead;
-  }
+Duration read_time(Needed& need, const JsonValue& json) { return Milliseconds(need(json.whole64(0, longest_time))); }
 
-  const Json& json_;
-  bool good_ = true;
-};
+CommonSettings read_settings(Needed& need, const JsonValue& json) {
+  CommonSettings settings;
+  if (!json.present()) return settings;
+  for (const auto& [name, value] : need(json.members())) settings.emplace_back(name, need(value.text()));
+  return settings;
+}
+
+int read_restarts(Needed& need, const JsonValue& json) {
+  return json.present() ? need(json.whole(0, most_restarts)) : 0;
+}
 
 Json to_object(const NodeDesc& node) { return {{"addr", node.addr}, {"pid", node.pid}, {"local_id", node.local_id}}; }
 
 std::string dump(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
-
-Result<Json> read_object(std::string_view text, const char* what) {
-  Json json = Json::parse(text, nullptr, false);
-  if (!json.is_object()) return protocol_error(std::string(what) + " is no JSON object");
-  return Result<Json>(boost::system::in_place_value, std::move(json));
-}
 
 std::int64_t in_milliseconds(Duration time) { return std::chrono::duration_cast<Milliseconds>(time).count(); }
 
@@ -153,25 +98,25 @@ std::string to_json(const Attendance& said) {
 
 Result<Attendance> parse_attendance(std::string_view text) {
   if (text.size() > longest_attendance)
-    return protocol_error(fmt::format("an attendance of {} bytes is over the limit of {}", text.size(),
-                                      longest_attendance));
-  const auto json = read_object(text, "an attendance");
-  if (!json) return json.error();
-  Reader reader(*json);
+    return protocol_error(
+        fmt::format("an attendance of {} bytes is over the limit of {}", text.size(), longest_attendance));
+  const JsonValue json = read_json(text, {.size = longest_attendance});
+  if (!json.is_object()) return protocol_error("an attendance is no JSON object");
+  Needed need;
   Attendance said;
-  said.wish = reader.name("wish", wishes);
-  said.node = reader.node("node");
-  said.member = {0, reader.text("role"), reader.count("workers", 1, most_workers)};
-  said.nodes = {reader.count("min_nodes", 1, most_nodes), reader.count("max_nodes", 1, most_nodes)};
-  said.last_call = reader.time("last_call");
-  said.silence = reader.time("silence");
-  said.round = reader.number("round", -1, std::numeric_limits<std::int64_t>::max());
-  said.admits = reader.flag("admits");
-  said.common = reader.settings("settings");
-  if (reader.has("reason")) said.reason = reader.text("reason");
-  if (reader.has("done")) said.done = reader.flag("done");
-  if (reader.has("restarts")) said.restarts = reader.count("restarts", 0, most_restarts);
-  if (!reader.good() || said.nodes.min > said.nodes.max || said.node.addr.empty() || !is_launch(said.node))
+  said.wish = need(named(json["wish"].text(), wishes));
+  said.node = read_node(need, json["node"]);
+  said.member = {0, need(json["role"].text(longest_read)), need(json["workers"].whole(1, most_workers))};
+  said.nodes = {need(json["min_nodes"].whole(1, most_nodes)), need(json["max_nodes"].whole(1, most_nodes))};
+  said.last_call = read_time(need, json["last_call"]);
+  said.silence = read_time(need, json["silence"]);
+  said.round = need(json["round"].whole64(-1, std::numeric_limits<std::int64_t>::max()));
+  said.admits = need(json["admits"].flag());
+  said.common = read_settings(need, json["settings"]);
+  if (const JsonValue reason = json["reason"]; reason.present()) said.reason = need(reason.text(longest_read));
+  if (const JsonValue done = json["done"]; done.present()) said.done = need(done.flag());
+  said.restarts = read_restarts(need, json["restarts"]);
+  if (!need.met() || said.nodes.min > said.nodes.max || said.node.addr.empty() || !is_launch(said.node))
     return protocol_error("an attendance lacks a field, or has one out of bounds");
   return said;
 }
@@ -220,24 +165,37 @@ struct NewsWriter {
   Json operator()(const RendezvousEnded&) const { return {{"news", "ended"}}; }
 };
 
-RoundFormed read_formed(Reader& reader, const Json& json) {
+RoundFormed read_formed(Needed& need, const JsonValue& json) {
   RoundFormed formed;
-  formed.round = reader.number("round", 0, std::numeric_limits<std::int64_t>::max());
-  formed.nnodes = reader.count("nnodes", 1, most_nodes);
-  formed.rank = reader.count("rank", 0, formed.nnodes - 1);
-  formed.leader = reader.node("leader");
-  if (const auto ranks = json.find("torchrun"); ranks != json.end() && ranks->is_array())
-    for (const Json& rank : *ranks)
-      formed.torchrun.push_back(static_cast<int>(reader.number(rank, 0, formed.nnodes - 1)));
-  if (reader.has("world_size"))
+  formed.round = need(json["round"].whole64(0, std::numeric_limits<std::int64_t>::max()));
+  formed.nnodes = need(json["nnodes"].whole(1, most_nodes));
+  formed.rank = need(json["rank"].whole(0, formed.nnodes - 1));
+  formed.leader = read_node(need, json["leader"]);
+  if (const auto ranks = json["torchrun"].list())
+    for (const JsonValue& rank : *ranks) formed.torchrun.push_back(need(rank.whole(0, formed.nnodes - 1)));
+  if (const JsonValue world_size = json["world_size"]; world_size.present())
     formed.assignment = Assignment{formed.rank,
                                    formed.nnodes,
-                                   reader.count("base_rank", 0, most_workers),
-                                   reader.count("world_size", 1, most_workers),
-                                   reader.count("base_role_rank", 0, most_workers),
-                                   reader.count("role_world_size", 1, most_workers)};
-  if (reader.has("restarts")) formed.restarts = reader.count("restarts", 0, most_restarts);
+                                   need(json["base_rank"].whole(0, most_workers)),
+                                   need(world_size.whole(1, most_workers)),
+                                   need(json["base_role_rank"].whole(0, most_workers)),
+                                   need(json["role_world_size"].whole(1, most_workers))};
+  formed.restarts = read_restarts(need, json["restarts"]);
   return formed;
+}
+
+RoundBroken read_broken(Needed& need, const JsonValue& json) {
+  return {need(json["reason"].text(longest_read)), need(named(json["cause"].text(), causes)),
+          need(json["gone"].whole(-1, most_nodes))};
+}
+
+RoundWaits read_waits(Needed& need, const JsonValue& json) {
+  return {need(json["arrived"].whole(0, most_nodes)), need(json["spare"].flag()), {}, need(json["begun"].flag())};
+}
+
+RoundRefused read_refused(Needed& need, const JsonValue& json) {
+  return {{need(named(json["code"].text(), refusals)), need(json["reason"].text(longest_read))},
+          need(json["spare"].flag())};
 }
 
 }  // namespace
@@ -245,23 +203,23 @@ RoundFormed read_formed(Reader& reader, const Json& json) {
 std::string to_json(const ElasticNews& news) { return dump(std::visit(NewsWriter{}, news)); }
 
 Result<ElasticNews> parse_news(std::string_view text) {
-  const auto json = read_object(text, "the answer of the store's host");
-  if (!json) return json.error();
-  Reader reader(*json);
-  const std::string kind = reader.text("news");
+  const JsonValue json = read_json(text, {.size = longest_news});
+  if (!json.is_object()) return protocol_error("the answer of the store's host is no JSON object");
+  Needed need;
+  const std::string kind = need(json["news"].text(longest_read));
   ElasticNews news = RendezvousEnded{};
   if (kind == "formed") {
-    news = read_formed(reader, *json);
+    news = read_formed(need, json);
   } else if (kind == "broken") {
-    news = RoundBroken{reader.text("reason"), reader.name("cause", causes), reader.count("gone", -1, most_nodes)};
+    news = read_broken(need, json);
   } else if (kind == "waits") {
-    news = RoundWaits{reader.count("arrived", 0, most_nodes), reader.flag("spare"), {}, reader.flag("begun")};
+    news = read_waits(need, json);
   } else if (kind == "refused") {
-    news = RoundRefused{{reader.name("code", refusals), reader.text("reason")}, reader.flag("spare")};
+    news = read_refused(need, json);
   } else if (kind != "ended") {
     return protocol_error("the store's host answers what this launch does not know");
   }
-  if (!reader.good()) return protocol_error("the answer of the store's host lacks a field, or has one out of bounds");
+  if (!need.met()) return protocol_error("the answer of the store's host lacks a field, or has one out of bounds");
   return news;
 }
 

@@ -1,8 +1,8 @@
 #include "launch/core/job/ranks.hpp"
 
+#include "launch/core/base/json_reader.hpp"
 #include "launch/core/base/text.hpp"
 
-#include <cstdint>
 #include <map>
 #include <optional>
 
@@ -40,13 +40,7 @@ std::string to_json(const Member& member) {
 
 namespace {
 
-// A number that a rank can be; anything else, floats included, is refused.
-std::optional<int> small_count(const nlohmann::json& value) {
-  if (!value.is_number_integer()) return std::nullopt;
-  const auto number = value.get<std::int64_t>();
-  if (number < 0 || number > 100'000'000) return std::nullopt;
-  return static_cast<int>(number);
-}
+constexpr int most_workers = 100'000'000;
 
 Error malformed(std::string_view what, std::string_view json) {
   return protocol_error(fmt::format("{} is not as torchrun's agents write it: {}", what, shown(json)));
@@ -55,13 +49,12 @@ Error malformed(std::string_view what, std::string_view json) {
 }  // namespace
 
 Result<Member> parse_member(std::string_view json) {
-  const auto value = nlohmann::json::parse(json, nullptr, false);
-  if (!value.is_object() || !value.contains("role") || !value.contains("rank") || !value.contains("local_world_size"))
-    return malformed("a node's role_info", json);
-  const auto rank = small_count(value["rank"]);
-  const auto size = small_count(value["local_world_size"]);
-  if (!value["role"].is_string() || !rank || !size || *size == 0) return malformed("a node's role_info", json);
-  return Member{*rank, value["role"].get<std::string>(), *size};
+  const JsonValue value = read_json(json);
+  Needed need;
+  Member member{need(value["rank"].whole(0, most_workers)), need(value["role"].text()),
+                need(value["local_world_size"].whole(1, most_workers))};
+  if (!need.met()) return malformed("a node's role_info", json);
+  return member;
 }
 
 std::string to_json(const Assignment& assignment) {
@@ -70,14 +63,10 @@ std::string to_json(const Assignment& assignment) {
 }
 
 Result<Assignment> parse_assignment(std::string_view json) {
-  const auto value = nlohmann::json::parse(json, nullptr, false);
-  if (!value.is_array() || value.size() != 4) return malformed("assigned_ranks", json);
+  Needed need;
   std::vector<int> numbers;
-  for (const auto& item : value) {
-    const auto number = small_count(item);
-    if (!number) return malformed("assigned_ranks", json);
-    numbers.push_back(*number);
-  }
+  for (const JsonValue& item : need(read_json(json).list())) numbers.push_back(need(item.whole(0, most_workers)));
+  if (!need.met() || numbers.size() != 4) return malformed("assigned_ranks", json);
   return Assignment{0, 0, numbers[0], numbers[1], numbers[2], numbers[3]};
 }
 

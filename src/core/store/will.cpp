@@ -1,8 +1,10 @@
 #include "launch/core/store/will.hpp"
 
-#include <nlohmann/json.hpp>
+#include "launch/core/base/json_reader.hpp"
 
 #include <utility>
+
+#include <nlohmann/json.hpp>
 
 namespace launch {
 namespace {
@@ -10,40 +12,6 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::size_t longest_will = 64 * 1024;  // JSON of any size would take seconds and a lot of memory
-
-// Takes an object apart; whatever is missing or of another kind makes the whole bad.
-class Reader {
- public:
-  std::string text(const Json& object, const char* name) { return text(value(object, name)); }
-  std::string text(const Json& value) {
-    good_ = good_ && value.is_string();
-    return value.is_string() ? value.get<std::string>() : "";
-  }
-  // Left out by older versions.
-  std::string text_if_there(const Json& object, const char* name) {
-    return object.is_object() && object.contains(name) ? text(object, name) : "";
-  }
-  const Json& list(const Json& object, const char* name) {
-    const Json& found = value(object, name);
-    good_ = good_ && found.is_array();
-    return found.is_array() ? found : nothing_;
-  }
-  std::vector<std::string> texts(const Json& object, const char* name) {
-    std::vector<std::string> texts;
-    for (const Json& one : list(object, name)) texts.push_back(text(one));
-    return texts;
-  }
-  bool good() const { return good_; }
-
- private:
-  const Json& value(const Json& object, const char* name) const {
-    const auto found = object.is_object() ? object.find(name) : object.end();
-    return found == object.end() ? nothing_ : *found;
-  }
-
-  Json nothing_ = nullptr;
-  bool good_ = true;
-};
 
 }  // namespace
 
@@ -64,19 +32,19 @@ std::string to_json(const Will& will) {
 Result<Will> parse_will(std::string_view text) {
   if (text.empty()) return Will{};
   if (text.size() > longest_will) return protocol_error("a will is too long");
-  const Json json = Json::parse(text, nullptr, false);
-  Reader reader;
+  const JsonValue json = read_json(text, {.size = longest_will});
+  Needed need;
   Will will;
-  for (const Json& word : reader.list(json, "words"))
-    will.words.push_back({reader.text(word, "key"), reader.text(word, "closed"), reader.text(word, "silent"),
-                          reader.text_if_there(word, "unless")});
-  will.gone = reader.texts(json, "gone");
-  if (reader.good() && json.contains("claim")) {
-    const Json& claim = json["claim"];
-    will.claim = Will::Claim{reader.text(claim, "key"), reader.text(claim, "holder"), reader.text(claim, "begun"),
-                             reader.texts(claim, "undo")};
+  for (const JsonValue& word : need(json["words"].list())) {
+    will.words.push_back({need(word["key"].text()), need(word["closed"].text()), need(word["silent"].text()), ""});
+    if (const JsonValue unless = word["unless"]; unless.present())  // older versions leave it out
+      will.words.back().unless = need(unless.text());
   }
-  if (!reader.good()) return protocol_error("this is no will");
+  will.gone = need(json["gone"].texts());
+  if (const JsonValue claim = json["claim"]; claim.present())
+    will.claim = Will::Claim{need(claim["key"].text()), need(claim["holder"].text()), need(claim["begun"].text()),
+                             need(claim["undo"].texts())};
+  if (!need.met()) return protocol_error("this is no will");
   return will;
 }
 

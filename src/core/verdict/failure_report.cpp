@@ -1,10 +1,11 @@
 #include "launch/core/verdict/failure_report.hpp"
 
+#include "launch/core/base/json_reader.hpp"
 #include "launch/core/base/text.hpp"
 
 #include <algorithm>
-#include <cstdint>
 #include <iterator>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -18,6 +19,7 @@ using Json = nlohmann::json;
 
 constexpr std::size_t longest_text = 2000;  // of what comes from another node or a worker
 constexpr std::size_t most_frames = 32;
+constexpr JsonBounds failure_bounds{.size = std::size_t{1} * 1024 * 1024};  // all texts at their longest, escaped
 
 std::string kind_name(Failure::Kind kind) {
   switch (kind) {
@@ -44,21 +46,14 @@ std::optional<Failure::Kind> kind_of(std::string_view name) {
   return std::nullopt;
 }
 
-int number_or(const Json& object, const char* name, int fallback) {
-  const auto it = object.find(name);
-  if (it == object.end() || !it->is_number_integer()) return fallback;
-  const auto value = it->get<std::int64_t>();
-  return value < INT32_MIN || value > INT32_MAX ? fallback : static_cast<int>(value);
+int number_or(const JsonValue& value, int fallback) {
+  using Limits = std::numeric_limits<int>;
+  return value.whole(Limits::min(), Limits::max()).value_or(fallback);
 }
 
 std::string clean(std::string_view text) { return without_controls(text, longest_text); }
 
-std::string raw_text(const Json& object, const char* name) {
-  const auto it = object.find(name);
-  return it != object.end() && it->is_string() ? it->get<std::string>() : std::string();
-}
-
-std::string text_or_empty(const Json& object, const char* name) { return clean(raw_text(object, name)); }
+std::string text_or_empty(const JsonValue& value) { return clean(value.text().value_or("")); }
 
 }  // namespace
 
@@ -88,34 +83,33 @@ std::string to_json(const Failure& failure) {
 }
 
 Result<Failure> parse_failure(std::string_view json) {
-  const Json object = Json::parse(json, nullptr, false);
+  const JsonValue object = read_json(json, failure_bounds);
   if (!object.is_object())
     return Error{ErrorCode::protocol, "the abort key does not hold a failure as launch writes it"};
-  const auto kind = kind_of(text_or_empty(object, "kind"));
-  const int code = number_or(object, "exit_code", 0);
+  const auto kind = kind_of(text_or_empty(object["kind"]));
+  const int code = number_or(object["exit_code"], 0);
   if (!kind || code < 1 || code > 255)
     return Error{ErrorCode::protocol, "the abort key holds a failure without a known kind and exit code"};
   Failure failure;
   failure.kind = *kind;
   failure.exit_code = code;
-  failure.restart = object.value("restart", Json()) == true;
-  failure.restarts = std::max(number_or(object, "restarts", 0), 0);
-  failure.node_rank = number_or(object, "node_rank", 0);
-  failure.host = text_or_empty(object, "host");
-  failure.rank = number_or(object, "rank", -1);
-  failure.local_rank = number_or(object, "local_rank", -1);
-  failure.pid = number_or(object, "pid", 0);
-  failure.what = text_or_empty(object, "what");
-  failure.why_final = text_or_empty(object, "why_final");
-  failure.time = text_or_empty(object, "time");
-  failure.detail = text_or_empty(object, "detail");
-  failure.error_file = text_or_empty(object, "error_file");
-  failure.log_file = text_or_empty(object, "log_file");
-  const auto frames = object.find("frames");
-  if (frames != object.end() && frames->is_array())
-    for (const Json& line : *frames)
-      if (line.is_string() && failure.frames.size() < most_frames)
-        failure.frames.push_back(clean(line.get_ref<const std::string&>()));
+  failure.restart = object["restart"].flag().value_or(false);
+  failure.restarts = std::max(number_or(object["restarts"], 0), 0);
+  failure.node_rank = number_or(object["node_rank"], 0);
+  failure.host = text_or_empty(object["host"]);
+  failure.rank = number_or(object["rank"], -1);
+  failure.local_rank = number_or(object["local_rank"], -1);
+  failure.pid = number_or(object["pid"], 0);
+  failure.what = text_or_empty(object["what"]);
+  failure.why_final = text_or_empty(object["why_final"]);
+  failure.time = text_or_empty(object["time"]);
+  failure.detail = text_or_empty(object["detail"]);
+  failure.error_file = text_or_empty(object["error_file"]);
+  failure.log_file = text_or_empty(object["log_file"]);
+  if (const auto frames = object["frames"].list())
+    for (const JsonValue& frame : *frames)
+      if (const auto line = frame.text(); line && failure.frames.size() < most_frames)
+        failure.frames.push_back(clean(*line));
   return failure;
 }
 
@@ -139,23 +133,16 @@ std::string describe(const Failure& failure) {
 }
 
 std::string error_message(std::string_view error_json) {
-  const Json value = Json::parse(error_json, nullptr, false);
-  if (!value.is_object() || !value.contains("message")) return {};
-  const Json& message = value["message"];
-  if (message.is_string()) return clean(message.get_ref<const std::string&>());
-  return message.is_object() ? text_or_empty(message, "message") : std::string();
+  const JsonValue message = read_json(error_json, error_file_bounds)["message"];
+  return text_or_empty(message.is_object() ? message["message"] : message);
 }
 
 std::string error_traceback(std::string_view error_json) {
-  const Json value = Json::parse(error_json, nullptr, false);
-  if (!value.is_object() || !value.contains("message") || !value["message"].is_object()) return {};
-  const Json& message = value["message"];
-  if (!message.contains("extraInfo") || !message["extraInfo"].is_object()) return {};
-  return raw_text(message["extraInfo"], "py_callstack");
+  return read_json(error_json, error_file_bounds)["message"]["extraInfo"]["py_callstack"].text().value_or("");
 }
 
 std::string error_for_parent(const Failure& first, std::string_view error_json) {
-  Json value = Json::parse(error_json, nullptr, false);
+  Json value = is_json(error_json, error_file_bounds) ? Json::parse(error_json) : Json();
   const bool of_the_worker = value.is_object() && value.contains("message") && value["message"].is_object();
   if (!of_the_worker) value = {{"message", {{"message", describe(first)}, {"extraInfo", Json::object()}}}};
   value["message"]["errorCode"] = first.exit_code;

@@ -1,5 +1,6 @@
 #include "launch/core/verdict/verdict.hpp"
 
+#include "launch/core/base/json_reader.hpp"
 #include "launch/core/base/text.hpp"
 
 #include <algorithm>
@@ -24,33 +25,20 @@ constexpr std::size_t most_places = 8;   // that are shown
 constexpr int most_ranks = 1'000'000;
 constexpr std::int64_t most_counted = 1'000'000'000;
 constexpr std::size_t longest_ranks = 80;
-constexpr std::size_t longest_line = 300;  // of what comes from another node
+constexpr std::size_t longest_line = 300;                               // of what comes from another node
+constexpr std::size_t longest_account = std::size_t{16} * 1024 * 1024;  // most_ranks with gaps, and more
 
-std::string as_line(const Ordered& value) {
-  return without_controls(value.get_ref<const std::string&>(), longest_line);
-}
+std::string as_line(std::string_view text) { return without_controls(text, longest_line); }
 
-const Ordered& member(const Ordered& object, const char* name) {
-  static const Ordered none;
-  const auto it = object.find(name);
-  return it == object.end() ? none : *it;
-}
+std::int64_t count_of(const JsonValue& value) { return value.count(most_counted).value_or(0); }
 
-std::int64_t count_of(const Ordered& value) {
-  if (!value.is_number_unsigned()) return 0;
-  return static_cast<std::int64_t>(std::min<std::uint64_t>(value.get<std::uint64_t>(), most_counted));
-}
+std::vector<int> ranks_of(const JsonValue& value) { return from_ranges(value.text().value_or("")); }
 
-std::vector<int> ranks_of(const Ordered& value) {
-  return value.is_string() ? from_ranges(value.get_ref<const std::string&>()) : std::vector<int>();
-}
-
-std::vector<RankGroup> read_groups(const Ordered& list) {
+std::vector<RankGroup> read_groups(const JsonValue& list) {
   std::vector<RankGroup> groups;
-  if (!list.is_array()) return groups;
-  for (const Ordered& one : list)
-    if (one.is_object() && member(one, "what").is_string() && groups.size() < most_groups)
-      groups.push_back({as_line(one["what"]), ranks_of(member(one, "ranks"))});
+  for (const JsonValue& one : list.list().value_or(std::vector<JsonValue>()))
+    if (const auto what = one["what"].text(); what && groups.size() < most_groups)
+      groups.push_back({as_line(*what), ranks_of(one["ranks"])});
   return groups;
 }
 
@@ -61,11 +49,10 @@ Ordered write_groups(const std::vector<RankGroup>& groups) {
   return list;
 }
 
-std::vector<std::string> read_lines(const Ordered& list, std::size_t most) {
+std::vector<std::string> read_lines(const JsonValue& list, std::size_t most) {
   std::vector<std::string> lines;
-  if (!list.is_array()) return lines;
-  for (const Ordered& line : list)
-    if (line.is_string() && lines.size() < most) lines.push_back(as_line(line));
+  for (const JsonValue& line : list.list().value_or(std::vector<JsonValue>()))
+    if (const auto text = line.text(); text && lines.size() < most) lines.push_back(as_line(*text));
   return lines;
 }
 
@@ -140,18 +127,18 @@ std::string to_json(const Account& account) {
 }
 
 Result<Account> parse_account(std::string_view json) {
-  const Ordered object = Ordered::parse(json, nullptr, false);
+  const JsonValue object = read_json(json, {.size = longest_account});
   if (!object.is_object()) return Error{ErrorCode::protocol, "what a node tells of its end is no account of it"};
   Account account;
-  account.nodes = ranks_of(member(object, "nodes"));
-  account.ends = read_groups(member(object, "ends"));
-  account.places = read_groups(member(object, "places"));
-  account.stopped = count_of(member(object, "stopped"));
-  account.killed = count_of(member(object, "killed"));
-  account.logs = read_lines(member(object, "logs"), most_nodes_named);
-  account.more_logs = count_of(member(object, "more_logs"));
-  account.left = read_lines(member(object, "left"), most_left_named);
-  account.more_left = count_of(member(object, "more_left"));
+  account.nodes = ranks_of(object["nodes"]);
+  account.ends = read_groups(object["ends"]);
+  account.places = read_groups(object["places"]);
+  account.stopped = count_of(object["stopped"]);
+  account.killed = count_of(object["killed"]);
+  account.logs = read_lines(object["logs"], most_nodes_named);
+  account.more_logs = count_of(object["more_logs"]);
+  account.left = read_lines(object["left"], most_left_named);
+  account.more_left = count_of(object["more_left"]);
   return account;
 }
 

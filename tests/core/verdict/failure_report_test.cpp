@@ -122,4 +122,28 @@ TEST(FailureReport, TheParentGetsTheWorkersErrorWithItsExitCode) {
               R"({"message":{"errorCode":139,"extraInfo":{},"message":"node 0: segmentation fault"}})");
 }
 
+TEST(FailureReport, AnErrorFileThatIsTooDeepOrTooLongIsAsNone) {
+  const auto file = [](std::size_t depth, std::size_t spaces) {
+    return R"({"message": {"message": "x", "extraInfo": )" + std::string(depth, '[') + std::string(depth, ']') + "}}" +
+           std::string(spaces, ' ');
+  };
+  EXPECT_EQ(error_message(file(98, 0)), "x");
+  for (const std::string& text : {file(99, 0), file(400'000, 0), file(1, 1024 * 1024)}) {
+    EXPECT_EQ(error_message(text), "");
+    EXPECT_EQ(error_traceback(text), "");
+    EXPECT_EQ(error_for_parent(Failure{}, text), error_for_parent(Failure{}, ""));
+  }
+}
+
+TEST(FailureReport, AFailureWithAllTextsAtTheirLongestIsRead) {
+  Failure failure = sample();
+  std::string longest;
+  while (longest.size() + 2 <= 2000) longest += "\xC3\xA9";
+  for (std::string* text : {&failure.host, &failure.what, &failure.why_final, &failure.time, &failure.detail,
+                            &failure.error_file, &failure.log_file})
+    *text = longest;
+  failure.frames.assign(32, longest);
+  EXPECT_EQ(*parse_failure(to_json(failure)), failure);
+}
+
 }  // namespace launch::failure_report_test

@@ -1,6 +1,6 @@
 // Members to ranks, and the JSON in which torchrun's agents exchange both (docs/store_protocol.md has the keys).
 // torchrun's texts are read and written byte for byte as Python's json module has them. Who is a member is decided
-// elsewhere; parsing bounds nothing but int.
+// elsewhere; parsing bounds the text and the numbers, nothing else.
 #pragma once
 
 #include "launch/core/base/error.hpp"

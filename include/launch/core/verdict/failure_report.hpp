@@ -4,6 +4,7 @@
 #pragma once
 
 #include "launch/core/base/error.hpp"
+#include "launch/core/base/json_reader.hpp"
 #include "launch/core/job/job.hpp"
 
 #include <string>
@@ -49,6 +50,9 @@ bool smells_of_hang(const Failure& failure);
 
 // One line: "rank 3 (local rank 1) on node 1 (host n1): exit code 7".
 std::string describe(const Failure& failure);
+
+// Of an error.json, into which a worker may write anything: a longer or deeper one is as none.
+inline constexpr JsonBounds error_file_bounds{.size = std::size_t{1} * 1024 * 1024, .depth = 100};
 
 // The message of an error.json as torch's `record` writes it, its last line kept short; empty if there is none.
 std::string error_message(std::string_view error_json);
