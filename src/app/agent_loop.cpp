@@ -189,7 +189,7 @@ void AgentLoop::pass_on(int signal) {
 
 void AgentLoop::worker_exited(int local_rank, pid_t pid, ExitStatus status) {
   if (watchdog_) watchdog_->forget(pid);
-  Failure failure = status.ok() ? Failure() : worker_failure(local_rank, pid, status);
+  Failure failure = status.ok() ? Failure() : failure_of_worker(here(), worker(local_rank, pid), status);
   // One that was told to end did so: nobody asks why.
   const bool stopped = workers_.told_to_end() && status.kind == ExitStatus::Kind::signalled;
   if (!status.ok() && !stopped) return run_in_background(executor_, worker_failed(std::move(failure), status));
@@ -244,18 +244,10 @@ EndCause AgentLoop::cause_of(pid_t pid, ExitStatus status) {
   return cause;
 }
 
-Failure AgentLoop::worker_failure(int local_rank, pid_t pid, ExitStatus status) const {
-  Failure failure;
-  failure.kind = Failure::Kind::worker;
-  failure.exit_code = exit_code(status);
-  failure.node_rank = round_.assignment.group_rank;
-  failure.host = config_.hostname;
-  failure.rank = round_.assignment.base_global_rank + local_rank;
-  failure.local_rank = local_rank;
-  failure.pid = pid;
-  failure.what = to_text(status);
-  failure.time = wall_time_text();
-  return failure;
+FailurePlace AgentLoop::here() const { return {round_.assignment.group_rank, config_.hostname}; }
+
+FailedWorker AgentLoop::worker(int local_rank, pid_t pid) const {
+  return {round_.assignment.base_global_rank + local_rank, local_rank, pid, wall_time_text()};
 }
 
 // ---- actions
@@ -293,19 +285,11 @@ void AgentLoop::carry_out(StartWorkers action) {
 
 // Beside what else is carried out: a disk may stall meanwhile, and so may exec.
 asio::awaitable<void> AgentLoop::start_workers(int round) {
-  Failure failure;
-  failure.kind = Failure::Kind::start;
-  failure.node_rank = round_.assignment.group_rank;
-  failure.host = config_.hostname;
   JobFolder::Files files = co_await record_.folder().make(executor_, round_);
   if (workers_.is_over(round)) co_return;
   Status made = record_.folder().begin(files);
   if (made && watchdog_) made = watchdog_->hear();
-  if (!made) {
-    failure.what = made.error().message;
-    put_first(StartFailed{failure});
-    co_return;
-  }
+  if (!made) co_return put_first(StartFailed{failure_of_start(here(), made.error().message)});
   const WorkerGroup::OutputCallback output = [this](const StreamPlan& plan) {
     return record_.folder().streams().output(plan);
   };
@@ -318,12 +302,8 @@ asio::awaitable<void> AgentLoop::start_workers(int round) {
   (void)wall_time_text();  // reads the time zone's file once, while nobody waits
   if (!not_started) record_.events().all_started();
   if (!not_started || workers_.is_over(round)) co_return look_for_end();
-  failure.exit_code = not_started->exit_code;
-  failure.local_rank = not_started->local_rank;
-  failure.rank = round_.assignment.base_global_rank + not_started->local_rank;
-  failure.what = not_started->message;
-  failure.time = wall_time_text();
-  put_first(StartFailed{failure});
+  put_first(StartFailed{
+      failure_of_start(here(), worker(not_started->local_rank, 0), not_started->exit_code, not_started->message)});
 }
 
 void AgentLoop::carry_out(const GatherEvidence& action) {

@@ -36,12 +36,7 @@ boost::asio::awaitable<Status> EventLog::open(Time give_up) {
 
 void EventLog::not_begun(const Error& error) {
   if (!on()) return;
-  Failure failure;
-  failure.kind = Failure::Kind::rendezvous;
-  failure.exit_code = exit_code(error.code);
-  failure.node_rank = context_.node_rank.value_or(-1);
-  failure.host = context_.host;
-  failure.what = error.message;
+  const Failure failure = failure_of_rendezvous({context_.node_rank.value_or(-1), context_.host}, error);
   job_ended(failure.exit_code, failure);
 }
 

@@ -95,7 +95,8 @@ class AgentLoop {
   Task report(Report action);
   Task leave(int code);
   EndCause cause_of(pid_t pid, ExitStatus status);
-  Failure worker_failure(int local_rank, pid_t pid, ExitStatus status) const;
+  FailurePlace here() const;
+  FailedWorker worker(int local_rank, pid_t pid) const;
 
   boost::asio::any_io_executor executor_;
   const Config& config_;

@@ -39,8 +39,7 @@ AgentActions Agent::handle(const RendezvousDone& event, Time now) {
 
 AgentActions Agent::handle(const RendezvousFailed& event, Time now) {
   if (winding_down() || state_ == State::pausing) return {};
-  return fail(make_failure(Failure::Kind::rendezvous, exit_code(event.error.code), event.error.message), SIGTERM, true,
-              now);
+  return fail(failure_of_rendezvous(here(), event.error), SIGTERM, true, now);
 }
 
 AgentActions Agent::handle(const NotNeeded& /*event*/, Time /*now*/) {
@@ -71,9 +70,9 @@ AgentActions Agent::handle(const WorkerExited& event, Time now) {
 }
 
 AgentActions Agent::handle(const SignalReceived& event, Time now) {
-  Failure failure = make_failure(Failure::Kind::signal, 128 + event.signal,
-                                 fmt::format("launch was told to stop by {}{}", signal_name(event.signal),
-                                             event.sender.empty() ? "" : " " + event.sender));
+  Failure failure = failure_of_signal(here(), 128 + event.signal,
+                                      fmt::format("launch was told to stop by {}{}", signal_name(event.signal),
+                                                  event.sender.empty() ? "" : " " + event.sender));
   if (winding_down() && goes_on()) {
     first_ = std::move(failure);
     return settings_.nnodes > 1 ? AgentActions{TellPeers{*first_}} : AgentActions{};
@@ -90,12 +89,12 @@ AgentActions Agent::handle(const Warned& event, Time /*now*/) {
 }
 
 Failure Agent::early_leave(int exit_code, const std::string& what) const {
-  return make_failure(Failure::Kind::signal, exit_code,
-                      fmt::format("after an early warning by {}: {}", signal_name(warning_.signal), what));
+  return failure_of_signal(here(), exit_code,
+                           fmt::format("after an early warning by {}: {}", signal_name(warning_.signal), what));
 }
 
 AgentActions Agent::handle(const GuardLost& /*event*/, Time now) {
-  Failure failure = make_failure(Failure::Kind::signal, 128 + SIGKILL, "launch was killed");
+  Failure failure = failure_of_signal(here(), 128 + SIGKILL, "launch was killed");
   if (!winding_down()) return fail(std::move(failure), SIGKILL, true, now);
   AgentActions actions;
   if (state_ == State::stopping) actions = kill(now);
@@ -120,9 +119,7 @@ AgentActions Agent::handle(const PeerFailed& event, Time now) {
 }
 
 AgentActions Agent::handle(const MembersChanged& event, Time now) {
-  Failure cause = make_failure(Failure::Kind::lost, 1, event.reason);
-  cause.node_rank = -1;  // it may have been any of them
-  cause.host.clear();
+  Failure cause = failure_of_lost_node({}, event.reason);  // it may have been any of them
   shorten_grace(event.grace, now);
   return change({event.reason, std::move(cause)}, event.grace != Duration::max(), now);
 }
@@ -165,26 +162,26 @@ AgentActions Agent::handle(const StoreLost& event, Time now) {
   shorten_grace(event.grace, now);
   if (winding_down() && !goes_on()) return {};
   if (winding_down()) {
-    first_ = make_failure(Failure::Kind::store, 1, fmt::format("the store went away ({})", event.reason));
+    first_ = failure_of_store(here(), fmt::format("the store went away ({})", event.reason));
     return {};
   }
   // torchrun's host leaves as soon as all have passed the barrier; our answer may have been on its way.
   if (state_ == State::leaving && !event.host_waits) return handle(BarrierDone{}, now);
   if (event.stood_still > Duration::zero())
-    return fail(make_failure(Failure::Kind::store, 1,
-                             fmt::format("this launch stood still for {}, and the others gave it up meanwhile ({})",
-                                         to_text(event.stood_still), event.reason)),
-                SIGTERM, false, now);
+    return fail(
+        failure_of_store(here(), fmt::format("this launch stood still for {}, and the others gave it up meanwhile ({})",
+                                             to_text(event.stood_still), event.reason)),
+        SIGTERM, false, now);
   const std::string_view whose = settings_.node_rank < 0 ? "the job's store" : "the store of node 0";
-  return fail(make_failure(Failure::Kind::store, 1,
-                           fmt::format("{} went away ({}); without it no worker can go on", whose, event.reason)),
-              SIGTERM, false, now);
+  return fail(
+      failure_of_store(here(), fmt::format("{} went away ({}); without it no worker can go on", whose, event.reason)),
+      SIGTERM, false, now);
 }
 
 AgentActions Agent::handle(const StoodStill& event, Time now) {
   if (state_ != State::running) return {};
   const std::string what = fmt::format("stood still for {}, so that its guard ended the workers", to_text(event.time));
-  Failure cause = make_failure(Failure::Kind::lost, 1, "its launch " + what);
+  Failure cause = failure_of_lost_node(here(), "its launch " + what);
   if (settings_.leaves) return change({"this launch " + what, std::move(cause)}, true, now);
   return fail(std::move(cause), SIGTERM, true, now);
 }
@@ -246,8 +243,7 @@ AgentActions Agent::wound_down(Time now) {
 
 // What is left would meet the new workers.
 AgentActions Agent::end_beside_the_last() {
-  first_ =
-      make_failure(Failure::Kind::start, 1, "processes of the last workers outlived SIGKILL, so none are started anew");
+  first_ = failure_of_start(here(), "processes of the last workers outlived SIGKILL, so none are started anew");
   AgentActions actions;
   if (settings_.nnodes > 1) actions.push_back(TellPeers{*first_});
   actions.push_back(finish());
@@ -368,14 +364,6 @@ Finish Agent::finish() {
   return result;
 }
 
-Failure Agent::make_failure(Failure::Kind kind, int exit_code, std::string what) const {
-  Failure failure;
-  failure.kind = kind;
-  failure.exit_code = exit_code;
-  failure.node_rank = round_.assignment.group_rank;
-  failure.host = settings_.host;
-  failure.what = std::move(what);
-  return failure;
-}
+FailurePlace Agent::here() const { return {round_.assignment.group_rank, settings_.host}; }
 
 }  // namespace launch

@@ -66,11 +66,7 @@ std::vector<int> StaticGuests::take_lost(Time now) {
 }
 
 std::string loss_of_guest(int node) {
-  Failure failure;
-  failure.kind = Failure::Kind::lost;
-  failure.node_rank = node;
-  failure.what = "its torchrun ended before its workers had ended well";
-  return to_json(failure);
+  return to_json(failure_of_lost_node({node, ""}, "its torchrun ended before its workers had ended well"));
 }
 
 }  // namespace launch

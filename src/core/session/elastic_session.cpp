@@ -139,11 +139,7 @@ Talk<void> ElasticSession::explain_break(RoundBroken broken) {
   if (explained) co_return;
   if (broken.cause != RoundBroken::Cause::loss || goes_on_without_a_node(config_))
     co_return stage_.tell(MembersChanged{std::move(broken.reason)});
-  Failure failure;  // of a node that had left no will
-  failure.kind = Failure::Kind::lost;
-  failure.node_rank = -1;
-  failure.what = std::move(broken.reason);
-  stage_.tell(PeerFailed{std::move(failure)});
+  stage_.tell(PeerFailed{failure_of_lost_node({}, std::move(broken.reason))});  // it had left no will
 }
 
 // Or will be, by the word of another node; or it means nothing, since all have come to their end.

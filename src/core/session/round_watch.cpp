@@ -27,18 +27,16 @@ RoundWatch::~RoundWatch() {
 }
 
 Will last_will(const RoundWatch::Place& place, const std::string& host, bool others_go_on) {
-  Failure who;
-  who.kind = Failure::Kind::lost;
-  who.node_rank = place.node_rank;
-  who.host = host;
-  who.restart = others_go_on;
+  const auto loss = [&](std::string what) {
+    Failure failure = failure_of_lost_node({place.node_rank, host}, std::move(what));
+    failure.restart = others_go_on;
+    return to_json(failure);
+  };
   Will::Word word;
   word.key = abort_key(place.prefix);
   word.unless = all_ended_key(place.prefix);  // what befalls this node after that harms nobody
-  who.what = "its launch ended without a word";
-  word.if_closed = to_json(who);
-  who.what = fmt::format("its launch has said nothing for {}", to_text(place.silence_limit));
-  word.if_silent = to_json(who);
+  word.if_closed = loss("its launch ended without a word");
+  word.if_silent = loss(fmt::format("its launch has said nothing for {}", to_text(place.silence_limit)));
   Will will;
   will.words.push_back(std::move(word));
   will.gone.push_back(account_key(place.prefix, place.node_rank));  // nobody is to wait for this node's account

@@ -265,11 +265,7 @@ Talk<void> StaticSession::look_for_another_node_0() {
   auto claim = co_await await_claim(*link, config_.run_id, 0, give_up_joining_);
   if (!claim || *claim == identity_) co_return;
   Error error = rank_used_twice(static_job(), *claim);
-  Failure failure;
-  failure.kind = Failure::Kind::rendezvous;
-  failure.exit_code = exit_code(error.code);
-  failure.host = config_.hostname;
-  failure.what = error.message;
+  Failure failure = failure_of_rendezvous({0, config_.hostname}, error);
   (void)co_await tell_abort(*link, config_.run_id, std::move(failure), later(stage_.moment(), quick_answer));
   stage_.tell(RendezvousFailed{std::move(error)});
 }

@@ -55,7 +55,54 @@ std::string clean(std::string_view text) { return without_controls(text, longest
 
 std::string text_or_empty(const JsonValue& value) { return clean(value.text().value_or("")); }
 
+Failure failure_at(FailurePlace where, Failure::Kind kind, int exit_code, std::string what) {
+  Failure failure;
+  failure.kind = kind;
+  failure.exit_code = exit_code;
+  failure.node_rank = where.node_rank;
+  failure.host = std::move(where.host);
+  failure.what = std::move(what);
+  return failure;
+}
+
+Failure of_one(FailedWorker who, Failure failure) {
+  failure.rank = who.rank;
+  failure.local_rank = who.local_rank;
+  failure.pid = who.pid;
+  failure.time = std::move(who.time);
+  return failure;
+}
+
 }  // namespace
+
+Failure failure_of_worker(FailurePlace where, FailedWorker who, const ExitStatus& status) {
+  return of_one(std::move(who),
+                failure_at(std::move(where), Failure::Kind::worker, exit_code(status), to_text(status)));
+}
+
+Failure failure_of_start(FailurePlace where, std::string what) {
+  return failure_at(std::move(where), Failure::Kind::start, 1, std::move(what));
+}
+
+Failure failure_of_start(FailurePlace where, FailedWorker who, int exit_code, std::string what) {
+  return of_one(std::move(who), failure_at(std::move(where), Failure::Kind::start, exit_code, std::move(what)));
+}
+
+Failure failure_of_rendezvous(FailurePlace where, const Error& error) {
+  return failure_at(std::move(where), Failure::Kind::rendezvous, exit_code(error.code), error.message);
+}
+
+Failure failure_of_signal(FailurePlace where, int exit_code, std::string what) {
+  return failure_at(std::move(where), Failure::Kind::signal, exit_code, std::move(what));
+}
+
+Failure failure_of_store(FailurePlace where, std::string what) {
+  return failure_at(std::move(where), Failure::Kind::store, 1, std::move(what));
+}
+
+Failure failure_of_lost_node(FailurePlace where, std::string what) {
+  return failure_at(std::move(where), Failure::Kind::lost, 1, std::move(what));
+}
 
 // What is not known is left out: the store keeps four of these for each node (last_will).
 std::string to_json(const Failure& failure) {

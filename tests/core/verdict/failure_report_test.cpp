@@ -17,6 +17,36 @@ Failure sample() {
   return failure;
 }
 
+TEST(FailureReport, AWorkersFailureTellsAllThatIsKnownOfIt) {
+  const FailedWorker who{3, 1, 42, "2026-07-03 17:54:25"};
+  EXPECT_EQ(failure_of_worker({1, "n1"}, who, {ExitStatus::Kind::signalled, 11}), sample());
+  const Failure not_started = failure_of_start({1, "n1"}, {3, 1, 0, "then"}, 127, "no such program");
+  EXPECT_EQ(not_started.kind, Failure::Kind::start);
+  EXPECT_EQ(not_started.exit_code, 127);
+  EXPECT_EQ(not_started.time, "then");
+  EXPECT_EQ(describe(not_started), "rank 3 (local rank 1) on node 1 (host n1): no such program");
+}
+
+TEST(FailureReport, ANodesFailureHasItsKindAndExitCode) {
+  const FailurePlace where{1, "n1"};
+  const std::pair<Failure, std::pair<Failure::Kind, int>> failures[] = {
+      {failure_of_start(where, "x"), {Failure::Kind::start, 1}},
+      {failure_of_rendezvous(where, {ErrorCode::timeout, "x"}),
+       {Failure::Kind::rendezvous, exit_code(ErrorCode::timeout)}},
+      {failure_of_signal(where, 143, "x"), {Failure::Kind::signal, 143}},
+      {failure_of_store(where, "x"), {Failure::Kind::store, 1}},
+      {failure_of_lost_node(where, "x"), {Failure::Kind::lost, 1}},
+  };
+  for (const auto& [failure, expected] : failures) {
+    EXPECT_EQ(failure.kind, expected.first);
+    EXPECT_EQ(failure.exit_code, expected.second);
+    EXPECT_EQ(describe(failure), "node 1 (host n1): x");
+    EXPECT_FALSE(failure.restart);
+    EXPECT_EQ(*parse_failure(to_json(failure)), failure);
+  }
+  EXPECT_EQ(describe(failure_of_lost_node({}, "n3 has left")), "n3 has left");
+}
+
 TEST(FailureReport, AFailureSurvivesTheWayThroughTheStore) {
   Failure failure = sample();
   failure.restart = true;

@@ -186,7 +186,7 @@ class Agent {
   AgentActions kill(Time now);
   AgentActions hurry(Time now);
   Finish finish();
-  Failure make_failure(Failure::Kind kind, int exit_code, std::string what) const;
+  FailurePlace here() const;
 
   AgentSettings settings_;
   State state_ = State::joining;

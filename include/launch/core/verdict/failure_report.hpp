@@ -42,6 +42,28 @@ struct Failure {
   bool operator==(const Failure&) const = default;
 };
 
+// The node where it happened; without a rank and a host, none that is known.
+struct FailurePlace {
+  int node_rank = -1;
+  std::string host;
+};
+
+struct FailedWorker {
+  int rank = -1;
+  int local_rank = -1;
+  int pid = 0;       // 0: it could not be started
+  std::string time;  // local time of its host, as text
+};
+
+// One for each kind: all that is known of it, and no restart. `what` is as in Failure.
+Failure failure_of_worker(FailurePlace where, FailedWorker who, const ExitStatus& status);
+Failure failure_of_start(FailurePlace where, std::string what);
+Failure failure_of_start(FailurePlace where, FailedWorker who, int exit_code, std::string what);
+Failure failure_of_rendezvous(FailurePlace where, const Error& error);
+Failure failure_of_signal(FailurePlace where, int exit_code, std::string what);
+Failure failure_of_store(FailurePlace where, std::string what);
+Failure failure_of_lost_node(FailurePlace where, std::string what);
+
 std::string to_json(const Failure& failure);
 Result<Failure> parse_failure(std::string_view json);
 
