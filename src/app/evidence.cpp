@@ -1,6 +1,5 @@
 #include "launch/app/evidence.hpp"
 
-#include "launch/core/verdict/stack_text.hpp"
 #include "launch/io/child.hpp"
 #include "launch/io/clock.hpp"
 #include "launch/io/deadline.hpp"
@@ -60,15 +59,9 @@ void Evidence::take_states() {
     std::vector<pid_t> family = descendants_of(worker.pid);
     family.insert(family.begin(), worker.pid);
     for (const pid_t pid : family) {
-      if (now() >= deadline) {
-        text_ += "rank " + std::to_string(worker.rank) + " and those behind it: not looked at, the time was up\n";
-        return;
-      }
+      if (now() >= deadline) return notes_.out_of_time(worker.rank);
       const auto look = glance_at(pid);
-      if (!look || look->state == 'Z') continue;
-      text_ += fmt::format("rank {}: {}\n", worker.rank, to_text(*look));
-      if (!look->kernel_stack.empty()) text_ += look->kernel_stack;
-      if (pid == worker.pid && stands_still(*look)) place_by_rank_[worker.rank] = activity(*look);
+      if (look) notes_.add(worker.rank, *look, pid == worker.pid);
     }
   }
 }
@@ -118,8 +111,9 @@ asio::awaitable<void> Evidence::ask_py_spy(std::string py_spy, std::string searc
   co_await until(all_ended, deadline);
   for (const auto& dump : dumps.started) {
     const bool in_time = std::exchange(dump->ended, true);
-    note_stack(dump->worker, in_time ? read_file(fmt::format("/proc/self/fd/{}", dump->output.get()), longest_dump)
-                                     : "py-spy did not come to an end\n");
+    notes_.add_stack(dump->worker.rank,
+                     in_time ? read_file(fmt::format("/proc/self/fd/{}", dump->output.get()), longest_dump)
+                             : "py-spy did not come to an end\n");
   }
 }
 
@@ -171,7 +165,7 @@ asio::awaitable<void> Evidence::ask_workers(int signal, Send send, Time deadline
     auto reading = disk_.run_until(later(deadline, time_for_reading), read);
     const auto dump = co_await std::move(reading);
     if (!dump) co_return;
-    note_stack(workers_[i], *dump);
+    notes_.add_stack(workers_[i].rank, *dump);
   }
 }
 
@@ -199,22 +193,6 @@ asio::awaitable<bool> Evidence::grow_quiet(Growth& growth, Time deadline) {
     quiet = same && std::all_of(growth.asked.begin(), growth.asked.end(), began);
   }
   co_return true;
-}
-
-void Evidence::note_stack(const Worker& worker, const std::string& dump) {
-  text_ += fmt::format("\nrank {}, Python stacks:\n{}", worker.rank, dump);
-  const std::string place = stack_summary(main_stack(dump));
-  if (place.empty()) return;
-  place_by_rank_[worker.rank] = "in " + place;
-  has_stacks_ = true;
-}
-
-std::vector<RankGroup> Evidence::places() const {
-  std::map<std::string, std::vector<int>> ranks_by_place;
-  for (const auto& [rank, place] : place_by_rank_) ranks_by_place[place].push_back(rank);
-  std::vector<RankGroup> groups;
-  for (auto& [place, ranks] : ranks_by_place) groups.push_back({place, std::move(ranks)});
-  return groups;
 }
 
 }  // namespace launch

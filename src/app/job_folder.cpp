@@ -1,7 +1,6 @@
 #include "launch/app/job_folder.hpp"
 
 #include "launch/core/host/temp_folders.hpp"
-#include "launch/core/verdict/traceback.hpp"
 #include "launch/io/clock.hpp"
 #include "launch/io/fd.hpp"
 #include "launch/io/files.hpp"
@@ -17,7 +16,6 @@ namespace launch {
 namespace {
 
 constexpr std::size_t longest_last_words = std::size_t{64} << 10;
-constexpr std::size_t most_traceback_lines = 8;
 constexpr Duration time_for_words = std::chrono::seconds(1);  // nobody is told to end before
 constexpr Duration time_for_evidence = std::chrono::seconds(2);
 constexpr Duration time_for_removal = std::chrono::seconds(2);
@@ -149,24 +147,22 @@ boost::asio::awaitable<void> JobFolder::keep_evidence(DiskThread& disk, std::str
 }
 
 // What it has said to be its error, else the last of what has passed, else of what it wrote itself.
-JobFolder::Words JobFolder::read_words(const std::string& errors, const std::string& log,
-                                       const std::optional<std::string>& passed) {
-  Words words{read_file(errors, error_file_bounds.size), {}};
-  if (!error_message(words.error_json).empty()) return words;
-  if (passed) {
-    words.last = *passed;
-  } else if (!log.empty()) {
-    words.last = read_tail(log, longest_last_words);
-  }
-  return words;
+LastWords JobFolder::read_words(LastWords known, const std::string& errors, const std::string& log) {
+  known.error_json = read_file(errors, error_file_bounds.size);
+  const bool said = !error_message(known.error_json).empty();
+  if (!said && known.errors.empty() && !log.empty()) known.errors = read_tail(log, longest_last_words);
+  return known;
 }
 
-boost::asio::awaitable<JobFolder::Words> JobFolder::words_of(DiskThread& disk, int local_rank) {
+// Errors tell why: if these are on the console, the other stream's file does not help.
+boost::asio::awaitable<LastWords> JobFolder::words_of(DiskThread& disk, int local_rank) {
   const WorkerFiles& worker = workers_.at(static_cast<std::size_t>(local_rank));
+  LastWords known{{}, {}, worker.error_file, worker.logs.err.file};
+  if (worker.logs.err.sink == StreamPlan::Sink::nowhere) known.log_file = "not kept, by --local-ranks-filter";
   const auto passed = streams_ ? streams_->tail(worker.logs.err) : std::nullopt;
-  const auto read = [errors = worker.error_file, log = worker.logs.err.file, passed] {
-    return read_words(errors, log, passed);
-  };
+  known.errors = passed.value_or("");
+  const std::string log = passed ? "" : worker.logs.err.file;
+  const auto read = [known, errors = worker.error_file, log] { return read_words(known, errors, log); };
   // What a worker has put there in its place may lead anywhere.
   if (in_memory_ && !is_link(worker.error_file)) co_return read();
   auto reading = disk.run_until(later(now(), time_for_words), read);
@@ -174,27 +170,7 @@ boost::asio::awaitable<JobFolder::Words> JobFolder::words_of(DiskThread& disk, i
   if (words) co_return *std::move(words);
   if (!std::exchange(told_of_silence_, true))
     log_warning(fmt::format("the file system of {} does not answer: what workers said there cannot be told", attempt_));
-  Words known;
-  if (passed) known.last = *passed;
   co_return known;
-}
-
-void JobFolder::complete(Failure& failure, const Words& words) const {
-  const WorkerFiles& worker = workers_.at(static_cast<std::size_t>(failure.local_rank));
-  failure.detail = error_message(words.error_json);
-  std::string said = error_traceback(words.error_json);
-  if (!failure.detail.empty()) {
-    failure.error_file = worker.error_file;
-  } else {
-    said = words.last;
-  }
-  if (const auto traceback = last_traceback(said, most_traceback_lines)) {
-    failure.frames = traceback->frames;
-    if (failure.detail.empty()) failure.detail = traceback->error;
-  }
-  // Errors tell why; where these are on the console, the other stream's file does not help.
-  failure.log_file = worker.logs.err.file;
-  if (worker.logs.err.sink == StreamPlan::Sink::nowhere) failure.log_file = "not kept, by --local-ranks-filter";
 }
 
 // The worker's error file can be read where it is one of this node.

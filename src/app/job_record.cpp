@@ -24,8 +24,8 @@ void JobRecord::begin(const Round& round) {
 }
 
 asio::awaitable<Failure> JobRecord::complete(Failure failure, ExitStatus status) {
-  const JobFolder::Words words = co_await folder_.words_of(files_, failure.local_rank);
-  folder_.complete(failure, words);
+  const LastWords words = co_await folder_.words_of(files_, failure.local_rank);
+  add_words(failure, words);
   events_.worker_exited(failure.local_rank, static_cast<pid_t>(failure.pid), status, words.error_json);
   co_return std::move(failure);
 }
@@ -45,7 +45,7 @@ void JobRecord::hurry() {
 
 // Not before the workers were told to end: the folder may be on a disk that does not answer, and so may they.
 asio::awaitable<void> JobRecord::keep_evidence() {
-  if (evidence_) co_await folder_.keep_evidence(files_, evidence_->text(), evidence_->has_stacks());
+  if (evidence_) co_await folder_.keep_evidence(files_, evidence_->notes().text(), evidence_->notes().has_stacks());
 }
 
 asio::awaitable<void> JobRecord::announce(AnnounceRound action) {
@@ -65,7 +65,7 @@ asio::awaitable<Account> JobRecord::conclude(Finish end, int node, std::string l
   if (end.left_behind && !end.first) log_error("these processes outlived SIGKILL: " + left);
   if (end.first) tell_parent(config_, *end.first, files_);
   Account own = sum_up(node, end.others);
-  if (evidence_) own.places = evidence_->places();
+  if (evidence_) own.places = evidence_->notes().places();
   if (const std::string folder = folder_.kept(); !folder.empty())
     own.logs.push_back(on_node(node, config_.hostname, folder));
   if (end.left_behind) own.left.push_back(on_node(node, config_.hostname, left));

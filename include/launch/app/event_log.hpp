@@ -1,12 +1,12 @@
 // Tells what happens on this node to machines: our lines (--events) and torchrun's (--event-log-handler console).
 //
-// AgentLoop calls it with each fact. Where nobody asked for events, a call does nothing.
+// AgentLoop calls it with each fact. If nobody asked for events, nothing is written.
 #pragma once
 
 #include "launch/core/agent/agent.hpp"
 #include "launch/core/config/config.hpp"
 #include "launch/core/events/event_record.hpp"
-#include "launch/core/events/torchelastic_event.hpp"
+#include "launch/core/events/torchelastic_teller.hpp"
 #include "launch/io/disk_thread.hpp"
 #include "launch/io/event_sink.hpp"
 
@@ -46,29 +46,17 @@ class EventLog {
   boost::asio::awaitable<void> flush();
 
  private:
-  struct Worker {
-    pid_t pid = 0;
-    Time started{};
-    std::optional<ExitStatus> status;
-    std::string error_json;
-  };
-
-  bool on() const { return own_.takes() || torchelastic_.takes(); }
   void tell(const JobEvent& event);
-  void tell_torchelastic(TorchelasticEvent event);
-  void tell_duration(std::string_view state, Duration took);
-  TorchelasticWorker as_torchelastic(std::size_t local_rank) const;
-  void tell_ends(bool good, int total_run_time);
+  void tell_torchelastic(const TorchelasticTeller::Lines& lines);
 
   const Config& config_;
   DiskThread disk_;
   EventSink own_, torchelastic_;
   EventContext context_;
-  TorchelasticContext torchelastic_context_;
-  std::optional<Assignment> ranks_;  // of the last round
-  std::vector<Worker> workers_;      // by local rank, those of this round that were started
+  std::optional<TorchelasticTeller> teller_;  // if it is asked for
+  int base_rank_ = 0;                         // of this node's workers
+  std::vector<Time> started_;                 // by local rank, the workers of this round
   Time began_{}, joined_{};
-  bool traits_ = false;  // as torchelastic_raw_error() wants to know
 };
 
 }  // namespace launch

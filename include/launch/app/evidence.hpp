@@ -6,7 +6,7 @@
 #pragma once
 
 #include "launch/core/base/time.hpp"
-#include "launch/core/verdict/verdict.hpp"
+#include "launch/core/verdict/evidence_notes.hpp"
 #include "launch/io/disk_thread.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
@@ -14,7 +14,6 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include <functional>
-#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -42,11 +41,7 @@ class Evidence {
   // take_stacks() is to return at once.
   void hurry();
 
-  // For a file beside the logs.
-  const std::string& text() const { return text_; }
-  // Where workers stand; those of which nothing odd is known are left out.
-  std::vector<RankGroup> places() const;
-  bool has_stacks() const { return has_stacks_; }
+  const EvidenceNotes& notes() const { return notes_; }
 
  private:
   struct Dump;
@@ -58,15 +53,12 @@ class Evidence {
   std::vector<std::size_t> signal_those_that_listen(int signal, const Send& send, Time deadline) const;
   struct Growth;
   boost::asio::awaitable<bool> grow_quiet(Growth& growth, Time deadline);
-  void note_stack(const Worker& worker, const std::string& dump);
 
   boost::asio::steady_timer timer_;
   boost::asio::any_io_executor executor_;
   DiskThread& disk_;
   std::vector<Worker> workers_;
-  std::string text_;
-  std::map<int, std::string> place_by_rank_;
-  bool has_stacks_ = false;
+  EvidenceNotes notes_;
   bool hurried_ = false;
 };
 

@@ -5,7 +5,7 @@
 
 #include "launch/app/log_streams.hpp"
 #include "launch/core/config/config.hpp"
-#include "launch/core/verdict/failure_report.hpp"
+#include "launch/core/verdict/last_words.hpp"
 #include "launch/core/workers/worker_spec.hpp"
 #include "launch/io/disk_thread.hpp"
 #include "launch/io/error_folder.hpp"
@@ -52,13 +52,8 @@ class JobFolder {
   boost::asio::awaitable<void> show_rest();
 
   // What a worker that failed has said: in its error.json, and last.
-  struct Words {
-    std::string error_json, last;
-  };
-  // Read on `disk`; nothing if that takes long.
-  boost::asio::awaitable<Words> words_of(DiskThread& disk, int local_rank);
-  // Adds what the worker said, and where its output is.
-  void complete(Failure& failure, const Words& words) const;
+  // What the worker said, read on `disk`; only what is known already if that takes long.
+  boost::asio::awaitable<LastWords> words_of(DiskThread& disk, int local_rank);
   // Hands a failure up to whoever started launch, by the error file that they named.
   static void tell_parent(const std::string& parent_error_file, const Failure& first);
   // What no worker has written to goes, unless the file system does not answer soon.
@@ -72,7 +67,7 @@ class JobFolder {
     WorkerLogs logs;
   };
 
-  static Words read_words(const std::string& errors, const std::string& log, const std::optional<std::string>& passed);
+  static LastWords read_words(LastWords known, const std::string& errors, const std::string& log);
 
   DiskThread& disk_;
   std::shared_ptr<const Config> config_;  // shared with the thread of `disk_`, which may outlive this

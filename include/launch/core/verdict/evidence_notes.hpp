@@ -1,0 +1,35 @@
+// What was seen of the workers of a node when a failure was known, put into words: the text of evidence.txt, and for
+// the verdict the place where each rank stands of which something odd is known. app/evidence looks, and tells it what
+// it sees; nothing is looked at here.
+#pragma once
+
+#include "launch/core/host/process_stat.hpp"
+#include "launch/core/verdict/verdict.hpp"
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace launch {
+
+class EvidenceNotes {
+ public:
+  // A process of this rank. `is_worker`: not one that the worker has started.
+  void add(int rank, const ProcessLook& look, bool is_worker);
+  // This rank and all later ones were not looked at.
+  void out_of_time(int rank);
+  // What py-spy or Python's own faulthandler printed of the worker.
+  void add_stack(int rank, const std::string& dump);
+
+  const std::string& text() const { return text_; }
+  // Those of which nothing odd is known are left out.
+  std::vector<RankGroup> places() const;
+  bool has_stacks() const { return has_stacks_; }
+
+ private:
+  std::string text_;
+  std::map<int, std::string> place_by_rank_;
+  bool has_stacks_ = false;
+};
+
+}  // namespace launch

@@ -1,0 +1,40 @@
+#include "launch/core/verdict/last_words.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace launch::last_words_test {
+
+constexpr const char* traceback =
+    "Traceback (most recent call last):\n  File \"t.py\", line 3, in <module>\n    f()\nValueError: bad batch\n";
+
+Failure with(const LastWords& words) {
+  Failure failure;
+  add_words(failure, words);
+  return failure;
+}
+
+TEST(LastWords, TheWorkersOwnWordComesFirst) {
+  const std::string json = R"({"message": {"message": "RuntimeError: out of memory", "extraInfo": {}}})";
+  const Failure failure = with({json, traceback, "/logs/error.json", "/logs/stderr.log"});
+  EXPECT_EQ(failure.detail, "RuntimeError: out of memory");
+  EXPECT_EQ(failure.error_file, "/logs/error.json");
+  EXPECT_EQ(failure.log_file, "/logs/stderr.log");
+  EXPECT_TRUE(failure.frames.empty()) << "of another error";
+}
+
+TEST(LastWords, ElseItsTraceback) {
+  const Failure failure = with({"", traceback, "/logs/error.json", ""});
+  EXPECT_EQ(failure.detail, "ValueError: bad batch");
+  EXPECT_EQ(failure.error_file, "");
+  EXPECT_THAT(failure.frames, testing::SizeIs(2));
+}
+
+TEST(LastWords, NothingIsMadeUp) {
+  const Failure failure = with({"", "", "/logs/error.json", "/logs/stderr.log"});
+  EXPECT_EQ(failure.detail, "");
+  EXPECT_EQ(failure.error_file, "");
+  EXPECT_EQ(failure.log_file, "/logs/stderr.log");
+}
+
+}  // namespace launch::last_words_test
