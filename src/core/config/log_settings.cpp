@@ -110,9 +110,8 @@ Status read_sizes(const Options& options, LogChoice& logs) {
 }
 
 Status read_writer(const Options& options, const HostFacts& facts, LogChoice& logs) {
+  if (Status fits = check_choice(options, &Options::log_writer); !fits) return fits;
   const std::string& writer = options.log_writer.value;
-  if (writer != "auto" && writer != "workers" && writer != "launch")
-    return usage_error(fmt::format("{}: expected auto, workers or launch", as_typed(options.log_writer)));
   if (writer == "workers" && logs.max_size > 0)
     return usage_error(fmt::format("{}: expected launch, since --log-max-size needs it to write the files",
                                    as_typed(options.log_writer)));
@@ -122,9 +121,8 @@ Status read_writer(const Options& options, const HostFacts& facts, LogChoice& lo
 
 Status read_looks(const Options& options, const HostFacts& facts, LogChoice& logs) {
   logs.fold = options.fold.value;
+  if (Status fits = check_choice(options, &Options::color); !fits) return fits;
   const std::string& when = options.color.value;
-  if (when != "auto" && when != "always" && when != "never")
-    return usage_error(fmt::format("{}: expected auto, always or never", as_typed(options.color)));
   const bool wanted = when == "auto" && facts.env.get("NO_COLOR").value_or("").empty();
   logs.aligned = {facts.terminal_out, facts.terminal_err};
   logs.coloured = {when == "always" || (wanted && facts.terminal_out),
@@ -176,7 +174,7 @@ Status settle_logs(const Options& options, const HostFacts& facts, Config& confi
   if (options.local_ranks_filter.given())
     for (const std::string_view rank : split(options.local_ranks_filter.value, ','))
       config.logs.shown.insert(*parse_int(rank));
-  if (options.log_line_prefix_template.given()) config.logs.prefix = options.log_line_prefix_template.value;
+  config.logs.prefix = options.log_line_prefix_template.value;
   config.logs.out_filters = read_filters(options.duplicate_stdout_filters);
   config.logs.err_filters = read_filters(options.duplicate_stderr_filters);
   if (Status fits = read_sizes(options, config.logs); !fits) return fits;

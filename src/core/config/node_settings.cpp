@@ -2,6 +2,7 @@
 
 #include "launch/core/base/text.hpp"
 #include "launch/core/options/key_values.hpp"
+#include "launch/core/options/option_table.hpp"
 
 #include <algorithm>
 #include <array>
@@ -14,9 +15,7 @@ namespace launch {
 namespace {
 
 constexpr int max_nodes = 100'000;  // what the store can hold in one request
-constexpr int default_master_port = 29'500;
 constexpr int default_c10d_port = 29'400;
-constexpr double default_rendezvous_timeout_s = 900;
 constexpr double max_timeout_s = 1e9;  // thirty years; nanoseconds of it fit into Duration
 constexpr const char* local_address = "127.0.0.1";
 
@@ -64,13 +63,11 @@ Status settle_rendezvous_timeout(const Options& options, Config& config) {
   const auto seconds = [](double count) {
     return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(std::min(count, max_timeout_s)));
   };
-  config.rendezvous_timeout = seconds(default_rendezvous_timeout_s);
-  const auto conf = parse_key_values(options.rdzv_conf.value);
+  auto conf = parse_key_values(options.rdzv_conf.value);
   if (!conf) return usage_error(fmt::format("{}: {}", as_typed(options.rdzv_conf), conf.error().message));
   if (Status fits = check_keys(options, *conf); !fits) return fits;
-  const auto timeout = conf->find("timeout");
-  if (timeout == conf->end()) return {};
-  const auto count = parse_decimal(timeout->second);
+  conf->merge(*parse_key_values(row_of(&Options::rdzv_conf).initial));  // which has the timeout if the user has none
+  const auto count = parse_decimal((*conf)["timeout"]);
   if (!count || *count <= 0) {
     return usage_error(fmt::format("{}: expected a timeout above 0 seconds", as_typed(options.rdzv_conf)));
   }
@@ -245,8 +242,7 @@ Result<Endpoint> master_from_address(const Options& options, Config& config) {
     return usage_error(
         fmt::format("{}: expected a host without a port; --master-port gives the port", as_typed(options.master_addr)));
   }
-  const int number = options.master_port.value.value_or(default_master_port);
-  const auto port = check_port(number, as_typed(options.master_port.origin, std::to_string(number)), config.nnodes);
+  const auto port = check_port(options.master_port.value, as_typed(options.master_port), config.nnodes);
   if (!port) return port.error();
   if (config.nnodes > 1 && !options.master_addr.given()) {
     config.notices.push_back(
@@ -274,11 +270,9 @@ Status settle_static(const Options& options, const HostFacts& facts, const NodeR
 
 // A wrong word is an error even where nodes neither come nor go.
 Status settle_join(const Options& options, Config& config) {
-  const bool waits = options.join.value == "between-restarts";
-  if (!waits && options.join.value != "any")
-    return usage_error(fmt::format("{}: expected any or between-restarts", as_typed(options.join)));
+  if (Status fits = check_choice(options, &Options::join); !fits) return fits;
   if (config.elastic) {
-    config.elastic->joins_wait = waits;
+    config.elastic->joins_wait = options.join.value == "between-restarts";
   } else {
     notice_ignored(origins(options.join, options.max_membership_restarts),
                    "nodes come and go only in a job of several with --rdzv-backend c10d", config);

@@ -15,7 +15,6 @@
 namespace launch {
 namespace {
 
-constexpr int default_shutdown_timeout_s = 30;
 constexpr double least_heartbeat_s = 0.5;  // a loaded host takes such naps
 constexpr double most_heartbeat_s = 86'400;
 constexpr double least_kill_grace_s = 0.1;  // the kernel needs a moment for any process
@@ -79,12 +78,9 @@ Status settle_stopping(const Options& options, const HostFacts&, Config& config)
                                    least_heartbeat_s, most_heartbeat_s));
   }
   config.heartbeat_timeout = std::chrono::duration_cast<Duration>(std::chrono::duration<double>(heartbeat));
-  const int shutdown = options.shutdown_timeout.value.value_or(default_shutdown_timeout_s);
-  if (shutdown < 0) {
-    return usage_error(fmt::format("{}: expected 0 or more seconds",
-                                   as_typed(options.shutdown_timeout.origin, std::to_string(shutdown))));
-  }
-  config.shutdown_timeout = std::chrono::seconds(shutdown);
+  if (options.shutdown_timeout.value < 0)
+    return usage_error(fmt::format("{}: expected 0 or more seconds", as_typed(options.shutdown_timeout)));
+  config.shutdown_timeout = std::chrono::seconds(options.shutdown_timeout.value);
   const double grace = options.kill_grace.value;
   if (!(grace >= least_kill_grace_s && grace <= most_kill_grace_s)) {
     return usage_error(fmt::format("{}: expected seconds from {} to {}", as_typed(options.kill_grace),

@@ -83,12 +83,8 @@ Status settle_virtual_devices(const Options& options, const HostFacts& facts, Co
 
 Status settle_binding(const Options& options, const HostFacts& facts, Config& config) {
   if (!options.numa_binding.given()) return {};
-  const auto mode = parse_binding_mode(options.numa_binding.value);
-  if (!mode) {
-    return usage_error(
-        fmt::format("{}: expected node, socket, exclusive or core-complex", as_typed(options.numa_binding)));
-  }
-  auto bindings = plan_binding(*mode, facts.topology, facts.device_nodes, config.nproc_per_node);
+  const BindingMode mode = parse_binding_mode(options.numa_binding.value).value();  // the table has no other choices
+  auto bindings = plan_binding(mode, facts.topology, facts.device_nodes, config.nproc_per_node);
   if (!bindings) return usage_error(fmt::format("{}: {}", as_typed(options.numa_binding), bindings.error().message));
   config.bindings = *std::move(bindings);
   return {};

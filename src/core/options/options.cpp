@@ -4,9 +4,12 @@
 #include "launch/core/options/completion.hpp"
 #include "launch/core/options/help.hpp"
 #include "launch/core/options/option_line.hpp"
+#include "launch/core/options/option_table.hpp"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
+#include <type_traits>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -15,14 +18,15 @@
 namespace launch {
 namespace {
 
-// One value as the user wrote it, and where.
+// One value as text, and who says it.
 struct Given {
   std::string text;
   std::string origin;
+  Source source = Source::initial;
 };
 
 Error empty_value(const Given& given) {
-  if (given.origin.starts_with('-')) {
+  if (given.source == Source::flag) {
     return usage_error(fmt::format("{}: the value is empty; give one or leave the option out", given.origin));
   }
   return usage_error(
@@ -31,9 +35,8 @@ Error empty_value(const Given& given) {
 
 template <class T>
 Status accept(Setting<T>& setting, std::optional<T> value, const Given& given, std::string_view expected) {
-  if (trim(given.text).empty()) return empty_value(given);
   if (!value) return usage_error(fmt::format("{}: expected {}", as_typed(given.origin, given.text), expected));
-  setting = {std::move(*value), given.origin};
+  setting = {std::move(*value), given.origin, given.source};
   return {};
 }
 
@@ -44,7 +47,7 @@ Status read(Setting<int>& setting, const Given& given) {
 Status read(Setting<std::optional<int>>& setting, const Given& given) {
   Setting<int> number;
   if (Status done = read(number, given); !done) return done;
-  setting = {number.value, given.origin};
+  setting = {number.value, given.origin, given.source};
   return {};
 }
 
@@ -57,7 +60,24 @@ Status read(Setting<bool>& setting, const Given& given) {
 }
 
 Status read(Setting<std::string>& setting, const Given& given) {
-  return accept(setting, std::optional(given.text), given, "a text");
+  setting = {given.text, given.origin, given.source};
+  return {};
+}
+
+// Calls `visit` with the setting that is the row's, if it has one. Of `options`, which may be const.
+template <class AnyOptions, class Visit>
+void visit_setting(const OptionRow& row, AnyOptions& options, Visit visit) {
+  std::visit(
+      [&](auto member) {
+        if constexpr (!std::is_same_v<decltype(member), std::monostate>) visit(options.*member);
+      },
+      row.member);
+}
+
+Status store(const OptionRow& row, const Given& given, Options& options) {
+  Status done;
+  visit_setting(row, options, [&](auto& setting) { done = read(setting, given); });
+  return done;
 }
 
 std::string as_text(const std::string& value) { return value; }
@@ -68,164 +88,95 @@ std::string as_text(const T& value) {
   return fmt::format("{}", value);
 }
 
-// What an empty value says.
-enum class Empty {
-  wrong,  // nothing: one is needed
-  none,   // the same as leaving the option out
-  value,  // itself
+// What the command line says: CLI11 holds the values that each option was given, and the last one counts.
+class Flags {
+ public:
+  explicit Flags(const std::vector<GivenOption>& line) {
+    app_.set_help_flag();
+    for (const OptionRow& row : option_table()) options_.push_back(app_.add_option(std::string(row.name))->take_last());
+    for (const GivenOption& given : line) option_of(*given.row).add_result(text_of(given));
+  }
+
+  std::optional<std::string> value_of(const OptionRow& row) const { return last_value(option_of(row)); }
+  std::optional<std::string> value_of(const char* name) const { return last_value(*app_.get_option(name)); }
+
+ private:
+  static std::string text_of(const GivenOption& given) {
+    if (given.row->takes == OptionValue::none) return "true";
+    return given.value ? *given.value : std::string(given.row->choices.front());
+  }
+
+  static std::optional<std::string> last_value(const CLI::Option& option) {
+    if (option.empty()) return std::nullopt;
+    return option.as<std::string>();
+  }
+
+  CLI::Option& option_of(const OptionRow& row) const {
+    return *options_[static_cast<std::size_t>(&row - option_table().data())];
+  }
+
+  CLI::App app_;
+  std::vector<CLI::Option*> options_;  // of app_, in the order of the table
 };
 
-// How one option of the table becomes a member of Options, and text again.
-struct Slot {
-  std::string_view name;
-  Status (*store)(Options&, const Given&);
-  ShownSetting (*show)(const Options&);
-};
-
-template <auto member, Empty empty>
-Status store(Options& options, const Given& given) {
-  auto& setting = options.*member;
-  if constexpr (empty != Empty::wrong) {
-    if (trim(given.text).empty()) {
-      if (empty == Empty::value) setting = {given.text, given.origin};
-      return {};
-    }
-  }
-  return read(setting, given);
+std::optional<Given> ask_flag(const OptionRow& row, const Flags& flags, const Environment&) {
+  auto text = flags.value_of(row);
+  if (!text) return std::nullopt;
+  return Given{*std::move(text), std::string(row.name), Source::flag};
 }
 
-template <auto member>
-ShownSetting show(const Options& options) {
-  return {{}, as_text((options.*member).value), (options.*member).origin};
-}
-
-template <auto member, Empty empty = Empty::wrong>
-constexpr Slot slot(std::string_view name) {
-  return {name, store<member, empty>, show<member>};
-}
-
-constexpr Slot slots[] = {
-    slot<&Options::nnodes>("--nnodes"),
-    slot<&Options::nproc_per_node>("--nproc-per-node"),
-    slot<&Options::node_rank>("--node-rank"),
-    slot<&Options::master_addr, Empty::value>("--master-addr"),
-    slot<&Options::master_port>("--master-port"),
-    slot<&Options::local_addr, Empty::none>("--local-addr"),
-    slot<&Options::standalone>("--standalone"),
-    slot<&Options::rdzv_backend>("--rdzv-backend"),
-    slot<&Options::rdzv_endpoint, Empty::none>("--rdzv-endpoint"),
-    slot<&Options::rdzv_id, Empty::value>("--rdzv-id"),
-    slot<&Options::rdzv_conf, Empty::none>("--rdzv-conf"),
-    slot<&Options::join>("--join"),
-    slot<&Options::module>("--module"),
-    slot<&Options::no_python>("--no-python"),
-    slot<&Options::run_path>("--run-path"),
-    slot<&Options::role, Empty::value>("--role"),
-    slot<&Options::virtual_local_rank>("--virtual-local-rank"),
-    slot<&Options::numa_binding>("--numa-binding"),
-    slot<&Options::omp_threads>("--omp-threads"),
-    slot<&Options::stdin_rank>("--stdin"),
-    slot<&Options::start_method>("--start-method"),
-    slot<&Options::max_restarts>("--max-restarts"),
-    slot<&Options::restart_on>("--restart-on"),
-    slot<&Options::fail_on>("--fail-on"),
-    slot<&Options::restart_window>("--restart-window"),
-    slot<&Options::repeat_errors>("--repeat-errors"),
-    slot<&Options::max_membership_restarts>("--max-membership-restarts"),
-    slot<&Options::monitor_interval>("--monitor-interval"),
-    slot<&Options::heartbeat_timeout>("--heartbeat-timeout"),
-    slot<&Options::shutdown_timeout>("--shutdown-timeout"),
-    slot<&Options::kill_grace>("--kill-grace"),
-    slot<&Options::verdict>("--verdict"),
-    slot<&Options::evidence>("--evidence"),
-    slot<&Options::signals_to_handle>("--signals-to-handle"),
-    slot<&Options::preempt_signal>("--preempt-signal"),
-    slot<&Options::log_dir, Empty::none>("--log-dir"),
-    slot<&Options::redirects>("--redirects"),
-    slot<&Options::tee>("--tee"),
-    slot<&Options::local_ranks_filter, Empty::none>("--local-ranks-filter"),
-    slot<&Options::log_line_prefix_template, Empty::none>("--log-line-prefix-template"),
-    slot<&Options::duplicate_stdout_filters, Empty::value>("--duplicate-stdout-filters"),
-    slot<&Options::duplicate_stderr_filters, Empty::value>("--duplicate-stderr-filters"),
-    slot<&Options::fold>("--fold"),
-    slot<&Options::color>("--color"),
-    slot<&Options::log_writer>("--log-writer"),
-    slot<&Options::log_max_size>("--log-max-size"),
-    slot<&Options::log_max_files>("--log-max-files"),
-    slot<&Options::logs_specs>("--logs-specs"),
-    slot<&Options::event_log_handler>("--event-log-handler"),
-    slot<&Options::events>("--events"),
-    slot<&Options::explain>("--explain"),
-};
-
-void declare_options(CLI::App& app) {
-  app.set_help_flag();
-  for (const OptionRow& row : option_table()) {
-    const std::string name(row.name);
-    CLI::Option* option = row.takes == OptionValue::none ? app.add_flag(name) : app.add_option(name);
-    option->take_last();
-  }
-}
-
-// Each value is a token of its own behind its option: CLI11 takes an empty value after '=' for none and would eat the
-// next token instead. An optional value that was left out is the first that the option knows.
-Status run_parser(CLI::App& app, const std::vector<GivenOption>& options) {
-  std::vector<std::string> tokens;
-  for (const GivenOption& given : options) {
-    tokens.emplace_back(given.row->name);
-    if (given.row->takes == OptionValue::none) continue;
-    tokens.push_back(given.value ? *given.value : std::string(given.row->choices.front()));
-  }
-  std::reverse(tokens.begin(), tokens.end());  // CLI11 wants them from the last to the first
-  try {
-    app.parse(std::move(tokens));
-  } catch (const CLI::Error& error) {
-    return usage_error(fmt::format("the command line cannot be read: {}", shown(error.what())));
-  }
-  return {};
-}
-
-const OptionRow& row_of(std::string_view name) {
-  const auto table = option_table();
-  return *std::find_if(table.begin(), table.end(), [&](const OptionRow& row) { return row.name == name; });
-}
-
-std::optional<Given> find_given(const OptionRow& row, const CLI::App& app, const Environment& env) {
-  const CLI::Option* option = app.get_option(std::string(row.name));
-  if (option->count() > 0) return Given{option->results().back(), std::string(row.name)};
-  for (const std::string_view variable : row.variables) {
-    if (auto text = env.get(variable)) return Given{std::move(*text), std::string(variable)};
-  }
+std::optional<Given> ask_variable(const OptionRow& row, const Flags&, const Environment& env) {
+  for (const std::string_view variable : row.variables)
+    if (auto text = env.get(variable)) return Given{*std::move(text), std::string(variable), Source::variable};
   return std::nullopt;
 }
 
-// Only a flag is held to the choices: torchrun, too, takes any text from a variable.
-Status check_choice(const OptionRow& row, const Given& given) {
-  constexpr std::string_view closed[] = {"--start-method", "--numa-binding", "--explain"};
-  const bool is_closed = std::find(std::begin(closed), std::end(closed), row.name) != std::end(closed);
-  if (!is_closed || !given.origin.starts_with('-')) return {};
-  if (std::find(row.choices.begin(), row.choices.end(), given.text) != row.choices.end()) return {};
+// In the order of Source, without the default: that holds if none of these says anything.
+constexpr std::array sources{ask_flag, ask_variable};
+
+std::optional<Given> find_given(const OptionRow& row, const Flags& flags, const Environment& env) {
+  for (const auto ask : sources)
+    if (auto given = ask(row, flags, env)) return given;
+  return std::nullopt;
+}
+
+bool is_choice(const OptionRow& row, std::string_view text) {
+  return std::find(row.choices.begin(), row.choices.end(), text) != row.choices.end();
+}
+
+Status check_flag(const OptionRow& row, const Given& given) {
+  if (row.closed != Closed::for_flags || given.source != Source::flag || is_choice(row, given.text)) return {};
   return usage_error(fmt::format("{}: expected {}", as_typed(given.origin, given.text), fmt::join(row.choices, ", ")));
 }
 
-Result<Options> gather(const CLI::App& app, const Environment& env) {
+Status take(const OptionRow& row, const Given& given, Options& options) {
+  if (Status fits = check_flag(row, given); !fits) return fits;
+  if (trim(given.text).empty()) {
+    if (row.empty == EmptyText::wrong) return empty_value(given);
+    if (row.empty == EmptyText::left_out) return {};
+  }
+  return store(row, given, options);
+}
+
+Result<Options> gather(const Flags& flags, const Environment& env) {
   Options options;
-  for (const Slot& slot : slots) {
-    const OptionRow& row = row_of(slot.name);
-    const auto given = find_given(row, app, env);
-    if (!given) continue;
-    if (Status fits = check_choice(row, *given); !fits) return fits.error();
-    if (Status stored = slot.store(options, *given); !stored) return stored.error();
+  for (const OptionRow& row : option_table()) {
+    if (!row.initial.empty())
+      if (Status done = store(row, {std::string(row.initial), {}, Source::initial}, options); !done)
+        return done.error();
+    if (const auto given = find_given(row, flags, env))
+      if (Status done = take(row, *given, options); !done) return done.error();
   }
   return options;
 }
 
 // --help and its like win over whatever else is wrong.
-std::optional<Result<Command>> text_command(const CLI::App& app) {
-  if (app.count("--help") > 0) return TextCommand{help_text()};
-  if (app.count("--version") > 0) return TextCommand{version_text()};
-  if (app.count("--print-completion") == 0) return std::nullopt;
-  auto text = completion_text(app.get_option("--print-completion")->results().back());
+std::optional<Result<Command>> text_command(const Flags& flags) {
+  if (flags.value_of("--help")) return TextCommand{help_text()};
+  if (flags.value_of("--version")) return TextCommand{version_text()};
+  const auto shell = flags.value_of("--print-completion");
+  if (!shell) return std::nullopt;
+  auto text = completion_text(*shell);
   if (!text) return text.error();
   return TextCommand{*std::move(text)};
 }
@@ -239,11 +190,9 @@ std::string as_typed(const Setting<double>& setting) { return as_typed(setting.o
 Result<Command> parse_command(const std::vector<std::string>& args, const Environment& env) {
   auto line = read_option_line(args);
   if (!line) return line.error();
-  CLI::App app;
-  declare_options(app);
-  if (Status parsed = run_parser(app, line->options); !parsed) return parsed.error();
-  if (auto text = text_command(app)) return *std::move(text);
-  auto options = gather(app, env);
+  const Flags flags(line->options);
+  if (auto text = text_command(flags)) return *std::move(text);
+  auto options = gather(flags, env);
   if (!options) return options.error();
   if (line->program.empty() || line->program.front().empty()) {
     return usage_error(
@@ -255,12 +204,22 @@ Result<Command> parse_command(const std::vector<std::string>& args, const Enviro
   return *std::move(options);
 }
 
+Status check_choice(const Options& options, Setting<std::string> Options::*member) {
+  const OptionRow& row = row_of(member);
+  const Setting<std::string>& setting = options.*member;
+  if (is_choice(row, setting.value)) return {};
+  const std::string most = fmt::format("{}", fmt::join(row.choices.begin(), row.choices.end() - 1, ", "));
+  return usage_error(fmt::format("{}: expected {} or {}", as_typed(setting), most, row.choices.back()));
+}
+
 std::vector<ShownSetting> shown_settings(const Options& options) {
   std::vector<ShownSetting> result;
-  for (const Slot& slot : slots) {
-    if (slot.name == "--explain") continue;
-    result.push_back(slot.show(options));
-    result.back().name = slot.name;
+  for (const OptionRow& row : option_table()) {
+    if (row.member == OptionMember(&Options::explain)) continue;
+    visit_setting(row, options, [&](const auto& setting) {
+      const bool hidden = row.hides_default && setting.source == Source::initial;
+      result.push_back({std::string(row.name), hidden ? "" : as_text(setting.value), setting.origin, setting.source});
+    });
   }
   return result;
 }

@@ -77,14 +77,16 @@ std::string command_text(const std::vector<std::string>& argv) {
   return fmt::format("{}", fmt::join(words, " "));
 }
 
+std::string_view source_text(const ShownSetting& setting) {
+  if (setting.source == Source::initial) return "default";
+  return setting.source == Source::flag ? "command line" : std::string_view(setting.origin);
+}
+
 std::string settings_text(const Options& options) {
   std::string result = "Settings:\n";
   for (const ShownSetting& setting : shown_settings(options)) {
-    if (setting.origin.empty() && setting.value.empty()) continue;
-    const std::string_view origin = setting.origin.empty()            ? "default"
-                                    : setting.origin.starts_with('-') ? "command line"
-                                                                      : std::string_view(setting.origin);
-    result += fmt::format("  {:<28}{}  ({})\n", setting.name, shown(setting.value), origin);
+    if (setting.source == Source::initial && setting.value.empty()) continue;
+    result += fmt::format("  {:<28}{}  ({})\n", setting.name, shown(setting.value), source_text(setting));
   }
   return result;
 }

@@ -1,5 +1,6 @@
 #include "launch/core/config/settle.hpp"
 
+#include "launch/core/options/option_table.hpp"
 #include "settling.hpp"
 
 #include <csignal>
@@ -26,6 +27,15 @@ TEST(Settle, ThePlainOneNodeJobKeepsToItself) {
   EXPECT_EQ(config.hostname, "node7");
   EXPECT_THAT(config.program.argv, ElementsAre("/usr/bin/python3", "-u", "train.py"));
   EXPECT_THAT(config.notices, IsEmpty());
+}
+
+// What the table says to be closed is: the parser sees to it for some rows, a rule for the others.
+TEST(Settle, ClosedChoicesAreAllThatAFlagMayBe) {
+  for (const OptionRow& row : option_table()) {
+    if (row.closed == Closed::no) continue;
+    const std::string said = fault_of({std::string(row.name) + "=other"});
+    for (const std::string_view choice : row.choices) EXPECT_THAT(said, HasSubstr(choice)) << row.name;
+  }
 }
 
 TEST(Settle, TimeoutsAreRead) {

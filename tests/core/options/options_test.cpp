@@ -52,12 +52,12 @@ TEST(Options, WithoutAnyTheDefaultsHoldAndAreNotGiven) {
   EXPECT_EQ(options.nproc_per_node.value, "1");
   EXPECT_EQ(options.node_rank.value, 0);
   EXPECT_EQ(options.master_addr.value, "127.0.0.1");
-  EXPECT_EQ(options.master_port.value, std::nullopt);
+  EXPECT_EQ(options.master_port.value, 29'500);
   EXPECT_EQ(options.rdzv_backend.value, "static");
   EXPECT_EQ(options.rdzv_id.value, "none");
   EXPECT_EQ(options.role.value, "default");
   EXPECT_EQ(options.monitor_interval.value, 0.1);
-  EXPECT_EQ(options.shutdown_timeout.value, std::nullopt);
+  EXPECT_EQ(options.shutdown_timeout.value, 30);
   EXPECT_FALSE(options.nnodes.given() || options.standalone.given() || options.master_port.given());
 }
 
@@ -162,7 +162,7 @@ TEST(Options, TheOptionsWithoutAVariableArriveToo) {
   EXPECT_EQ(parse({"a"}, {{"PET_NUMA_BINDING", "node"}}).numa_binding.value, "");
 }
 
-TEST(Options, TableAndSlotsAgree) {
+TEST(Options, EverySettingOfTheTableIsShown) {
   const auto shown = shown_settings(Options());
   std::vector<std::string> names{"--explain", "--print-completion", "--help", "--version"};
   for (const ShownSetting& setting : shown) names.push_back(setting.name);
@@ -172,6 +172,36 @@ TEST(Options, TableAndSlotsAgree) {
     EXPECT_FALSE(row.text.empty()) << row.name;
   }
   EXPECT_THAT(names, ::testing::UnorderedElementsAreArray(table));
+}
+
+TEST(Options, OnlyWhatTheUserSaysIsGiven) {
+  const Options options = parse({"--nnodes=1", "a"}, {{"PET_ROLE", "default"}});
+  EXPECT_EQ(options.nnodes.source, Source::flag);
+  EXPECT_EQ(options.role.source, Source::variable);
+  EXPECT_EQ(options.rdzv_id.source, Source::initial);
+  EXPECT_TRUE(options.nnodes.given() && options.role.given());
+  EXPECT_FALSE(options.rdzv_id.given());
+}
+
+TEST(Options, ClosedChoicesAreAllThatAFlagMayBe) {
+  for (const OptionRow& row : option_table()) {
+    if (row.choices.empty() || row.closed != Closed::for_flags) continue;
+    const std::string said = fault({std::string(row.name) + "=other", "a"});
+    for (const std::string_view choice : row.choices) {
+      EXPECT_THAT(said, HasSubstr(choice));
+      EXPECT_EQ(fault({std::string(row.name) + "=" + std::string(choice), "a"}), "");
+    }
+  }
+  EXPECT_EQ(parse({"a"}, {{"PET_START_METHOD", "other"}}).start_method.value, "other");
+}
+
+TEST(Options, ARuleNamesTheChoicesOfTheTable) {
+  Options options = parse({"--color=never", "a"});
+  EXPECT_TRUE(check_choice(options, &Options::color));
+  options.color.value = "red";
+  EXPECT_EQ(check_choice(options, &Options::color).error().message, "--color red: expected auto, always or never");
+  options.join.value = "Any";
+  EXPECT_THAT(check_choice(options, &Options::join).error().message, HasSubstr("expected any or between-restarts"));
 }
 
 TEST(Options, SettingsAreShownWithTheirOrigin) {

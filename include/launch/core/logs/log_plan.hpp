@@ -16,10 +16,10 @@ struct LogChoice {
     bool out = false;
     bool err = false;
   };
-  std::vector<Streams> redirects;  // by local rank; to a file
-  std::vector<Streams> tees;       // by local rank; to a file and from there to the console
-  std::set<int> shown;             // local ranks whose streams the console shows; empty: all
-  std::string prefix = "[${role_name}${local_rank}]:";
+  std::vector<Streams> redirects;        // by local rank; to a file
+  std::vector<Streams> tees;             // by local rank; to a file and from there to the console
+  std::set<int> shown;                   // local ranks whose streams the console shows; empty: all
+  std::string prefix;                    // of each line on the console, with macros
   std::vector<std::string> out_filters;  // lines that hold one of these are copied to filtered_stdout.log
   std::vector<std::string> err_filters;
   Streams coloured;             // the console's prefixes, a colour a rank

@@ -1,7 +1,10 @@
-// Every option of the command line, once: name, value, variables, default and words. Parsing, --help, completion and
-// --explain all read this table; what a value means is in options.hpp. It never changes while launch runs. To add an
-// option is to add its row here, its member in options.hpp and the rule that settles it.
+// Every option of the command line, one row each: name, member of Options, variables, default, choices and words.
+// Parsing, --help, completion and --explain all read this table. The rows of a group stand in a file of their own, such
+// as node_options. They never change while launch runs. To add an option is to add its row, its member in options.hpp
+// and the rule that settles it.
 #pragma once
+
+#include "launch/core/options/options.hpp"
 
 #include <algorithm>
 #include <array>
@@ -10,6 +13,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <variant>
 
 namespace launch {
 
@@ -40,27 +44,54 @@ class Words {
   constexpr const std::string_view* end() const { return words_.data() + size_; }
   constexpr bool empty() const { return size_ == 0; }
   constexpr std::string_view front() const { return words_[0]; }
+  constexpr std::string_view back() const { return words_[size_ - 1]; }
 
  private:
   std::array<std::string_view, 5> words_;
   std::size_t size_ = 0;
 };
 
+// What an empty text says, from whatever source it comes.
+enum class EmptyText {
+  wrong,     // nothing, so it is an error
+  left_out,  // the same as leaving the option out
+  value,     // itself
+};
+
+// What becomes of a text that is none of the choices.
+enum class Closed {
+  no,         // it is a value, too
+  for_flags,  // it is an error in a flag; a variable takes any text, as torchrun's do
+  by_rule,    // it is an error of the rule that settles the option, which asks check_choice()
+};
+
+// The member of Options that an option sets; its type says how the text is read. None for --help and its like.
+using OptionMember =
+    std::variant<std::monostate, Setting<std::string> Options::*, Setting<bool> Options::*, Setting<int> Options::*,
+                 Setting<std::optional<int>> Options::*, Setting<double> Options::*>;
+
 struct OptionRow {
   std::string_view name;          // "--nproc-per-node"; "--nproc_per_node" is as good
   std::string_view short_name{};  // "-m"; empty: none
+  OptionMember member{};
   OptionGroup group = OptionGroup::other;
   OptionValue takes = OptionValue::required;
   std::string_view value{};    // what stands for the value in help
   Words variables{};           // the first that is set counts
-  std::string_view initial{};  // the default, as help shows it
-  std::string_view text;       // for help
-  Words choices{};             // for completion: the values, where there are only a few
-  bool ours = false;           // not torchrun 2.13's, so no abbreviation of one of its options may mean it
+  std::string_view initial{};  // the default, read as if it had been given; empty: off, or nothing
+  bool hides_default = false;  // --explain shows the option only if it was given
+  EmptyText empty = EmptyText::wrong;
+  std::string_view text;  // for help
+  Words choices{};        // the values, if there are only a few; an optional value that is left out is the first
+  Closed closed = Closed::no;
+  bool ours = false;  // not torchrun 2.13's, so no abbreviation of one of its options may mean it
 };
 
-// Made when the program is built.
+// In the order of --help.
 std::span<const OptionRow> option_table();
+
+// REQUIRES: an option that has a member.
+const OptionRow& row_of(const OptionMember& member);
 
 std::string_view heading(OptionGroup group);
 

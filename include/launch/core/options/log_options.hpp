@@ -1,0 +1,14 @@
+// The rows of the options about output and events. Their rules are those of config/log_settings. Read by
+// option_table() alone, which has the rows of all groups in the order of --help. A row is text and pointers: it decides
+// nothing.
+#pragma once
+
+#include "launch/core/options/option_table.hpp"
+
+#include <span>
+
+namespace launch {
+
+std::span<const OptionRow> log_options();
+
+}  // namespace launch
