@@ -50,9 +50,9 @@ MUTANTS = (
     Mutant("environment", "src/core/config/worker_settings.cpp",
            'set("TORCH_NCCL_ASYNC_ERROR_HANDLING", "1")', 'set("TORCH_NCCL_ASYNC_ERROR_HANDLING", "0")',
            ("interop/test_compare",)),
-    Mutant("events", "src/app/event_log.cpp",
+    Mutant("events", "src/core/events/torchelastic_teller.cpp",
            "!first || (first->kind == Failure::Kind::worker && ranks_);", "!first;",
-           ("interop/test_events", "cli/test_events")),
+           ("core/", "interop/test_events")),
 )
 
 
