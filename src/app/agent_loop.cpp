@@ -41,7 +41,7 @@ AgentLoop::AgentLoop(asio::any_io_executor executor, std::shared_ptr<const Confi
       network_(executor, [this](Answer answer) { feed(std::move(answer)); }),
       starter_(executor),
       workers_(executor, starter_, Inheritance{start.signals.reset, start.open_files, config_.pid},
-               [this](int local_rank, pid_t pid, ExitStatus status) { worker_exited(local_rank, pid, status); }),
+               [this](LocalRank local_rank, pid_t pid, ExitStatus status) { worker_exited(local_rank, pid, status); }),
       record_(executor, std::move(config), starter_),
       memory_(executor) {}
 
@@ -187,7 +187,7 @@ void AgentLoop::pass_on(int signal) {
   }
 }
 
-void AgentLoop::worker_exited(int local_rank, pid_t pid, ExitStatus status) {
+void AgentLoop::worker_exited(LocalRank local_rank, pid_t pid, ExitStatus status) {
   if (watchdog_) watchdog_->forget(pid);
   Failure failure = status.ok() ? Failure() : failure_of_worker(here(), worker(local_rank, pid), status);
   // One that was told to end did so: nobody asks why.
@@ -202,7 +202,7 @@ asio::awaitable<void> AgentLoop::worker_failed(Failure failure, ExitStatus statu
   ++untold_;
   failure.what += to_text(cause_of(static_cast<pid_t>(failure.pid), status), status);
   Failure complete = co_await record_.complete(std::move(failure), status);
-  const int local_rank = complete.local_rank;
+  const LocalRank local_rank = complete.local_rank;
   put(WorkerExited{local_rank, status, std::move(complete)});
   --untold_;
   look_for_end();
@@ -212,7 +212,7 @@ bool AgentLoop::timer_expired(const ExpiredTimer& timer) {
   const auto local_rank = workers_.local_rank_of(timer.pid);
   if (!workers_.signal_one(timer.pid, timer.signal)) return false;
   std::string whose = fmt::format("pid {}", timer.pid);
-  if (local_rank) whose = fmt::format("rank {} ({})", round_.assignment.base_global_rank + *local_rank, whose);
+  if (local_rank) whose = fmt::format("rank {} ({})", (round_.assignment.base_global_rank + *local_rank).value, whose);
   log_warning(
       fmt::format("watchdog timer '{}' of {} expired: sending {}", timer.scope, whose, signal_name(timer.signal)));
   if (local_rank) expired_scopes_.emplace(timer.pid, timer.scope);  // the first one is the cause
@@ -246,7 +246,7 @@ EndCause AgentLoop::cause_of(pid_t pid, ExitStatus status) {
 
 FailurePlace AgentLoop::here() const { return {round_.assignment.group_rank, config_.hostname}; }
 
-FailedWorker AgentLoop::worker(int local_rank, pid_t pid) const {
+FailedWorker AgentLoop::worker(LocalRank local_rank, pid_t pid) const {
   return {round_.assignment.base_global_rank + local_rank, local_rank, pid, wall_time_text()};
 }
 
@@ -293,8 +293,8 @@ asio::awaitable<void> AgentLoop::start_workers(int round) {
   const WorkerGroup::OutputCallback output = [this](const StreamPlan& plan) {
     return record_.folder().streams().output(plan);
   };
-  const WorkerGroup::StartCallback on_start = [this](int rank, pid_t pid) {
-    record_.events().worker_started(rank, pid);
+  const WorkerGroup::StartCallback on_start = [this](LocalRank local_rank, pid_t pid) {
+    record_.events().worker_started(local_rank, pid);
   };
   const auto not_started = co_await workers_.start(std::move(files.workers), config_.program.script, output, on_start);
   record_.folder().streams().all_started();
@@ -351,7 +351,7 @@ void AgentLoop::carry_out(Conclude action) {
 
 asio::awaitable<void> AgentLoop::conclude(Finish end) {
   std::string left = end.left_behind ? describe_processes(workers_.remaining()) : "";
-  const int node = std::max(round_.assignment.group_rank, 0);
+  const NodeRank node = std::max(round_.assignment.group_rank, NodeRank(0));
   Account own = co_await record_.conclude(std::move(end), node, std::move(left));
   feed(Concluded{std::move(own)});
 }

@@ -31,7 +31,7 @@ void show(const Config& config, const Report& report, const Verdict& verdict, co
   end_progress();
   if (config.verdict.json) {
     write_bare(json);
-  } else if (report.formed || verdict.first.rank >= 0) {
+  } else if (report.formed || verdict.first.rank.known()) {
     write_report(render_verdict(verdict));
   } else {
     log_error(fmt::format("{} (exit code {})", describe(verdict.first), report.end.exit_code));
@@ -47,7 +47,7 @@ void tell_parent(const Config& config, const Failure& first, DiskThread& disk) {
 
 asio::awaitable<void> report_end(const Config& config, Report report, DiskThread& disk) {
   const std::string verdict_file = config.verdict.file;
-  Verdict verdict{config.program.name,   config.run_id,     config.nnodes,
+  Verdict verdict{config.program.name,   config.run_id,     config.nnodes(),
                   report.round.restarts, *report.end.first, report.account};
   if (report.formed) verdict.nnodes = report.round.assignment.group_world_size;
   const std::string json = verdict_json(verdict);

@@ -15,11 +15,7 @@ constexpr Duration time_for_events = std::chrono::seconds(5);
 
 EventLog::EventLog(const Config& config, boost::asio::any_io_executor executor)
     : config_(config), disk_(std::move(executor)), context_{config.run_id, std::nullopt, config.hostname, 0} {
-  if (!config.elastic) context_.node_rank = config.node_rank;
-  if (!config.events.torchelastic) return;
-  torchelastic_ = EventSink::standard_error();
-  teller_.emplace(TorchelasticContext{config.run_id, config.role, config.hostname, config.events.backend,
-                                      config.events.entry_point});
+  if (config.node_rank().known()) context_.node_rank = config.node_rank();
 }
 
 boost::asio::awaitable<Status> EventLog::open(Time give_up) {
@@ -30,12 +26,17 @@ boost::asio::awaitable<Status> EventLog::open(Time give_up) {
     own_ = std::move(*sink);
   }
   const ProgramCommand& program = config_.program;
-  tell(JobStarted{LAUNCH_VERSION, program.name, program.argv, config_.nnodes, config_.nproc_per_node});
+  tell(JobStarted{LAUNCH_VERSION, program.name, program.argv, config_.nnodes(), config_.nproc_per_node});
+  if (config_.events.torchelastic) {
+    torchelastic_ = EventSink::standard_error();
+    teller_.emplace(TorchelasticContext{config_.run_id, config_.role, config_.hostname, config_.events.backend,
+                                        config_.events.entry_point});
+  }
   co_return Status();
 }
 
 void EventLog::not_begun(const Error& error) {
-  const Failure failure = failure_of_rendezvous({context_.node_rank.value_or(-1), context_.host}, error);
+  const Failure failure = failure_of_rendezvous({context_.node_rank.value_or(NodeRank::none()), context_.host}, error);
   job_ended(failure.exit_code, failure);
 }
 
@@ -51,7 +52,7 @@ void EventLog::rendezvous_formed(const Round& round) {
   tell(RendezvousFormed{round, took});
 }
 
-void EventLog::worker_started(int local_rank, pid_t pid) {
+void EventLog::worker_started(LocalRank local_rank, pid_t pid) {
   started_.push_back(now());
   if (teller_) teller_->worker_started(pid);
   tell(WorkerStarted{base_rank_ + local_rank, local_rank, pid});
@@ -61,8 +62,8 @@ void EventLog::all_started() {
   if (teller_) tell_torchelastic(teller_->all_started());
 }
 
-void EventLog::worker_exited(int local_rank, pid_t pid, ExitStatus status, const std::string& error_json) {
-  const Duration ran = now() - started_.at(static_cast<std::size_t>(local_rank));
+void EventLog::worker_exited(LocalRank local_rank, pid_t pid, ExitStatus status, const std::string& error_json) {
+  const Duration ran = now() - started_.at(local_rank.index());
   tell(WorkerOver{{base_rank_ + local_rank, local_rank, pid}, status, ran});
   if (teller_) teller_->worker_exited(local_rank, status, error_json);
 }
@@ -76,7 +77,7 @@ void EventLog::killing(std::size_t processes) { tell(Killing{processes}); }
 void EventLog::restarting(const AnnounceRound& action) { tell(Restarting{action.reason, action.restart}); }
 
 void EventLog::told_of(const Failure& failure) {
-  const bool own = failure.node_rank == context_.node_rank.value_or(-1) && failure.host == context_.host;
+  const bool own = failure.node_rank == context_.node_rank.value_or(NodeRank::none()) && failure.host == context_.host;
   if (!own) tell(PeerFailure{failure});
 }
 

@@ -128,8 +128,8 @@ boost::asio::awaitable<void> JobFolder::remove_empty() {
                             attempt_.empty() ? place_ : attempt_));
 }
 
-std::string JobFolder::errors_of(int local_rank) const {
-  const auto index = static_cast<std::size_t>(local_rank);
+std::string JobFolder::errors_of(LocalRank local_rank) const {
+  const auto index = local_rank.index();
   return index < workers_.size() ? workers_[index].logs.err.file : std::string();
 }
 
@@ -155,8 +155,8 @@ LastWords JobFolder::read_words(LastWords known, const std::string& errors, cons
 }
 
 // Errors tell why: if these are on the console, the other stream's file does not help.
-boost::asio::awaitable<LastWords> JobFolder::words_of(DiskThread& disk, int local_rank) {
-  const WorkerFiles& worker = workers_.at(static_cast<std::size_t>(local_rank));
+boost::asio::awaitable<LastWords> JobFolder::words_of(DiskThread& disk, LocalRank local_rank) {
+  const WorkerFiles& worker = workers_.at(local_rank.index());
   LastWords known{{}, {}, worker.error_file, worker.logs.err.file};
   if (worker.logs.err.sink == StreamPlan::Sink::nowhere) known.log_file = "not kept, by --local-ranks-filter";
   const auto passed = streams_ ? streams_->tail(worker.logs.err) : std::nullopt;

@@ -59,7 +59,7 @@ asio::awaitable<void> JobRecord::announce(AnnounceRound action) {
   }
 }
 
-asio::awaitable<Account> JobRecord::conclude(Finish end, int node, std::string left) {
+asio::awaitable<Account> JobRecord::conclude(Finish end, NodeRank node, std::string left) {
   co_await folder_.show_rest();
   co_await keep_evidence();
   if (end.left_behind && !end.first) log_error("these processes outlived SIGKILL: " + left);

@@ -40,20 +40,21 @@ Status LogStreams::prepare_streams(const std::vector<WorkerLogs>& plans, StreamP
     const StreamPlan& plan = plans[local_rank].*which;
     if (plan.sink == StreamPlan::Sink::console) lend_terminal(console.fd);
     if (plan.sink != StreamPlan::Sink::relay) continue;
-    if (Status made = relay(plan, static_cast<int>(local_rank), console, shown_by); !made) return made;
+    if (Status made = relay(plan, LocalRank(static_cast<int>(local_rank)), console, shown_by); !made) return made;
   }
   return {};
 }
 
 // `shown_by`: the console's number, which is made for the first stream that it shows.
-Status LogStreams::relay(const StreamPlan& plan, int local_rank, const Console& console, std::optional<int>& shown_by) {
+Status LogStreams::relay(const StreamPlan& plan, LocalRank local_rank, const Console& console,
+                         std::optional<int>& shown_by) {
   if (!relay_) relay_.emplace(executor_, FileRules{choice_.max_size, choice_.max_files});
   if (plan.shown && !shown_by) {
     auto made = make_console(console);
     if (!made) return made.error();
     shown_by = *made;
   }
-  auto added = relay_->add_stream(local_rank, plan.file, plan.shown ? shown_by : std::nullopt);
+  auto added = relay_->add_stream(local_rank.value, plan.file, plan.shown ? shown_by : std::nullopt);
   if (!added) return added.error();
   relayed_[plan.file] = {added->stream, facts_.base_rank + local_rank, console.name, std::move(added->writer)};
   return {};
@@ -118,8 +119,8 @@ void LogStreams::tell_losses(const std::vector<LogRelay::Loss>& losses) const {
     if (whose == relayed_.end()) continue;  // copies of lines
     if (told++ == most_losses_told) break;
     const Relayed& stream = whose->second;
-    log_warning(
-        fmt::format("rank {}: {} bytes of its {} were lost: {}", stream.rank, loss.bytes, stream.name, loss.reason));
+    log_warning(fmt::format("rank {}: {} bytes of its {} were lost: {}", stream.rank.value, loss.bytes, stream.name,
+                            loss.reason));
   }
   if (told > most_losses_told) log_warning("and so were some of others");
 }

@@ -6,8 +6,8 @@
 #include <csignal>
 #include <utility>
 
-#include <boost/asio/post.hpp>
 #include <unistd.h>
+#include <boost/asio/post.hpp>
 
 namespace launch {
 
@@ -25,10 +25,7 @@ bool is_spent(const WorkerCgroup& group) {
 
 WorkerGroup::WorkerGroup(asio::any_io_executor executor, DiskThread& disk, Inheritance inheritance,
                          ExitCallback on_exit)
-    : executor_(std::move(executor)),
-      disk_(disk),
-      inheritance_(std::move(inheritance)),
-      on_exit_(std::move(on_exit)) {}
+    : executor_(std::move(executor)), disk_(disk), inheritance_(std::move(inheritance)), on_exit_(std::move(on_exit)) {}
 
 int WorkerGroup::begin() {
   reaper_.begin();
@@ -107,8 +104,8 @@ asio::awaitable<std::optional<WorkerNotStarted>> WorkerGroup::start(std::vector<
 asio::awaitable<std::optional<WorkerNotStarted>> WorkerGroup::make_all(std::vector<WorkerSpec> specs,
                                                                        std::string script, OutputCallback output) {
   const auto start = start_;
-  const auto wanted = std::count_if(specs.begin(), specs.end(),
-                                    [](const WorkerSpec& spec) { return spec.input == WorkerInput::copy; });
+  const auto wanted =
+      std::count_if(specs.begin(), specs.end(), [](const WorkerSpec& spec) { return spec.input == WorkerInput::copy; });
   auto opening = open_inputs(static_cast<std::size_t>(wanted));
   std::vector<Fd> copies = co_await std::move(opening);
   for (WorkerSpec& spec : specs) {
@@ -138,21 +135,22 @@ void WorkerGroup::await_end(std::size_t local_rank) {
   const pid_t pid = children_[local_rank]->pid();
   children_[local_rank]->on_exit([this, pid, local_rank](ExitStatus status) {
     reaper_.forget_worker(pid);
-    on_exit_(static_cast<int>(local_rank), pid, status);
+    on_exit_(LocalRank(static_cast<int>(local_rank)), pid, status);
   });
 }
 
-std::optional<int> WorkerGroup::local_rank_of(pid_t pid) const {
+std::optional<LocalRank> WorkerGroup::local_rank_of(pid_t pid) const {
   for (std::size_t local_rank = 0; local_rank < children_.size(); ++local_rank)
-    if (children_[local_rank]->pid() == pid && !children_[local_rank]->ended()) return static_cast<int>(local_rank);
+    if (children_[local_rank]->pid() == pid && !children_[local_rank]->ended())
+      return LocalRank(static_cast<int>(local_rank));
   return std::nullopt;
 }
 
-std::vector<std::pair<int, pid_t>> WorkerGroup::running() const {
-  std::vector<std::pair<int, pid_t>> result;
+std::vector<std::pair<LocalRank, pid_t>> WorkerGroup::running() const {
+  std::vector<std::pair<LocalRank, pid_t>> result;
   for (std::size_t local_rank = 0; local_rank < children_.size(); ++local_rank)
     if (!children_[local_rank]->ended())
-      result.emplace_back(static_cast<int>(local_rank), children_[local_rank]->pid());
+      result.emplace_back(LocalRank(static_cast<int>(local_rank)), children_[local_rank]->pid());
   return result;
 }
 

@@ -32,10 +32,11 @@ void split(std::string_view text, std::vector<std::string>& args, std::vector<st
 void check_config(const Options& options, const HostFacts& facts) {
   const auto config = settle(options, facts);
   if (!config) return check_error(config.error());
-  check(config->nnodes >= 1 && config->nproc_per_node >= 1);
-  check(config->node_rank >= 0 && config->node_rank < config->nnodes);
-  check(config->master.port != 0 || config->nnodes == 1);
-  check(!config->master.host.empty() && !config->run_id.empty() && !config->program.argv.empty());
+  check(config->nnodes() >= 1 && config->nproc_per_node >= 1);
+  check(config->c10d() != nullptr || config->node_rank().known());
+  check(config->node_rank().value < config->nnodes());
+  check(config->store().port != 0 || config->nnodes() == 1);
+  check(!config->store().host.empty() && !config->run_id.empty() && !config->program.argv.empty());
   check(config->rendezvous_timeout >= Duration{} && config->shutdown_timeout >= Duration{});
   for (const std::string& notice : config->notices) check(notice.find('\n') == std::string::npos);
 }

@@ -15,7 +15,6 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 
-
 #include <unistd.h>
 
 namespace launch::store_server_test {
@@ -303,7 +302,12 @@ TEST_F(StoreServerTest, WhoHasAWillAndSaysNothingIsTakenForDead) {
 }
 
 std::string attendance(Attendance::Wish wish, const std::string& name) {
-  return to_json(Attendance{wish, {name, 1, launch_local_id}, {0, "default", 1}, {1, 2}, 100ms, 15s, -1, true, ""});
+  return to_json(Attendance{.wish = wish,
+                            .node = {name, 1, launch_local_id},
+                            .member = {.role = "default", .local_world_size = 1},
+                            .nodes = {1, 2},
+                            .last_call = 100ms,
+                            .silence = 15s});
 }
 
 TEST_F(StoreServerTest, WhoAttendsIsToldWhenTheLastCallIsOver) {

@@ -15,7 +15,6 @@ using play::Plan;
 
 constexpr int crowd = 10'000;
 constexpr int company = 1000;
-constexpr Duration silent_at_most = 6100ms;  // until a node that has lost its power is missed
 
 double cpu_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
@@ -87,7 +86,7 @@ TEST(CrowdSim, AThousandNodesUnderFailures) {
       victim.kill();
     } else {
       victim.lose_power();
-      unnoticed = silent_at_most;
+      unnoticed = job.missed_after();
     }
     // So that all have heard of it.
     events.run_until(later(events.now(), std::max<Duration>(unnoticed, 10ms)));

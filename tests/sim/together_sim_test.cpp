@@ -1,11 +1,11 @@
 // C10d jobs whose store is never lost, of launch's nodes and torchrun's, under faults: however nodes fail, come, go,
-// stand still or are cut off, all that live come together again, and end together. LAUNCH_SIM_SEED=N plays one seed and
-// tells its story; LAUNCH_SIM_SEEDS=N says how many seeds the largest scenario has.
+// stand still or are cut off, all that live come together again, and end together. LAUNCH_SIM_SEEDS=N
+// says how many seeds the largest scenario has.
+#include "choices.hpp"
 #include "whole_job.hpp"
 
 #include <algorithm>
 #include <csignal>
-#include <cstdlib>
 #include <fstream>
 
 #include <fmt/format.h>
@@ -19,9 +19,8 @@ using play::AgentHost;
 using play::Plan;
 
 constexpr Duration last_call = 3s;
-constexpr Duration stopping_time = 300ms;    // of workers
-constexpr Duration silent_at_most = 6100ms;  // until a node of which nothing is heard is missed, with beats for 5 s
-constexpr int most_requests = 600;           // a second, of a small job
+constexpr Duration stopping_time = 300ms;  // of workers
+constexpr int most_requests = 600;         // a second, of a small job
 
 struct Scenario {
   Hosting hosting = Hosting::launch;
@@ -42,8 +41,8 @@ struct Figures {
 
 class Company {
  public:
-  Company(std::uint64_t seed, const Scenario& scenario)
-      : scenario_(scenario), dice_(seed ^ 0x9e3779b97f4a7c15ULL), whole_(choose()), job_(seed, whole_) {
+  Company(std::uint64_t seed, Choices& choices, const Scenario& scenario)
+      : scenario_(scenario), choices_(choices), whole_(choose()), job_(seed, whole_) {
     job_.allow_different_ends();  // some are told to leave
     // As whoever started it would: one that was told to leave, was cut off too long, or waited in vain for ranks.
     job_.on_end([this](std::size_t index) {
@@ -71,9 +70,9 @@ class Company {
   const Figures& figures() const { return figures_; }
 
  private:
-  bool odds(double probability) { return static_cast<double>(dice_.next() >> 11U) * 0x1p-53 < probability; }
-  std::size_t below(std::size_t end) { return dice_.next() % end; }
-  Duration between(Duration low, Duration high) { return dice_.between(low, high); }
+  bool odds(double probability) { return choices_.odds(probability); }
+  std::size_t below(std::size_t end) { return choices_.below(end); }
+  Duration between(Duration low, Duration high) { return choices_.between(low, high); }
   bool quick() const { return scenario_.hosting == Hosting::launch && !scenario_.mixed; }
 
   WholeScenario choose() {
@@ -173,7 +172,7 @@ class Company {
 
   void unplug(std::size_t victim) {
     job_.events().note(job_.node(victim).host() + " loses its power");
-    troubled(victim, silent_at_most);
+    troubled(victim, job_.missed_after());
     replace(victim, between(1ms, 10s));
     job_.node(victim).lose_power();
   }
@@ -182,7 +181,7 @@ class Company {
     // A torchrun agent that was thrown out while it stood still never notices.
     const Duration duration = between(1s, job_.is_launch(victim) ? 40s : 9s);
     job_.events().note(job_.node(victim).host() + " stands still for " + to_text(duration));
-    troubled(victim, std::max(duration, silent_at_most));
+    troubled(victim, std::max(duration, job_.missed_after()));
     job_.freeze(victim, duration);
   }
 
@@ -195,7 +194,7 @@ class Company {
       if (!off || in_trouble(index) || !job_.is_launch(index)) continue;
       const std::string host = job_.node(index).host();
       job_.events().note(host + " is cut off for " + to_text(duration));
-      troubled(index, std::max(duration, silent_at_most));
+      troubled(index, std::max(duration, job_.missed_after()));
       const Time mended = later(job_.events().now(), duration);
       job_.network().cut(host, "*", mended);
       job_.network().cut("*", host, mended);
@@ -251,7 +250,7 @@ class Company {
   }
 
   Scenario scenario_;
-  Random dice_;
+  Choices& choices_;
   WholeScenario whole_;
   WholeJob job_;
   std::vector<Time> calm_;  // by node: its trouble is over
@@ -259,22 +258,17 @@ class Company {
   Figures figures_;
 };
 
-// All seeds of a scenario, or the one that the user asks for.
-void play_all(const Scenario& scenario, int seeds) {
-  const char* wanted = std::getenv("LAUNCH_SIM_SEED");
-  const std::uint64_t first = wanted == nullptr ? 1 : std::strtoull(wanted, nullptr, 10);
-  const std::uint64_t last = wanted == nullptr ? static_cast<std::uint64_t>(seeds) : first;
+void play_all(const Scenario& scenario, std::uint64_t seeds) {
   Figures worst;
-  for (std::uint64_t seed = first; seed <= last; ++seed) {
-    Company company(seed, scenario);
+  play_seeds(seeds, [&](std::uint64_t seed, Choices& choices) {
+    Company company(seed, choices, scenario);
     company.play();
     const Figures& figures = company.figures();
     worst.losses += figures.losses;
     worst.worst_loss = std::max(worst.worst_loss, figures.worst_loss);
     worst.worst_settle = std::max(worst.worst_settle, figures.worst_settle);
-    ASSERT_EQ(company.job().faults(), std::vector<std::string>()) << "LAUNCH_SIM_SEED=" << seed << "\n"
-                                                                  << company.job().story();
-  }
+    return Played{company.job().faults(), company.job().story()};
+  });
   std::printf("together %s after the last fault at most", to_text(worst.worst_settle).c_str());
   if (worst.losses > 0) std::printf(", %s after one of %d losses", to_text(worst.worst_loss).c_str(), worst.losses);
   std::printf("\n");
@@ -291,12 +285,7 @@ constexpr Scenario mixed_polled{.hosting = Hosting::torchrun, .mixed = true, .fa
 constexpr Scenario mixed_polled_faults{
     .hosting = Hosting::torchrun, .mixed = true, .offset = 500ms, .fewest = 2, .most = 8};
 
-int wanted_seeds() {
-  const char* wanted = std::getenv("LAUNCH_SIM_SEEDS");
-  return wanted != nullptr ? static_cast<int>(std::strtol(wanted, nullptr, 10)) : 600;
-}
-
-const int seeds = wanted_seeds();
+const std::uint64_t seeds = wanted_seeds(600);
 
 TEST(Together, LaunchNodesUnderFaults) { play_all(ours, seeds); }
 TEST(Together, WithClocksADayApart) { play_all(day_apart, seeds / 10); }
@@ -314,7 +303,8 @@ TEST(Together, ASeedIsARun) {
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
     std::uint64_t hashes[2] = {};
     for (std::uint64_t& hash : hashes) {
-      Company company(seed, ours);
+      Choices choices(seed);
+      Company company(seed, choices, ours);
       company.play();
       hash = company.job().hash();
     }

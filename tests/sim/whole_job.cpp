@@ -41,12 +41,13 @@ Config WholeJob::make_config(const std::string& host) const {
   config.restarts.max_restarts = scenario_.max_restarts;
   config.heartbeat_timeout = scenario_.heartbeat;
   config.rendezvous_timeout = 60s;
-  if (!config.elastic) return config;
-  config.elastic->settings.join_timeout = scenario_.join_timeout;
-  config.elastic->joins_wait = scenario_.joins_wait;
+  if (config.c10d() == nullptr) return config;
+  C10dChoice& choice = play::c10d_of(config);
+  choice.settings.join_timeout = scenario_.join_timeout;
+  choice.joins_wait = scenario_.joins_wait;
   if (scenario_.hosting == Hosting::node) return config;
-  config.elastic->is_host = false;
-  config.master = lasting_store;
+  choice.is_host = false;
+  choice.store = lasting_store;
   return config;
 }
 
@@ -54,7 +55,7 @@ play::Eyes WholeJob::eyes() {
   play::Eyes eyes;
   const std::size_t at = nodes_.size();
   eyes.started = [this, at](const Round& round) { started(at, round); };
-  eyes.gone = [this, at](const Round& round, bool well) { gone(at, round, well); };
+  eyes.gone = [this, at](const Round& round) { gone(at, round); };
   eyes.exited = [this, at](int code) { ended(at, code); };
   eyes.fault = [this](const std::string& what) { fault(what); };
   return eyes;
@@ -72,10 +73,10 @@ play::NodeHost& WholeJob::add(play::Planner planner) {
 play::TorchrunHost& WholeJob::add_torchrun(play::Planner planner) {
   const Config config = make_config(new_host());
   seats_.push_back({config.role, config.nproc_per_node, false});
-  ElasticSettings settings = config.elastic->settings;
+  ElasticSettings settings = config.c10d()->settings;
   settings.self = NodeDesc{config.hostname, config.pid, 0};
-  settings.member = Member{0, config.role, config.nproc_per_node};
-  auto node = std::make_unique<play::TorchrunHost>(network_, settings, config.master, std::move(planner), eyes());
+  settings.member = Member{NodeRank(0), config.role, config.nproc_per_node};
+  auto node = std::make_unique<play::TorchrunHost>(network_, settings, config.store(), std::move(planner), eyes());
   node->set_max_restarts(scenario_.max_restarts);
   play::TorchrunHost& added = *node;
   nodes_.push_back(std::move(node));
@@ -105,6 +106,11 @@ bool WholeJob::together() const {
 
 bool WholeJob::run_until_together(Duration limit) {
   return events_.run_until([this] { return together(); }, limit);
+}
+
+// Two looks of the host later than the silence that it bears.
+Duration WholeJob::missed_after() const {
+  return plan_heartbeat(scenario_.heartbeat, scenario_.nodes).silence * 11 / 10 + 100ms;
 }
 
 void WholeJob::run_to_end(Duration limit) {
@@ -139,10 +145,10 @@ bool WholeJob::judges(std::size_t node) const {
 
 void WholeJob::started(std::size_t node, const Round& round) {
   events_.note(fmt::format("{} starts round {}: rank {} of {}, restart {}", nodes_[node]->host(), round.number,
-                           round.assignment.group_rank, round.assignment.group_world_size, round.restarts));
+                           round.assignment.group_rank.value, round.assignment.group_world_size, round.restarts));
   const Running mine{round, node};
   if (judges(node)) check(mine);
-  running_[round.number].emplace(round.assignment.group_rank, mine);
+  running_[round.number].emplace(round.assignment.group_rank.value, mine);
   ++started_;
   if (!seats_[node].by_launch) events_.in(workers_patience, [this, mine] { miss_others(mine); });
 }
@@ -172,7 +178,7 @@ void WholeJob::check(const Running& mine) {
         if (judges(other.node)) check_pair(mine, other);
   const auto party = running_.find(mine.round.number);
   if (party == running_.end()) return;
-  const int rank = mine.round.assignment.group_rank;
+  const int rank = mine.round.assignment.group_rank.value;
   const auto is_last = [&](const auto& one) {
     const Running& other = one.second;
     if (other.node == mine.node || !judges(other.node)) return false;
@@ -207,31 +213,24 @@ void WholeJob::check_ranks(const Running& one, const Running& other) {
   const Assignment& a = before.round.assignment;
   const Assignment& b = after.round.assignment;
   const int workers = seats_[before.node].workers;
-  if (a.group_rank == b.group_rank) fault(fmt::format("{} have node rank {}", pair(one, other), a.group_rank));
+  if (a.group_rank == b.group_rank) fault(fmt::format("{} have node rank {}", pair(one, other), a.group_rank.value));
   // In torchrun's store a node that leaves at once is not seen by those that look later.
   const bool same_nodes = a.group_world_size == b.group_world_size || scenario_.hosting == Hosting::torchrun;
   if (a.world_size != b.world_size || !same_nodes) fault(pair(one, other) + " do not agree how many they are");
-  if (a.base_global_rank + workers > b.base_global_rank) fault(pair(one, other) + " have ranks of each other");
-  if (b.base_global_rank + seats_[after.node].workers > b.world_size) fault(pair(one, other) + " have a rank too high");
+  if (a.base_global_rank.value + workers > b.base_global_rank.value)
+    fault(pair(one, other) + " have ranks of each other");
+  if (b.base_global_rank.value + seats_[after.node].workers > b.world_size)
+    fault(pair(one, other) + " have a rank too high");
   if (seats_[before.node].role != seats_[after.node].role) return;
   if (a.role_world_size != b.role_world_size || a.base_role_rank + workers > b.base_role_rank)
     fault(pair(one, other) + " have role ranks of each other");
 }
 
-void WholeJob::gone(std::size_t node, const Round& round, bool well) {
+void WholeJob::gone(std::size_t node, const Round& round) {
   events_.note(nodes_[node]->host() + " has no workers any more");
   Party& party = running_[round.number];
   std::erase_if(party, [&](const auto& one) { return one.second.node == node; });
-  if (!well && scenario_.workers_need_all)
-    for (const auto& [rank, other] : party) end_soon(other);
   if (party.empty()) running_.erase(round.number);
-}
-
-void WholeJob::end_soon(const Running& one) {
-  events_.in(events_.random().between(10ms, 2s), [this, one] {
-    const auto& running = nodes_[one.node]->running();
-    if (running && running->number == one.round.number) nodes_[one.node]->fail_workers(true);
-  });
 }
 
 void WholeJob::ended(std::size_t node, int code) {

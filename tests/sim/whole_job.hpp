@@ -33,9 +33,8 @@ struct WholeScenario {
   Duration longest_delay = std::chrono::milliseconds(2);  // of a message
   Duration join_timeout = std::chrono::seconds(60);
   Hosting hosting = Hosting::node;
-  bool joins_wait = false;        // --join=between-restarts
-  bool judges_torchrun = true;    // torchrun's nodes are held to what must never be, too
-  bool workers_need_all = false;  // those of a round fail when some on another node are gone, as PyTorch's do
+  bool joins_wait = false;      // --join=between-restarts
+  bool judges_torchrun = true;  // torchrun's nodes are held to what must never be, too
 };
 
 class WholeJob {
@@ -61,6 +60,8 @@ class WholeJob {
   // All that live run workers, in one round, as far as there is room.
   bool together() const;
   bool run_until_together(Duration limit);
+  // When a node that says nothing more is missed by the store's host, at the latest.
+  Duration missed_after() const;
   // Its machine stands still. Soon after it has woken, nothing may run there that is not of the others' round.
   void freeze(std::size_t index, Duration duration);
   // Faults of the world that make two nodes see different things: from then on their verdicts may differ.
@@ -100,10 +101,9 @@ class WholeJob {
   Config make_config(const std::string& host) const;
   play::Eyes eyes();
   void started(std::size_t node, const Round& round);
-  void gone(std::size_t node, const Round& round, bool well);
+  void gone(std::size_t node, const Round& round);
   void ended(std::size_t node, int code);
   void miss_others(const Running& one);
-  void end_soon(const Running& one);
   void check(const Running& mine);
   bool judges(std::size_t node) const;
   void check_pair(const Running& one, const Running& other);

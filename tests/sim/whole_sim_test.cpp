@@ -1,9 +1,9 @@
+#include "choices.hpp"
 #include "whole_job.hpp"
 
 #include <gtest/gtest.h>
 
 #include <csignal>
-#include <cstdlib>
 
 #include <fmt/format.h>
 
@@ -165,7 +165,7 @@ TEST(WholeJobs, OneSeedHasOneStory) {
 // What chance does to a job of 2 to 20 nodes, some of whose workers fail, hang, or do not obey.
 class Chance {
  public:
-  explicit Chance(std::uint64_t seed) : seed_(seed), dice_(seed ^ 0x9e3779b97f4a7c15ULL) {
+  Chance(std::uint64_t seed, Choices& choices) : seed_(seed), choices_(choices) {
     scenario_.elastic = odds(0.6);
     scenario_.nodes = 2 + static_cast<int>(below(odds(0.2) ? 19 : 5));
     scenario_.fewest = odds(0.4) ? scenario_.nodes : 1 + static_cast<int>(below(scenario_.nodes));
@@ -174,7 +174,7 @@ class Chance {
     scenario_.longest_delay = odds(0.8) ? Duration(2ms) : Duration(200ms);
   }
 
-  std::vector<std::string> play(std::string* story) {
+  Played play() {
     WholeJob job(seed_, scenario_);
     const int spares = scenario_.elastic && odds(0.3) ? 1 + static_cast<int>(below(3)) : 0;
     for (int i = 0; i < scenario_.nodes + spares; ++i) {
@@ -185,14 +185,13 @@ class Chance {
     for (std::size_t i = 0; i < troubles; ++i) trouble(job);
     job.unquiet(60s);
     job.run_to_end(900s);
-    *story = job.story();
-    return job.faults();
+    return {job.faults(), job.story()};
   }
 
  private:
-  bool odds(double probability) { return static_cast<double>(dice_.next() >> 11U) * 0x1.0p-53 < probability; }
-  std::size_t below(std::size_t end) { return dice_.next() % end; }
-  Duration between(Duration low, Duration high) { return dice_.between(low, high); }
+  bool odds(double probability) { return choices_.odds(probability); }
+  std::size_t below(std::size_t end) { return choices_.below(end); }
+  Duration between(Duration low, Duration high) { return choices_.between(low, high); }
 
   Plan plan(const Round& round) {
     Plan plan{between(1s, odds(0.5) ? Duration(10s) : Duration(100s)), 0};
@@ -228,17 +227,12 @@ class Chance {
   }
 
   std::uint64_t seed_;
-  Random dice_;
+  Choices& choices_;
   WholeScenario scenario_;
 };
 
 TEST(WholeJobs, KeepTheirPromisesWhateverChanceDoes) {
-  const char* const wanted = std::getenv("LAUNCH_SIM_SEEDS");
-  const std::uint64_t seeds = wanted != nullptr ? std::strtoull(wanted, nullptr, 10) : 5000;
-  for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
-    std::string story;
-    ASSERT_EQ(Chance(seed).play(&story), std::vector<std::string>()) << "seed " << seed << "\n" << story;
-  }
+  play_seeds(wanted_seeds(5000), [](std::uint64_t seed, Choices& choices) { return Chance(seed, choices).play(); });
 }
 
 }  // namespace launch::whole_sim_test

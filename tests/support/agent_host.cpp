@@ -7,13 +7,13 @@ void AgentHost::kill() {
   end();
   if (!running_) return;
   const auto round = *std::exchange(running_, std::nullopt);
-  network_.events().in(plan_.dies_after, [this, round] { eyes_.gone(round, false); });
+  network_.events().in(plan_.dies_after, [this, round] { eyes_.gone(round); });
 }
 
 void AgentHost::lose_power() {
   vanish();
   network_.power_off(host());
-  if (const auto round = std::exchange(running_, std::nullopt)) eyes_.gone(*round, false);
+  if (const auto round = std::exchange(running_, std::nullopt)) eyes_.gone(*round);
 }
 
 void AgentHost::freeze(Duration duration) { network_.freeze(host(), later(network_.events().now(), duration)); }
@@ -26,8 +26,8 @@ void AgentHost::workers_start(const Round& round) {
   eyes_.started(round);
 }
 
-void AgentHost::workers_are_gone(bool well) {
-  if (const auto round = std::exchange(running_, std::nullopt)) eyes_.gone(*round, well);
+void AgentHost::workers_are_gone() {
+  if (const auto round = std::exchange(running_, std::nullopt)) eyes_.gone(*round);
 }
 
 void AgentHost::exit(int code) {

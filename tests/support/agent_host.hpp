@@ -7,7 +7,6 @@
 #include "launch/core/job/job.hpp"
 
 #include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -28,7 +27,7 @@ using Planner = std::function<Plan(const Round& round)>;
 // Who has workers, told to those who look at all nodes.
 struct Eyes {
   std::function<void(const Round& round)> started = [](const Round&) {};
-  std::function<void(const Round& round, bool well)> gone = [](const Round&, bool) {};
+  std::function<void(const Round& round)> gone = [](const Round&) {};
   std::function<void(int code)> exited = [](int) {};
   std::function<void(const std::string& fault)> fault = [](const std::string&) {};
 };
@@ -60,7 +59,7 @@ class AgentHost : public Process {
 
  protected:
   void workers_start(const Round& round);
-  void workers_are_gone(bool well);
+  void workers_are_gone();
   void exit(int code);
 
   Network& network_;

@@ -11,12 +11,15 @@ namespace launch::play {
 inline Config static_config(int rank, int nnodes, int nproc = 1) {
   Config config;
   config.pid = 100 + rank;
-  config.nnodes = nnodes;
-  config.node_rank = rank;
+  const Endpoint store{"n0", 29500};
+  if (nnodes > 1) {
+    config.meeting = StaticChoice{store, nnodes, NodeRank(rank)};
+  } else {
+    config.meeting = AloneChoice{store};
+  }
   config.nproc_per_node = nproc;
   config.role = "default";
   config.run_id = "job";
-  config.master = {"n0", 29500};
   config.hostname = "n" + std::to_string(rank);
   config.rendezvous_timeout = std::chrono::seconds(900);
   config.heartbeat_timeout = std::chrono::seconds(30);
@@ -29,14 +32,18 @@ inline Config static_config(int rank, int nnodes, int nproc = 1) {
 inline Config elastic_config(const std::string& host, int pid, NodeLimits nodes) {
   Config config = static_config(0, nodes.max);
   config.pid = pid;
-  config.node_rank = -1;
   config.hostname = host;
-  config.elastic.emplace();
-  config.elastic->settings.run_id = config.run_id;
-  config.elastic->settings.nodes = nodes;
-  config.elastic->settings.last_call_timeout = std::chrono::seconds(3);
-  config.elastic->is_host = host == "n0";
+  C10dChoice choice;
+  choice.store = config.store();
+  choice.settings.run_id = config.run_id;
+  choice.settings.nodes = nodes;
+  choice.settings.last_call_timeout = std::chrono::seconds(3);
+  choice.is_host = host == "n0";
+  config.meeting = choice;
   return config;
 }
+
+// Of a c10d job, to be changed.
+inline C10dChoice& c10d_of(Config& config) { return std::get<C10dChoice>(config.meeting); }
 
 }  // namespace launch::play

@@ -120,8 +120,7 @@ void Link::cancel() {
   std::string bytes;
   encode(CancelWaitRequest{}, bytes);
   send(std::move(bytes));
-  const Time now = network_.events().now();
-  expect_answer(number_, beats_.on() ? beats_.answer_due(now) : later(now, patience_));
+  expect_answer(number_, beats_.on() ? beats_.answer_due(asked_) : later(asked_, patience_));
 }
 
 // ---- what the store says

@@ -58,11 +58,11 @@ void NodeHost::warn(int number) {
 
 void NodeHost::fail_workers(bool all) {
   if (left_.empty()) return;
-  for (const int rank : all ? left_ : std::set<int>{*left_.begin()}) worker_ends(group_, rank, exited(1));
+  for (const int rank : all ? left_ : std::set<int>{*left_.begin()}) worker_ends(group_, LocalRank(rank), exited(1));
 }
 
 void NodeHost::end_workers() {
-  for (const int rank : std::set<int>(left_)) worker_ends(group_, rank, exited(0));
+  for (const int rank : std::set<int>(left_)) worker_ends(group_, LocalRank(rank), exited(0));
 }
 
 void NodeHost::freeze(Duration duration) {
@@ -82,19 +82,17 @@ void NodeHost::freeze(Duration duration) {
 
 void NodeHost::carry_out(const StartWorkers& action) {
   ++group_;
-  well_ = true;
   for (int rank = 0; rank < config_.nproc_per_node; ++rank) left_.insert(rank);
   workers_start(action.round);
   if (plan_.ends_after == Duration::max()) return;
   when_awake(later(network_.events().now(), plan_.starts_after + plan_.ends_after), [this, group = group_] {
     for (const int rank : std::set<int>(left_))
-      if (plan_.exit_code == 0 || rank == 0) worker_ends(group, rank, exited(plan_.exit_code));
+      if (plan_.exit_code == 0 || rank == 0) worker_ends(group, LocalRank(rank), exited(plan_.exit_code));
   });
 }
 
-void NodeHost::worker_ends(std::uint64_t group, int local_rank, ExitStatus status) {
-  if (group != group_ || left_.erase(local_rank) == 0) return;
-  well_ = well_ && status.ok();
+void NodeHost::worker_ends(std::uint64_t group, LocalRank local_rank, ExitStatus status) {
+  if (group != group_ || left_.erase(local_rank.value) == 0) return;
   const bool last = left_.empty();
   feed(FromHost{WorkerExited{local_rank, status, status.ok() ? Failure() : failure_of(local_rank, status)}});
   if (last) all_are_gone();
@@ -102,14 +100,14 @@ void NodeHost::worker_ends(std::uint64_t group, int local_rank, ExitStatus statu
 
 void NodeHost::all_are_gone() {
   if (!running() || !left_.empty()) return;
-  workers_are_gone(well_);
+  workers_are_gone();
   feed(FromHost{AllGone{}});
 }
 
 void NodeHost::end_all_after(Duration delay, ExitStatus status) {
   if (delay == Duration::max()) return;
   when_awake(later(network_.events().now(), delay), [this, group = group_, status] {
-    for (const int rank : std::set<int>(left_)) worker_ends(group, rank, status);
+    for (const int rank : std::set<int>(left_)) worker_ends(group, LocalRank(rank), status);
   });
 }
 
@@ -130,16 +128,10 @@ void NodeHost::carry_out(const LimitGrace& action) {
   });
 }
 
-Failure NodeHost::failure_of(int local_rank, ExitStatus status) const {
-  Failure failure;
-  failure.exit_code = launch::exit_code(status);
-  failure.node_rank = last_.assignment.group_rank;
-  failure.host = config_.hostname;
-  failure.rank = last_.assignment.base_global_rank + local_rank;
-  failure.local_rank = local_rank;
-  failure.pid = 1000 + local_rank;
-  failure.what = to_text(status);
-  return failure;
+Failure NodeHost::failure_of(LocalRank local_rank, ExitStatus status) const {
+  const Assignment& ranks = last_.assignment;
+  return failure_of_worker({ranks.group_rank, config_.hostname},
+                           {ranks.base_global_rank + local_rank, local_rank, 1000 + local_rank.value, ""}, status);
 }
 
 // ---- what takes its time
@@ -154,7 +146,7 @@ void NodeHost::carry_out(const GatherEvidence& action) {
 }
 
 void NodeHost::carry_out(const Conclude& action) {
-  const int node = std::max(last_.assignment.group_rank, 0);
+  const NodeRank node = std::max(last_.assignment.group_rank, NodeRank(0));
   when_awake(later(network_.events().now(), say),
              [this, node, others = action.end.others] { feed(Concluded{sum_up(node, others)}); });
 }

@@ -52,10 +52,10 @@ class NodeHost : public AgentHost {
   void carry_out(const Exit& action) { exit(action.code); }
 
   void feed(NodeEvent event);
-  void worker_ends(std::uint64_t group, int local_rank, ExitStatus status);
+  void worker_ends(std::uint64_t group, LocalRank local_rank, ExitStatus status);
   void end_all_after(Duration delay, ExitStatus status);
   void all_are_gone();
-  Failure failure_of(int local_rank, ExitStatus status) const;
+  Failure failure_of(LocalRank local_rank, ExitStatus status) const;
 
   Config config_;
   Node node_;
@@ -63,7 +63,6 @@ class NodeHost : public AgentHost {
   bool feeding_ = false;
   std::optional<Status> opened_;
   std::set<int> left_;       // workers, by local rank
-  bool well_ = true;         // those that have ended
   std::uint64_t group_ = 0;  // number of their start
   std::optional<Report> report_;
   std::uint64_t steps_ = 0;

@@ -71,7 +71,7 @@ void TorchrunHost::signal(int /*number*/) { kill(); }  // it ends, and tells nob
 void TorchrunHost::workers_end(std::uint64_t group, bool well) {
   if (!alive() || !running() || group != group_) return;
   well_ = well;
-  workers_are_gone(well);
+  workers_are_gone();
   stage_.begin(moment());
   workers_ended_.ring();
   act();
@@ -81,7 +81,7 @@ Talk<void> TorchrunHost::stop_workers() {
   if (!running()) co_return;
   auto dying = stage_.until(later(stage_.moment(), std::min<Duration>(plan_.obeys_after, 30s)));
   co_await dying;
-  workers_are_gone(false);
+  workers_are_gone();
 }
 
 // ---- its life
@@ -162,10 +162,12 @@ Talk<std::optional<Round>> TorchrunHost::next_rendezvous(StoreLink& link) {
   job.run_id = round_prefix(settings.run_id, number);
   job.nnodes = static_cast<int>(state_.participants.size());
   job.self = settings.member;
-  job.self.group_rank = state_.participants.at(settings.self);
+  job.self.group_rank = NodeRank(state_.participants.at(settings.self));
   job.timeout = connect_timeout;
   job.found = true;
-  const bool met = co_await meet(link, job.self.group_rank);
+  const KeyList keys = meeting_keys(job.run_id);
+  auto meeting = job.self.group_rank == NodeRank(0) ? say_where(link, keys) : hear_where(link, keys);
+  const bool met = co_await meeting;
   if (!met) co_return std::nullopt;
   StaticRendezvous exchange(std::move(job));
   const std::function<void(const Waiting&)> say_nothing = [](const Waiting&) {};
@@ -175,23 +177,22 @@ Talk<std::optional<Round>> TorchrunHost::next_rendezvous(StoreLink& link) {
   co_return *std::move(round);
 }
 
-// What it has heard of first stays; only a node that becomes rank 0 makes a place of its own, and says so once. False:
-// nobody says where.
-Talk<bool> TorchrunHost::meet(StoreLink& link, int rank) {
-  const KeyList keys = meeting_keys(round_prefix(handler_.settings().run_id, state_.round));
+// What it has heard of first stays. False: nobody says where.
+Talk<bool> TorchrunHost::hear_where(StoreLink& link, const KeyList& keys) {
+  if (workers_store_) co_return true;
   const Time deadline = later(stage_.moment(), connect_timeout);
-  const bool leads = rank == 0;
-  if (!leads && workers_store_) co_return true;
-  if (!leads) {
-    Operation wait = AwaitKeys{keys};
-    auto said = co_await link.perform(std::move(wait), deadline);
-    if (!said || !std::holds_alternative<Done>(*said)) co_return false;
-    auto values = co_await link.get(keys, deadline);
-    if (!values) co_return false;
-    auto place = parse_meeting_place(values->at(0), values->at(1));
-    if (place) workers_store_ = *place;
-    co_return place.has_value();
-  }
+  Operation wait = AwaitKeys{keys};
+  auto said = co_await link.perform(std::move(wait), deadline);
+  if (!said || !std::holds_alternative<Done>(*said)) co_return false;
+  auto values = co_await link.get(keys, deadline);
+  if (!values) co_return false;
+  auto place = parse_meeting_place(values->at(0), values->at(1));
+  if (place) workers_store_ = *place;
+  co_return place.has_value();
+}
+
+// Of rank 0: it makes a place of its own once, and says so once, but launch's agents say it again for newcomers.
+Talk<bool> TorchrunHost::say_where(StoreLink& link, const KeyList& keys) {
   const bool knows = workers_store_ && workers_store_->host == host();
   if (!knows) {
     Question listen = Listen{OwnStore::workers, {host(), 0}};
@@ -201,9 +202,9 @@ Talk<bool> TorchrunHost::meet(StoreLink& link, int rank) {
   }
   const bool alone = std::none_of(state_.participants.begin(), state_.participants.end(),
                                   [](const auto& node) { return is_launch(node.first); });
-  if (knows && !alone) co_return true;  // launch's agents say it again for newcomers
+  if (knows && !alone) co_return true;
   Operation say = SetKeys{{{keys[0], host()}, {keys[1], std::to_string(workers_store_->port)}}};
-  auto said = co_await link.perform(std::move(say), deadline);
+  auto said = co_await link.perform(std::move(say), later(stage_.moment(), connect_timeout));
   co_return said.has_value();
 }
 

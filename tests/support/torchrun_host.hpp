@@ -8,7 +8,6 @@
 #include "agent_host.hpp"
 #include "torchrun_handler.hpp"
 
-#include "launch/core/c10d/elastic_machine.hpp"
 #include "launch/core/session/stage.hpp"
 #include "launch/core/session/store_link.hpp"
 
@@ -48,7 +47,8 @@ class TorchrunHost : public AgentHost {
   Talk<Step> run(StoreLink& link, Change change);
   Talk<Step> look(StoreLink& link, const Change& change);
   Talk<std::optional<Round>> next_rendezvous(StoreLink& link);
-  Talk<bool> meet(StoreLink& link, int rank);
+  Talk<bool> hear_where(StoreLink& link, const KeyList& keys);
+  Talk<bool> say_where(StoreLink& link, const KeyList& keys);
   Talk<End> supervise(StoreLink& link);
   Talk<void> stop_workers();
   Talk<void> pass_barrier(StoreLink& link);

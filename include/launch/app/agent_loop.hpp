@@ -63,7 +63,7 @@ class AgentLoop {
   SignalWay way_of(const ReceivedSignal& received) const;
   void pass_on(int signal);
   void warn(int signal);
-  void worker_exited(int local_rank, pid_t pid, ExitStatus status);
+  void worker_exited(LocalRank local_rank, pid_t pid, ExitStatus status);
   Task worker_failed(Failure failure, ExitStatus status);
   bool timer_expired(const ExpiredTimer& timer);
   void look_for_end();
@@ -96,7 +96,7 @@ class AgentLoop {
   Task leave(int code);
   EndCause cause_of(pid_t pid, ExitStatus status);
   FailurePlace here() const;
-  FailedWorker worker(int local_rank, pid_t pid) const;
+  FailedWorker worker(LocalRank local_rank, pid_t pid) const;
 
   boost::asio::any_io_executor executor_;
   const Config& config_;

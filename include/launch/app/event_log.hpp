@@ -32,10 +32,10 @@ class EventLog {
 
   void joining();
   void rendezvous_formed(const Round& round);
-  void worker_started(int local_rank, pid_t pid);
+  void worker_started(LocalRank local_rank, pid_t pid);
   void all_started();
   // `error_json`: what a worker that failed has left there.
-  void worker_exited(int local_rank, pid_t pid, ExitStatus status, const std::string& error_json);
+  void worker_exited(LocalRank local_rank, pid_t pid, ExitStatus status, const std::string& error_json);
   void stopping(int signal, const std::string& reason);
   void killing(std::size_t processes);
   void restarting(const AnnounceRound& action);
@@ -54,7 +54,7 @@ class EventLog {
   EventSink own_, torchelastic_;
   EventContext context_;
   std::optional<TorchelasticTeller> teller_;  // if it is asked for
-  int base_rank_ = 0;                         // of this node's workers
+  GlobalRank base_rank_;                      // of this node's workers
   std::vector<Time> started_;                 // by local rank, the workers of this round
   Time began_{}, joined_{};
 };

@@ -25,7 +25,7 @@ namespace launch {
 class Evidence {
  public:
   struct Worker {
-    int rank = 0;
+    GlobalRank rank{};
     pid_t pid = 0;
     std::string err_file;  // empty: its standard error goes to the console
   };

@@ -43,7 +43,7 @@ class JobFolder {
   // The attempt's folder where it holds what workers wrote; empty: it does not.
   std::string kept() const { return keeps_ ? attempt() : std::string(); }
   // Where a worker's errors go; empty: to the console.
-  std::string errors_of(int local_rank) const;
+  std::string errors_of(LocalRank local_rank) const;
   // Beside the logs, where there are any, or when it is `precious`; written on `disk`.
   boost::asio::awaitable<void> keep_evidence(DiskThread& disk, std::string text, bool precious);
 
@@ -51,9 +51,8 @@ class JobFolder {
   // When nobody writes any more.
   boost::asio::awaitable<void> show_rest();
 
-  // What a worker that failed has said: in its error.json, and last.
   // What the worker said, read on `disk`; only what is known already if that takes long.
-  boost::asio::awaitable<LastWords> words_of(DiskThread& disk, int local_rank);
+  boost::asio::awaitable<LastWords> words_of(DiskThread& disk, LocalRank local_rank);
   // Hands a failure up to whoever started launch, by the error file that they named.
   static void tell_parent(const std::string& parent_error_file, const Failure& first);
   // What no worker has written to goes, unless the file system does not answer soon.

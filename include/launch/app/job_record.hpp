@@ -41,7 +41,7 @@ class JobRecord {
   // Their output is shown to its end, and why others will be started is said.
   Task announce(AnnounceRound action);
   // The same at the end of the job; `left`: processes that outlived SIGKILL, as text.
-  boost::asio::awaitable<Account> conclude(Finish end, int node, std::string left);
+  boost::asio::awaitable<Account> conclude(Finish end, NodeRank node, std::string left);
   Task report(Report report);
   // All that can be written is.
   Task leave();

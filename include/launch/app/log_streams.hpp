@@ -55,7 +55,7 @@ class LogStreams {
   };
 
   Status prepare_streams(const std::vector<WorkerLogs>& plans, StreamPlan WorkerLogs::*which, const Console& console);
-  Status relay(const StreamPlan& plan, int local_rank, const Console& console, std::optional<int>& shown_by);
+  Status relay(const StreamPlan& plan, LocalRank local_rank, const Console& console, std::optional<int>& shown_by);
   Result<int> make_console(const Console& console);
   void tell_what_stalled(const LogRelay::Outcome& end) const;
   void tell_losses(const std::vector<LogRelay::Loss>& losses) const;
@@ -63,7 +63,7 @@ class LogStreams {
   // A stream that passes launch.
   struct Relayed {
     int number = 0;  // the relay's
-    int rank = 0;
+    GlobalRank rank{};
     const char* name = "";
     Fd writer;  // until the worker has it
   };

@@ -30,9 +30,9 @@ struct Inheritance {
 
 class WorkerGroup {
  public:
-  using ExitCallback = std::function<void(int local_rank, pid_t pid, ExitStatus status)>;
+  using ExitCallback = std::function<void(LocalRank local_rank, pid_t pid, ExitStatus status)>;
   using OutputCallback = std::function<WorkerOutput(const StreamPlan& plan)>;
-  using StartCallback = std::function<void(int local_rank, pid_t pid)>;
+  using StartCallback = std::function<void(LocalRank local_rank, pid_t pid)>;
 
   // The workers are made on `disk`, which must outlive them.
   WorkerGroup(boost::asio::any_io_executor executor, DiskThread& disk, Inheritance inheritance, ExitCallback on_exit);
@@ -55,11 +55,11 @@ class WorkerGroup {
   void warn(int signal);
   bool signal_one(pid_t pid, int signal) const { return reaper_.signal_one(pid, signal); }
   // Of a worker that runs.
-  std::optional<int> local_rank_of(pid_t pid) const;
+  std::optional<LocalRank> local_rank_of(pid_t pid) const;
   // After SIGCHLD, an exit, a signal or a start: true when no process of this group is left and none is being made.
   bool collect() { return !start_ && reaper_.collect(); }
   // Local rank and pid of each worker that has not ended.
-  std::vector<std::pair<int, pid_t>> running() const;
+  std::vector<std::pair<LocalRank, pid_t>> running() const;
   std::vector<pid_t> remaining() const { return reaper_.remaining(); }
 
  private:

@@ -21,7 +21,7 @@
 namespace launch {
 
 struct WorkerNotStarted {
-  int local_rank = 0;
+  LocalRank local_rank{};
   int exit_code = 126;
   std::string message;
 };
@@ -29,12 +29,12 @@ struct WorkerNotStarted {
 class WorkerStart {
  public:
   struct Worker {
-    int local_rank = 0;
+    LocalRank local_rank{};
     SpawnRequest request;  // but for its streams
     WorkerOutput in, out, err;
   };
   struct Made {
-    int local_rank = 0;
+    LocalRank local_rank{};
     Spawned spawned;
   };
 

@@ -56,7 +56,7 @@ AgentActions Agent::handle(const StartFailed& event, Time now) {
 AgentActions Agent::handle(const WorkerExited& event, Time now) {
   assert((state_ == State::running || winding_down()) && running_ > 0);
   --running_;
-  const int rank = round_.assignment.base_global_rank + event.local_rank;
+  const GlobalRank rank = round_.assignment.base_global_rank + event.local_rank;
   const bool stopped = winding_down() && event.status.kind == ExitStatus::Kind::signalled;
   ends_.push_back(WorkerEnd{rank, event.local_rank, event.status, stopped});
   if (winding_down()) return {};
@@ -172,7 +172,7 @@ AgentActions Agent::handle(const StoreLost& event, Time now) {
         failure_of_store(here(), fmt::format("this launch stood still for {}, and the others gave it up meanwhile ({})",
                                              to_text(event.stood_still), event.reason)),
         SIGTERM, false, now);
-  const std::string_view whose = settings_.node_rank < 0 ? "the job's store" : "the store of node 0";
+  const std::string_view whose = !settings_.node_rank.known() ? "the job's store" : "the store of node 0";
   return fail(
       failure_of_store(here(), fmt::format("{} went away ({}); without it no worker can go on", whose, event.reason)),
       SIGTERM, false, now);

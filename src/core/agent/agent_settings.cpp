@@ -6,11 +6,16 @@
 namespace launch {
 
 AgentSettings agent_settings(const Config& config) {
-  return {config.nnodes,           config.node_rank,
-          config.nproc_per_node,   config.hostname,
-          config.shutdown_timeout, config.kill_grace,
-          config.restarts,         config.evidence.states,
-          config.evidence.stacks,  goes_on_without_a_node(config)};
+  return {.nnodes = config.nnodes(),
+          .node_rank = config.node_rank(),
+          .nproc = config.nproc_per_node,
+          .host = config.hostname,
+          .shutdown_timeout = config.shutdown_timeout,
+          .kill_grace = config.kill_grace,
+          .restarts = config.restarts,
+          .evidence = config.evidence.states,
+          .stacks = config.evidence.stacks,
+          .leaves = goes_on_without_a_node(config)};
 }
 
 int signal_for_workers(int signal, const std::vector<int>& wanted) {

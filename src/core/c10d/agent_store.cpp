@@ -133,7 +133,7 @@ void AgentStore::tell_of_lost_guests(Time now, std::vector<Push>& pushes) {
   if (!guests_) return;
   std::string unread;
   const std::string key = abort_key(guests_->run_id());
-  for (const int node : guests_->take_lost(now)) {
+  for (const NodeRank node : guests_->take_lost(now)) {
     const std::string loss = loss_of_guest(node);
     (void)table_.apply(nobody, CompareSetRequest{key, "", loss}, unread, pushes);
   }

@@ -106,7 +106,7 @@ Result<Attendance> parse_attendance(std::string_view text) {
   Attendance said;
   said.wish = need(named(json["wish"].text(), wishes));
   said.node = read_node(need, json["node"]);
-  said.member = {0, need(json["role"].text(longest_read)), need(json["workers"].whole(1, most_workers))};
+  said.member = {NodeRank(), need(json["role"].text(longest_read)), need(json["workers"].whole(1, most_workers))};
   said.nodes = {need(json["min_nodes"].whole(1, most_nodes)), need(json["max_nodes"].whole(1, most_nodes))};
   said.last_call = read_time(need, json["last_call"]);
   said.silence = read_time(need, json["silence"]);
@@ -133,12 +133,13 @@ struct NewsWriter {
   Json operator()(const RoundFormed& formed) const {
     Json json = {{"news", "formed"},
                  {"round", formed.round},
-                 {"rank", formed.rank},
+                 {"rank", formed.rank.value},
                  {"nnodes", formed.nnodes},
                  {"leader", to_object(formed.leader)},
-                 {"torchrun", formed.torchrun}};
+                 {"torchrun", Json::array()}};
+    for (const NodeRank rank : formed.torchrun) json["torchrun"].push_back(rank.value);
     if (const auto& own = formed.assignment) {
-      json["base_rank"] = own->base_global_rank;
+      json["base_rank"] = own->base_global_rank.value;
       json["world_size"] = own->world_size;
       json["base_role_rank"] = own->base_role_rank;
       json["role_world_size"] = own->role_world_size;
@@ -150,7 +151,7 @@ struct NewsWriter {
     return {{"news", "broken"},
             {"reason", broken.reason.substr(0, longest_text)},
             {"cause", name_of(causes, broken.cause)},
-            {"gone", broken.gone}};
+            {"gone", broken.gone.value}};
   }
   Json operator()(const RoundWaits& waits) const {
     return {{"news", "waits"}, {"arrived", waits.arrived}, {"spare", waits.spare}, {"begun", waits.begun}};
@@ -169,24 +170,24 @@ RoundFormed read_formed(Needed& need, const JsonValue& json) {
   RoundFormed formed;
   formed.round = need(json["round"].whole64(0, std::numeric_limits<std::int64_t>::max()));
   formed.nnodes = need(json["nnodes"].whole(1, most_nodes));
-  formed.rank = need(json["rank"].whole(0, formed.nnodes - 1));
+  formed.rank = NodeRank(need(json["rank"].whole(0, formed.nnodes - 1)));
   formed.leader = read_node(need, json["leader"]);
   if (const auto ranks = json["torchrun"].list())
-    for (const JsonValue& rank : *ranks) formed.torchrun.push_back(need(rank.whole(0, formed.nnodes - 1)));
+    for (const JsonValue& rank : *ranks) formed.torchrun.emplace_back(need(rank.whole(0, formed.nnodes - 1)));
   if (const JsonValue world_size = json["world_size"]; world_size.present())
-    formed.assignment = Assignment{formed.rank,
-                                   formed.nnodes,
-                                   need(json["base_rank"].whole(0, most_workers)),
-                                   need(world_size.whole(1, most_workers)),
-                                   need(json["base_role_rank"].whole(0, most_workers)),
-                                   need(json["role_world_size"].whole(1, most_workers))};
+    formed.assignment = Assignment{.group_rank = formed.rank,
+                                   .group_world_size = formed.nnodes,
+                                   .base_global_rank = GlobalRank(need(json["base_rank"].whole(0, most_workers))),
+                                   .world_size = need(world_size.whole(1, most_workers)),
+                                   .base_role_rank = need(json["base_role_rank"].whole(0, most_workers)),
+                                   .role_world_size = need(json["role_world_size"].whole(1, most_workers))};
   formed.restarts = read_restarts(need, json["restarts"]);
   return formed;
 }
 
 RoundBroken read_broken(Needed& need, const JsonValue& json) {
   return {need(json["reason"].text(longest_read)), need(named(json["cause"].text(), causes)),
-          need(json["gone"].whole(-1, most_nodes))};
+          NodeRank(need(json["gone"].whole(-1, most_nodes)))};
 }
 
 RoundWaits read_waits(Needed& need, const JsonValue& json) {

@@ -177,10 +177,10 @@ bool ElasticRendezvous::formed(Time now) {
   if (!whole || (!mixed_ && has_room_for_waiting(state_))) return false;
   goal_ = Goal::member;
   ranks_ = state_.participants;
-  const int rank = ranks_.at(settings_.self);
+  const NodeRank rank(ranks_.at(settings_.self));
   RoundFormed news{state_.round, rank, static_cast<int>(members.size()), members.front(), {}, std::nullopt};
   for (const auto& [node, its_rank] : ranks_)
-    if (!is_launch(node)) news.torchrun.push_back(its_rank);
+    if (!is_launch(node)) news.torchrun.emplace_back(its_rank);
   std::sort(news.torchrun.begin(), news.torchrun.end());
   news_.emplace_back(std::move(news));
   return true;
@@ -279,8 +279,8 @@ std::optional<RoundBroken> ElasticRendezvous::find_break(const ElasticState& nex
     if (next.wait_list.contains(node) || next.participants.contains(node))
       return RoundBroken{to_text(node) + " starts anew", is_launch(node) ? Cause::restart : Cause::change};
     if (state_.last_heartbeats.contains(node))
-      return RoundBroken{to_text(node) + " has gone silent", Cause::loss, rank};
-    return RoundBroken{to_text(node) + " has left", Cause::change, rank};
+      return RoundBroken{to_text(node) + " has gone silent", Cause::loss, NodeRank(rank)};
+    return RoundBroken{to_text(node) + " has left", Cause::change, NodeRank(rank)};
   }
   if (has_room_for_waiting(next)) return RoundBroken{to_text(*next.wait_list.begin()) + " joins"};
   return std::nullopt;

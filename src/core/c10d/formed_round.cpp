@@ -12,8 +12,8 @@ FormedRound::FormedRound(std::int64_t round, std::vector<NodeDesc> order,
     : round_(round), order_(std::move(order)) {
   std::vector<Member> members;
   for (const NodeDesc& node : order_) {
-    const int rank = static_cast<int>(ranks_.size());
-    ranks_.emplace(node, rank);
+    const NodeRank rank(static_cast<int>(ranks_.size()));
+    ranks_.emplace(node, rank.value);
     if (!is_launch(node)) torchrun_.push_back(rank);
     const Attendance* const said = said_of(node);
     if (said == nullptr) continue;
@@ -25,15 +25,15 @@ FormedRound::FormedRound(std::int64_t round, std::vector<NodeDesc> order,
 }
 
 RoundFormed FormedRound::news_for(const NodeDesc& node) const {
-  const int rank = ranks_.at(node);
+  const NodeRank rank(ranks_.at(node));
   RoundFormed formed{round_, rank, static_cast<int>(order_.size()), order_.front(), torchrun_, std::nullopt, restarts_};
-  if (!assignments_.empty()) formed.assignment = assignments_.at(static_cast<std::size_t>(rank));
+  if (!assignments_.empty()) formed.assignment = assignments_.at(rank.index());
   return formed;
 }
 
-int FormedRound::rank_of(const NodeDesc& node) const {
+NodeRank FormedRound::rank_of(const NodeDesc& node) const {
   const auto found = ranks_.find(node);
-  return found == ranks_.end() ? -1 : found->second;
+  return found == ranks_.end() ? NodeRank::none() : NodeRank(found->second);
 }
 
 }  // namespace launch

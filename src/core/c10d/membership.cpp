@@ -228,8 +228,8 @@ void Membership::turn(Instant now) {
   last_call_ = never;
   std::vector<std::tuple<int, std::uint64_t, ConnectionId>> order;
   for (const auto& [arrival, connection] : candidates_) {
-    const int rank = round_.rank_of(peers_.at(connection).said.node);
-    order.emplace_back(rank < 0 ? std::numeric_limits<int>::max() : rank, arrival, connection);
+    const NodeRank rank = round_.rank_of(peers_.at(connection).said.node);
+    order.emplace_back(rank.known() ? rank.value : std::numeric_limits<int>::max(), arrival, connection);
   }
   std::sort(order.begin(), order.end());
   candidates_.clear();

@@ -14,7 +14,8 @@ namespace launch {
 // their ranks; the others wait to be told theirs.
 CommonSettings common_settings(const Config& config) {
   CommonSettings settings = {{"--heartbeat-timeout", to_text(config.heartbeat_timeout)}};
-  if (!config.elastic) settings.emplace_back("TORCH_ELASTIC_WORKER_IDENTICAL", config.identical_workers ? "1" : "0");
+  if (config.c10d() == nullptr)
+    settings.emplace_back("TORCH_ELASTIC_WORKER_IDENTICAL", config.identical_workers ? "1" : "0");
   return settings;
 }
 

@@ -2,9 +2,24 @@
 
 namespace launch {
 
+int Config::nnodes() const {
+  if (const auto* nodes = std::get_if<StaticChoice>(&meeting)) return nodes->nnodes;
+  return c10d() != nullptr ? c10d()->settings.nodes.max : 1;
+}
+
+NodeRank Config::node_rank() const {
+  if (const auto* nodes = std::get_if<StaticChoice>(&meeting)) return nodes->node_rank;
+  return c10d() != nullptr ? NodeRank::none() : NodeRank(0);
+}
+
+const Endpoint& Config::store() const {
+  return std::visit([](const auto& choice) -> const Endpoint& { return choice.store; }, meeting);
+}
+
 bool goes_on_without_a_node(const Config& config) {
-  if (!config.elastic) return false;
-  const NodeLimits& nodes = config.elastic->settings.nodes;
+  const C10dChoice* const c10d = config.c10d();
+  if (c10d == nullptr) return false;
+  const NodeLimits& nodes = c10d->settings.nodes;
   return nodes.min < nodes.max || config.restarts.max_restarts > 0;
 }
 

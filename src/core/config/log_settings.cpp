@@ -152,7 +152,7 @@ EventChoice read_events(const Options& options, const HostFacts& facts, const Co
   EventChoice events;
   events.file = options.events.value;
   events.torchelastic = options.event_log_handler.value == "console" && !hides_events(facts.env.get("LOGLEVEL"));
-  events.backend = config.master.port == 0 ? "c10d" : options.rdzv_backend.value;
+  events.backend = config.store().port == 0 ? "c10d" : options.rdzv_backend.value;
   const std::string& executable = config.program.executable;
   events.entry_point = options.run_path.value ? "run_script_path" : executable.substr(executable.rfind('/') + 1);
   return events;

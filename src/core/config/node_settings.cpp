@@ -41,11 +41,10 @@ Result<NodeRange> read_range(const Options& options) {
   return NodeRange{*min, *max};
 }
 
-Status settle_node_rank(const Options& options, Config& config) {
-  config.node_rank = options.node_rank.value;
-  if (config.node_rank >= 0 && config.node_rank < config.nnodes) return {};
+Status check_node_rank(const Options& options, int nnodes) {
+  if (options.node_rank.value >= 0 && options.node_rank.value < nnodes) return {};
   return usage_error(fmt::format("{} is outside 0..{} ({} node{}, counted from 0)", as_typed(options.node_rank),
-                                 config.nnodes - 1, config.nnodes, config.nnodes == 1 ? "" : "s"));
+                                 nnodes - 1, nnodes, nnodes == 1 ? "" : "s"));
 }
 
 // These have options of their own, and torchrun fails on them.
@@ -89,10 +88,9 @@ void notice_ignored(const std::vector<std::string>& ignored, std::string_view re
 
 // One node that needs nobody to find it. torchrun's is a c10d job then, whoever asked for it.
 void meet_at_home(const Options& options, const HostFacts& facts, Config& config) {
-  config.nnodes = 1;
-  config.node_rank = 0;
-  config.master = {local_address, 0};
-  if (options.local_addr.given()) config.master.host = parse_endpoint(options.local_addr.value)->host;
+  Endpoint store{local_address, 0};
+  if (options.local_addr.given()) store.host = parse_endpoint(options.local_addr.value)->host;
+  config.meeting = AloneChoice{std::move(store)};
   config.run_id = facts.fresh_id;
   config.serves_workers = facts.env.get("TORCH_DISABLE_SHARE_RDZV_TCP_STORE") != "1";
 }
@@ -113,14 +111,14 @@ Status settle_standalone(const Options& options, const HostFacts& facts, const N
   meet_at_home(options, facts, config);
   notice_ignored(origins(options.rdzv_backend, options.rdzv_endpoint, options.rdzv_id, options.node_rank,
                          options.master_addr, options.master_port),
-                 fmt::format("{} takes {} and a free port", options.standalone.origin, config.master.host), config);
+                 fmt::format("{} takes {} and a free port", options.standalone.origin, config.store().host), config);
   return {};
 }
 
 Status settle_run_id(const Options& options, const HostFacts& facts, Config& config) {
   config.run_id = options.rdzv_id.value;
   if (!config.run_id.empty()) return {};
-  if (config.nnodes > 1) {
+  if (config.nnodes() > 1) {
     return usage_error(fmt::format("{} is empty, so each node would take its own id; give all nodes the same one",
                                    options.rdzv_id.origin));
   }
@@ -164,8 +162,8 @@ Result<std::uint16_t> check_port(int port, const std::string& source, int nnodes
 }
 
 // What check_c10d_keys has let through.
-ElasticChoice read_elastic(const Options& options, const KeyValues& conf, const NodeRange& range) {
-  ElasticChoice choice;
+C10dChoice read_c10d(const Options& options, const KeyValues& conf, const NodeRange& range) {
+  C10dChoice choice;
   ElasticSettings& settings = choice.settings;
   settings.nodes = {range.min, range.max};
   const auto seconds = [&](const char* key, Duration& value) {
@@ -187,22 +185,21 @@ Status settle_elastic(const Options& options, const HostFacts& facts, const Node
   const auto conf = parse_key_values(options.rdzv_conf.value);
   if (const auto it = conf->find("store_type"); it != conf->end() && it->second != "tcp")
     return usage_error(fmt::format("{}: store_type=file is for one node; leave it out", as_typed(options.rdzv_conf)));
-  config.nnodes = range.max;
-  config.node_rank = -1;
-  config.elastic = read_elastic(options, *conf, range);
+  C10dChoice choice = read_c10d(options, *conf, range);
   config.serves_workers = facts.env.get("TORCH_DISABLE_SHARE_RDZV_TCP_STORE") != "1";
-  config.master = {"localhost", default_c10d_port};
+  choice.store = {"localhost", default_c10d_port};
   if (options.rdzv_endpoint.given() && !options.rdzv_endpoint.value.empty()) {
     const auto endpoint = parse_endpoint(options.rdzv_endpoint.value);
     const int number = endpoint->port.value_or(default_c10d_port);
     // One node may do without the others, and then nobody needs to know the port.
     const auto port = check_port(number, as_typed(options.rdzv_endpoint), range.min);
     if (!port) return port.error();
-    config.master = {endpoint->host, *port};
+    choice.store = {endpoint->host, *port};
   } else {
     config.notices.push_back(fmt::format(
-        "--rdzv-endpoint is not given: the other nodes are sought at {}, on this machine", to_text(config.master)));
+        "--rdzv-endpoint is not given: the other nodes are sought at {}, on this machine", to_text(choice.store)));
   }
+  config.meeting = std::move(choice);
   notice_ignored(origins(options.node_rank, options.master_addr, options.master_port),
                  fmt::format("{} chooses ranks, and where workers meet, itself", as_typed(options.rdzv_backend)),
                  config);
@@ -221,30 +218,30 @@ Status settle_c10d(const Options& options, const HostFacts& facts, const NodeRan
   return settle_run_id(options, facts, config);
 }
 
-Result<Endpoint> master_from_endpoint(const Options& options, Config& config) {
+Result<Endpoint> store_from_endpoint(const Options& options, int nnodes, Config& config) {
   const std::string source = as_typed(options.rdzv_endpoint);
   const auto text = parse_endpoint(options.rdzv_endpoint.value);
   if (!text) return usage_error(fmt::format("{}: {}", source, text.error().message));
   if (!text->port) {
     return usage_error(fmt::format("{}: the port is missing; write HOST:PORT, and [ADDRESS]:PORT for IPv6", source));
   }
-  const auto port = check_port(*text->port, source, config.nnodes);
+  const auto port = check_port(*text->port, source, nnodes);
   if (!port) return port.error();
   notice_ignored(origins(options.master_addr, options.master_port),
                  fmt::format("{} wins", options.rdzv_endpoint.origin), config);
   return Endpoint{text->host, *port};
 }
 
-Result<Endpoint> master_from_address(const Options& options, Config& config) {
+Result<Endpoint> store_from_address(const Options& options, int nnodes, Config& config) {
   const auto address = parse_endpoint(options.master_addr.value);
   if (!address) return usage_error(fmt::format("{}: {}", as_typed(options.master_addr), address.error().message));
   if (address->port) {
     return usage_error(
         fmt::format("{}: expected a host without a port; --master-port gives the port", as_typed(options.master_addr)));
   }
-  const auto port = check_port(options.master_port.value, as_typed(options.master_port), config.nnodes);
+  const auto port = check_port(options.master_port.value, as_typed(options.master_port), nnodes);
   if (!port) return port.error();
-  if (config.nnodes > 1 && !options.master_addr.given()) {
+  if (nnodes > 1 && !options.master_addr.given()) {
     config.notices.push_back(
         fmt::format("--master-addr is not given: node 0 is sought at {}, on this machine", local_address));
   }
@@ -256,23 +253,26 @@ Status settle_static(const Options& options, const HostFacts& facts, const NodeR
   if (!shared) {
     meet_at_home(options, facts, config);
     notice_ignored(origins(options.node_rank, options.master_addr),
-                   fmt::format("one node without --master-port takes {} and a free port", config.master.host), config);
+                   fmt::format("one node without --master-port takes {} and a free port", config.store().host), config);
     return options.rdzv_id.given() ? settle_run_id(options, facts, config) : Status{};
   }
-  config.nnodes = range.max;
-  if (Status rank = settle_node_rank(options, config); !rank) return rank;
-  auto master =
-      options.rdzv_endpoint.given() ? master_from_endpoint(options, config) : master_from_address(options, config);
-  if (!master) return master.error();
-  config.master = *std::move(master);
+  if (Status rank = check_node_rank(options, range.max); !rank) return rank;
+  auto store = options.rdzv_endpoint.given() ? store_from_endpoint(options, range.max, config)
+                                             : store_from_address(options, range.max, config);
+  if (!store) return store.error();
+  if (range.max == 1) {
+    config.meeting = AloneChoice{*std::move(store)};
+  } else {
+    config.meeting = StaticChoice{*std::move(store), range.max, NodeRank(options.node_rank.value)};
+  }
   return settle_run_id(options, facts, config);
 }
 
 // A wrong word is an error even where nodes neither come nor go.
 Status settle_join(const Options& options, Config& config) {
   if (Status fits = check_choice(options, &Options::join); !fits) return fits;
-  if (config.elastic) {
-    config.elastic->joins_wait = options.join.value == "between-restarts";
+  if (auto* const choice = std::get_if<C10dChoice>(&config.meeting)) {
+    choice->joins_wait = options.join.value == "between-restarts";
   } else {
     notice_ignored(origins(options.join, options.max_membership_restarts),
                    "nodes come and go only in a job of several with --rdzv-backend c10d", config);
@@ -296,7 +296,6 @@ Status settle_nodes(const Options& options, const HostFacts& facts, Config& conf
   if (Status local = check_local_address(options); !local) return local;
   if (Status meeting = settle_meeting(options, facts, *range, config); !meeting) return meeting;
   if (Status join = settle_join(options, config); !join) return join;
-  config.loopback_only = config.nnodes == 1 && is_loopback(config.master.host);
   return {};
 }
 

@@ -129,12 +129,12 @@ Status settle_input(const Options& options, const HostFacts&, Config& config) {
     config.input.readers = InputChoice::Readers::none;
   } else if (!rank || *rank < 0) {
     return usage_error(fmt::format("{}: expected the rank of a worker (0 or more), all or none", as_typed(choice)));
-  } else if (config.nnodes == 1 && *rank >= config.nproc_per_node) {
+  } else if (config.nnodes() == 1 && *rank >= config.nproc_per_node) {
     return usage_error(fmt::format("{}: expected a rank from 0 to {}, since the job has {} worker{}", as_typed(choice),
                                    config.nproc_per_node - 1, config.nproc_per_node,
                                    config.nproc_per_node == 1 ? "" : "s"));
   } else {
-    config.input = {InputChoice::Readers::one, *rank};
+    config.input = {InputChoice::Readers::one, GlobalRank(*rank)};
   }
   return {};
 }

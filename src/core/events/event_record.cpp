@@ -16,8 +16,9 @@ class EventLine {
  public:
   EventLine& add(std::string_view name, std::string_view text) { return add_json(name, quote(text)); }
   EventLine& add(std::string_view name, std::int64_t number) { return add_json(name, std::to_string(number)); }
-  EventLine& add(std::string_view name, std::optional<int> number) {
-    return add_json(name, number ? std::to_string(*number) : "null");
+  template <class Of>
+  EventLine& add(std::string_view name, RankOf<Of> rank) {
+    return add_json(name, std::to_string(rank.value));
   }
   EventLine& add(std::string_view name, std::chrono::nanoseconds time) {
     const auto micros = std::chrono::duration_cast<std::chrono::microseconds>(time).count();
@@ -96,7 +97,8 @@ std::string to_json_line(const EventContext& context, const Instant& when, const
   EventLine line;
   line.add("event", name_of(event)).add("time", when.wall.time_since_epoch());
   line.add("monotonic", when.time.time_since_epoch()).add("run_id", context.run_id);
-  line.add("node_rank", context.node_rank).add("host", context.host).add("restart", context.restart);
+  context.node_rank ? line.add("node_rank", *context.node_rank) : line.add_json("node_rank", "null");
+  line.add("host", context.host).add("restart", context.restart);
   std::visit([&line](const auto& one) { add_fields(line, one); }, event);
   return line.text();
 }

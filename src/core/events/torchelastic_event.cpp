@@ -60,7 +60,7 @@ PythonJson list_of_one(PythonJson value) {
 std::string inner_metadata(const TorchelasticContext& context, const TorchelasticEvent& event) {
   PythonJson inner = {{"group_world_size", or_null(event.group_world_size)}, {"entry_point", context.entry_point}};
   if (const auto& worker = event.worker) {
-    inner["local_rank"] = list_of_one(worker->local_rank);
+    inner["local_rank"] = list_of_one(worker->local_rank.value);
     inner["role_rank"] = list_of_one(worker->role_rank);
     inner["role_world_size"] = list_of_one(worker->role_world_size);
     inner["exit_code"] = list_of_one(or_null(worker->failed_with));
@@ -74,8 +74,8 @@ std::string inner_metadata(const TorchelasticContext& context, const Torchelasti
 std::string torchelastic_line(const TorchelasticContext& context, const TorchelasticEvent& event) {
   const auto& worker = event.worker;
   const PythonJson metadata = {{"run_id", context.run_id},
-                               {"global_rank", worker ? PythonJson(worker->global_rank) : PythonJson()},
-                               {"group_rank", or_null(event.group_rank)},
+                               {"global_rank", worker ? PythonJson(worker->global_rank.value) : PythonJson()},
+                               {"group_rank", event.group_rank ? PythonJson(event.group_rank->value) : PythonJson()},
                                {"worker_id", worker ? PythonJson(std::to_string(worker->pid)) : PythonJson()},
                                {"role", context.role},
                                {"hostname", context.hostname},

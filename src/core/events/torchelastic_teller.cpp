@@ -18,14 +18,14 @@ TorchelasticTeller::Lines TorchelasticTeller::all_started() const {
   for (std::size_t rank = 0; rank < workers_.size(); ++rank) {
     TorchelasticEvent event;
     event.state = "START";
-    event.worker = worker(rank);
+    event.worker = worker(LocalRank(static_cast<int>(rank)));
     lines.push_back(line(std::move(event)));
   }
   return lines;
 }
 
-void TorchelasticTeller::worker_exited(int local_rank, ExitStatus status, std::string error_json) {
-  Worker& worker = workers_.at(static_cast<std::size_t>(local_rank));
+void TorchelasticTeller::worker_exited(LocalRank local_rank, ExitStatus status, std::string error_json) {
+  Worker& worker = workers_.at(local_rank.index());
   worker.status = status;
   if (status.ok()) return;
   worker.error_json = std::move(error_json);
@@ -37,7 +37,7 @@ TorchelasticTeller::Lines TorchelasticTeller::ended(const std::optional<Failure>
   const bool seen = !first || (first->kind == Failure::Kind::worker && ranks_);
   Lines lines;
   for (std::size_t rank = 0; seen && rank < workers_.size(); ++rank)
-    lines.push_back(end_line(rank, !first, total_run_time));
+    lines.push_back(end_line(LocalRank(static_cast<int>(rank)), !first, total_run_time));
   TorchelasticEvent end;
   end.state = seen ? "SUCCEEDED" : "FAILED";
   end.total_run_time = total_run_time;
@@ -46,8 +46,8 @@ TorchelasticTeller::Lines TorchelasticTeller::ended(const std::optional<Failure>
   return lines;
 }
 
-std::string TorchelasticTeller::end_line(std::size_t local_rank, bool good, int total_run_time) const {
-  const Worker& ended = workers_[local_rank];
+std::string TorchelasticTeller::end_line(LocalRank local_rank, bool good, int total_run_time) const {
+  const Worker& ended = workers_[local_rank.index()];
   const bool failed = ended.status && !ended.status->ok();
   TorchelasticEvent event;
   event.state = good ? "SUCCEEDED" : failed ? "FAILED" : "TERMINATED";
@@ -77,14 +77,13 @@ std::string TorchelasticTeller::line(TorchelasticEvent event) const {
   return torchelastic_line(context_, event);
 }
 
-TorchelasticWorker TorchelasticTeller::worker(std::size_t local_rank) const {
-  const int rank = static_cast<int>(local_rank);
+TorchelasticWorker TorchelasticTeller::worker(LocalRank local_rank) const {
   TorchelasticWorker worker;
-  worker.global_rank = ranks_->base_global_rank + rank;
-  worker.local_rank = rank;
-  worker.role_rank = ranks_->base_role_rank + rank;
+  worker.global_rank = ranks_->base_global_rank + local_rank;
+  worker.local_rank = local_rank;
+  worker.role_rank = ranks_->base_role_rank + local_rank.value;
   worker.role_world_size = ranks_->role_world_size;
-  worker.pid = workers_[local_rank].pid;
+  worker.pid = workers_[local_rank.index()].pid;
   return worker;
 }
 

@@ -55,11 +55,11 @@ LinePrefix::LinePrefix(PrefixStyle style, PrefixFacts facts, std::string stream)
 
 LinePrefix::Pieces LinePrefix::make(const std::vector<int>& local_ranks) const {
   std::vector<int> ranks;
-  for (const int local_rank : local_ranks) ranks.push_back(facts_.base_rank + local_rank);
+  for (const int local_rank : local_ranks) ranks.push_back(facts_.base_rank.value + local_rank);
   const std::string text = substitute(style_.pattern, {{"role_name", facts_.role},
                                                        {"local_rank", cpu_ranges(local_ranks)},
                                                        {"rank", cpu_ranges(ranks)},
-                                                       {"node_rank", std::to_string(facts_.node_rank)},
+                                                       {"node_rank", std::to_string(facts_.node_rank.value)},
                                                        {"hostname", facts_.host},
                                                        {"host", facts_.host},
                                                        {"stream", stream_},
@@ -76,7 +76,7 @@ LinePrefix::Pieces LinePrefix::decorated(Pieces pieces, int local_rank) const {
     if (own < width_) pieces.back().append(width_ - own, ' ');
   }
   if (style_.coloured) {
-    const auto rank = static_cast<std::size_t>(facts_.base_rank + std::max(local_rank, 0));
+    const auto rank = static_cast<std::size_t>(facts_.base_rank.value + std::max(local_rank, 0));
     const int colour = local_rank == several ? bold : colours[rank % std::size(colours)];
     pieces.front().insert(0, fmt::format("\x1b[{}m", colour));
     pieces.back() += "\x1b[0m";

@@ -20,7 +20,7 @@ const char* const no_account = "gone";
 }  // namespace
 
 SetKeys leave_no_account(const ExchangePlace& place) {
-  return SetKeys{{{account_key(place.prefix, place.node_rank), no_account}}};
+  return SetKeys{{{account_key(place.prefix, place.node_rank.value), no_account}}};
 }
 
 AccountExchange::AccountExchange(ExchangePlace place, Account own, Duration report_interval)
@@ -34,7 +34,7 @@ ExchangeStep AccountExchange::ask(State state, Operation operation, Time deadlin
 
 ExchangeStep AccountExchange::start(Time now) {
   report_ = later(now, first_report);
-  SetKeys tell{{{account_key(place_.prefix, place_.node_rank), to_json(all_)}}};
+  SetKeys tell{{{account_key(place_.prefix, place_.node_rank.value), to_json(all_)}}};
   return ask(State::telling, std::move(tell), later(now, answer_time));
 }
 
@@ -73,7 +73,7 @@ ExchangeStep AccountExchange::on(const Outcome& outcome, Time now) {
 
 KeyList AccountExchange::awaited() const {
   KeyList keys;
-  for (const int node : place_.others) keys.push_back(account_key(place_.prefix, node));
+  for (const NodeRank node : place_.others) keys.push_back(account_key(place_.prefix, node.value));
   return keys;
 }
 
@@ -85,7 +85,7 @@ ExchangeStep AccountExchange::wait(Time now) {
 ExchangeStep AccountExchange::looked(const std::vector<bool>& present, Time now) {
   KeyList there;
   for (std::size_t i = 0; i < place_.others.size(); ++i)
-    if (present.at(i)) there.push_back(account_key(place_.prefix, place_.others[i]));
+    if (present.at(i)) there.push_back(account_key(place_.prefix, place_.others[i].value));
   if (there.size() == place_.others.size() || hurried_ || now >= place_.deadline) return read(std::move(there), now);
   ExchangeStep step = wait(now);
   step.waiting = {static_cast<int>(there.size()) + 1, static_cast<int>(place_.others.size()) + 1};
@@ -116,7 +116,7 @@ ExchangeStep AccountExchange::receive(Time now) {
 
 ExchangeStep AccountExchange::expired(Time now) {
   if (hurried_ || now >= later(place_.deadline, gathering_share)) return acknowledge(now);
-  return ask(State::doubting, GetKeys{{account_key(place_.prefix, place_.gatherer)}}, later(now, answer_time));
+  return ask(State::doubting, GetKeys{{account_key(place_.prefix, place_.gatherer.value)}}, later(now, answer_time));
 }
 
 ExchangeStep AccountExchange::doubted(const std::string& of_gatherer, Time now) {
@@ -129,7 +129,7 @@ ExchangeStep AccountExchange::doubted(const std::string& of_gatherer, Time now) 
 }
 
 ExchangeStep AccountExchange::acknowledge(Time now) {
-  SetKeys read{{{read_key(place_.prefix, place_.node_rank), "1"}}};
+  SetKeys read{{{read_key(place_.prefix, place_.node_rank.value), "1"}}};
   return ask(State::acknowledging, std::move(read), later(now, answer_time));
 }
 

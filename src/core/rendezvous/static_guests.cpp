@@ -56,16 +56,16 @@ Time StaticGuests::deadline() const {
   return next;
 }
 
-std::vector<int> StaticGuests::take_lost(Time now) {
-  std::vector<int> lost;
+std::vector<NodeRank> StaticGuests::take_lost(Time now) {
+  std::vector<NodeRank> lost;
   if (!formed_) return lost;
   for (const auto& [node, when] : gone_)
-    if (when <= now) lost.push_back(node);
-  for (const int node : lost) gone_.erase(node);
+    if (when <= now) lost.emplace_back(node);
+  for (const NodeRank node : lost) gone_.erase(node.value);
   return lost;
 }
 
-std::string loss_of_guest(int node) {
+std::string loss_of_guest(NodeRank node) {
   return to_json(failure_of_lost_node({node, ""}, "its torchrun ended before its workers had ended well"));
 }
 

@@ -32,7 +32,7 @@ int count_in(const std::string& text) {
   return value;
 }
 
-std::string this_node(const StaticJob& job) { return fmt::format("node {}", job.self.group_rank); }
+std::string this_node(const StaticJob& job) { return fmt::format("node {}", job.self.group_rank.value); }
 
 const std::string& only_value(const Outcome& outcome) { return std::get<Values>(outcome).values.at(0); }
 
@@ -47,7 +47,7 @@ CheckKeys check_claims(const std::string& run_id, int nnodes) {
 Error rank_used_twice(const StaticJob& job, const std::string& other) {
   return {ErrorCode::conflict,
           fmt::format("--node-rank {} is used twice: by {} and by {}; give each node a rank of its own, 0 to {}",
-                      job.self.group_rank, shown(other), shown(job.identity), job.nnodes - 1)};
+                      job.self.group_rank.value, shown(other), shown(job.identity), job.nnodes - 1)};
 }
 
 std::string agent_identity(const std::string& host, int pid, std::uint32_t salt) {
@@ -137,7 +137,7 @@ RendezvousStep StaticRendezvous::compared(const Outcome& outcome) {
 }
 
 RendezvousStep StaticRendezvous::claim() {
-  return go(State::claiming, CompareSet{claim_key(job_.run_id, job_.self.group_rank), "", job_.identity});
+  return go(State::claiming, CompareSet{claim_key(job_.run_id, job_.self.group_rank.value), "", job_.identity});
 }
 
 RendezvousStep StaticRendezvous::claimed(const Outcome& outcome) {
@@ -151,7 +151,8 @@ RendezvousStep StaticRendezvous::claimed(const Outcome& outcome) {
 
 RendezvousStep StaticRendezvous::counted() {
   if (!job_.identical_workers)
-    return go(State::introducing, SetKeys{{{role_info_key(job_.run_id, job_.self.group_rank), to_json(job_.self)}}});
+    return go(State::introducing,
+              SetKeys{{{role_info_key(job_.run_id, job_.self.group_rank.value), to_json(job_.self)}}});
   if (leads() && !job_.found) return go(State::gathering, GetKeys{{std::string(client_count_key)}});
   return assign({});
 }
@@ -174,7 +175,7 @@ RendezvousStep StaticRendezvous::gathered(const Outcome& outcome, Time now) {
 
 RendezvousStep StaticRendezvous::wait_for_peers() {
   if (leads()) return go(State::waiting, AwaitKeys{role_keys()});
-  return go(State::waiting, AwaitKeys{{ranks_key(job_.run_id, job_.self.group_rank)}});
+  return go(State::waiting, AwaitKeys{{ranks_key(job_.run_id, job_.self.group_rank.value)}});
 }
 
 RendezvousStep StaticRendezvous::waited(const Outcome& outcome) {
@@ -184,7 +185,7 @@ RendezvousStep StaticRendezvous::waited(const Outcome& outcome) {
   }
   if (leads() && !job_.found) return go(State::beginning, SetKeys{{{begun_key(job_.run_id), "1"}}});
   if (leads()) return read_role_infos();
-  return go(State::reading, GetKeys{{ranks_key(job_.run_id, job_.self.group_rank)}});
+  return go(State::reading, GetKeys{{ranks_key(job_.run_id, job_.self.group_rank.value)}});
 }
 
 RendezvousStep StaticRendezvous::read_role_infos() { return go(State::reading, GetKeys{role_keys()}); }
@@ -226,21 +227,21 @@ RendezvousStep StaticRendezvous::read(const Outcome& outcome) {
 RendezvousStep StaticRendezvous::assign(const std::vector<std::string>& role_infos) {
   std::vector<Member> members(job_.nnodes, job_.self);
   for (int node = 0; node < job_.nnodes; ++node) {
-    members[node].group_rank = node;
+    members[node].group_rank = NodeRank(node);
     if (role_infos.empty()) continue;
     const Result<Member> member = parse_member(role_infos.at(node));
     if (!member) return {member.error(), std::nullopt};
-    if (member->group_rank != node)
+    if (member->group_rank != NodeRank(node))
       return fail(ErrorCode::conflict,
-                  fmt::format("the node that came as node {} calls itself node {}", node, member->group_rank));
+                  fmt::format("the node that came as node {} calls itself node {}", node, member->group_rank.value));
     members[node] = *member;
   }
   const std::vector<Assignment> assignments = assign_ranks(members);
-  own_ = assignments[job_.self.group_rank];
+  own_ = assignments[job_.self.group_rank.index()];
   if (role_infos.empty()) return formed(own_);
   SetKeys publish;
   for (const Assignment& a : assignments)
-    publish.entries.emplace_back(ranks_key(job_.run_id, a.group_rank), to_json(a));
+    publish.entries.emplace_back(ranks_key(job_.run_id, a.group_rank.value), to_json(a));
   return go(State::publishing, std::move(publish));
 }
 

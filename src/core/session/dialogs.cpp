@@ -59,8 +59,8 @@ Talk<Result<BarrierPassed>> pass(StoreLink& link, ExitBarrier barrier, std::func
   co_return std::get<BarrierPassed>(step.next);
 }
 
-Talk<Result<std::string>> await_claim(StoreLink& link, std::string run_id, int node, Time deadline) {
-  const KeyList keys(1, claim_key(run_id, node));
+Talk<Result<std::string>> await_claim(StoreLink& link, std::string run_id, NodeRank node, Time deadline) {
+  const KeyList keys(1, claim_key(run_id, node.value));
   Operation wait = AwaitKeys{keys};
   auto waited = co_await link.perform(std::move(wait), deadline);
   if (!waited) co_return waited.error();
@@ -70,10 +70,10 @@ Talk<Result<std::string>> await_claim(StoreLink& link, std::string run_id, int n
   co_return got->at(0);
 }
 
-Talk<Result<Failure>> learn_abort(StoreLink& link, std::string prefix, int node_rank, Time deadline) {
+Talk<Result<Failure>> learn_abort(StoreLink& link, std::string prefix, NodeRank own, Time deadline) {
   auto got = co_await link.get(KeyList(1, abort_key(prefix)), deadline);
   if (!got) co_return got.error();
-  (void)co_await link.set(informed_key(prefix, node_rank), "1", deadline);
+  (void)co_await link.set(informed_key(prefix, own.value), "1", deadline);
   co_return parse_failure(got->at(0));
 }
 
@@ -96,27 +96,27 @@ Talk<Result<Failure>> tell_abort(StoreLink& link, std::string prefix, Failure fa
   if (!outcome) co_return outcome.error();
   // A node that was refused may go by a rank that is another's: that one acknowledges for itself.
   if (failure.kind != Failure::Kind::rendezvous)
-    (void)co_await link.set(informed_key(prefix, failure.node_rank), "1", deadline);
+    (void)co_await link.set(informed_key(prefix, failure.node_rank.value), "1", deadline);
   co_return parse_failure(std::get<Values>(*outcome).values.at(0));
 }
 
-Talk<std::vector<int>> claimed_nodes(StoreLink& link, std::string run_id, int nnodes, Time deadline) {
+Talk<std::vector<NodeRank>> claimed_nodes(StoreLink& link, std::string run_id, int nnodes, Time deadline) {
   Operation check = check_claims(run_id, nnodes);
   auto claimed = co_await link.perform(std::move(check), deadline);
-  std::vector<int> nodes;
+  std::vector<NodeRank> nodes;
   if (!claimed) co_return nodes;
   for (int node = 0; node < nnodes; ++node)
-    if (std::get<Presence>(*claimed).present.at(node)) nodes.push_back(node);
+    if (std::get<Presence>(*claimed).present.at(node)) nodes.emplace_back(node);
   co_return nodes;
 }
 
-Talk<void> await_informed(StoreLink& link, std::string prefix, std::vector<int> nodes, Time deadline) {
+Talk<void> await_informed(StoreLink& link, std::string prefix, std::vector<NodeRank> nodes, Time deadline) {
   auto told = co_await link.get(KeyList(1, abort_key(prefix)), deadline);
   if (!told) co_return;
   const auto failure = parse_failure(told->at(0));
   if (failure && failure->kind == Failure::Kind::lost) std::erase(nodes, failure->node_rank);
   AwaitKeys informed;
-  for (const int node : nodes) informed.keys.push_back(informed_key(prefix, node));
+  for (const NodeRank node : nodes) informed.keys.push_back(informed_key(prefix, node.value));
   Operation wait = std::move(informed);
   (void)co_await link.perform(std::move(wait), deadline);
 }

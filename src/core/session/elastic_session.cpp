@@ -17,8 +17,13 @@ constexpr Duration end_of_all = std::chrono::milliseconds(200);  // once all hav
 
 }  // namespace
 
-ElasticSession::ElasticSession(const Config& config, const SessionFacts& facts)
-    : Session(config, facts), meeting_(stage_, config), store_(stage_, config, *this), round_(stage_), late_(stage_) {}
+ElasticSession::ElasticSession(const Config& config, const C10dChoice& choice, const SessionFacts& facts)
+    : Session(config, facts),
+      choice_(choice),
+      meeting_(stage_, config, choice.settings.join_timeout),
+      store_(stage_, config, choice, *this),
+      round_(stage_),
+      late_(stage_) {}
 
 ElasticSession::~ElasticSession() { stage_.end(); }
 
@@ -27,7 +32,7 @@ void ElasticSession::join(const JoinRound& event) {
   watch_.reset();
   in_barrier_ = false;
   pledged_.reset();
-  gone_ = -1;
+  gone_ = NodeRank::none();
   stage_.act(ForgetRound{});
   store_.join(event.admits, event.restarts);
 }
@@ -106,15 +111,15 @@ void ElasticSession::take(const WillLeft& /*left*/) {
 }
 
 Talk<void> ElasticSession::announce(RoundWaits waits) {
-  const NodeLimits& limits = config_.elastic->settings.nodes;
+  const NodeLimits& limits = choice_.settings.nodes;
   if (waits.spare) co_return stage_.say(Say::Level::progress, "the job runs without this node, which stands by");
-  const Endpoint store = store_.reached().value_or(config_.master);
+  const Endpoint store = store_.reached().value_or(choice_.store);
   const std::string others = co_await other_jobs(stage_, store, config_.run_id, waits.arrived);
   if (watch_) co_return;
   const bool enough = waits.arrived >= limits.min;
-  const std::string until =
-      enough ? fmt::format("more may come for up to {}", to_text(config_.elastic->settings.last_call_timeout))
-             : fmt::format("giving up in {}", to_text(waits.left));
+  const std::string until = enough
+                                ? fmt::format("more may come for up to {}", to_text(choice_.settings.last_call_timeout))
+                                : fmt::format("giving up in {}", to_text(waits.left));
   stage_.say(Say::Level::progress,
              fmt::format("waiting for the other nodes: {} of {} are in; {}{}", waits.arrived,
                          limits.min == limits.max ? fmt::to_string(limits.max)
@@ -172,8 +177,7 @@ Talk<bool> ElasticSession::have_all_ended() {
 // interface that went down and a firewall that resets connections each end a connection in another way than silence.
 Duration ElasticSession::grace() const {
   if (!may_leave() || config_.heartbeat_timeout == Duration::zero()) return Duration::max();
-  const ElasticSettings& settings = config_.elastic->settings;
-  if (store_.is_by_launch()) return plan_heartbeat(config_.heartbeat_timeout, settings.nodes.max).grace;
+  if (store_.is_by_launch()) return plan_heartbeat(config_.heartbeat_timeout, choice_.settings.nodes.max).grace;
   return std::max(store_.longest_stall(false) - config_.heartbeat_timeout, Duration::zero());
 }
 
@@ -202,7 +206,7 @@ Talk<void> ElasticSession::form_round(RoundFormed formed) {
 }
 
 Talk<Result<Round>> ElasticSession::begin_round(RoundFormed formed) {
-  const Time deadline = later(stage_.moment(), config_.elastic->settings.join_timeout);
+  const Time deadline = later(stage_.moment(), choice_.settings.join_timeout);
   auto connected = co_await connect_again(deadline);
   if (!connected) co_return connected.error();
   const bool beats = !store_.is_by_launch();  // if it is, the store's own link is this node's sign of life
@@ -243,7 +247,7 @@ Talk<Result<Round>> ElasticSession::exchange_ranks(StoreLink& control, RoundForm
   job.nnodes = formed.nnodes;
   job.self = Member{formed.rank, config_.role, config_.nproc_per_node};
   job.identical_workers = config_.identical_workers;
-  job.timeout = config_.elastic->settings.join_timeout;
+  job.timeout = choice_.settings.join_timeout;
   job.found = true;
   StaticRendezvous machine(std::move(job));
   const std::function<void(const Waiting&)> say_nothing = [](const Waiting&) {};
@@ -317,20 +321,23 @@ void ElasticSession::enter_barrier() {
                         [this, then = std::move(then)] { store_.finish({then}); });
 }
 
-std::vector<int> ElasticSession::launch_nodes() const {
-  std::vector<int> nodes;
-  for (int rank = 0; rank < watch_->place().nnodes; ++rank)
+std::vector<NodeRank> ElasticSession::launch_nodes() const {
+  std::vector<NodeRank> nodes;
+  for (NodeRank rank; rank.value < watch_->place().nnodes; ++rank.value)
     if (!std::binary_search(torchrun_.begin(), torchrun_.end(), rank)) nodes.push_back(rank);
   return nodes;
 }
 
 // The first of the launch nodes gathers.
 ExchangePlace ElasticSession::place_for_end(const Failure& first) const {
-  std::vector<int> nodes = launch_nodes();
+  std::vector<NodeRank> nodes = launch_nodes();
   if (first.kind == Failure::Kind::lost) std::erase(nodes, first.node_rank);
   if (!left_) std::erase(nodes, gone_);
-  ExchangePlace place{
-      watch_->place().prefix, watch_->place().node_rank, -1, {}, later(stage_.moment(), most_for_end(config_))};
+  ExchangePlace place{watch_->place().prefix,
+                      watch_->place().node_rank,
+                      NodeRank::none(),
+                      {},
+                      later(stage_.moment(), most_for_end(config_))};
   if (nodes.empty()) return place;
   place.gatherer = nodes.front();
   if (place.gatherer == place.node_rank) place.others.assign(nodes.begin() + 1, nodes.end());
@@ -343,7 +350,7 @@ Talk<Account> ElasticSession::share(Account own, Failure first) {
   auto link = co_await connect_again(later(stage_.moment(), EndAccount::to_connect));
   if (!link) co_return own;
   ExchangePlace place = place_for_end(first);
-  if (place.gatherer < 0) co_return own;
+  if (!place.gatherer.known()) co_return own;
   if (!left_) co_return co_await account_.share(*std::move(link), std::move(place), std::move(own));
   co_await account_.stay_out(*std::move(link), std::move(place));
   co_return own;

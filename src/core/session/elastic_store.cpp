@@ -17,31 +17,32 @@ namespace {
 
 constexpr Duration second_look = 1s;  // whether a store that closed the connection is still there
 
-ElasticSettings with_self(const Config& config, Duration report_interval) {
-  ElasticSettings settings = config.elastic->settings;
+ElasticSettings with_self(const Config& config, const C10dChoice& choice, Duration report_interval) {
+  ElasticSettings settings = choice.settings;
   settings.run_id = config.run_id;
   settings.common = common_settings(config);
-  const std::string& address = config.elastic->address;
+  const std::string& address = choice.address;
   settings.report_interval = report_interval;
   settings.self = NodeDesc{address.empty() ? config.hostname : address, config.pid, launch_local_id};
-  settings.member = Member{0, config.role, config.nproc_per_node};
+  settings.member = Member{NodeRank(), config.role, config.nproc_per_node};
   return settings;
 }
 
 }  // namespace
 
-ElasticStore::ElasticStore(Stage& stage, const Config& config, Owner& owner)
+ElasticStore::ElasticStore(Stage& stage, const Config& config, const C10dChoice& choice, Owner& owner)
     : stage_(stage),
       config_(config),
+      choice_(choice),
       owner_(owner),
-      heartbeat_(plan_heartbeat(config.heartbeat_timeout, config.elastic->settings.nodes.max)),
+      heartbeat_(plan_heartbeat(config.heartbeat_timeout, choice.settings.nodes.max)),
       ended_(stage),
       scope_(stage) {}
 
 Talk<Status> ElasticStore::open() {
   stage_.act(PrepareStore{heartbeat_.silence});
-  if (!config_.elastic->is_host.value_or(false)) co_return Status();
-  Question listen = Listen{OwnStore::job, config_.master, config_.loopback_only};
+  if (!choice_.is_host.value_or(false)) co_return Status();
+  Question listen = Listen{OwnStore::job, choice_.store};
   auto listening = stage_.ask<Listening>(std::move(listen));
   const Listening opened = co_await listening;
   hosts_ = opened.status.has_value();
@@ -49,20 +50,20 @@ Talk<Status> ElasticStore::open() {
   // What was killed there has ended, but its connections keep the port: tried again while this node looks for a store.
   could_host_ = opened.cooling;
   if (!could_host_) co_return opened.status;
-  say_wait_for_port(stage_, config_.master.port);
+  say_wait_for_port(stage_, choice_.store.port);
   co_return Status();
 }
 
 // Not in open(), where no signal is heard: a name server may not answer.
 Talk<void> ElasticStore::find_out_who_hosts() {
-  Question locate = LocateHost{config_.master.host, config_.hostname, give_up_};
+  Question locate = LocateHost{choice_.store.host, config_.hostname, give_up_};
   auto locating = stage_.ask<Whereabouts>(std::move(locate));
   const Whereabouts found = co_await locating;
   if (found.here && found.elsewhere)
     stage_.say(Say::Level::warning,
                fmt::format("the name {} leads to this machine and to others, and each of them takes itself for the "
                            "host of the store; name one of them in --rdzv-endpoint",
-                           config_.master.host));
+                           choice_.store.host));
   could_host_ = found.here;
   co_await try_to_host();
 }
@@ -70,7 +71,7 @@ Talk<void> ElasticStore::find_out_who_hosts() {
 // Another agent of this machine may be first, and may be gone later: then this one takes its place.
 Talk<void> ElasticStore::try_to_host() {
   if (!could_host_ || hosts_) co_return;
-  Question listen = Listen{OwnStore::job, config_.master, config_.loopback_only, true};
+  Question listen = Listen{OwnStore::job, choice_.store, false, true};
   auto listening = stage_.ask<Listening>(std::move(listen));
   const Listening opened = co_await listening;
   hosts_ = opened.status.has_value();
@@ -80,7 +81,7 @@ Talk<void> ElasticStore::try_to_host() {
 // torchrun's agents look only at what is written in the state.
 Duration ElasticStore::longest_stall(bool with_launch_agents) const {
   if (heartbeat_.patience == Duration::zero()) return Duration::zero();
-  const ElasticSettings& settings = config_.elastic->settings;
+  const ElasticSettings& settings = choice_.settings;
   return by_launch_ && with_launch_agents ? launch::longest_stall(config_.heartbeat_timeout, settings.nodes.max)
                                           : settings.keep_alive_interval * (settings.keep_alive_max_attempt - 1);
 }
@@ -95,7 +96,7 @@ void ElasticStore::join(bool admits, int restarts) {
   restarts_ = restarts;
   wants_in_ = true;
   last_link_.reset();  // no worker is left
-  admits_ = admits && !config_.elastic->joins_wait;
+  admits_ = admits && !choice_.joins_wait;
   if (machine_) {
     if (!admits_) machine_->admit_nobody();
     machine_->join(stage_.moment(), restarts_);
@@ -155,27 +156,27 @@ Talk<Result<StoreLink>> ElasticStore::look_for_store(Endpoint endpoint, bool may
     if (may_host) scope_.start(try_to_host());
     if (announcer.due(stage_.moment(), stage_.report_interval()))
       stage_.say(Say::Level::progress,
-                 fmt::format("waiting for the store at {} ({}); giving up in {}", to_text(config_.master),
+                 fmt::format("waiting for the store at {} ({}); giving up in {}", to_text(choice_.store),
                              reason.message, to_text(give_up_ - stage_.moment())));
   };
   co_return co_await connect_to_store(stage_, std::move(endpoint), give_up_, on_retry);
 }
 
 Talk<bool> ElasticStore::connect() {
-  Endpoint endpoint = config_.master;
-  if (hosts_) endpoint = {config_.loopback_only ? config_.master.host : "127.0.0.1", port_};
+  Endpoint endpoint = choice_.store;
+  if (hosts_) endpoint = {"127.0.0.1", port_};
   auto connected = co_await look_for_store(endpoint, true);
   if (!connected) {
     Error error = connected.error();
     error.message = fmt::format("the rendezvous timed out after {}: its store is missing: {}",
-                                to_text(config_.elastic->settings.join_timeout), error.message);
+                                to_text(choice_.settings.join_timeout), error.message);
     owner_.on_no_store(std::move(error));
     co_return false;
   }
   take(*std::move(connected));
   reached_ = link_->peer();
-  address_ = config_.elastic->address;
-  if (address_.empty()) address_ = hosts_ ? config_.master.host : link_->own_address();
+  address_ = choice_.address;
+  if (address_.empty()) address_ = hosts_ ? choice_.store.host : link_->own_address();
   if (address_ == "localhost") address_ = "127.0.0.1";  // which asks no resolver
   co_return true;
 }
@@ -187,11 +188,11 @@ void ElasticStore::take(StoreLink link) {
 }
 
 Talk<Status> ElasticStore::choose_machine() {
-  const Time deadline = later(stage_.moment(), config_.elastic->settings.join_timeout);
+  const Time deadline = later(stage_.moment(), choice_.settings.join_timeout);
   auto looked = co_await link_->check(KeyList(1, std::string(host_key)), deadline);
   if (!looked) co_return looked.error();
   by_launch_ = looked->at(0);
-  ElasticSettings settings = with_self(config_, stage_.report_interval());
+  ElasticSettings settings = with_self(config_, choice_, stage_.report_interval());
   if (by_launch_) {
     auto hosted = std::make_unique<HostedRendezvous>(std::move(settings));
     hosted_ = hosted.get();
@@ -207,8 +208,8 @@ Talk<Status> ElasticStore::choose_machine() {
 
 // As long as no round has formed here, nothing is lost with a store: it may have been that of a job that has ended.
 Talk<void> ElasticStore::run() {
-  give_up_ = later(stage_.moment(), config_.elastic->settings.join_timeout);
-  if (!config_.elastic->is_host) co_await find_out_who_hosts();
+  give_up_ = later(stage_.moment(), choice_.settings.join_timeout);
+  if (!choice_.is_host) co_await find_out_who_hosts();
   bool connected = co_await connect();
   while (connected) {
     const Error lost = co_await pursue();
@@ -238,10 +239,10 @@ Talk<bool> ElasticStore::look_again(Error lost) {
   link_.reset();
   reached_.reset();
   stage_.say(Say::Level::info, fmt::format("the store at {} has gone before a round formed; looking for it anew",
-                                           to_text(config_.master)));
+                                           to_text(choice_.store)));
   const Time earliest = later(connected_, second_look);
   if (stage_.moment() >= earliest) {
-    give_up_ = later(stage_.moment(), config_.elastic->settings.join_timeout);
+    give_up_ = later(stage_.moment(), choice_.settings.join_timeout);
   } else {
     auto pause = stage_.until(earliest);
     co_await pause;

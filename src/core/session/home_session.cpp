@@ -4,8 +4,8 @@
 
 namespace launch {
 
-HomeSession::HomeSession(const Config& config, const SessionFacts& facts)
-    : Session(config, facts), master_(config.master) {}
+HomeSession::HomeSession(const Config& config, const AloneChoice& choice, const SessionFacts& facts)
+    : Session(config, facts), store_(choice.store) {}
 
 HomeSession::~HomeSession() { stage_.end(); }
 
@@ -13,21 +13,22 @@ Talk<Status> HomeSession::open() {
   if (!config_.serves_workers) {
     Question find = FindFreePort{};
     auto finding = stage_.ask<std::uint16_t>(std::move(find));
-    master_.port = co_await finding;
+    store_.port = co_await finding;
     co_return Status();
   }
-  Question listen = Listen{OwnStore::job, master_, config_.loopback_only};
+  Question listen = Listen{OwnStore::job, store_, is_loopback(store_.host)};
   auto listening = stage_.ask<Listening>(std::move(listen));
   Listening opened = co_await listening;
-  if (opened.status) master_.port = opened.port;
+  if (opened.status) store_.port = opened.port;
   co_return std::move(opened.status);
 }
 
 void HomeSession::join(const JoinRound& /*event*/) {
   if (rounds_ > 0) stage_.act(FenceStore{OwnStore::job});
   const int nproc = config_.nproc_per_node;
-  Round round{Assignment{0, 1, 0, nproc, 0, nproc}, master_, rounds_};
-  round.number = rounds_++;
+  const Assignment alone{.group_world_size = 1, .world_size = nproc, .role_world_size = nproc};
+  Round round{.assignment = alone, .master = store_, .restarts = rounds_, .number = rounds_};
+  ++rounds_;
   stage_.tell(RendezvousDone{std::move(round)});
 }
 

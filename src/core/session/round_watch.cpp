@@ -39,7 +39,7 @@ Will last_will(const RoundWatch::Place& place, const std::string& host, bool oth
   word.if_silent = loss(fmt::format("its launch has said nothing for {}", to_text(place.silence_limit)));
   Will will;
   will.words.push_back(std::move(word));
-  will.gone.push_back(account_key(place.prefix, place.node_rank));  // nobody is to wait for this node's account
+  will.gone.push_back(account_key(place.prefix, place.node_rank.value));  // nobody is to wait for this node's account
   return will;
 }
 

@@ -7,9 +7,10 @@
 namespace launch {
 
 std::unique_ptr<Session> make_session(const Config& config, const SessionFacts& facts) {
-  if (config.elastic) return std::make_unique<ElasticSession>(config, facts);
-  if (config.nnodes > 1) return std::make_unique<StaticSession>(config, facts);
-  return std::make_unique<HomeSession>(config, facts);
+  if (const C10dChoice* const c10d = config.c10d()) return std::make_unique<ElasticSession>(config, *c10d, facts);
+  if (const auto* const nodes = std::get_if<StaticChoice>(&config.meeting))
+    return std::make_unique<StaticSession>(config, *nodes, facts);
+  return std::make_unique<HomeSession>(config, std::get<AloneChoice>(config.meeting), facts);
 }
 
 }  // namespace launch

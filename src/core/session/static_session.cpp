@@ -22,8 +22,8 @@ constexpr Duration to_notice = 5s;  // that somebody is silent
 
 }  // namespace
 
-StaticSession::StaticSession(const Config& config, const SessionFacts& facts)
-    : Session(config, facts), round_(stage_), seeking_(stage_) {
+StaticSession::StaticSession(const Config& config, const StaticChoice& nodes, const SessionFacts& facts)
+    : Session(config, facts), nodes_(nodes), round_(stage_), seeking_(stage_) {
   identity_ = agent_identity(config.hostname, facts.pid, static_cast<std::uint32_t>(stage_.random().next() >> 32U));
 }
 
@@ -31,8 +31,8 @@ StaticSession::~StaticSession() { stage_.end(); }
 
 Talk<Status> StaticSession::open() {
   if (!hosts()) co_return Status();
-  const Duration silence = plan_heartbeat(config_.heartbeat_timeout, config_.nnodes).silence;
-  stage_.act(PrepareStore{silence, agent_keys(config_.run_id), config_.run_id, config_.nnodes});
+  const Duration silence = plan_heartbeat(config_.heartbeat_timeout, nodes_.nnodes).silence;
+  stage_.act(PrepareStore{silence, agent_keys(config_.run_id), config_.run_id, nodes_.nnodes});
   Listening opened = co_await listen();
   opens_late_ = opened.cooling;
   if (opens_late_) co_return Status();
@@ -40,7 +40,7 @@ Talk<Status> StaticSession::open() {
 }
 
 Talk<Listening> StaticSession::listen() {
-  Question listen = Listen{OwnStore::job, config_.master, config_.loopback_only};
+  Question listen = Listen{OwnStore::job, nodes_.store};
   auto listening = stage_.ask<Listening>(std::move(listen));
   Listening opened = co_await listening;
   co_return opened;
@@ -49,7 +49,7 @@ Talk<Listening> StaticSession::listen() {
 // The last user of the port has ended, and the kernel keeps it for a minute. open() does not wait: no signal is heard
 // then.
 Talk<bool> StaticSession::open_late() {
-  say_wait_for_port(stage_, config_.master.port);
+  say_wait_for_port(stage_, nodes_.store.port);
   while (true) {
     const Listening opened = co_await listen();
     opens_late_ = !opened.status;
@@ -65,15 +65,15 @@ Talk<bool> StaticSession::open_late() {
 
 Endpoint StaticSession::store_endpoint() const {
   // The host's own way in does not depend on the name the others use.
-  if (hosts()) return Endpoint{config_.loopback_only ? config_.master.host : "127.0.0.1", config_.master.port};
-  return config_.master;
+  if (hosts()) return Endpoint{"127.0.0.1", nodes_.store.port};
+  return nodes_.store;
 }
 
 StaticJob StaticSession::static_job() const {
   StaticJob job;
   job.run_id = prefix();
-  job.nnodes = config_.nnodes;
-  job.self = Member{config_.node_rank, config_.role, config_.nproc_per_node};
+  job.nnodes = nodes_.nnodes;
+  job.self = Member{nodes_.node_rank, config_.role, config_.nproc_per_node};
   job.identical_workers = config_.identical_workers && attempt_ == 0;
   job.timeout = give_up_joining_ - stage_.moment();
   job.fence = attempt_ > 0;
@@ -95,7 +95,7 @@ void StaticSession::join(const JoinRound& /*event*/) {
   }
   stage_.act(ForgetRound{});
   give_up_joining_ = later(stage_.moment(), config_.rendezvous_timeout);
-  if (attempt_ == 0 && hosts() && !is_loopback(config_.master.host)) seeking_.start(look_for_another_node_0());
+  if (attempt_ == 0 && hosts() && !is_loopback(nodes_.store.host)) seeking_.start(look_for_another_node_0());
   round_.start(join_attempt());
 }
 
@@ -115,7 +115,7 @@ Talk<void> StaticSession::join_attempt() {
     if (joined == Joined::store_gone)
       stage_.say(Say::Level::info,
                  fmt::format("the store of node 0 at {} has gone before the job had formed; looking for it again",
-                             to_text(config_.master)));
+                             to_text(nodes_.store)));
     auto pause = stage_.until(later(stage_.moment(), one_try));
     co_await pause;
     joined = co_await join_once();
@@ -127,7 +127,7 @@ Talk<Result<StoreLink>> StaticSession::look_for_node_0() {
   const std::function<void(const Error&)> on_retry = [&](const Error& reason) {
     if (announcer.due(stage_.moment(), stage_.report_interval()))
       stage_.say(Say::Level::progress,
-                 fmt::format("waiting for the store of node 0 at {} ({}); giving up in {}", to_text(config_.master),
+                 fmt::format("waiting for the store of node 0 at {} ({}); giving up in {}", to_text(nodes_.store),
                              reason.message, to_text(give_up_joining_ - stage_.moment())));
   };
   co_return co_await connect_to_store(stage_, reached_.value_or(store_endpoint()), give_up_joining_, on_retry);
@@ -153,7 +153,7 @@ Talk<StaticSession::Joined> StaticSession::join_once() {
   watch_->formed();
   formed->number = attempt_;
   // A node of torchrun waits for others as long as it takes.
-  if (formed->can_restart) formed->longest_stall = longest_stall(config_.heartbeat_timeout, config_.nnodes);
+  if (formed->can_restart) formed->longest_stall = longest_stall(config_.heartbeat_timeout, nodes_.nnodes);
   stage_.tell(RendezvousDone{*formed});
   co_return Joined::over;
 }
@@ -181,7 +181,7 @@ Talk<StaticSession::Joined> StaticSession::join_again(Error why) {
 // seen from here, as in another container, the store knows that it lives when it has heard of it for long enough.
 Talk<bool> StaticSession::is_held_by_the_dead() {
   const std::string holder = std::exchange(holder_, "");
-  const Duration silence = plan_heartbeat(config_.heartbeat_timeout, config_.nnodes).silence;
+  const Duration silence = plan_heartbeat(config_.heartbeat_timeout, nodes_.nnodes).silence;
   const auto pid = pid_of_agent(holder, config_.hostname);
   if (!pid || silence == Duration::zero()) co_return false;
   Question look = LookForAgent{*pid};
@@ -193,7 +193,7 @@ Talk<bool> StaticSession::is_held_by_the_dead() {
     stage_.say(Say::Level::info,
                fmt::format("node rank {} is still claimed by {}, which has ended here; waiting until node 0 notices "
                            "that, {} at most",
-                           config_.node_rank, shown(holder), to_text(held_until_ - stage_.moment())));
+                           nodes_.node_rank.value, shown(holder), to_text(held_until_ - stage_.moment())));
   }
   co_return stage_.moment() < held_until_;
 }
@@ -215,7 +215,7 @@ Talk<Result<Round>> StaticSession::form_here() {
 }
 
 RoundWatch::Place StaticSession::place(int attempt) const {
-  return {attempt_prefix(config_.run_id, attempt), config_.node_rank, config_.nnodes, config_.heartbeat_timeout};
+  return {attempt_prefix(config_.run_id, attempt), nodes_.node_rank, nodes_.nnodes, config_.heartbeat_timeout};
 }
 
 // The attempt may have failed already when this node is lost: then the nodes that go on to the next one are told there.
@@ -230,11 +230,11 @@ Will StaticSession::will() const {
 // Its workers have ended well, so its loss harms nobody, unless the others start again.
 Will StaticSession::will_in_barrier() const {
   Will will = last_will(place(attempt_ + 1), config_.hostname, false);
-  will.gone.push_back(account_key(prefix(), config_.node_rank));
-  will.claim = Will::Claim{claim_key(config_.run_id, config_.node_rank),
+  will.gone.push_back(account_key(prefix(), nodes_.node_rank.value));
+  will.claim = Will::Claim{claim_key(config_.run_id, nodes_.node_rank.value),
                            identity_,
                            config_.identical_workers ? "" : begun_key(config_.run_id),
-                           {role_info_key(config_.run_id, config_.node_rank)}};
+                           {role_info_key(config_.run_id, nodes_.node_rank.value)}};
   return will;
 }
 
@@ -243,9 +243,8 @@ Talk<void> StaticSession::announce(Waiting waiting) {
   const std::string others = co_await other_jobs(stage_, store, config_.run_id, waiting.arrived);
   std::string missing;
   if (!waiting.missing.empty()) missing = fmt::format(", missing node rank {}", fmt::join(waiting.missing, ", "));
-  stage_.say(Say::Level::progress,
-             fmt::format("waiting for the other nodes: {} of {} are in{}; giving up in {}{}", waiting.arrived,
-                         config_.nnodes, missing, to_text(waiting.left), others));
+  stage_.say(Say::Level::progress, fmt::format("waiting for the other nodes: {} of {} are in{}; giving up in {}{}",
+                                               waiting.arrived, nodes_.nnodes, missing, to_text(waiting.left), others));
 }
 
 Talk<Result<StoreLink>> StaticSession::connect_again(Time deadline) {
@@ -258,14 +257,14 @@ Talk<void> StaticSession::look_for_another_node_0() {
   std::optional<StoreLink> link;
   while (!link) {
     const Time deadline = std::min(give_up_joining_, later(stage_.moment(), one_look));
-    auto connected = co_await connect_quietly(stage_, config_.master, deadline);
+    auto connected = co_await connect_quietly(stage_, nodes_.store, deadline);
     if (stage_.moment() >= give_up_joining_) co_return;
     if (connected) link.emplace(*std::move(connected));
   }
-  auto claim = co_await await_claim(*link, config_.run_id, 0, give_up_joining_);
+  auto claim = co_await await_claim(*link, config_.run_id, NodeRank(0), give_up_joining_);
   if (!claim || *claim == identity_) co_return;
   Error error = rank_used_twice(static_job(), *claim);
-  Failure failure = failure_of_rendezvous({0, config_.hostname}, error);
+  Failure failure = failure_of_rendezvous({NodeRank(0), config_.hostname}, error);
   (void)co_await tell_abort(*link, config_.run_id, std::move(failure), later(stage_.moment(), quick_answer));
   stage_.tell(RendezvousFailed{std::move(error)});
 }
@@ -305,8 +304,8 @@ Talk<void> StaticSession::leave_round() {
   std::optional<Duration> patience;
   if (hosts()) {
     const Time deadline = later(stage_.moment(), quick_answer);
-    const auto nodes = co_await claimed_nodes(watch_->control(), prefix(), config_.nnodes, deadline);
-    mixed_ = static_cast<int>(nodes.size()) < config_.nnodes;
+    const auto nodes = co_await claimed_nodes(watch_->control(), prefix(), nodes_.nnodes, deadline);
+    mixed_ = static_cast<int>(nodes.size()) < nodes_.nnodes;
     if (mixed_) patience = exit_barrier_timeout;
   }
   watch_->start_leaving(patience, [this] { watch_->replace_will(will_in_barrier()); });
@@ -317,11 +316,11 @@ Talk<Account> StaticSession::share(Account own, Failure first) {
   if (!watch_ || watch_->lost()) co_return own;
   auto link = co_await connect_again(later(stage_.moment(), EndAccount::to_connect));
   if (!link) co_return own;
-  ExchangePlace place{prefix(), config_.node_rank, 0, {}, later(stage_.moment(), most_for_end(config_))};
+  ExchangePlace place{prefix(), nodes_.node_rank, NodeRank(0), {}, later(stage_.moment(), most_for_end(config_))};
   const Time deadline = later(stage_.moment(), quick_answer);
-  std::vector<int> nodes = co_await claimed_nodes(*link, config_.run_id, hosts() ? config_.nnodes : 1, deadline);
+  std::vector<NodeRank> nodes = co_await claimed_nodes(*link, config_.run_id, hosts() ? nodes_.nnodes : 1, deadline);
   if (nodes.empty()) co_return own;
-  std::erase(nodes, config_.node_rank);
+  std::erase(nodes, nodes_.node_rank);
   if (first.kind == Failure::Kind::lost) std::erase(nodes, first.node_rank);
   if (hosts()) place.others = std::move(nodes);
   co_return co_await account_.share(*std::move(link), std::move(place), std::move(own));
@@ -355,7 +354,7 @@ Talk<void> StaticSession::see_others_informed() {
   const Time deadline = later(stage_.moment(), quick_answer);
   auto link = co_await connect_again(deadline);
   if (!link) co_return;
-  std::vector<int> nodes = co_await claimed_nodes(*link, config_.run_id, config_.nnodes, deadline);
+  std::vector<NodeRank> nodes = co_await claimed_nodes(*link, config_.run_id, nodes_.nnodes, deadline);
   co_await await_informed(*link, prefix(), std::move(nodes), deadline);
 }
 

@@ -19,10 +19,10 @@ constexpr Duration look_again = 1s;  // for a place that may answer by now
 // Before anybody answers for its ranks, and so before any worker starts, the keys of the round before are gone: its
 // workers have ended, since every node has left it.
 Talk<Result<Endpoint>> WorkerMeeting::agree(StoreLink& control, RoundFormed formed, std::string own_address) {
-  if (formed.rank == 0) co_return co_await lead(control, formed.round, std::move(own_address));
+  if (formed.rank == NodeRank(0)) co_return co_await lead(control, formed.round, std::move(own_address));
   if (!is_launch(formed.leader) && config_.serves_workers)
     co_return co_await follow_torchrun(control, std::move(formed));
-  const Time deadline = later(stage_.moment(), config_.elastic->settings.join_timeout);
+  const Time deadline = later(stage_.moment(), join_timeout_);
   co_return co_await read_master(control, formed.round, deadline);
 }
 
@@ -56,7 +56,7 @@ Talk<Result<Endpoint>> WorkerMeeting::follow_torchrun(StoreLink& control, RoundF
 
 Talk<void> WorkerMeeting::say_late(StoreLink& control, RoundFormed formed, std::string own_address) {
   std::optional<Endpoint> master;
-  if (formed.rank == 0) {
+  if (formed.rank == NodeRank(0)) {
     auto own = co_await open_store(std::move(own_address));
     if (own) master = *own;
   } else if (const auto known = masters_.find(formed.leader); known != masters_.end() && formed.round > 0) {
@@ -80,7 +80,7 @@ KeyList WorkerMeeting::master_keys(std::int64_t round) const {
 // Where the leader of this round lets the workers meet, said in this round or, by a torchrun agent, in an earlier one.
 // At once, if it can be known: torchrun's agents, which wait for this node's role, write no heartbeat meanwhile.
 Talk<Result<Endpoint>> WorkerMeeting::find_master(StoreLink& control, RoundFormed formed) {
-  const Time deadline = later(stage_.moment(), config_.elastic->settings.join_timeout);
+  const Time deadline = later(stage_.moment(), join_timeout_);
   if (formed.round == 0) co_return co_await read_master(control, formed.round, deadline);
   while (true) {
     auto said = co_await look_for_places(control, formed.round, deadline);
@@ -143,7 +143,7 @@ Talk<Result<Endpoint>> WorkerMeeting::open_store(std::string own_address) {
     co_return Endpoint{own_address, port};
   }
   if (port_ == 0) {
-    Question listen = Listen{OwnStore::workers, {own_address, 0}, config_.loopback_only};
+    Question listen = Listen{OwnStore::workers, {own_address, 0}};
     auto listening = stage_.ask<Listening>(std::move(listen));
     const Listening opened = co_await listening;
     if (!opened.status) co_return opened.status.error();

@@ -8,19 +8,19 @@
 
 namespace launch {
 
-void EvidenceNotes::add(int rank, const ProcessLook& look, bool is_worker) {
+void EvidenceNotes::add(GlobalRank rank, const ProcessLook& look, bool is_worker) {
   if (look.state == 'Z') return;
-  text_ += fmt::format("rank {}: {}\n", rank, to_text(look));
+  text_ += fmt::format("rank {}: {}\n", rank.value, to_text(look));
   text_ += look.kernel_stack;
   if (is_worker && stands_still(look)) place_by_rank_[rank] = activity(look);
 }
 
-void EvidenceNotes::out_of_time(int rank) {
-  text_ += fmt::format("rank {} and those behind it: not looked at, the time was up\n", rank);
+void EvidenceNotes::out_of_time(GlobalRank rank) {
+  text_ += fmt::format("rank {} and those behind it: not looked at, the time was up\n", rank.value);
 }
 
-void EvidenceNotes::add_stack(int rank, const std::string& dump) {
-  text_ += fmt::format("\nrank {}, Python stacks:\n{}", rank, dump);
+void EvidenceNotes::add_stack(GlobalRank rank, const std::string& dump) {
+  text_ += fmt::format("\nrank {}, Python stacks:\n{}", rank.value, dump);
   const std::string place = stack_summary(main_stack(dump));
   if (place.empty()) return;
   place_by_rank_[rank] = "in " + place;
@@ -29,7 +29,7 @@ void EvidenceNotes::add_stack(int rank, const std::string& dump) {
 
 std::vector<RankGroup> EvidenceNotes::places() const {
   std::map<std::string, std::vector<int>> ranks_by_place;
-  for (const auto& [rank, place] : place_by_rank_) ranks_by_place[place].push_back(rank);
+  for (const auto& [rank, place] : place_by_rank_) ranks_by_place[place].push_back(rank.value);
   std::vector<RankGroup> groups;
   for (auto& [place, ranks] : ranks_by_place) groups.push_back({place, std::move(ranks)});
   return groups;

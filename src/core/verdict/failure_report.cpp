@@ -110,10 +110,10 @@ std::string to_json(const Failure& failure) {
   object["kind"] = kind_name(failure.kind);
   object["exit_code"] = failure.exit_code;
   object["restart"] = failure.restart;
-  object["node_rank"] = failure.node_rank;
+  object["node_rank"] = failure.node_rank.value;
   if (failure.restarts > 0) object["restarts"] = failure.restarts;
-  if (failure.rank >= 0) object["rank"] = failure.rank;
-  if (failure.local_rank >= 0) object["local_rank"] = failure.local_rank;
+  if (failure.rank.known()) object["rank"] = failure.rank.value;
+  if (failure.local_rank.known()) object["local_rank"] = failure.local_rank.value;
   if (failure.pid > 0) object["pid"] = failure.pid;
   const auto add_text = [&object](const char* name, const std::string& text) {
     if (!text.empty()) object[name] = text;
@@ -142,10 +142,10 @@ Result<Failure> parse_failure(std::string_view json) {
   failure.exit_code = code;
   failure.restart = object["restart"].flag().value_or(false);
   failure.restarts = std::max(number_or(object["restarts"], 0), 0);
-  failure.node_rank = number_or(object["node_rank"], 0);
+  failure.node_rank = NodeRank(number_or(object["node_rank"], 0));
   failure.host = text_or_empty(object["host"]);
-  failure.rank = number_or(object["rank"], -1);
-  failure.local_rank = number_or(object["local_rank"], -1);
+  failure.rank = GlobalRank(number_or(object["rank"], -1));
+  failure.local_rank = LocalRank(number_or(object["local_rank"], -1));
   failure.pid = number_or(object["pid"], 0);
   failure.what = text_or_empty(object["what"]);
   failure.why_final = text_or_empty(object["why_final"]);
@@ -170,11 +170,12 @@ bool smells_of_hang(const Failure& failure) {
 }
 
 std::string describe(const Failure& failure) {
-  if (failure.node_rank < 0 && failure.host.empty()) return failure.what;
-  std::string where = fmt::format("node {}", failure.node_rank);
+  if (!failure.node_rank.known() && failure.host.empty()) return failure.what;
+  std::string where = fmt::format("node {}", failure.node_rank.value);
   if (!failure.host.empty()) where += fmt::format(" (host {})", failure.host);
-  if (failure.node_rank < 0) where = fmt::format("host {}", failure.host);  // it has no rank yet
-  if (failure.rank >= 0) where = fmt::format("rank {} (local rank {}) on {}", failure.rank, failure.local_rank, where);
+  if (!failure.node_rank.known()) where = fmt::format("host {}", failure.host);  // it has no rank yet
+  if (failure.rank.known())
+    where = fmt::format("rank {} (local rank {}) on {}", failure.rank.value, failure.local_rank.value, where);
   if (failure.pid > 0) where += fmt::format(", pid {}", failure.pid);
   return fmt::format("{}: {}", where, failure.what);
 }

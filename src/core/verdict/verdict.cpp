@@ -83,23 +83,23 @@ std::int64_t merge_lines(std::vector<std::string>& all, const std::vector<std::s
 
 }  // namespace
 
-Account sum_up(int node_rank, const std::vector<WorkerEnd>& workers) {
+Account sum_up(NodeRank node, const std::vector<WorkerEnd>& workers) {
   Account account;
-  account.nodes = {node_rank};
+  account.nodes = {node.value};
   std::map<std::string, std::vector<int>> ranks_by_end;
   for (const WorkerEnd& worker : workers) {
     const bool killed = worker.stopped_by_us && worker.status.value == SIGKILL;
     account.stopped += worker.stopped_by_us ? 1 : 0;
     account.killed += killed ? 1 : 0;
     const char* const by_whom = worker.stopped_by_us ? ", after launch stopped it" : "";
-    ranks_by_end[to_text(worker.status) + by_whom].push_back(worker.rank);
+    ranks_by_end[to_text(worker.status) + by_whom].push_back(worker.rank.value);
   }
   for (auto& [how, ranks] : ranks_by_end) account.ends.push_back({how, std::move(ranks)});
   return account;
 }
 
-std::string on_node(int node_rank, const std::string& host, const std::string& what) {
-  return fmt::format("node {} (host {}): {}", node_rank, host, what);
+std::string on_node(NodeRank node, const std::string& host, const std::string& what) {
+  return fmt::format("node {} (host {}): {}", node.value, host, what);
 }
 
 void merge(Account& all, const Account& other) {
@@ -246,7 +246,7 @@ void say_deeds(const Verdict& verdict, Screen& screen) {
 // Nodes that gave no account, other than the one whose loss is the cause.
 std::vector<int> silent_nodes(const Verdict& verdict) {
   std::set<int> told(verdict.account.nodes.begin(), verdict.account.nodes.end());
-  if (verdict.first.kind == Failure::Kind::lost) told.insert(verdict.first.node_rank);
+  if (verdict.first.kind == Failure::Kind::lost) told.insert(verdict.first.node_rank.value);
   std::vector<int> silent;
   for (int node = 0; node < verdict.nnodes; ++node)
     if (!told.contains(node)) silent.push_back(node);

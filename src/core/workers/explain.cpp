@@ -20,12 +20,12 @@ using OrderedJson = nlohmann::ordered_json;
 
 Assignment expected_assignment(const Config& config) {
   Assignment assignment;
-  const int node_rank = std::max(config.node_rank, 0);  // c10d: as if it were the first
+  const NodeRank node_rank = std::max(config.node_rank(), NodeRank(0));  // c10d: as if it were the first
   assignment.group_rank = node_rank;
-  assignment.group_world_size = config.nnodes;
-  assignment.base_global_rank = node_rank * config.nproc_per_node;
-  assignment.world_size = config.nnodes * config.nproc_per_node;
-  assignment.base_role_rank = assignment.base_global_rank;
+  assignment.group_world_size = config.nnodes();
+  assignment.base_global_rank = GlobalRank(node_rank.value * config.nproc_per_node);
+  assignment.world_size = config.nnodes() * config.nproc_per_node;
+  assignment.base_role_rank = assignment.base_global_rank.value;
   assignment.role_world_size = assignment.world_size;
   return assignment;
 }
@@ -33,7 +33,7 @@ Assignment expected_assignment(const Config& config) {
 Round expected_round(const Config& config) {
   Round round;
   round.assignment = expected_assignment(config);
-  if (config.elastic) round.master = Endpoint{"<the node of rank 0>", 0};
+  if (config.c10d() != nullptr) round.master = Endpoint{"<the node of rank 0>", 0};
   return round;
 }
 
@@ -55,7 +55,8 @@ std::vector<Variable> changed_variables(const WorkerSpec& spec, const Config& co
     const auto equals = line.find('=');
     Variable variable{line.substr(0, equals), line.substr(equals + 1)};
     if (env.get(variable.name) == variable.value) continue;
-    if (variable.name == "MASTER_PORT" && (config.master.port == 0 || config.elastic)) variable.value = free_port;
+    if (variable.name == "MASTER_PORT" && (config.store().port == 0 || config.c10d() != nullptr))
+      variable.value = free_port;
     result.push_back(std::move(variable));
   }
   std::sort(result.begin(), result.end(), [](const Variable& a, const Variable& b) { return a.name < b.name; });
@@ -91,28 +92,27 @@ std::string settings_text(const Options& options) {
   return result;
 }
 
-std::string elastic_text(const Config& config) {
-  const ElasticSettings& settings = config.elastic->settings;
+std::string c10d_text(const Config& config, const ElasticSettings& settings) {
   return fmt::format(
       "A node of {} to {}, job {}, rendezvous at {}; waits up to {} for the others.\n"
       "Ranks are dealt out there; shown as if this were the first node of {} like it.\n",
-      settings.nodes.min, settings.nodes.max, shown(config.run_id), to_text(config.master),
-      to_text(settings.join_timeout), config.nnodes);
+      settings.nodes.min, settings.nodes.max, shown(config.run_id), to_text(config.store()),
+      to_text(settings.join_timeout), config.nnodes());
 }
 
 std::string meeting_text(const Config& config) {
-  if (config.elastic) return elastic_text(config);
-  const std::string port = config.master.port == 0 ? std::string(free_port) : std::to_string(config.master.port);
-  std::string result = fmt::format("Node {} of {}, job {}, master {} port {}\n", config.node_rank, config.nnodes,
-                                   shown(config.run_id), config.master.host, port);
-  if (config.nnodes > 1) {
+  if (config.c10d() != nullptr) return c10d_text(config, config.c10d()->settings);
+  const std::string port = config.store().port == 0 ? std::string(free_port) : std::to_string(config.store().port);
+  std::string result = fmt::format("Node {} of {}, job {}, master {} port {}\n", config.node_rank().value,
+                                   config.nnodes(), shown(config.run_id), config.store().host, port);
+  if (config.nnodes() > 1) {
     result += fmt::format("Waits up to {} for all nodes; node 0 is {}.\n", to_text(config.rendezvous_timeout),
-                          config.node_rank == 0 ? "this one" : "the other side");
+                          config.node_rank() == NodeRank(0) ? "this one" : "the other side");
   }
   const Assignment ranks = expected_assignment(config);
-  return result + fmt::format("Ranks {} to {} of {}{}\n", ranks.base_global_rank,
-                              ranks.base_global_rank + config.nproc_per_node - 1, ranks.world_size,
-                              config.nnodes > 1 ? ", if every node has as many workers as this one" : "");
+  return result + fmt::format("Ranks {} to {} of {}{}\n", ranks.base_global_rank.value,
+                              ranks.base_global_rank.value + config.nproc_per_node - 1, ranks.world_size,
+                              config.nnodes() > 1 ? ", if every node has as many workers as this one" : "");
 }
 
 std::string binding_text(const Config& config) {
@@ -126,8 +126,8 @@ std::string binding_text(const Config& config) {
 }
 
 std::string worker_text(const WorkerSpec& spec, const Config& config, const Environment& env) {
-  std::string result =
-      fmt::format("\nWorker {}, rank {}:\n  {}\n", spec.local_rank, spec.global_rank, command_text(spec.argv));
+  std::string result = fmt::format("\nWorker {}, rank {}:\n  {}\n", spec.local_rank.value, spec.global_rank.value,
+                                   command_text(spec.argv));
   for (const Variable& variable : changed_variables(spec, config, env))
     result += fmt::format("    {}={}\n", variable.name, quoted(variable.value));
   return result;
@@ -146,8 +146,8 @@ OrderedJson worker_json(const WorkerSpec& spec, const Config& config, const Envi
   OrderedJson environment = OrderedJson::object();
   for (const Variable& variable : changed_variables(spec, config, env))
     environment[variable.name] = variable.value == free_port ? OrderedJson(nullptr) : OrderedJson(variable.value);
-  OrderedJson worker = {{"local_rank", spec.local_rank},
-                        {"rank", spec.global_rank},
+  OrderedJson worker = {{"local_rank", spec.local_rank.value},
+                        {"rank", spec.global_rank.value},
                         {"executable", spec.executable},
                         {"command", spec.argv},
                         {"environment", environment}};
@@ -173,10 +173,10 @@ std::string explain_text(const Options& options, const Config& config, const Env
 std::string explain_json(const Options& options, const Config& config, const Environment& env) {
   OrderedJson workers = OrderedJson::array();
   for (const WorkerSpec& spec : expected_workers(config)) workers.push_back(worker_json(spec, config, env));
-  const OrderedJson port = config.master.port == 0 ? OrderedJson(nullptr) : OrderedJson(config.master.port);
+  const OrderedJson port = config.store().port == 0 ? OrderedJson(nullptr) : OrderedJson(config.store().port);
   const OrderedJson all = {{"version", LAUNCH_VERSION}, {"settings", settings_json(options)},
-                           {"nnodes", config.nnodes},   {"node_rank", config.node_rank},
-                           {"run_id", config.run_id},   {"master_addr", config.master.host},
+                           {"nnodes", config.nnodes()}, {"node_rank", config.node_rank().value},
+                           {"run_id", config.run_id},   {"master_addr", config.store().host},
                            {"master_port", port},       {"notes", config.notices},
                            {"workers", workers}};
   return all.dump(2, ' ', false, OrderedJson::error_handler_t::replace) + "\n";

@@ -14,9 +14,9 @@ constexpr std::array<const char*, 4> names_of_one_worker{"LOCAL_RANK", "RANK", "
 // What all workers of this node share, as NAME=VALUE.
 std::vector<std::string> shared_lines(const Config& config, const Round& round) {
   const Assignment& assignment = round.assignment;
-  const Endpoint& master = round.master ? *round.master : config.master;
+  const Endpoint& master = round.master ? *round.master : config.store();
   Environment env = config.worker_env;
-  env.set("GROUP_RANK", std::to_string(assignment.group_rank));
+  env.set("GROUP_RANK", std::to_string(assignment.group_rank.value));
   env.set("GROUP_WORLD_SIZE", std::to_string(assignment.group_world_size));
   env.set("LOCAL_WORLD_SIZE", std::to_string(config.nproc_per_node));
   env.set("WORLD_SIZE", std::to_string(assignment.world_size));
@@ -33,7 +33,7 @@ std::vector<std::string> shared_lines(const Config& config, const Round& round) 
   return env.lines();
 }
 
-WorkerInput input_of(const InputChoice& choice, int global_rank) {
+WorkerInput input_of(const InputChoice& choice, GlobalRank global_rank) {
   switch (choice.readers) {
     case InputChoice::Readers::shared:
       return WorkerInput::inherited;
@@ -50,8 +50,12 @@ WorkerInput input_of(const InputChoice& choice, int global_rank) {
 }  // namespace
 
 PrefixFacts prefix_facts(const Config& config, const Round& round) {
-  return {config.role,    config.hostname,      round.assignment.group_rank, round.assignment.base_global_rank,
-          round.restarts, config.nproc_per_node};
+  return {.role = config.role,
+          .host = config.hostname,
+          .node_rank = round.assignment.group_rank,
+          .base_rank = round.assignment.base_global_rank,
+          .restarts = round.restarts,
+          .nproc = config.nproc_per_node};
 }
 
 std::vector<WorkerSpec> make_worker_specs(const Config& config, const Round& round, const std::string& folder) {
@@ -59,9 +63,9 @@ std::vector<WorkerSpec> make_worker_specs(const Config& config, const Round& rou
   const std::vector<std::string> shared = shared_lines(config, round);
   std::vector<WorkerLogs> logs = plan_logs(config.logs, folder, config.nproc_per_node);
   std::vector<WorkerSpec> specs(static_cast<std::size_t>(config.nproc_per_node));
-  for (int local_rank = 0; local_rank < config.nproc_per_node; ++local_rank) {
-    WorkerSpec& spec = specs[static_cast<std::size_t>(local_rank)];
-    const std::string local_text = std::to_string(local_rank);
+  for (LocalRank local_rank; local_rank.value < config.nproc_per_node; ++local_rank.value) {
+    WorkerSpec& spec = specs[local_rank.index()];
+    const std::string local_text = std::to_string(local_rank.value);
     spec.local_rank = local_rank;
     spec.global_rank = assignment.base_global_rank + local_rank;
     spec.input = input_of(config.input, spec.global_rank);
@@ -74,11 +78,11 @@ std::vector<WorkerSpec> make_worker_specs(const Config& config, const Round& rou
     spec.env = shared;
     spec.env.push_back("LOCAL_RANK=" + (config.virtual_device.empty() ? local_text : "0"));
     if (!config.virtual_device.empty())
-      spec.env.push_back("CUDA_VISIBLE_DEVICES=" + config.virtual_device[static_cast<std::size_t>(local_rank)]);
-    spec.logs = std::move(logs[static_cast<std::size_t>(local_rank)]);
-    if (!config.bindings.empty()) spec.binding = config.bindings[static_cast<std::size_t>(local_rank)];
-    spec.env.push_back("RANK=" + std::to_string(spec.global_rank));
-    spec.env.push_back("ROLE_RANK=" + std::to_string(assignment.base_role_rank + local_rank));
+      spec.env.push_back("CUDA_VISIBLE_DEVICES=" + config.virtual_device[local_rank.index()]);
+    spec.logs = std::move(logs[local_rank.index()]);
+    if (!config.bindings.empty()) spec.binding = config.bindings[local_rank.index()];
+    spec.env.push_back("RANK=" + std::to_string(spec.global_rank.value));
+    spec.env.push_back("ROLE_RANK=" + std::to_string(assignment.base_role_rank + local_rank.value));
     spec.env.push_back("TORCHELASTIC_ERROR_FILE=" + spec.error_file);
   }
   return specs;

@@ -15,27 +15,36 @@ constexpr Time start_time = Time(1h);
 constexpr ExitStatus aborted{ExitStatus::Kind::signalled, SIGABRT};
 
 Agent running(bool stacks = false, int nnodes = 2) {
-  AgentSettings settings{nnodes, 0, 2, "h", 30s, 5s, {}, true, stacks};
+  AgentSettings settings{.nnodes = nnodes,
+                         .nproc = 2,
+                         .host = "h",
+                         .shutdown_timeout = 30s,
+                         .kill_grace = 5s,
+                         .evidence = true,
+                         .stacks = stacks};
   Agent agent(settings);
   agent.start(start_time);
-  agent.on(RendezvousDone{Round{Assignment{0, nnodes, 0, 4, 0, 4}, std::nullopt, 0, true}}, start_time);
+  agent.on(RendezvousDone{Round{Assignment{.group_world_size = nnodes, .world_size = 4, .role_world_size = 4},
+                                std::nullopt, 0, true}},
+           start_time);
   return agent;
 }
 
 Failure failure(std::string what) {
   Failure failure;
-  failure.rank = 1;
+  failure.rank = GlobalRank(1);
   failure.what = std::move(what);
   return failure;
 }
 
 TEST(AgentEvidence, IsTakenBeforeTheWorkersAreSignalledAndTheNewsDoNotWaitForIt) {
-  EXPECT_EQ(order(running().on(WorkerExited{1, aborted, failure("exit code 7")}, start_time)), "TEs");
+  EXPECT_EQ(order(running().on(WorkerExited{LocalRank(1), aborted, failure("exit code 7")}, start_time)), "TEs");
 }
 
 TEST(AgentEvidence, OfASuspectedHangComesWithStacks) {
-  EXPECT_EQ(order(running().on(WorkerExited{1, aborted, failure("signal 6 (SIGABRT)")}, start_time)), "TSs");
-  EXPECT_EQ(order(running(false, 1).on(WorkerExited{1, aborted, failure("signal 6 (SIGABRT)")}, start_time)), "Ss");
+  EXPECT_EQ(order(running().on(WorkerExited{LocalRank(1), aborted, failure("signal 6 (SIGABRT)")}, start_time)), "TSs");
+  EXPECT_EQ(order(running(false, 1).on(WorkerExited{LocalRank(1), aborted, failure("signal 6 (SIGABRT)")}, start_time)),
+            "Ss");
 }
 
 TEST(AgentEvidence, IsTakenOnEveryNode) {
@@ -49,18 +58,20 @@ TEST(AgentEvidence, DoesNotKeepAUserWaiting) {
 }
 
 TEST(AgentEvidence, IsNotTakenWhereItIsNotWanted) {
-  AgentSettings settings{1, 0, 2, "h", 30s, 5s, {}};
+  AgentSettings settings{.nproc = 2, .host = "h", .shutdown_timeout = 30s, .kill_grace = 5s};
   Agent agent(settings);
   agent.start(start_time);
-  agent.on(RendezvousDone{Round{Assignment{0, 1, 0, 2, 0, 2}, std::nullopt, 0, true}}, start_time);
-  EXPECT_EQ(order(agent.on(WorkerExited{1, aborted, failure("signal 6 (SIGABRT)")}, start_time)), "s");
+  agent.on(RendezvousDone{Round{Assignment{.group_world_size = 1, .world_size = 2, .role_world_size = 2}, std::nullopt,
+                                0, true}},
+           start_time);
+  EXPECT_EQ(order(agent.on(WorkerExited{LocalRank(1), aborted, failure("signal 6 (SIGABRT)")}, start_time)), "s");
 }
 
 TEST(AgentEvidence, IsNotTakenWhenTheGuardIsGone) { EXPECT_EQ(order(running(true).on(GuardLost{}, start_time)), "sT"); }
 
 TEST(AgentEvidence, DoesNotTakeOfTheWorkersTime) {
   Agent agent = running();
-  agent.on(WorkerExited{1, aborted, failure("signal 6 (SIGABRT)")}, start_time);
+  agent.on(WorkerExited{LocalRank(1), aborted, failure("signal 6 (SIGABRT)")}, start_time);
   agent.on(Signalled{}, start_time + 4s);
   EXPECT_EQ(agent.deadline(), start_time + 34s);
 }

@@ -16,13 +16,26 @@ constexpr const char* too_often =
     "the membership has changed 2 times, and --max-membership-restarts allows no more than 1";
 
 AgentSettings settings(std::optional<int> most = std::nullopt) {
-  AgentSettings result{3, -1, 2, "h", 30s, 5s, {}, true, false};
+  AgentSettings result{.nnodes = 3,
+                       .node_rank = NodeRank::none(),
+                       .nproc = 2,
+                       .host = "h",
+                       .shutdown_timeout = 30s,
+                       .kill_grace = 5s,
+                       .evidence = true};
   result.restarts.max_membership_restarts = most;
   return result;
 }
 
 void form(Agent& agent) {
-  const auto actions = agent.on(RendezvousDone{Round{Assignment{1, 3, 2, 6, 2, 6}, std::nullopt, 0, true}}, start_time);
+  const auto actions = agent.on(RendezvousDone{Round{Assignment{.group_rank = NodeRank(1),
+                                                                .group_world_size = 3,
+                                                                .base_global_rank = GlobalRank(2),
+                                                                .world_size = 6,
+                                                                .base_role_rank = 2,
+                                                                .role_world_size = 6},
+                                                     std::nullopt, 0, true}},
+                                start_time);
   EXPECT_NE(find<StartWorkers>(actions), nullptr);
 }
 
@@ -37,7 +50,7 @@ Failure lost_node() {
   Failure failure;
   failure.kind = Failure::Kind::lost;
   failure.restart = true;
-  failure.node_rank = 2;
+  failure.node_rank = NodeRank(2);
   failure.host = "n2";
   failure.what = "its launch ended without a word";
   return failure;
@@ -71,7 +84,7 @@ TEST(AgentMembership, ANodeThatStoodStillTooLongJoinsAgain) {
   elastic.leaves = true;
   Agent agent = running(elastic);
   EXPECT_EQ(find<TellPeers>(agent.on(StoodStill{9s}, start_time)), nullptr);
-  for (const int rank : {0, 1}) agent.on(WorkerExited{rank, killed, {}}, start_time);
+  for (const int rank : {0, 1}) agent.on(WorkerExited{LocalRank(rank), killed, {}}, start_time);
   const auto anew = agent.on(AllGone{}, start_time);
   EXPECT_EQ(find<AnnounceRound>(anew)->restart, 0);
   EXPECT_NE(find<StartRendezvous>(anew), nullptr);
@@ -83,7 +96,7 @@ TEST(AgentMembership, ItIsTheFailureOfAJobThatCannotGoOnWithoutIt) {
   const Failure& told = find<TellPeers>(actions)->failure;
   EXPECT_EQ(told.kind, Failure::Kind::lost);
   EXPECT_EQ(told.what, "its launch stood still for 9 s, so that its guard ended the workers");
-  for (const int rank : {0, 1}) agent.on(WorkerExited{rank, killed, {}}, start_time);
+  for (const int rank : {0, 1}) agent.on(WorkerExited{LocalRank(rank), killed, {}}, start_time);
   EXPECT_EQ(find<Finish>(agent.on(AllGone{}, start_time))->exit_code, 1);
 }
 
@@ -143,7 +156,7 @@ TEST(AgentMembership, AChangeWithoutRunningWorkersCostsNothing) {
   agent.start(start_time);
   for (const AgentEvent& change : changes) EXPECT_NE(find<StartRendezvous>(agent.on(change, start_time)), nullptr);
   form(agent);
-  for (const int rank : {0, 1}) agent.on(WorkerExited{rank, ExitStatus{}, {}}, start_time);
+  for (const int rank : {0, 1}) agent.on(WorkerExited{LocalRank(rank), ExitStatus{}, {}}, start_time);
   EXPECT_NE(find<EnterBarrier>(agent.on(AllGone{}, start_time)), nullptr);
   EXPECT_NE(find<StartRendezvous>(agent.on(PeerFailed{lost_node()}, start_time)), nullptr);
 }
@@ -160,8 +173,8 @@ TEST(AgentMembership, ARestartAfterAFailureIsNone) {
   chosen.restarts.max_restarts = 1;
   Agent agent = running(chosen);
   Failure failure;
-  failure.node_rank = 1;
-  agent.on(WorkerExited{0, ExitStatus{ExitStatus::Kind::exited, 7}, failure}, start_time);
+  failure.node_rank = NodeRank(1);
+  agent.on(WorkerExited{LocalRank(0), ExitStatus{ExitStatus::Kind::exited, 7}, failure}, start_time);
   EXPECT_TRUE(agent.on(MembersChanged{"n2 starts anew"}, start_time).empty());
   EXPECT_NE(find<StartRendezvous>(agent.on(AllGone{}, start_time)), nullptr);
 }
@@ -181,7 +194,9 @@ TEST(AgentMembership, WhoLeavesTellsTheOthersBeforeItsOwnWorkers) {
 TEST(AgentMembership, WhatIsNoPlannedLeaveIsToldFirstTooButForSigkill) {
   AgentSettings chosen = settings();
   chosen.leaves = true;
-  EXPECT_EQ(order(running(chosen).on(WorkerExited{0, ExitStatus{ExitStatus::Kind::exited, 7}, {}}, start_time)), "TEs");
+  EXPECT_EQ(
+      order(running(chosen).on(WorkerExited{LocalRank(0), ExitStatus{ExitStatus::Kind::exited, 7}, {}}, start_time)),
+      "TEs");
   EXPECT_EQ(order(running(chosen).on(GuardLost{}, start_time)), "sT") << "SIGKILL waits for no news";
   chosen.nnodes = 1;
   EXPECT_EQ(order(running(chosen).on(SignalReceived{SIGTERM}, start_time)), "s");
@@ -192,7 +207,7 @@ TEST(AgentMembership, AWarnedNodeWhoseWorkersEndLeavesTheOthers) {
   chosen.leaves = true;
   Agent agent = running(chosen);
   EXPECT_TRUE(agent.on(Warned{SIGUSR1, true}, start_time).empty());
-  for (const int rank : {0, 1}) agent.on(WorkerExited{rank, ExitStatus{}, {}}, start_time);
+  for (const int rank : {0, 1}) agent.on(WorkerExited{LocalRank(rank), ExitStatus{}, {}}, start_time);
   expect_leave(agent.on(AllGone{}, start_time));
 }
 
@@ -204,7 +219,8 @@ TEST(AgentMembership, AWarnedNodeWhoseWorkerFailsLeavesWithItsCode) {
   Failure failure;
   failure.exit_code = 138;
   failure.what = "signal 10 (SIGUSR1)";
-  const auto actions = agent.on(WorkerExited{0, ExitStatus{ExitStatus::Kind::signalled, SIGUSR1}, failure}, start_time);
+  const auto actions =
+      agent.on(WorkerExited{LocalRank(0), ExitStatus{ExitStatus::Kind::signalled, SIGUSR1}, failure}, start_time);
   ASSERT_NE(find<TellPeers>(actions), nullptr);
   EXPECT_EQ(find<TellPeers>(actions)->failure.kind, Failure::Kind::signal);
   EXPECT_EQ(find<Finish>(agent.on(AllGone{}, start_time))->exit_code, 138);
@@ -213,7 +229,7 @@ TEST(AgentMembership, AWarnedNodeWhoseWorkerFailsLeavesWithItsCode) {
 TEST(AgentMembership, AWarningChangesNothingWhereTheJobNeedsEveryNode) {
   Agent agent = running(settings());
   agent.on(Warned{SIGUSR1, false}, start_time);
-  for (const int rank : {0, 1}) agent.on(WorkerExited{rank, ExitStatus{}, {}}, start_time);
+  for (const int rank : {0, 1}) agent.on(WorkerExited{LocalRank(rank), ExitStatus{}, {}}, start_time);
   EXPECT_NE(find<EnterBarrier>(agent.on(AllGone{}, start_time)), nullptr);
 }
 
@@ -224,7 +240,7 @@ TEST(AgentMembership, WorkersThatWereWarnedHaveTimeToSaveThoughOthersLeave) {
   agent.on(Warned{SIGUSR1, false}, start_time);
   EXPECT_TRUE(agent.on(MembersChanged{"n2 leaves"}, start_time).empty());
   EXPECT_EQ(agent.deadline(), start_time + chosen.shutdown_timeout);
-  for (const int rank : {0, 1}) agent.on(WorkerExited{rank, ExitStatus{}, {}}, start_time);
+  for (const int rank : {0, 1}) agent.on(WorkerExited{LocalRank(rank), ExitStatus{}, {}}, start_time);
   const AgentActions actions = agent.on(AllGone{}, start_time);
   ASSERT_NE(find<Finish>(actions), nullptr) << "the others do not come to a barrier";
   EXPECT_EQ(find<Finish>(actions)->exit_code, 0);
@@ -307,7 +323,7 @@ TEST(AgentMembership, WhoIsInTheBarrierAfterAWarningLeavesWhenTheOthersDo) {
   chosen.leaves = true;
   Agent agent = running(chosen);
   agent.on(Warned{SIGUSR1, false}, start_time);
-  for (const int rank : {0, 1}) agent.on(WorkerExited{rank, ExitStatus{}, {}}, start_time);
+  for (const int rank : {0, 1}) agent.on(WorkerExited{LocalRank(rank), ExitStatus{}, {}}, start_time);
   EXPECT_NE(find<EnterBarrier>(agent.on(AllGone{}, start_time)), nullptr);
   EXPECT_NE(find<Finish>(agent.on(MembersChanged{"n2 leaves"}, start_time)), nullptr);
 }

@@ -15,7 +15,7 @@ constexpr ExitStatus seven{ExitStatus::Kind::exited, 7};
 Failure failure_of(int rank) {
   Failure failure;
   failure.exit_code = 7;
-  failure.rank = rank;
+  failure.rank = GlobalRank(rank);
   return failure;
 }
 
@@ -25,10 +25,12 @@ Failure restarted(int rank) {
   return failure;
 }
 
-RendezvousDone formed(int restarts) { return {{Assignment{0, 2, 0, 4, 0, 4}, std::nullopt, restarts, true}}; }
+RendezvousDone formed(int restarts) {
+  return {{Assignment{.group_world_size = 2, .world_size = 4, .role_world_size = 4}, std::nullopt, restarts, true}};
+}
 
 AgentSettings with_restarts(int count) {
-  AgentSettings settings{2, 0, 2, "h", 30s, 5s, {}};
+  AgentSettings settings{.nnodes = 2, .nproc = 2, .host = "h", .shutdown_timeout = 30s, .kill_grace = 5s};
   settings.restarts.max_restarts = count;
   return settings;
 }
@@ -48,7 +50,7 @@ TEST(AgentRestart, TheWindowCountsTheRestartsOfAllNodes) {
   const auto anew = agent.on(AllGone{}, start_time);
   EXPECT_EQ(find<AnnounceRound>(anew)->count, "restart 1 (1 of 1 within 10 min)");
   agent.on(formed(1), start_time);
-  const auto own = agent.on(WorkerExited{0, seven, failure_of(0)}, start_time + 60s);
+  const auto own = agent.on(WorkerExited{LocalRank(0), seven, failure_of(0)}, start_time + 60s);
   EXPECT_FALSE(find<TellPeers>(own)->failure.restart);
   EXPECT_EQ(find<TellPeers>(own)->failure.why_final, "it had 1 restart within 10 min");
 }
@@ -63,13 +65,13 @@ TEST(AgentRestart, TheCountTravelsWithTheFailure) {
   EXPECT_EQ(find<StartRendezvous>(anew)->restarts, 3) << "the next store's host may be one that knows of none";
   const auto started = agent.on(formed(0), start_time);  // the store has not heard of any
   EXPECT_EQ(find<StartWorkers>(started)->round.restarts, 3);
-  const auto own = agent.on(WorkerExited{0, seven, failure_of(0)}, start_time + 60s);
+  const auto own = agent.on(WorkerExited{LocalRank(0), seven, failure_of(0)}, start_time + 60s);
   EXPECT_EQ(find<TellPeers>(own)->failure.restarts, 4);
 }
 
 TEST(AgentRestart, NoneFromTheBarrierBesideWhatOutlivedSigkill) {
   Agent agent = running(with_restarts(1));
-  for (const int rank : {0, 1}) agent.on(WorkerExited{rank, {}, {}}, start_time);
+  for (const int rank : {0, 1}) agent.on(WorkerExited{LocalRank(rank), {}, {}}, start_time);
   EXPECT_NE(find<KillWorkers>(agent.on(DeadlineReached{}, agent.deadline())), nullptr);
   const auto left_behind = agent.on(DeadlineReached{}, agent.deadline());
   EXPECT_NE(find<EnterBarrier>(left_behind), nullptr) << "the workers have ended well";
@@ -88,7 +90,7 @@ TEST(AgentRestart, WhoStoodStillAccusesNobodyElse) {
 
 TEST(AgentRestart, InTheBarrierTheLossOfAHostThatWouldHaveWaitedIsAFailure) {
   Agent agent = running(with_restarts(0));
-  for (const int local_rank : {0, 1}) agent.on(WorkerExited{local_rank, {}, {}}, start_time);
+  for (const int local_rank : {0, 1}) agent.on(WorkerExited{LocalRank(local_rank), {}, {}}, start_time);
   EXPECT_NE(find<EnterBarrier>(agent.on(AllGone{}, start_time)), nullptr);
   EXPECT_EQ(find<Finish>(agent.on(StoreLost{"closed", Duration::max(), {}, true}, start_time)), nullptr);
   const auto end = agent.on(AllGone{}, start_time);

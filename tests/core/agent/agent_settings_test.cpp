@@ -10,8 +10,7 @@ using namespace std::chrono_literals;
 
 TEST(AgentSettings, AreThoseOfTheUser) {
   Config config;
-  config.nnodes = 3;
-  config.node_rank = 2;
+  config.meeting = StaticChoice{{"n0", 29500}, 3, NodeRank(2)};
   config.nproc_per_node = 4;
   config.hostname = "h";
   config.shutdown_timeout = 5s;
@@ -20,7 +19,7 @@ TEST(AgentSettings, AreThoseOfTheUser) {
   config.evidence.states = true;
   const AgentSettings settings = agent_settings(config);
   EXPECT_EQ(settings.nnodes, 3);
-  EXPECT_EQ(settings.node_rank, 2);
+  EXPECT_EQ(settings.node_rank, NodeRank(2));
   EXPECT_EQ(settings.nproc, 4);
   EXPECT_EQ(settings.host, "h");
   EXPECT_EQ(settings.shutdown_timeout, 5s);

@@ -19,17 +19,19 @@ constexpr ExitStatus ok{ExitStatus::Kind::exited, 0};
 constexpr ExitStatus seven{ExitStatus::Kind::exited, 7};
 constexpr ExitStatus terminated{ExitStatus::Kind::signalled, SIGTERM};
 
-AgentSettings settings(int nnodes = 2, int nproc = 2) { return {nnodes, 0, nproc, "h", 30s, 5s, {}}; }
+AgentSettings settings(int nnodes = 2, int nproc = 2) {
+  return {.nnodes = nnodes, .nproc = nproc, .host = "h", .shutdown_timeout = 30s, .kill_grace = 5s};
+}
 
 Failure failure_of(int rank, int code) {
   Failure failure;
   failure.exit_code = code;
-  failure.rank = rank;
+  failure.rank = GlobalRank(rank);
   return failure;
 }
 
 Round round_of(int nnodes, int restarts = 0) {
-  return {Assignment{0, nnodes, 0, 4, 0, 4}, std::nullopt, restarts, true};
+  return {Assignment{.group_world_size = nnodes, .world_size = 4, .role_world_size = 4}, std::nullopt, restarts, true};
 }
 
 Agent running(const AgentSettings& s) {
@@ -42,8 +44,8 @@ Agent running(const AgentSettings& s) {
 
 TEST(Agent, SuccessGoesThroughTheBarrier) {
   Agent agent = running(settings());
-  EXPECT_TRUE(agent.on(WorkerExited{0, ok, {}}, start_time).empty());
-  const auto cleared = agent.on(WorkerExited{1, ok, {}}, start_time);
+  EXPECT_TRUE(agent.on(WorkerExited{LocalRank(0), ok, {}}, start_time).empty());
+  const auto cleared = agent.on(WorkerExited{LocalRank(1), ok, {}}, start_time);
   EXPECT_EQ(find<SignalWorkers>(cleared)->signal, SIGTERM);
   EXPECT_EQ(find<SignalWorkers>(cleared)->reason, "");
   EXPECT_NE(find<EnterBarrier>(agent.on(AllGone{}, start_time)), nullptr);
@@ -54,17 +56,17 @@ TEST(Agent, SuccessGoesThroughTheBarrier) {
 
 TEST(Agent, OneNodeHasNoBarrier) {
   Agent agent = running(settings(1, 1));
-  agent.on(WorkerExited{0, ok, {}}, start_time);
+  agent.on(WorkerExited{LocalRank(0), ok, {}}, start_time);
   EXPECT_EQ(find<Finish>(agent.on(AllGone{}, start_time))->exit_code, 0);
 }
 
 TEST(Agent, AFailedWorkerStopsTheOthersAndTellsThePeers) {
   Agent agent = running(settings());
-  const auto actions = agent.on(WorkerExited{1, seven, failure_of(1, 7)}, start_time);
+  const auto actions = agent.on(WorkerExited{LocalRank(1), seven, failure_of(1, 7)}, start_time);
   EXPECT_EQ(find<SignalWorkers>(actions)->signal, SIGTERM);
-  EXPECT_EQ(find<TellPeers>(actions)->failure.rank, 1);
+  EXPECT_EQ(find<TellPeers>(actions)->failure.rank, GlobalRank(1));
   EXPECT_EQ(agent.deadline(), start_time + 30s);
-  EXPECT_TRUE(agent.on(WorkerExited{0, terminated, failure_of(0, 143)}, start_time).empty());
+  EXPECT_TRUE(agent.on(WorkerExited{LocalRank(0), terminated, failure_of(0, 143)}, start_time).empty());
   const auto end = agent.on(AllGone{}, start_time);
   EXPECT_EQ(find<Finish>(end)->exit_code, 7);
   ASSERT_EQ(find<Finish>(end)->others.size(), 1U);
@@ -73,14 +75,14 @@ TEST(Agent, AFailedWorkerStopsTheOthersAndTellsThePeers) {
 
 TEST(Agent, TheNewsAreOnTheirWayBeforeTheWorkersAreSignalled) {
   Agent agent = running(settings());
-  const auto actions = agent.on(WorkerExited{1, seven, failure_of(1, 7)}, start_time);
+  const auto actions = agent.on(WorkerExited{LocalRank(1), seven, failure_of(1, 7)}, start_time);
   EXPECT_TRUE(std::holds_alternative<TellPeers>(actions.at(0)));
   EXPECT_TRUE(std::holds_alternative<SignalWorkers>(actions.at(1)));
 }
 
 TEST(Agent, WhoIgnoresTheSignalIsKilledAfterTheShutdownTimeout) {
   Agent agent = running(settings());
-  agent.on(WorkerExited{1, seven, failure_of(1, 7)}, start_time);
+  agent.on(WorkerExited{LocalRank(1), seven, failure_of(1, 7)}, start_time);
   EXPECT_NE(find<KillWorkers>(agent.on(DeadlineReached{}, start_time + 30s)), nullptr);
   const auto end = agent.on(DeadlineReached{}, agent.deadline());
   EXPECT_TRUE(find<Finish>(end)->left_behind);
@@ -91,7 +93,7 @@ TEST(Agent, AShutdownTimeoutOfZeroKillsAtOnce) {
   AgentSettings s = settings();
   s.shutdown_timeout = 0s;
   Agent agent = running(s);
-  const auto actions = agent.on(WorkerExited{1, seven, failure_of(1, 7)}, start_time);
+  const auto actions = agent.on(WorkerExited{LocalRank(1), seven, failure_of(1, 7)}, start_time);
   EXPECT_NE(find<KillWorkers>(actions), nullptr);
   EXPECT_EQ(find<SignalWorkers>(actions), nullptr);
 }
@@ -144,9 +146,9 @@ TEST(Agent, APeersFailureStopsUsWithItsCodeAndIsNotToldAgain) {
 
 TEST(Agent, WhatTheStoreSawFirstIsTheRootCause) {
   Agent agent = running(settings());
-  agent.on(WorkerExited{1, seven, failure_of(1, 7)}, start_time);
+  agent.on(WorkerExited{LocalRank(1), seven, failure_of(1, 7)}, start_time);
   Failure earlier = failure_of(3, 9);
-  earlier.node_rank = 1;
+  earlier.node_rank = NodeRank(1);
   agent.on(PeerFailed{earlier}, start_time);
   const auto end = agent.on(AllGone{}, start_time);
   EXPECT_EQ(find<Finish>(end)->exit_code, 9);
@@ -155,7 +157,7 @@ TEST(Agent, WhatTheStoreSawFirstIsTheRootCause) {
 
 TEST(Agent, AFailureElsewhereEndsTheWaitAtTheBarrier) {
   Agent agent = running(settings(2, 1));
-  agent.on(WorkerExited{0, ok, {}}, start_time);
+  agent.on(WorkerExited{LocalRank(0), ok, {}}, start_time);
   agent.on(AllGone{}, start_time);
   agent.on(PeerFailed{failure_of(3, 9)}, start_time);
   EXPECT_EQ(find<Finish>(agent.on(AllGone{}, start_time))->exit_code, 9);
@@ -163,7 +165,7 @@ TEST(Agent, AFailureElsewhereEndsTheWaitAtTheBarrier) {
 
 TEST(Agent, TheHostMayLeaveOnceWeAreInTheBarrier) {
   Agent agent = running(settings(2, 1));
-  agent.on(WorkerExited{0, ok, {}}, start_time);
+  agent.on(WorkerExited{LocalRank(0), ok, {}}, start_time);
   agent.on(AllGone{}, start_time);
   EXPECT_EQ(find<Finish>(agent.on(StoreLost{"closed"}, start_time))->exit_code, 0);
 }
@@ -207,14 +209,14 @@ TEST(Agent, AWorkerThatCannotStartStopsThoseThatDid) {
 
 TEST(Agent, LeftoversOfSuccessAreKilledAndDoNotSpoilIt) {
   Agent agent = running(settings(1, 1));
-  agent.on(WorkerExited{0, ok, {}}, start_time);
+  agent.on(WorkerExited{LocalRank(0), ok, {}}, start_time);
   EXPECT_NE(find<KillWorkers>(agent.on(DeadlineReached{}, start_time + 30s)), nullptr);
   EXPECT_EQ(find<Finish>(agent.on(AllGone{}, start_time + 30s))->exit_code, 0);
 }
 
 TEST(Agent, LeftoversThatOutliveSigkillDoNotHoldItUp) {
   Agent agent = running(settings(2, 1));
-  agent.on(WorkerExited{0, ok, {}}, start_time);
+  agent.on(WorkerExited{LocalRank(0), ok, {}}, start_time);
   agent.on(DeadlineReached{}, start_time + 30s);
   EXPECT_NE(find<EnterBarrier>(agent.on(DeadlineReached{}, start_time + 35s)), nullptr);
   EXPECT_TRUE(find<Finish>(agent.on(BarrierDone{}, start_time))->left_behind);
@@ -262,7 +264,8 @@ TEST(Agent, AnySequenceOfEventsEndsOnce) {
           break;
         default:
           actions.clear();
-          if (alive > 0) actions = agent.on(WorkerExited{--alive, random.next() % 2 == 0 ? ok : seven, {}}, now);
+          if (alive > 0)
+            actions = agent.on(WorkerExited{LocalRank(--alive), random.next() % 2 == 0 ? ok : seven, {}}, now);
       }
     }
     EXPECT_LE(finished, 1);
@@ -287,7 +290,7 @@ Failure restarted(int rank) {
 
 TEST(AgentRestart, AFailureLeadsToTheNextRoundOnceAllHaveGone) {
   Agent agent = running(with_restarts(1));
-  const auto actions = agent.on(WorkerExited{0, seven, failure_of(0, 7)}, start_time);
+  const auto actions = agent.on(WorkerExited{LocalRank(0), seven, failure_of(0, 7)}, start_time);
   EXPECT_NE(find<SignalWorkers>(actions), nullptr);
   EXPECT_TRUE(find<TellPeers>(actions)->failure.restart);
   EXPECT_TRUE(agent.on(PeerFailed{restarted(0)}, start_time).empty());
@@ -296,7 +299,7 @@ TEST(AgentRestart, AFailureLeadsToTheNextRoundOnceAllHaveGone) {
   EXPECT_NE(find<StartRendezvous>(anew), nullptr);
   EXPECT_EQ(find<StartWorkers>(agent.on(RendezvousDone{round_of(2, 1)}, start_time))->round.restarts, 1);
   // The budget is spent.
-  const auto last = agent.on(WorkerExited{0, seven, failure_of(0, 7)}, start_time);
+  const auto last = agent.on(WorkerExited{LocalRank(0), seven, failure_of(0, 7)}, start_time);
   EXPECT_FALSE(find<TellPeers>(last)->failure.restart);
   EXPECT_EQ(find<TellPeers>(last)->failure.why_final, "it had 1 restart");
   EXPECT_EQ(find<Finish>(agent.on(AllGone{}, start_time))->exit_code, 7);
@@ -310,14 +313,14 @@ TEST(AgentRestart, APeersFailureLeadsThereToo) {
 
 TEST(AgentRestart, ANodeInTheBarrierStartsAnewAtOnce) {
   Agent agent = running(with_restarts(1));
-  agent.on(WorkerExited{0, ok, {}}, start_time);
+  agent.on(WorkerExited{LocalRank(0), ok, {}}, start_time);
   EXPECT_NE(find<EnterBarrier>(agent.on(AllGone{}, start_time)), nullptr);
   EXPECT_NE(find<StartRendezvous>(agent.on(PeerFailed{restarted(3)}, start_time)), nullptr);
 }
 
 TEST(AgentRestart, ASignalEndsWhatWasAboutToGoOn) {
   Agent agent = running(with_restarts(3));
-  agent.on(WorkerExited{0, seven, failure_of(0, 7)}, start_time);
+  agent.on(WorkerExited{LocalRank(0), seven, failure_of(0, 7)}, start_time);
   const auto actions = agent.on(SignalReceived{SIGTERM}, start_time);
   EXPECT_FALSE(find<TellPeers>(actions)->failure.restart);
   EXPECT_TRUE(agent.on(PeerFailed{restarted(1)}, start_time).empty());
@@ -326,7 +329,7 @@ TEST(AgentRestart, ASignalEndsWhatWasAboutToGoOn) {
 
 TEST(AgentRestart, NothingStartsBesideWhatOutlivedSigkill) {
   Agent agent = running(with_restarts(3));
-  agent.on(WorkerExited{0, seven, failure_of(0, 7)}, start_time);
+  agent.on(WorkerExited{LocalRank(0), seven, failure_of(0, 7)}, start_time);
   EXPECT_NE(find<KillWorkers>(agent.on(DeadlineReached{}, start_time + 30s)), nullptr);
   const auto end = agent.on(DeadlineReached{}, start_time + 40s);
   EXPECT_FALSE(find<TellPeers>(end)->failure.restart);
@@ -339,7 +342,7 @@ TEST(AgentRestart, ATorchrunNodeOfAStaticJobKeepsItFromRestarting) {
   Round round = round_of(2);
   round.can_restart = false;
   agent.on(RendezvousDone{round}, start_time);
-  const auto actions = agent.on(WorkerExited{0, seven, failure_of(0, 7)}, start_time);
+  const auto actions = agent.on(WorkerExited{LocalRank(0), seven, failure_of(0, 7)}, start_time);
   EXPECT_FALSE(find<TellPeers>(actions)->failure.restart);
   EXPECT_THAT(find<TellPeers>(actions)->failure.why_final, HasSubstr("torchrun"));
 }
@@ -356,7 +359,7 @@ TEST(AgentRestart, FailuresInQuickSuccessionArePausedBetween) {
   Agent agent = running(with_restarts(5, 1));
   Duration paused{};
   for (int restarts = 1; restarts <= 3; ++restarts) {
-    agent.on(WorkerExited{0, seven, failure_of(0, 7)}, start_time);
+    agent.on(WorkerExited{LocalRank(0), seven, failure_of(0, 7)}, start_time);
     const auto anew = agent.on(AllGone{}, start_time);
     if (find<StartRendezvous>(anew) == nullptr) {
       EXPECT_GT(agent.deadline() - start_time, paused);

@@ -33,7 +33,12 @@ class Walk {
   bool one_in(int count) { return draw(count) == 0; }
 
   AgentSettings draw_settings() {
-    AgentSettings settings{one_in(4) ? 1 : 2, one_in(4) ? -1 : 0, 1 + draw(3), "h", one_in(8) ? 0s : 30s, 5s, {}};
+    AgentSettings settings{.nnodes = one_in(4) ? 1 : 2,
+                           .node_rank = NodeRank(one_in(4) ? -1 : 0),
+                           .nproc = 1 + draw(3),
+                           .host = "h",
+                           .shutdown_timeout = one_in(8) ? 0s : 30s,
+                           .kill_grace = 5s};
     settings.restarts.max_restarts = one_in(2) ? draw(3) : 9;
     if (one_in(4)) settings.restarts.max_membership_restarts = draw(3);
     settings.evidence = one_in(2);
@@ -48,8 +53,8 @@ class Walk {
     failure.exit_code = 1 + draw(200);
     failure.restart = !final_ && one_in(2);
     failure.restarts = failure.restart ? most_restarts_ + draw(2) : 0;
-    failure.node_rank = draw(2);
-    failure.rank = draw(4);
+    failure.node_rank = NodeRank(draw(2));
+    failure.rank = GlobalRank(draw(4));
     return failure;
   }
 
@@ -90,8 +95,10 @@ class Walk {
         return;
       default:
         // Of a round that was given up while it formed.
-        if (joins_) tell(NotNeeded{});
-        else tell(RendezvousDone{});
+        if (joins_)
+          tell(NotNeeded{});
+        else
+          tell(RendezvousDone{});
     }
   }
 
@@ -99,8 +106,9 @@ class Walk {
   void live() {
     if (joins_) {
       joins_ = false;
-      return tell(RendezvousDone{Round{Assignment{0, settings_.nnodes, 0, 4, 0, 4}, std::nullopt,
-                                       one_in(2) ? 0 : most_restarts_, !one_in(8)}});
+      return tell(
+          RendezvousDone{Round{Assignment{.group_world_size = settings_.nnodes, .world_size = 4, .role_world_size = 4},
+                               std::nullopt, one_in(2) ? 0 : most_restarts_, !one_in(8)}});
     }
     if (workers_ > 0) return end_worker();
     if (left_ && told_ && !stuck_ && !one_in(3)) left_ = false;
@@ -110,15 +118,15 @@ class Walk {
 
   void end_worker() {
     if (workers_ == settings_.nproc && one_in(20)) return fail_to_start();
-    const int local_rank = --workers_;
+    const LocalRank local_rank(--workers_);
     const bool well = !told_ && !final_ && one_in(well_in_);
-    const ExitStatus status = well     ? ExitStatus{ExitStatus::Kind::exited, 0}
+    const ExitStatus status = well    ? ExitStatus{ExitStatus::Kind::exited, 0}
                               : told_ ? ExitStatus{ExitStatus::Kind::signalled, SIGTERM}
-                                       : ExitStatus{ExitStatus::Kind::exited, 7};
+                                      : ExitStatus{ExitStatus::Kind::exited, 7};
     all_well_ = all_well_ && well;
     Failure failure = draw_failure();
     failure.kind = Failure::Kind::worker;
-    failure.node_rank = 0;
+    failure.node_rank = NodeRank(0);
     tell(WorkerExited{local_rank, status, well ? Failure{} : failure});
   }
 
@@ -127,7 +135,7 @@ class Walk {
     --workers_;
     Failure failure = draw_failure();
     failure.kind = Failure::Kind::start;
-    failure.node_rank = 0;
+    failure.node_rank = NodeRank(0);
     tell(StartFailed{failure});
   }
 
@@ -212,9 +220,9 @@ class Walk {
   bool joins_ = false;
   int workers_ = 0;
   int well_in_ = 1 + draw(8);  // one worker in so many ends well
-  bool stuck_;         // some of which never end
-  bool left_ = false;  // processes of the round, its workers or what they have made
-  bool told_ = false;  // to end
+  bool stuck_;                 // some of which never end
+  bool left_ = false;          // processes of the round, its workers or what they have made
+  bool told_ = false;          // to end
   bool all_well_ = true;
   bool in_barrier_ = false;
   int most_restarts_ = 0;

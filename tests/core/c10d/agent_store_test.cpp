@@ -17,7 +17,15 @@ const std::string key = state_key("job");
 constexpr ConnectionId torchrun = 50;
 
 std::string attendance(Wish wish, const std::string& name, std::int64_t round = -1) {
-  Attendance said{wish, {name, 1, launch_local_id}, {0, "default", 1}, {2, 2}, 30s, 15s, round, true, ""};
+  Attendance said{.wish = wish,
+                  .node = {name, 1, launch_local_id},
+                  .member = {.role = "default", .local_world_size = 1},
+                  .nodes = {2, 2},
+                  .last_call = 30s,
+                  .silence = 15s,
+                  .round = round,
+                  .admits = true,
+                  .reason = ""};
   return to_json(said);
 }
 
@@ -74,8 +82,8 @@ News heard(const std::string& bytes) {
 // n1 and n2 are in a round and stay.
 void form(Store& store) {
   store.attend(1, Wish::join);
-  EXPECT_EQ(heard<RoundFormed>(store.attend(2, Wish::join)).rank, 1);
-  EXPECT_EQ(heard<RoundFormed>(store.pushed(1)).rank, 0);
+  EXPECT_EQ(heard<RoundFormed>(store.attend(2, Wish::join)).rank, NodeRank(1));
+  EXPECT_EQ(heard<RoundFormed>(store.pushed(1)).rank, NodeRank(0));
   EXPECT_EQ(store.attend(1, Wish::stay, 0) + store.attend(2, Wish::stay, 0), "");
 }
 
@@ -91,7 +99,7 @@ TEST(AgentStore, ACancelledWaitIsAnsweredWhenItAttendsAgain) {
   EXPECT_EQ(store.ask(1, CancelWaitRequest{}), "\1"s);
   store.attend(2, Wish::join);
   EXPECT_EQ(store.pushed(1), "");
-  EXPECT_EQ(heard<RoundFormed>(store.attend(1, Wish::join)).rank, 0);
+  EXPECT_EQ(heard<RoundFormed>(store.attend(1, Wish::join)).rank, NodeRank(0));
 }
 
 TEST(AgentStore, OtherKeysAreThoseOfAnyStore) {
@@ -140,7 +148,7 @@ TEST(AgentStore, TheWriterIsToldWhatBecameOfItsWrite) {
   const auto there = read_state(store.compare_set(text, next));
   ASSERT_TRUE(there);
   EXPECT_EQ(there->participants.at({"n1", 1, launch_local_id}), 0);
-  EXPECT_EQ(heard<RoundFormed>(store.pushed(1)).rank, 0);
+  EXPECT_EQ(heard<RoundFormed>(store.pushed(1)).rank, NodeRank(0));
 }
 
 TEST(AgentStore, GarbageUnderTheKeyHasNoEffect) {
@@ -179,7 +187,7 @@ TEST(AgentStore, AStateThatWasThereBeforeIsTakenUp) {
   EXPECT_EQ(store.compare_set("", state), write_state(state));
   const auto formed = heard<RoundFormed>(store.attend(1, Wish::join));
   EXPECT_EQ(formed.nnodes, 2) << "t alone is no round of two";
-  EXPECT_EQ(formed.rank, 0);
+  EXPECT_EQ(formed.rank, NodeRank(0));
   EXPECT_EQ(formed.round, 0);
   store.time += 3s;
   store.attend(1, Wish::stay, 0);
@@ -241,7 +249,7 @@ TEST(AgentStore, TheLastCallRings) {
   store.time += 30s;
   store.store.on_deadline(store.instant(), store.pushes);
   EXPECT_EQ(heard<RoundFormed>(store.pushed(1)).nnodes, 2);
-  EXPECT_EQ(heard<RoundFormed>(store.pushed(2)).rank, 1);
+  EXPECT_EQ(heard<RoundFormed>(store.pushed(2)).rank, NodeRank(1));
   EXPECT_EQ(store.store.deadline(), never);
 }
 

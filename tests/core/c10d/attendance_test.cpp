@@ -14,16 +14,30 @@ using Wish = Attendance::Wish;
 using Cause = RoundBroken::Cause;
 
 Attendance example(Wish wish = Wish::join) {
-  Attendance said{wish, {"n1", 42, launch_local_id}, {0, "trainer", 8}, {2, 16}, 30s, 15s, 7, false, "why"};
+  Attendance said{.wish = wish,
+                  .node = {"n1", 42, launch_local_id},
+                  .member = {.role = "trainer", .local_world_size = 8},
+                  .nodes = {2, 16},
+                  .last_call = 30s,
+                  .silence = 15s,
+                  .round = 7,
+                  .admits = false,
+                  .reason = "why"};
   return said;
 }
 
 std::vector<ElasticNews> every_news() {
-  return {RoundFormed{3, 1, 4, {"n1", 42, launch_local_id}, {0, 3}, std::nullopt},
-          RoundFormed{0, 0, 1, {"::1", 0, 0}, {}, Assignment{0, 1, 0, 8, 0, 8}, 2},
+  return {RoundFormed{.round = 3,
+                      .rank = NodeRank(1),
+                      .nnodes = 4,
+                      .leader = {"n1", 42, launch_local_id},
+                      .torchrun = {NodeRank(0), NodeRank(3)}},
+          RoundFormed{.leader = {"::1", 0, 0},
+                      .assignment = Assignment{.group_world_size = 1, .world_size = 8, .role_world_size = 8},
+                      .restarts = 2},
           RoundBroken{"n2 (pid 1) joins", Cause::change},
           RoundBroken{"", Cause::restart},
-          RoundBroken{"gone", Cause::loss, 2},
+          RoundBroken{"gone", Cause::loss, NodeRank(2)},
           RoundWaits{3, true, {}, true},
           RoundRefused{{ErrorCode::closed, "closed"}, true},
           RoundRefused{{ErrorCode::conflict, "--nnodes"}, false},

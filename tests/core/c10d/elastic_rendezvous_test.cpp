@@ -83,8 +83,8 @@ TEST(ElasticRendezvous, TwoNodesFormAsSoonAsBothAreThere) {
   a.look();
   ASSERT_NE(a.heard<RoundFormed>(), nullptr);
   ASSERT_NE(b.heard<RoundFormed>(), nullptr);
-  EXPECT_EQ(a.heard<RoundFormed>()->rank, 0);
-  EXPECT_EQ(b.heard<RoundFormed>()->rank, 1);
+  EXPECT_EQ(a.heard<RoundFormed>()->rank, NodeRank(0));
+  EXPECT_EQ(b.heard<RoundFormed>()->rank, NodeRank(1));
   EXPECT_EQ(b.heard<RoundFormed>()->leader, a.heard<RoundFormed>()->leader);
   EXPECT_EQ(b.heard<RoundFormed>()->nnodes, 2);
   EXPECT_TRUE(b.heard<RoundFormed>()->torchrun.empty());

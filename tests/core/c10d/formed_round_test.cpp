@@ -18,26 +18,36 @@ Attendance with(Member member, int restarts = 0) {
 }
 
 TEST(FormedRound, EveryMemberLearnsItsRanks) {
-  const Attendance small = with({7, "trainer", 2});
-  const Attendance large = with({9, "trainer", 4});
+  const Attendance small = with({NodeRank(7), "trainer", 2});
+  const Attendance large = with({NodeRank(9), "trainer", 4});
   const FormedRound round(3, {second, first}, [&](const NodeDesc& node) { return node == first ? &large : &small; });
   const RoundFormed news = round.news_for(first);
-  EXPECT_EQ(news, (RoundFormed{3, 1, 2, second, {}, Assignment{1, 2, 2, 6, 2, 6}}));
-  EXPECT_EQ(round.news_for(second).assignment, (Assignment{0, 2, 0, 6, 0, 6}));
+  EXPECT_EQ(news, (RoundFormed{.round = 3,
+                               .rank = NodeRank(1),
+                               .nnodes = 2,
+                               .leader = second,
+                               .assignment = Assignment{.group_rank = NodeRank(1),
+                                                        .group_world_size = 2,
+                                                        .base_global_rank = GlobalRank(2),
+                                                        .world_size = 6,
+                                                        .base_role_rank = 2,
+                                                        .role_world_size = 6}}));
+  EXPECT_EQ(round.news_for(second).assignment,
+            (Assignment{.group_world_size = 2, .world_size = 6, .role_world_size = 6}));
   EXPECT_FALSE(round.is_mixed());
 }
 
 TEST(FormedRound, WhereTorchrunIsInItTheRanksOfWorkersAreToBeExchanged) {
-  const Attendance member = with({0, "default", 2});
+  const Attendance member = with({NodeRank(0), "default", 2});
   const FormedRound round(0, {first, foreign}, [&](const NodeDesc& node) { return node == first ? &member : nullptr; });
-  EXPECT_EQ(round.news_for(first), (RoundFormed{0, 0, 2, first, {1}, std::nullopt}));
+  EXPECT_EQ(round.news_for(first), (RoundFormed{.nnodes = 2, .leader = first, .torchrun = {NodeRank(1)}}));
   EXPECT_TRUE(round.is_mixed());
   EXPECT_EQ(round.ranks().at(foreign), 1);
 }
 
 TEST(FormedRound, EveryMemberLearnsTheMostRestartsThatOneKnowsOf) {
-  const Attendance fresh = with({0, "default", 2});
-  const Attendance old = with({0, "default", 2}, 3);
+  const Attendance fresh = with({NodeRank(0), "default", 2});
+  const Attendance old = with({NodeRank(0), "default", 2}, 3);
   const FormedRound round(0, {first, second, foreign}, [&](const NodeDesc& node) -> const Attendance* {
     if (node == foreign) return nullptr;
     return node == first ? &fresh : &old;

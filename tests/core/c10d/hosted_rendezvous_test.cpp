@@ -13,7 +13,7 @@ ElasticSettings settings() {
   ElasticSettings result;
   result.run_id = "job";
   result.self = {"n1", 1, launch_local_id};
-  result.member = {0, "default", 2};
+  result.member = {.role = "default", .local_world_size = 2};
   result.nodes = {2, 4};
   return result;
 }
@@ -54,7 +54,10 @@ struct Node {
     return std::get<News>(all[0]);
   }
   void form(std::int64_t round) {
-    hear(RoundFormed{round, 0, 2, {"n1", 1, launch_local_id}, {}, Assignment{0, 2, 0, 4, 0, 4}});
+    hear(RoundFormed{.round = round,
+                     .nnodes = 2,
+                     .leader = {"n1", 1, launch_local_id},
+                     .assignment = Assignment{.group_world_size = 2, .world_size = 4, .role_world_size = 4}});
     ASSERT_TRUE(only<RoundFormed>());
   }
 
@@ -70,7 +73,7 @@ TEST(HostedRendezvous, SaysWhatItWants) {
   EXPECT_EQ(std::get<Attend>(node.step.next).key, "/torch.rendezvous.job");
   EXPECT_EQ(said.wish, Wish::join);
   EXPECT_EQ(said.node, (NodeDesc{"n1", 1, launch_local_id}));
-  EXPECT_EQ(said.member, (Member{0, "default", 2}));
+  EXPECT_EQ(said.member, (Member{NodeRank(0), "default", 2}));
   EXPECT_EQ(said.nodes, (NodeLimits{2, 4}));
   EXPECT_EQ(said.last_call, 30s);
   EXPECT_EQ(said.silence, 15s);

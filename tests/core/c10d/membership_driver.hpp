@@ -28,7 +28,14 @@ struct MembershipDriver {
   }
   Attendance said(Wish wish, const std::string& name, std::int64_t round = -1) const {
     using std::chrono::seconds;
-    return {wish, ours(name), {0, "default", 1}, nodes, seconds(30), silence, round, admits, ""};
+    return {.wish = wish,
+            .node = ours(name),
+            .member = {.role = "default", .local_world_size = 1},
+            .nodes = nodes,
+            .last_call = seconds(30),
+            .silence = silence,
+            .round = round,
+            .admits = admits};
   }
   void attend(ConnectionId from, const Attendance& attendance) {
     membership.attend(from, attendance, instant());
@@ -110,7 +117,7 @@ struct MembershipDriver {
   bool silent(ConnectionId connection) { return told[connection].empty(); }
   int rank(ConnectionId connection) {
     const auto* formed = only<RoundFormed>(connection);
-    return formed == nullptr ? -1 : formed->rank;
+    return formed == nullptr ? -1 : formed->rank.value;
   }
   std::string reason(ConnectionId connection) {
     const auto* broken = only<RoundBroken>(connection);

@@ -169,7 +169,7 @@ class LaunchNodes {
 
  private:
   void hear() {
-    std::map<std::int64_t, std::map<int, int>> ranks;
+    std::map<std::int64_t, std::map<NodeRank, int>> ranks;
     for (ConnectionId from = 0; from < agents_.size(); ++from) {
       const auto news = job_.take(from);
       if (news.empty()) continue;
@@ -185,7 +185,7 @@ class LaunchNodes {
     if (const auto* formed = std::get_if<RoundFormed>(&news)) {
       EXPECT_EQ(agent.state, Agent::State::joins);
       EXPECT_GT(formed->round, agent.round);
-      EXPECT_LT(formed->rank, formed->nnodes);
+      EXPECT_LT(formed->rank, NodeRank(formed->nnodes));
       EXPECT_TRUE(formed->assignment);
       agent = {Agent::State::in, formed->round};
       job_.stay(from, formed->round);

@@ -20,7 +20,7 @@ TEST(Membership, ARoundFormsAtOnceWhenTheMaximumIsIn) {
   for (const ConnectionId node : {1U, 2U, 3U}) {
     const auto* formed = job.only<RoundFormed>(node);
     ASSERT_NE(formed, nullptr);
-    EXPECT_EQ(formed->rank, static_cast<int>(node) - 1) << "the names decide, not who was first";
+    EXPECT_EQ(formed->rank, NodeRank(static_cast<int>(node) - 1)) << "the names decide, not who was first";
     EXPECT_EQ(formed->round, 0);
     EXPECT_EQ(formed->nnodes, 3);
     EXPECT_EQ(formed->leader, ours("n1"));
@@ -82,7 +82,7 @@ TEST(Membership, ALostMemberBreaksTheRoundForAllAndTheRestGoesOnAtOnce) {
     ASSERT_NE(broken, nullptr);
     EXPECT_EQ(broken->reason, "n2 (pid 1) has fallen silent");
     EXPECT_EQ(broken->cause, Cause::loss);
-    EXPECT_EQ(broken->gone, 1);
+    EXPECT_EQ(broken->gone, NodeRank(1));
   }
   job.drop(3);
   EXPECT_TRUE(job.silent(1) && job.silent(4)) << "they know";
@@ -94,7 +94,7 @@ TEST(Membership, ALostMemberBreaksTheRoundForAllAndTheRestGoesOnAtOnce) {
   EXPECT_EQ(job.rank(4), 1);
   const auto* formed = job.only<RoundFormed>(5);
   ASSERT_NE(formed, nullptr);
-  EXPECT_EQ(formed->rank, 2) << "newcomers are behind";
+  EXPECT_EQ(formed->rank, NodeRank(2)) << "newcomers are behind";
   EXPECT_EQ(formed->round, 1);
 }
 
@@ -354,13 +354,24 @@ TEST(Membership, AConnectionThatIsAnotherNodeNowHasLostTheFirst) {
 
 TEST(Membership, EveryNodeHasItsRanksAtOnce) {
   MembershipDriver job(3, 3);
-  const std::vector<Member> members = {{0, "a", 2}, {0, "b", 1}, {0, "a", 4}};
+  const std::vector<Member> members = {{NodeRank(), "a", 2}, {NodeRank(), "b", 1}, {NodeRank(), "a", 4}};
   for (ConnectionId node = 1; node <= 3; ++node) {
     Attendance said = job.said(Attendance::Wish::join, job.name(node));
     said.member = members[node - 1];
     job.attend(node, said);
   }
-  const std::vector<Assignment> expected = {{0, 3, 0, 7, 0, 6}, {1, 3, 2, 7, 0, 1}, {2, 3, 3, 7, 2, 6}};
+  const std::vector<Assignment> expected = {{.group_world_size = 3, .world_size = 7, .role_world_size = 6},
+                                            {.group_rank = NodeRank(1),
+                                             .group_world_size = 3,
+                                             .base_global_rank = GlobalRank(2),
+                                             .world_size = 7,
+                                             .role_world_size = 1},
+                                            {.group_rank = NodeRank(2),
+                                             .group_world_size = 3,
+                                             .base_global_rank = GlobalRank(3),
+                                             .world_size = 7,
+                                             .base_role_rank = 2,
+                                             .role_world_size = 6}};
   for (ConnectionId node = 1; node <= 3; ++node) {
     const auto* formed = job.only<RoundFormed>(node);
     ASSERT_NE(formed, nullptr);

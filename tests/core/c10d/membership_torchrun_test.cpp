@@ -40,9 +40,9 @@ TEST(MembershipTorchrun, ARoundThatItCompletesHasOurOrderOfRanks) {
   EXPECT_EQ(there.participants.at(theirs("a")), 0);
   const auto* formed = job.only<RoundFormed>(1);
   ASSERT_NE(formed, nullptr);
-  EXPECT_EQ(formed->rank, 1);
+  EXPECT_EQ(formed->rank, NodeRank(1));
   EXPECT_EQ(formed->leader, theirs("a"));
-  EXPECT_THAT(formed->torchrun, ElementsAre(0));
+  EXPECT_THAT(formed->torchrun, ElementsAre(NodeRank(0)));
   EXPECT_FALSE(formed->assignment) << "torchrun has to be asked for the number of its workers";
 }
 
@@ -117,7 +117,7 @@ TEST(MembershipTorchrun, ANewcomerOnTheWaitListBreaksTheRound) {
   EXPECT_TRUE(job.enter(foreign, theirs("t")).complete);
   const auto* formed = job.only<RoundFormed>(1);
   ASSERT_NE(formed, nullptr);
-  EXPECT_THAT(formed->torchrun, ElementsAre(2));
+  EXPECT_THAT(formed->torchrun, ElementsAre(NodeRank(2)));
 }
 
 TEST(MembershipTorchrun, ARoundThatHasBrokenUpHasFormedForWhoDidNotWaitForIt) {
@@ -134,7 +134,7 @@ TEST(MembershipTorchrun, ARoundThatHasBrokenUpHasFormedForWhoDidNotWaitForIt) {
   const auto* formed = job.only<RoundFormed>(1);
   ASSERT_NE(formed, nullptr) << "t waits for what n1 says of the round";
   EXPECT_EQ(formed->round, 0);
-  EXPECT_THAT(formed->torchrun, ElementsAre(1));
+  EXPECT_THAT(formed->torchrun, ElementsAre(NodeRank(1)));
   job.stay(1, 0);
   EXPECT_EQ(job.reason(1), "u (pid 1) joins");
 }

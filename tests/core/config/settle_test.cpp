@@ -14,13 +14,12 @@ using ::testing::IsEmpty;
 
 TEST(Settle, ThePlainOneNodeJobKeepsToItself) {
   const Config config = config_of({});
-  EXPECT_EQ(config.nnodes, 1);
-  EXPECT_EQ(config.node_rank, 0);
+  EXPECT_EQ(config.nnodes(), 1);
+  EXPECT_EQ(config.node_rank(), NodeRank(0));
   EXPECT_EQ(config.nproc_per_node, 1);
   EXPECT_EQ(config.role, "default");
   EXPECT_EQ(config.run_id, "fresh");
-  EXPECT_EQ(config.master, (Endpoint{"127.0.0.1", 0}));
-  EXPECT_TRUE(config.loopback_only);
+  EXPECT_EQ(config.store(), (Endpoint{"127.0.0.1", 0}));
   EXPECT_FALSE(config.identical_workers);
   EXPECT_EQ(config.rendezvous_timeout, 900s);
   EXPECT_EQ(config.shutdown_timeout, 30s);
@@ -41,7 +40,7 @@ TEST(Settle, ClosedChoicesAreAllThatAFlagMayBe) {
 TEST(Settle, TimeoutsAreRead) {
   EXPECT_EQ(config_of({"--rdzv-conf=timeout=1.5,rank=9,unknown=x"}).rendezvous_timeout, 1500ms);
   EXPECT_EQ(config_of({"--rdzv-conf=timeout=1e300"}).rendezvous_timeout, 1'000'000'000s);
-  EXPECT_EQ(config_of({"--rdzv-conf=rank=9"}).node_rank, 0);
+  EXPECT_EQ(config_of({"--rdzv-conf=rank=9"}).node_rank(), NodeRank(0));
   EXPECT_EQ(config_of({}).heartbeat_timeout, 30s);
   EXPECT_EQ(config_of({"--heartbeat-timeout=2.5"}).heartbeat_timeout, 2500ms);
   EXPECT_EQ(config_of({"--heartbeat-timeout=0"}).heartbeat_timeout, 0s);

@@ -124,10 +124,11 @@ TEST(WorkerSettings, TheInputIsSharedUnlessItIsSomebodys) {
   EXPECT_EQ(config_of({"--stdin=none"}).input.readers, none);
   const InputChoice second = config_of({"--nproc-per-node=2", "--stdin=1"}).input;
   EXPECT_EQ(second.readers, one);
-  EXPECT_EQ(second.rank, 1);
+  EXPECT_EQ(second.rank, GlobalRank(1));
   // Of several nodes, each may have another number of workers.
-  EXPECT_EQ(config_of({"--nnodes=2", "--stdin=100000"}).input.rank, 100000);
-  EXPECT_EQ(config_of({"--nnodes=1:2", "--rdzv-backend=c10d", "--rdzv-endpoint=a:1", "--stdin=3"}).input.rank, 3);
+  EXPECT_EQ(config_of({"--nnodes=2", "--stdin=100000"}).input.rank, GlobalRank(100000));
+  EXPECT_EQ(config_of({"--nnodes=1:2", "--rdzv-backend=c10d", "--rdzv-endpoint=a:1", "--stdin=3"}).input.rank,
+            GlobalRank(3));
 }
 
 TEST(WorkerSettings, AStartMethodIsAcceptedAndSaidToDoNothing) {

@@ -9,7 +9,7 @@ namespace launch::event_record_test {
 
 using namespace std::chrono_literals;
 
-const EventContext context{"job \"7\"", 1, "n1", 2};
+const EventContext context{.run_id = "job \"7\"", .node_rank = NodeRank(1), .host = "n1", .restart = 2};
 const Instant moment{Time(12s + 34567us), WallTime(1'783'094'065s + 5us)};
 
 // What stands behind the common fields, which are as they must be.
@@ -31,14 +31,19 @@ TEST(EventRecord, TheJobBegins) {
 
 TEST(EventRecord, TheRendezvousIsFormed) {
   Round round;
-  round.assignment = {1, 2, 4, 8, 4, 8};
+  round.assignment = {.group_rank = NodeRank(1),
+                      .group_world_size = 2,
+                      .base_global_rank = GlobalRank(4),
+                      .world_size = 8,
+                      .base_role_rank = 4,
+                      .role_world_size = 8};
   round.restarts = 2;
   EXPECT_EQ(own_fields("rendezvous_formed", RendezvousFormed{round, 1500ms}),
             R"("group_rank":1,"nodes":2,"world_size":8,"base_rank":4,"restarts":2,"duration_s":1.500000})");
 }
 
 TEST(EventRecord, WorkersBeginAndEnd) {
-  const WorkerStarted worker{5, 1, 4711};
+  const WorkerStarted worker{GlobalRank(5), LocalRank(1), 4711};
   EXPECT_EQ(own_fields("worker_started", worker), R"("rank":5,"local_rank":1,"pid":4711})");
   EXPECT_EQ(own_fields("worker_exited", WorkerOver{worker, {ExitStatus::Kind::exited, 7}, 60s}),
             R"("rank":5,"local_rank":1,"pid":4711,"exit_code":7,"signal":null,"signal_name":null,)"
@@ -72,7 +77,7 @@ TEST(EventRecord, BeforeTheRendezvousANodeMayHaveNoRank) {
 }
 
 TEST(EventRecord, BytesThatAreNoTextAreReplaced) {
-  const std::string line = to_json_line({"\xff\xc3\xa9", 0, "h\x1b", 0}, {}, Killing{1});
+  const std::string line = to_json_line({"\xff\xc3\xa9", NodeRank(0), "h\x1b", 0}, {}, Killing{1});
   EXPECT_NE(line.find(R"("run_id":"\ufffd\u00e9")"), std::string::npos) << line;
   EXPECT_NE(line.find(R"("host":"h\u001b")"), std::string::npos) << line;
 }

@@ -22,9 +22,14 @@ TEST(TorchelasticEvent, TheAgentBeforeItHasRanks) {
 TEST(TorchelasticEvent, AWorkerThatStarts) {
   TorchelasticEvent event;
   event.state = "START";
-  event.group_rank = 0;
+  event.group_rank = NodeRank(0);
   event.group_world_size = 1;
-  event.worker = TorchelasticWorker{1, 1, 1, 2, 5294, std::nullopt};
+  event.worker = TorchelasticWorker{.global_rank = GlobalRank(1),
+                                    .local_rank = LocalRank(1),
+                                    .role_rank = 1,
+                                    .role_world_size = 2,
+                                    .pid = 5294,
+                                    .failed_with = std::nullopt};
   EXPECT_EQ(
       torchelastic_line(context, event),
       R"({"name": "torchelastic.worker.status.START", "source": "WORKER", "timestamp": 0, "metadata": {)"
@@ -38,11 +43,16 @@ TEST(TorchelasticEvent, AWorkerThatStarts) {
 TEST(TorchelasticEvent, AWorkerThatFails) {
   TorchelasticEvent event;
   event.state = "FAILED";
-  event.group_rank = 0;
+  event.group_rank = NodeRank(0);
   event.group_world_size = 1;
   event.total_run_time = 2;
   event.agent_restarts = 1;
-  event.worker = TorchelasticWorker{0, 0, 0, 2, 5577, -15};
+  event.worker = TorchelasticWorker{.global_rank = GlobalRank(0),
+                                    .local_rank = LocalRank(0),
+                                    .role_rank = 0,
+                                    .role_world_size = 2,
+                                    .pid = 5577,
+                                    .failed_with = -15};
   event.raw_error = torchelastic_raw_error("", true);
   EXPECT_EQ(torchelastic_line(context, event),
             R"({"name": "torchelastic.worker.status.FAILED", "source": "WORKER", "timestamp": 0, "metadata": {)"

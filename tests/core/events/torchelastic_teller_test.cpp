@@ -11,7 +11,7 @@ using testing::HasSubstr;
 
 Round round_of_two(int restarts) {
   Round round;
-  round.assignment = {1, 2, 2, 4, 2, 4};
+  round.assignment = {NodeRank(1), 2, GlobalRank(2), 4, 2, 4};
   round.restarts = restarts;
   return round;
 }
@@ -46,13 +46,13 @@ TEST(TorchelasticTeller, EachWorkerStartsAndEnds) {
   ASSERT_THAT(lines, ElementsAre(is("START"), is("START")));
   EXPECT_THAT(lines[1], HasSubstr(R"("global_rank": 3)"));
   EXPECT_THAT(lines[1], HasSubstr(R"("worker_id": "101")"));
-  for (const int rank : {0, 1}) teller.worker_exited(rank, good, "");
+  for (const int rank : {0, 1}) teller.worker_exited(LocalRank(rank), good, "");
   EXPECT_THAT(teller.ended(std::nullopt, 7), ElementsAre(is("SUCCEEDED"), is("SUCCEEDED"), is("SUCCEEDED")));
 }
 
 TEST(TorchelasticTeller, AWorkersFailureIsASuccessOfTheAgentThatHasSeenIt) {
   TorchelasticTeller teller = started();
-  teller.worker_exited(1, {ExitStatus::Kind::signalled, 9}, "");
+  teller.worker_exited(LocalRank(1), {ExitStatus::Kind::signalled, 9}, "");
   Failure first;
   first.kind = Failure::Kind::worker;
   const auto lines = teller.ended(first, 7);

@@ -4,7 +4,14 @@
 
 namespace launch::line_prefix_test {
 
-PrefixFacts facts(int nproc) { return {"default", "n1", 2, 6, 1, nproc}; }
+PrefixFacts facts(int nproc) {
+  return {.role = "default",
+          .host = "n1",
+          .node_rank = NodeRank(2),
+          .base_rank = GlobalRank(6),
+          .restarts = 1,
+          .nproc = nproc};
+}
 
 std::string prefix(const PrefixStyle& style, int rank, int nproc = 2) {
   std::string text;

@@ -63,8 +63,8 @@ TEST(Node, AFailureEndsAllNodesWithItsCodeAndOneVerdict) {
   EXPECT_EQ(job.codes(), (Codes{7, 7, 7}));
   for (const auto& node : job.nodes) {
     ASSERT_TRUE(node->report());
-    EXPECT_EQ(node->report()->end.first->node_rank, 2);
-    EXPECT_EQ(node->report()->end.first->rank, 4);
+    EXPECT_EQ(node->report()->end.first->node_rank, NodeRank(2));
+    EXPECT_EQ(node->report()->end.first->rank, GlobalRank(4));
     EXPECT_EQ(node->report()->account.nodes, (std::vector<int>{0, 1, 2}));
     EXPECT_EQ(node->report()->account.stopped, 5);
   }

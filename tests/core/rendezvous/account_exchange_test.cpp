@@ -19,8 +19,10 @@ Account of_node(int node) {
   return account;
 }
 
-AccountExchange exchange_of(int node, std::vector<int> others = {}) {
-  return {ExchangePlace{"job", node, 0, std::move(others), give_up}, of_node(node), 30s};
+AccountExchange exchange_of(int node, const std::vector<int>& others = {}) {
+  ExchangePlace place{.prefix = "job", .node_rank = NodeRank(node), .deadline = give_up};
+  for (const int other : others) place.others.emplace_back(other);
+  return {std::move(place), of_node(node), 30s};
 }
 
 // Runs until the exchange is over or waits for the others.
@@ -33,9 +35,7 @@ ExchangeStep run(AccountExchange& exchange, ExchangeStep step, StoreDriver& stor
   return step;
 }
 
-ExchangeStep run(AccountExchange& exchange, StoreDriver& store) {
-  return run(exchange, exchange.start(begin), store);
-}
+ExchangeStep run(AccountExchange& exchange, StoreDriver& store) { return run(exchange, exchange.start(begin), store); }
 
 bool is_over(const ExchangeStep& step) { return !step.next; }
 
@@ -63,7 +63,7 @@ TEST(AccountExchange, OneThatIsAloneWaitsForNobody) {
 
 TEST(AccountExchange, ANodeWithoutAnAccountIsLeftOutAndNotWaitedForToRead) {
   StoreDriver store;
-  ASSERT_TRUE(store.perform(leave_no_account({"job", 1, 0, {}, give_up})));
+  ASSERT_TRUE(store.perform(leave_no_account({.prefix = "job", .node_rank = NodeRank(1)})));
   AccountExchange first = exchange_of(0, {1});
   EXPECT_TRUE(is_over(run(first, store)));
   EXPECT_EQ(first.known().nodes, std::vector<int>{0});
@@ -111,7 +111,7 @@ TEST(AccountExchange, WhoSeesThatNobodyGathersGivesUpAtOnce) {
   StoreDriver store;
   AccountExchange second = exchange_of(1);
   run(second, store);
-  ASSERT_TRUE(store.perform(leave_no_account({"job", 0, 0, {}, give_up})));
+  ASSERT_TRUE(store.perform(leave_no_account({.prefix = "job", .node_rank = NodeRank(0)})));
   EXPECT_TRUE(is_over(run(second, second.on(WaitExpired{}, begin + 2s), store, begin + 2s)));
   EXPECT_EQ(second.known(), of_node(1));
 }

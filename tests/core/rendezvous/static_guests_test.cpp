@@ -20,7 +20,7 @@ struct Job {
     const std::string key = ranks_key("job", 0);
     guests.saw(9, MultiSetRequest{{{key, "[0, 2, 0, 2]"}}}, table);
   }
-  std::vector<int> lost(Time now) { return guests.take_lost(now); }
+  std::vector<NodeRank> lost(Time now) { return guests.take_lost(now); }
 
   StaticGuests guests{"job", 3};
   StoreTable table;
@@ -35,7 +35,7 @@ TEST(StaticGuests, WhoseConnectionEndsIsLostASecondLater) {
   job.guests.drop(4, start);
   EXPECT_EQ(job.guests.deadline(), start + 1s);
   EXPECT_TRUE(job.lost(start + 999ms).empty());
-  EXPECT_EQ(job.lost(start + 1s), std::vector<int>{1});
+  EXPECT_EQ(job.lost(start + 1s), std::vector<NodeRank>{NodeRank(1)});
   EXPECT_TRUE(job.lost(start + 2s).empty());
   EXPECT_EQ(job.guests.deadline(), never);
 }
@@ -49,7 +49,7 @@ TEST(StaticGuests, WhoHasCountedItselfInTheBarrierMayGo) {
   job.guests.saw(5, AddRequest{barrier, 0}, job.table);  // it only looks
   job.guests.drop(4, start);
   job.guests.drop(5, start);
-  EXPECT_EQ(job.lost(start + 1h), std::vector<int>{2});
+  EXPECT_EQ(job.lost(start + 1h), std::vector<NodeRank>{NodeRank(2)});
 }
 
 TEST(StaticGuests, ALaunchAgentIsNone) {
@@ -99,14 +99,14 @@ TEST(StaticGuests, BeforeTheJobHasFormedItMayBeStartedAgain) {
   EXPECT_TRUE(job.lost(start + 1h).empty());
   job.form();
   EXPECT_EQ(job.guests.deadline(), start + 1s);
-  EXPECT_EQ(job.lost(start + 1h), std::vector<int>{1});
+  EXPECT_EQ(job.lost(start + 1h), std::vector<NodeRank>{NodeRank(1)});
 }
 
 TEST(StaticGuests, OtherKeysMakeNobodyANode) {
   Job job;
-  for (const char* key : {"role_info/1", "/job/torchelastic/role_info/3", "/job/torchelastic/role_info/-1",
-                          "/job/torchelastic/role_info/", "/job/torchelastic/role_info/1x",
-                          "/other/torchelastic/role_info/1"})
+  for (const char* key :
+       {"role_info/1", "/job/torchelastic/role_info/3", "/job/torchelastic/role_info/-1",
+        "/job/torchelastic/role_info/", "/job/torchelastic/role_info/1x", "/other/torchelastic/role_info/1"})
     job.set(4, key);
   job.form();
   job.guests.drop(4, start);
@@ -114,7 +114,7 @@ TEST(StaticGuests, OtherKeysMakeNobodyANode) {
 }
 
 TEST(StaticGuests, TheOthersAreToldWhichNodeItIs) {
-  const auto failure = parse_failure(loss_of_guest(2));
+  const auto failure = parse_failure(loss_of_guest(NodeRank(2)));
   ASSERT_TRUE(failure);
   EXPECT_EQ(failure->kind, Failure::Kind::lost);
   EXPECT_EQ(describe(*failure), "node 2: its torchrun ended before its workers had ended well");

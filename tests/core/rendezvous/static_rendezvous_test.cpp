@@ -1,8 +1,8 @@
 #include "launch/core/rendezvous/static_rendezvous.hpp"
 #include "launch/core/store/keys.hpp"
 
-#include "launch/core/base/random.hpp"
 #include "../store/store_driver.hpp"
+#include "launch/core/base/random.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ StaticJob job(int nnodes, int node, int nproc = 2) {
   StaticJob result;
   result.run_id = "none";
   result.nnodes = nnodes;
-  result.self = Member{node, "default", nproc};
+  result.self = Member{NodeRank(node), "default", nproc};
   result.timeout = 60s;
   result.identity = "agent of node " + std::to_string(node);
   return result;
@@ -61,8 +61,13 @@ TEST(StaticRendezvous, TwoNodesFormWithTorchrunsKeys) {
   second.run(store);
   ASSERT_NE(first.assignment(), nullptr);
   ASSERT_NE(second.assignment(), nullptr);
-  EXPECT_EQ(*first.assignment(), (Assignment{0, 2, 0, 4, 0, 4}));
-  EXPECT_EQ(*second.assignment(), (Assignment{1, 2, 2, 4, 2, 4}));
+  EXPECT_EQ(*first.assignment(), (Assignment{.group_world_size = 2, .world_size = 4, .role_world_size = 4}));
+  EXPECT_EQ(*second.assignment(), (Assignment{.group_rank = NodeRank(1),
+                                              .group_world_size = 2,
+                                              .base_global_rank = GlobalRank(2),
+                                              .world_size = 4,
+                                              .base_role_rank = 2,
+                                              .role_world_size = 4}));
   EXPECT_EQ(store.get("init/"), "2");
   EXPECT_EQ(store.get("/none/torchelastic/role_info/1"), R"({"role": "default", "rank": 1, "local_world_size": 2})");
   EXPECT_EQ(store.get("/none/torchelastic/assigned_ranks/1"), "[2, 4, 2, 4]");
@@ -94,7 +99,7 @@ TEST(StaticRendezvous, ATorchrunNodeNeedsNoneOfOurKeys) {
   store.perform(SetKeys{{{"/none/torchelastic/role_info/1", R"({"role": "b", "rank": 1, "local_world_size": 3})"}}});
   first.run(store);
   ASSERT_NE(first.assignment(), nullptr);
-  EXPECT_EQ(*first.assignment(), (Assignment{0, 2, 0, 5, 0, 2}));
+  EXPECT_EQ(*first.assignment(), (Assignment{.group_world_size = 2, .world_size = 5, .role_world_size = 2}));
   EXPECT_EQ(store.get("/none/torchelastic/assigned_ranks/1"), "[2, 5, 0, 3]");
 }
 
@@ -108,7 +113,7 @@ TEST(StaticRendezvous, AnyOrderOfArrivalGivesTheSameRanks) {
     int base = 0;
     for (int i = 0; i < 5; ++i) {
       ASSERT_NE(nodes[i].assignment(), nullptr) << "seed " << seed << " node " << i;
-      EXPECT_EQ(nodes[i].assignment()->base_global_rank, base);
+      EXPECT_EQ(nodes[i].assignment()->base_global_rank, GlobalRank(base));
       EXPECT_EQ(nodes[i].assignment()->world_size, 15);
       base += i + 1;
     }
@@ -116,9 +121,7 @@ TEST(StaticRendezvous, AnyOrderOfArrivalGivesTheSameRanks) {
 }
 
 // What the store does when it loses node 1 before the job has begun.
-void lose_node_1(StoreDriver& store) {
-  store.perform(DeleteKeys{{claim_key("none", 1), role_info_key("none", 1)}});
-}
+void lose_node_1(StoreDriver& store) { store.perform(DeleteKeys{{claim_key("none", 1), role_info_key("none", 1)}}); }
 
 TEST(StaticRendezvous, ANodeThatWasLostIsWaitedFor) {
   StoreDriver store;
@@ -141,8 +144,18 @@ TEST(StaticRendezvous, ANodeThatWasLostIsWaitedFor) {
   third.run(store);
   ASSERT_NE(third.assignment(), nullptr);
   ASSERT_NE(replacement.assignment(), nullptr);
-  EXPECT_EQ(*replacement.assignment(), (Assignment{1, 3, 2, 9, 2, 9}));
-  EXPECT_EQ(*third.assignment(), (Assignment{2, 3, 7, 9, 7, 9}));
+  EXPECT_EQ(*replacement.assignment(), (Assignment{.group_rank = NodeRank(1),
+                                                   .group_world_size = 3,
+                                                   .base_global_rank = GlobalRank(2),
+                                                   .world_size = 9,
+                                                   .base_role_rank = 2,
+                                                   .role_world_size = 9}));
+  EXPECT_EQ(*third.assignment(), (Assignment{.group_rank = NodeRank(2),
+                                             .group_world_size = 3,
+                                             .base_global_rank = GlobalRank(7),
+                                             .world_size = 9,
+                                             .base_role_rank = 7,
+                                             .role_world_size = 9}));
 }
 
 TEST(StaticRendezvous, WheneverANodeIsLostTheJobHasBegunOrWaitsForIt) {
@@ -274,7 +287,12 @@ TEST(StaticRendezvous, IdenticalWorkersExchangeNoRoles) {
   EXPECT_EQ(first.assignment(), nullptr);
   second.run(store);
   ASSERT_NE(second.assignment(), nullptr);
-  EXPECT_EQ(*second.assignment(), (Assignment{1, 2, 2, 4, 2, 4}));
+  EXPECT_EQ(*second.assignment(), (Assignment{.group_rank = NodeRank(1),
+                                              .group_world_size = 2,
+                                              .base_global_rank = GlobalRank(2),
+                                              .world_size = 4,
+                                              .base_role_rank = 2,
+                                              .role_world_size = 4}));
   first.expire(start_time + 100ms);
   first.run(store);
   ASSERT_NE(first.assignment(), nullptr);
@@ -346,7 +364,12 @@ TEST(StaticRendezvous, NodesThatHaveFoundEachOtherExchangeTheirRanksOnly) {
   first.run(store);
   second.run(store);
   ASSERT_NE(second.round(), nullptr);
-  EXPECT_EQ(*second.assignment(), (Assignment{1, 2, 2, 5, 2, 5}));
+  EXPECT_EQ(*second.assignment(), (Assignment{.group_rank = NodeRank(1),
+                                              .group_world_size = 2,
+                                              .base_global_rank = GlobalRank(2),
+                                              .world_size = 5,
+                                              .base_role_rank = 2,
+                                              .role_world_size = 5}));
   EXPECT_FALSE(store.has("init/"));
   EXPECT_FALSE(store.has(claim_key(a.run_id, 0)));
 }

@@ -14,7 +14,7 @@ using namespace std::chrono_literals;
 Failure failure_of(int node, Failure::Kind kind = Failure::Kind::worker) {
   Failure failure;
   failure.kind = kind;
-  failure.node_rank = node;
+  failure.node_rank = NodeRank(node);
   failure.exit_code = 3;
   return failure;
 }
@@ -24,7 +24,7 @@ TEST(Dialogs, TheFirstFailureStaysAndBothLearnIt) {
   StoreLink one = pair.first.link_to(pair.endpoint), two = pair.second.link_to(pair.endpoint);
   EXPECT_EQ(**pair.first.run(tell_abort(one, "job", failure_of(1), pair.soon())), failure_of(1));
   EXPECT_EQ(**pair.second.run(tell_abort(two, "job", failure_of(2), pair.soon())), failure_of(1));
-  EXPECT_EQ(**pair.second.run(learn_abort(two, "job", 2, pair.soon())), failure_of(1));
+  EXPECT_EQ(**pair.second.run(learn_abort(two, "job", NodeRank(2), pair.soon())), failure_of(1));
   EXPECT_EQ(*pair.second.run(look_for_abort(two, "other", pair.soon())), std::nullopt);
 }
 
@@ -45,7 +45,7 @@ TEST(Dialogs, TheOthersAreWaitedForUntilTheyKnow) {
   Scope waiting(pair.first.stage());
   bool informed = false;
   const auto wait = [](StoreLink& link, Time deadline, bool* done) -> Talk<void> {
-    std::vector<int> nodes = {1, 2};
+    std::vector<NodeRank> nodes = {NodeRank(1), NodeRank(2)};
     co_await await_informed(link, "job", std::move(nodes), deadline);
     *done = true;
   };
@@ -53,7 +53,7 @@ TEST(Dialogs, TheOthersAreWaitedForUntilTheyKnow) {
   pair.first.act();
   pair.events.run_until(start + 1s);
   EXPECT_FALSE(informed);
-  EXPECT_TRUE(*pair.second.run(learn_abort(two, "job", 2, pair.soon())));
+  EXPECT_TRUE(*pair.second.run(learn_abort(two, "job", NodeRank(2), pair.soon())));
   EXPECT_TRUE(pair.events.run_until([&] { return informed; }, 100ms));
 }
 

@@ -27,7 +27,7 @@ struct Elastic {
   }
   static Failure failure_at(int rank, bool restart) {
     Failure failure;
-    failure.node_rank = rank;
+    failure.node_rank = NodeRank(rank);
     failure.restart = restart;
     failure.restarts = restart ? 1 : 0;
     return failure;
@@ -45,7 +45,7 @@ TEST(ElasticSession, NodesGetRanksAndOnePlaceForTheirWorkers) {
   std::optional<Endpoint> master;
   for (Meeting::Node* node : job.nodes) {
     const Round round = job.round_of(*node);
-    ranks.push_back(round.assignment.group_rank);
+    ranks.push_back(round.assignment.group_rank.value);
     EXPECT_EQ(round.assignment.group_world_size, 3);
     ASSERT_TRUE(round.master);
     EXPECT_EQ(master.value_or(*round.master), *round.master);
@@ -73,7 +73,7 @@ TEST(ElasticSession, ANodeThatHearsLateOfARoundThatHasFailedCountsWhatTheOthersC
   for (const char* host : {"n0", "n1"}) job.come(host);
   Events& events = job.meeting.events();
   events.run_until(events.now() + 100ms);
-  const Duration last_call = job.nodes[0]->config.elastic->settings.last_call_timeout;
+  const Duration last_call = job.nodes[0]->config.c10d()->settings.last_call_timeout;
   job.meeting.network().cut("n0", "n1", events.now() + last_call + 2s);
   EXPECT_EQ(job.round_of(*job.nodes[0], last_call + 1s).restarts, 0);
   job.nodes[0]->session->feed(TellOthers{Elastic::failure_at(0, true)});

@@ -27,9 +27,9 @@ struct Owner : ElasticStore::Owner {
 
 struct Nodes : TwoTalkers {
   Nodes() {
-    config.master = endpoint;
+    c10d_of(config).store = endpoint;
     store->set_silence_limit(plan_heartbeat(config.heartbeat_timeout, 2).silence);
-    part.emplace(first.stage(), config, owner);
+    part.emplace(first.stage(), config, *config.c10d(), owner);
   }
   void join() {
     part->join(true, 0);
@@ -65,8 +65,8 @@ TEST(ElasticStore, WithoutAStoreItGivesUpAtTheTimeOut) {
 
 TEST(ElasticStore, AStoreThatIsGoneBeforeARoundIsLookedForAgain) {
   Nodes nodes;
-  nodes.config.elastic->settings.nodes = {2, 2};
-  nodes.part.emplace(nodes.first.stage(), nodes.config, nodes.owner);
+  c10d_of(nodes.config).settings.nodes = {2, 2};
+  nodes.part.emplace(nodes.first.stage(), nodes.config, *nodes.config.c10d(), nodes.owner);
   nodes.join();
   nodes.events.run_until(nodes.events.now() + 5s);
   nodes.network.end_store(nodes.store);

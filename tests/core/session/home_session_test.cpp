@@ -11,7 +11,7 @@ using namespace std::chrono_literals;
 
 Config config_at(std::uint16_t port) {
   Config config = static_config(0, 1, 3);
-  config.master = {"127.0.0.1", port};
+  config.meeting = AloneChoice{{"127.0.0.1", port}};
   return config;
 }
 
@@ -54,6 +54,18 @@ TEST(HomeSession, WaitsForNobody) {
   EXPECT_EQ(node.others_told, 1);
   node.session->feed(EndSession{true});
   EXPECT_TRUE(node.ended);
+}
+
+TEST(HomeSession, ListensForOthersOnlyWhereTheyCouldFindIt) {
+  for (const auto& [host, only_here] :
+       {std::pair("127.0.0.1", true), {"::1", true}, {"localhost", true}, {"node7", false}}) {
+    const Config config = static_config(0, 1);
+    const AloneChoice choice{{host, 29500}};
+    HomeSession session(config, choice, {});
+    const SessionActions actions = session.on(OpenSession{}, {});
+    ASSERT_EQ(actions.size(), 1U);
+    EXPECT_EQ(std::get<Listen>(std::get<Ask>(actions.front()).question).loopback_only, only_here) << host;
+  }
 }
 
 TEST(HomeSession, APortThatIsTakenIsAnError) {

@@ -16,7 +16,8 @@ using namespace std::chrono_literals;
 struct Watched : TwoTalkers {
   Watched() {
     store->set_silence_limit(plan_heartbeat(10s, 2).silence);
-    watch.emplace(first.stage(), first.link_to(endpoint), RoundWatch::Place{"job", 1, 2, 10s});
+    watch.emplace(first.stage(), first.link_to(endpoint),
+                  RoundWatch::Place{.prefix = "job", .node_rank = NodeRank(1), .nnodes = 2, .silence_limit = 10s});
   }
   void begin() {
     EXPECT_TRUE(*first.run(watch->pledge(last_will(watch->place(), "n1", false), soon())));
@@ -37,7 +38,7 @@ TEST(RoundWatch, HearsOfTheRoundsFirstFailure) {
   round.begin();
   StoreLink link = round.second.link_to(round.endpoint);
   Failure failure;
-  failure.node_rank = 0;
+  failure.node_rank = NodeRank(0);
   EXPECT_TRUE(*round.second.run(tell_abort(link, "job", failure, round.soon())));
   ASSERT_TRUE(round.told(round.first, 1));
   EXPECT_EQ(std::get<PeerFailed>(round.first.told[0]).failure, failure);
@@ -61,7 +62,7 @@ TEST(RoundWatch, ItsWillIsDoneWhenItsMachineFallsSilent) {
   round.events.run_until(round.events.now() + 3s);
   const auto failure = round.aborted();
   ASSERT_TRUE(failure);
-  EXPECT_EQ(failure->node_rank, 1);
+  EXPECT_EQ(failure->node_rank, NodeRank(1));
   EXPECT_EQ(failure->what, "its launch has said nothing for 10 s");
 }
 
@@ -93,7 +94,7 @@ TEST(RoundWatch, RetiredItTellsOfNoRestart) {
   round.watch->retire();
   StoreLink link = round.second.link_to(round.endpoint);
   Failure failure;
-  failure.node_rank = 0;
+  failure.node_rank = NodeRank(0);
   failure.restart = true;
   EXPECT_TRUE(*round.second.run(tell_abort(link, "job", failure, round.soon())));
   round.events.run_until(round.events.now() + 1s);
@@ -112,7 +113,8 @@ TEST(RoundWatch, AStoreThatGoesBeforeTheJobHasFormedIsNoLoss) {
 TEST(RoundWatch, AllNodesPassTheBarrier) {
   Watched round;
   round.begin();
-  RoundWatch other(round.second.stage(), round.second.link_to(round.endpoint), {"job", 0, 2, 10s});
+  RoundWatch other(round.second.stage(), round.second.link_to(round.endpoint),
+                   {.prefix = "job", .nnodes = 2, .silence_limit = 10s});
   int counted = 0;
   round.watch->start_leaving(std::nullopt, [&] { ++counted; });
   round.first.act();

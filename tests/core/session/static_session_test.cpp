@@ -31,7 +31,7 @@ struct Pair {
   }
   Failure failure_of(int node, bool restart = false) const {
     Failure failure;
-    failure.node_rank = node;
+    failure.node_rank = NodeRank(node);
     failure.exit_code = 7;
     failure.restart = restart;
     failure.host = nodes[node]->config.hostname;
@@ -50,7 +50,7 @@ TEST(StaticSession, NodesFindEachOtherInAnyOrder) {
     for (Meeting::Node* node : job.nodes) {
       const auto done = job.meeting.take<RendezvousDone>(*node);
       ASSERT_TRUE(done);
-      EXPECT_EQ(done->round.assignment.base_global_rank, 2 * node->config.node_rank);
+      EXPECT_EQ(done->round.assignment.base_global_rank, GlobalRank(2 * node->config.node_rank().value));
       EXPECT_EQ(done->round.assignment.world_size, 4);
       EXPECT_FALSE(done->round.may_leave);
       EXPECT_GT(done->round.longest_stall, 25s);
@@ -96,7 +96,7 @@ TEST(StaticSession, ANodeThatGoesAwayWithoutAWordIsLost) {
   const auto heard = job.meeting.take<PeerFailed>(*job.nodes[0], 10ms);
   ASSERT_TRUE(heard);
   EXPECT_EQ(heard->failure.kind, Failure::Kind::lost);
-  EXPECT_EQ(heard->failure.node_rank, 1);
+  EXPECT_EQ(heard->failure.node_rank, NodeRank(1));
 }
 
 TEST(StaticSession, AMachineThatLosesItsPowerIsLostAfterItsSilence) {
@@ -208,7 +208,7 @@ TEST(StaticSession, AccountsOfAllNodesComeTogether) {
   job.nodes[1]->session->feed(TellOthers{job.failure_of(1)});
   for (Meeting::Node* node : job.nodes) {
     Account own;
-    own.nodes = {node->config.node_rank};
+    own.nodes = {node->config.node_rank().value};
     own.stopped = 2;
     node->session->feed(ShareAccount{own, job.failure_of(1)});
   }

@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 RoundFormed round_of(std::int64_t round, int rank, NodeDesc leader) {
   RoundFormed formed;
   formed.round = round;
-  formed.rank = rank;
+  formed.rank = NodeRank(rank);
   formed.nnodes = 2;
   formed.leader = std::move(leader);
   return formed;
@@ -26,8 +26,8 @@ const NodeDesc theirs{"n1", 100, 0};
 
 struct Place : TwoTalkers {
   Config config = elastic_config("n1", 100, {1, 2});
-  WorkerMeeting leader{first.stage(), config};
-  WorkerMeeting follower{second.stage(), config};
+  WorkerMeeting leader{first.stage(), config, config.c10d()->settings.join_timeout};
+  WorkerMeeting follower{second.stage(), config, config.c10d()->settings.join_timeout};
   StoreLink of_leader = first.link_to(endpoint);
   StoreLink of_follower = second.link_to(endpoint);
 };

@@ -18,12 +18,12 @@ ProcessLook look(pid_t pid, char state) {
 
 TEST(EvidenceNotes, AllThatIsSeenIsInTheTextAndWhatIsOddInThePlaces) {
   EvidenceNotes notes;
-  notes.add(0, look(10, 'R'), true);
-  notes.add(1, look(11, 'T'), true);
-  notes.add(1, look(12, 'T'), false);
-  notes.add(2, look(13, 'T'), true);
-  notes.add(3, look(14, 'Z'), true);
-  notes.out_of_time(4);
+  notes.add(GlobalRank(0), look(10, 'R'), true);
+  notes.add(GlobalRank(1), look(11, 'T'), true);
+  notes.add(GlobalRank(1), look(12, 'T'), false);
+  notes.add(GlobalRank(2), look(13, 'T'), true);
+  notes.add(GlobalRank(3), look(14, 'Z'), true);
+  notes.out_of_time(GlobalRank(4));
   for (const char* said : {"rank 0: pid 10 (python)", "rank 1: pid 12", "rank 4 and those behind it: not looked at"})
     EXPECT_THAT(notes.text(), HasSubstr(said));
   EXPECT_THAT(notes.text(), testing::Not(HasSubstr("rank 3")));
@@ -35,8 +35,8 @@ TEST(EvidenceNotes, AllThatIsSeenIsInTheTextAndWhatIsOddInThePlaces) {
 
 TEST(EvidenceNotes, AStackSaysMoreThanAState) {
   EvidenceNotes notes;
-  notes.add(1, look(11, 'T'), true);
-  notes.add_stack(1, "Thread 0x1 (most recent call first):\n  File \"train.py\", line 7 in reduce\n");
+  notes.add(GlobalRank(1), look(11, 'T'), true);
+  notes.add_stack(GlobalRank(1), "Thread 0x1 (most recent call first):\n  File \"train.py\", line 7 in reduce\n");
   EXPECT_THAT(notes.text(), HasSubstr("rank 1, Python stacks:\nThread 0x1"));
   EXPECT_EQ(notes.places(), (std::vector<RankGroup>{{"in reduce (train.py:7)", {1}}}));
   EXPECT_TRUE(notes.has_stacks());
@@ -44,7 +44,7 @@ TEST(EvidenceNotes, AStackSaysMoreThanAState) {
 
 TEST(EvidenceNotes, WhatIsNoStackIsKeptAsText) {
   EvidenceNotes notes;
-  notes.add_stack(2, "py-spy did not come to an end\n");
+  notes.add_stack(GlobalRank(2), "py-spy did not come to an end\n");
   EXPECT_THAT(notes.text(), HasSubstr("py-spy did not come to an end"));
   EXPECT_FALSE(notes.has_stacks());
   EXPECT_TRUE(notes.places().empty());

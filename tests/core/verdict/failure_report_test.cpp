@@ -7,10 +7,10 @@ namespace launch::failure_report_test {
 Failure sample() {
   Failure failure;
   failure.exit_code = 139;
-  failure.node_rank = 1;
+  failure.node_rank = NodeRank(1);
   failure.host = "n1";
-  failure.rank = 3;
-  failure.local_rank = 1;
+  failure.rank = GlobalRank(3);
+  failure.local_rank = LocalRank(1);
   failure.pid = 42;
   failure.what = "signal 11 (SIGSEGV)";
   failure.time = "2026-07-03 17:54:25";
@@ -18,9 +18,10 @@ Failure sample() {
 }
 
 TEST(FailureReport, AWorkersFailureTellsAllThatIsKnownOfIt) {
-  const FailedWorker who{3, 1, 42, "2026-07-03 17:54:25"};
-  EXPECT_EQ(failure_of_worker({1, "n1"}, who, {ExitStatus::Kind::signalled, 11}), sample());
-  const Failure not_started = failure_of_start({1, "n1"}, {3, 1, 0, "then"}, 127, "no such program");
+  const FailedWorker who{GlobalRank(3), LocalRank(1), 42, "2026-07-03 17:54:25"};
+  EXPECT_EQ(failure_of_worker({NodeRank(1), "n1"}, who, {ExitStatus::Kind::signalled, 11}), sample());
+  const Failure not_started =
+      failure_of_start({NodeRank(1), "n1"}, {GlobalRank(3), LocalRank(1), 0, "then"}, 127, "no such program");
   EXPECT_EQ(not_started.kind, Failure::Kind::start);
   EXPECT_EQ(not_started.exit_code, 127);
   EXPECT_EQ(not_started.time, "then");
@@ -28,7 +29,7 @@ TEST(FailureReport, AWorkersFailureTellsAllThatIsKnownOfIt) {
 }
 
 TEST(FailureReport, ANodesFailureHasItsKindAndExitCode) {
-  const FailurePlace where{1, "n1"};
+  const FailurePlace where{NodeRank(1), "n1"};
   const std::pair<Failure, std::pair<Failure::Kind, int>> failures[] = {
       {failure_of_start(where, "x"), {Failure::Kind::start, 1}},
       {failure_of_rendezvous(where, {ErrorCode::timeout, "x"}),
@@ -73,7 +74,7 @@ TEST(FailureReport, ForeignBytesInTheAbortKeyAreRefused) {
 TEST(FailureReport, WrongTypesInOtherFieldsDoNoHarm) {
   const auto failure = parse_failure(R"({"kind":"worker","exit_code":7,"rank":"x","host":5,"pid":99999999999})");
   ASSERT_TRUE(failure);
-  EXPECT_EQ(failure->rank, -1);
+  EXPECT_FALSE(failure->rank.known());
   EXPECT_EQ(failure->host, "");
   EXPECT_EQ(failure->pid, 0);
 }
@@ -89,14 +90,14 @@ TEST(FailureReport, DescribesAWorkerByRankNodeAndEnd) {
 
 TEST(FailureReport, DescribesANodeWithoutAWorker) {
   Failure failure;
-  failure.node_rank = 2;
+  failure.node_rank = NodeRank(2);
   failure.what = "launch was told to stop by SIGTERM";
   EXPECT_EQ(describe(failure), "node 2: launch was told to stop by SIGTERM");
 }
 
 TEST(FailureReport, DescribesWhatHappenedAtNoKnownNode) {
   Failure failure;
-  failure.node_rank = -1;
+  failure.node_rank = NodeRank::none();
   failure.host = "n2";
   failure.what = "the program is not found";
   EXPECT_EQ(describe(failure), "host n2: the program is not found");

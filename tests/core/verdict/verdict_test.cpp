@@ -15,18 +15,22 @@ using testing::Not;
 Verdict sample() {
   Verdict verdict{"train.py", "none", 2, 0, {}, {}};
   verdict.first.exit_code = 139;
-  verdict.first.node_rank = 1;
+  verdict.first.node_rank = NodeRank(1);
   verdict.first.host = "n1";
-  verdict.first.rank = 3;
-  verdict.first.local_rank = 1;
+  verdict.first.rank = GlobalRank(3);
+  verdict.first.local_rank = LocalRank(1);
   verdict.first.pid = 42;
   verdict.first.what = "signal 11 (SIGSEGV), segmentation fault";
   verdict.first.time = "2026-07-03 17:54:25";
   return verdict;
 }
 
-WorkerEnd ended(int rank, int code) { return {rank, rank, {ExitStatus::Kind::exited, code}, false}; }
-WorkerEnd stopped(int rank, int signal) { return {rank, rank, {ExitStatus::Kind::signalled, signal}, true}; }
+WorkerEnd ended(int rank, int code) {
+  return {GlobalRank(rank), LocalRank(rank), {ExitStatus::Kind::exited, code}, false};
+}
+WorkerEnd stopped(int rank, int signal) {
+  return {GlobalRank(rank), LocalRank(rank), {ExitStatus::Kind::signalled, signal}, true};
+}
 
 Account together(std::vector<Account> accounts) {
   Account all;
@@ -38,9 +42,9 @@ TEST(Verdict, IsOneScreenWithTheRootCauseFirst) {
   Verdict verdict = sample();
   verdict.restarts = 2;
   verdict.first.why_final = "it had 2 restarts";
-  Account first = sum_up(0, {stopped(0, SIGTERM), stopped(1, SIGKILL)});
-  first.logs = {on_node(0, "n0", "/logs/none_x/attempt_0")};
-  verdict.account = together({first, sum_up(1, {stopped(2, SIGTERM), ended(4, 0)})});
+  Account first = sum_up(NodeRank(0), {stopped(0, SIGTERM), stopped(1, SIGKILL)});
+  first.logs = {on_node(NodeRank(0), "n0", "/logs/none_x/attempt_0")};
+  verdict.account = together({first, sum_up(NodeRank(1), {stopped(2, SIGTERM), ended(4, 0)})});
   EXPECT_EQ(
       render_verdict(verdict),
       "train.py FAILED (run id none)\n"
@@ -72,7 +76,7 @@ TEST(Verdict, ShowsTheWorkersOwnWordsAndItsTraceback) {
 
 TEST(Verdict, ShowsTheOutlierFirstAmongThePlaces) {
   Verdict verdict = sample();
-  std::vector<Account> accounts = {sum_up(0, {}), sum_up(1, {})};
+  std::vector<Account> accounts = {sum_up(NodeRank(0), {}), sum_up(NodeRank(1), {})};
   accounts[0].places = {{"in all_reduce (d.py:1)", {0, 1}}};
   accounts[1].places = {{"in all_reduce (d.py:1)", {3}}, {"in load_batch (t.py:7)", {2}}};
   verdict.account = together(accounts);
@@ -83,7 +87,7 @@ TEST(Verdict, ShowsTheOutlierFirstAmongThePlaces) {
 TEST(Verdict, NamesNodesThatGaveNoAccount) {
   Verdict verdict = sample();
   verdict.nnodes = 5;
-  verdict.account = together({sum_up(2, {}), sum_up(0, {})});
+  verdict.account = together({sum_up(NodeRank(2), {}), sum_up(NodeRank(0), {})});
   EXPECT_THAT(render_verdict(verdict), HasSubstr("\n  no account     from nodes 1, 3-4\n"));
   verdict.nnodes = 3;
   EXPECT_THAT(render_verdict(verdict), HasSubstr("\n  no account     from node 1\n"));
@@ -93,8 +97,8 @@ TEST(Verdict, NamesNodesThatGaveNoAccount) {
 
 TEST(Verdict, NamesWhatIsLeftInPlaceOfTheProof) {
   Verdict verdict = sample();
-  verdict.account = together({sum_up(0, {}), sum_up(1, {})});
-  verdict.account.left = {on_node(1, "n1", "pid 7 (python), uninterruptible sleep (D) in nfs_wait")};
+  verdict.account = together({sum_up(NodeRank(0), {}), sum_up(NodeRank(1), {})});
+  verdict.account.left = {on_node(NodeRank(1), "n1", "pid 7 (python), uninterruptible sleep (D) in nfs_wait")};
   const std::string text = render_verdict(verdict);
   EXPECT_THAT(text, HasSubstr("\n  left behind    on node 1 (host n1): pid 7 (python), uninterruptible sleep"));
   EXPECT_THAT(text, Not(HasSubstr("no process is left")));
@@ -104,9 +108,9 @@ TEST(Verdict, FitsOnAScreenHoweverManyNodesThereAre) {
   Verdict verdict = sample();
   verdict.nnodes = 2'000;
   for (int i = 0; i < verdict.nnodes; ++i) {
-    Account one = sum_up(i, {ended(i, i % 100)});
-    one.logs = {on_node(i, "n", "/logs")};
-    one.left = {on_node(i, "n", "pid 1")};
+    Account one = sum_up(NodeRank(i), {ended(i, i % 100)});
+    one.logs = {on_node(NodeRank(i), "n", "/logs")};
+    one.left = {on_node(NodeRank(i), "n", "pid 1")};
     one.places = {{fmt::format("place {}", i % 50), {i}}};
     merge(verdict.account, one);
   }
@@ -129,7 +133,7 @@ TEST(Verdict, AJobThatWasToldToStopHasNotFailed) {
   verdict.first.what = "launch was told to stop by SIGTERM from pid 9 (bash)";
   verdict.first.host = "a";
   verdict.nnodes = 1;
-  verdict.account = sum_up(0, {stopped(0, SIGTERM)});
+  verdict.account = sum_up(NodeRank(0), {stopped(0, SIGTERM)});
   EXPECT_EQ(render_verdict(verdict),
             "train.py STOPPED (run id none)\n"
             "  root cause     node 0 (host a): launch was told to stop by SIGTERM from pid 9 (bash)\n"
@@ -142,10 +146,10 @@ TEST(Verdict, OfAMembershipThatChangedTooOftenNamesTheChangeAndTheLimit) {
   Verdict verdict = sample();
   verdict.first = {};
   verdict.first.kind = Failure::Kind::lost;
-  verdict.first.node_rank = -1;
+  verdict.first.node_rank = NodeRank::none();
   verdict.first.what = "n3_17_0 joins";
   verdict.first.why_final = "the membership has changed 3 times, and --max-membership-restarts allows no more than 2";
-  verdict.account = sum_up(0, {stopped(0, SIGTERM)});
+  verdict.account = sum_up(NodeRank(0), {stopped(0, SIGTERM)});
   EXPECT_EQ(render_verdict(verdict),
             "train.py FAILED (run id none)\n"
             "  root cause     n3_17_0 joins\n"
@@ -158,7 +162,7 @@ TEST(Verdict, OfAMembershipThatChangedTooOftenNamesTheChangeAndTheLimit) {
 
 TEST(Verdict, JsonHoldsAllThatTheTextSays) {
   Verdict verdict = sample();
-  verdict.account = sum_up(0, {stopped(0, SIGTERM), stopped(1, SIGTERM)});
+  verdict.account = sum_up(NodeRank(0), {stopped(0, SIGTERM), stopped(1, SIGTERM)});
   const auto json = nlohmann::json::parse(verdict_json(verdict));
   EXPECT_EQ(json["exit_code"], 139);
   EXPECT_EQ(json["root_cause"]["rank"], 3);
@@ -169,7 +173,8 @@ TEST(Verdict, JsonHoldsAllThatTheTextSays) {
 }
 
 TEST(Account, SurvivesTheWayThroughTheStore) {
-  Account account = together({sum_up(0, {stopped(0, SIGTERM)}), sum_up(7, {ended(1, 3), stopped(2, SIGKILL)})});
+  Account account =
+      together({sum_up(NodeRank(0), {stopped(0, SIGTERM)}), sum_up(NodeRank(7), {ended(1, 3), stopped(2, SIGKILL)})});
   account.places = {{"in f (x.py:1)", {1, 2}}};
   account.logs = {"node 0 (host a): /l"};
   account.left = {"node 7 (host b): pid 1"};

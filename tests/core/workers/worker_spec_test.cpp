@@ -13,17 +13,22 @@ using ::testing::UnorderedElementsAre;
 
 Config plain_config() {
   Config config;
-  config.nnodes = 2;
+  config.meeting = StaticChoice{{"node0", 4000}, 2, NodeRank(1)};
   config.nproc_per_node = 2;
   config.role = "trainer";
   config.run_id = "job7";
-  config.master = {"node0", 4000};
   config.program = {"/usr/bin/python3", {"/usr/bin/python3", "-u", "train.py"}, "train.py", "train.py"};
   config.worker_env = {{"HOME", "/root"}};
   return config;
 }
 
-const Round second_node{Assignment{1, 2, 3, 5, 1, 4}, std::nullopt, 0, true};
+const Round second_node{Assignment{.group_rank = NodeRank(1),
+                                   .group_world_size = 2,
+                                   .base_global_rank = GlobalRank(3),
+                                   .world_size = 5,
+                                   .base_role_rank = 1,
+                                   .role_world_size = 4},
+                        std::nullopt, 0, true};
 
 std::string value_of(const WorkerSpec& spec, const std::string& name) {
   for (const std::string& line : spec.env) {
@@ -42,8 +47,8 @@ TEST(WorkerSpec, EveryVariableOfTheTableIsThere) {
                            "MASTER_ADDR=node0", "MASTER_PORT=4000", "TORCHELASTIC_RESTART_COUNT=0",
                            "TORCHELASTIC_MAX_RESTARTS=0", "TORCHELASTIC_RUN_ID=job7",
                            "TORCHELASTIC_USE_AGENT_STORE=True", "TORCHELASTIC_ERROR_FILE=/tmp/e/1/error.json"));
-  EXPECT_EQ(specs[1].local_rank, 1);
-  EXPECT_EQ(specs[1].global_rank, 4);
+  EXPECT_EQ(specs[1].local_rank, LocalRank(1));
+  EXPECT_EQ(specs[1].global_rank, GlobalRank(4));
   EXPECT_EQ(specs[1].error_file, "/tmp/e/1/error.json");
   EXPECT_EQ(specs[1].executable, "/usr/bin/python3");
   EXPECT_THAT(specs[1].argv, ElementsAre("/usr/bin/python3", "-u", "train.py"));
@@ -157,13 +162,13 @@ TEST(WorkerSpec, TheInputGoesToWhomTheUserHasChosen) {
   using enum InputChoice::Readers;
   using enum WorkerInput;
   EXPECT_THAT(inputs({}), ElementsAre(inherited, inherited));
-  EXPECT_THAT(inputs({each, 0}), ElementsAre(copy, copy));
-  EXPECT_THAT(inputs({none, 0}), ElementsAre(nothing, nothing));
+  EXPECT_THAT(inputs({each}), ElementsAre(copy, copy));
+  EXPECT_THAT(inputs({none}), ElementsAre(nothing, nothing));
   // This node has the ranks 3 and 4.
-  EXPECT_THAT(inputs({one, 4}), ElementsAre(nothing, inherited));
-  EXPECT_THAT(inputs({one, 3}), ElementsAre(inherited, nothing));
-  EXPECT_THAT(inputs({one, 0}), ElementsAre(nothing, nothing));
-  EXPECT_THAT(inputs({one, 77}), ElementsAre(nothing, nothing));
+  EXPECT_THAT(inputs({one, GlobalRank(4)}), ElementsAre(nothing, inherited));
+  EXPECT_THAT(inputs({one, GlobalRank(3)}), ElementsAre(inherited, nothing));
+  EXPECT_THAT(inputs({one, GlobalRank(0)}), ElementsAre(nothing, nothing));
+  EXPECT_THAT(inputs({one, GlobalRank(77)}), ElementsAre(nothing, nothing));
 }
 
 TEST(WorkerSpec, HasTheBindingOfItsLocalRank) {

@@ -25,7 +25,7 @@ struct RendezvousDone { Round round; };
 struct RendezvousFailed { Error error; };
 struct NotNeeded {};                       // a spare whose job has ended
 struct StartFailed { Failure failure; };   // no further worker was started
-struct WorkerExited { int local_rank = 0; ExitStatus status; Failure failure; };  // failure: unless it ended well
+struct WorkerExited { LocalRank local_rank{}; ExitStatus status; Failure failure; };  // failure: unless it ended well
 struct SignalReceived {
   int signal = 0;
   std::string sender{};  // as a phrase; empty: not known
@@ -81,12 +81,12 @@ using AgentActions = std::vector<AgentAction>;
 
 struct AgentSettings {
   int nnodes = 1;
-  int node_rank = 0;  // -1: known only after the rendezvous
+  NodeRank node_rank{};  // none: known only after the rendezvous
   int nproc = 1;
   std::string host;
   Duration shutdown_timeout{};
   Duration kill_grace{};
-  RestartRules restarts;
+  RestartRules restarts{};
   bool evidence = false;  // is gathered after a failure
   bool stacks = false;    // always, too
   bool leaves = false;    // the others go on when this node is told to stop

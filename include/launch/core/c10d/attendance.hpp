@@ -25,8 +25,8 @@ struct Attendance {
   Duration last_call{};  // that a round with the minimum waits for more
   Duration silence{};    // after which a torchrun agent that writes no heartbeat is dead
   std::int64_t round = -1;
-  bool admits = true;  // nodes that come may break up the round
-  std::string reason;  // to leave, for the others
+  bool admits = true;    // nodes that come may break up the round
+  std::string reason{};  // to leave, for the others
   CommonSettings common{};
   bool done = false;  // its workers have ended well: its loss is none to the round
   int restarts = 0;   // of the job, as far as it knows: a store that took another's place knows of none

@@ -22,12 +22,12 @@ namespace launch {
 // What a step tells.
 struct RoundFormed {
   std::int64_t round = 0;
-  int rank = 0;    // of this node
-  int nnodes = 1;  // that are in
+  NodeRank rank{};  // of this node
+  int nnodes = 1;   // that are in
   NodeDesc leader;
-  std::vector<int> torchrun;             // ranks of torchrun's agents
-  std::optional<Assignment> assignment;  // where nobody has to be asked for it
-  int restarts = 0;                      // of the job, as its members know it
+  std::vector<NodeRank> torchrun{};        // ranks of torchrun's agents
+  std::optional<Assignment> assignment{};  // where nobody has to be asked for it
+  int restarts = 0;                        // of the job, as its members know it
 
   bool operator==(const RoundFormed&) const = default;
 };
@@ -40,7 +40,7 @@ struct RoundBroken {
   };
   std::string reason;
   Cause cause = Cause::change;
-  int gone = -1;  // the rank of the node that has left or is lost, where it is known
+  NodeRank gone = NodeRank::none();  // the node that has left or is lost, where it is known
   bool operator==(const RoundBroken&) const = default;
 };
 struct RoundWaits {  // for a line to the user

@@ -24,8 +24,8 @@ class FormedRound {
 
   const std::vector<NodeDesc>& order() const { return order_; }
   const std::map<NodeDesc, int>& ranks() const { return ranks_; }
-  // -1: it is none of its members.
-  int rank_of(const NodeDesc& node) const;
+  // none: it is none of its members.
+  NodeRank rank_of(const NodeDesc& node) const;
   bool is_mixed() const { return !torchrun_.empty(); }
 
   // Members that had ended well and are gone; they count until the round breaks up.
@@ -39,7 +39,7 @@ class FormedRound {
   std::vector<NodeDesc> order_;
   std::map<NodeDesc, int> ranks_;
   std::set<NodeDesc> departed_;
-  std::vector<int> torchrun_;            // ranks of torchrun's agents
+  std::vector<NodeRank> torchrun_;       // ranks of torchrun's agents
   std::vector<Assignment> assignments_;  // by rank, where the workers of all are known
   int restarts_ = 0;                     // the most that a member knows of
 };

@@ -10,10 +10,12 @@
 #include "launch/core/host/accelerator.hpp"
 #include "launch/core/host/binding.hpp"
 #include "launch/core/job/endpoint.hpp"
+#include "launch/core/job/rank.hpp"
 #include "launch/core/logs/log_plan.hpp"
 
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 namespace launch {
@@ -54,13 +56,26 @@ struct ProgramCommand {
   std::string name;    // as the user typed it, for reports
 };
 
-// What a c10d job of several nodes needs to know beyond the rest.
-struct ElasticChoice {
+// How the nodes of the job find each other: there is but one, they know their ranks, or the rendezvous deals ranks out.
+struct AloneChoice {
+  Endpoint store;  // port 0: a free one
+};
+
+struct StaticChoice {
+  Endpoint store;  // on node 0
+  int nnodes = 2;
+  NodeRank node_rank{};
+};
+
+struct C10dChoice {
+  Endpoint store;
   ElasticSettings settings;     // but for the own NodeDesc
   std::optional<bool> is_host;  // of the store; nullopt: the node that `master` leads to
   std::string address;          // this node's for the others, by --local-addr; empty: to be found out
-  bool joins_wait = false;      // who comes while workers run waits until they start anew for another reason
+  bool joins_wait = false;      // who comes while workers run waits until they start again for another reason
 };
+
+using MeetingChoice = std::variant<AloneChoice, StaticChoice, C10dChoice>;
 
 // The form of what is said at the end of a failed job.
 struct VerdictChoice {
@@ -84,7 +99,7 @@ struct InputChoice {
     none,
   };
   Readers readers = Readers::shared;
-  int rank = 0;  // of all workers of the job
+  GlobalRank rank{};  // of all workers of the job
 };
 
 // Where the events of the job are told.
@@ -96,17 +111,12 @@ struct EventChoice {
 };
 
 struct Config {
-  int pid = 0;     // of the process that the user started; known when it runs
-  int nnodes = 1;  // the most, in a c10d job
-  int node_rank = 0;
+  int pid = 0;  // of the process that the user started; known when it runs
+  MeetingChoice meeting;
   int nproc_per_node = 1;
-  std::optional<ElasticChoice> elastic;  // ranks are dealt out by the rendezvous
   RestartRules restarts;
   std::string role;
   std::string run_id;
-  Endpoint
-      master;  // MASTER_ADDR, MASTER_PORT (c10d: where the store is); port 0: node 0 takes a free one (one node only)
-  bool loopback_only = false;      // the store needs no listener beyond this machine
   bool serves_workers = true;      // false: the worker of rank 0 is to serve the store, at a port that we leave free
   bool identical_workers = false;  // TORCH_ELASTIC_WORKER_IDENTICAL=1: equal nodes, so no exchange of roles
   Duration rendezvous_timeout{};
@@ -129,6 +139,12 @@ struct Config {
   std::vector<std::string> virtual_device;  // by local rank, the one device it sees; empty: no virtual local ranks
   std::vector<Binding> bindings;            // by local rank; empty: workers are not bound
   std::vector<std::string> notices;         // one line each, for the log: what was changed or ignored
+
+  int nnodes() const;          // the most, in a c10d job
+  NodeRank node_rank() const;  // none() in a c10d job
+  // Where the job's store is. But in a c10d job that is MASTER_ADDR and MASTER_PORT.
+  const Endpoint& store() const;
+  const C10dChoice* c10d() const { return std::get_if<C10dChoice>(&meeting); }  // null: another kind of job
 };
 
 // The other nodes form another round when one goes away or is told to stop; otherwise the job ends.

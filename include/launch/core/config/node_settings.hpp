@@ -8,7 +8,7 @@
 
 namespace launch {
 
-// Fills nnodes, node_rank, master, run_id, rendezvous_timeout and what follows from them.
+// Fills meeting, run_id, rendezvous_timeout and what follows from them.
 Status settle_nodes(const Options& options, const HostFacts& facts, Config& config);
 
 }  // namespace launch

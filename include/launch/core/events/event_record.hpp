@@ -19,7 +19,7 @@ namespace launch {
 // Who tells: the same in every event until the rendezvous says otherwise.
 struct EventContext {
   std::string run_id;
-  std::optional<int> node_rank;  // nullopt: dealt out by the rendezvous, later
+  std::optional<NodeRank> node_rank;  // nullopt: dealt out by the rendezvous, later
   std::string host;
   int restart = 0;  // restarts that the job has had
 };
@@ -38,8 +38,8 @@ struct RendezvousFormed {
 };
 
 struct WorkerStarted {
-  int rank = 0;
-  int local_rank = 0;
+  GlobalRank rank{};
+  LocalRank local_rank{};
   int pid = 0;
 };
 

@@ -4,6 +4,8 @@
 // 0, "metadata" is JSON within a text, and its fields of one worker are lists of one.
 #pragma once
 
+#include "launch/core/job/rank.hpp"
+
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,8 +22,8 @@ struct TorchelasticContext {
 };
 
 struct TorchelasticWorker {
-  int global_rank = 0;
-  int local_rank = 0;
+  GlobalRank global_rank{};
+  LocalRank local_rank{};
   int role_rank = 0;
   int role_world_size = 0;
   int pid = 0;
@@ -31,7 +33,7 @@ struct TorchelasticWorker {
 struct TorchelasticEvent {
   std::string_view state;                    // "RENDEZVOUS", "START", ...
   std::optional<TorchelasticWorker> worker;  // of whom it tells; nullopt: of the agent
-  std::optional<int> group_rank;             // before the first rendezvous these two are not known
+  std::optional<NodeRank> group_rank;        // before the first rendezvous these two are not known
   std::optional<int> group_world_size;
   int total_run_time = 0;  // seconds; before the end 0
   std::optional<std::string> raw_error;

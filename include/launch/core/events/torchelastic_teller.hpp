@@ -27,7 +27,7 @@ class TorchelasticTeller {
   void worker_started(int pid) { workers_.push_back({pid, std::nullopt, {}}); }
   Lines all_started() const;
   // `error_json`: what a worker that failed has left there.
-  void worker_exited(int local_rank, ExitStatus status, std::string error_json);
+  void worker_exited(LocalRank local_rank, ExitStatus status, std::string error_json);
   // `total_run_time`: of the job here, in seconds. `first`: its first failure, if it failed.
   Lines ended(const std::optional<Failure>& first, int total_run_time) const;
 
@@ -40,8 +40,8 @@ class TorchelasticTeller {
 
   std::string line(TorchelasticEvent event) const;
   std::string duration_line(std::string_view state, Duration took) const;
-  std::string end_line(std::size_t local_rank, bool good, int total_run_time) const;
-  TorchelasticWorker worker(std::size_t local_rank) const;
+  std::string end_line(LocalRank local_rank, bool good, int total_run_time) const;
+  TorchelasticWorker worker(LocalRank local_rank) const;
 
   TorchelasticContext context_;
   int restarts_ = 0;

@@ -5,6 +5,7 @@
 
 #include "launch/core/base/time.hpp"
 #include "launch/core/job/endpoint.hpp"
+#include "launch/core/job/rank.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -15,8 +16,8 @@ namespace launch {
 
 // One node of a job as it introduces itself.
 struct Member {
-  int group_rank = 0;  // position among the nodes; the node rank in a static rendezvous
-  std::string role;
+  NodeRank group_rank{};  // position among the nodes; the node rank in a static rendezvous
+  std::string role{};
   int local_world_size = 0;  // workers on this node
 
   bool operator==(const Member&) const = default;
@@ -24,10 +25,10 @@ struct Member {
 
 // What one node needs to know to number its workers.
 struct Assignment {
-  int group_rank = 0;
-  int group_world_size = 0;  // nodes
-  int base_global_rank = 0;  // RANK of this node's local rank 0
-  int world_size = 0;        // workers of all nodes
+  NodeRank group_rank{};
+  int group_world_size = 0;       // nodes
+  GlobalRank base_global_rank{};  // RANK of this node's local rank 0
+  int world_size = 0;             // workers of all nodes
   int base_role_rank = 0;
   int role_world_size = 0;
 

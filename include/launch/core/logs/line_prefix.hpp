@@ -3,6 +3,8 @@
 // the caller gives.
 #pragma once
 
+#include "launch/core/job/rank.hpp"
+
 #include <map>
 #include <string>
 #include <string_view>
@@ -14,9 +16,9 @@ namespace launch {
 struct PrefixFacts {
   std::string role;
   std::string host;  // its short name
-  int node_rank = 0;
-  int base_rank = 0;  // RANK of local rank 0
-  int restarts = 0;   // of the job, so far
+  NodeRank node_rank{};
+  GlobalRank base_rank{};  // RANK of local rank 0
+  int restarts = 0;        // of the job, so far
   int nproc = 1;
 };
 

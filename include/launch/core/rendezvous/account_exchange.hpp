@@ -19,9 +19,9 @@ namespace launch {
 
 struct ExchangePlace {
   std::string prefix;  // of the round's keys
-  int node_rank = 0;
-  int gatherer = 0;
-  std::vector<int> others;  // the other nodes, at the one that gathers
+  NodeRank node_rank{};
+  NodeRank gatherer{};
+  std::vector<NodeRank> others{};  // the other nodes, at the one that gathers
   Time deadline = never;
 };
 
@@ -53,16 +53,16 @@ class AccountExchange {
 
  private:
   enum class State {
-    telling,        // this node's own account
+    telling,  // this node's own account
     // At the node that gathers:
-    waiting,        // for the accounts of the others
-    looking,        // which are there
+    waiting,  // for the accounts of the others
+    looking,  // which are there
     reading,
     publishing,
-    being_read,     // by the others: the store may be this node's, and end with it
+    being_read,  // by the others: the store may be this node's, and end with it
     // At the others:
-    receiving,      // what all come to, once it is there
-    doubting,       // whether the node that gathers is still there
+    receiving,  // what all come to, once it is there
+    doubting,   // whether the node that gathers is still there
     fetching,
     acknowledging,  // also if there is nothing: nobody must wait for this node
   };

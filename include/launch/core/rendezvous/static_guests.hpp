@@ -6,6 +6,7 @@
 #pragma once
 
 #include "launch/core/base/time.hpp"
+#include "launch/core/job/rank.hpp"
 #include "launch/core/store/store_table.hpp"
 
 #include <map>
@@ -27,7 +28,7 @@ class StaticGuests {
   // When a node is lost, unless it has come back. Not before the job has formed: till then it may be started again.
   Time deadline() const;
   // Those that are by now, each once.
-  std::vector<int> take_lost(Time now);
+  std::vector<NodeRank> take_lost(Time now);
 
   const std::string& run_id() const { return run_id_; }
 
@@ -44,6 +45,6 @@ class StaticGuests {
 };
 
 // What the others are told of a lost one, as JSON.
-std::string loss_of_guest(int node);
+std::string loss_of_guest(NodeRank node);
 
 }  // namespace launch

@@ -29,8 +29,8 @@ struct StaticJob {
   bool survey = false;  // find out whether all are launch agents
   int restarts = 0;     // that came before, for Round
   Duration report_interval = std::chrono::seconds(30);  // between two lines to the user
-  CommonSettings common{};  // that the nodes must agree on
-  std::string identity;     // this agent, unique: "host, pid 123, started …"; shown to a node that claims the same rank
+  CommonSettings common{};                              // that the nodes must agree on
+  std::string identity;  // this agent, unique: "host, pid 123, started …"; shown to a node that claims the same rank
 };
 
 // Who claims a node rank; `salt` tells agents of one pid apart.
@@ -85,7 +85,7 @@ class StaticRendezvous {
     surveying,   // who has claimed a rank
   };
 
-  bool leads() const { return job_.self.group_rank == 0; }
+  bool leads() const { return job_.self.group_rank == NodeRank(0); }
   KeyList role_keys() const;
   RendezvousStep go(State state, Operation operation);
   RendezvousStep agreed(const Outcome& outcome);

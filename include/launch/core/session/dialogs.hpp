@@ -26,10 +26,10 @@ Talk<Result<Round>> form(StoreLink& link, StaticRendezvous& machine, std::functi
 Talk<Result<BarrierPassed>> pass(StoreLink& link, ExitBarrier barrier, std::function<void()> on_counted);
 
 // The identity of the agent that has claimed `node`, as soon as there is one.
-Talk<Result<std::string>> await_claim(StoreLink& link, std::string run_id, int node, Time deadline);
+Talk<Result<std::string>> await_claim(StoreLink& link, std::string run_id, NodeRank node, Time deadline);
 
 // The first failure of the job, which is there, acknowledged for this node.
-Talk<Result<Failure>> learn_abort(StoreLink& link, std::string prefix, int node_rank, Time deadline);
+Talk<Result<Failure>> learn_abort(StoreLink& link, std::string prefix, NodeRank own, Time deadline);
 
 // What the abort key holds by now, if anything; does not acknowledge it.
 Talk<std::optional<Failure>> look_for_abort(StoreLink& link, std::string prefix, Time deadline);
@@ -38,10 +38,10 @@ Talk<std::optional<Failure>> look_for_abort(StoreLink& link, std::string prefix,
 Talk<Result<Failure>> tell_abort(StoreLink& link, std::string prefix, Failure failure, Time deadline);
 
 // Those of `nnodes` nodes that launch agents have claimed.
-Talk<std::vector<int>> claimed_nodes(StoreLink& link, std::string run_id, int nnodes, Time deadline);
+Talk<std::vector<NodeRank>> claimed_nodes(StoreLink& link, std::string run_id, int nnodes, Time deadline);
 
 // Until these nodes have acknowledged the abort, except for the one whose loss it tells of.
-Talk<void> await_informed(StoreLink& link, std::string prefix, std::vector<int> nodes, Time deadline);
+Talk<void> await_informed(StoreLink& link, std::string prefix, std::vector<NodeRank> nodes, Time deadline);
 
 // A store of this node must listen there, and connections that have ended keep the port.
 void say_wait_for_port(Stage& stage, std::uint16_t port);

@@ -19,7 +19,8 @@ namespace launch {
 
 class ElasticSession : public Session, private ElasticStore::Owner {
  public:
-  ElasticSession(const Config& config, const SessionFacts& facts);
+  // `config` and `choice` must outlive it.
+  ElasticSession(const Config& config, const C10dChoice& choice, const SessionFacts& facts);
   ~ElasticSession() override;
 
  private:
@@ -69,20 +70,21 @@ class ElasticSession : public Session, private ElasticStore::Owner {
   Duration grace() const;
   bool may_leave() const;
   bool mixed() const { return !torchrun_.empty(); }
-  std::vector<int> launch_nodes() const;
+  std::vector<NodeRank> launch_nodes() const;
   bool hosts_a_store() const { return store_.hosts() || meeting_.hosts(); }
 
+  const C10dChoice& choice_;
   WorkerMeeting meeting_;
   ElasticStore store_;
   std::optional<RoundWatch> watch_;       // of the round
   std::optional<RoundFormed> beginning_;  // the round that has formed, until its ranks and its meeting are known
   bool in_barrier_ = false;               // of the round
   bool stranger_ = false;                 // to the job: it has refused this node
-  std::vector<int> torchrun_;             // ranks of torchrun's nodes in the round
+  std::vector<NodeRank> torchrun_;        // ranks of torchrun's nodes in the round
   std::optional<Round> pledged_;          // to be told of, once the will is left
   int restarts_ = 0;                      // before this round
   bool doubted_ = false;                  // it starts again since the store is silent
-  int gone_ = -1;                         // the node whose loss has broken the round up
+  NodeRank gone_ = NodeRank::none();      // the node whose loss has broken the round up
   bool left_ = false;                     // by a signal: the others may go on
   EndAccount account_;
   Scope round_;  // talks of it

@@ -33,7 +33,7 @@ class ElasticStore {
   };
 
   // All references must outlive the object.
-  ElasticStore(Stage& stage, const Config& config, Owner& owner);
+  ElasticStore(Stage& stage, const Config& config, const C10dChoice& choice, Owner& owner);
 
   // Opens the listener, if this node is told to host the store.
   Talk<Status> open();
@@ -79,6 +79,7 @@ class ElasticStore {
 
   Stage& stage_;
   const Config& config_;
+  const C10dChoice& choice_;
   Owner& owner_;
   Heartbeat heartbeat_;
   bool hosts_ = false;

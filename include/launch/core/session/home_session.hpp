@@ -9,7 +9,8 @@ namespace launch {
 
 class HomeSession : public Session {
  public:
-  HomeSession(const Config& config, const SessionFacts& facts);
+  // `config` must outlive it.
+  HomeSession(const Config& config, const AloneChoice& choice, const SessionFacts& facts);
   ~HomeSession() override;
 
  private:
@@ -23,7 +24,7 @@ class HomeSession : public Session {
   Talk<void> end(bool failed) override;
   void hurry() override {}
 
-  Endpoint master_;
+  Endpoint store_;
   int rounds_ = 0;
 };
 

@@ -20,7 +20,7 @@ class RoundWatch {
  public:
   struct Place {
     std::string prefix;  // of the round's keys
-    int node_rank = 0;
+    NodeRank node_rank{};
     int nnodes = 1;
     Duration silence_limit{};          // zero: nobody's silence is a failure
     bool beats = true;                 // false: another link is this node's sign of life, and leaves its will

@@ -19,7 +19,8 @@ namespace launch {
 
 class StaticSession : public Session {
  public:
-  StaticSession(const Config& config, const SessionFacts& facts);
+  // `config` and `nodes` must outlive it.
+  StaticSession(const Config& config, const StaticChoice& nodes, const SessionFacts& facts);
   ~StaticSession() override;
 
  private:
@@ -32,7 +33,7 @@ class StaticSession : public Session {
   Talk<void> end(bool failed) override;
   void hurry() override;
 
-  bool hosts() const { return config_.node_rank == 0; }
+  bool hosts() const { return nodes_.node_rank == NodeRank(0); }
   std::string prefix() const { return attempt_prefix(config_.run_id, attempt_); }
   Talk<void> join_attempt();
   enum class Joined {
@@ -59,6 +60,7 @@ class StaticSession : public Session {
   StaticJob static_job() const;
   Talk<Result<StoreLink>> connect_again(Time deadline);
 
+  const StaticChoice& nodes_;
   std::string identity_;  // this agent, among those that may claim its node rank
   int attempt_ = -1;      // the one that was joined last
   Time give_up_joining_ = never;

@@ -16,8 +16,9 @@ namespace launch {
 
 class WorkerMeeting {
  public:
-  // Both must outlive the object.
-  WorkerMeeting(Stage& stage, const Config& config) : stage_(stage), config_(config) {}
+  // `stage` and `config` must outlive the object.
+  WorkerMeeting(Stage& stage, const Config& config, Duration join_timeout)
+      : stage_(stage), config_(config), join_timeout_(join_timeout) {}
 
   // MASTER_ADDR and MASTER_PORT of the round, by its keys on `control`. When this returns no key of an earlier round is
   // left there.
@@ -42,6 +43,7 @@ class WorkerMeeting {
 
   Stage& stage_;
   const Config& config_;
+  Duration join_timeout_;
   std::uint16_t port_ = 0;                // of our own store
   std::map<NodeDesc, Endpoint> masters_;  // by leader; torchrun's, who say it once, in the first round that they lead
 };

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "launch/core/host/process_stat.hpp"
+#include "launch/core/job/rank.hpp"
 #include "launch/core/verdict/verdict.hpp"
 
 #include <map>
@@ -15,11 +16,11 @@ namespace launch {
 class EvidenceNotes {
  public:
   // A process of this rank. `is_worker`: not one that the worker has started.
-  void add(int rank, const ProcessLook& look, bool is_worker);
+  void add(GlobalRank rank, const ProcessLook& look, bool is_worker);
   // This rank and all later ones were not looked at.
-  void out_of_time(int rank);
+  void out_of_time(GlobalRank rank);
   // What py-spy or Python's own faulthandler printed of the worker.
-  void add_stack(int rank, const std::string& dump);
+  void add_stack(GlobalRank rank, const std::string& dump);
 
   const std::string& text() const { return text_; }
   // Those of which nothing odd is known are left out.
@@ -28,7 +29,7 @@ class EvidenceNotes {
 
  private:
   std::string text_;
-  std::map<int, std::string> place_by_rank_;
+  std::map<GlobalRank, std::string> place_by_rank_;
   bool has_stacks_ = false;
 };
 

@@ -26,10 +26,10 @@ struct Failure {
   int exit_code = 1;     // what every launch of the job ends with
   bool restart = false;  // not the end: all nodes restart their workers
   int restarts = 0;      // that the job has had with this one; 0: not counted, or by a launch that does not tell
-  int node_rank = 0;     // where it happened; -1: it has no rank yet, or, without a host, at no known node
+  NodeRank node_rank{};  // where it happened; none: it has no rank yet, or, without a host, at no known node
   std::string host;
-  int rank = -1;  // worker and start only
-  int local_rank = -1;
+  GlobalRank rank = GlobalRank::none();  // worker and start only
+  LocalRank local_rank = LocalRank::none();
   int pid = 0;                      // worker only
   std::string what;                 // "exit code 7", "signal 11 (SIGSEGV)", or a sentence
   std::string why_final;            // why it is not restarted after, where restarts were asked for
@@ -44,13 +44,13 @@ struct Failure {
 
 // The node where it happened; without a rank and a host, none that is known.
 struct FailurePlace {
-  int node_rank = -1;
+  NodeRank node_rank = NodeRank::none();
   std::string host;
 };
 
 struct FailedWorker {
-  int rank = -1;
-  int local_rank = -1;
+  GlobalRank rank = GlobalRank::none();
+  LocalRank local_rank = LocalRank::none();
   int pid = 0;       // 0: it could not be started
   std::string time;  // local time of its host, as text
 };

@@ -17,8 +17,8 @@ namespace launch {
 
 // How one worker of this node ended.
 struct WorkerEnd {
-  int rank = 0;
-  int local_rank = 0;
+  GlobalRank rank{};
+  LocalRank local_rank{};
   ExitStatus status;
   bool stopped_by_us = false;  // by a signal, after launch had sent one
 };
@@ -47,9 +47,9 @@ struct Account {
 };
 
 // `workers`: all of this node but the first failure.
-Account sum_up(int node_rank, const std::vector<WorkerEnd>& workers);
+Account sum_up(NodeRank node, const std::vector<WorkerEnd>& workers);
 // What is left behind, or where the logs are, on the node of this account.
-std::string on_node(int node_rank, const std::string& host, const std::string& what);
+std::string on_node(NodeRank node, const std::string& host, const std::string& what);
 // Adds another one.
 void merge(Account& all, const Account& other);
 

@@ -20,8 +20,8 @@ enum class WorkerInput {
 };
 
 struct WorkerSpec {
-  int local_rank = 0;
-  int global_rank = 0;
+  LocalRank local_rank{};
+  GlobalRank global_rank{};
   std::string executable;
   std::vector<std::string> argv;
   std::vector<std::string> env;  // NAME=VALUE

@@ -1,0 +1,33 @@
+// The three numbers that a job counts by, each of a type of its own: a node among the nodes, a worker among those of
+// its node, a worker among all of the job. Used wherever such a number travels as a value; keys, JSON and texts have
+// its `value`. None becomes another, or a plain number, by accident: that does not compile. They count from 0.
+#pragma once
+
+#include <compare>
+#include <cstddef>
+
+namespace launch {
+
+template <class Of>
+struct RankOf {
+  int value = 0;
+
+  constexpr RankOf() = default;
+  constexpr explicit RankOf(int number) : value(number) {}
+  static constexpr RankOf none() { return RankOf(-1); }
+
+  constexpr bool known() const { return value >= 0; }
+  // In a list by rank. REQUIRES: known().
+  constexpr std::size_t index() const { return static_cast<std::size_t>(value); }
+
+  constexpr auto operator<=>(const RankOf&) const = default;
+};
+
+using NodeRank = RankOf<struct NodeOfJob>;      // GROUP_RANK
+using LocalRank = RankOf<struct WorkerOfNode>;  // LOCAL_RANK
+using GlobalRank = RankOf<struct WorkerOfJob>;  // RANK
+
+// `base`: of the node's local rank 0.
+constexpr GlobalRank operator+(GlobalRank base, LocalRank local) { return GlobalRank(base.value + local.value); }
+
+}  // namespace launch
