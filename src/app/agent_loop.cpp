@@ -290,8 +290,8 @@ asio::awaitable<void> AgentLoop::start_workers(int round) {
   Status made = record_.folder().begin(files);
   if (made && watchdog_) made = watchdog_->hear();
   if (!made) co_return put_first(StartFailed{failure_of_start(here(), made.error().message)});
-  const WorkerGroup::OutputCallback output = [this](const StreamPlan& plan) {
-    return record_.folder().streams().output(plan);
+  const WorkerGroup::OutputCallback output = [this](LocalRank local_rank, const StreamPlan& plan) {
+    return record_.folder().streams().output(local_rank, plan);
   };
   const WorkerGroup::StartCallback on_start = [this](LocalRank local_rank, pid_t pid) {
     record_.events().worker_started(local_rank, pid);

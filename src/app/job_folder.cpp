@@ -159,7 +159,7 @@ boost::asio::awaitable<LastWords> JobFolder::words_of(DiskThread& disk, LocalRan
   const WorkerFiles& worker = workers_.at(local_rank.index());
   LastWords known{{}, {}, worker.error_file, worker.logs.err.file};
   if (worker.logs.err.sink == StreamPlan::Sink::nowhere) known.log_file = "not kept, by --local-ranks-filter";
-  const auto passed = streams_ ? streams_->tail(worker.logs.err) : std::nullopt;
+  const auto passed = streams_ ? streams_->tail(local_rank, worker.logs.err) : std::nullopt;
   known.errors = passed.value_or("");
   const std::string log = passed ? "" : worker.logs.err.file;
   const auto read = [known, errors = worker.error_file, log] { return read_words(known, errors, log); };

@@ -2,6 +2,7 @@
 
 #include "launch/io/files.hpp"
 #include "launch/io/log.hpp"
+#include "launch/io/message_console.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -31,17 +32,36 @@ Status LogStreams::prepare(const std::vector<WorkerLogs>& plans) {
   return prepare_streams(plans, &WorkerLogs::err, consoles[1]);
 }
 
-Status LogStreams::begin() { return relay_ ? relay_->begin() : Status(); }
+Status LogStreams::begin() {
+  if (tap_)
+    if (Status begun = tap_->begin(); !begun) return begun;
+  return relay_ ? relay_->begin() : Status();
+}
 
 Status LogStreams::prepare_streams(const std::vector<WorkerLogs>& plans, StreamPlan WorkerLogs::*which,
                                    const Console& console) {
   std::optional<int> shown_by;
   for (std::size_t local_rank = 0; local_rank < plans.size(); ++local_rank) {
     const StreamPlan& plan = plans[local_rank].*which;
-    if (plan.sink == StreamPlan::Sink::console) lend_terminal(console.fd);
-    if (plan.sink != StreamPlan::Sink::relay) continue;
-    if (Status made = relay(plan, LocalRank(static_cast<int>(local_rank)), console, shown_by); !made) return made;
+    const LocalRank rank(static_cast<int>(local_rank));
+    Status made;
+    if (plan.sink == StreamPlan::Sink::relay) made = relay(plan, rank, console, shown_by);
+    if (plan.sink == StreamPlan::Sink::tap) made = tap(rank, plan.shown);
+    if (!made) return made;
+    if (plan.sink == StreamPlan::Sink::console || (plan.sink == StreamPlan::Sink::tap && plan.shown))
+      lend_terminal(console.fd);
   }
+  return {};
+}
+
+// Where no terminal can be had, the worker has launch's own.
+Status LogStreams::tap(LocalRank local_rank, bool shown) {
+  if (!tap_) tap_.emplace(executor_, STDERR_FILENO, [](bool ends_line) { message_console().passed(ends_line); });
+  auto writer = tap_->add(shown);
+  if (!writer && shown) return {};
+  if (!writer) return writer.error();
+  const int number = static_cast<int>(tapped_.size());
+  tapped_[local_rank] = {number, *std::move(writer)};
   return {};
 }
 
@@ -69,7 +89,7 @@ Result<int> LogStreams::make_console(const Console& console) {
   return relay_->add_console(std::move(style), fmt::format("{}/filtered_{}.log", folder_, console.name));
 }
 
-WorkerOutput LogStreams::output(const StreamPlan& plan) {
+WorkerOutput LogStreams::output(LocalRank local_rank, const StreamPlan& plan) {
   switch (plan.sink) {
     case StreamPlan::Sink::console:
       return {};
@@ -79,21 +99,32 @@ WorkerOutput LogStreams::output(const StreamPlan& plan) {
       return {std::move(relayed_.at(plan.file).writer), {}};
     case StreamPlan::Sink::nowhere:
       return {Fd(), "/dev/null"};
+    case StreamPlan::Sink::tap:
+      return {std::move(tapped_[local_rank].writer), {}};
   }
   return {};
 }
 
 void LogStreams::all_started() {
   for (auto& [file, stream] : relayed_) stream.writer.reset();
+  for (auto& [local_rank, stream] : tapped_) stream.writer.reset();
 }
 
-std::optional<std::string> LogStreams::tail(const StreamPlan& plan) const {
+std::optional<std::string> LogStreams::tail(LocalRank local_rank, const StreamPlan& plan) const {
+  if (const auto tapped = tapped_.find(local_rank);
+      plan.sink == StreamPlan::Sink::tap && tap_ && tapped != tapped_.end())
+    return tap_->tail(tapped->second.number);
   const auto stream = relayed_.find(plan.file);
   if (!relay_ || stream == relayed_.end()) return std::nullopt;
   return relay_->tail(stream->second.number);
 }
 
 boost::asio::awaitable<bool> LogStreams::show_rest() {
+  if (tap_) {
+    const StderrTap::Outcome end = co_await tap_->drain(patience);
+    tell_unshown(end);
+    tap_.reset();
+  }
   take_terminal_back();
   if (!relay_) co_return true;
   const LogRelay::Outcome end = co_await relay_->drain(patience);
@@ -101,6 +132,12 @@ boost::asio::awaitable<bool> LogStreams::show_rest() {
   tell_what_stalled(end);
   tell_losses(end.losses);
   co_return end.written;
+}
+
+void LogStreams::tell_unshown(const StderrTap::Outcome& end) const {
+  if (!end.shown) log_warning("the console does not take what the workers wrote to standard error; some is lost");
+  if (end.lost > 0)
+    log_warning(fmt::format("{} bytes of the workers' standard error could not be written: {}", end.lost, end.reason));
 }
 
 void LogStreams::tell_what_stalled(const LogRelay::Outcome& end) const {

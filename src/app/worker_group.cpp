@@ -68,7 +68,8 @@ Result<WorkerOutput> WorkerGroup::source(WorkerInput input, std::vector<Fd>& cop
 }
 
 WorkerStart::Worker WorkerGroup::plan(WorkerSpec spec, const std::string& script, const OutputCallback& output) {
-  WorkerStart::Worker worker{spec.local_rank, {}, {}, output(spec.logs.out), output(spec.logs.err)};
+  WorkerStart::Worker worker{
+      spec.local_rank, {}, {}, output(spec.local_rank, spec.logs.out), output(spec.local_rank, spec.logs.err)};
   SpawnRequest& request = worker.request;
   request.executable = std::move(spec.executable);
   request.argv = std::move(spec.argv);

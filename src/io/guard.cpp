@@ -210,9 +210,10 @@ class Guard {
     for (const pid_t pid : found) ::kill(pid, SIGKILL);
     if (found.empty() || now() >= killing_until_) watch_.workers_ended();
     if (first && !found.empty())
-      log_error(fmt::format("the agent of this launch (pid {}) has not turned for {}, so the other nodes give this one "
-                            "up: its workers are ended",
-                            agent_, to_text(std::chrono::round<std::chrono::milliseconds>(now() - before.turned))));
+      log_error(
+          fmt::format("the agent of this launch (pid {}) has not turned for {}, so the other nodes give this one "
+                      "up: its workers are ended",
+                      agent_, to_text(std::chrono::round<std::chrono::milliseconds>(now() - before.turned))));
   }
 
   // The user has said it three times, and the agent does not hear.
@@ -220,9 +221,10 @@ class Guard {
     const std::vector<pid_t> found = workers();
     ::kill(agent_, SIGKILL);
     for (const pid_t pid : found) ::kill(pid, SIGKILL);
-    log_error(fmt::format("told to stop three times, and the agent of this launch (pid {}) does not answer: it is "
-                          "killed, and so are its workers",
-                          agent_));
+    log_error(
+        fmt::format("told to stop three times, and the agent of this launch (pid {}) does not answer: it is "
+                    "killed, and so are its workers",
+                    agent_));
     const Time give_up = later(now(), longest_leaving);
     while (!reap() && now() < give_up) {
       kill_cgroups_of(agent_);

@@ -51,8 +51,15 @@ void MessageConsole::say(std::string_view lines) {
   progress_.clear();
   unsure_ = false;
   const std::string_view before = clear_line();
-  if (before.empty()) return output_.write(lines);
-  output_.write(fmt::format("{}{}", before, lines));
+  const std::string_view beginning = begin_line();
+  if (before.empty() && beginning.empty()) return output_.write(lines);
+  output_.write(fmt::format("{}{}{}", before, beginning, lines));
+}
+
+// A bar may have left the cursor hidden and colours on.
+std::string_view MessageConsole::begin_line() {
+  if (!unfinished_.exchange(false)) return {};
+  return width() > 0 ? "\x1b[0m\x1b[?25h\n" : "\n";
 }
 
 void MessageConsole::show_progress(std::string_view line) {
@@ -71,7 +78,9 @@ void MessageConsole::show_progress(std::string_view line) {
   if (turns_ == 0) draw();
 }
 
-void MessageConsole::say_line(std::string_view line) { output_.write(fmt::format("{}{}\n", clear_line(), line)); }
+void MessageConsole::say_line(std::string_view line) {
+  output_.write(fmt::format("{}{}{}\n", clear_line(), begin_line(), line));
+}
 
 // A terminal that is held (Ctrl-S) keeps the line that it has.
 void MessageConsole::draw() {

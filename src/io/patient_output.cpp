@@ -1,103 +1,19 @@
 #include "launch/io/patient_output.hpp"
 
-#include "launch/core/base/text.hpp"
 #include "launch/io/clock.hpp"
-#include "launch/io/fd.hpp"
+#include "launch/io/outlet.hpp"
 
-#include <algorithm>
-#include <cerrno>
-#include <chrono>
-#include <climits>
 #include <condition_variable>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <system_error>
 #include <thread>
 #include <utility>
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <poll.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 namespace launch {
 namespace {
-
-using namespace std::chrono_literals;
-
-constexpr int pause_ms = 10;
-constexpr auto longest_poll = std::chrono::milliseconds(60'000);
-
-// How a descriptor is written to.
-struct Outlet {
-  explicit Outlet(int given) : fd(::fcntl(given, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)), prompt(!fd.valid()) {
-    struct stat info {};
-    if (!fd.valid() || ::fstat(given, &info) != 0) return;
-    const bool pipe = S_ISFIFO(info.st_mode);
-    if (pipe) largest = PIPE_BUF;
-    socket = S_ISSOCK(info.st_mode);
-    if (pipe || (S_ISCHR(info.st_mode) && ::isatty(given) == 1)) {
-      // Not to block is a property of what is open, which other processes share: so it is opened anew.
-      Fd own = open_again(given, O_WRONLY | O_NONBLOCK);
-      prompt = own.valid();
-      if (prompt) fd = std::move(own);
-    } else {
-      prompt = socket || S_ISCHR(info.st_mode);
-    }
-  }
-
-  // How many bytes need no further care, written or not to be written at all; none: not now.
-  std::optional<std::size_t> put(std::string_view text) const {
-    ssize_t written = 0;
-    do {
-      written = socket ? ::send(fd.get(), text.data(), text.size(), MSG_DONTWAIT | MSG_NOSIGNAL)
-                       : ::write(fd.get(), text.data(), text.size());
-    } while (written < 0 && errno == EINTR);
-    if (written < 0 && errno == EAGAIN) return std::nullopt;
-    return written < 0 ? text.size() : static_cast<std::size_t>(written);
-  }
-
-  // What is left to be written when all else is, or at this time.
-  std::string_view put_until(std::string_view text, Time give_up) const {
-    bool refused = false;
-    while (!text.empty()) {
-      // A terminal that has one byte left says that it is ready, but takes no end of a line, which is two.
-      if (refused && now() >= give_up) break;
-      if (std::exchange(refused, false)) ::poll(nullptr, 0, pause_ms);
-      if (!is_ready(give_up)) break;
-      const auto done = put(first_piece(text));
-      refused = !done;
-      if (done) text.remove_prefix(*done);
-    }
-    return text;
-  }
-
-  // True when something can be written; false when that is not so at this time.
-  bool is_ready(Time give_up) const {
-    while (true) {
-      pollfd ready{fd.get(), POLLOUT, 0};
-      const auto left = std::clamp(std::chrono::ceil<std::chrono::milliseconds>(give_up - now()), 0ms, longest_poll);
-      const int found = ::poll(&ready, 1, static_cast<int>(left.count()));
-      if (found > 0) return true;
-      if ((found == 0 || errno == EINTR) && now() >= give_up) return false;
-      if (found < 0 && errno != EINTR) return true;
-    }
-  }
-
-  // True when a piece that can be written at once is known to be so without having been tried.
-  bool can_be_asked() const { return prompt || largest == PIPE_BUF; }
-
-  // What one write is to have.
-  std::string_view first_piece(std::string_view text) const { return first_lines(text, largest); }
-
-  Fd fd;
-  bool socket = false;
-  bool prompt;  // a write never waits
-  std::size_t largest = std::size_t{64} * 1024;
-};
 
 std::string word_of_loss(std::size_t messages) {
   return fmt::format("launch: {} left out here: nobody was reading\n",
@@ -133,7 +49,7 @@ struct PatientOutput::Shared : std::enable_shared_from_this<Shared> {
   // Writes what can be written at once, and leaves the rest to the thread.
   void go_on() {
     if (busy) return;
-    while (outlet.prompt && !kept.empty()) {
+    while (outlet.prompt() && !kept.empty()) {
       const auto done = outlet.put(outlet.first_piece(kept));
       if (!done) break;
       kept.erase(0, *done);
@@ -198,7 +114,7 @@ bool PatientOutput::offer(std::string_view text) {
   const std::lock_guard lock(shared_->mutex);
   if (!shared_->idle()) return false;
   std::size_t done = 0;
-  if (shared_->outlet.prompt) {
+  if (shared_->outlet.prompt()) {
     const auto put = shared_->outlet.put(text);
     if (!put) return false;
     done = *put;

@@ -1,6 +1,7 @@
 """The recipes of test_recipes.py: launch lines as people have them in their scripts, and what their workers report.
 
-recipes/ has a folder each, with the lines and stand-ins for the programs; accelerate and lightning are the real ones.
+tests/recipes has a folder each, with the lines and stand-ins for the programs; accelerate and lightning are the real
+ones.
 """
 import dataclasses
 import hashlib
@@ -12,7 +13,7 @@ import shutil
 
 from bench import Line
 
-RECIPES = pathlib.Path(__file__).resolve().parent / "recipes"
+RECIPES = pathlib.Path(__file__).resolve().parents[1] / "recipes"
 PER_RUN = {"TORCHELASTIC_ERROR_FILE", "_"}
 FRESH_ADDRESS = frozenset({"MASTER_ADDR", "MASTER_PORT"})  # a line without an address: each launcher has its own way
 TWO_NODES = ({"NODE_RANK": "0", "PORT": "@PORT@"}, {"NODE_RANK": "1", "PORT": "@PORT@"})

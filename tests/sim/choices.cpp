@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <sstream>
 
 #include <fmt/format.h>
@@ -13,6 +14,7 @@ namespace launch::sim {
 namespace {
 
 constexpr int most_tries = 2000;
+constexpr std::clock_t most_time = 60 * CLOCKS_PER_SEC;  // of the processor, for these
 
 // A list is changed in one way after the other; what still fails is kept.
 class Shortener {
@@ -81,7 +83,9 @@ std::string name_of_test() {
 
 // A seed that fails, told in the fewest words that still make it fail.
 void tell_shortest(std::uint64_t seed, const Choices::List& made, const PlaySeed& play) {
+  const std::clock_t give_up = std::clock() + most_time;
   const auto fails = [&](Choices::List list) {
+    if (std::clock() > give_up) return false;
     Choices choices(std::move(list));
     return !play(seed, choices).faults.empty();
   };
@@ -90,8 +94,8 @@ void tell_shortest(std::uint64_t seed, const Choices::List& made, const PlaySeed
   const Played played = play(seed, choices);
   ADD_FAILURE() << "seed " << seed << " fails; of its " << made.size() << " choices " << shortest.size()
                 << " are enough:\n"
-                << played.story << "LAUNCH_SIM_SEED=" << seed << " LAUNCH_SIM_CHOICES='"
-                << write_list(shortest) << "' sim_tests --gtest_filter=" << name_of_test();
+                << played.story << "LAUNCH_SIM_SEED=" << seed << " LAUNCH_SIM_CHOICES='" << write_list(shortest)
+                << "' sim_tests --gtest_filter=" << name_of_test();
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
-// The output of the workers of one attempt: what each of their streams writes to, and the relay for those that pass
-// launch. Used by JobFolder. What is kept for whom is decided in core (log_plan, log_backlog). The objects that a relay
-// works for must outlive its threads, which end when the last stream has.
+// The output of the workers of one attempt: what each of their streams writes to, and the relay and the tap for those
+// that pass launch. Used by JobFolder. What is kept for whom is decided in core (log_plan, log_backlog). The objects
+// that a relay works for must outlive its threads, which end when the last stream has.
 #pragma once
 
 #include "launch/core/base/error.hpp"
@@ -8,6 +8,7 @@
 #include "launch/core/logs/log_plan.hpp"
 #include "launch/io/fd.hpp"
 #include "launch/io/log_relay.hpp"
+#include "launch/io/stderr_tap.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
@@ -34,13 +35,13 @@ class LogStreams {
   Status prepare(const std::vector<WorkerLogs>& plans);
   // The threads of these streams.
   Status begin();
-  // What a worker writes to.
-  WorkerOutput output(const StreamPlan& plan);
+  // What a stream of a worker writes to.
+  WorkerOutput output(LocalRank local_rank, const StreamPlan& plan);
   // The writing ends are the workers' alone from now on.
   void all_started();
 
   // What a stream said last; nullopt where it does not pass launch.
-  std::optional<std::string> tail(const StreamPlan& plan) const;
+  std::optional<std::string> tail(LocalRank local_rank, const StreamPlan& plan) const;
   // When nobody writes any more: shows the rest, and says what was lost.
   // False: the file system of the logs does not answer.
   boost::asio::awaitable<bool> show_rest();
@@ -57,6 +58,8 @@ class LogStreams {
   Status prepare_streams(const std::vector<WorkerLogs>& plans, StreamPlan WorkerLogs::*which, const Console& console);
   Status relay(const StreamPlan& plan, LocalRank local_rank, const Console& console, std::optional<int>& shown_by);
   Result<int> make_console(const Console& console);
+  Status tap(LocalRank local_rank, bool shown);
+  void tell_unshown(const StderrTap::Outcome& end) const;
   void tell_what_stalled(const LogRelay::Outcome& end) const;
   void tell_losses(const std::vector<LogRelay::Loss>& losses) const;
 
@@ -74,6 +77,14 @@ class LogStreams {
   std::string folder_;
   std::optional<LogRelay> relay_;           // where a stream passes launch, until the end of all
   std::map<std::string, Relayed> relayed_;  // by file
+
+  // A standard error that is shown as it comes.
+  struct Tapped {
+    int number = 0;  // the tap's
+    Fd writer;       // until the worker has it
+  };
+  std::optional<StderrTap> tap_;  // where a stream passes it, until the end of all
+  std::map<LocalRank, Tapped> tapped_;
 };
 
 }  // namespace launch

@@ -31,7 +31,7 @@ struct Inheritance {
 class WorkerGroup {
  public:
   using ExitCallback = std::function<void(LocalRank local_rank, pid_t pid, ExitStatus status)>;
-  using OutputCallback = std::function<WorkerOutput(const StreamPlan& plan)>;
+  using OutputCallback = std::function<WorkerOutput(LocalRank local_rank, const StreamPlan& plan)>;
   using StartCallback = std::function<void(LocalRank local_rank, pid_t pid)>;
 
   // The workers are made on `disk`, which must outlive them.

@@ -18,7 +18,7 @@ class LifeSign {
   static LifeSign* make();
 
   // By the agent.
-  void turn(Time now, Duration patience);  // its loop turns; for zero nobody watches it
+  void turn(Time now, Duration patience);    // its loop turns; for zero nobody watches it
   void hear() { heard_.store(handed_on_); }  // it has taken a signal
   void say_end(int code) { end_.store(code); }
 

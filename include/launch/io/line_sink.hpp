@@ -44,7 +44,7 @@ class LineSink {
 
   int fd_;
   MessageConsole& messages_;
-  bool shared_;  // with the messages
+  bool shared_;       // with the messages
   int capacity_ = 0;  // of the pipe; 0: it is none
   std::string batch_;
   std::atomic<std::uint64_t> lost_ = 0;

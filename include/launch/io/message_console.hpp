@@ -9,6 +9,7 @@
 #include "launch/core/base/time.hpp"
 #include "launch/io/patient_output.hpp"
 
+#include <atomic>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -38,6 +39,8 @@ class MessageConsole {
   void lend(int fd);
   // They have ended.
   void take_back();
+  // What a worker wrote was shown there, and ends a line or does not: then what is said begins on one of its own.
+  void passed(bool ends_line) { unfinished_ = !ends_line; }
 
   // While it lives its owner writes whole lines to the terminal by itself: the line of progress is away meanwhile.
   class Turn {
@@ -61,6 +64,7 @@ class MessageConsole {
   std::size_t width() const;
   bool in_background() const;
   std::string_view clear_line();
+  std::string_view begin_line();
   void say_line(std::string_view line);
   void draw();
 
@@ -73,8 +77,9 @@ class MessageConsole {
   int turns_ = 0;
   bool uncleared_ = false;  // the owner of a turn has yet to take the progress away
   bool lent_ = false;
-  bool unsure_ = false;  // a worker may have left a line there that has no end
-  Time next_word_{};     // in the background
+  std::atomic<bool> unfinished_ = false;  // the last line that was shown there is a worker's and has no end
+  bool unsure_ = false;                   // a worker may have left a line there that has no end
+  Time next_word_{};                      // in the background
 };
 
 // That of this process, on standard error.

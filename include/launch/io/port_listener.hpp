@@ -20,8 +20,7 @@ namespace launch {
 
 class PortListener {
  public:
-  PortListener(boost::asio::any_io_executor executor,
-               std::function<void(boost::asio::ip::tcp::socket)> on_connection);
+  PortListener(boost::asio::any_io_executor executor, std::function<void(boost::asio::ip::tcp::socket)> on_connection);
 
   // With `loopback_only` on the loopback address that `host` names. Port 0 takes a free one. A busy port is an error
   // that names its holder if the system tells.

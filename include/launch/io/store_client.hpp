@@ -53,8 +53,7 @@ class StoreClient {
   boost::asio::awaitable<Status> send(std::string bytes);
   boost::asio::awaitable<bool> readable(Time when);
   boost::asio::awaitable<Status> receive_more(Time deadline);
-  boost::asio::awaitable<Result<Outcome>> receive(const Operation& operation, Time deadline,
-                                                  PartialReply& part);
+  boost::asio::awaitable<Result<Outcome>> receive(const Operation& operation, Time deadline, PartialReply& part);
   boost::asio::awaitable<Status> receive_while_beating(Time deadline);
   boost::asio::awaitable<Result<Outcome>> cancel_wait(const Operation& operation, PartialReply& part);
   bool read_beat(const Operation& under_way);
@@ -63,9 +62,9 @@ class StoreClient {
   boost::asio::ip::tcp::socket socket_;
   std::string received_;
   Duration patience_ = std::chrono::seconds(10);
-  bool waiting_ = false;      // the operation under way waits for others
-  bool woken_ = false;        // and is to end now
-  bool listening_ = false;    // for the next byte
+  bool waiting_ = false;    // the operation under way waits for others
+  bool woken_ = false;      // and is to end now
+  bool listening_ = false;  // for the next byte
   Beats beats_;
   bool silent_ = false;
 };

@@ -121,6 +121,8 @@ Status read_writer(const Options& options, const HostFacts& facts, LogChoice& lo
 
 Status read_looks(const Options& options, const HostFacts& facts, LogChoice& logs) {
   logs.fold = options.fold.value;
+  if (Status fits = check_choice(options, &Options::worker_stderr); !fits) return fits;
+  logs.taps_err = options.worker_stderr.value == "pass";
   if (Status fits = check_choice(options, &Options::color); !fits) return fits;
   const std::string& when = options.color.value;
   const bool wanted = when == "auto" && facts.env.get("NO_COLOR").value_or("").empty();

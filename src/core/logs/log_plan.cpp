@@ -10,18 +10,17 @@ struct StreamChoice {
   bool teed;
   bool muted;  // by the filter of local ranks
   bool through_launch;
+  bool tapped = false;
 };
 
 StreamPlan plan_stream(const StreamChoice& choice, const std::string& file) {
-  StreamPlan plan;
+  using Sink = StreamPlan::Sink;
   if (choice.redirected || choice.teed) {
-    plan.file = file;
-    plan.shown = choice.teed && !choice.muted;
-    plan.sink = plan.shown || choice.through_launch ? StreamPlan::Sink::relay : StreamPlan::Sink::file;
-  } else if (choice.muted) {
-    plan.sink = StreamPlan::Sink::nowhere;
+    const bool shown = choice.teed && !choice.muted;
+    return {shown || choice.through_launch ? Sink::relay : Sink::file, file, shown};
   }
-  return plan;
+  if (choice.tapped) return {Sink::tap, "", !choice.muted};
+  return {choice.muted ? Sink::nowhere : Sink::console, "", false};
 }
 
 LogChoice::Streams of_rank(const std::vector<LogChoice::Streams>& map, int local_rank) {
@@ -41,13 +40,16 @@ std::vector<WorkerLogs> plan_logs(const LogChoice& choice, const std::string& fo
   std::vector<WorkerLogs> plans;
   for (int local_rank = 0; local_rank < nproc; ++local_rank) {
     WorkerLogs plan;
-    if (!folder.empty()) {
+    if (folder.empty()) {
+      plan.err = plan_stream({false, false, false, false, choice.taps_err}, "");
+    } else {
       const LogChoice::Streams redirect = of_rank(choice.redirects, local_rank);
       const LogChoice::Streams tee = of_rank(choice.tees, local_rank);
       const bool muted = !choice.shown.empty() && !choice.shown.contains(local_rank);
       const std::string own = folder + "/" + std::to_string(local_rank);
       plan.out = plan_stream({redirect.out, tee.out, muted, choice.through_launch}, own + "/stdout.log");
-      plan.err = plan_stream({redirect.err, tee.err, muted, choice.through_launch}, own + "/stderr.log");
+      plan.err =
+          plan_stream({redirect.err, tee.err, muted, choice.through_launch, choice.taps_err}, own + "/stderr.log");
     }
     plans.push_back(std::move(plan));
   }

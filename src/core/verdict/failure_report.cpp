@@ -19,6 +19,7 @@ using Json = nlohmann::json;
 
 constexpr std::size_t longest_text = 2000;  // of what comes from another node or a worker
 constexpr std::size_t most_frames = 32;
+constexpr std::size_t most_last_lines = 8;
 constexpr JsonBounds failure_bounds{.size = std::size_t{1} * 1024 * 1024};  // all texts at their longest, escaped
 
 std::string kind_name(Failure::Kind kind) {
@@ -52,6 +53,13 @@ int number_or(const JsonValue& value, int fallback) {
 }
 
 std::string clean(std::string_view text) { return without_controls(text, longest_text); }
+
+std::vector<std::string> read_lines(const JsonValue& list, std::size_t most) {
+  std::vector<std::string> lines;
+  for (const JsonValue& one : list.list().value_or(std::vector<JsonValue>()))
+    if (const auto line = one.text(); line && lines.size() < most) lines.push_back(clean(*line));
+  return lines;
+}
 
 std::string text_or_empty(const JsonValue& value) { return clean(value.text().value_or("")); }
 
@@ -126,6 +134,7 @@ std::string to_json(const Failure& failure) {
   add_text("error_file", failure.error_file);
   add_text("log_file", failure.log_file);
   if (!failure.frames.empty()) object["frames"] = failure.frames;
+  if (!failure.last_lines.empty()) object["last_lines"] = failure.last_lines;
   return object.dump(-1, ' ', true, Json::error_handler_t::replace);
 }
 
@@ -153,10 +162,8 @@ Result<Failure> parse_failure(std::string_view json) {
   failure.detail = text_or_empty(object["detail"]);
   failure.error_file = text_or_empty(object["error_file"]);
   failure.log_file = text_or_empty(object["log_file"]);
-  if (const auto frames = object["frames"].list())
-    for (const JsonValue& frame : *frames)
-      if (const auto line = frame.text(); line && failure.frames.size() < most_frames)
-        failure.frames.push_back(clean(*line));
+  failure.frames = read_lines(object["frames"], most_frames);
+  failure.last_lines = read_lines(object["last_lines"], most_last_lines);
   return failure;
 }
 

@@ -1,13 +1,36 @@
 #include "launch/core/verdict/last_words.hpp"
 
+#include "launch/core/base/text.hpp"
 #include "launch/core/verdict/traceback.hpp"
 
+#include <algorithm>
 #include <cstddef>
+#include <string_view>
+#include <utility>
 
 namespace launch {
 namespace {
 
 constexpr std::size_t most_traceback_lines = 8;
+constexpr std::size_t most_quoted = 4;
+constexpr std::size_t longest_last_line = 300;
+
+// What a terminal would show of it in the end: of a line that is written again and again, as a progress bar is, the
+// last state. Empty lines are left out.
+std::vector<std::string> last_lines(std::string_view text) {
+  std::vector<std::string> lines;
+  while (!text.empty() && lines.size() < most_quoted) {
+    if (text.ends_with('\n')) text.remove_suffix(1);
+    std::string_view line = text.substr(text.rfind('\n') + 1);  // npos + 1 is 0
+    text.remove_suffix(line.size());
+    while (line.ends_with('\r')) line.remove_suffix(1);
+    line.remove_prefix(line.rfind('\r') + 1);
+    std::string shown = without_controls(without_colors(line), longest_last_line);
+    if (!trim(shown).empty()) lines.push_back(std::move(shown));
+  }
+  std::reverse(lines.begin(), lines.end());
+  return lines;
+}
 
 }  // namespace
 
@@ -20,6 +43,7 @@ void add_words(Failure& failure, const LastWords& words) {
     failure.frames = traceback->frames;
     if (!said) failure.detail = traceback->error;
   }
+  if (failure.detail.empty()) failure.last_lines = last_lines(words.errors);
   failure.log_file = words.log_file;
 }
 

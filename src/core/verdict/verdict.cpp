@@ -216,9 +216,10 @@ void say_cause(const Verdict& verdict, Screen& screen) {
   if (!first.time.empty()) screen.say("time", first.time);
   if (!first.detail.empty()) screen.say("error", first.detail);
   for (const std::string& frame : first.frames) screen.say("traceback", frame);
+  for (const std::string& line : first.last_lines) screen.say("stderr", line);
   if (!first.error_file.empty()) screen.say("error file", first.error_file);
   if (!first.log_file.empty()) screen.say("log", first.log_file);
-  if (first.kind == Failure::Kind::worker && first.detail.empty() && first.log_file.empty())
+  if (first.kind == Failure::Kind::worker && first.detail.empty() && first.last_lines.empty() && first.log_file.empty())
     screen.say("log", fmt::format("the worker's own output, on the console of host {}", first.host));
   if (!first.why_final.empty()) screen.say("not restarted", first.why_final);
 }

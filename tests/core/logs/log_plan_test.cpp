@@ -73,4 +73,17 @@ TEST(LogPlan, LaunchWritesWhatItShowsAndWhatItIsToldTo) {
   EXPECT_EQ(plan(choice)[0].err.sink, Sink::console);
 }
 
+TEST(LogPlan, StandardErrorThatGoesToNoFilePassesLaunchIfItIsToldSo) {
+  LogChoice choice;
+  choice.taps_err = true;
+  for (const char* folder : {"/f", ""}) {
+    EXPECT_EQ(plan(choice, folder)[0].err, (StreamPlan{Sink::tap, "", true}));
+    EXPECT_EQ(plan(choice, folder)[0].out.sink, Sink::console);
+  }
+  choice.shown = {0};
+  EXPECT_EQ(plan(choice)[1].err, (StreamPlan{Sink::tap, "", false}));
+  choice.tees = {{false, true}, {}};
+  EXPECT_EQ(plan(choice)[0].err.sink, Sink::relay);
+}
+
 }  // namespace launch::log_plan_test

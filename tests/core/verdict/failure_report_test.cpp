@@ -54,6 +54,7 @@ TEST(FailureReport, AFailureSurvivesTheWayThroughTheStore) {
   failure.restarts = 3;
   failure.detail = "ValueError: \xff \"quoted\"";
   failure.frames = {R"(  File "train.py", line 3, in main)", "    step()"};
+  failure.last_lines = {"config is wrong"};
   Failure expected = failure;
   expected.detail = "ValueError: \xEF\xBF\xBD \"quoted\"";
   EXPECT_EQ(*parse_failure(to_json(failure)), expected);
@@ -174,6 +175,7 @@ TEST(FailureReport, AFailureWithAllTextsAtTheirLongestIsRead) {
                             &failure.error_file, &failure.log_file})
     *text = longest;
   failure.frames.assign(32, longest);
+  failure.last_lines.assign(8, longest);
   EXPECT_EQ(*parse_failure(to_json(failure)), failure);
 }
 

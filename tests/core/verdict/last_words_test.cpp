@@ -30,6 +30,15 @@ TEST(LastWords, ElseItsTraceback) {
   EXPECT_THAT(failure.frames, testing::SizeIs(2));
 }
 
+TEST(LastWords, ElseTheLastLinesAsATerminalShowsThem) {
+  const Failure failure = with({"", "old\n1\n2\n 10%\r 20%\r\n\x1b[31mconfig is wrong\x1b[0m\n\n\n", "", ""});
+  EXPECT_EQ(failure.detail, "");
+  EXPECT_THAT(failure.last_lines, testing::ElementsAre("1", "2", " 20%", "config is wrong"));
+  EXPECT_THAT(with({"", "\n\r\n \n", "", ""}).last_lines, testing::IsEmpty());
+  EXPECT_THAT(with({"", "no end", "", ""}).last_lines, testing::ElementsAre("no end"));
+  EXPECT_THAT(with({"", traceback, "", ""}).last_lines, testing::IsEmpty()) << "the traceback tells more";
+}
+
 TEST(LastWords, NothingIsMadeUp) {
   const Failure failure = with({"", "", "/logs/error.json", "/logs/stderr.log"});
   EXPECT_EQ(failure.detail, "");

@@ -26,6 +26,7 @@ struct LogChoice {
   Streams aligned;              // the console's prefixes, to one width
   bool fold = false;            // equal lines of several ranks are shown once
   bool through_launch = false;  // streams that go to files only are written by launch, too
+  bool taps_err = false;        // standard error that goes to no file passes launch, which keeps the last of it
   std::uint64_t max_size = 0;   // bytes, after which a file makes room for the next; 0: never
   int max_files = 0;            // of one stream, with max_size
 };
@@ -36,10 +37,11 @@ struct StreamPlan {
     file,     // `file`, which the worker writes itself
     relay,    // launch, which writes `file`
     nowhere,  // /dev/null
+    tap,      // launch, which passes it on to its own standard error if it is `shown`
   };
   Sink sink = Sink::console;
   std::string file;
-  bool shown = false;  // of a relay: its lines go to the console, too
+  bool shown = false;  // of a relay or a tap: the console has it
 
   bool operator==(const StreamPlan&) const = default;
 };

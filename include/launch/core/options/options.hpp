@@ -86,6 +86,7 @@ struct Options {
   Setting<std::string> duplicate_stderr_filters;
   Setting<bool> fold;
   Setting<std::string> color;
+  Setting<std::string> worker_stderr;
   Setting<std::string> log_writer;
   Setting<std::string> log_max_size;
   Setting<std::optional<int>> log_max_files;

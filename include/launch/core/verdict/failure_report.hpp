@@ -30,14 +30,15 @@ struct Failure {
   std::string host;
   GlobalRank rank = GlobalRank::none();  // worker and start only
   LocalRank local_rank = LocalRank::none();
-  int pid = 0;                      // worker only
-  std::string what;                 // "exit code 7", "signal 11 (SIGSEGV)", or a sentence
-  std::string why_final;            // why it is not restarted after, where restarts were asked for
-  std::string time;                 // local time of that host, as text
-  std::string detail;               // the worker's own words from its error.json; may be empty
-  std::vector<std::string> frames;  // the last lines of its Python traceback; may be empty
-  std::string error_file;           // where its words are; may be empty
-  std::string log_file;             // where the worker's errors went, as text; empty: to the console
+  int pid = 0;                          // worker only
+  std::string what;                     // "exit code 7", "signal 11 (SIGSEGV)", or a sentence
+  std::string why_final;                // why it is not restarted after, where restarts were asked for
+  std::string time;                     // local time of that host, as text
+  std::string detail;                   // the worker's own words from its error.json; may be empty
+  std::vector<std::string> frames;      // the last lines of its Python traceback; may be empty
+  std::vector<std::string> last_lines;  // of its standard error, if neither of these tells why it ended
+  std::string error_file;               // where its words are; may be empty
+  std::string log_file;                 // where the worker's errors went, as text; empty: to the console
 
   bool operator==(const Failure&) const = default;
 };

@@ -16,7 +16,7 @@ struct LastWords {
   std::string log_file;    // and the second, as text for the user; empty: on the console
 };
 
-// Its own word for the error comes first, then the traceback in its standard error.
+// Its own word for the error comes first, then the traceback in its standard error, then the last lines there.
 void add_words(Failure& failure, const LastWords& words);
 
 }  // namespace launch

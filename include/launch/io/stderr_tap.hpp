@@ -1,0 +1,56 @@
+// The workers' standard error on its way through launch: what a worker writes is shown byte for byte and at once, as if
+// it wrote there itself, and the last of it is kept for the report of a failure. If launch's own standard error is a
+// terminal, a worker writes to a terminal of the same size, so that progress bars and colours stay; else to a pipe.
+//
+// One thread reads and shows. A console that takes nothing holds the workers up, as it would without this, and never
+// their supervision. It never reads a file, and it adds nothing to what workers say.
+#pragma once
+
+#include "launch/core/base/error.hpp"
+#include "launch/core/base/time.hpp"
+#include "launch/io/fd.hpp"
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace launch {
+
+class StderrTap {
+ public:
+  static constexpr std::size_t kept = std::size_t{64} << 10;  // last bytes of each stream
+
+  // `console` stays the caller's. `on_shown` hears, on the thread, whether what was shown last ends a line.
+  StderrTap(boost::asio::any_io_executor executor, int console, std::function<void(bool ends_line)> on_shown);
+  // Leaves the thread behind if it has not ended: the console may have stalled for ever.
+  ~StderrTap();
+  StderrTap(const StderrTap&) = delete;
+  StderrTap& operator=(const StderrTap&) = delete;
+
+  // ---- before begin(): a stream, numbered from 0, and what its worker writes to. Not `shown`: it is only kept.
+  Result<Fd> add(bool shown);
+  // Starts the thread, with the signal mask of the caller.
+  Status begin();
+
+  // The last bytes of a stream whose worker has ended.
+  std::string tail(int stream) const;
+
+  struct Outcome {
+    bool shown = true;       // the console took all, or has gone
+    std::uint64_t lost = 0;  // bytes that could not be written, and why
+    std::string reason;
+  };
+  // Nobody writes any more: shows what is left. Gives up when the console has taken nothing for `patience`.
+  boost::asio::awaitable<Outcome> drain(Duration patience);
+
+ private:
+  struct Shared;
+  std::shared_ptr<Shared> shared_;
+};
+
+}  // namespace launch

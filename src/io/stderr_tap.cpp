@@ -1,0 +1,298 @@
+#include "launch/io/stderr_tap.hpp"
+
+#include "launch/io/clock.hpp"
+#include "launch/io/deadline.hpp"
+#include "launch/io/outlet.hpp"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <condition_variable>
+#include <cstring>
+#include <mutex>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/ioctl.h>
+#include <termios.h>
+#include <unistd.h>
+#include <boost/asio/post.hpp>
+
+namespace launch {
+namespace asio = boost::asio;
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::size_t one_read = std::size_t{16} << 10;
+constexpr std::size_t most_unshown = std::size_t{256} << 10;  // bytes that the console has yet to take
+constexpr std::size_t most_at_end = std::size_t{1} << 20;     // of a stream, which something may write to for ever
+constexpr std::size_t terminal_piece = 4095;                  // what a terminal gives at once
+constexpr int rest_of_line_ms = 2;
+constexpr auto until_settled = 200ms;  // of a stream whose writer has ended
+constexpr Duration between_sizes = 100ms;
+
+// A terminal that changes nothing on its way; its other end is `reader`.
+Result<Fd> make_terminal(Fd& reader) {
+  const auto failed = [] {
+    return Error{ErrorCode::system, fmt::format("cannot make a terminal for a worker: {}", std::strerror(errno))};
+  };
+  reader = Fd(::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC));
+  if (!reader.valid() || ::grantpt(reader.get()) != 0 || ::unlockpt(reader.get()) != 0) return failed();
+  std::array<char, 64> name{};
+  if (::ptsname_r(reader.get(), name.data(), name.size()) != 0) return failed();
+  Fd writer(::open(name.data(), O_RDWR | O_NOCTTY | O_CLOEXEC));
+  termios modes{};
+  if (!writer.valid() || ::tcgetattr(writer.get(), &modes) != 0) return failed();
+  modes.c_oflag &= ~static_cast<tcflag_t>(OPOST);  // the real terminal does what is to be done
+  modes.c_lflag &= ~static_cast<tcflag_t>(ECHO);
+  if (::tcsetattr(writer.get(), TCSANOW, &modes) != 0) return failed();
+  return writer;
+}
+
+Result<Fd> make_pipe(Fd& reader) {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0)
+    return Error{ErrorCode::system, fmt::format("cannot make a pipe for a worker: {}", std::strerror(errno))};
+  reader = Fd(ends[0]);
+  return Fd(ends[1]);
+}
+
+bool is_readable(int fd, int wait_ms) {
+  pollfd one{fd, POLLIN, 0};
+  return ::poll(&one, 1, wait_ms) > 0 && (one.revents & POLLIN) != 0;
+}
+
+}  // namespace
+
+// What the thread and its owner share; lives as long as the longer of both.
+struct StderrTap::Shared {
+  struct Stream {
+    Fd reader;
+    bool shown = true;
+    bool terminal = false;
+    std::string tail;
+  };
+
+  Shared(asio::any_io_executor own_executor, int given, std::function<void(bool)> hear)
+      : executor(std::move(own_executor)),
+        console(given),
+        outlet(given),
+        on_shown(std::move(hear)),
+        terminal(::isatty(given) == 1),
+        poller(::epoll_create1(EPOLL_CLOEXEC)),
+        stop(::eventfd(0, EFD_CLOEXEC)),
+        ended(executor) {}
+
+  bool watch_all() const;
+  void run();
+  bool wait() const;
+  void read_some();
+  void take(std::size_t stream);
+  std::size_t take_piece(Stream& stream);
+  void take_rest();
+  void show(bool all);
+  void fit_terminals();
+
+  asio::any_io_executor executor;
+  int console;
+  Outlet outlet;
+  std::function<void(bool)> on_shown;
+  bool terminal;
+  Fd poller, stop;
+  std::vector<Stream> streams;
+  std::string unshown;  // the thread's
+  winsize size{};       // the thread's, of the terminals
+  Time next_size{};     // the thread's: when to look again whether it has changed
+  mutable std::mutex mutex;
+  mutable std::condition_variable received;
+  bool reading = false;  // bytes may be between a stream and its tail
+  std::atomic<std::uint64_t> lost = 0;
+  std::atomic<int> error = 0;
+  std::atomic<Time> last_progress{Time()};
+  asio::steady_timer ended;  // the owner's
+  bool running = false;      // the owner's
+};
+
+// ---- the thread
+
+bool StderrTap::Shared::watch_all() const {
+  for (std::size_t i = 0; i < streams.size(); ++i) {
+    epoll_event event{EPOLLIN, {.u64 = i}};
+    if (::epoll_ctl(poller.get(), EPOLL_CTL_ADD, streams[i].reader.get(), &event) != 0) return false;
+  }
+  return true;
+}
+
+void StderrTap::Shared::run() {
+  while (wait()) {
+    show(false);
+    if (unshown.size() < most_unshown) read_some();
+    show(false);
+  }
+  take_rest();
+  show(true);
+}
+
+// Until there is something to read or to show; false: nobody writes any more.
+bool StderrTap::Shared::wait() const {
+  std::array<pollfd, 3> what{pollfd{stop.get(), POLLIN, 0}, pollfd{-1, POLLOUT, 0}, pollfd{-1, POLLIN, 0}};
+  if (!unshown.empty()) what[1].fd = outlet.fd();
+  if (unshown.size() < most_unshown) what[2].fd = poller.get();
+  while (::poll(what.data(), what.size(), -1) < 0 && errno == EINTR) {
+  }
+  return what[0].revents == 0;
+}
+
+void StderrTap::Shared::read_some() {
+  std::array<epoll_event, 32> events;
+  const int count = ::epoll_wait(poller.get(), events.data(), static_cast<int>(events.size()), 0);
+  for (int i = 0; i < count; ++i) take(events[static_cast<std::size_t>(i)].data.u64);
+}
+
+// A line that a stream gives in several pieces stays whole, if the rest comes at once.
+void StderrTap::Shared::take(std::size_t number) {
+  Stream& stream = streams[number];
+  while (true) {
+    const std::size_t got = take_piece(stream);
+    const bool more = got >= terminal_piece && stream.tail.back() != '\n' && unshown.size() < most_unshown;
+    if (!more || !is_readable(stream.reader.get(), rest_of_line_ms)) return;
+  }
+}
+
+std::size_t StderrTap::Shared::take_piece(Stream& stream) {
+  std::array<char, one_read> bytes;
+  {
+    const std::lock_guard lock(mutex);
+    reading = true;
+  }
+  const ssize_t got = ::read(stream.reader.get(), bytes.data(), bytes.size());
+  const std::lock_guard lock(mutex);
+  reading = false;
+  received.notify_all();
+  if (got > 0) {
+    const std::string_view piece(bytes.data(), static_cast<std::size_t>(got));
+    if (stream.tail.size() + piece.size() > 2 * kept) stream.tail.erase(0, stream.tail.size() - kept);
+    stream.tail += piece;
+    if (stream.shown) unshown += piece;
+    return piece.size();
+  }
+  const bool over = got == 0 || (errno != EINTR && errno != EAGAIN);
+  if (over) ::epoll_ctl(poller.get(), EPOLL_CTL_DEL, stream.reader.get(), nullptr);  // all that could write have ended
+  return 0;
+}
+
+void StderrTap::Shared::take_rest() {
+  for (Stream& stream : streams) {
+    std::size_t taken = 0;
+    while (taken < most_at_end && is_readable(stream.reader.get(), 0)) {
+      const std::size_t got = take_piece(stream);
+      if (got == 0) break;
+      taken += got;
+      show(true);
+    }
+  }
+}
+
+// `all`: waits until it is done.
+void StderrTap::Shared::show(bool all) {
+  if (unshown.empty()) return;
+  if (terminal) fit_terminals();
+  std::string_view rest = unshown;
+  while (!rest.empty()) {
+    if ((all || !outlet.prompt()) && !outlet.is_ready(all ? never : now())) break;
+    const auto done = outlet.put(outlet.first_piece(rest));
+    if (!done && !all) break;
+    if (!done) continue;
+    if (errno != 0 && errno != EPIPE && errno != ECONNRESET) {
+      error = errno;
+      lost += *done;
+    }
+    on_shown(rest[*done - 1] == '\n');
+    rest.remove_prefix(*done);
+    last_progress = now();
+  }
+  unshown.erase(0, unshown.size() - rest.size());
+}
+
+void StderrTap::Shared::fit_terminals() {
+  if (now() < next_size) return;
+  next_size = later(now(), between_sizes);
+  winsize own{};
+  if (::ioctl(console, TIOCGWINSZ, &own) != 0) return;
+  if (own.ws_row == size.ws_row && own.ws_col == size.ws_col) return;
+  size = own;
+  for (const Stream& stream : streams)
+    if (stream.terminal) (void)::ioctl(stream.reader.get(), TIOCSWINSZ, &size);
+}
+
+// ---- the owner
+
+StderrTap::StderrTap(asio::any_io_executor executor, int console, std::function<void(bool ends_line)> on_shown)
+    : shared_(std::make_shared<Shared>(std::move(executor), console, std::move(on_shown))) {}
+
+StderrTap::~StderrTap() = default;
+
+Result<Fd> StderrTap::add(bool shown) {
+  Shared::Stream stream;
+  stream.shown = shown;
+  stream.terminal = shown && shared_->terminal;
+  auto writer = stream.terminal ? make_terminal(stream.reader) : make_pipe(stream.reader);
+  if (!writer) return writer.error();
+  ::fcntl(stream.reader.get(), F_SETFL, O_NONBLOCK);
+  shared_->streams.push_back(std::move(stream));
+  return writer;
+}
+
+Status StderrTap::begin() {
+  shared_->fit_terminals();
+  if (!shared_->watch_all()) return Error{ErrorCode::system, "cannot make an epoll for the workers' standard error"};
+  try {
+    std::thread([shared = shared_] {
+      shared->run();
+      asio::post(shared->executor, [shared] {
+        shared->running = false;
+        shared->ended.cancel();
+      });
+    }).detach();
+  } catch (const std::system_error& error) {
+    return Error{ErrorCode::system,
+                 fmt::format("no thread can be started for the workers' standard error: {}", error.what())};
+  }
+  shared_->running = true;
+  return {};
+}
+
+std::string StderrTap::tail(int stream) const {
+  const Shared::Stream& wanted = shared_->streams.at(static_cast<std::size_t>(stream));
+  std::unique_lock lock(shared_->mutex);
+  const auto settled = [&] { return !shared_->reading && !is_readable(wanted.reader.get(), 0); };
+  shared_->received.wait_for(lock, until_settled, settled);
+  const std::string_view tail = wanted.tail;
+  return std::string(tail.substr(tail.size() - std::min(tail.size(), kept)));
+}
+
+asio::awaitable<StderrTap::Outcome> StderrTap::drain(Duration patience) {
+  const std::uint64_t one = 1;
+  (void)!::write(shared_->stop.get(), &one, sizeof one);
+  const Time start = now();
+  while (shared_->running) {
+    const Time give_up = later(std::max(start, shared_->last_progress.load()), patience);
+    if (now() >= give_up) break;
+    shared_->ended.expires_at(to_steady(give_up));
+    (void)co_await shared_->ended.async_wait(as_values);
+  }
+  co_return Outcome{!shared_->running, shared_->lost, std::strerror(shared_->error)};
+}
+
+}  // namespace launch

@@ -1,0 +1,55 @@
+#include "launch/io/outlet.hpp"
+
+#include "launch/io/clock.hpp"
+#include "listener.hpp"
+
+#include <cerrno>
+#include <csignal>
+#include <chrono>
+#include <string>
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+namespace launch::outlet_test {
+
+using namespace std::chrono_literals;
+
+TEST(Outlet, APipeThatIsFullIsNotWaitedForAndKeepsItsFlags) {
+  const Listener console;
+  const Outlet outlet(console.out.get());
+  EXPECT_TRUE(outlet.prompt());
+  const std::string page(4096, 'x');
+  while (outlet.put(page)) {
+  }
+  EXPECT_FALSE(outlet.is_ready(now()));
+  EXPECT_EQ(outlet.put_until(page, later(now(), 5ms)), page);
+  EXPECT_EQ(::fcntl(console.out.get(), F_GETFL) & O_NONBLOCK, 0);
+  (void)console.heard();
+  EXPECT_TRUE(outlet.is_ready(never));
+  EXPECT_EQ(outlet.put_until(page, never), "");
+}
+
+TEST(Outlet, WhatCanNeverBeWrittenNeedsNoCareAndSaysWhy) {
+  ::signal(SIGPIPE, SIG_IGN);  // as launch does
+  Listener console;
+  const Outlet outlet(console.out.get());
+  console.in.reset();
+  EXPECT_EQ(outlet.put("lost"), 4U);
+  EXPECT_EQ(errno, EPIPE);
+  const Fd full(::open("/dev/full", O_WRONLY | O_CLOEXEC));
+  EXPECT_EQ(Outlet(full.get()).put("lost"), 4U);
+  EXPECT_EQ(errno, ENOSPC);
+}
+
+TEST(Outlet, OnAPipeAPieceIsOfWholeLinesThatNobodyTears) {
+  const Listener console;
+  const std::string lines = std::string(3000, 'a') + "\n" + std::string(3000, 'b') + "\n";
+  EXPECT_EQ(Outlet(console.out.get()).first_piece(lines).size(), 3001U);
+  const Fd file(::memfd_create("file", MFD_CLOEXEC));
+  EXPECT_EQ(Outlet(file.get()).first_piece(lines), lines);
+}
+
+}  // namespace launch::outlet_test

@@ -1,0 +1,198 @@
+#include "launch/io/stderr_tap.hpp"
+
+#include "listener.hpp"
+#include "no_threads.hpp"
+#include "run.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <pty.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+namespace launch::stderr_tap_test {
+
+using namespace std::chrono_literals;
+using testing::HasSubstr;
+
+constexpr Duration long_enough = 20s;
+
+class StderrTapTest : public testing::Test {
+ protected:
+  StderrTapTest() {
+    ::signal(SIGPIPE, SIG_IGN);  // as launch does
+    make(console_.out.get());
+  }
+  // The thread must end before what it uses.
+  ~StderrTapTest() override {
+    console_.in.reset();
+    if (tap_) drain();
+  }
+
+  void make(int console) {
+    tap_.emplace(io_.get_executor(), console, [this](bool ends_line) { ends_line_ = ends_line; });
+  }
+  Fd add(bool shown = true) {
+    auto writer = tap_->add(shown);
+    EXPECT_TRUE(writer);
+    return *std::move(writer);
+  }
+  static void say(const Fd& writer, std::string_view text) { EXPECT_TRUE(write_all(writer.get(), text)); }
+  StderrTap::Outcome drain(Duration patience = long_enough) { return run(io_, tap_->drain(patience)); }
+
+  Listener console_;
+  boost::asio::io_context io_{1};
+  std::atomic<bool> ends_line_ = true;
+  std::optional<StderrTap> tap_;
+};
+
+TEST_F(StderrTapTest, ShowsEachByteAtOnceAndAddsNone) {
+  const Fd worker = add();
+  ASSERT_TRUE(tap_->begin());
+  for (const std::string& text :
+       {std::string(" 10%|#"), std::string("\r 20%|##"), std::string("\x1b[31mred\x1b[0m"), std::string("\0\n", 2)}) {
+    say(worker, text);
+    EXPECT_EQ(console_.hear(text.size()), text);
+  }
+  say(worker, "no end");
+  EXPECT_EQ(console_.hear(6), "no end");
+  EXPECT_TRUE(drain().shown);
+  EXPECT_FALSE(ends_line_);
+  EXPECT_TRUE(console_.silent());
+}
+
+TEST_F(StderrTapTest, KeepsTheLastOfEachStream) {
+  const Fd one = add(), other = add(false);
+  ASSERT_TRUE(tap_->begin());
+  std::thread reader([this] { console_.hear(3 * StderrTap::kept + 4); });
+  say(one, std::string(3 * StderrTap::kept, 'x') + "end\n");
+  say(other, "not shown");
+  reader.join();
+  const std::string last = tap_->tail(0);
+  EXPECT_EQ(last.size(), StderrTap::kept);
+  EXPECT_EQ(last.substr(last.size() - 5), "xend\n");
+  EXPECT_EQ(tap_->tail(1), "not shown");
+  EXPECT_TRUE(console_.silent());
+}
+
+TEST_F(StderrTapTest, ALongLineOfOneIsNotTornByAnother) {
+  const Fd one = add(), other = add();
+  ASSERT_TRUE(tap_->begin());
+  const std::string line = std::string(50'000, 'x') + "\n";
+  std::atomic<bool> stop = false;
+  std::thread noise([&] {
+    while (!stop) say(other, "y\n");
+  });
+  std::string heard;
+  for (int i = 0; i < 20; ++i) {
+    say(one, line);
+    while (std::count(heard.begin(), heard.end(), 'x') < (i + 1) * 50'000) {
+      heard += console_.hear(1);
+      heard += console_.heard();
+    }
+  }
+  stop = true;
+  std::thread reader([this, &heard] { heard += console_.hear(std::size_t{1} << 30); });
+  noise.join();
+  (void)drain();
+  tap_.reset();
+  console_.out.reset();
+  reader.join();
+  for (std::size_t at = heard.find('x'); at != std::string::npos; at = heard.find('x', heard.find('\n', at)))
+    ASSERT_EQ(heard.substr(at, line.size()), line);
+}
+
+TEST_F(StderrTapTest, OnATerminalWorkersHaveOneOfTheSameSize) {
+  int ours = -1, theirs = -1;
+  winsize size{31, 97, 0, 0};
+  ASSERT_EQ(::openpty(&ours, &theirs, nullptr, nullptr, &size), 0);
+  const Fd screen(ours), terminal(theirs);
+  make(terminal.get());
+  const Fd worker = add();
+  ASSERT_TRUE(tap_->begin());
+  EXPECT_EQ(::isatty(worker.get()), 1);
+  winsize seen{};
+  ASSERT_EQ(::ioctl(worker.get(), TIOCGWINSZ, &seen), 0);
+  EXPECT_EQ(seen.ws_col, 97);
+  say(worker, "a\nb\t\x1b[1m\n");
+  char shown[64] = {};
+  std::string all;
+  while (all.size() < 11) {
+    const ssize_t got = ::read(screen.get(), shown, sizeof shown);
+    ASSERT_GT(got, 0);
+    all.append(shown, static_cast<std::size_t>(got));
+  }
+  EXPECT_EQ(all, "a\r\nb\t\x1b[1m\r\n");  // as the terminal itself writes the end of a line
+  EXPECT_EQ(tap_->tail(0), "a\nb\t\x1b[1m\n");
+  size.ws_col = 120;
+  ASSERT_EQ(::ioctl(screen.get(), TIOCSWINSZ, &size), 0);
+  const auto give_up = std::chrono::steady_clock::now() + long_enough;
+  while (seen.ws_col != 120 && std::chrono::steady_clock::now() < give_up) {
+    say(worker, ".");
+    ASSERT_EQ(::ioctl(worker.get(), TIOCGWINSZ, &seen), 0);
+  }
+  EXPECT_EQ(seen.ws_col, 120);
+  EXPECT_TRUE(drain().shown);
+}
+
+TEST_F(StderrTapTest, WhatIsLeftWhenAllHaveEndedIsShown) {
+  Fd worker = add();
+  say(worker, "before the thread\n");
+  worker.reset();
+  ASSERT_TRUE(tap_->begin());
+  EXPECT_TRUE(drain().shown);
+  EXPECT_EQ(console_.heard(), "before the thread\n");
+}
+
+TEST_F(StderrTapTest, AConsoleThatTakesNothingHoldsUpTheWorkersAndNobodyElse) {
+  const Fd worker = add();
+  ASSERT_TRUE(tap_->begin());
+  std::thread writer([&worker] { (void)write_all(worker.get(), std::string(std::size_t{2} << 20, 'x')); });
+  while (tap_->tail(0).empty()) {
+  }
+  EXPECT_FALSE(drain(50ms).shown);
+  console_.in.reset();
+  EXPECT_TRUE(drain().shown);
+  tap_.reset();  // and with it the other end of the worker's pipe
+  writer.join();
+}
+
+TEST_F(StderrTapTest, AReaderThatHasGoneIsNoLoss) {
+  const Fd worker = add();
+  ASSERT_TRUE(tap_->begin());
+  console_.in.reset();
+  say(worker, "to nobody\n");
+  EXPECT_EQ(tap_->tail(0), "to nobody\n");
+  const auto outcome = drain();
+  EXPECT_TRUE(outcome.shown);
+  EXPECT_EQ(outcome.lost, 0U);
+}
+
+TEST_F(StderrTapTest, WhatADiskDoesNotTakeIsCounted) {
+  const Fd full(::open("/dev/full", O_WRONLY | O_CLOEXEC));
+  make(full.get());
+  const Fd worker = add();
+  ASSERT_TRUE(tap_->begin());
+  say(worker, "lost\n");
+  const auto outcome = drain();
+  EXPECT_EQ(outcome.lost, 5U);
+  EXPECT_THAT(outcome.reason, HasSubstr("No space left"));
+}
+
+TEST_F(StderrTapTest, WithoutAThreadThereIsAnError) {
+  const Fd worker = add();
+  const NoThreads none;
+  const Status begun = tap_->begin();
+  ASSERT_FALSE(begun);
+  EXPECT_THAT(begun.error().message, HasSubstr("no thread"));
+}
+
+}  // namespace launch::stderr_tap_test
