@@ -48,7 +48,7 @@ AgentActions Agent::handle(const NotNeeded& /*event*/, Time /*now*/) {
 }
 
 AgentActions Agent::handle(const StartFailed& event, Time now) {
-  if (winding_down()) return {};  // those of the next round will fail, too
+  if (winding_down()) return {};  // the workers of the next round will fail to start, too
   assert(state_ == State::running);
   return fail(event.failure, SIGTERM, true, now);
 }
@@ -77,12 +77,12 @@ AgentActions Agent::handle(const SignalReceived& event, Time now) {
     first_ = std::move(failure);
     return settings_.nnodes > 1 ? AgentActions{TellPeers{*first_}} : AgentActions{};
   }
-  // A second Ctrl-C means: soon, a third: now. Schedulers repeat their SIGTERM, so that one says nothing new.
+  // A second Ctrl-C means "soon", a third "now". Schedulers repeat their SIGTERM, so a repeated one means nothing new.
   if (winding_down()) return event.signal == SIGINT && state_ == State::stopping ? hurry(now) : AgentActions{};
   return fail(std::move(failure), event.to_workers, true, now);
 }
 
-// It is of use to workers that run, or are on their way out.
+// A warning is of use only to workers that run or are exiting.
 AgentActions Agent::handle(const Warned& event, Time /*now*/) {
   if (settings_.leaves && state_ != State::joining && state_ != State::pausing) warning_ = event;
   return {};
@@ -105,21 +105,21 @@ AgentActions Agent::handle(const GuardLost& /*event*/, Time now) {
 }
 
 AgentActions Agent::handle(const PeerFailed& event, Time now) {
-  // A node that is gone costs no restart: the others form anew, with another in its place or without.
+  // A lost node costs no restart: the others form a new round, with another node in its place or without.
   if (event.failure.kind == Failure::Kind::lost && event.failure.restart)
     return change({describe(event.failure), event.failure}, false, now);
   if (winding_down()) {
-    // The store saw it before ours; but what ends the job is not undone by what came before.
+    // The store got it before ours. But a failure that ends the job stays, even if the store got a restart before it.
     const bool final = first_ && !first_->restart;
     if (!final || !event.failure.restart) first_ = event.failure;
     return {};
   }
-  if (state_ == State::pausing && event.failure.restart) return {};  // the one that this node is about to follow
+  if (state_ == State::pausing && event.failure.restart) return {};  // the restart that this node is about to follow
   return fail(event.failure, SIGTERM, false, now);
 }
 
 AgentActions Agent::handle(const MembersChanged& event, Time now) {
-  Failure cause = failure_of_lost_node({}, event.reason);  // it may have been any of them
+  Failure cause = failure_of_lost_node({}, event.reason);  // it may be any of the nodes
   shorten_grace(event.grace, now);
   return change({event.reason, std::move(cause)}, event.grace != Duration::max(), now);
 }
@@ -142,7 +142,7 @@ AgentActions Agent::follow(Change change, Time now) {
   return stop(SIGTERM, now);
 }
 
-// Where all nodes are warned, the first one to have saved must not cost the others their time to save.
+// If all nodes are warned, the first one that has saved must not cost the others their time to save.
 AgentActions Agent::put_off(Change change, Time now) {
   if (state_ == State::leaving && !warning_.may_leave) return {finish()};
   if (state_ == State::leaving) return {TellPeers{early_leave(0, "its workers have ended")}, finish()};
@@ -165,7 +165,7 @@ AgentActions Agent::handle(const StoreLost& event, Time now) {
     first_ = failure_of_store(here(), fmt::format("the store went away ({})", event.reason));
     return {};
   }
-  // torchrun's host leaves as soon as all have passed the barrier; our answer may have been on its way.
+  // torchrun's host leaves as soon as all have passed the barrier; its answer to us may have been on its way.
   if (state_ == State::leaving && !event.host_waits) return handle(BarrierDone{}, now);
   if (event.stood_still > Duration::zero())
     return fail(
@@ -209,7 +209,7 @@ AgentActions Agent::handle(const Signalled& /*event*/, Time now) {
 }
 
 AgentActions Agent::handle(const DeadlineReached& /*event*/, Time now) {
-  if (now < deadline_) return {};  // it was put off meanwhile
+  if (now < deadline_) return {};  // the deadline was moved meanwhile
   deadline_ = never;
   if (state_ == State::pausing) {
     state_ = State::joining;
@@ -218,7 +218,7 @@ AgentActions Agent::handle(const DeadlineReached& /*event*/, Time now) {
   if (state_ == State::running) {
     assert(put_off_);
     Change change = *std::exchange(put_off_, std::nullopt);
-    warning_ = {};  // nobody has heeded it
+    warning_ = {};  // no worker has acted on it
     return follow(std::move(change), now);
   }
   if (state_ == State::stopping) return kill(now);
@@ -241,7 +241,7 @@ AgentActions Agent::wound_down(Time now) {
   return start_anew(now);
 }
 
-// What is left would meet the new workers.
+// The processes that are left would run beside the new workers.
 AgentActions Agent::end_beside_the_last() {
   first_ = failure_of_start(here(), "processes of the last workers outlived SIGKILL, so none are started anew");
   AgentActions actions;
@@ -304,7 +304,7 @@ AgentActions Agent::fail(Failure failure, int signal, bool tell, Time now) {
   if (joining) actions.push_back(StopRendezvous{});
   const bool evidence = state_ == State::running && signal != SIGKILL && wants_evidence(*first_);
   const bool stacks = evidence && (settings_.stacks || smells_of_hang(*first_));
-  // Nobody is to wait for evidence, or for workers that save. But SIGKILL comes before any news.
+  // The others must not wait for evidence, or for workers that save. But SIGKILL is sent before they are told.
   const bool tells_first = tells && signal != SIGKILL;
   if (tells_first) actions.push_back(TellPeers{*first_});
   if (evidence) actions.push_back(GatherEvidence{stacks});
@@ -347,7 +347,7 @@ AgentActions Agent::hurry(Time now) {
 AgentActions Agent::kill(Time now) {
   state_ = State::killing;
   kill_sent_ = true;
-  deadline_ = later(now, settings_.kill_grace);  // what sleeps in the kernel may never end, and does not hold us up
+  deadline_ = later(now, settings_.kill_grace);  // a process asleep in the kernel may never end; do not wait for it
   return {KillWorkers{}};
 }
 

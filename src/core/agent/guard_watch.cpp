@@ -7,14 +7,14 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::size_t enough_ends = 3;  // Ctrl-C, soon, now
+constexpr std::size_t enough_ends = 3;  // Ctrl-C three times: stop, soon, now
 constexpr std::ptrdiff_t enough_unheard = 2;
 constexpr Duration time_to_hear = 1s;      // for an agent that is only busy
 constexpr Duration second_chance = 500ms;  // after the guard itself slept
 
-constexpr int looks_to_believe = 5;        // each a step after the one before
-constexpr int most_looks = 10;             // if the guard hardly gets to run
-constexpr Duration longest_proof = 400ms;  // the other nodes go on soon
+constexpr int looks_to_believe = 5;        // one step apart
+constexpr int most_looks = 10;             // if the guard rarely gets to run
+constexpr Duration longest_proof = 400ms;  // since the other nodes go on soon
 constexpr int proofs_per_patience = 8;
 constexpr Duration between_kills = 10ms;
 
@@ -32,7 +32,7 @@ GuardWatch::Act GuardWatch::look(const AgentSign& sign, Time now) {
 Time GuardWatch::deadline() const { return std::min(next_look_, give_up_.value_or(never)); }
 
 bool GuardWatch::is_refused(const AgentSign& sign, Time now) {
-  // The numbers may come round.
+  // The numbers may wrap around.
   const auto unheard = std::count_if(ends_.begin(), ends_.end(), [&](std::uint32_t number) {
     return static_cast<std::int32_t>(number - sign.heard) > 0;
   });

@@ -11,7 +11,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Duration quick = 10s;  // workers that live shorter have hardly begun
+constexpr Duration quick = 10s;  // workers that ran for less had hardly begun
 constexpr Duration first_pause = 100ms;
 constexpr Duration most_pause = 10s;
 
@@ -53,7 +53,7 @@ bool RestartPolicy::admits_change() const {
   return !rules_.max_membership_restarts || changes_ < *rules_.max_membership_restarts;
 }
 
-// Only where error.json tells the exception, and workers do not get further than before.
+// Only if error.json names the exception, and the workers got no further than the last ones.
 bool RestartPolicy::repeats(const Failure& failure, Duration lived) {
   const bool same = !failure.detail.empty() && failure.detail == last_error_ && lived <= last_lived_ * 3 / 2 + 1s;
   same_errors_ = same ? same_errors_ + 1 : 0;

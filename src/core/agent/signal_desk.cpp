@@ -21,7 +21,7 @@ SignalMeaning SignalDesk::meaning_of(int signal, SignalWay way, bool workers, Ti
   return SignalMeaning::warning;
 }
 
-// The first of those that end the job; each of others.
+// If the signal is also one that ends the job, only the first one is a warning; otherwise each one is.
 bool SignalDesk::is_warning(int signal, bool workers) const {
   return signal == rules_.preempt && workers && (!contains(rules_.ending, signal) || !warned_);
 }

@@ -6,7 +6,8 @@
 namespace launch {
 namespace {
 
-// A wrapper that is a Python program may take a while to hand a signal on; who presses a key again waits as long.
+// A wrapper written in Python may take a while to pass a signal on. A user waits about as long before pressing a key
+// again.
 constexpr Duration longest_gap = std::chrono::seconds(1);
 
 }  // namespace

@@ -7,7 +7,7 @@ Environment Environment::from_lines(const std::vector<std::string>& lines) {
   for (const std::string& line : lines) {
     const auto equals = line.find('=');
     if (equals == std::string::npos) continue;
-    // The first of two equal names wins, as getenv has it.
+    // The first of two equal names wins, as in getenv.
     env.values_.emplace(line.substr(0, equals), line.substr(equals + 1));
   }
   return env;

@@ -17,7 +17,7 @@ int exit_code(ErrorCode code) {
       return 2;
     case ErrorCode::timeout:
     case ErrorCode::silent:
-      return 124;  // as timeout(1) has it
+      return 124;  // as timeout(1) does
     case ErrorCode::system:
     case ErrorCode::protocol:
     case ErrorCode::closed:

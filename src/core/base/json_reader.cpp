@@ -16,7 +16,7 @@ const Json& json_of(const std::shared_ptr<const void>& value) {
   return value ? *static_cast<const Json*>(value.get()) : absent;
 }
 
-// Right for a text that is JSON; any other is refused by the parser.
+// Correct only for a text that is JSON; the parser refuses any other.
 bool within(std::string_view text, const JsonBounds& bounds) {
   if (text.size() > bounds.size) return false;
   std::size_t depth = 0;

@@ -7,7 +7,7 @@ bool is_identifier_char(char c) {
   return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
 
-// How many bytes of `text`, which begins behind a '$', stand for `name`; 0 when they do not.
+// How many bytes of `text`, which begins after a '$', refer to `name`; 0 if they do not.
 std::size_t reference_size(std::string_view text, std::string_view name) {
   const bool braced = text.starts_with('{');
   const std::size_t begin = braced ? 1 : 0;

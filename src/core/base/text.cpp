@@ -15,7 +15,7 @@ constexpr std::size_t max_shown_bytes = 120;
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
-// from_chars knows no plus sign; "+-1" must not become -1.
+// from_chars does not accept a plus sign; "+-1" must not become -1.
 std::string_view without_plus(std::string_view text) {
   if (text.size() > 1 && text[0] == '+' && text[1] != '-') text.remove_prefix(1);
   return text;
@@ -100,7 +100,7 @@ std::string shown(std::string_view text) {
   return result;
 }
 
-// Bytes that are no UTF-8 are cut just where asked.
+// Bytes that are not UTF-8 are cut exactly at `most`.
 std::string_view beginning_of(std::string_view text, std::size_t most) {
   if (text.size() <= most) return text;
   for (std::size_t at = most; at > 0 && most - at < 4; --at)

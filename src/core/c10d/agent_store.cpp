@@ -18,7 +18,7 @@ void append_news(std::string& out, std::string_view news) {
   append_bytes(out, news);
 }
 
-// The keys that a request reads or writes, as far as a state may be among them.
+// The keys that a request reads or writes, if that of a state may be among them.
 struct KeysOf {
   std::vector<std::string_view>& keys;
 
@@ -45,7 +45,7 @@ Status AgentStore::apply(const Request& request, const Exchange& exchange) {
   return write_state(job, request, exchange);
 }
 
-// A job begins with the first launch agent that attends; torchrun's may have been there before.
+// A job begins with the first launch agent that attends; torchrun's agents may have been there before it.
 Status AgentStore::attend(const AttendRequest& request, const Exchange& exchange) {
   const Instant now = exchange.now;
   const auto said = parse_attendance(request.text);
@@ -62,7 +62,7 @@ Status AgentStore::attend(const AttendRequest& request, const Exchange& exchange
       }
     }
     job = jobs_.emplace(std::string(request.key), std::move(membership)).first;
-    table_.preset(request.key, job->second.text(now));  // by which those who look hear of this job
+    table_.preset(request.key, job->second.text(now));  // so that nodes that list the keys learn of this job
   }
   attending_[exchange.from] = &job->second;
   job->second.attend(exchange.from, *said, now);
@@ -78,7 +78,7 @@ AgentStore::Jobs::iterator AgentStore::find_job(const Request& request) {
   return jobs_.end();
 }
 
-// What the key holds is made before; a write is taken up after, and its writer gets what came of it.
+// The text under the key is made before the request. A write is adopted after it, and its writer gets the result.
 Status AgentStore::write_state(Jobs::iterator job, const Request& request, const Exchange& exchange) {
   const Instant now = exchange.now;
   std::string& reply = exchange.reply;
@@ -89,7 +89,7 @@ Status AgentStore::write_state(Jobs::iterator job, const Request& request, const
   Status applied = table_.apply(exchange.from, request, reply, exchange.pushes);
   const auto after = table_.get(key);
   if (!applied || !after || *after == before) return applied;
-  (void)membership.adopt(exchange.from, std::string(*after), now);  // what is no state has no effect
+  (void)membership.adopt(exchange.from, std::string(*after), now);  // a text that is not a state has no effect
   const std::string& now_there = membership.text(now);
   table_.preset(key, now_there);
   if (std::holds_alternative<CompareSetRequest>(request)) {
@@ -128,7 +128,7 @@ Time AgentStore::deadline() const {
   return next;
 }
 
-// As the will of a launch agent would.
+// Writes what the will of a launch agent would write.
 void AgentStore::tell_of_lost_guests(Time now, std::vector<Push>& pushes) {
   if (!guests_) return;
   std::string unread;

@@ -28,7 +28,7 @@ ElasticStep ElasticRendezvous::start(Instant now) {
   return {CompareSet{key_, "", std::string(no_state)}, {}};
 }
 
-// The number of restarts stands in torchrun's store, which no other takes the place of.
+// The number of restarts is in torchrun's store, and no other store can replace that one.
 void ElasticRendezvous::join(Time now, int /*restarts*/) {
   if (goal_ == Goal::close) return;
   goal_ = Goal::join;
@@ -60,7 +60,7 @@ Result<ElasticStep> ElasticRendezvous::on(const Outcome& outcome, Instant now) {
 
 void ElasticRendezvous::take(const std::string& text, ElasticState state, Time now) {
   text_ = text;
-  // The last call ends by this clock, counted from when it was first heard of.
+  // The last call ends by this host's clock, counted from when this node first saw it.
   if (!state.deadline) {
     last_call_ = never;
   } else if (state.deadline != state_.deadline || last_call_ == never) {
@@ -80,8 +80,8 @@ void ElasticRendezvous::take(const std::string& text, ElasticState state, Time n
 ElasticStep ElasticRendezvous::act(Instant now) {
   deadline_ = never;
   ElasticState next = state_;
-  // Who has seen the round complete may still be without one of its members, but never without a sign that it broke up:
-  // dead members are taken out of it by those who leave it.
+  // Only nodes that leave a round remove its dead members. So a node that has seen the round complete may later miss a
+  // member in it, but then it also sees a sign that the round broke up.
   if (goal_ != Goal::none && goal_ != Goal::member) drop_dead(next, now.time);
   pursue(next, now);
   Operation operation = next == state_ ? wait(now.time) : write(next, now.time);
@@ -95,7 +95,7 @@ Operation ElasticRendezvous::read(Time now) {
 }
 
 Operation ElasticRendezvous::write(const ElasticState& next, Time now) {
-  // Many that write at once make each other lose: from the second loss on, each waits a while of its own first.
+  // Nodes that write at the same time make each other lose. From the second loss on, each first waits a random time.
   if (lost_writes_ > 1) {
     const Duration most = std::min<Duration>(1ms * (1 << std::min(lost_writes_, 10)), most_backoff);
     phase_ = Phase::pausing;
@@ -157,12 +157,12 @@ void ElasticRendezvous::refuse(ErrorCode code, std::string message) {
   news_.emplace_back(RoundRefused{{code, std::move(message)}, spare, has_begun(state_) && !round_});
 }
 
-// Who waits although the round is full cannot be of it, and would not get in if it broke up.
+// A node that waits although the round is full cannot be one of its members, and would not get in if it broke up.
 bool ElasticRendezvous::has_room_for_waiting(const ElasticState& state) const {
   return admits_ && !state.wait_list.empty() && static_cast<int>(state.participants.size()) < settings_.nodes.max;
 }
 
-// The round that is complete has this node in it, and is not the one it left.
+// The complete round has this node in it, and is not the one that it left.
 bool ElasticRendezvous::formed(Time now) {
   if (!state_.complete || !state_.participants.contains(settings_.self) || state_.round == round_) return false;
   std::vector<NodeDesc> members(state_.participants.size());
@@ -173,7 +173,8 @@ bool ElasticRendezvous::formed(Time now) {
   formed_at_ = now;
   mixed_ = std::any_of(state_.participants.begin(), state_.participants.end(),
                        [](const auto& entry) { return !is_launch(entry.first); });
-  // It has broken up before this node saw it. torchrun's agents wait for this node's answers before they see that.
+  // It broke up before this node saw it. But if torchrun's agents are in it, this node takes part: they wait for its
+  // answers before they see that.
   if (!whole || (!mixed_ && has_room_for_waiting(state_))) return false;
   goal_ = Goal::member;
   ranks_ = state_.participants;
@@ -186,7 +187,7 @@ bool ElasticRendezvous::formed(Time now) {
   return true;
 }
 
-// torchrun looks once a second: what it has not seen complete must not break up.
+// torchrun's agents look once a second: a round must not break up before they have seen it complete.
 bool ElasticRendezvous::leaves_too_early(Time now) {
   if (!mixed_ || now >= later(formed_at_, torchrun_looks)) return false;
   wake_by(later(formed_at_, torchrun_looks));
@@ -202,9 +203,9 @@ void ElasticRendezvous::try_join(ElasticState& next, Instant now) {
   }
   if (next.complete && next.round == round_ && next.participants.contains(self)) {
     if (leaves_too_early(now.time)) return keep_alive(next, now);
-    remove_node(next, self, settings_.nodes);  // it starts anew
+    remove_node(next, self, settings_.nodes);  // it restarts
   }
-  // Whoever stands by does so for as long as the job runs.
+  // A spare stands by for as long as the job runs.
   if (now.time >= give_up_ && !next.redundancy_list.contains(self)) {
     if (next.listed(self)) {
       came_ = state_.participants.size() + state_.wait_list.size();

@@ -48,7 +48,7 @@ void HostedRendezvous::leave(Time now, std::string reason) {
 
 Result<ElasticStep> HostedRendezvous::on(const Outcome& outcome, Instant now) {
   if (std::holds_alternative<Done>(outcome)) {
-    news_.emplace_back(WillLeft{});  // whatever else waits, waits without end
+    news_.emplace_back(WillLeft{});  // only a will is answered so: any other wait never ends
   } else if (const auto* told = std::get_if<Told>(&outcome)) {
     auto news = parse_news(told->text);
     if (!news) return news.error();
@@ -59,7 +59,7 @@ Result<ElasticStep> HostedRendezvous::on(const Outcome& outcome, Instant now) {
   return next(now.time);
 }
 
-// An answer to what is no longer wanted changes nothing.
+// An answer to a wish that has changed meanwhile has no effect.
 void HostedRendezvous::take(const ElasticNews& news, Time now) {
   if (const auto* formed = std::get_if<RoundFormed>(&news); formed != nullptr && goal_ == Goal::join) {
     goal_ = Goal::member;
@@ -74,11 +74,11 @@ void HostedRendezvous::take(const ElasticNews& news, Time now) {
   } else if (const auto* waits = std::get_if<RoundWaits>(&news); waits != nullptr && goal_ == Goal::join) {
     report(*waits, now);
   } else if (goal_ >= Goal::give_up && (std::holds_alternative<RendezvousEnded>(news) || refused != nullptr)) {
-    end();  // the job has no such node
+    end();  // if it was refused, the job does not know this node
   }
 }
 
-// Whoever stands by does so for as long as the job runs.
+// A spare stands by for as long as the job runs.
 void HostedRendezvous::report(RoundWaits waits, Time now) {
   if (waits.spare || last_.spare) {
     give_up_ = later(now, settings_.join_timeout);

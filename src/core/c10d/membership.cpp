@@ -16,7 +16,7 @@ using namespace std::chrono_literals;
 using Wish = Attendance::Wish;
 using Cause = RoundBroken::Cause;
 
-constexpr Duration heartbeats_last = 5s;  // that are written for launch agents, where torchrun's limit allows it
+constexpr Duration heartbeats_last = 5s;  // those written for launch agents, if torchrun's limit allows it
 
 }  // namespace
 
@@ -34,7 +34,7 @@ void Membership::attend(ConnectionId from, const Attendance& said, Instant now) 
   if (!accept(from, said, now)) return;
   Peer& peer = peers_.at(from);
   switch (said.wish) {
-    case Wish::look:  // was answered
+    case Wish::look:  // it was answered
       break;
     case Wish::join:
       join(from, peer, now);
@@ -55,7 +55,7 @@ void Membership::attend(ConnectionId from, const Attendance& said, Instant now) 
   settle(now);
 }
 
-// Every node has the same idea of the job as the first one, or is refused.
+// A node whose settings of the job differ from those of the first one is refused.
 bool Membership::accept(ConnectionId from, const Attendance& said, Instant now) {
   if (peers_.empty()) {
     agree_on(said);
@@ -63,7 +63,7 @@ bool Membership::accept(ConnectionId from, const Attendance& said, Instant now) 
     answer(from, RoundRefused{*error});
     return false;
   }
-  // It has come anew, and the other connection is dead, or two agents take each other's place.
+  // Either it has connected again, and the other connection is dead, or two agents use the same name.
   if (const auto known = by_node_.find(said.node); known != by_node_.end() && known->second != from) {
     if (peers_.at(known->second).waiting)
       answer(known->second, RoundRefused{{ErrorCode::conflict, fmt::format("another launch calls itself {}; give each "
@@ -72,7 +72,7 @@ bool Membership::accept(ConnectionId from, const Attendance& said, Instant now) 
     drop(known->second, false, now);
   }
   const auto before = peers_.find(from);
-  if (before != peers_.end() && before->second.said.node != said.node) drop(from, false, now);  // it was another
+  if (before != peers_.end() && before->second.said.node != said.node) drop(from, false, now);  // it was another node
   by_node_[said.node] = from;
   round_.come_back(said.node);
   Peer& peer = peers_[from];
@@ -96,7 +96,7 @@ void Membership::join(ConnectionId from, Peer& peer, Instant now) {
       impatient_.insert(from);
       return;
     }
-    want_in(from, peer);  // before it leaves: it may be the last one, and the next round begins
+    want_in(from, peer);  // before it leaves: if it is the last one, the next round begins
     break_up({to_text(node) + " starts anew", Cause::restart});
     remove(node, now);
   }
@@ -109,7 +109,7 @@ void Membership::stay(ConnectionId from, Peer& peer) {
   answer(from, broken_.value_or(RoundBroken{"the other nodes take this one for dead"}));
 }
 
-// The others are told at once; a member is gone when its connection ends, since until then it stops its workers.
+// The others are told at once. A member stays until its connection ends, since until then it stops its workers.
 void Membership::leave(ConnectionId from, Instant now) {
   Peer& peer = peers_.at(from);
   const NodeDesc& node = peer.said.node;
@@ -221,7 +221,7 @@ void Membership::remove(const NodeDesc& node, Instant now) {
   if (was_complete && !state_.complete) turn(now);
 }
 
-// The last member has left: the next round begins, with those who are known. Who was in the last one comes first.
+// The last member has left: the next round begins, with the known nodes. Members of the last one come first.
 void Membership::turn(Instant now) {
   for (const ConnectionId connection : std::exchange(impatient_, {})) want_in(connection, peers_.at(connection));
   doomed_.clear();
@@ -241,7 +241,7 @@ void Membership::turn(Instant now) {
   settle(now);
 }
 
-// What follows from the state as it is.
+// Does what the present state requires.
 void Membership::settle(Instant now) {
   if (broken_)
     for (const NodeDesc& node : round_.take_departed()) lose(node, "has ended", now);
@@ -263,7 +263,7 @@ void Membership::settle(Instant now) {
   if (count() == limits_.max || (count() >= limits_.min && (last || nobody_else_is_due()))) form(now);
 }
 
-// As many spares as have room, longest waiting first.
+// As many spares as there is room for; the one that has waited longest comes first.
 void Membership::promote_spares() {
   if (state_.redundancy_list.empty() || (!broken_ && !admits())) return;
   for (const auto& [arrival, connection] : candidates_) {
@@ -356,12 +356,12 @@ Status Membership::adopt(ConnectionId writer, const std::string& text, Instant n
     learn_who_left(writer, before, now.time);
     if (!state_.complete) turn(now);
   }
-  // Who was taken for dead although it attends comes in again.
+  // A node that was taken for dead although it attends joins again.
   for (auto& [connection, peer] : peers_)
     if (peer.said.wish == Wish::join && peer.waiting && !state_.participants.contains(peer.said.node))
       want_in(connection, peer);
   if (!before.complete && state_.complete) {
-    state_.complete = false;  // with our order of ranks, by which rank 0 stays where it was
+    state_.complete = false;  // to form it with our order of ranks, which keeps rank 0 where it was
     form(now);
   }
   settle(now);
@@ -370,7 +370,7 @@ Status Membership::adopt(ConnectionId writer, const std::string& text, Instant n
 
 void Membership::learn_who_left(ConnectionId writer, const ElasticState& before, Time now) {
   const bool turned = !state_.complete;
-  state_.complete = true;  // until those of the round have been told
+  state_.complete = true;  // until its members have been told
   for (const auto& [node, rank] : before.participants) {
     if (state_.participants.contains(node)) continue;
     const bool itself = torchrun_.is_writer(writer, node);
@@ -381,7 +381,7 @@ void Membership::learn_who_left(ConnectionId writer, const ElasticState& before,
 }
 
 Time Membership::deadline() const {
-  // torchrun may call last for fewer than we take.
+  // torchrun may start the last call with fewer nodes than our minimum.
   const bool may_form = !state_.complete && !state_.closed && count() >= limits_.min;
   Time next = may_form ? last_call_ : never;
   if (!impatient_.empty() || !doomed_.empty()) next = std::min(next, later(formed_at_, torchrun_looks));

@@ -83,7 +83,7 @@ bool PickleReader::step() {
   }
 }
 
-// What makes a value of its own bytes alone, and the frame around all.
+// Opcodes that make a value from their own bytes only, and the frame around everything.
 bool PickleReader::push_new(unsigned char opcode) {
   switch (opcode) {
     case 0x80: {  // PROTO
@@ -127,7 +127,7 @@ bool PickleReader::push_new(unsigned char opcode) {
   }
 }
 
-// Of four bytes it has a sign.
+// A number of four bytes is signed.
 bool PickleReader::push_number(int size) {
   std::uint64_t number = 0;
   if (!take_number(size, number)) return false;

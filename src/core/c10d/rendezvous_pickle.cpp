@@ -246,7 +246,7 @@ class StateReader {
     std::vector<std::pair<std::string, PickleValue>> result;
     PickleValue dict = object;
     dict.kind = PickleKind::dict;
-    if (pickle_.items(dict).size() > max_fields) {  // an object may be named a million times, and is read each time
+    if (pickle_.items(dict).size() > max_fields) {  // a million places may refer to one object, and each reads it
       wrong("an object has too many fields");
       return result;
     }

@@ -58,7 +58,7 @@ Time TorchrunAgents::deadline(Duration silence) const {
   return next;
 }
 
-// No agent adds to a round that is complete, nor makes one of nobody.
+// No agent adds a node to a complete round, or completes a round without nodes.
 bool may_follow(const ElasticState& before, const ElasticState& after) {
   if (!after.complete) return true;
   if (!before.complete) return !after.participants.empty();

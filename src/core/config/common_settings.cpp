@@ -10,8 +10,8 @@
 
 namespace launch {
 
-// The host and the nodes measure each other's silence, so they must mean the same by it. Nodes that are alike compute
-// their ranks; the others wait to be told theirs.
+// The host and the nodes measure each other's silence, so they must use the same limit. Nodes with
+// TORCH_ELASTIC_WORKER_IDENTICAL=1 compute their ranks; the others wait to be told theirs.
 CommonSettings common_settings(const Config& config) {
   CommonSettings settings = {{"--heartbeat-timeout", to_text(config.heartbeat_timeout)}};
   if (config.c10d() == nullptr)

@@ -56,7 +56,7 @@ std::vector<LogChoice::Streams> read_streams(std::string_view text, int nproc) {
   return map;
 }
 
-// At commas, of which two in a row stand for one that is no separator.
+// Split at commas; two commas in a row are one comma of the text.
 std::vector<std::string> read_filters(const Setting<std::string>& setting) {
   if (!setting.given()) return {};
   std::vector<std::string> filters(1);
@@ -144,7 +144,7 @@ void notice_plug_ins(const Options& options, Config& config) {
         fmt::format("{} without effect: it names a Python plug-in of torchrun's", fmt::join(unheeded, ", ")));
 }
 
-// Events are of level INFO.
+// Events have the level INFO.
 bool hides_events(const std::optional<std::string>& level) {
   constexpr std::string_view above[] = {"WARN", "WARNING", "ERROR", "FATAL", "CRITICAL"};
   return level && std::find(std::begin(above), std::end(above), *level) != std::end(above);

@@ -16,7 +16,7 @@ namespace {
 
 constexpr int max_nodes = 100'000;  // what the store can hold in one request
 constexpr int default_c10d_port = 29'400;
-constexpr double max_timeout_s = 1e9;  // thirty years; nanoseconds of it fit into Duration
+constexpr double max_timeout_s = 1e9;  // thirty years; as nanoseconds it still fits into Duration
 constexpr const char* local_address = "127.0.0.1";
 
 struct NodeRange {
@@ -24,7 +24,7 @@ struct NodeRange {
   int max = 1;
 };
 
-// N is as good as N:N.
+// N means N:N.
 Result<NodeRange> read_range(const Options& options) {
   const std::string_view text = options.nnodes.value;
   const auto colon = text.find(':');
@@ -47,7 +47,7 @@ Status check_node_rank(const Options& options, int nnodes) {
                                  nnodes - 1, nnodes, nnodes == 1 ? "" : "s"));
 }
 
-// These have options of their own, and torchrun fails on them.
+// These keys have options of their own, and torchrun refuses them.
 Status check_keys(const Options& options, const KeyValues& conf) {
   constexpr std::array<std::string_view, 6> taken{"backend",   "endpoint",  "run_id",
                                                   "min_nodes", "max_nodes", "local_addr"};
@@ -65,7 +65,7 @@ Status settle_rendezvous_timeout(const Options& options, Config& config) {
   auto conf = parse_key_values(options.rdzv_conf.value);
   if (!conf) return usage_error(fmt::format("{}: {}", as_typed(options.rdzv_conf), conf.error().message));
   if (Status fits = check_keys(options, *conf); !fits) return fits;
-  conf->merge(*parse_key_values(row_of(&Options::rdzv_conf).initial));  // which has the timeout if the user has none
+  conf->merge(*parse_key_values(row_of(&Options::rdzv_conf).initial));  // it has the timeout, if the user gave none
   const auto count = parse_decimal((*conf)["timeout"]);
   if (!count || *count <= 0) {
     return usage_error(fmt::format("{}: expected a timeout above 0 seconds", as_typed(options.rdzv_conf)));
@@ -86,7 +86,7 @@ void notice_ignored(const std::vector<std::string>& ignored, std::string_view re
   if (!ignored.empty()) config.notices.push_back(fmt::format("{} ignored: {}", fmt::join(ignored, ", "), reason));
 }
 
-// One node that needs nobody to find it. torchrun's is a c10d job then, whoever asked for it.
+// One node that no other node must find. torchrun makes that a c10d job, whichever options led here.
 void meet_at_home(const Options& options, const HostFacts& facts, Config& config) {
   Endpoint store{local_address, 0};
   if (options.local_addr.given()) store.host = parse_endpoint(options.local_addr.value)->host;
@@ -126,7 +126,7 @@ Status settle_run_id(const Options& options, const HostFacts& facts, Config& con
   return {};
 }
 
-// What torchrun's c10d backend fails on, though one node has no use for it.
+// Values that torchrun's c10d backend refuses, although a single node does not use them.
 Status check_c10d_keys(const Options& options) {
   const auto conf = parse_key_values(options.rdzv_conf.value);
   const auto fault = [&](const std::string& key, std::string_view expected) {
@@ -161,7 +161,7 @@ Result<std::uint16_t> check_port(int port, const std::string& source, int nnodes
   return static_cast<std::uint16_t>(port);
 }
 
-// What check_c10d_keys has let through.
+// REQUIRES: check_c10d_keys has accepted the values.
 C10dChoice read_c10d(const Options& options, const KeyValues& conf, const NodeRange& range) {
   C10dChoice choice;
   ElasticSettings& settings = choice.settings;
@@ -191,7 +191,7 @@ Status settle_elastic(const Options& options, const HostFacts& facts, const Node
   if (options.rdzv_endpoint.given() && !options.rdzv_endpoint.value.empty()) {
     const auto endpoint = parse_endpoint(options.rdzv_endpoint.value);
     const int number = endpoint->port.value_or(default_c10d_port);
-    // One node may do without the others, and then nobody needs to know the port.
+    // If one node is enough, no other node needs to know the port.
     const auto port = check_port(number, as_typed(options.rdzv_endpoint), range.min);
     if (!port) return port.error();
     choice.store = {endpoint->host, *port};
@@ -268,7 +268,7 @@ Status settle_static(const Options& options, const HostFacts& facts, const NodeR
   return settle_run_id(options, facts, config);
 }
 
-// A wrong word is an error even where nodes neither come nor go.
+// A wrong value is an error even if nodes cannot join or leave.
 Status settle_join(const Options& options, Config& config) {
   if (Status fits = check_choice(options, &Options::join); !fits) return fits;
   if (auto* const choice = std::get_if<C10dChoice>(&config.meeting)) {

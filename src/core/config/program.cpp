@@ -20,7 +20,7 @@ std::string_view next_word(std::string_view& line) {
   return word;
 }
 
-// The program that env(1) would run: options and NAME=VALUE stand before it.
+// The program that env(1) would run: options and NAME=VALUE come before it.
 std::string_view program_of_env(std::string_view line) {
   while (true) {
     std::string_view word = next_word(line);
@@ -71,7 +71,7 @@ ProgramCommand direct(const Options& options, std::string executable, std::strin
   return command;
 }
 
-// As execvp(3): what is nowhere goes on as it is, so that starting it tells the reason.
+// As execvp(3) does: a name that is found nowhere stays as it is, so that starting it gives the reason.
 Result<ProgramCommand> as_exec_would(const Options& options, const ProgramFacts& program) {
   if (has_slash(options.program)) return direct(options, options.program, options.program);
   if (program.on_path) return direct(options, *program.on_path, options.program);
@@ -87,7 +87,7 @@ Result<ProgramCommand> with_python(const Options& options, const HostFacts& fact
   if (module) command.argv.emplace_back("-m");
   command.argv.push_back(options.program);
   command.argv.insert(command.argv.end(), options.program_args.begin(), options.program_args.end());
-  // A name with a macro in it is another file for each worker.
+  // A name with a macro in it is a different file for each worker.
   const bool is_file = !module && options.program != "-" && options.program.find('$') == std::string::npos;
   if (is_file) command.script = options.program;
   return command;

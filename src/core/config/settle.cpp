@@ -15,7 +15,7 @@
 namespace launch {
 namespace {
 
-constexpr double least_heartbeat_s = 0.5;  // a loaded host takes such naps
+constexpr double least_heartbeat_s = 0.5;  // a loaded host may pause for so long
 constexpr double most_heartbeat_s = 86'400;
 constexpr double least_kill_grace_s = 0.1;  // the kernel needs a moment for any process
 constexpr double most_kill_grace_s = 86'400;

@@ -62,7 +62,7 @@ Status settle_program(const Options& options, const HostFacts& facts, Config& co
   return {};
 }
 
-// As torchrun counts: entries of the list as they stand, whatever they name.
+// Counts as torchrun does: the entries of the list as they are, whatever they name.
 Status settle_virtual_devices(const Options& options, const HostFacts& facts, Config& config) {
   if (!options.virtual_local_rank.value) return {};
   const auto list = facts.env.get("CUDA_VISIBLE_DEVICES");
@@ -90,7 +90,7 @@ Status settle_binding(const Options& options, const HostFacts& facts, Config& co
   return {};
 }
 
-// Cores, not hardware threads, where the topology was read.
+// Cores, not hardware threads, if the topology was read.
 int usable_cores(const HostFacts& facts) {
   const std::set<int> allowed(facts.topology.allowed.begin(), facts.topology.allowed.end());
   std::set<std::pair<int, int>> cores;
@@ -118,7 +118,7 @@ Status settle_threads(const Options& options, const HostFacts& facts, Config& co
   return {};
 }
 
-// A rank that no node has gets no worker the input: how many there will be is not known before the nodes have met.
+// If no node has this rank, no worker gets the input: the number of workers is unknown until the nodes have met.
 Status settle_input(const Options& options, const HostFacts&, Config& config) {
   const Setting<std::string>& choice = options.stdin_rank;
   if (!choice.given()) return {};
@@ -153,7 +153,7 @@ Status settle_environment(const Options& options, const HostFacts& facts, Config
   return {};
 }
 
-// Of torchrun's watchdog: "1" turns it on, and nothing else does.
+// Of torchrun's watchdog: only "1" turns it on.
 Status settle_timers(const Options&, const HostFacts& facts, Config& config) {
   if (facts.env.get("TORCHELASTIC_ENABLE_FILE_TIMER") != "1") return {};
   const auto chosen = facts.env.get("TORCHELASTIC_TIMER_FILE");

@@ -11,7 +11,7 @@
 namespace launch {
 namespace {
 
-// One object, field by field: the library would write a time with as many digits as it happens to need.
+// Writes one object field by field: the library would give a time as many digits as it happens to need.
 class EventLine {
  public:
   EventLine& add(std::string_view name, std::string_view text) { return add_json(name, quote(text)); }

@@ -14,7 +14,7 @@ using PythonJson = nlohmann::ordered_json;
 
 constexpr int deepest_error = 100;  // a worker may have written anything
 
-// As Python writes a float: the fewest digits that read back as the same number. nlohmann's are now and then more.
+// As Python writes a float: the fewest digits that read back as the same number. nlohmann sometimes writes more.
 std::string python_number(std::string_view digits) {
   const bool is_float = digits.find_first_of(".e") != std::string_view::npos;
   const auto value = is_float ? parse_decimal(digits) : std::nullopt;
@@ -24,7 +24,7 @@ std::string python_number(std::string_view digits) {
   return text;
 }
 
-// As json.dumps does: numbers as Python writes them, and a space behind each comma and colon that is no part of a text.
+// As json.dumps does: numbers as Python writes them, and a space after each comma and colon that is not inside a text.
 std::string python_text(const PythonJson& value) {
   const std::string dumped = value.dump(-1, ' ', true, PythonJson::error_handler_t::replace);
   std::string result;

@@ -4,7 +4,7 @@
 
 namespace launch {
 
-// torchrun tells with the ranks of the round before: the new ones are given out later there.
+// torchrun reports these with the ranks of the round before, since it assigns the new ones later.
 TorchelasticTeller::Lines TorchelasticTeller::formed(const Round& round, Duration took) {
   restarts_ = round.restarts;
   Lines lines = {duration_line("RENDEZVOUS", took), duration_line("ASSIGN_WORKER_RANKS", Duration())};
@@ -32,7 +32,7 @@ void TorchelasticTeller::worker_exited(LocalRank local_rank, ExitStatus status, 
   if (worker.error_json.empty() && status.kind == ExitStatus::Kind::exited) traits_ = true;
 }
 
-// To torchrun's agent a worker's failure is a success: it has seen it.
+// torchrun's agent reports a success for itself even if a worker failed: it has seen that failure.
 TorchelasticTeller::Lines TorchelasticTeller::ended(const std::optional<Failure>& first, int total_run_time) const {
   const bool seen = !first || (first->kind == Failure::Kind::worker && ranks_);
   Lines lines;

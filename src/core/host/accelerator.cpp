@@ -19,7 +19,7 @@ bool holds(const std::vector<T>& values, const T& value) {
   return std::find(values.begin(), values.end(), value) != values.end();
 }
 
-// The number that `text` starts with, as strtoul reads it: "1gpu" is 1. Nothing where there is none or it is negative.
+// The number that `text` starts with, as strtoul reads it: "1gpu" is 1. nullopt if there is none or it is negative.
 std::optional<int> leading_number(std::string_view text) {
   text = trim(text);
   if (text.starts_with('+')) text.remove_prefix(1);
@@ -43,7 +43,8 @@ std::string lowered(std::string_view text) {
   return result;
 }
 
-// What is no number ends the list; a repeated number makes all of it worthless, even behind one that no device has.
+// An entry that is not a number ends the list. A repeated number makes the whole list worthless, even after one that no
+// device has.
 DeviceList chosen_by_index(const DeviceList& devices, std::string_view list) {
   std::vector<int> indices;
   for (const std::string_view entry : split(list, ',')) {
@@ -60,7 +61,7 @@ DeviceList chosen_by_index(const DeviceList& devices, std::string_view list) {
   return result;
 }
 
-// Entries up to the first that does not start with `prefix`; none where one is repeated.
+// Entries up to the first that does not start with `prefix`; none if one is repeated.
 std::vector<std::string> names_with(std::string_view prefix, std::string_view list) {
   std::vector<std::string> result;
   for (const std::string_view entry : split(list, ',')) {
@@ -82,8 +83,8 @@ std::optional<std::size_t> only_match(const DeviceList& devices, const std::stri
   return found;
 }
 
-// In some containers no UUID can be read. A name is then believed as long as there are devices that it could mean,
-// since to count none would be surely wrong.
+// In some containers no UUID can be read. Then a name is believed as long as there are devices that it could mean,
+// since counting none would surely be wrong.
 DeviceList chosen_by_uuid(const DeviceList& devices, const std::vector<std::string>& names) {
   auto nameless = std::count_if(devices.begin(), devices.end(), [](const auto& device) { return device.uuid.empty(); });
   std::vector<std::size_t> seen;
@@ -110,13 +111,13 @@ std::string gpu_of_old_name(std::string_view name) {
   return std::string(name.substr(4, name.find('/') - 4));
 }
 
-// Could `name` be an instance of this GPU, although none that is known is called so?
+// Could `name` be an instance of this GPU, although no known instance has that name?
 bool may_have(const Accelerator& gpu, const std::string& name) {
   if (gpu.uuid.empty()) return true;
   if (gpu.mig_uuids.empty()) return false;
   const bool only_old_names = std::all_of(gpu.mig_uuids.begin(), gpu.mig_uuids.end(),
                                           [](const auto& mig) { return mig.starts_with(old_mig_prefix); });
-  // Of two ways to name an instance the other one is known.
+  // There are two ways to name an instance, and here only the other one is known.
   if (name.starts_with(old_mig_prefix)) return !only_old_names && gpu_of_old_name(name) == gpu.uuid;
   return only_old_names;
 }
@@ -179,7 +180,7 @@ std::string with_small_digits(std::string_view list) {
   return result;
 }
 
-// ROCR_VISIBLE_DEVICES takes devices away first, then HIP's list counts among those that are left.
+// ROCR_VISIBLE_DEVICES removes devices first; then HIP's list counts those that are left.
 DeviceList visible_to_rocm(const DeviceList& devices, const Environment& env) {
   const auto lower_list = env.get("ROCR_VISIBLE_DEVICES");
   DeviceList left = lower_list ? visible_to_rocr(devices, *lower_list) : devices;
@@ -188,7 +189,7 @@ DeviceList visible_to_rocm(const DeviceList& devices, const Environment& env) {
   return left;
 }
 
-// A device that is listed once for each tile, once.
+// Each device once, although `tiles` has it once per tile.
 DeviceList whole_devices(const DeviceList& tiles) {
   DeviceList result;
   for (const Accelerator& tile : tiles)
@@ -196,8 +197,8 @@ DeviceList whole_devices(const DeviceList& tiles) {
   return result;
 }
 
-// The mask is a set: it changes no order, and what it names in vain is ignored. Without a dot an index counts tiles,
-// unless devices are asked for; with one, the device stands before the dot.
+// The mask is a set: it does not change the order, and a device that does not exist is ignored. Without a dot an index
+// counts tiles, or devices if the hierarchy is COMPOSITE; with a dot, the number before it counts devices.
 DeviceList visible_to_xpu(const DeviceList& tiles, const Environment& env) {
   const DeviceList whole = whole_devices(tiles);
   const DeviceList& devices = env.get("ZE_FLAT_DEVICE_HIERARCHY") == "COMPOSITE" ? whole : tiles;

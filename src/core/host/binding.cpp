@@ -15,13 +15,13 @@ namespace {
 using Cpu = CpuTopology::Cpu;
 using Cpus = std::vector<Cpu>;
 
-// Linux knows at most 8,192 CPUs on any architecture; a larger number is no CPU.
+// Linux knows at most 8,192 CPUs on any architecture; a larger number is not a CPU.
 constexpr int max_cpu_number = 1 << 16;
 
 // The machine as one plan sees it: the CPUs that may be used, by node, and where each rank belongs.
 struct Places {
   std::map<int, Cpus> nodes;    // nodes without a usable CPU are left out
-  std::vector<int> rank_nodes;  // by accelerator, or by rank where there is none
+  std::vector<int> rank_nodes;  // by accelerator, or by rank if there is none
   bool by_accelerator = false;
 };
 
@@ -33,7 +33,7 @@ std::map<int, Cpus> usable_by_node(const CpuTopology& topology) {
   return result;
 }
 
-// Neighbouring ranks share a node, and each node has as many ranks as any other, give or take one.
+// Neighbouring ranks share a node, and the numbers of ranks on two nodes differ by at most one.
 std::vector<int> dealt_to_nodes(const std::map<int, Cpus>& nodes, int nproc) {
   std::vector<int> names;
   for (const auto& [node, cpus] : nodes) names.push_back(node);
@@ -43,7 +43,7 @@ std::vector<int> dealt_to_nodes(const std::map<int, Cpus>& nodes, int nproc) {
   return result;
 }
 
-// The how manieth of `rank_nodes` with this rank's node it is, and of how many.
+// The position of `rank` among the entries of `rank_nodes` with its node, and how many these are.
 std::pair<std::size_t, std::size_t> position_on_node(const std::vector<int>& rank_nodes, int rank) {
   const auto self = rank_nodes.begin() + rank;
   return {static_cast<std::size_t>(std::count(rank_nodes.begin(), self, *self)),
@@ -58,7 +58,7 @@ Cpus socket_of(const std::map<int, Cpus>& nodes, int node) {
   return result;
 }
 
-// Ranks that come first get the cores that do not divide.
+// The first ranks get one more core each if the cores cannot be divided evenly.
 Result<Cpus> own_cores(const Places& places, int rank) {
   const int node = places.rank_nodes[static_cast<std::size_t>(rank)];
   std::map<int, Cpus> cores;
@@ -78,7 +78,7 @@ Result<Cpus> own_cores(const Places& places, int rank) {
   return result;
 }
 
-// Complexes with the most usable CPUs come first, then those of lower CPUs.
+// Complexes with more usable CPUs come first; of equal ones, those with lower CPUs.
 Cpus complex_of(const Places& places, int rank) {
   std::map<int, Cpus> by_cache;
   for (const Cpu& cpu : places.nodes.at(places.rank_nodes[static_cast<std::size_t>(rank)]))

@@ -9,7 +9,7 @@
 namespace launch {
 namespace {
 
-// mountinfo has blanks, line ends and backslashes as \040 and the like.
+// mountinfo writes blanks, line ends and backslashes as \040 and the like.
 std::string without_escapes(std::string_view text) {
   const auto octal = [](char c) { return c >= '0' && c <= '7'; };
   std::string result;

@@ -9,7 +9,7 @@
 namespace launch {
 namespace {
 
-constexpr std::int64_t no_limit = std::int64_t{1} << 60;  // version 1 has a number near the largest for none
+constexpr std::int64_t no_limit = std::int64_t{1} << 60;  // without one, version 1 has a number near the largest
 
 std::string mebibytes(std::string_view bytes) {
   std::int64_t value = 0;

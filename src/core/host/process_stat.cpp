@@ -44,7 +44,7 @@ std::vector<std::string_view> frames_of(std::string_view kernel_stack) {
   return frames;
 }
 
-// The kernel's PF_EXITING, which stands before the children of a thread go to anybody else.
+// The kernel's PF_EXITING, which is set before the children of a thread get another parent.
 bool is_exiting(std::string_view flags) {
   constexpr std::uint64_t exiting = 0x4;
   std::uint64_t value = 0;

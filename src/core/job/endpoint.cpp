@@ -23,7 +23,7 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 bool is_name_char(char c) { return is_digit(c) || is_letter(c) || c == '.' || c == '-' || c == '_'; }
 
-// Digits of the base and nothing else: from_chars alone would take a minus sign.
+// Only digits of the base: from_chars alone would accept a minus sign.
 template <class T>
 std::optional<T> parse_unsigned(std::string_view text, int base, std::size_t max_digits) {
   T value{};

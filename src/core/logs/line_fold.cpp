@@ -23,12 +23,12 @@ void LineFold::take(int local_rank, std::string_view line, Time now, const Sink&
   }
 }
 
-// The earliest group of this text behind all that have the rank, or else a new one. Notes that the rank has it.
+// The earliest group with this text after all that have the rank, or else a new one. Notes that the rank has it.
 LineFold::Group& LineFold::group_for(int local_rank, std::string_view line, Time now) {
   std::uint64_t& next = next_[local_rank];
   const std::uint64_t first = std::max(next, given_);
   const std::uint64_t end = given_ + groups_.size();
-  // Ranks mostly say the same in the same order: no search then.
+  // Ranks mostly print the same lines in the same order; then no search is needed.
   if (first < end && groups_[first - given_].text == line) {
     next = first + 1;
     return groups_[first - given_];
@@ -62,7 +62,7 @@ void LineFold::give_front(const Sink& sink) {
   sink(group.text, ranks_);
 }
 
-// The first group of this hash, which was the front.
+// Forgets the first group of this hash, which was the front one.
 void LineFold::forget(std::size_t hash) {
   const auto known = numbers_.find(hash);
   Numbers& numbers = known->second;

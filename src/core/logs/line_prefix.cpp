@@ -12,7 +12,7 @@
 
 namespace launch {
 namespace {
-// No template and no fact can hold it, since neither a command line nor the environment can.
+// No template and no fact can contain it, since neither a command line nor the environment can.
 constexpr char time_mark = '\0';
 constexpr int several = -1;
 constexpr std::size_t most_together = 1000;

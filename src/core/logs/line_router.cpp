@@ -3,7 +3,7 @@
 namespace launch {
 namespace {
 
-constexpr std::size_t most_kept = std::size_t{64} * 1024;  // of memory, between lines
+constexpr std::size_t most_kept = std::size_t{64} * 1024;  // bytes of memory, between lines
 
 }  // namespace
 
@@ -28,8 +28,7 @@ void LineRouter::feed(std::string_view bytes, const Sink& sink) {
   }
 }
 
-// What stays of the next part of the line: carriage returns at its end, as far as it is known, belong to it, any other
-// begins it anew.
+// What stays of the next part of the line: carriage returns at its present end belong to it; any other restarts it.
 std::string_view LineRouter::last_state(std::string_view part) {
   const auto last = part.find_last_not_of('\r');
   if (last == std::string_view::npos) return part;

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t most_in_one_write = std::size_t{1} << 20;
 
-// What a chunk costs, with what it takes to remember it.
+// What a chunk costs in memory, with the bookkeeping for it.
 std::size_t weight(const LogBacklog::Bytes& bytes) { return bytes->size() + 128; }
 
 }  // namespace
@@ -71,7 +71,7 @@ std::optional<LogBacklog::Write> LogBacklog::next_write() {
   write.offset = stream.write_from = chunk->first;
   for (; chunk != stream.chunks.end(); ++chunk) {
     if (chunk->second.fate != Fate::waits) continue;
-    // What was given up in between makes a gap, and a gap begins the next write.
+    // Bytes that were given up in between leave a gap, and the next write begins after it.
     if (chunk->first != stream.write_from || write.size >= most_in_one_write) {
       stream.has_turn = true;
       turns_.push_back(number);
@@ -86,7 +86,7 @@ std::optional<LogBacklog::Write> LogBacklog::next_write() {
   return write;
 }
 
-// The file's part is done with this chunk: it stays only for a console that has nowhere else to read it.
+// The file no longer needs this chunk: it stays only if the console still wants it and there is room.
 void LogBacklog::settle(Stream& stream, std::uint64_t offset, bool lost) {
   const auto found = stream.chunks.find(offset);
   const Bytes& bytes = found->second.bytes;
@@ -156,7 +156,7 @@ void LogBacklog::shown(int number, std::uint64_t size, Time now) {
   if (chunk != stream.chunks.begin()) --chunk;
   stream.cursor += size;
   last_show_ = now;
-  // What the file still needs stays, until it is settled.
+  // A chunk that the file still needs stays until it is settled.
   while (chunk != stream.chunks.end() && chunk->first + chunk->second.bytes->size() <= stream.cursor) {
     const Fate fate = chunk->second.fate;
     if (fate == Fate::waits || fate == Fate::in_hand) {

@@ -9,7 +9,7 @@ std::size_t cut_for_file(std::string_view bytes, FileFill fill, std::uint64_t ma
   if (max_size == 0 || bytes.size() <= room) return bytes.size();
   const std::string_view fits = bytes.substr(0, room);
   if (const auto end = fits.rfind('\n'); end != std::string_view::npos) return end + 1;
-  // The first line does not fit. One that begins in these bytes goes to the next file, unless it would not fit there.
+  // The first line does not fit. If it begins in these bytes, it goes to the next file, unless this one is empty.
   if (fill.open_line == 0 && fill.size > 0) return 0;
   const auto end = bytes.find('\n', room);
   const std::size_t line = end == std::string_view::npos ? bytes.size() : end + 1;

@@ -11,8 +11,8 @@ constexpr Duration longest_pause = 1ms;
 constexpr Duration shortest_pause = 125us;
 constexpr Duration window = 1ms;
 constexpr int busy_turns = 8;                             // within the window; fewer cost little
-constexpr std::size_t little = std::size_t{16} * 1024;    // of a turn: blocks need no pause
-constexpr std::size_t worth_a_pause = std::size_t{2048};  // some twenty lines
+constexpr std::size_t little = std::size_t{16} * 1024;    // bytes of a turn: larger blocks need no pause
+constexpr std::size_t worth_a_pause = std::size_t{2048};  // bytes of a turn: some twenty lines
 
 }  // namespace
 

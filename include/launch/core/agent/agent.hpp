@@ -1,6 +1,6 @@
-// The life of one node of a job: events in, actions out. It decides when workers start, when they are stopped, what is
-// told to the other nodes, and the exit code. It never signals, waits or talks: Node hands its actions to the
-// session and to the host. One for the life of the process. Time is a parameter; the same events give the same actions.
+// One node's part in a job: events in, actions out. It decides when workers start, when they are stopped, what the
+// other nodes are told, and the exit code. It never signals, waits or talks: Node passes its actions to the session and
+// to the host. There is one for the life of the process. Time is a parameter; the same events give the same actions.
 #pragma once
 
 #include "launch/core/agent/restart_policy.hpp"
@@ -17,48 +17,48 @@
 
 namespace launch {
 
-// One line each: clang-format would break them all.
+// Each stays on one line: clang-format would split them all.
 // clang-format off
 
 // Events.
 struct RendezvousDone { Round round; };
 struct RendezvousFailed { Error error; };
-struct NotNeeded {};                       // a spare whose job has ended
+struct NotNeeded {};                       // this node is a spare, and the job has ended
 struct StartFailed { Failure failure; };   // no further worker was started
-struct WorkerExited { LocalRank local_rank{}; ExitStatus status; Failure failure; };  // failure: unless it ended well
+struct WorkerExited { LocalRank local_rank{}; ExitStatus status; Failure failure; };  // failure: only if it failed
 struct SignalReceived {
   int signal = 0;
-  std::string sender{};  // as a phrase; empty: not known
+  std::string sender{};  // a phrase for messages; empty: not known
   int to_workers = signal;
 };
-struct Warned { int signal = 0; bool may_leave = false; };  // early, and so were the workers: they may save and end
-struct GuardLost {};                       // the process that the user sees was killed: everything ends, now
-struct PeerFailed { Failure failure; };    // the job's first failure, as the store has it
-// The round breaks up, for another one; `grace`: that workers have at most, before the others go on.
+struct Warned { int signal = 0; bool may_leave = false; };  // early: the workers were warned too and may save and exit
+struct GuardLost {};                       // the process that the user sees was killed: everything ends at once
+struct PeerFailed { Failure failure; };    // the job's first failure, as it is in the store
+// The round breaks up, and another one follows. `grace`: the most that the workers may take to exit, since the others
+// go on after it.
 struct MembersChanged { std::string reason; Duration grace = Duration::max(); };
-// stood_still: for how long this process did not run before, if that is why. host_waits: its host does not end well
-// before this node knows that all have.
+// stood_still: how long this process was paused before, if that is the reason. host_waits: the store's host does not
+// exit successfully before this node knows that all nodes have ended.
 struct StoreLost { std::string reason; Duration grace = Duration::max(); Duration stood_still{}; bool host_waits{}; };
-struct StoodStill { Duration time; };      // this process, for so long that its guard has ended the workers
+struct StoodStill { Duration time; };      // this process was paused for so long that its guard killed the workers
 struct BarrierDone {};
 struct AllGone {};                         // no process of this node's workers is left
-struct Signalled {};                       // SignalWorkers was carried out: from now on the workers have their time
-struct DeadlineReached {};                 // Agent::deadline()
+struct Signalled {};                       // SignalWorkers was carried out: the workers' grace period starts now
+struct DeadlineReached {};                 // the moment of Agent::deadline() has come
 
-// Actions, to be carried out in order.
-// `restarts`: that the job has had, as far as this node knows. `admits`: nodes may come without ending the job;
-// otherwise they wait.
+// Actions, which must be carried out in order. `restarts`: how many the job has had, as far as this node knows.
+// `admits`: one more node may join without ending the job; otherwise nodes that join wait.
 struct StartRendezvous { int restarts = 0; bool admits = true; };
 struct StopRendezvous {};
 struct StartWorkers { Round round; };
-struct GatherEvidence { bool stacks = false; };  // of what the workers are at; before they are told to end
-// To every process group that is left. `reason`: empty if the workers ended well and left something behind.
+struct GatherEvidence { bool stacks = false; };  // about what the workers do; before they are told to exit
+// Goes to every process group that is left. `reason`: empty if the workers ended well and left processes behind.
 struct SignalWorkers { int signal = 0; std::string reason{}; };
 struct KillWorkers {};                     // SIGKILL to everything that is left
-// Why all workers are restarted. `restart`: its number; 0: it costs none. `count`: "restart 1 of 3".
+// Why all workers are restarted. `restart`: its number; 0: it does not count as a restart. `count`: "restart 1 of 3".
 struct AnnounceRound { std::string reason; int restart = 0; std::string count{}; };
-// Write the abort key if nobody has; what it then holds comes as PeerFailed, before AllGone is told. Beside what is
-// carried out after it, but for Finish.
+// Writes the abort key unless another node has. What the key then holds comes as PeerFailed, before AllGone is told. It
+// runs beside the actions that follow, except Finish, which waits for it.
 struct TellPeers { Failure failure; };
 struct EnterBarrier {};
 
@@ -68,8 +68,8 @@ struct EnterBarrier {};
 struct Finish {
   int exit_code = 0;
   std::optional<Failure> first;   // why the job failed
-  std::vector<WorkerEnd> others;  // workers of this node other than that
-  bool left_behind = false;       // something outlived SIGKILL
+  std::vector<WorkerEnd> others;  // the other workers of this node
+  bool left_behind = false;       // a process is still there after SIGKILL
 };
 
 using AgentEvent = std::variant<RendezvousDone, RendezvousFailed, NotNeeded, StartFailed, WorkerExited, SignalReceived,
@@ -87,57 +87,58 @@ struct AgentSettings {
   Duration shutdown_timeout{};
   Duration kill_grace{};
   RestartRules restarts{};
-  bool evidence = false;  // is gathered after a failure
-  bool stacks = false;    // always, too
-  bool leaves = false;    // the others go on when this node is told to stop
+  bool evidence = false;  // it is gathered after a failure
+  bool stacks = false;    // of Python, always; otherwise only when a hang is suspected
+  bool leaves = false;    // the others go on if this node is told to stop
 };
 
-// What each event means in each state. "-": nothing. "ends": TellPeers unless others told of it, StopRendezvous or
-// SignalWorkers, then `stopping`, from where a failure to restart after leads back to `joining`. "anew": AnnounceRound,
-// then `joining`, by way of `pausing` if there is a pause. "noted": it changes what comes later.
+// What each event means in each state. "-": nothing. "ends": TellPeers unless another node told of it, then
+// StopRendezvous or SignalWorkers, then `stopping`; if the failure is one to restart after, that leads back to
+// `joining`. "rejoins": AnnounceRound, then `joining`; if there is a pause, `pausing` in between. "noted": it changes
+// what happens later.
 //
-//                   joining   pausing   running       clearing   leaving       stopping        killing
-// RendezvousDone    running   -         -             -          -             -               -
-// RendezvousFailed  ends      -         ends          ends       ends          -               -
-// NotNeeded         finished  -         -             -          -             -               -
-// StartFailed       never     never     ends          never      never         -               -
-// WorkerExited      never     never     ends (1)      never      never         noted           noted
-// SignalReceived    ends      ends      ends          ends       ends          noted (2)       noted
-// Warned            -         -         noted         noted      noted         noted           noted
-// GuardLost         ends      ends      ends          ends       ends          killing         noted
-// PeerFailed (3)    ends      ends (4)  ends          ends       ends          noted           noted
-// MembersChanged    anew      -         stopping (5)  stopping   anew          noted           noted
-// StoreLost         ends      ends      ends          ends       finished (6)  noted           noted
-// StoodStill        -         -         stopping (7)  -          -             -               -
-// BarrierDone       -         -         -             -          finished      -               -
-// AllGone           -         -         -             leaving    -             anew, finished  anew, finished
-// Signalled         -         -         -             noted      -             noted           -
-// DeadlineReached   never     joining   stopping (5)  kills (8)  never         killing         as AllGone
+//                   joining   pausing   running       clearing   leaving       stopping           killing
+// RendezvousDone    running   -         -             -          -             -                  -
+// RendezvousFailed  ends      -         ends          ends       ends          -                  -
+// NotNeeded         finished  -         -             -          -             -                  -
+// StartFailed       never     never     ends          never      never         -                  -
+// WorkerExited      never     never     ends (1)      never      never         noted              noted
+// SignalReceived    ends      ends      ends          ends       ends          noted (2)          noted
+// Warned            -         -         noted         noted      noted         noted              noted
+// GuardLost         ends      ends      ends          ends       ends          killing            noted
+// PeerFailed (3)    ends      ends (4)  ends          ends       ends          noted              noted
+// MembersChanged    rejoins   -         stopping (5)  stopping   rejoins       noted              noted
+// StoreLost         ends      ends      ends          ends       finished (6)  noted              noted
+// StoodStill        -         -         stopping (7)  -          -             -                  -
+// BarrierDone       -         -         -             -          finished      -                  -
+// AllGone           -         -         -             leaving    -             rejoins, finished  rejoins, finished
+// Signalled         -         -         -             noted      -             noted              -
+// DeadlineReached   never     joining   stopping (5)  kills (8)  never         killing            as AllGone
 //
-// (1) If it failed; if it was the last one and all ended well: clearing. (2) A second Ctrl-C hurries, a third kills.
-// (3) Of a lost node that the others go on without: as MembersChanged. (4) Unless it is the restart that this node is
-// about to follow. (5) Put off until the deadline while workers heed an early warning; ends if it is one change too
-// many. (6) Ends if the store's host waits for all. (7) Ends if the others cannot go on without this node. (8) What is
-// left; the second time: as AllGone.
+// (1) If it failed. If it was the last one and all ended well: clearing. (2) A second Ctrl-C leaves the workers less
+// time, a third kills them. (3) If a node is lost and the others go on without it: as MembersChanged. (4) Unless it is
+// the restart that this node is about to follow. (5) It waits until the deadline while workers act on an early warning;
+// ends if it is one change too many. (6) Ends if the store's host waits for all. (7) Ends if the others cannot go on
+// without this node. (8) What is left; the second time: as AllGone.
 class Agent {
  public:
   explicit Agent(AgentSettings settings);
 
   AgentActions start(Time now);
   AgentActions on(const AgentEvent& event, Time now);
-  // When DeadlineReached is to come.
+  // When DeadlineReached must come.
   Time deadline() const { return deadline_; }
-  // For those who watch: workers were told to end, and get SIGKILL at deadline().
+  // For progress messages: workers were told to exit, and get SIGKILL at deadline().
   bool stopping() const { return state_ == State::stopping; }
 
  private:
   enum class State {
     joining,   // in the rendezvous
-    pausing,   // before the next one
+    pausing,   // waits before it joins the next one
     running,   // workers run
-    clearing,  // all workers ended well; what they left behind is told to end
+    clearing,  // all workers ended well; processes that they left behind are told to exit
     leaving,   // in the exit barrier
-    stopping,  // workers were told to end
+    stopping,  // workers were told to exit
     killing,   // SIGKILL was sent
     finished,
   };
@@ -159,11 +160,11 @@ class Agent {
   AgentActions handle(const Signalled& event, Time now);
   AgentActions handle(const DeadlineReached& event, Time now);
 
-  // Of the job, by the round and by the failure that led to it.
+  // Restarts of the job: what the round says, or the failure that led to it if that says more.
   int restarts() const { return std::max(round_.restarts, restarts_); }
-  // After what is being stopped, the workers start anew.
+  // The workers restart once the present ones have ended.
   bool goes_on() const { return first_ ? first_->restart : changed_.has_value(); }
-  // Nodes came or went; `cause` is the job's failure where that was once too often.
+  // Nodes joined or left; `cause` is the job's failure if that was one change too many.
   struct Change {
     std::string reason;
     Failure cause;
@@ -175,10 +176,10 @@ class Agent {
   AgentActions start_anew(Time now);
   AgentActions end_beside_the_last();
   AgentActions wound_down(Time now);
-  // A node whose workers end after an early warning leaves the others to themselves, if they can go on.
+  // A node whose workers end after an early warning leaves, and the others go on, if they can.
   Failure early_leave(int exit_code, const std::string& what) const;
   bool winding_down() const { return state_ == State::stopping || state_ == State::killing; }
-  // The job has failed: stops what runs here, with `signal`, and tells the others when the news is ours.
+  // The job has failed: stops what runs here, with `signal`. `tell`: the others do not know it yet, so they are told.
   AgentActions fail(Failure failure, int signal, bool tell, Time now);
   bool wants_evidence(const Failure& failure) const;
   AgentActions stop(int signal, Time now);
@@ -193,17 +194,17 @@ class Agent {
   Time deadline_ = never;
   RestartPolicy policy_;
   Round round_;
-  int restarts_ = 0;               // as the last failure that led to one says
-  Time started_{};                 // the workers
-  int running_ = 0;                // workers not yet seen to end
+  int restarts_ = 0;               // as the last failure that led to a restart says
+  Time started_{};                 // when the workers started
+  int running_ = 0;                // workers that have not been seen to exit
   Duration grace_;                 // of the workers, from the signal to SIGKILL
-  Warned warning_;                 // signal 0: none has come
-  std::optional<Change> put_off_;  // until the workers that were warned have ended
+  Warned warning_;                 // signal 0: there was none
+  std::optional<Change> put_off_;  // a change that waits until the warned workers have ended
   bool hurried_ = false;           // by a second Ctrl-C
   bool kill_sent_ = false;
-  bool left_behind_ = false;  // something outlived SIGKILL
+  bool left_behind_ = false;  // a process is still there after SIGKILL
   std::optional<Failure> first_;
-  std::optional<std::string> changed_;  // why the round breaks up, where nothing has failed
+  std::optional<std::string> changed_;  // why the round breaks up, if nothing has failed
   std::vector<WorkerEnd> ends_;
 };
 

@@ -1,6 +1,6 @@
-// What the agent decides by, out of what the user asked for. Used by Node. It looks at nothing but the
-// configuration, which has been checked: there are no errors. Times are durations from the moment that they speak of,
-// not points in time.
+// The settings by which the agent decides, made from what the user asked for. Used by Node. It reads only the
+// configuration, which has been checked: there are no errors. Times are durations, not points in time; each counts from
+// the moment that it is about.
 #pragma once
 
 #include "launch/core/agent/agent.hpp"
@@ -12,8 +12,8 @@ namespace launch {
 
 AgentSettings agent_settings(const Config& config);
 
-// What the workers get when launch is told to end by `signal`. An alarm that was set for launch means nothing to them,
-// unless it is one of those that the user chose (`wanted`).
+// The signal that the workers get when `signal` tells launch to stop. An alarm that was set for launch means nothing to
+// them, so they get SIGTERM instead, unless the user chose SIGALRM (`wanted`).
 int signal_for_workers(int signal, const std::vector<int>& wanted);
 
 }  // namespace launch

@@ -1,6 +1,6 @@
-// Whether workers that failed are restarted, and when. Pure; one per agent. It is asked once for each failure of this
-// node's own workers, and told of each restart of the job, whoever's workers failed. Used by Agent. It starts nothing
-// and tells nobody.
+// Decides whether workers that failed are restarted, and when. Pure; one per agent. It is asked once for each failure
+// of this node's own workers, and told of each restart of the job, no matter whose workers failed. Used by Agent. It
+// starts nothing and tells nobody.
 #pragma once
 
 #include "launch/core/base/time.hpp"
@@ -17,20 +17,20 @@ class RestartPolicy {
  public:
   explicit RestartPolicy(RestartRules rules) : rules_(std::move(rules)) {}
 
-  // Why `failure` ends the job; nullopt: it does not. `restarts`: that the job has had; `lived`: how long the workers
-  // ran. Counts nothing: the store may have seen another node's failure first.
+  // Why `failure` ends the job; nullopt: it does not. `restarts`: how many the job has had; `lived`: how long the
+  // workers ran. Counts no restart: the store may have got another node's failure first.
   std::optional<std::string> refuses(const Failure& failure, int restarts, Duration lived, Time now);
 
-  // The job restarts now, for the `restarts`-th time. Returns the count as text: "restart 1 of 3", or, where only those
+  // The job restarts now, for the `restarts`-th time. Returns the count as text: "restart 1 of 3", or, if only those
   // within the window count, "restart 5 (1 of 3 within 10 min)".
   std::string restarted(int restarts, Time now);
 
-  // Why nodes that came or went while workers ran end the job; nullopt: they do not. Counts this change.
+  // Why the job ends because nodes joined or left while workers ran; nullopt: it does not. Counts this change.
   std::optional<std::string> refuses_change();
   // The next change would not end the job.
   bool admits_change() const;
 
-  // Until the next start: none, but growing where workers fail as soon as they run.
+  // How long to wait until the next start: zero at first, and growing if workers keep failing soon after they start.
   Duration pause(Duration lived);
 
  private:
@@ -44,7 +44,7 @@ class RestartPolicy {
   Duration last_lived_{};
   int same_errors_ = 0;     // in a row, beyond the first
   int quick_failures_ = 0;  // in a row
-  int changes_ = 0;         // of the members
+  int changes_ = 0;         // of the membership
 };
 
 }  // namespace launch

@@ -1,6 +1,6 @@
-// What a signal means that has reached this process: to whom it is to be handed, or that it is one that was handed
-// before. Asked by AgentLoop, which does what is said. It handles no signal itself and knows a process only as "the
-// guard".
+// Decides what a signal that has reached this process means: who must get it, or that it is one that has already
+// arrived another way. Asked by AgentLoop, which acts on the answer. It handles no signal itself and knows a process
+// only as "the guard".
 #pragma once
 
 #include "launch/core/agent/signal_volley.hpp"
@@ -14,9 +14,9 @@ namespace launch {
 enum class SignalMeaning {
   child_ended,
   guard_gone,  // the process that the user sees was killed
-  known,       // it has come another way before
+  known,       // it has already arrived another way
   pass_on,     // it is for the workers
-  warning,     // an early one: the workers may save and end
+  warning,     // an early warning: the workers may save and exit
   stop,        // the job must end
 };
 
@@ -24,7 +24,7 @@ struct SignalRules {
   int child_ended = 0;
   int guard_gone = 0;
   std::vector<int> passed;  // on to the workers
-  std::vector<int> ending;  // that end the job, in the user's words
+  std::vector<int> ending;  // the job, as the user chose
   int preempt = 0;          // the early warning; 0: none
 };
 
@@ -32,7 +32,7 @@ class SignalDesk {
  public:
   explicit SignalDesk(SignalRules rules) : rules_(std::move(rules)) {}
 
-  // `workers`: they have been started.
+  // `workers`: whether they have been started.
   SignalMeaning meaning_of(int signal, SignalWay way, bool workers, Time now);
   // The workers have been warned before.
   bool warned() const { return warned_; }

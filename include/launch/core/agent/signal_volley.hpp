@@ -1,8 +1,9 @@
-// Tells one signal that arrives by several ways from several signals.
+// Distinguishes one signal that arrives by several ways from several signals.
 //
-// A key reaches every process of the foreground group, and a wrapper there hands it on to us: two arrivals, one key. A
-// scheduler that signals every process of a job reaches the agent directly and by way of its guard. So arrivals of one
-// signal that follow each other closely are counted for each way, and the greatest count is how many were meant.
+// A key press reaches every process of the foreground group, and a wrapper there passes it on to us: two arrivals, one
+// key press. A scheduler that signals every process of a job reaches the agent directly and through its guard. So
+// arrivals of one signal that follow each other closely are counted for each way, and the largest count is how many
+// were meant.
 #pragma once
 
 #include "launch/core/base/time.hpp"
@@ -14,14 +15,14 @@
 namespace launch {
 
 enum class SignalWay {
-  terminal,  // a key, by way of the guard
-  guard,     // from another process, by way of the guard
+  terminal,  // a key press, through the guard
+  guard,     // from another process, through the guard
   direct,    // to the agent itself
 };
 
 class SignalVolley {
  public:
-  // True when this arrival is one more signal, false when it is one that has come another way.
+  // True if this arrival is one more signal; false if that signal has already arrived another way.
   bool is_new(int signal, SignalWay way, Time now);
 
  private:

@@ -1,6 +1,7 @@
-// Torchrun's file timers: a worker asks to be ended when it does not come back in time, one JSON line a request.
+// torchrun's file timers: a worker asks to be ended if it does not release its timer in time. Each request is one line
+// of JSON.
 //
-// A timer is known by process and scope. Times are seconds since 1970, as the worker's Python has them.
+// A timer is identified by process and scope. Times are seconds since 1970, as in the worker's Python.
 #pragma once
 
 #include "launch/core/base/error.hpp"
@@ -18,7 +19,7 @@ namespace launch {
 
 struct TimerRequest {
   int pid = 0;
-  std::string scope;      // fit to be shown; of a long one the end
+  std::string scope;      // safe to print; of a long one only the end
   double expiration = 0;  // below 0: the timer is released
   int signal = 0;         // 0: nothing happens when it expires
 
@@ -40,9 +41,9 @@ class WatchdogTimers {
  public:
   static constexpr std::size_t most = 100'000;
 
-  // Sets a timer, anew where there is one, or releases it. An error when there are too many.
+  // Sets a timer, in place of the present one if there is one, or releases it. An error if there are too many.
   Status on(const TimerRequest& request);
-  // In order of their time; each is told once. Those without a signal are left out.
+  // In order of expiration; each is returned once. Those without a signal are left out.
   std::vector<ExpiredTimer> expired(double unix_now);
   // When the first one expires.
   std::optional<double> next() const;

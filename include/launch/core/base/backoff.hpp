@@ -1,6 +1,6 @@
-// Delays between tries: they grow, and carry jitter so that a thousand nodes do not knock in step. Used where a store
-// is connected to again and again. It does not wait: the caller does, for as long as next() says. The generator must
-// outlive it.
+// Delays between retries: they grow, and have jitter so that a thousand nodes do not retry in step. Used to connect to
+// a store again and again. It does not wait: the caller does, for as long as next() says. The generator must outlive
+// it.
 #pragma once
 
 #include "launch/core/base/random.hpp"

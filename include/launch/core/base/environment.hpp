@@ -1,5 +1,5 @@
 // A snapshot of environment variables. The process environment is read once, in io/host; core and app see values. Names
-// are as they stand, with their case. Nothing here changes the environment of the process: a worker is given the lines
+// are kept as they are, with their case. Nothing here changes the environment of the process: a worker gets the lines
 // of such a snapshot when it is executed.
 #pragma once
 
@@ -16,7 +16,7 @@ class Environment {
   Environment() = default;
   Environment(std::initializer_list<std::pair<const std::string, std::string>> entries) : values_(entries) {}
 
-  // Lines of the form NAME=VALUE, as environ(7) has them; a line without '=' is left out.
+  // Lines of the form NAME=VALUE, as in environ(7); a line without '=' is left out.
   static Environment from_lines(const std::vector<std::string>& lines);
 
   std::optional<std::string> get(std::string_view name) const;

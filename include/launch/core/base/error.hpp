@@ -13,11 +13,11 @@ namespace launch {
 enum class ErrorCode {
   usage,      // the command line or an environment variable is wrong; nothing was started
   conflict,   // the nodes of one job contradict each other
-  system,     // the kernel or the network said no
+  system,     // the kernel or the network refused
   protocol,   // a peer sent bytes that the protocol does not know
   timeout,    // a deadline passed
-  silent,     // a deadline passed within which the other side shows that it lives
-  closed,     // the other side went away
+  silent,     // the other side gave no sign of life before its deadline
+  closed,     // the other side has left or has closed
   cancelled,  // we were told to stop
 };
 

@@ -1,5 +1,5 @@
-// Seeded randomness. Core never makes its own seed: io supplies one, a test a fixed one. The same seed gives the same
-// numbers on every machine, so a test that failed can be played again. Not for secrets. Never shared between threads.
+// Seeded random numbers. Core never makes its own seed: io supplies one, a test a fixed one. The same seed gives the
+// same numbers on every machine, so a test that failed can be repeated. Not for secrets. Never shared between threads.
 // Every owner has a generator of its own, with a seed of its own.
 #pragma once
 

@@ -1,6 +1,6 @@
-// Python's string.Template.safe_substitute: ${name} and $name become the value, $$ is $, any other $x stays. Used for
-// prefixes of lines and for macros in the arguments of workers, which torchrun fills in so. A name without a value
-// stays as it was written; nothing is an error.
+// Python's string.Template.safe_substitute: ${name} and $name become the value, $$ becomes $, any other $x stays. Used
+// for prefixes of lines and for macros in the arguments of workers, which torchrun fills in the same way. A name
+// without a value stays as it was written; nothing is an error.
 #pragma once
 
 #include <string>

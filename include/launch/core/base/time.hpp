@@ -24,7 +24,7 @@ inline constexpr Time never = Time::max();
 // `d` after `t`, staying at `never` instead of overflowing.
 Time later(Time t, Duration d);
 
-// UTC as a host has it: written down for torchrun's agents, who compare it; never compared by ours.
+// UTC by the clock of one host: written down for torchrun's agents, which compare it; our agents never compare it.
 struct WallClock {
   using duration = std::chrono::microseconds;
   using rep = duration::rep;

@@ -1,7 +1,7 @@
 // The store that an agent hosts: the table of keys, and the memberships of the c10d jobs that meet in it.
 //
 // Pure, as both of them are: requests go in, replies come out. To torchrun's agents a job's state is a key like any
-// other; what they write there is taken up by the membership, and what they read is made for them then.
+// other: what they write there is passed to the membership, and what they read is made at that moment.
 #pragma once
 
 #include "launch/core/c10d/membership.hpp"
@@ -17,7 +17,7 @@
 
 namespace launch {
 
-// Whose request is answered, when, and what comes of it: its own reply is appended, and what others get.
+// One request: who sent it, and when. Its own reply is appended to `reply`, and what other connections get to `pushes`.
 struct Exchange {
   ConnectionId from = 0;
   Instant now;
@@ -27,18 +27,18 @@ struct Exchange {
 
 class AgentStore {
  public:
-  // As StoreTable's.
+  // As in StoreTable.
   Status apply(const Request& request, const Exchange& exchange);
   void drop(ConnectionId connection, bool silent, Instant now, std::vector<Push>& pushes);
 
-  // Of this static job, nodes of torchrun may be lost: the others are told.
+  // In this static job torchrun's nodes may be lost: the others are told.
   void expect_guests(std::string run_id, int nnodes) { guests_.emplace(std::move(run_id), nnodes); }
 
-  // Its silence is to be noticed.
+  // Whether its silence must be noticed.
   bool is_watched(ConnectionId connection) const;
   bool watches() const { return !jobs_.empty() || table_.wills() > 0; }
 
-  // When on_deadline() is to be called.
+  // When on_deadline() must be called.
   Time deadline() const;
   void on_deadline(Instant now, std::vector<Push>& pushes);
 

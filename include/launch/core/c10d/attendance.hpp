@@ -1,6 +1,6 @@
-// What a launch agent says to the Membership that another one hosts, and what it is answered, as JSON: the payload of
-// ATTEND and its answer (docs/store_protocol.md). Bytes from outside: bounded, and nothing is believed unchecked. Any
-// bytes may come; what cannot be read is an error, never a guess.
+// What a launch agent tells the Membership that another one hosts, and what that answers, as JSON: the payload of
+// ATTEND and its answer (docs/store_protocol.md). The bytes come from outside: they are bounded, and everything is
+// checked. Any bytes may come; what cannot be read is an error, never a guess.
 #pragma once
 
 #include "launch/core/c10d/elastic_machine.hpp"
@@ -14,7 +14,7 @@ struct Attendance {
   enum class Wish {
     join,   // into a round later than `round`; answered when it has formed, or never will
     stay,   // in `round`; answered when it breaks up
-    look,   // how many are in; answered at once
+    look,   // how many nodes are in; answered at once
     leave,  // without closing; answered at once, and done when the connection ends
     close,  // for good, for everybody; answered at once
   };
@@ -22,14 +22,14 @@ struct Attendance {
   NodeDesc node;
   Member member;         // role and number of workers
   NodeLimits nodes;      // --nnodes
-  Duration last_call{};  // that a round with the minimum waits for more
-  Duration silence{};    // after which a torchrun agent that writes no heartbeat is dead
+  Duration last_call{};  // how long a round with the minimum waits for more nodes
+  Duration silence{};    // how long without a heartbeat until a torchrun agent is dead
   std::int64_t round = -1;
-  bool admits = true;    // nodes that come may break up the round
-  std::string reason{};  // to leave, for the others
+  bool admits = true;    // nodes that join may break up the round
+  std::string reason{};  // why it leaves, for the others
   CommonSettings common{};
-  bool done = false;  // its workers have ended well: its loss is none to the round
-  int restarts = 0;   // of the job, as far as it knows: a store that took another's place knows of none
+  bool done = false;  // its workers have ended well: its loss does not break up the round
+  int restarts = 0;   // of the job, as far as it knows: a store that replaced another one knows of none
 
   bool operator==(const Attendance&) const = default;
 };
@@ -37,7 +37,7 @@ struct Attendance {
 std::string to_json(const Attendance& attendance);
 Result<Attendance> parse_attendance(std::string_view json);
 
-// Why it cannot be in a job with this --nnodes and these settings; nullopt: it can.
+// Why this node cannot be in a job with this --nnodes and these settings; nullopt: it can.
 std::optional<Error> find_contradiction(const Attendance& said, const NodeLimits& nodes, const CommonSettings& common);
 
 // The answer: RoundFormed, RoundBroken, RoundWaits, RoundRefused or RendezvousEnded.

@@ -1,8 +1,9 @@
-// The agent's part in a c10d rendezvous, as its session sees it: joins rounds, notices who comes and goes, leaves,
-// closes. Two kinds: HostedRendezvous where a launch agent hosts the store, ElasticRendezvous where torchrun does.
+// The agent's part in a c10d rendezvous, as its session sees it: it joins rounds, notices nodes that join or leave,
+// leaves and closes. There are two kinds: HostedRendezvous if a launch agent hosts the store, ElasticRendezvous if
+// torchrun does.
 //
-// A machine: each step is an operation on the store and what the agent is to know; deadline() bounds the operation.
-// A wish (join, close, ...) takes effect with the next step: the caller cuts a wait short for it.
+// A machine: each step is an operation on the store, and the news for the agent; deadline() bounds the operation. A
+// wish (join, close, ...) takes effect with the next step: the caller interrupts a wait for it.
 #pragma once
 
 #include "launch/core/base/error.hpp"
@@ -19,14 +20,14 @@
 
 namespace launch {
 
-// What a step tells.
+// The news of a step.
 struct RoundFormed {
   std::int64_t round = 0;
   NodeRank rank{};  // of this node
-  int nnodes = 1;   // that are in
+  int nnodes = 1;   // in the round
   NodeDesc leader;
   std::vector<NodeRank> torchrun{};        // ranks of torchrun's agents
-  std::optional<Assignment> assignment{};  // where nobody has to be asked for it
+  std::optional<Assignment> assignment{};  // if the other nodes need not be asked for it
   int restarts = 0;                        // of the job, as its members know it
 
   bool operator==(const RoundFormed&) const = default;
@@ -35,15 +36,15 @@ struct RoundFormed {
 struct RoundBroken {
   enum class Cause {
     change,   // a node wants to join, or has left
-    restart,  // a launch agent starts anew, and has told why under the abort key
-    loss,     // somebody has gone without a word, who may have been at its end
+    restart,  // a launch agent restarts, and has written why under the abort key
+    loss,     // a node has gone without a report; it may have been about to exit
   };
   std::string reason;
   Cause cause = Cause::change;
-  NodeRank gone = NodeRank::none();  // the node that has left or is lost, where it is known
+  NodeRank gone = NodeRank::none();  // the node that has left or is lost, if it is known
   bool operator==(const RoundBroken&) const = default;
 };
-struct RoundWaits {  // for a line to the user
+struct RoundWaits {  // for a progress line
   int arrived = 0;
   bool spare = false;
   Duration left{};
@@ -52,8 +53,8 @@ struct RoundWaits {  // for a line to the user
 };
 struct RoundRefused {  // time-out, closed or contradiction
   Error error;
-  bool spare = false;  // it was not needed, that is all
-  bool begun = false;  // the job runs, and this node never had a part in it
+  bool spare = false;  // this node was a spare that was not needed
+  bool begun = false;  // the job runs, and this node was never a member
 };
 struct WillLeft {};         // what pledge() asked for is done
 struct RendezvousEnded {};  // what leave() or close() asked for is done, or was given up
@@ -66,26 +67,27 @@ struct ElasticStep {
   std::vector<ElasticNews> news;
 };
 
-inline constexpr Duration store_answer_time = std::chrono::seconds(60);  // where it is there; torchrun's read_timeout
+inline constexpr Duration store_answer_time = std::chrono::seconds(60);  // if the store runs; torchrun's read_timeout
 inline constexpr Duration first_elastic_report = std::chrono::seconds(1);
-inline constexpr Duration torchrun_looks = std::chrono::seconds(2);  // once within this, at the state
+inline constexpr Duration torchrun_looks = std::chrono::seconds(2);  // at the state, once within this time
 
 class ElasticMachine {
  public:
   virtual ~ElasticMachine();
 
   virtual ElasticStep start(Instant now) = 0;
-  // An error: the store holds or answers what makes no sense.
+  // An error: what the store holds or answers makes no sense.
   virtual Result<ElasticStep> on(const Outcome& outcome, Instant now) = 0;
   virtual Time deadline() const = 0;
 
-  // Leaves the round it is in, if any, and joins the next. `restarts`: of the job, as far as this node knows.
+  // Leaves the round it is in, if any, and joins the next. `restarts`: how many the job has had, as far as this node
+  // knows.
   virtual void join(Time now, int restarts) = 0;
-  // For good, for everybody.
+  // Closes the rendezvous for good, for everybody.
   virtual void close(Time now) = 0;
-  // Leaves without closing: others go on waiting. `reason` is for them.
+  // Leaves without closing: the others keep waiting. `reason` is for them.
   virtual void leave(Time now, std::string reason) = 0;
-  // From now on nodes that come do not break up the round; they wait for the next one.
+  // From now on nodes that join do not break up the round; they wait for the next one.
   virtual void admit_nobody() = 0;
 };
 

@@ -1,8 +1,9 @@
-// The agent's part in a c10d rendezvous over a store that torchrun hosts: joins rounds, keeps itself alive, notices who
-// comes and goes, leaves, closes. torchrun's rules and bytes (elastic_state, rendezvous_pickle); it polls.
+// The agent's part in a c10d rendezvous over a store that torchrun hosts: it joins rounds, writes its heartbeats,
+// notices nodes that join or leave, leaves and closes. It follows torchrun's rules and bytes (elastic_state,
+// rendezvous_pickle), and polls.
 //
-// A peer is dead when its heartbeat has not changed for so long by this host's clock; clocks of two hosts are never
-// compared.
+// A peer is dead when its heartbeat has not changed for too long by this host's clock; the clocks of two hosts are
+// never compared.
 #pragma once
 
 #include "launch/core/base/random.hpp"
@@ -38,14 +39,14 @@ class ElasticRendezvous : public ElasticMachine {
   };
   enum class Goal {
     none,    // outside
-    join,    // wants into a round
+    join,    // wants to be in a round
     member,  // is in one
     leave,
     close,
   };
   struct Seen {
     WallTime heartbeat;
-    Time since;  // it has this value
+    Time since;  // when it got this value
   };
 
   void take(const std::string& text, ElasticState state, Time now);
@@ -74,20 +75,20 @@ class ElasticRendezvous : public ElasticMachine {
   Phase phase_ = Phase::founding;
   Goal goal_ = Goal::none;
   ElasticState state_;   // as stored
-  std::string text_;     // the same as text: what a write expects to find
+  std::string text_;     // state_ as text: what a write expects to find
   std::string written_;  // by the write under way
   int lost_writes_ = 0;  // in a row
   Time deadline_ = never;
   Time give_up_ = never;    // joining, leaving or closing
-  Time last_call_ = never;  // by this host's clock, of the round that is forming
+  Time last_call_ = never;  // of the round that is forming, by this host's clock
   Time report_ = never;
-  std::size_t came_ = 0;  // nodes, at the time-out
+  std::size_t came_ = 0;  // nodes that had joined, at the time-out
   bool told_broken_ = false;
-  std::optional<std::int64_t> round_;  // the one it is, or was last, a member of
+  std::optional<std::int64_t> round_;  // the last one that it is or was a member of
   std::map<NodeDesc, int> ranks_;      // in that round
   Time formed_at_{};
-  bool mixed_ = false;  // with torchrun's agents
-  bool admits_ = true;  // nodes that come may break up the round
+  bool mixed_ = false;  // torchrun's agents are in the round
+  bool admits_ = true;  // nodes that join may break up the round
   std::map<NodeDesc, Seen> seen_;
   std::vector<ElasticNews> news_;
 };

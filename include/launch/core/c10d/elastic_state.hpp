@@ -1,6 +1,6 @@
-// The state that the agents of a c10d rendezvous share under one key, and the steps they take on it, by torchrun's
-// rules. Values only: who writes them and when is ElasticRendezvous' business. Times are of the wall clock, because
-// torchrun writes them so; no clock of two hosts is compared.
+// The state that the agents of a c10d rendezvous share under one key, and the changes that they make to it, by
+// torchrun's rules. Values only: ElasticRendezvous decides who writes them and when. Times are of the wall clock,
+// because torchrun writes those; the clocks of two hosts are never compared.
 #pragma once
 
 #include "launch/core/base/time.hpp"
@@ -21,7 +21,7 @@ struct ElasticState {
   std::optional<WallTime> deadline;  // of the last call
   bool closed = false;               // for good
   std::map<NodeDesc, int> participants;
-  std::set<NodeDesc> wait_list;        // they want the next round soon
+  std::set<NodeDesc> wait_list;        // nodes that want the next round soon
   std::set<NodeDesc> redundancy_list;  // spares, above the maximum
   std::map<NodeDesc, WallTime> last_heartbeats;
 
@@ -31,18 +31,18 @@ struct ElasticState {
   bool operator==(const ElasticState&) const = default;
 };
 
-// A round has formed, be it this one or an earlier one.
+// A round has formed: this one or an earlier one.
 inline bool has_begun(const ElasticState& state) { return state.complete || state.round > 0; }
 
-// The order of ranks is given by `order`, which holds the participants.
+// `order` has the participants in the order of their ranks.
 void complete_round(ElasticState& state, const std::vector<NodeDesc>& order);
 
-// Those of the round before keep their order, so that rank 0 stays where it was, if it can. The others follow: as
-// torchrun sorts them, or, where all are launch agents, in natural order (n2 before n10).
+// Members of the round before keep their order, so that rank 0 stays where it was, if it can. The others follow: as
+// torchrun sorts them, or, if all are launch agents, in natural order (n2 before n10).
 std::vector<NodeDesc> rank_order(const ElasticState& state, const std::map<NodeDesc, int>& before);
 
-// Forgets a node that left or died. When nobody is left of a complete round, the next one begins; an incomplete one
-// that falls below the minimum has its last call taken back.
+// Forgets a node that left or died. When nobody is left in a complete round, the next one begins. When an incomplete
+// one falls below the minimum, its last call is cancelled.
 void remove_node(ElasticState& state, const NodeDesc& node, const NodeLimits& limits);
 
 }  // namespace launch

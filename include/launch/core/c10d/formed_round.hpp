@@ -1,6 +1,6 @@
-// What the members of a round that has formed are to know of it; made once, and told to each. Used by Membership. Ranks
-// never change while the round lasts: a member that has ended well and is gone keeps its own. It knows no time and no
-// connection.
+// What the members of a round that has formed must know about it. It is made once, and told to each. Used by
+// Membership. Ranks never change while the round lasts: a member that has ended well and has left keeps its own. It
+// knows no time and no connection.
 #pragma once
 
 #include "launch/core/c10d/attendance.hpp"
@@ -16,7 +16,7 @@ namespace launch {
 class FormedRound {
  public:
   FormedRound() = default;
-  // `order`: its members by rank. `said_of`: what a node has said last, or null.
+  // `order`: its members by rank. `said_of`: what a node said last, or null.
   FormedRound(std::int64_t round, std::vector<NodeDesc> order,
               const std::function<const Attendance*(const NodeDesc&)>& said_of);
 
@@ -24,11 +24,11 @@ class FormedRound {
 
   const std::vector<NodeDesc>& order() const { return order_; }
   const std::map<NodeDesc, int>& ranks() const { return ranks_; }
-  // none: it is none of its members.
+  // none: it is not a member.
   NodeRank rank_of(const NodeDesc& node) const;
   bool is_mixed() const { return !torchrun_.empty(); }
 
-  // Members that had ended well and are gone; they count until the round breaks up.
+  // Members that ended well and have left; they count as members until the round breaks up.
   void depart(const NodeDesc& node) { departed_.insert(node); }
   void come_back(const NodeDesc& node) { departed_.erase(node); }
   const std::set<NodeDesc>& departed() const { return departed_; }
@@ -40,7 +40,7 @@ class FormedRound {
   std::map<NodeDesc, int> ranks_;
   std::set<NodeDesc> departed_;
   std::vector<NodeRank> torchrun_;       // ranks of torchrun's agents
-  std::vector<Assignment> assignments_;  // by rank, where the workers of all are known
+  std::vector<Assignment> assignments_;  // by rank; empty unless the workers of all are known
   int restarts_ = 0;                     // the most that a member knows of
 };
 

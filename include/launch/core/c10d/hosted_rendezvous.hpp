@@ -1,6 +1,6 @@
-// The agent's part in a c10d rendezvous whose store a launch agent hosts: it says what it wants and waits to be told.
-// Who is in, who is dead and when a round forms is decided there (Membership). Times are of this host's clock alone. A
-// machine: the session carries its operations out, one at a time.
+// The agent's part in a c10d rendezvous whose store a launch agent hosts: it says what it wants and waits for the
+// answer. The host decides who is in, who is dead and when a round forms (Membership). Times are of this host's clock
+// only. A machine: the session carries its operations out, one at a time.
 #pragma once
 
 #include "launch/core/c10d/attendance.hpp"
@@ -23,16 +23,16 @@ class HostedRendezvous : public ElasticMachine {
   void close(Time now) override;
   void leave(Time now, std::string reason) override;
   void admit_nobody() override { admits_ = false; }
-  // What the store is to do when this agent goes away without a word; WillLeft follows. An empty one takes it back.
+  // What the store must do if this agent disappears without a report; WillLeft follows. An empty will takes it back.
   void pledge(LeaveWill will) { will_ = std::move(will); }
-  // This agent's workers have ended well, so that the others need it no more in this round; from now on its will is
+  // This agent's workers have ended well, so the others do not need it any more in this round; from now on its will is
   // `then`.
   void finish(LeaveWill then);
 
  private:
   enum class Goal {
     none,    // outside, or in a round that has broken up
-    join,    // wants into a round
+    join,    // wants to be in a round
     member,  // is in one
     give_up,
     leave,
@@ -50,12 +50,12 @@ class HostedRendezvous : public ElasticMachine {
   Time deadline_ = never;
   Time give_up_ = never;  // joining, leaving or closing
   Time report_ = never;
-  RoundWaits last_;          // as it was reported
-  std::int64_t round_ = -1;  // the one it is, or was last, a member of
+  RoundWaits last_;          // as it was last reported
+  std::int64_t round_ = -1;  // the last one that it is or was a member of
   bool admits_ = true;
   bool done_ = false;
   int restarts_ = 0;
-  std::string reason_;  // to leave
+  std::string reason_;  // why it leaves
   std::optional<LeaveWill> will_;
   std::vector<ElasticNews> news_;
 };

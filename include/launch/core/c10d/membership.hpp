@@ -1,6 +1,6 @@
 // Who is in a c10d job, kept by the agent that hosts its store. It acts for the launch agents that attend: they say
-// what they want and are told, without polling, what comes of it. For torchrun's agents it is the text under the key
-// of the state, read and written by their rules; it is made and taken apart only when one of them asks.
+// what they want, and are told the result without polling. For torchrun's agents it is the text under the state's key,
+// read and written by their rules. That text is made or parsed only when one of them reads or writes it.
 //
 // Called by AgentStore. Pure: connections are numbers, time comes in. A change costs O(log n), a round O(n log n).
 #pragma once
@@ -26,26 +26,26 @@ class Membership {
   };
 
   Membership() = default;
-  // Before it attends, so that a state that is there already is read as it would have it.
+  // `first` is about to attend: a state that is already there is read with its settings.
   explicit Membership(const Attendance& first) { agree_on(first); }
 
   void attend(ConnectionId from, const Attendance& said, Instant now);
-  // It no longer waits for an answer; what would have come comes when it attends again.
+  // It no longer waits for an answer; it gets that when it attends again.
   void stop_waiting(ConnectionId connection);
-  // The connection is gone, and so is the agent. `silent`: it was not closed, but nothing was heard of it.
+  // The connection is gone, and so is the agent. `silent`: it was not closed, but nothing was heard from it.
   void drop(ConnectionId connection, bool silent, Instant now);
   bool attends(ConnectionId connection) const { return peers_.contains(connection); }
 
-  // What the key holds; the same until something has happened or the heartbeats in it are old.
+  // The text under the key; it stays the same until something happens or the heartbeats in it are old.
   const std::string& text(Instant now);
-  // `writer` has put `text` under the key. An error: it is no state, or none that an agent makes
-  // of this one; it has no effect.
+  // `writer` has put `text` under the key. An error: it is not a state, or no agent can make it from the present one;
+  // then it has no effect.
   Status adopt(ConnectionId writer, const std::string& text, Instant now);
 
   Time deadline() const;
   void on_deadline(Instant now);
 
-  // What has come of all that, in order.
+  // The answers to all that, in order.
   std::vector<Answer> take_answers() { return std::exchange(answers_, {}); }
 
   const ElasticState& state() const { return state_; }
@@ -54,7 +54,7 @@ class Membership {
   struct Peer {
     Attendance said;
     bool waiting = false;       // an answer is due
-    std::uint64_t arrival = 0;  // among those who want in; 0: it is none of them
+    std::uint64_t arrival = 0;  // its place among those that want to join; 0: it does not
   };
   // Wishes.
   void agree_on(const Attendance& first);
@@ -99,21 +99,21 @@ class Membership {
   Duration silence_{};
   std::map<ConnectionId, Peer> peers_;
   std::map<NodeDesc, ConnectionId> by_node_;
-  std::map<std::uint64_t, ConnectionId> candidates_;  // want in and are no participants, in order of arrival
+  std::map<std::uint64_t, ConnectionId> candidates_;  // want to join and are not participants, in order of arrival
   std::uint64_t arrivals_ = 0;
-  int reluctant_ = 0;  // agents that want nobody to break up their round
+  int reluctant_ = 0;  // agents that do not let new nodes break up their round
 
-  FormedRound round_;  // the last one
+  FormedRound round_;  // the last one that formed
   Time formed_at_{};
-  std::optional<RoundBroken> broken_;  // the last round, until the next one has formed
+  std::optional<RoundBroken> broken_;  // why the last round broke up, until the next one has formed
   std::set<NodeDesc> doomed_;          // dead members that torchrun's agents must see a little longer
   std::set<ConnectionId> impatient_;   // members that may not leave yet, for the same reason
-  bool again_ = false;                 // the next round is to form as soon as those who are known are in
+  bool again_ = false;                 // the next round must form as soon as all known nodes are in
   Time last_call_ = never;
-  bool refused_ = false;  // those who waited when the rendezvous was closed
+  bool refused_ = false;  // the nodes that waited when the rendezvous was closed
 
   TorchrunAgents torchrun_;
-  std::string text_;  // empty: to be made anew
+  std::string text_;  // empty: it must be made again
   WallTime rendered_{};
   std::vector<Answer> answers_;
 };

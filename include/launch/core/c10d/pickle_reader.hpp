@@ -1,6 +1,6 @@
-// The opcodes of Python's pickle that a rendezvous state consists of, run over bytes from outside: a table of values
-// comes out, or an error. Anything else (another opcode, another class, a call of anything but the three time types)
-// is an error, and nothing is ever executed. Iterative; memory is a fixed multiple of the input.
+// Runs the opcodes of Python's pickle that a rendezvous state consists of over bytes from outside: the result is a
+// table of values, or an error. Anything else (another opcode, another class, a call of anything except the three time
+// types) is an error, and nothing is ever executed. Iterative; memory is a fixed multiple of the input.
 #pragma once
 
 #include "launch/core/base/error.hpp"
@@ -24,7 +24,7 @@ enum class PickleKind : std::uint8_t {
   node,        // a _NodeDesc; items as of a dict
   time,        // aware, UTC; number: microseconds since 1970
   naive_time,  // the same without a time zone
-  delta,       // a timedelta of nothing
+  delta,       // a timedelta of zero
   zone,        // UTC
   // names
   state_class,

@@ -1,8 +1,8 @@
-// ElasticState to and from the bytes that torchrun's agents (PyTorch 2.5 and later) keep in the store: a base64 text of
-// a Python pickle, read from pickles of protocol 4 and 5.
+// Converts ElasticState to and from the bytes that torchrun's agents (PyTorch 2.5 and later) keep in the store: a
+// Python pickle as base64 text. Pickles of protocol 4 and 5 are read.
 //
-// The reader is a stack machine of 29 opcodes that knows five names and can make nothing but an ElasticState: no code
-// of the writer's choosing runs. Memory follows the input; nothing is believed before it is bounded.
+// The reader is a stack machine of 29 opcodes that knows five names and can make nothing except an ElasticState: no
+// code that the writer chose runs. Memory grows with the input; every number is checked before it is used.
 #pragma once
 
 #include "launch/core/base/error.hpp"
@@ -22,7 +22,7 @@ inline constexpr std::size_t max_state_nodes = 100'000;
 std::string pickle_state(const ElasticState& state);
 Result<ElasticState> unpickle_state(std::string_view bytes);
 
-// The text of the key. A text of `no_state` is a new ElasticState.
+// The text under the key. The text `no_state` is read as a new ElasticState.
 std::string write_state(const ElasticState& state);
 Result<ElasticState> read_state(std::string_view text);
 

@@ -1,6 +1,6 @@
-// What a node of a c10d job has been asked for: its name, how many nodes, and for how long it waits for what. Settled
-// once from the options; the machines of the rendezvous read it. Durations are of this host's clock. What must be the
-// same on all nodes stands in `common`.
+// The settings of a node of a c10d job: its name, how many nodes, and how long it waits for what. Made once from the
+// options; the machines of the rendezvous read them. Durations are of this host's clock. Settings that must be the same
+// on all nodes are in `common`.
 #pragma once
 
 #include "launch/core/base/time.hpp"
@@ -19,7 +19,7 @@ struct NodeLimits {
   bool operator==(const NodeLimits&) const = default;
 };
 
-// As --nnodes has it: "2:4", "3".
+// As in --nnodes: "2:4", "3".
 std::string to_text(const NodeLimits& limits);
 
 // Defaults are torchrun's; --rdzv-conf sets them.
@@ -34,7 +34,7 @@ struct ElasticSettings {
   Duration close_timeout = std::chrono::seconds(30);
   Duration keep_alive_interval = std::chrono::seconds(5);
   int keep_alive_max_attempt = 3;
-  Duration report_interval = std::chrono::seconds(30);  // between two lines to the user; no key sets it
+  Duration report_interval = std::chrono::seconds(30);  // between two progress lines; no key sets it
 };
 
 }  // namespace launch

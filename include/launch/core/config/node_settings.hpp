@@ -1,6 +1,6 @@
-// The part of settle() about nodes: how many, which one this is, and where they meet (torchrun's rewrites of a command
-// line before a rendezvous, where they are not listed in docs/torchrun.md as a difference). Called by settle() alone.
-// It resolves no name and opens no port.
+// The part of settle() about nodes: how many, which one this is, and where they meet. Before a rendezvous torchrun
+// rewrites some command lines; so does this, except for the differences listed in docs/torchrun.md. Called only by
+// settle(). It resolves no name and opens no port.
 #pragma once
 
 #include "launch/core/config/config.hpp"

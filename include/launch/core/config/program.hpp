@@ -1,7 +1,8 @@
-// What the user named, from the look of it: a script for Python, a module, or something to execute directly.
+// Decides what the user named, from what it looks like: a script for Python, a module, or something to execute
+// directly.
 //
-// The shebang and the suffix decide, as a shell user expects; only what is neither a program nor a script of another
-// interpreter goes to Python unasked, as torchrun does with everything.
+// The shebang and the suffix decide, as a shell user expects. Only a file that is neither a program nor a script of
+// another interpreter is run with Python without being asked; torchrun does that with every file.
 #pragma once
 
 #include "launch/core/config/config.hpp"

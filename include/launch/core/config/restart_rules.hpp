@@ -1,6 +1,6 @@
-// After which ends the workers are restarted, and how often: what the user asked for. Settled once from the options;
-// RestartPolicy decides by it. The same on every node only if the user gave the same options there: each judges its own
-// workers.
+// The user's rules: after which ends of a worker the workers are restarted, and how often. Made once from the options;
+// RestartPolicy decides by them. They are the same on every node only if the user gave the same options there, since
+// each node judges its own workers.
 #pragma once
 
 #include "launch/core/base/time.hpp"
@@ -25,8 +25,8 @@ struct RestartRules {
   Duration window = Duration::zero();          // only restarts within it count; zero: all do
   EndSet restart_on;                           // empty: any end
   EndSet fail_on;                              // wins over restart_on
-  bool repeat_errors = false;                  // go on although the same Python exception comes again and again
-  std::optional<int> max_membership_restarts;  // because nodes came or went; nullopt: any number
+  bool repeat_errors = false;                  // restart even if the same Python exception comes again and again
+  std::optional<int> max_membership_restarts;  // because nodes joined or left; nullopt: any number
 };
 
 }  // namespace launch

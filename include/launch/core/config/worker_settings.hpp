@@ -1,6 +1,6 @@
-// The part of settle() about workers: how many, what they execute, their devices, processors and environment. Called by
-// settle() alone. It looks at no file: what is known of the program and the devices is in HostFacts. The first thing
-// that is wrong is the error.
+// The part of settle() about workers: how many, what they execute, their devices, processors and environment. Called
+// only by settle(). It looks at no file: what is known about the program and the devices is in HostFacts. The first
+// fault is returned as the error.
 #pragma once
 
 #include "launch/core/config/config.hpp"

@@ -1,7 +1,8 @@
-// The events of a job for machines: what happened on one node, each as one line of JSON (--events, docs/events.md).
+// The events of a job, for programs to read: what happened on one node, each as one line of JSON (--events,
+// docs/events.md).
 //
-// Names and order of the fields are a promise to whoever reads them: a field may be added at the end, none goes away.
-// Times come in as values. torchrun's own form of events is in torchelastic_event.hpp.
+// The names and the order of the fields are a promise to every reader: a field may be added at the end, none is
+// removed. Times come in as values. torchrun's own form of events is in torchelastic_event.hpp.
 #pragma once
 
 #include "launch/core/base/time.hpp"
@@ -16,12 +17,12 @@
 
 namespace launch {
 
-// Who tells: the same in every event until the rendezvous says otherwise.
+// Which node reports: the same in every event until the rendezvous changes it.
 struct EventContext {
   std::string run_id;
-  std::optional<NodeRank> node_rank;  // nullopt: dealt out by the rendezvous, later
+  std::optional<NodeRank> node_rank;  // nullopt: the rendezvous will assign it
   std::string host;
-  int restart = 0;  // restarts that the job has had
+  int restart = 0;  // how many restarts the job has had
 };
 
 struct JobStarted {
@@ -49,7 +50,7 @@ struct WorkerOver {
   Duration lived{};
 };
 
-// The workers are told to end; not said of what workers that ended well have left behind.
+// The workers are told to exit. Not used for processes that were left behind by workers that ended well.
 struct Stopping {
   int signal = 0;
   std::string reason;
@@ -60,10 +61,10 @@ struct Killing {
   std::size_t processes = 0;
 };
 
-// All workers of the job start anew.
+// All workers of the job restart.
 struct Restarting {
   std::string reason;
-  int number = 0;  // 0: nodes came or went, which counts as no restart
+  int number = 0;  // 0: nodes joined or left, which does not count as a restart
 };
 
 struct PeerFailure {

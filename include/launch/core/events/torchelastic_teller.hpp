@@ -1,5 +1,5 @@
-// What torchrun's agent tells of a job on one node, and when: `--event-log-handler console`. app/event_log tells it
-// what happens, and writes the lines that it returns. It keeps what one of torchrun's events says of earlier ones; it
+// What torchrun's agent reports about a job on one node, and when: `--event-log-handler console`. app/event_log tells
+// it what happens, and writes the lines that it returns. It remembers what torchrun's events repeat of earlier ones; it
 // knows no clock and writes nothing. The order, and which event counts as a success, are those of torchrun 2.13.
 #pragma once
 
@@ -23,12 +23,12 @@ class TorchelasticTeller {
   explicit TorchelasticTeller(TorchelasticContext context) : context_(std::move(context)) {}
 
   Lines formed(const Round& round, Duration took);
-  // In the order of local ranks.
+  // Called in the order of local ranks.
   void worker_started(int pid) { workers_.push_back({pid, std::nullopt, {}}); }
   Lines all_started() const;
-  // `error_json`: what a worker that failed has left there.
+  // `error_json`: what a worker that failed has written there.
   void worker_exited(LocalRank local_rank, ExitStatus status, std::string error_json);
-  // `total_run_time`: of the job here, in seconds. `first`: its first failure, if it failed.
+  // `total_run_time`: of the job on this node, in seconds. `first`: its first failure, if it failed.
   Lines ended(const std::optional<Failure>& first, int total_run_time) const;
 
  private:
@@ -47,7 +47,7 @@ class TorchelasticTeller {
   int restarts_ = 0;
   std::optional<Assignment> ranks_;  // of the last round
   std::vector<Worker> workers_;      // of this round, by local rank
-  bool traits_ = false;              // as torchelastic_raw_error() wants to know
+  bool traits_ = false;              // as in torchelastic_raw_error()
 };
 
 }  // namespace launch

@@ -1,7 +1,8 @@
-// Which CPUs each worker may use: the topology and the accelerators' nodes in, one set a local rank out. Pure.
+// Which CPUs each worker may use. Pure: the topology and the accelerators' NUMA nodes come in, and one set of CPUs per
+// local rank comes out.
 //
-// With accelerators the sets are those of torchrun's --numa-binding. On a node without any, where torchrun refuses,
-// the ranks are dealt to the NUMA nodes in contiguous blocks and then bound in the same way.
+// With accelerators the sets are those of torchrun's --numa-binding. On a node without any, where torchrun refuses, the
+// ranks are distributed to the NUMA nodes in contiguous blocks and then bound in the same way.
 #pragma once
 
 #include "launch/core/base/error.hpp"
@@ -17,7 +18,7 @@ enum class BindingMode {
   node,          // all CPUs of the accelerator's NUMA node
   socket,        // all CPUs of the NUMA nodes in the same package
   exclusive,     // whole cores of the node, shared with no other worker
-  core_complex,  // the CPUs of the node that share one largest cache, in turn
+  core_complex,  // CPUs of the node that share one largest cache; ranks take these groups in turn
 };
 
 // node, socket, exclusive, core-complex.
@@ -44,12 +45,13 @@ struct Binding {
   bool operator==(const Binding&) const = default;
 };
 
-// One binding a local rank. device_nodes[i] is the NUMA node of the i-th visible accelerator, which belongs to local
-// rank i; empty on a node without accelerators. The error's message does not name the option: the caller knows it.
+// One binding per local rank. device_nodes[i] is the NUMA node of the i-th visible accelerator, which belongs to local
+// rank i; it is empty on a node without accelerators. The error's message does not name the option: the caller knows
+// it.
 Result<std::vector<Binding>> plan_binding(BindingMode mode, const CpuTopology& topology,
                                           const std::vector<int>& device_nodes, int nproc);
 
-// The kernel's way to write a set of CPUs or nodes: "0-2,4,6-7". What is no range is left out.
+// A set of CPUs or nodes as the kernel writes it: "0-2,4,6-7". Parts that are not a range are left out.
 std::string cpu_ranges(const std::vector<int>& cpus);
 std::vector<int> parse_cpu_ranges(std::string_view text);
 

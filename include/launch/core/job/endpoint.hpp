@@ -1,5 +1,5 @@
-// HOST[:PORT] as torchrun's --rdzv-endpoint takes it: name, IPv4, or IPv6 in brackets when a port follows. Resolves
-// nothing. A port is 1 to 65535, or 0 if the system may choose; the text of an address stays as it was typed, so that
+// HOST[:PORT] as torchrun's --rdzv-endpoint takes it: name, IPv4, or IPv6 in brackets if a port follows. Resolves
+// nothing. A port is 1 to 65535, or 0 if the system may choose. The text of an address stays as it was typed, so that
 // messages show what the user knows.
 #pragma once
 
@@ -22,12 +22,12 @@ struct Endpoint {
 // Whether a name or an address leads to this machine.
 struct Whereabouts {
   bool here = false;
-  bool elsewhere = false;  // if it is here: another of its addresses is not this machine's
+  bool elsewhere = false;  // if it is here: it also has an address of another machine
 };
 
 struct EndpointText {
   std::string host;                   // without brackets
-  std::optional<std::uint16_t> port;  // absent when the text has none
+  std::optional<std::uint16_t> port;  // absent if the text has none
 
   bool operator==(const EndpointText&) const = default;
 };
@@ -35,7 +35,7 @@ struct EndpointText {
 // The error's message says what is wrong with `text`; it does not name the option, which only the caller knows.
 Result<EndpointText> parse_endpoint(std::string_view text);
 
-// 1 to 65535, or 0 where the caller lets the system choose.
+// 1 to 65535, or 0 if the caller lets the system choose.
 Result<std::uint16_t> parse_port(std::string_view text);
 
 // "host:29500", "[::1]:29500".

@@ -1,6 +1,6 @@
-// The words of the field, as values: who is in a job, which ranks a node has, how a worker ended. Ranks, world sizes
-// and local ranks count from 0 as torchrun's do. No rules: which rank a node gets is decided in core/job/ranks and
-// core/c10d, and what an end means in core/agent.
+// The basic terms of a job, as types: who is in a job, which ranks a node has, how a worker ended. Ranks and local
+// ranks count from 0, and ranks and world sizes are those of torchrun. No rules: core/job/ranks and core/c10d decide
+// which rank a node gets, and core/agent what an end means.
 #pragma once
 
 #include "launch/core/base/time.hpp"
@@ -35,14 +35,14 @@ struct Assignment {
   bool operator==(const Assignment&) const = default;
 };
 
-// What a rendezvous comes to: the nodes have found each other and the workers may start.
+// The result of a rendezvous: the nodes have found each other and the workers may start.
 struct Round {
   Assignment assignment;
-  std::optional<Endpoint> master;  // MASTER_ADDR and MASTER_PORT, where they are not those of the command line
+  std::optional<Endpoint> master;  // MASTER_ADDR and MASTER_PORT, if they are not those of the command line
   int restarts = 0;                // that the job has had, the same on every launch node
-  bool can_restart = true;         // every node would start anew with this one
+  bool can_restart = true;         // every node would restart together with this one
   bool may_leave = false;          // the others would go on if this node left
-  Duration longest_stall{};        // that others bear of this node before they may go on without it; zero: any
+  Duration longest_stall{};        // of this node before the others may go on without it; zero: no limit
   std::int64_t number = 0;         // among the rounds of the job
 };
 
@@ -59,16 +59,16 @@ struct ExitStatus {
   bool operator==(const ExitStatus&) const = default;
 };
 
-// As a shell has it: the exit code, or 128 + signal.
+// As in a shell: the exit code, or 128 + signal.
 int exit_code(const ExitStatus& status);
 
 // "exit code 7", "signal 11 (SIGSEGV)".
 std::string to_text(const ExitStatus& status);
 
-// What a signal that a worker died of says about the cause, for those that say something: "segmentation fault".
+// What the signal that a worker died of says about the cause: "segmentation fault". Empty if it says nothing.
 std::string_view cause_in_words(const ExitStatus& status);
 
-// "SIGTERM"; "signal 40" where the number has no name.
+// "SIGTERM"; "signal 40" if the number has no name.
 std::string signal_name(int signal);
 
 // The number of "SIGTERM" or "TERM".

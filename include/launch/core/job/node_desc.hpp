@@ -1,6 +1,6 @@
-// How one agent of a c10d rendezvous is known to the others. torchrun's words, so that a job may have agents of both
-// kinds; what they mean on the wire is rendezvous_pickle's business. No address is looked up: two names of one host are
-// two.
+// How the others know one agent of a c10d rendezvous. The names and fields are torchrun's, so that a job may have
+// agents of both kinds; rendezvous_pickle knows what they are on the wire. No address is looked up: two names of one
+// host count as two.
 #pragma once
 
 #include <compare>
@@ -18,7 +18,7 @@ struct NodeDesc {
   auto operator<=>(const NodeDesc&) const = default;
 };
 
-// torchrun counts its local_ids from 0; a launch agent has this one, and so its like know it.
+// torchrun counts its local_ids from 0. Every launch agent has this one, so that the others know it as a launch agent.
 inline constexpr std::int64_t launch_local_id = 0x6c61756e;
 
 inline bool is_launch(const NodeDesc& node) { return node.local_id == launch_local_id; }

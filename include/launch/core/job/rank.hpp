@@ -1,6 +1,6 @@
-// The three numbers that a job counts by, each of a type of its own: a node among the nodes, a worker among those of
-// its node, a worker among all of the job. Used wherever such a number travels as a value; keys, JSON and texts have
-// its `value`. None becomes another, or a plain number, by accident: that does not compile. They count from 0.
+// The three kinds of rank, each with a type of its own: a node among the nodes, a worker among those of its node, a
+// worker among all of the job. Used wherever such a number is passed as a value; keys, JSON and texts have its `value`.
+// One kind never becomes another, or a plain number, by accident: that does not compile. They count from 0.
 #pragma once
 
 #include <compare>
@@ -17,7 +17,7 @@ struct RankOf {
   static constexpr RankOf none() { return RankOf(-1); }
 
   constexpr bool known() const { return value >= 0; }
-  // In a list by rank. REQUIRES: known().
+  // The position in a list by rank. REQUIRES: known().
   constexpr std::size_t index() const { return static_cast<std::size_t>(value); }
 
   constexpr auto operator<=>(const RankOf&) const = default;
@@ -27,7 +27,7 @@ using NodeRank = RankOf<struct NodeOfJob>;      // GROUP_RANK
 using LocalRank = RankOf<struct WorkerOfNode>;  // LOCAL_RANK
 using GlobalRank = RankOf<struct WorkerOfJob>;  // RANK
 
-// `base`: of the node's local rank 0.
+// `base`: the RANK of the node's local rank 0.
 constexpr GlobalRank operator+(GlobalRank base, LocalRank local) { return GlobalRank(base.value + local.value); }
 
 }  // namespace launch

@@ -1,5 +1,5 @@
-// Members to ranks, and the JSON in which torchrun's agents exchange both (docs/store_protocol.md has the keys).
-// torchrun's texts are read and written byte for byte as Python's json module has them. Who is a member is decided
+// Assigns ranks to members, and has the JSON in which torchrun's agents exchange both (docs/store_protocol.md has the
+// keys). torchrun's texts are read and written byte for byte as Python's json module does. Who is a member is decided
 // elsewhere; parsing bounds the text and the numbers, nothing else.
 #pragma once
 
@@ -12,7 +12,8 @@
 
 namespace launch {
 
-// members[i].group_rank == i. RANK counts the workers of lower group ranks; ROLE_RANK those of equal role.
+// REQUIRES: members[i].group_rank == i. The base of RANK is the number of workers with lower group ranks; that of
+// ROLE_RANK counts only those of the same role.
 std::vector<Assignment> assign_ranks(const std::vector<Member>& members);
 
 // {"role": "default", "rank": 0, "local_world_size": 2}

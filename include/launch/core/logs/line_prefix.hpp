@@ -1,6 +1,6 @@
-// What stands before each line that the console shows: the user's template with the facts of whoever said the line.
-// Used by the consoles (io/log_console). A name in the template that has no value stays as it is. Times are text that
-// the caller gives.
+// The prefix of each line that the console shows: the user's template, filled with facts about the worker that printed
+// the line. Used by the consoles (io/log_console). A name in the template that has no value stays as it is. Times are
+// text that the caller gives.
 #pragma once
 
 #include "launch/core/job/rank.hpp"
@@ -24,7 +24,7 @@ struct PrefixFacts {
 
 struct PrefixStyle {
   std::string pattern = "[${role_name}${local_rank}]:";
-  bool aligned = false;   // all to the width of the widest, by blanks behind it
+  bool aligned = false;   // all have the width of the widest, by blanks after them
   bool coloured = false;  // by rank, for a terminal
 };
 
@@ -35,12 +35,12 @@ class LinePrefix {
 
   // The pattern has ${time}, so the time is needed.
   bool timed() const { return timed_; }
-  // Adds the prefix of one worker, or of several that said the same, ascending.
+  // Adds the prefix of one worker, or of several that printed the same line, ascending.
   void add(std::string& text, int local_rank, std::string_view time) const;
   void add(std::string& text, const std::vector<int>& local_ranks, std::string_view time);
 
  private:
-  // Where the time stands, the prefix is cut.
+  // A prefix, cut where the time must stand.
   using Pieces = std::vector<std::string>;
 
   Pieces make(const std::vector<int>& local_ranks) const;
@@ -52,7 +52,7 @@ class LinePrefix {
   bool timed_ = false;
   std::size_t width_ = 0;
   std::vector<Pieces> single_;                   // by local rank
-  std::map<std::vector<int>, Pieces> together_;  // bounded: forgotten when it has grown too large
+  std::map<std::vector<int>, Pieces> together_;  // bounded: cleared when it has grown too large
 };
 
 }  // namespace launch

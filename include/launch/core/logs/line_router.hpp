@@ -1,7 +1,7 @@
-// The bytes of one stream, as they come, cut into whole lines.
+// Cuts the bytes of one stream, as they come, into whole lines.
 //
-// Bytes pass unchanged, whatever they mean. What is held back of an unfinished line is bounded. Of a line that is
-// rewritten by carriage returns (a progress bar) the last state is kept.
+// Bytes pass unchanged, whatever they mean. An unfinished line is held back up to a limit. If a line is rewritten by
+// carriage returns (a progress bar), its last state is kept.
 #pragma once
 
 #include <cstddef>
@@ -20,9 +20,9 @@ class LineRouter {
   static constexpr std::size_t longest_held = std::size_t{1} << 20;
 
   void feed(std::string_view bytes, const Sink& sink);
-  // Something of a line is held back.
+  // A part of a line is held back.
   bool holds() const { return !held_.empty(); }
-  // What is held has been rewritten, so it will be again.
+  // The line that is held has been rewritten, so it will be again.
   bool rewritten() const { return rewritten_; }
   // Gives what is held as a line of its own.
   void flush(const Sink& sink);

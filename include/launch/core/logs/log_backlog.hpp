@@ -1,8 +1,9 @@
-// The bytes of all streams that pass launch on their way to a file and to the console: what is kept in memory, for
-// whom, and what is given up when neither the file system nor the console takes it.
+// The bytes of all streams that pass through launch on their way to a file and to the console: what is kept in memory,
+// for which of the two, and what is given up if neither the file system nor the console takes it.
 //
-// Pure, and without a lock: io/log_relay has the threads. Bytes of a stream are counted from 0, its offsets. A console
-// that is slow reads from the file what memory no longer has; only what the file system does not take is ever lost.
+// Pure, and without a lock: io/log_relay has the threads. The bytes of a stream are counted from 0; these are its
+// offsets. A slow console reads from the file what memory no longer has; only bytes that the file system does not take
+// are ever lost.
 #pragma once
 
 #include "launch/core/base/time.hpp"
@@ -38,11 +39,11 @@ class LogBacklog {
   void add_stream(bool shown);
 
   // ---- what comes in
-  // From when on bytes of the stream should be received; an earlier `wrote` or `shown` may make room sooner. A stream
-  // that is not shown never waits for the console.
+  // From when on bytes of the stream should be received; `wrote` or `shown` may make room earlier. A stream that is not
+  // shown never waits for the console.
   Time room_at(int stream) const;
-  // Bytes are given up when patience is at its end: from then on, until something makes room, without a wait. Those
-  // that come too early are taken: another may have used the room meanwhile.
+  // Bytes are given up once patience has run out, and from then on without a wait, until something makes room. Bytes
+  // that come before room_at() are taken: another stream may have used the room meanwhile.
   void receive(int stream, Bytes bytes, Time now);
   // The last bytes of the stream.
   const std::string& tail(int stream) const { return streams_.at(index(stream)).tail; }
@@ -56,20 +57,21 @@ class LogBacklog {
   };
   // The oldest bytes that wait, at most about 1 MiB of one stream; nullopt: none wait.
   std::optional<Write> next_write();
-  // What came of it.
+  // The result of a write.
   struct Written {
     LogExtents extents;
-    std::optional<std::uint64_t> taken_back_from;  // of earlier bytes, to leave no torn line behind
+    std::optional<std::uint64_t> taken_back_from;  // earlier bytes from here on were removed, to leave no torn line
     std::vector<int> deleted;                      // files
   };
-  // Of an empty write: what came of the end of its stream.
+  // An empty write: `result` is that of the end of its stream.
   void wrote(const Write& write, const Written& result, Time now);
-  // Bytes that wait for the file system or are in its hands, about; and since when, `never` where none are.
+  // About how many bytes wait for the file system or are being written; and since when it has taken nothing, `never` if
+  // none wait.
   std::size_t unwritten() const { return unwritten_; }
   Time waiting_since() const { return unwritten_ == 0 ? never : last_write_; }
   // The file system takes nothing, and bytes are given up.
   bool stalled() const { return stalled_; }
-  // Bytes that got into no file, or not yet.
+  // Bytes that are in no file, or not yet.
   std::uint64_t lost(int stream) const;
   std::uint64_t end(int stream) const { return streams_.at(index(stream)).end; }
   bool all_written() const { return turns_.empty() && in_hand_ == 0; }
@@ -78,13 +80,13 @@ class LogBacklog {
   struct Show {
     Bytes bytes;  // from `skip` on; null: not in memory
     std::size_t skip = 0;
-    LogExtents::Piece piece;  // without bytes: where the file has it; of size 0: nowhere
-    std::uint64_t size = 0;   // how much this is
+    LogExtents::Piece piece;  // if `bytes` is null: where the file has it; of size 0: nowhere
+    std::uint64_t size = 0;   // how many bytes this is
   };
-  // What the console has next of a shown stream; nullopt: nothing yet.
+  // What the console must show next of a shown stream; nullopt: nothing yet.
   std::optional<Show> next_show(int stream) const;
   void shown(int stream, std::uint64_t size, Time now);
-  // When the file system or the console last took something; for whoever waits for the end.
+  // When the file system or the console last took something; for the code that waits for the end.
   Time last_progress() const { return std::max(last_write_, last_show_); }
 
  private:
@@ -101,7 +103,7 @@ class LogBacklog {
   struct Stream {
     bool shown = false;
     bool has_turn = false;
-    std::uint64_t end = 0;                  // behind the last byte that came
+    std::uint64_t end = 0;                  // after the last byte that came
     std::uint64_t cursor = 0;               // of the console
     std::uint64_t write_from = 0;           // no chunk before it waits
     std::uint64_t in_file = 0;              // bytes
@@ -118,12 +120,12 @@ class LogBacklog {
   Limits limits_;
   std::vector<Stream> streams_;
   std::deque<int> turns_;         // streams with chunks that wait
-  std::size_t unwritten_ = 0;     // that wait or are in hand, by weight
-  std::size_t in_hand_ = 0;       // writes
+  std::size_t unwritten_ = 0;     // bytes that wait or are being written, by weight
+  std::size_t in_hand_ = 0;       // writes that are under way
   std::size_t kept_written_ = 0;  // for the console, and in the file, too; by weight
   std::size_t kept_lost_ = 0;     // for the console, and nowhere else; by weight
   bool stalled_ = false;
-  bool deaf_ = false;  // the console takes nothing, and bytes that the files lose are given up
+  bool deaf_ = false;  // the console takes nothing, and bytes that are in no file are given up
   Time last_write_{};
   Time last_show_{};
 };

@@ -1,8 +1,8 @@
-// Where the bytes of one stream lie that were written to files. The stream's bytes are counted from 0, lost ones too;
-// files are known by numbers of the caller's.
+// Where the bytes of one stream that were written to files lie. The stream's bytes are counted from 0, lost ones
+// included; the caller numbers the files.
 //
-// All offsets, positions and sizes are bytes. A run of bytes that lie in a row in one file costs one entry; so one is
-// added where bytes were lost or a file begins, and entries go only with their file.
+// All offsets, positions and sizes are bytes. Bytes that follow each other in one file cost one entry. So an entry is
+// added only where bytes were lost or a file begins, and entries go only with their file, or if they are taken back.
 #pragma once
 
 #include <cstdint>
@@ -23,21 +23,21 @@ class LogExtents {
 
   // The bytes from `offset` on lie in `file` from `position` on. REQUIRES: offset >= end(); nothing is written twice.
   void wrote(std::uint64_t offset, std::uint64_t size, int file, std::uint64_t position);
-  // What those of a later part say, too.
+  // Adds the entries of a later part.
   void append(const LogExtents& later);
-  // It was deleted: its bytes lie nowhere.
+  // The file was deleted: its bytes lie nowhere.
   void forget(int file);
 
-  // What was written from `offset` on is no longer there. How many bytes that was.
+  // What was written from `offset` on is no longer there. Returns how many bytes that was.
   std::uint64_t take_back(std::uint64_t offset);
 
-  // The bytes from `offset` on that lie in one piece; none when that byte lies in no file.
+  // The bytes from `offset` on that lie in one piece; nullopt if the byte at `offset` lies in no file.
   std::optional<Piece> find(std::uint64_t offset) const;
-  // The first offset at or behind this one that lies in a file.
+  // The first offset, from this one on, that lies in a file.
   std::optional<std::uint64_t> next(std::uint64_t offset) const;
   // How many bytes lie in files.
   std::uint64_t bytes() const;
-  // Behind the last byte that was ever written, even to a file that is gone; 0 when none was.
+  // After the last byte that was ever written, even to a file that is gone; 0 if none was.
   std::uint64_t end() const { return end_; }
 
  private:
@@ -48,10 +48,10 @@ class LogExtents {
     std::uint64_t end() const { return offset + piece.size; }
   };
 
-  // The first extent with a byte at or behind `offset`.
+  // The first extent with a byte at or after `offset`.
   std::deque<Extent>::const_iterator at(std::uint64_t offset) const;
 
-  std::deque<Extent> extents_;  // ascending, not empty, apart
+  std::deque<Extent> extents_;  // ascending, none empty, none overlap
   std::uint64_t end_ = 0;
 };
 

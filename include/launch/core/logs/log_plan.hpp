@@ -1,6 +1,6 @@
 // Where the two output streams of each worker go: torchrun's layout of files, and what the console shows of them.
 //
-// Pure: which descriptor that becomes is io/spawn's, the copying from files to the console io/log_relay's business.
+// Pure: io/spawn decides which descriptor that becomes, and io/log_relay copies to the console.
 #pragma once
 
 #include <cstdint>
@@ -20,14 +20,14 @@ struct LogChoice {
   std::vector<Streams> tees;             // by local rank; to a file and from there to the console
   std::set<int> shown;                   // local ranks whose streams the console shows; empty: all
   std::string prefix;                    // of each line on the console, with macros
-  std::vector<std::string> out_filters;  // lines that hold one of these are copied to filtered_stdout.log
+  std::vector<std::string> out_filters;  // lines that contain one of these are copied to filtered_stdout.log
   std::vector<std::string> err_filters;
-  Streams coloured;             // the console's prefixes, a colour a rank
+  Streams coloured;             // the console's prefixes, one colour per rank
   Streams aligned;              // the console's prefixes, to one width
   bool fold = false;            // equal lines of several ranks are shown once
-  bool through_launch = false;  // streams that go to files only are written by launch, too
+  bool through_launch = false;  // launch also writes the streams that go only to files
   bool taps_err = false;        // standard error that goes to no file passes launch, which keeps the last of it
-  std::uint64_t max_size = 0;   // bytes, after which a file makes room for the next; 0: never
+  std::uint64_t max_size = 0;   // bytes, after which the next file begins; 0: never
   int max_files = 0;            // of one stream, with max_size
 };
 
@@ -50,7 +50,7 @@ struct WorkerLogs {
   StreamPlan out, err;
 };
 
-// True when a stream of any worker goes to a file.
+// True if a stream of any worker goes to a file.
 bool keeps_streams(const LogChoice& choice);
 
 // `folder` is that of the attempt; empty (--log-dir=/dev/null): everything goes to the console.

@@ -1,8 +1,8 @@
 // How long the reader of the workers' pipes lets data gather before it reads again.
 //
-// A worker that writes each line by itself would wake the reader for each. So when turns follow each other closely and
-// bring little, the reader pauses, as long as that brings more, and never so long that a pipe runs full. A line that
-// comes alone is read at once. Core of io/log_relay's reader.
+// A worker that writes each line by itself would wake the reader for each one. So when turns follow each other closely
+// and bring little, the reader pauses. It does so as long as that brings more, and never so long that a pipe fills up.
+// A line that comes alone is read at once. Core of io/log_relay's reader.
 #pragma once
 
 #include "launch/core/base/time.hpp"
@@ -13,7 +13,7 @@ namespace launch {
 
 class ReadPace {
  public:
-  // After a turn: `bytes` came from all pipes; `crowded`: one of them was half full. Zero: read at once.
+  // The pause after a turn; zero: read at once. `bytes` came from all pipes; `crowded`: one of them was half full.
   Duration after(std::size_t bytes, bool crowded, Time now);
 
  private:
