@@ -15,7 +15,7 @@ Duration grace_of(const AgentEvent& event) {
   return Duration::max();
 }
 
-// Of a round, so that it must not be taken for news of the next one.
+// The event is about one round, so it must not be taken for news of the next one.
 bool belongs_to_a_round(const AgentEvent& event) {
   const auto* failed = std::get_if<PeerFailed>(&event);
   return (failed != nullptr && failed->failure.restart) || std::holds_alternative<MembersChanged>(event) ||
@@ -23,7 +23,7 @@ bool belongs_to_a_round(const AgentEvent& event) {
          std::holds_alternative<RendezvousDone>(event) || std::holds_alternative<RendezvousFailed>(event);
 }
 
-// The others were never reached, or the way to them is lost.
+// This node never reached the others, or has lost the connection to them.
 bool is_alone_with(const Failure& first) {
   return first.kind == Failure::Kind::rendezvous || first.kind == Failure::Kind::store;
 }
@@ -105,7 +105,7 @@ void Node::work() {
   }
 }
 
-// False: not before the others have been told.
+// False: the next action must wait until the others have been told.
 bool Node::carry_out_next() {
   const AgentAction& next = todo_.front();
   if (telling_ && (std::holds_alternative<TellPeers>(next) || std::holds_alternative<Finish>(next))) return false;
@@ -115,7 +115,7 @@ bool Node::carry_out_next() {
   return true;
 }
 
-// False: there is nothing.
+// False: there is nothing to hear now.
 bool Node::hear_next() {
   if (inbox_.empty()) {
     if (moment_.now.time < agent_.deadline()) return false;

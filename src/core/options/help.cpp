@@ -76,7 +76,7 @@ std::string sources_of(const OptionRow& row) {
   return parts.empty() ? "" : fmt::format("[{}]", fmt::join(parts, "; "));
 }
 
-// The option to the left, its sources behind it, or below where both do not fit into one line.
+// The option on the left, and behind it its sources, or below it if both do not fit into one line.
 std::string entry(const OptionRow& row) {
   const std::string usage = usage_of(row);
   const std::string sources = sources_of(row);

@@ -45,7 +45,7 @@ constexpr OptionRow log_rows[] = {
      .empty = EmptyText::left_out,
      .text = "what stands before each line that --tee shows; ${rank}, ${local_rank}, ${role_name}, ${host}, "
              "${node_rank}, ${stream}, ${restart} and ${time} are replaced",
-     .ours = true},  // torchrun 2.13 knows the second variable only
+     .ours = true},  // torchrun 2.13 knows only the second variable
     {.name = "--duplicate-stdout-filters",
      .member = &Options::duplicate_stdout_filters,
      .group = OptionGroup::logs,

@@ -6,7 +6,7 @@
 namespace launch {
 namespace {
 
-// Longer ones are no slip of the finger, and the search stays cheap.
+// A longer text is not a typing error, and the limit keeps the search cheap.
 constexpr std::size_t max_typed_bytes = 64;
 
 std::string bare(std::string_view name) {

@@ -51,18 +51,18 @@ const OptionRow* find_short(char letter) {
 
 bool is_option(std::string_view token) { return token.size() > 1 && token[0] == '-'; }
 
-// -5, -.5, -0.5; what argparse takes for one.
+// -5, -.5, -0.5: what argparse takes for a negative number.
 bool is_negative_number(std::string_view token) {
   return token.size() > 1 && token.substr(1).find_first_not_of("0123456789.") == std::string_view::npos &&
          parse_decimal(token) && token.back() != '.';
 }
 
-// As the value of an option: a negative number is one, and so is a text with a blank in it.
+// Whether the token may be the value of an option: a negative number may, and so may a text with a blank in it.
 bool may_be_value(std::string_view token) {
   return !is_option(token) || is_negative_number(token) || token.find(' ') != std::string_view::npos;
 }
 
-// Reads `args` from the front; `at` is behind what has been read.
+// Reads `args` from the front; `at_` is the first token that was not read yet.
 class LineReader {
  public:
   explicit LineReader(const std::vector<std::string>& args) : args_(args) {}
@@ -88,7 +88,7 @@ class LineReader {
     return {};
   }
 
-  // `letters` is what stands behind the dash: switches, and at the end perhaps one option with its value.
+  // `letters` is what follows the dash: switches, and perhaps one option with its value at the end.
   Status take_short(std::string_view letters) {
     const std::string_view whole = letters;
     while (!letters.empty()) {
@@ -107,7 +107,7 @@ class LineReader {
     return {};
   }
 
-  // The value that stands in the next token, where there must be one.
+  // Takes the next token as the value, if the option needs one.
   Status take_value(const OptionRow& row, std::string_view name) {
     if (row.takes != OptionValue::required) {
       line_.options.push_back({&row, std::nullopt});
@@ -122,7 +122,7 @@ class LineReader {
     return {};
   }
 
-  // As torchrun has it, one "--" before the program is dropped, or else one directly behind it.
+  // As torchrun does: drops one "--" before the program, or otherwise one directly after it.
   std::vector<std::string> program_tokens() const {
     std::vector<std::string> rest(args_.begin() + static_cast<std::ptrdiff_t>(at_), args_.end());
     const auto marker = std::find(rest.begin(), rest.end(), "--");

@@ -18,7 +18,7 @@
 namespace launch {
 namespace {
 
-// One value as text, and who says it.
+// One value as text, and where it comes from.
 struct Given {
   std::string text;
   std::string origin;
@@ -64,7 +64,7 @@ Status read(Setting<std::string>& setting, const Given& given) {
   return {};
 }
 
-// Calls `visit` with the setting that is the row's, if it has one. Of `options`, which may be const.
+// Calls `visit` with the setting in `options`, which may be const, that belongs to the row, if it has one.
 template <class AnyOptions, class Visit>
 void visit_setting(const OptionRow& row, AnyOptions& options, Visit visit) {
   std::visit(
@@ -131,7 +131,7 @@ std::optional<Given> ask_variable(const OptionRow& row, const Flags&, const Envi
   return std::nullopt;
 }
 
-// In the order of Source, without the default: that holds if none of these says anything.
+// In the order of Source, without the default: that is used if none of these gives a value.
 constexpr std::array sources{ask_flag, ask_variable};
 
 std::optional<Given> find_given(const OptionRow& row, const Flags& flags, const Environment& env) {
@@ -170,7 +170,7 @@ Result<Options> gather(const Flags& flags, const Environment& env) {
   return options;
 }
 
-// --help and its like win over whatever else is wrong.
+// --help, --version and --print-completion are answered even if values of options are wrong or missing.
 std::optional<Result<Command>> text_command(const Flags& flags) {
   if (flags.value_of("--help")) return TextCommand{help_text()};
   if (flags.value_of("--version")) return TextCommand{version_text()};

@@ -11,8 +11,8 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Duration answer_time = 2s;      // what a live store needs for a round trip
-constexpr Duration gathering_share = 1s;  // what the others wait longer than the node that gathers
-constexpr Duration look_again = 2s;       // whether that one is still there
+constexpr Duration gathering_share = 1s;  // how much longer the others wait than the node that gathers
+constexpr Duration look_again = 2s;       // whether the node that gathers is still there
 constexpr Duration first_report = 1s;
 
 const char* const no_account = "gone";
@@ -100,7 +100,7 @@ ExchangeStep AccountExchange::read(KeyList present, Time now) {
 ExchangeStep AccountExchange::publish(const std::vector<std::string>& accounts, Time now) {
   for (const std::string& text : accounts) {
     const auto account = parse_account(text);
-    if (!account || account->nodes.size() != 1) continue;  // that node has gone
+    if (!account || account->nodes.size() != 1) continue;  // that node has left or is lost
     readers_.push_back(read_key(place_.prefix, account->nodes.front()));
     merge(all_, *account);
   }

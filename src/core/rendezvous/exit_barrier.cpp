@@ -33,14 +33,14 @@ BarrierStep ExitBarrier::on(const Outcome& outcome, Time now) {
     case State::waiting:
       if (std::holds_alternative<Done>(outcome)) return check(now);
       if (now >= give_up_) {
-        everybody_ = false;  // the others, whose store may end now, are to leave as well
+        everybody_ = false;  // the others must leave as well, since their store may end now
         return tell(now);
       }
       state_ = State::looking;
       deadline_ = later(now, barrier_answer_time);
       return {AddNumber{ended_count_key(run_id_), 0}, std::nullopt};
     case State::looking: {
-      // The last one has counted itself, and may be gone.
+      // The last node has counted itself, and may be gone.
       if (std::get<Number>(outcome).value >= nnodes_) return tell(now);
       report_ = later(now, report_interval_);
       BarrierStep step = wait(now);
@@ -51,7 +51,7 @@ BarrierStep ExitBarrier::on(const Outcome& outcome, Time now) {
   return {BarrierPassed{false}, std::nullopt};
 }
 
-// Not by SET, which has no answer: if the store is lost now, the others do not know that all have ended, and this node
+// Not by SET, which has no answer: if the store is lost now, the others do not know that all have ended, so this node
 // must not end well.
 BarrierStep ExitBarrier::tell(Time now) {
   state_ = State::telling;
@@ -59,8 +59,8 @@ BarrierStep ExitBarrier::tell(Time now) {
   return {CompareSet{all_ended_key(run_id_), "", "<val_ignored>"}, std::nullopt};
 }
 
-// A node that was lost after it had counted itself has told of a failure, unless all had ended before (Will::Word). So
-// what was first in the store is what every node goes by.
+// If a node is lost after it has counted itself, its will has told of a failure, unless all had ended before
+// (Will::Word). So every node goes by what was first in the store.
 BarrierStep ExitBarrier::check(Time now) {
   state_ = State::checking;
   deadline_ = later(now, barrier_answer_time);

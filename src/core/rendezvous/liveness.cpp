@@ -10,13 +10,13 @@ using namespace std::chrono_literals;
 
 constexpr int beats_per_timeout = 8;
 constexpr int looks_per_limit = 20;
-constexpr Duration between_two_nodes = 1ms;  // a beat costs the host some 15 us when it comes alone
+constexpr Duration between_two_nodes = 1ms;  // a beat that arrives alone costs the host some 15 us
 
 }  // namespace
 
-// A node that stands still for nine tenths of the time-out disturbs nobody. At worst the last that the host has heard
-// is a beat, and the next one, an interval later, is the first without an answer: it and the patience and the grace are
-// over before the host's silence is.
+// A node that stalls for nine tenths of the time-out disturbs nobody. In the worst case a beat is the last thing that
+// the host has heard, and the next beat, an interval later, is the first without an answer. That interval, the patience
+// and the grace are over before the host's limit of silence is.
 Heartbeat plan_heartbeat(Duration timeout, int nodes) {
   if (timeout == Duration::zero()) return {};
   Heartbeat plan;
@@ -27,7 +27,7 @@ Heartbeat plan_heartbeat(Duration timeout, int nodes) {
   return plan;
 }
 
-// The last beat was sent an interval before the agent stood still, at most.
+// The last beat was sent at most one interval before the agent stalled.
 Duration longest_stall(Duration timeout, int nodes) {
   const Heartbeat plan = plan_heartbeat(timeout, nodes);
   return plan.patience + plan.grace;

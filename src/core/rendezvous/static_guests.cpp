@@ -9,7 +9,8 @@
 namespace launch {
 namespace {
 
-// Its own worker's failure makes those of other nodes fail as a rule, and theirs say more.
+// How long a lost node may take to come back. If its own worker failed, those of other nodes usually fail too, and
+// their reports say more.
 constexpr Duration comes_back = std::chrono::seconds(1);
 
 }  // namespace

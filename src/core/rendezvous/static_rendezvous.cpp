@@ -69,7 +69,7 @@ KeyList StaticRendezvous::role_keys() const {
 
 Time StaticRendezvous::deadline() const {
   if (state_ == State::waiting) return std::min(look_, give_up_);
-  return later(give_up_, quick_answer_time);  // even the look at who is missing comes after the time-out
+  return later(give_up_, quick_answer_time);  // even the last look at which nodes are missing comes after the time-out
 }
 
 RendezvousStep StaticRendezvous::go(State state, Operation operation) {
@@ -157,7 +157,8 @@ RendezvousStep StaticRendezvous::counted() {
   return assign({});
 }
 
-// Identical workers leave no role_info to wait for: the count of arrivals is all there is, and it can only be polled.
+// Nodes with identical workers write no role_info to wait for. There is only the count of arrivals, and it can only be
+// polled.
 RendezvousStep StaticRendezvous::gathered(const Outcome& outcome, Time now) {
   const int arrived = count_in(only_value(outcome));
   if (arrived >= job_.nnodes) return assign({});
@@ -223,7 +224,7 @@ RendezvousStep StaticRendezvous::read(const Outcome& outcome) {
   return formed(*assignment);
 }
 
-// Without role_infos every node is taken to be like this one.
+// Without role_infos every node is assumed to be like this one.
 RendezvousStep StaticRendezvous::assign(const std::vector<std::string>& role_infos) {
   std::vector<Member> members(job_.nnodes, job_.self);
   for (int node = 0; node < job_.nnodes; ++node) {

@@ -86,7 +86,7 @@ Talk<std::optional<Failure>> look_for_abort(StoreLink& link, std::string prefix,
 }
 
 Talk<Result<Failure>> tell_abort(StoreLink& link, std::string prefix, Failure failure, Time deadline) {
-  // A stranger must not end a job that has formed without it.
+  // A node that is not in the job must not end it once it has formed without that node.
   if (failure.kind == Failure::Kind::rendezvous) {
     auto formed = co_await link.check(KeyList(1, ranks_key(prefix, 0)), deadline);
     if (formed && formed->at(0)) co_return failure;
@@ -94,7 +94,7 @@ Talk<Result<Failure>> tell_abort(StoreLink& link, std::string prefix, Failure fa
   Operation write = CompareSet{abort_key(prefix), "", to_json(failure)};
   auto outcome = co_await link.perform(std::move(write), deadline);
   if (!outcome) co_return outcome.error();
-  // A node that was refused may go by a rank that is another's: that one acknowledges for itself.
+  // A refused node may use a rank that belongs to another node: that node acknowledges for itself.
   if (failure.kind != Failure::Kind::rendezvous)
     (void)co_await link.set(informed_key(prefix, failure.node_rank.value), "1", deadline);
   co_return parse_failure(std::get<Values>(*outcome).values.at(0));

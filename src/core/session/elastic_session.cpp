@@ -13,7 +13,7 @@ namespace launch {
 
 namespace {
 
-constexpr Duration end_of_all = std::chrono::milliseconds(200);  // once all have come to the barrier
+constexpr Duration end_of_all = std::chrono::milliseconds(200);  // how long it takes once all are in the barrier
 
 }  // namespace
 
@@ -42,8 +42,8 @@ void ElasticSession::stop_joining() {
   if (watch_) watch_->control().close();
 }
 
-// If it has broken up at once, torchrun's agents in it see that only when they know where its workers would meet, and
-// which ranks they would have.
+// If the round broke up before it began, torchrun's agents in it notice that only when they know where its workers
+// would meet, and which ranks they would have.
 void ElasticSession::give_up_round() {
   round_.give_up();
   const auto begun = std::exchange(beginning_, std::nullopt);
@@ -58,7 +58,7 @@ void ElasticSession::on_news(ElasticNews news) {
 
 void ElasticSession::on_no_store(Error error) { stage_.tell(RendezvousFailed{std::move(error)}); }
 
-// The others may be about to go on without this node, if they are there at all.
+// The others, if they are there at all, may be about to go on without this node.
 void ElasticSession::on_doubt(bool silent) {
   stage_.act(LimitGrace{grace()});
   doubted_ = silent && watch_ && !in_barrier_ && may_leave();
@@ -67,9 +67,9 @@ void ElasticSession::on_doubt(bool silent) {
 
 void ElasticSession::on_lost(Error error) { stage_.tell(StoreLost{error.message, grace(), {}, store_.is_by_launch()}); }
 
-// The workers must end before anything else. If the job has ended for this node's silence, its last word says so.
+// The workers must end first. If the job has ended because this node was silent, its will says so in the abort key.
 void ElasticSession::on_expelled() {
-  if (std::exchange(doubted_, false)) return;  // and so has begun to start again
+  if (std::exchange(doubted_, false)) return;  // then the workers restart already
   if (goes_on_without_a_node(config_)) {
     stage_.tell(MembersChanged{"the other nodes took this one for dead: it had said nothing for long", grace()});
   } else {
@@ -127,7 +127,7 @@ Talk<void> ElasticSession::announce(RoundWaits waits) {
                          until, others));
 }
 
-// Closed means that the job has ended; why, its launch agents have left in the store.
+// Closed means that the job has ended. Its launch agents have left the reason in the store.
 Talk<void> ElasticSession::explain_closed(RoundRefused refused) {
   const auto failure = co_await read_abort(job_prefix(config_.run_id));
   if (failure) co_return stage_.tell(PeerFailed{*failure});
@@ -137,7 +137,7 @@ Talk<void> ElasticSession::explain_closed(RoundRefused refused) {
   stage_.tell(RendezvousFailed{std::move(refused.error)});
 }
 
-// Why a launch agent starts again comes as PeerFailed, and so does the loss of a node if it ends the job: that must be
+// If a launch agent restarts, PeerFailed tells why. It also tells of the loss of a node that ends the job. That must be
 // heard first.
 Talk<void> ElasticSession::explain_break(RoundBroken broken) {
   const bool explained = co_await is_explained_elsewhere(broken);
@@ -147,7 +147,7 @@ Talk<void> ElasticSession::explain_break(RoundBroken broken) {
   stage_.tell(PeerFailed{failure_of_lost_node({}, std::move(broken.reason))});  // it had left no will
 }
 
-// Or will be, by the word of another node; or it means nothing, since all have come to their end.
+// Whether a report of another node explains the break, or will; or the break means nothing, since all nodes have ended.
 Talk<bool> ElasticSession::is_explained_elsewhere(RoundBroken broken) {
   using enum RoundBroken::Cause;
   const bool ends = broken.cause == loss && !goes_on_without_a_node(config_);
@@ -164,7 +164,7 @@ Talk<bool> ElasticSession::is_explained_elsewhere(RoundBroken broken) {
   co_return co_await have_all_ended();
 }
 
-// Nodes that are lost, or come, when all have come to the barrier change nothing.
+// Nodes that are lost or join after all have reached the barrier change nothing.
 Talk<bool> ElasticSession::have_all_ended() {
   const Time deadline = later(stage_.moment(), quick_answer);
   auto link = co_await connect_again(deadline);
@@ -173,8 +173,8 @@ Talk<bool> ElasticSession::have_all_ended() {
   co_return ended && ended->at(0);
 }
 
-// What workers have until the others go on without this node, however the store was lost: a cable that was pulled, an
-// interface that went down and a firewall that resets connections each end a connection in another way than silence.
+// How long workers may run until the others go on without this node, however the store was lost: a pulled cable, an
+// interface that went down and a firewall that resets connections each end a connection otherwise than by silence.
 Duration ElasticSession::grace() const {
   if (!may_leave() || config_.heartbeat_timeout == Duration::zero()) return Duration::max();
   if (store_.is_by_launch()) return plan_heartbeat(config_.heartbeat_timeout, choice_.settings.nodes.max).grace;
@@ -254,7 +254,7 @@ Talk<Result<Round>> ElasticSession::exchange_ranks(StoreLink& control, RoundForm
   co_return co_await form(control, machine, say_nothing);
 }
 
-// The failure that led to this round has the count, too: the node that wrote that may not have come to write the key.
+// The failure that led to this round has the count, too: the node that wrote it may have had no time to write the key.
 // If this round has failed already, the key has the count of the next one.
 Talk<int> ElasticSession::count_restarts(std::int64_t round) {
   const Time deadline = later(stage_.moment(), quick_answer);
@@ -274,7 +274,7 @@ Talk<int> ElasticSession::count_restarts(std::int64_t round) {
 
 // ---- the end of a round, and of the job
 
-// The host stays: the store is in its process.
+// The host must stay: the store is in its process.
 bool ElasticSession::may_leave() const { return goes_on_without_a_node(config_) && !store_.hosts(); }
 
 Talk<void> ElasticSession::tell(Failure failure) {
@@ -282,7 +282,7 @@ Talk<void> ElasticSession::tell(Failure failure) {
   if (failure.kind == Failure::Kind::signal && may_leave()) {
     left_ = true;
     late_.give_up();
-    if (store_.is_by_launch()) store_.leave(failure.what);  // and is gone when its workers are
+    if (store_.is_by_launch()) store_.leave(failure.what);  // the node is gone when its workers are
     co_return;
   }
   const Time deadline = later(stage_.moment(), quick_answer);
@@ -296,7 +296,7 @@ Talk<void> ElasticSession::tell_by(StoreLink& link, Failure failure, Time deadli
   if (watch_) first = co_await tell_abort(link, watch_->place().prefix, failure, deadline);
   if (first && first->restarts > 0)
     (void)co_await link.set(restarts_key(config_.run_id), std::to_string(first->restarts), deadline);
-  // An end is told to those who are about to go on, too: when they find the rendezvous closed.
+  // Nodes that are about to go on must hear of an end, too: they look here when they find the rendezvous closed.
   const bool final = first && (!failure.restart || !first->restart);
   if (final) {
     const Failure why = first->restart ? failure : *first;
@@ -311,12 +311,12 @@ void ElasticSession::pass_on(const Result<Failure>& first) {
   launch::pass_on(stage_, first);
 }
 
-// A node that hosts a store waits for the others as long as it takes, if it would hear of a node that goes away.
+// A node that hosts a store waits for the others without limit, if it would hear of the loss of each of them.
 void ElasticSession::enter_barrier() {
   in_barrier_ = true;
   const bool may_wait_in_vain = mixed() && hosts_a_store();
   Will then = last_will(watch_->place(), config_.hostname, false);
-  then.words.clear();  // this node is free to go away
+  then.words.clear();  // from now on the loss of this node harms nobody
   watch_->start_leaving(may_wait_in_vain ? std::optional(exit_barrier_timeout) : std::nullopt,
                         [this, then = std::move(then)] { store_.finish({then}); });
 }
@@ -328,7 +328,7 @@ std::vector<NodeRank> ElasticSession::launch_nodes() const {
   return nodes;
 }
 
-// The first of the launch nodes gathers.
+// The first launch node gathers the accounts.
 ExchangePlace ElasticSession::place_for_end(const Failure& first) const {
   std::vector<NodeRank> nodes = launch_nodes();
   if (first.kind == Failure::Kind::lost) std::erase(nodes, first.node_rank);
@@ -344,7 +344,7 @@ ExchangePlace ElasticSession::place_for_end(const Failure& first) const {
   return place;
 }
 
-// A node that has left the others to themselves gathers nothing, and says so.
+// A node that left while the others go on gathers nothing, and says so.
 Talk<Account> ElasticSession::share(Account own, Failure first) {
   if (!watch_ || watch_->lost()) co_return own;
   auto link = co_await connect_again(later(stage_.moment(), EndAccount::to_connect));
@@ -384,8 +384,8 @@ Talk<void> ElasticSession::see_others_off(bool failed, Time start) {
   watch_.reset();
   store_.part();
   if (!store_.hosts()) co_return;
-  if (mixed()) co_return co_await see_talkers_off(stage_, start);  // torchrun's agents take their time
-  // Others may have been warned, and still save.
+  if (mixed()) co_return co_await see_talkers_off(stage_, start);  // torchrun's agents take longer
+  // Other nodes may have been warned, and their workers may still save.
   const Duration patience = std::max(config_.shutdown_timeout + config_.kill_grace, silent_farewell * 10);
   Question wait = AwaitNoClients{true, later(start, failed ? silent_farewell : patience)};
   auto waiting = stage_.ask<Clients>(std::move(wait));

@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr Duration second_look = 1s;  // whether a store that closed the connection is still there
+constexpr Duration second_look = 1s;  // time to see whether a store that closed the connection is still there
 
 ElasticSettings with_self(const Config& config, const C10dChoice& choice, Duration report_interval) {
   ElasticSettings settings = choice.settings;
@@ -47,14 +47,15 @@ Talk<Status> ElasticStore::open() {
   const Listening opened = co_await listening;
   hosts_ = opened.status.has_value();
   port_ = opened.port;
-  // What was killed there has ended, but its connections keep the port: tried again while this node looks for a store.
+  // The agent that had the port was killed, but its connections keep the port. This node tries again while it looks for
+  // a store.
   could_host_ = opened.cooling;
   if (!could_host_) co_return opened.status;
   say_wait_for_port(stage_, choice_.store.port);
   co_return Status();
 }
 
-// Not in open(), where no signal is heard: a name server may not answer.
+// Not in open(), during which no signal is heard: a name server may not answer.
 Talk<void> ElasticStore::find_out_who_hosts() {
   Question locate = LocateHost{choice_.store.host, config_.hostname, give_up_};
   auto locating = stage_.ask<Whereabouts>(std::move(locate));
@@ -68,7 +69,7 @@ Talk<void> ElasticStore::find_out_who_hosts() {
   co_await try_to_host();
 }
 
-// Another agent of this machine may be first, and may be gone later: then this one takes its place.
+// Another agent of this machine may have been first, and may be gone later: then this one takes its place.
 Talk<void> ElasticStore::try_to_host() {
   if (!could_host_ || hosts_) co_return;
   Question listen = Listen{OwnStore::job, choice_.store, false, true};
@@ -78,7 +79,7 @@ Talk<void> ElasticStore::try_to_host() {
   port_ = opened.port;
 }
 
-// torchrun's agents look only at what is written in the state.
+// torchrun's agents look only at the heartbeats in the state.
 Duration ElasticStore::longest_stall(bool with_launch_agents) const {
   if (heartbeat_.patience == Duration::zero()) return Duration::zero();
   const ElasticSettings& settings = choice_.settings;
@@ -121,7 +122,7 @@ void ElasticStore::close() {
 
 bool ElasticStore::pledge(LeaveWill will) {
   if (!by_launch_) return false;
-  will_stands_ = false;  // that was another one
+  will_stands_ = false;  // that was about an earlier will
   if (hosted_ != nullptr) hosted_->pledge(std::move(will));
   wake();
   return true;
@@ -177,7 +178,7 @@ Talk<bool> ElasticStore::connect() {
   reached_ = link_->peer();
   address_ = choice_.address;
   if (address_.empty()) address_ = hosts_ ? choice_.store.host : link_->own_address();
-  if (address_ == "localhost") address_ = "127.0.0.1";  // which asks no resolver
+  if (address_ == "localhost") address_ = "127.0.0.1";  // which needs no resolver
   co_return true;
 }
 
@@ -206,7 +207,8 @@ Talk<Status> ElasticStore::choose_machine() {
   co_return Status();
 }
 
-// As long as no round has formed here, nothing is lost with a store: it may have been that of a job that has ended.
+// As long as no round has formed here, the loss of a store is no failure: it may have been that of a job that has
+// ended.
 Talk<void> ElasticStore::run() {
   give_up_ = later(stage_.moment(), choice_.settings.join_timeout);
   if (!choice_.is_host) co_await find_out_who_hosts();
@@ -233,7 +235,7 @@ Talk<void> ElasticStore::run() {
   }
 }
 
-// Not at once if a store closes every connection: it may not understand this node.
+// If the store closed the connection quickly, waits first: it may close every one, as it does not understand this node.
 Talk<bool> ElasticStore::look_again(Error lost) {
   owner_.on_other_store();
   link_.reset();
@@ -252,7 +254,7 @@ Talk<bool> ElasticStore::look_again(Error lost) {
   co_return false;
 }
 
-// The store may have closed the link because nothing was heard of this node for long; or stood still itself.
+// The store may have closed the link because it heard nothing of this node for long; or the store itself stalled.
 Talk<bool> ElasticStore::come_back(bool was_silent) {
   give_up_ = later(stage_.moment(), was_silent ? config_.heartbeat_timeout : second_look);
   auto link = co_await look_for_store(*reached_, false);
@@ -264,7 +266,7 @@ Talk<bool> ElasticStore::come_back(bool was_silent) {
   co_return true;
 }
 
-// Until the machine has ended, or the store is lost.
+// Carries out the machine until it has ended, or the store is lost.
 Talk<Error> ElasticStore::pursue() {
   const Status chosen = co_await choose_machine();
   if (!chosen) co_return chosen.error();
@@ -278,7 +280,7 @@ Talk<Error> ElasticStore::pursue() {
   }
 }
 
-// Until end() this node must still be heard of: its workers may take their time.
+// Until end() the store must still hear of this node: its workers may take their time.
 void ElasticStore::take(ElasticNews news) {
   formed_ = formed_ || std::holds_alternative<RoundFormed>(news);
   if (!std::holds_alternative<RendezvousEnded>(news)) return owner_.on_news(std::move(news));

@@ -11,7 +11,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr Duration news_and_evidence = 12s;  // from the failure to the first signal to a worker elsewhere
+constexpr Duration news_and_evidence = 12s;  // from the failure to the first signal to workers of other nodes
 
 std::string to_line(const ExchangeStep::Waiting& waiting) {
   std::string line = "the workers here have ended; waiting for those of the other nodes";

@@ -34,12 +34,12 @@ Will last_will(const RoundWatch::Place& place, const std::string& host, bool oth
   };
   Will::Word word;
   word.key = abort_key(place.prefix);
-  word.unless = all_ended_key(place.prefix);  // what befalls this node after that harms nobody
+  word.unless = all_ended_key(place.prefix);  // after that the loss of this node harms nobody
   word.if_closed = loss("its launch ended without a word");
   word.if_silent = loss(fmt::format("its launch has said nothing for {}", to_text(place.silence_limit)));
   Will will;
   will.words.push_back(std::move(word));
-  will.gone.push_back(account_key(place.prefix, place.node_rank.value));  // nobody is to wait for this node's account
+  will.gone.push_back(account_key(place.prefix, place.node_rank.value));  // nobody must wait for this node's account
   return will;
 }
 
@@ -109,10 +109,10 @@ Talk<void> RoundWatch::watch(Time connect_by) {
 
 void RoundWatch::lose(const Error& error) {
   lost_ = true;
-  // It stands: a host that was only asleep must hear that this node has gone.
+  // The will stands: a host that was only asleep must hear that this node is gone.
   has_will_ = false;
   if (waits_for_store_ && !aborted_) return control_.close();
-  // If the host has ended, so has that link, which may still hold the news that all have come.
+  // If the host has ended, so has control_, which may still hold the news that all nodes have ended.
   if (leaves_ && host_waits_) return error.code == ErrorCode::closed ? void() : control_.close();
   stage_.tell(StoreLost{error.message, place_.grace, stood_still_, host_waits_});
 }
@@ -133,7 +133,7 @@ Talk<Result<Failure>> RoundWatch::await_abort() {
     Operation wait = AwaitKeys{KeyList(1, abort_key(place_.prefix))};
     const Time asked = stage_.moment();
     auto waited = co_await watch_->perform(std::move(wait), next_beat());
-    // Awake, it would have given up by itself before.
+    // If this process had been awake, it would have given up by itself before.
     const bool slept = beats() && stage_.moment() > later(asked, heartbeat_.silence);
     if (!waited && slept) stood_still_ = stage_.moment() - asked;
     if (!waited) co_return waited.error();
@@ -154,8 +154,8 @@ Talk<Status> RoundWatch::renew_will() {
   co_return Status();
 }
 
-// The round has failed; the will stands, so this node must still be heard of: until the job has ended, or until the
-// next round has its will.
+// The round has failed, but the will stands, so the store must still hear of this node: until the job has ended, or
+// until the next round has its will.
 Talk<void> RoundWatch::be_heard(bool goes_on) {
   while (has_will_) {
     Operation wait = AwaitKeys{KeyList(1, together_key(place_.prefix))};

@@ -10,7 +10,7 @@ Stage::Wait Stage::until(Time time) { return Wait(*this, 0, time); }
 
 void Stage::answer(Answer answer) {
   const auto asked = asked_.find(answer.id);
-  if (asked == asked_.end()) {  // who asked has gone, and the link is nobody's
+  if (asked == asked_.end()) {  // the asker is gone, and nobody has the link
     const auto* opened = std::get_if<Opened>(&answer.value);
     if (opened != nullptr && opened->status) act(CloseLink{opened->link});
     return;
@@ -21,7 +21,7 @@ void Stage::answer(Answer answer) {
   go_on(wait.at_, wait.root_);
 }
 
-// What has been rung for has its moment set to the beginning of time, so that it comes first.
+// A wait whose bell has rung has its moment set to the beginning of time, so that it comes first.
 void Stage::run() {
   while (!timed_.empty() && timed_.begin()->first.first <= moment()) {
     Wait& wait = *timed_.begin()->second;
@@ -81,7 +81,7 @@ void Stage::go_on(std::coroutine_handle<> at, Root* root) {
   current_ = outer;
   if (!root->abandoned && !root->talk.done()) return;
   const auto ended = std::find_if(roots_.begin(), roots_.end(), [root](const Root& one) { return &one == root; });
-  std::list<Root> gone;  // what ends with it may give up others
+  std::list<Root> gone;  // objects that end with it may give up other talks
   gone.splice(gone.end(), roots_, ended);
 }
 

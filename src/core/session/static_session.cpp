@@ -18,7 +18,7 @@ namespace {
 
 constexpr Duration one_look = 5s;
 constexpr Duration one_try = 500ms;
-constexpr Duration to_notice = 5s;  // that somebody is silent
+constexpr Duration to_notice = 5s;  // time that the host needs to notice a silent node
 
 }  // namespace
 
@@ -46,8 +46,8 @@ Talk<Listening> StaticSession::listen() {
   co_return opened;
 }
 
-// The last user of the port has ended, and the kernel keeps it for a minute. open() does not wait: no signal is heard
-// then.
+// The last user of the port has ended, but the kernel keeps the port for a minute. open() does not wait for it: no
+// signal is heard then.
 Talk<bool> StaticSession::open_late() {
   say_wait_for_port(stage_, nodes_.store.port);
   while (true) {
@@ -64,7 +64,7 @@ Talk<bool> StaticSession::open_late() {
 }
 
 Endpoint StaticSession::store_endpoint() const {
-  // The host's own way in does not depend on the name the others use.
+  // The host reaches its own store independently of the name that the others use.
   if (hosts()) return Endpoint{"127.0.0.1", nodes_.store.port};
   return nodes_.store;
 }
@@ -152,7 +152,7 @@ Talk<StaticSession::Joined> StaticSession::join_once() {
   seeking_.give_up();
   watch_->formed();
   formed->number = attempt_;
-  // A node of torchrun waits for others as long as it takes.
+  // If not, one of the nodes is torchrun's, which waits for others without limit.
   if (formed->can_restart) formed->longest_stall = longest_stall(config_.heartbeat_timeout, nodes_.nnodes);
   stage_.tell(RendezvousDone{*formed});
   co_return Joined::over;
@@ -177,8 +177,9 @@ Talk<StaticSession::Joined> StaticSession::join_again(Error why) {
   co_return Joined::store_gone;
 }
 
-// This host has lost its power, and is back before the store has noticed. If the agent that claims the rank cannot be
-// seen from here, as in another container, the store knows that it lives when it has heard of it for long enough.
+// Usual case: this host lost its power, and is back before the store has noticed. The agent that claims the rank may
+// also live where it cannot be seen from here, as in another container: then the claim still stands after the wait,
+// since the store hears of that agent.
 Talk<bool> StaticSession::is_held_by_the_dead() {
   const std::string holder = std::exchange(holder_, "");
   const Duration silence = plan_heartbeat(config_.heartbeat_timeout, nodes_.nnodes).silence;
@@ -198,7 +199,7 @@ Talk<bool> StaticSession::is_held_by_the_dead() {
   co_return stage_.moment() < held_until_;
 }
 
-// The will stands before the claim of the rank does: a node that can be counted in can be missed.
+// The will stands before the rank is claimed: so the loss of every node that can be counted in is noticed.
 Talk<Result<Round>> StaticSession::form_here() {
   if (untold_) co_await tell_late();
   auto pledged = co_await watch_->pledge(will(), give_up_joining_);
@@ -219,7 +220,7 @@ RoundWatch::Place StaticSession::place(int attempt) const {
 }
 
 // The attempt may have failed already when this node is lost: then the nodes that go on to the next one are told there.
-// Identical workers start without waiting for the others: from then on the loss of their node is the job's.
+// A node with identical workers starts them without waiting for the others: from then on its loss fails the job.
 Will StaticSession::will() const {
   Will will = will_in_barrier();
   Will now = last_will(place(attempt_), config_.hostname, false);
@@ -227,7 +228,7 @@ Will StaticSession::will() const {
   return will;
 }
 
-// Its workers have ended well, so its loss harms nobody, unless the others start again.
+// This node's workers have ended well, so its loss harms nobody, unless the others restart.
 Will StaticSession::will_in_barrier() const {
   Will will = last_will(place(attempt_ + 1), config_.hostname, false);
   will.gone.push_back(account_key(prefix(), nodes_.node_rank.value));
@@ -251,8 +252,8 @@ Talk<Result<StoreLink>> StaticSession::connect_again(Time deadline) {
   co_return co_await connect_quietly(stage_, reached_.value_or(store_endpoint()), deadline);
 }
 
-// Two machines that both take themselves for node 0 both have a store. If the address that the user gave leads to the
-// other's, the claim found there is not ours.
+// If two machines take themselves for node 0, both have a store. If the address that the user gave leads to the store
+// of the other one, the claim found there is not ours.
 Talk<void> StaticSession::look_for_another_node_0() {
   std::optional<StoreLink> link;
   while (!link) {
@@ -271,7 +272,8 @@ Talk<void> StaticSession::look_for_another_node_0() {
 
 Talk<void> StaticSession::tell(Failure failure) {
   if (!reached_ && !hosts()) co_return;  // this node has never reached the store
-  // The others may have been told that this node is in, without its having heard so. Its will is void if it is not.
+  // The others may have been told that this node has joined before it heard so itself: then its will must tell them. If
+  // it has not joined, its will is void.
   if (failure.kind == Failure::Kind::rendezvous) untold_ = failure;
   const Time deadline = later(stage_.moment(), quick_answer);
   auto link = co_await connect_again(deadline);
@@ -281,7 +283,7 @@ Talk<void> StaticSession::tell(Failure failure) {
   } else {
     first = link.error();
   }
-  // An end is told to those who are about to go on, too.
+  // Nodes that are about to go on must hear of an end, too.
   if (first && first->restart && !failure.restart)
     first = co_await tell_abort(*link, attempt_prefix(config_.run_id, attempt_ + 1), failure, deadline);
   if (!first) untold_ = std::move(failure);
@@ -299,7 +301,7 @@ Talk<void> StaticSession::tell_late() {
 
 void StaticSession::enter_barrier() { round_.start(leave_round()); }
 
-// The node that hosts the store waits for the others as long as it takes, if it would hear of a node that goes away.
+// The node that hosts the store waits for the others without limit, if it would hear of the loss of each of them.
 Talk<void> StaticSession::leave_round() {
   std::optional<Duration> patience;
   if (hosts()) {
@@ -311,7 +313,7 @@ Talk<void> StaticSession::leave_round() {
   watch_->start_leaving(patience, [this] { watch_->replace_will(will_in_barrier()); });
 }
 
-// Node 0 gathers. If that is torchrun's, nobody would.
+// Node 0 gathers the accounts. If node 0 is torchrun's, nobody does.
 Talk<Account> StaticSession::share(Account own, Failure first) {
   if (!watch_ || watch_->lost()) co_return own;
   auto link = co_await connect_again(later(stage_.moment(), EndAccount::to_connect));
@@ -331,12 +333,12 @@ void StaticSession::hurry() {
   stage_.act(StopAwaiting{});
 }
 
-// The store ends with us: not before its peers know the end of the job.
+// The store ends with this process, which must wait until its peers know how the job ended.
 Talk<void> StaticSession::end(bool failed) {
   round_.give_up();
   seeking_.give_up();
   if (hosts() && failed) co_await see_others_informed();
-  if (untold_) {  // then what this node has left for the case of its loss must tell the others
+  if (untold_) {  // then the wills of this node must tell the others
     if (watch_) watch_->let_will_stand();
     for (const auto& earlier : earlier_) earlier->let_will_stand();
   }

@@ -12,12 +12,12 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr Duration look_again = 1s;  // for a place that may answer by now
+constexpr Duration look_again = 1s;  // when to try again a place that may answer by then
 
 }  // namespace
 
-// Before anybody answers for its ranks, and so before any worker starts, the keys of the round before are gone: its
-// workers have ended, since every node has left it.
+// The keys of the round before are gone before any node exchanges its ranks, and so before any worker starts. The
+// workers of that round have ended, since every node has left it.
 Talk<Result<Endpoint>> WorkerMeeting::agree(StoreLink& control, RoundFormed formed, std::string own_address) {
   if (formed.rank == NodeRank(0)) co_return co_await lead(control, formed.round, std::move(own_address));
   if (!is_launch(formed.leader) && config_.serves_workers)
@@ -48,7 +48,8 @@ Talk<Result<Endpoint>> WorkerMeeting::follow_torchrun(StoreLink& control, RoundF
   const Status cleared = co_await clear_foreign_store(master);
   if (!cleared)
     stage_.say(Say::Level::warning, "the last workers' keys stay in torchrun's store: " + cleared.error().message);
-  // A torchrun agent that has just come looks for it under this round, but its leader says it in its first one only.
+  // A torchrun agent that has just joined looks under this round, but its leader writes only in the first one that it
+  // led.
   auto told = co_await say_master(control, round, master);
   if (!told) co_return told.error();
   co_return master;
@@ -77,8 +78,9 @@ KeyList WorkerMeeting::master_keys(std::int64_t round) const {
   return meeting_keys(round_prefix(config_.run_id, round));
 }
 
-// Where the leader of this round lets the workers meet, said in this round or, by a torchrun agent, in an earlier one.
-// At once, if it can be known: torchrun's agents, which wait for this node's role, write no heartbeat meanwhile.
+// Where the leader of this round lets the workers meet: written in this round or, by a torchrun agent, in an earlier
+// one. If the place can be known, it is found at once: torchrun's agents, which wait for this node's role, write no
+// heartbeat meanwhile.
 Talk<Result<Endpoint>> WorkerMeeting::find_master(StoreLink& control, RoundFormed formed) {
   const Time deadline = later(stage_.moment(), join_timeout_);
   if (formed.round == 0) co_return co_await read_master(control, formed.round, deadline);
@@ -134,7 +136,7 @@ Talk<Result<Endpoint>> WorkerMeeting::read_master(StoreLink& control, std::int64
   co_return parse_meeting_place(values->at(0), values->at(1));
 }
 
-// At one port for all rounds: torchrun's agents keep the address of their first one.
+// Uses one port for all rounds: torchrun's agents keep the address of their first one.
 Talk<Result<Endpoint>> WorkerMeeting::open_store(std::string own_address) {
   if (!config_.serves_workers) {
     Question find = FindFreePort{};

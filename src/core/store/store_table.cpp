@@ -12,7 +12,7 @@
 namespace launch {
 namespace {
 
-// The leading number of a text, as strtoll takes it: blanks, a sign, digits, anything.
+// The leading number of a text, as strtoll reads it: blanks, a sign, digits, then anything.
 std::optional<std::int64_t> number_of_counter(std::string_view text) {
   text.remove_prefix(std::min(text.find_first_not_of(" \t\n\v\f\r"), text.size()));
   if (text.starts_with("+") && !text.starts_with("+-")) text.remove_prefix(1);
@@ -215,7 +215,7 @@ Status StoreTable::on(const PingRequest& request, Answer& answer) {
   return {};
 }
 
-// Answered by AgentStore, which has the memberships.
+// AgentStore answers this request: it has the memberships.
 Status StoreTable::on(const AttendRequest& request, Answer&) {
   return protocol_error(fmt::format("attend to key {}: this store keeps no members", shown(request.key)));
 }
@@ -306,7 +306,7 @@ Status StoreTable::on(const BarrierRequest& request, Answer& answer) {
 void StoreTable::await(std::string_view key, Wait& wait, ConnectionId connection) {
   auto list = waiters_.find(key);
   if (list == waiters_.end()) list = waiters_.try_emplace(std::string(key)).first;
-  if (!list->second.try_emplace(wait.ticket, connection).second) return;  // named twice, missing once
+  if (!list->second.try_emplace(wait.ticket, connection).second) return;  // a key that is named twice is missing once
   wait.keys.emplace_back(key);
   wait.bytes += bytes_held(key);
   ++wait.missing;
@@ -324,7 +324,7 @@ void StoreTable::forget_wait(ConnectionId connection) {
   waits_.erase(wait);
 }
 
-// One of the keys came; true if it was the last one.
+// One of the keys has come; true if it was the last one.
 bool StoreTable::release(ConnectionId waiter, Answer& answer) {
   const auto wait = waits_.find(waiter);
   if (--wait->second.missing > 0) return false;
@@ -340,7 +340,8 @@ void StoreTable::wake_all(std::string_view key, Answer& answer) {
   waiters_.erase(list);
 }
 
-// Those who wait for other keys too have this one counted; the first whose wait it ends is the last one served.
+// From the oldest wait on: a wait that lacks other keys, too, has this one counted; the first wait that ends is the
+// last one served.
 void StoreTable::wake_one(std::string_view key, Answer& answer) {
   const auto list = waiters_.find(key);
   if (list == waiters_.end()) return;

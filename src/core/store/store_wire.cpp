@@ -11,7 +11,7 @@
 namespace launch {
 namespace {
 
-// PyTorch sends numbers as its host has them; every host that trains is little-endian.
+// PyTorch sends numbers in the byte order of its host; every host that trains is little-endian.
 static_assert(std::endian::native == std::endian::little);
 
 enum class Field : std::uint8_t {
@@ -114,7 +114,7 @@ void append_number(std::string& out, Number number) {
   out.append(bytes, sizeof number);
 }
 
-// The fields of a request whose every length was checked before.
+// The fields of a request; all its lengths were checked before.
 class Fields {
  public:
   explicit Fields(const char* at) : at_(at) {}
@@ -199,7 +199,7 @@ Request decode(Kind kind, Fields fields) {
   return ValidateRequest{};
 }
 
-// What follows the opcode.
+// Appends what follows the opcode.
 struct Encoder {
   std::string& out;
 
@@ -213,7 +213,7 @@ struct Encoder {
     for (const std::string_view key : keys) append_bytes(out, key);
   }
 
-  // No field, a key alone, or keys alone.
+  // A request with no field, with only a key, or with only keys.
   template <class Plain>
   void operator()(const Plain& request) const {
     if constexpr (requires { request.key; }) bytes(request.key);
@@ -245,7 +245,7 @@ struct Encoder {
 
 char* RequestReader::prepare(std::size_t wanted) {
   if (begin_ == end_) begin_ = end_ = 0;
-  // Moving no more than was consumed keeps the whole cost linear.
+  // Moving no more bytes than were consumed keeps the whole cost linear.
   if (room() < wanted && begin_ > 0 && begin_ >= buffered()) {
     std::memmove(buffer_.get(), buffer_.get() + begin_, buffered());
     end_ -= begin_;
@@ -294,7 +294,7 @@ Result<bool> RequestReader::start() {
   return true;
 }
 
-// True once the request at begin_ is whole; goes on where it stopped for lack of bytes.
+// True once the request at begin_ is whole; continues where it stopped for lack of bytes.
 Result<bool> RequestReader::scan() {
   if (scanned_ == 0) {
     Result<bool> started = start();
@@ -303,7 +303,7 @@ Result<bool> RequestReader::scan() {
   while (items_ > 0) {
     if (commands[command_].fields[field_] == Field::end) {
       --items_;
-      field_ = 1;  // only lists come here twice, and their field 0 is the count
+      field_ = 1;  // only a list comes here twice, and its field 0 is the count
       continue;
     }
     Result<bool> there = scan_field();
@@ -354,7 +354,7 @@ Status RequestReader::check_count(std::uint64_t count) const {
       fmt::format("read {}: {} keys are over the limit of {}", commands[command_].name, count, max_keys));
 }
 
-// Gives back what a large request needed.
+// Frees the memory that a large request needed.
 void RequestReader::rest() {
   const std::size_t enough = std::max(resting_bytes, 2 * buffered());
   if (begin_ == end_) {

@@ -11,7 +11,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::size_t longest_will = 64 * 1024;  // JSON of any size would take seconds and a lot of memory
+constexpr std::size_t longest_will = 64 * 1024;  // without a limit, JSON could take seconds and a lot of memory
 
 }  // namespace
 

@@ -10,7 +10,7 @@ std::string to_text(const EndCause& cause, const ExitStatus& status) {
   if (cause.out_of_memory) return ", " + cause.memory;
   const std::string_view of_status = cause_in_words(status);
   std::string text = of_status.empty() ? "" : fmt::format(", {}", of_status);
-  // A shell gives the end of its child as an exit code of its own, and a worker may die of the loss of a helper.
+  // A shell turns the end of its child into an exit code of its own, and a worker may die because it lost a helper.
   if (!cause.memory.empty()) text += "; " + cause.memory;
   return text;
 }

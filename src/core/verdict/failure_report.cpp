@@ -20,7 +20,7 @@ using Json = nlohmann::json;
 constexpr std::size_t longest_text = 2000;  // of what comes from another node or a worker
 constexpr std::size_t most_frames = 32;
 constexpr std::size_t most_last_lines = 8;
-constexpr JsonBounds failure_bounds{.size = std::size_t{1} * 1024 * 1024};  // all texts at their longest, escaped
+constexpr JsonBounds failure_bounds{.size = std::size_t{1} * 1024 * 1024};  // for all texts at their longest, escaped
 
 std::string kind_name(Failure::Kind kind) {
   switch (kind) {
@@ -112,7 +112,7 @@ Failure failure_of_lost_node(FailurePlace where, std::string what) {
   return failure_at(std::move(where), Failure::Kind::lost, 1, std::move(what));
 }
 
-// What is not known is left out: the store keeps four of these for each node (last_will).
+// What is not known is left out to keep it short: the store keeps four of these for each node (last_will).
 std::string to_json(const Failure& failure) {
   Json object = Json::object();
   object["kind"] = kind_name(failure.kind);

@@ -51,7 +51,7 @@ std::string faulthandler_frame(std::string_view line) {
                      is_number(number) ? number : "");
 }
 
-// `    all_reduce (torch/distributed/distributed_c10d.py:2810)`; lines of --locals are set in deeper.
+// `    all_reduce (torch/distributed/distributed_c10d.py:2810)`; lines of --locals are indented deeper.
 std::string py_spy_frame(std::string_view line) {
   constexpr std::string_view start = "    ";
   if (!line.starts_with(start) || !line.ends_with(')') || line.find(" (", start.size()) == line.npos) return {};
@@ -80,7 +80,7 @@ std::vector<ThreadStack> thread_stacks(std::string_view text) {
 }
 
 struct FrameParts {
-  std::string_view function;  // without what it is a part of
+  std::string_view function;  // without the names of the class or function around it
   std::string_view file;
   bool has_line = false;
 };

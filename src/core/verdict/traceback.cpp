@@ -41,7 +41,7 @@ bool is_syntax_error_line(std::string_view line) {
 // What Python draws below a source line.
 bool is_marker_line(std::string_view line) { return line.find_first_not_of(" ^~") == line.npos; }
 
-// The end of the exception's class in "package.Class: text" or "package.Class"; 0 where the line is something else.
+// The end of the exception's class in "package.Class: text" or "package.Class"; 0 if the line is something else.
 std::size_t end_of_class(std::string_view line) {
   const auto is_of_name = [](char c) {
     const auto byte = static_cast<unsigned char>(c);
@@ -54,13 +54,13 @@ std::size_t end_of_class(std::string_view line) {
   return rest.empty() || rest == ":" || rest.starts_with(": ") ? end : 0;
 }
 
-// Where no header says that frames come before it, the line must be an exception's by its class's name.
+// If no header says that frames come before the line, only the name of its class can show that it is an exception.
 bool is_named_as_error(std::string_view line) {
   const std::string_view name = line.substr(0, end_of_class(line));
   return name.ends_with("Error") || name.ends_with("Exception") || name.ends_with("Interrupt");
 }
 
-// Python goes on after these.
+// Python continues after these.
 bool announces_ignored(std::string_view line) {
   return line.starts_with("Exception ignored ") || line.starts_with("Error in atexit._run_exitfuncs") ||
          line.starts_with("--- Logging error ---");
@@ -104,8 +104,8 @@ class TracebackReader {
     chained
   };
 
-  // What stands before a header stands before each line after it, if it is a log's prefix or the bar of an exception
-  // group; or before none of them, if it is an unfinished line such as a progress bar.
+  // The text before a header stands before each line after it, too, if it is a log's prefix or the bar of an exception
+  // group. If it is an unfinished line, such as a progress bar, it stands before none of them.
   void begin(std::string_view before_header) {
     constexpr std::string_view group = "Exception Group ";
     if (before_header.ends_with(group)) before_header.remove_suffix(group.size());
@@ -148,7 +148,7 @@ class TracebackReader {
       end_with(line);
       return true;
     }
-    // Another thread may write into the midst of a traceback, and the first line of all may be the rest of one.
+    // Another thread may write into the middle of a traceback, and the first line of all may be the rest of a line.
     if (has_header_ ? ++strays_ > most_output_after : !at_first_) part_ = Part::outside;
     return false;
   }
@@ -164,7 +164,8 @@ class TracebackReader {
     output_after_ = 0;
   }
 
-  // An exception's text may have any number of lines; only those set in, and PyTorch's native frames, tell.
+  // An exception's text may have any number of lines; only indented ones, and PyTorch's native frames, surely belong to
+  // it.
   bool read_message(std::string_view line) {
     const bool set_in = line[0] == ' ' || line[0] == '\t';
     if (std::exchange(lacks_text_, false) && (set_in || lacks_all_text_)) {

@@ -18,15 +18,15 @@ namespace {
 
 using Ordered = nlohmann::ordered_json;
 
-constexpr std::size_t most_nodes_named = 8;  // with their logs: one screen is all there is
+constexpr std::size_t most_nodes_named = 8;  // with their logs: all must fit on one screen
 constexpr std::size_t most_left_named = 6;
-constexpr std::size_t most_groups = 64;  // that are told
-constexpr std::size_t most_places = 8;   // that are shown
+constexpr std::size_t most_groups = 64;  // that are written or read as JSON
+constexpr std::size_t most_places = 8;   // groups that are shown
 constexpr int most_ranks = 1'000'000;
 constexpr std::int64_t most_counted = 1'000'000'000;
 constexpr std::size_t longest_ranks = 80;
 constexpr std::size_t longest_line = 300;                               // of what comes from another node
-constexpr std::size_t longest_account = std::size_t{16} * 1024 * 1024;  // most_ranks with gaps, and more
+constexpr std::size_t longest_account = std::size_t{16} * 1024 * 1024;  // room for most_ranks with gaps, and more
 
 std::string as_line(std::string_view text) { return without_controls(text, longest_line); }
 
@@ -58,7 +58,7 @@ std::vector<std::string> read_lines(const JsonValue& list, std::size_t most) {
 
 std::string in_one_line(const Ordered& value) { return value.dump(-1, ' ', true, Ordered::error_handler_t::replace); }
 
-// Each of the ranks is under one text; the same text stands once.
+// Each rank is under one text; the same text is there once.
 void merge_groups(std::vector<RankGroup>& all, const std::vector<RankGroup>& others) {
   for (const RankGroup& other : others) {
     auto same = std::find_if(all.begin(), all.end(), [&](const RankGroup& one) { return one.what == other.what; });
@@ -73,7 +73,7 @@ void merge_groups(std::vector<RankGroup>& all, const std::vector<RankGroup>& oth
   }
 }
 
-// How many of the others have no place.
+// Returns how many of `others` had no room.
 std::int64_t merge_lines(std::vector<std::string>& all, const std::vector<std::string>& others, std::size_t most) {
   const std::size_t room = all.size() < most ? most - all.size() : 0;
   const std::size_t taken = std::min(room, others.size());
@@ -154,7 +154,7 @@ std::string as_ranges(const std::vector<int>& numbers) {
 
 std::vector<int> from_ranges(std::string_view text) {
   std::set<int> numbers;
-  int budget = most_ranks;  // however often the same is said
+  int budget = most_ranks;  // however often a number is repeated
   for (const std::string_view part : split(text, ',')) {
     const auto dash = part.find('-', 1);
     const auto first = parse_int(part.substr(0, dash));
@@ -229,7 +229,7 @@ void say_logs(const Account& account, Screen& screen) {
   if (account.more_logs > 0) screen.say("logs", fmt::format("and of {}", counted(account.more_logs, "more node")));
 }
 
-// What launch did, and the proof that nothing is left.
+// What launch did, and whether a process is left.
 void say_deeds(const Verdict& verdict, Screen& screen) {
   const Account& account = verdict.account;
   std::string deeds = account.stopped == 0 ? "" : fmt::format("stopped {}", counted(account.stopped, "worker"));
@@ -244,7 +244,7 @@ void say_deeds(const Verdict& verdict, Screen& screen) {
   if (!deeds.empty()) screen.say("launch", deeds);
 }
 
-// Nodes that gave no account, other than the one whose loss is the cause.
+// Nodes that gave no account, except the one whose loss is the cause.
 std::vector<int> silent_nodes(const Verdict& verdict) {
   std::set<int> told(verdict.account.nodes.begin(), verdict.account.nodes.end());
   if (verdict.first.kind == Failure::Kind::lost) told.insert(verdict.first.node_rank.value);

@@ -48,7 +48,7 @@ struct Variable {
   std::string value;
 };
 
-// What the worker has and launch itself has not.
+// The variables that the worker has and launch itself does not have, or has with another value.
 std::vector<Variable> changed_variables(const WorkerSpec& spec, const Config& config, const Environment& env) {
   std::vector<Variable> result;
   for (const std::string& line : spec.env) {
@@ -63,7 +63,7 @@ std::vector<Variable> changed_variables(const WorkerSpec& spec, const Config& co
   return result;
 }
 
-// As a shell would need it written.
+// The word as a shell needs it written.
 std::string quoted(const std::string& word) {
   constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%^<>";
   if (!word.empty() && word.find_first_not_of(plain) == std::string::npos) return word;

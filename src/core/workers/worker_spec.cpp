@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::array<const char*, 4> names_of_one_worker{"LOCAL_RANK", "RANK", "ROLE_RANK", "TORCHELASTIC_ERROR_FILE"};
 
-// What all workers of this node share, as NAME=VALUE.
+// The variables that all workers of this node share, as NAME=VALUE.
 std::vector<std::string> shared_lines(const Config& config, const Round& round) {
   const Assignment& assignment = round.assignment;
   const Endpoint& master = round.master ? *round.master : config.store();

@@ -1,9 +1,9 @@
-// One node of a job, whole: its agent and its session, and what goes between them in which order. What happens on its
-// host and what its questions come to goes in; what must be done on the host and on the network comes out. The real one
-// is carried out by app/agent_loop; the simulator plays many.
+// One whole node of a job: its agent, its session, and what they tell each other in which order. Events of its host and
+// the answers to its questions go in; what must be done on the host and on the network comes out. app/agent_loop
+// carries that out for a real node; the simulator plays many nodes.
 //
-// The agent hears one thing after the other: the next one when what came of the last is done. News from the others may
-// come meanwhile, and wait. It knows no clock, socket or process.
+// The agent hears one event at a time: it hears the next one when the actions for the last one are done. News from
+// other nodes may arrive meanwhile, and must wait. Node knows no clock, socket or process.
 #pragma once
 
 #include "launch/core/agent/agent.hpp"
@@ -20,29 +20,29 @@ namespace launch {
 
 // clang-format off
 
-// ---- events, beside OpenSession, Answer and MomentReached
+// ---- events, besides OpenSession, Answer and MomentReached
 
 struct StartNode {};                                        // once the session is open
-struct FromHost { AgentEvent event; bool first = false; };  // `first`: ahead of what waits
+struct FromHost { AgentEvent event; bool first = false; };  // `first`: before the events that wait
 struct CarriedOut {};                                       // AnnounceRound, GatherEvidence or EnterBarrier is done
-struct Concluded { Account own; };                          // Conclude is, and so the workers of this node ended
-struct Reported {};                                         // Report is
+struct Concluded { Account own; };                          // Conclude is done, so the workers of this node have ended
+struct Reported {};                                         // Report is done
 
 using NodeEvent = std::variant<OpenSession, StartNode, FromHost, CarriedOut, Concluded, Reported, Answer,
                                MomentReached>;
 
-// ---- actions, beside those of the session that concern the network
+// ---- actions, besides those of the session that concern the network
 
-// News for those who keep a record; there is nothing to be done.
+// News for code that keeps a record; nothing must be done.
 struct Heard { Failure failure; };
-// The end: what is left of the workers' output is shown. Answered by Concluded.
+// The end: shows what is left of the workers' output. Answered by Concluded.
 struct Conclude { Finish end; };
-// What the user is told. Answered by Reported. `formed`: a round has, once; `round` is the last one.
+// What the user is told. Answered by Reported. `formed`: at least one round has formed; `round` is the last one.
 struct Report { Finish end; Account account; Round round; bool formed = false; };
 struct Exit { int code = 0; };
 
-// CarriedOut must follow AnnounceRound, GatherEvidence and EnterBarrier: its node waits for the others, with a terminal
-// that is its own again. StartRendezvous is news.
+// CarriedOut must follow AnnounceRound, GatherEvidence and EnterBarrier. EnterBarrier takes the terminal back before
+// the node waits for the others. StartRendezvous is only news.
 using NodeAction = std::variant<Ask, Beat, WakeLink, PartLink, CloseLink, PrepareStore, FenceStore, StopAwaiting,
                                 LimitGrace, Say, SessionOpened, StartRendezvous, AnnounceRound, StartWorkers,
                                 GatherEvidence, SignalWorkers, KillWorkers, EnterBarrier, Heard, Conclude, Report,
@@ -109,10 +109,10 @@ class Node {
   NodeActions actions_;
   std::deque<AgentAction> todo_;
   std::deque<AgentEvent> inbox_;
-  bool carrying_ = false;  // out something that takes its time
-  bool leaving_ = false;   // the exit barrier comes after it
-  bool telling_ = false;   // the others of a failure, beside all else
-  bool held_ = false;      // AllGone has come, but somebody else's failure may have been the first
+  bool carrying_ = false;  // an action is being carried out, until CarriedOut
+  bool leaving_ = false;   // after that action this node enters the exit barrier
+  bool telling_ = false;   // the session tells the others of a failure while other work goes on
+  bool held_ = false;      // AllGone has come, but another node's failure may have been the first
   std::optional<Finish> ending_;
   Round round_;
   bool formed_ = false;

@@ -1,6 +1,6 @@
 // Completion scripts for shells, made from the option table: option names, the values of options that have only a few,
-// and files for everything else. Prints nothing, and asks no shell: the text is returned. What a script completes is
-// what the parser takes, since both read one table.
+// and files for everything else. Nothing is printed and no shell is run: the text is returned. A script completes what
+// the parser accepts, since both read one table.
 #pragma once
 
 #include "launch/core/base/error.hpp"

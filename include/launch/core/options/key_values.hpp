@@ -1,6 +1,6 @@
-// The grammar of --rdzv-conf: key=value,key=value; both sides trimmed; no quoting, no escapes; empty text is an empty
-// map. Any text may come; the error says which part is wrong. Which keys there are, and what their values may be, is
-// decided by whoever asks for the map.
+// The grammar of --rdzv-conf: key=value,key=value; both sides are trimmed; no quoting, no escapes; empty text is an
+// empty map. Any text may be given; the error says which part is wrong. The caller decides which keys there are, and
+// which values they may have.
 #pragma once
 
 #include "launch/core/base/error.hpp"

@@ -1,7 +1,7 @@
-// The command line cut into our options and the program with its arguments, by the rules of torchrun's parser: unique
-// beginnings of long options, bundled short ones, "--", and everything from the program on left alone.
+// Cuts the command line into our options and the program with its arguments, by the rules of torchrun's parser: unique
+// beginnings of long options, bundled short ones, "--"; everything from the program on is left alone.
 //
-// Looks at no value. A beginning that fits two spellings of one option is not ambiguous here.
+// It checks no value. A beginning that fits two spellings of one option is not ambiguous here.
 #pragma once
 
 #include "launch/core/base/error.hpp"
@@ -15,11 +15,11 @@ namespace launch {
 
 struct GivenOption {
   const OptionRow* row;              // in option_table()
-  std::optional<std::string> value;  // nullopt: a switch, or an optional value left out
+  std::optional<std::string> value;  // nullopt: it is a switch, or its optional value was left out
 };
 
 struct OptionLine {
-  std::vector<GivenOption> options;  // as typed
+  std::vector<GivenOption> options;  // in the order typed
   std::vector<std::string> program;  // and its arguments
 };
 

@@ -1,7 +1,7 @@
 // Every option of the command line, one row each: name, member of Options, variables, default, choices and words.
-// Parsing, --help, completion and --explain all read this table. The rows of a group stand in a file of their own, such
-// as node_options. They never change while launch runs. To add an option is to add its row, its member in options.hpp
-// and the rule that settles it.
+// Parsing, --help, completion and --explain all read this table. The rows of a group are in a file of their own, such
+// as node_options. They never change while launch runs. To add an option, add its row, its member in options.hpp and
+// the rule that settles it.
 #pragma once
 
 #include "launch/core/options/options.hpp"
@@ -33,7 +33,7 @@ enum class OptionValue {
   optional,  // --name or --name=V
 };
 
-// A handful of words that are known when the program is built.
+// A few words, at most five, that are known when the program is built.
 class Words {
  public:
   constexpr Words() = default;
@@ -51,40 +51,40 @@ class Words {
   std::size_t size_ = 0;
 };
 
-// What an empty text says, from whatever source it comes.
+// What an empty text means, whatever source it comes from.
 enum class EmptyText {
-  wrong,     // nothing, so it is an error
+  wrong,     // it means nothing, so it is an error
   left_out,  // the same as leaving the option out
-  value,     // itself
+  value,     // it is a value like any other
 };
 
-// What becomes of a text that is none of the choices.
+// What happens to a text that is not one of the choices.
 enum class Closed {
   no,         // it is a value, too
-  for_flags,  // it is an error in a flag; a variable takes any text, as torchrun's do
-  by_rule,    // it is an error of the rule that settles the option, which asks check_choice()
+  for_flags,  // it is an error in a flag; a variable accepts any text, as torchrun's do
+  by_rule,    // the rule that settles the option refuses it: it asks check_choice()
 };
 
-// The member of Options that an option sets; its type says how the text is read. None for --help and its like.
+// The member of Options that an option sets; its type says how the text is read. --help and similar options have none.
 using OptionMember =
     std::variant<std::monostate, Setting<std::string> Options::*, Setting<bool> Options::*, Setting<int> Options::*,
                  Setting<std::optional<int>> Options::*, Setting<double> Options::*>;
 
 struct OptionRow {
-  std::string_view name;          // "--nproc-per-node"; "--nproc_per_node" is as good
+  std::string_view name;          // "--nproc-per-node"; "--nproc_per_node" is accepted, too
   std::string_view short_name{};  // "-m"; empty: none
   OptionMember member{};
   OptionGroup group = OptionGroup::other;
   OptionValue takes = OptionValue::required;
-  std::string_view value{};    // what stands for the value in help
+  std::string_view value{};    // the placeholder for the value in --help
   Words variables{};           // the first that is set counts
-  std::string_view initial{};  // the default, read as if it had been given; empty: off, or nothing
+  std::string_view initial{};  // the default, read as if it had been given; empty: off, or no value
   bool hides_default = false;  // --explain shows the option only if it was given
   EmptyText empty = EmptyText::wrong;
-  std::string_view text;  // for help
-  Words choices{};        // the values, if there are only a few; an optional value that is left out is the first
+  std::string_view text;  // what --help says
+  Words choices{};        // the values, if there are only a few; the first is used if an optional value is left out
   Closed closed = Closed::no;
-  bool ours = false;  // not torchrun 2.13's, so no abbreviation of one of its options may mean it
+  bool ours = false;  // torchrun 2.13 lacks it, so no abbreviation of a torchrun option may select it
 };
 
 // In the order of --help.

@@ -1,5 +1,5 @@
-// The command line and the PET_* variables as the user gave them: text to typed values, each with its source. What an
-// option is called, how it is read and what it is by default stands in its row of option_table.
+// Turns the command line and the PET_* variables, as the user gave them, into typed values, each with its source. The
+// name of an option, how it is read and its default are in its row of option_table.
 //
 // Nothing here looks at the machine or checks one option against another; settle() does.
 #pragma once
@@ -14,18 +14,18 @@
 
 namespace launch {
 
-// Who says a value, the strongest first: what one says hides what the next ones say.
+// Where a value comes from, the strongest source first: a value from one source hides those from the next ones.
 enum class Source {
-  flag,      // of the command line
-  variable,  // of the environment
-  initial,   // nobody: it is the default of the option's row
+  flag,      // given on the command line
+  variable,  // given in the environment
+  initial,   // not given: it is the default in the option's row
 };
 
-// Whether it is the user who speaks. Only then do rules refuse, ignore or notice one option because of another: what
-// somebody else proposes must never count as the user's word.
+// Whether the user gave the value. Only then do rules refuse, ignore or notice one option because of another: a value
+// from anybody else must never count as the user's choice.
 constexpr bool is_user(Source source) { return source == Source::flag || source == Source::variable; }
 
-// A value, and who said it; `origin` is worded for messages: "--nnodes", "PET_NNODES", empty for a default.
+// A value and its source; `origin` is worded for messages: "--nnodes", "PET_NNODES", empty for a default.
 template <class T>
 struct Setting {
   T value{};
@@ -40,7 +40,7 @@ std::string as_typed(const Setting<std::string>& setting);
 std::string as_typed(const Setting<int>& setting);
 std::string as_typed(const Setting<double>& setting);
 
-// parse_command() makes it, with the defaults of the table; one made otherwise has none.
+// parse_command() makes it, with the defaults of the table; Options that are made otherwise have no defaults.
 struct Options {
   Setting<std::string> nnodes;
   Setting<std::string> nproc_per_node;
@@ -106,11 +106,11 @@ struct TextCommand {
 using Command = std::variant<Options, TextCommand>;
 
 // `args` is the command line without the program's own name.
-// Sources come in the order of Source. The first token that is no option ends our options.
+// Sources are asked in the order of Source. The first token that is not an option ends our options.
 // Every error has code usage and names the flag or variable.
 Result<Command> parse_command(const std::vector<std::string>& args, const Environment& env);
 
-// An error unless the member's value is one of the choices that the table has for it, as in "expected auto or never".
+// An error unless the member's value is one of its choices in the table; the error says "expected auto or never".
 Status check_choice(const Options& options, Setting<std::string> Options::*member);
 
 // A setting as text, for --explain.

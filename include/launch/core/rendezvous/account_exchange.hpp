@@ -1,9 +1,9 @@
-// How the nodes of a failed job tell each other how their workers ended, so that each can show the whole: every node
-// leaves its account at the store, one of them gathers these and leaves what they come to. For launch nodes only. Keys
-// as in docs/store_protocol.md.
+// How the nodes of a failed job tell each other how their workers ended, so that each can report on all of them: every
+// node writes its account to the store, one node gathers these accounts and writes the sum of them. Only launch nodes
+// take part. The keys are in docs/store_protocol.md.
 //
-// A machine: each step is an operation on the store, and deadline() bounds it. Until the deadline of its place it waits
-// for a node that gives no account, a node that does not gather a little longer. If the store goes away, known() is
+// A machine: each step is an operation on the store, and deadline() bounds it. The node that gathers waits for missing
+// accounts until the deadline of its place; the other nodes wait a little longer. If the store goes away, known() is
 // all that there will be.
 #pragma once
 
@@ -21,17 +21,17 @@ struct ExchangePlace {
   std::string prefix;  // of the round's keys
   NodeRank node_rank{};
   NodeRank gatherer{};
-  std::vector<NodeRank> others{};  // the other nodes, at the one that gathers
+  std::vector<NodeRank> others{};  // the other nodes; only set at the node that gathers
   Time deadline = never;
 };
 
-// Instead of the exchange, for a node that leaves a job which may go on: nobody must wait for its account.
+// Replaces the exchange for a node that leaves a job which may go on: nobody must wait for its account.
 SetKeys leave_no_account(const ExchangePlace& place);
 
 struct ExchangeStep {
   struct Waiting {
     int ended = 0;
-    int nodes = 0;  // of so many; 0: this node does not gather, and knows neither
+    int nodes = 0;  // of so many; 0: this node does not gather, and knows neither number
   };
   std::optional<Operation> next;   // none: the exchange is over
   std::optional<Waiting> waiting;  // for a line to the user
@@ -45,10 +45,10 @@ class AccountExchange {
   ExchangeStep start(Time now);
   ExchangeStep on(const Outcome& outcome, Time now);
   Time deadline() const { return deadline_; }
-  // It waits for nobody any more. The caller cuts a wait short for it.
+  // From now on it waits for nobody. The caller must cut short a wait that is under way.
   void hurry() { hurried_ = true; }
 
-  // The account of all nodes as far as it is known by now, this one's at least.
+  // The account of all nodes, as far as it is known by now; at least that of this node.
   const Account& known() const { return all_; }
 
  private:
@@ -59,12 +59,12 @@ class AccountExchange {
     looking,  // which are there
     reading,
     publishing,
-    being_read,  // by the others: the store may be this node's, and end with it
+    being_read,  // by the others: this node may host the store, which ends with it
     // At the others:
-    receiving,  // what all come to, once it is there
+    receiving,  // the sum of all accounts, once it is there
     doubting,   // whether the node that gathers is still there
     fetching,
-    acknowledging,  // also if there is nothing: nobody must wait for this node
+    acknowledging,  // also if nothing was received: nobody must wait for this node
   };
 
   ExchangeStep ask(State state, Operation operation, Time deadline);
@@ -84,7 +84,7 @@ class AccountExchange {
   State state_ = State::telling;
   Time deadline_ = never;
   Time report_ = never;
-  KeyList readers_;  // keys of the nodes that will have read what all come to
+  KeyList readers_;  // keys by which the nodes will say that they have read the sum
   bool hurried_ = false;
 };
 

@@ -1,7 +1,7 @@
-// How the nodes of a job and the host of their store know of each other that they live, and after what silence either
-// side takes the other for dead. The rule: a node has given the host up, and its workers are gone, before the host
-// gives up the node, so two halves of a network that was cut never both run. All numbers and both sides stand here;
-// io/store_server and io/store_client carry them out, and the simulator does the same. Nothing here knows a clock.
+// How the nodes of a job and the host of their store know that the other side is alive, and after how long a silence
+// each takes the other for dead. The rule: a node has given up the host, and its workers are gone, before the host
+// gives up the node. So two halves of a network that was cut never both run. All numbers and both sides are here;
+// io/store_server and io/store_client carry them out, and so does the simulator. Nothing here knows a clock.
 #pragma once
 
 #include "launch/core/base/time.hpp"
@@ -10,37 +10,37 @@ namespace launch {
 
 struct Heartbeat {
   Duration interval;  // between two beats of a node
-  Duration patience;  // of a node for the answer, and for the network to take what it sends
-  Duration silence;   // of a node, that the host bears
-  Duration grace;     // of a node's workers, once it has lost patience: before the host loses it
+  Duration patience;  // how long a node waits for the answer, and for the network to take what it sends
+  Duration silence;   // how long a node may be silent before the host gives it up
+  Duration grace;     // how long workers may run once their node has lost patience; over before the host gives it up
 };
 
-// From --heartbeat-timeout and the number of nodes, so that the host has time for its work. All zero if `timeout` is:
-// then silence is no failure.
+// Follows from --heartbeat-timeout and the number of nodes, so that the host has time for its work. All zero if
+// `timeout` is zero: then silence is not a failure.
 Heartbeat plan_heartbeat(Duration timeout, int nodes);
 
-// How long a node's agent may stand still before its workers are ended: when the others can give it up, they are gone.
-// Zero if `timeout` is.
+// How long a node's agent may stall before its workers are ended: they must be gone when the others can give up the
+// node. Zero if `timeout` is zero.
 Duration longest_stall(Duration timeout, int nodes);
 
-// The host's side: looks at all nodes again and again, and finds those of which nothing has been heard for too long.
+// The host's side: looks at all nodes at intervals, and finds those from which nothing was heard for too long.
 class SilenceWatch {
  public:
-  // Of one node. Whoever hears of it sets `heard`.
+  // Of one node. The code that hears from the node sets `heard`.
   struct Signs {
     bool heard = true;  // since the last look
-    Time since{};       // nothing has been, to the nearest look
+    Time since{};       // nothing has been heard since then, to the nearest look
   };
 
-  // Zero: nobody is ever silent, and there is nothing to look at.
+  // Zero: no node ever counts as silent, and there is nothing to look at.
   void set_limit(Duration limit) { limit_ = limit; }
   Duration limit() const { return limit_; }
 
   // When to look next.
   Time plan_look(Time now);
-  // The moment of a look has come: is_silent() is asked of all nodes.
+  // The moment of a look has come: after this call the caller asks is_silent() for all nodes.
   void look(Time now);
-  // A host that has overslept the look starts to count again: what the nodes said is still to be read.
+  // A host that has overslept the look starts to count again: it must first read what the nodes said meanwhile.
   bool is_silent(Signs& signs) const;
 
  private:
@@ -50,14 +50,14 @@ class SilenceWatch {
   bool overslept_ = false;
 };
 
-// A node's side, while it waits for the store to answer: when to beat, and when the host is taken for dead. The host
-// has heard of this node when the last thing was sent that it has answered, however late the answer came; all counts
-// from there.
+// A node's side, while it waits for the store to answer: when to beat, and when the host is taken for dead. All times
+// count from when this node sent the last message that the host has answered, however late the answer came: the host
+// has heard of this node since then.
 class Beats {
  public:
   enum class Act {
     beat,    // ask the host for a sign of life
-    wait,    // this node has slept itself: what the host said meanwhile is still to be read
+    wait,    // this node itself was asleep: it must first read what the host said meanwhile
     silent,  // the host has said nothing for too long
   };
 
@@ -65,16 +65,16 @@ class Beats {
   bool on() const { return interval_ > Duration::zero(); }
   Duration patience() const { return patience_; }
 
-  // When something is to be done, if nothing has come until then: at(), which says what.
+  // When to call at(), which says what to do, if nothing has come until then.
   Time due() const { return unanswered_ ? answer_by() : next_; }
   Act at(Time now);
-  // By when the store must answer something else that is asked now.
+  // By when the store must answer another request that is sent now.
   Time answer_due(Time now) const;
-  // A beat was answered, or something that was asked at `asked`.
+  // A beat was answered, or a request that was sent at `asked`.
   void answered();
   void answered(Time asked);
   bool unanswered() const { return unanswered_; }
-  // Something has come, or a wait begins.
+  // Something has arrived, or a wait begins.
   void heard() { excused_ = false; }
 
  private:
@@ -82,8 +82,8 @@ class Beats {
   bool has_slept(Time now) const { return now > later(answer_by(), interval_); }
 
   Duration interval_{}, patience_{};
-  Time heard_of_{};  // this node, by the host
-  Time sent_{};      // the last beat
+  Time heard_of_{};  // when the last message that the host has answered was sent
+  Time sent_{};      // when the last beat was sent
   Time next_{};
   bool unanswered_ = false;
   bool excused_ = false;

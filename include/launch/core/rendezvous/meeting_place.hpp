@@ -1,6 +1,6 @@
-// Where the workers of a c10d round may meet whose leader is torchrun's agent: it says so in the first round that it
-// leads, and keeps to it. Asked by session/worker_meeting, which proves a place by connecting to it. It connects to
-// nothing: whether somebody listens there is found out by worker_meeting.
+// Where the workers of a c10d round may meet if torchrun's agent leads the round: that agent writes the place in the
+// first round that it leads, and keeps it. Used by session/worker_meeting, which finds out whether somebody listens at
+// a place by connecting to it. Nothing here connects to anything.
 #pragma once
 
 #include "launch/core/base/error.hpp"
@@ -13,14 +13,14 @@
 
 namespace launch {
 
-// The rounds in which it may have been said: this one first, then back from it, as far as anybody looks.
+// The rounds in which it may have been written: this one first, then the earlier ones, as far back as anybody looks.
 std::vector<std::int64_t> rounds_to_look_in(std::int64_t round);
 
-// What the two keys of a round hold.
+// The place that the two keys of a round hold.
 Result<Endpoint> parse_meeting_place(const std::string& host, const std::string& port);
 
-// What was found, newest round first, as places to try, each once: what is said in this round, then what is said of the
-// leader's host in others. A text that is no address is none.
+// Turns what was found, newest round first, into places to try, each once: first what is written in this round, then
+// the addresses of the leader's host that are written in other rounds. A text that is not an address is left out.
 struct SaidPlace {
   std::int64_t round = 0;
   std::string host, port;

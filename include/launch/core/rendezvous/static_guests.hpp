@@ -1,8 +1,8 @@
-// torchrun's nodes in a static job whose store a launch agent hosts. They leave no will and tell nobody of a failure:
-// who they are is known by who has written a node's role_info, and that one has come to its good end by its counting
-// itself in torchrun's exit barrier.
+// torchrun's nodes in a static job, if a launch agent hosts the store. They leave no will and tell nobody of a failure.
+// A connection that writes a node's role_info shows which node it is. When that connection counts itself in torchrun's
+// exit barrier, the node has ended well.
 //
-// Told by agent_store of what is asked for and which connections end; says which nodes are lost.
+// agent_store tells it what is asked for and which connections end; it says which nodes are lost.
 #pragma once
 
 #include "launch/core/base/time.hpp"
@@ -21,13 +21,14 @@ class StaticGuests {
  public:
   StaticGuests(std::string run_id, int nnodes);
 
-  // `from` asks for this of `table`, where launch agents have claimed their ranks before.
+  // `from` sends this request to `table`, in which launch agents have claimed their ranks before.
   void saw(ConnectionId from, const Request& request, const StoreTable& table);
   void drop(ConnectionId connection, Time now);
 
-  // When a node is lost, unless it has come back. Not before the job has formed: till then it may be started again.
+  // When the next node counts as lost, unless it comes back. No node does before the job has formed: until then it may
+  // be started again.
   Time deadline() const;
-  // Those that are by now, each once.
+  // The nodes that are lost by now; each is returned once.
   std::vector<NodeRank> take_lost(Time now);
 
   const std::string& run_id() const { return run_id_; }
@@ -40,11 +41,11 @@ class StaticGuests {
   std::string run_id_;
   int nnodes_;
   bool formed_ = false;
-  std::map<ConnectionId, int> nodes_;  // that are not at their end
-  std::map<int, Time> gone_;           // when they are lost
+  std::map<ConnectionId, int> nodes_;  // nodes that have not ended well, by their connection
+  std::map<int, Time> gone_;           // nodes whose connection ended, and when they count as lost
 };
 
-// What the others are told of a lost one, as JSON.
+// What the others are told of a lost node, as JSON.
 std::string loss_of_guest(NodeRank node);
 
 }  // namespace launch

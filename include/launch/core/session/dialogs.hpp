@@ -1,6 +1,6 @@
-// What agents say to each other by way of a store: each function is one exchange over torchrun's or a private key, or
-// carries out one small machine, on a link that nobody else uses meanwhile. Used by the sessions. Nothing of the job is
-// decided here; errors of the network are returned, and nothing is repeated.
+// What agents say to each other through a store. Each function is one exchange over a key of torchrun's or launch's
+// own, or carries out one small machine, on a link that nobody else uses meanwhile. Used by the sessions. Nothing about
+// the job is decided here; network errors are returned, and nothing is repeated.
 #pragma once
 
 #include "launch/core/rendezvous/exit_barrier.hpp"
@@ -17,18 +17,18 @@ namespace launch {
 
 inline constexpr Duration quick_answer = std::chrono::seconds(2);     // what a live store needs for a round trip
 inline constexpr Duration peers_patience = std::chrono::seconds(30);  // torchrun's agents take seconds to end
-inline constexpr Duration silent_farewell = std::chrono::seconds(1);  // waiting for peers to end without a word
+inline constexpr Duration silent_farewell = std::chrono::seconds(1);  // wait for peers to end, without telling the user
 
-// A Fence, which only the node asks for that hosts the store, is carried out there.
+// Only the node that hosts the store asks for a Fence, which is carried out in its own store.
 Talk<Result<Round>> form(StoreLink& link, StaticRendezvous& machine, std::function<void(const Waiting&)> on_waiting);
 
-// `on_counted`: the others know that this node has ended.
+// `on_counted`: called when the others know that this node has ended.
 Talk<Result<BarrierPassed>> pass(StoreLink& link, ExitBarrier barrier, std::function<void()> on_counted);
 
 // The identity of the agent that has claimed `node`, as soon as there is one.
 Talk<Result<std::string>> await_claim(StoreLink& link, std::string run_id, NodeRank node, Time deadline);
 
-// The first failure of the job, which is there, acknowledged for this node.
+// Reads the first failure of the job, which must be there, and acknowledges it for this node.
 Talk<Result<Failure>> learn_abort(StoreLink& link, std::string prefix, NodeRank own, Time deadline);
 
 // What the abort key holds by now, if anything; does not acknowledge it.
@@ -37,23 +37,23 @@ Talk<std::optional<Failure>> look_for_abort(StoreLink& link, std::string prefix,
 // Writes the abort key unless somebody has; returns what it then holds.
 Talk<Result<Failure>> tell_abort(StoreLink& link, std::string prefix, Failure failure, Time deadline);
 
-// Those of `nnodes` nodes that launch agents have claimed.
+// The nodes, out of `nnodes`, whose ranks launch agents have claimed.
 Talk<std::vector<NodeRank>> claimed_nodes(StoreLink& link, std::string run_id, int nnodes, Time deadline);
 
-// Until these nodes have acknowledged the abort, except for the one whose loss it tells of.
+// Waits until these nodes have acknowledged the abort, except the one whose loss it reports.
 Talk<void> await_informed(StoreLink& link, std::string prefix, std::vector<NodeRank> nodes, Time deadline);
 
-// A store of this node must listen there, and connections that have ended keep the port.
+// Tells the user that this node's store must listen there, and that connections that have ended keep the port.
 void say_wait_for_port(Stage& stage, std::uint16_t port);
 
-// After an attempt to tell the others: the first failure, ahead of what waits, or a warning.
+// After an attempt to tell the others: passes on the first failure, before the events that wait, or a warning.
 void pass_on(Stage& stage, const Result<Failure>& first);
 
-// Until nobody talks to our store any more; says so if it takes long. `start`: since when this has been waited for.
+// Waits until nobody talks to our store any more; says so if it takes long. `start`: when this wait began.
 Talk<void> see_talkers_off(Stage& stage, Time start);
 
-// Ids of other jobs that use this store, as text for a line to the user who waits; empty if there is none. Asked only
-// if few nodes have arrived: then the others may be elsewhere, and many must not ask.
+// Ids of other jobs that use this store, as text for a line to the user who waits; empty if there are none. Asks the
+// store only if few nodes have arrived: then the others may be elsewhere. If many have arrived, they must not all ask.
 Talk<std::string> other_jobs(Stage& stage, Endpoint store, std::string run_id, int arrived);
 
 // Removes all keys of a store that is not ours.

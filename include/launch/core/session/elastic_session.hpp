@@ -1,7 +1,8 @@
-// The c10d session of this node: what the ElasticStore tells of rounds becomes rounds with ranks and a place where the
-// workers meet, which is here if this node has rank 0. Round after round until the job ends. Made by session_factory.
+// The c10d session of this node. It turns what ElasticStore tells about rounds into rounds with ranks and with a place
+// where the workers meet, which is here if this node has rank 0. It does so round after round until the job ends. Made
+// by session_factory.
 //
-// A talk of a round belongs to the scope of that round, and so ends with it: what an old round says reaches nobody.
+// A talk of a round belongs to the scope of that round, and so ends with it: news of an old round reaches nobody.
 #pragma once
 
 #include "launch/core/session/elastic_store.hpp"
@@ -77,17 +78,17 @@ class ElasticSession : public Session, private ElasticStore::Owner {
   WorkerMeeting meeting_;
   ElasticStore store_;
   std::optional<RoundWatch> watch_;       // of the round
-  std::optional<RoundFormed> beginning_;  // the round that has formed, until its ranks and its meeting are known
-  bool in_barrier_ = false;               // of the round
-  bool stranger_ = false;                 // to the job: it has refused this node
+  std::optional<RoundFormed> beginning_;  // the round that has formed, until its ranks and meeting place are known
+  bool in_barrier_ = false;               // this node is in the exit barrier of the round
+  bool stranger_ = false;                 // the job has refused this node
   std::vector<NodeRank> torchrun_;        // ranks of torchrun's nodes in the round
-  std::optional<Round> pledged_;          // to be told of, once the will is left
+  std::optional<Round> pledged_;          // the round that the agent hears of once the store has the will
   int restarts_ = 0;                      // before this round
-  bool doubted_ = false;                  // it starts again since the store is silent
-  NodeRank gone_ = NodeRank::none();      // the node whose loss has broken the round up
-  bool left_ = false;                     // by a signal: the others may go on
+  bool doubted_ = false;                  // the workers restart already, since the store is silent
+  NodeRank gone_ = NodeRank::none();      // the node that broke up the round, by leaving or being lost
+  bool left_ = false;                     // this node left because of a signal: the others may go on
   EndAccount account_;
-  Scope round_;  // talks of it
+  Scope round_;  // talks of the round
   Scope late_;   // tells torchrun's agents of a round that broke up before it had begun
 };
 

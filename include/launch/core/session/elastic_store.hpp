@@ -1,6 +1,6 @@
-// A node's part in the state of its c10d job: hosts the store if the endpoint leads here, connects, chooses the machine
-// that suits the store, and carries it out, round after round. What it learns goes to its owner, ElasticSession, which
-// must outlive it. It never starts a round of its own: what rounds mean is its owner's business.
+// A node's part in the shared state of its c10d job. It hosts the store if the endpoint leads here, connects, chooses
+// the machine that suits the store, and carries it out round after round. It tells what it learns to its owner,
+// ElasticSession, which must outlive it. It never starts a round by itself: the owner decides what rounds mean.
 #pragma once
 
 #include "launch/core/c10d/elastic_machine.hpp"
@@ -20,12 +20,12 @@ class ElasticStore {
   class Owner {
    public:
     virtual void on_news(ElasticNews news) = 0;
-    virtual void on_other_store() = 0;          // what a round of the last one has begun is void
-    virtual void on_no_store(Error error) = 0;  // none was found
-    // The link has ended; whether the store has gone is yet to be seen. `silent`: it has said nothing for long.
+    virtual void on_other_store() = 0;          // what a round of the last store has begun is void
+    virtual void on_no_store(Error error) = 0;  // no store was found
+    // The link has ended; it is not known yet whether the store is gone. `silent`: the store has said nothing for long.
     virtual void on_doubt(bool silent) = 0;
-    virtual void on_lost(Error error) = 0;  // the store is
-    // The store is there, but has taken this node for dead; it may join again.
+    virtual void on_lost(Error error) = 0;  // the store is lost
+    // The store is there, but has taken this node for dead; this node may join again.
     virtual void on_expelled() = 0;
 
    protected:
@@ -38,28 +38,29 @@ class ElasticStore {
   // Opens the listener, if this node is told to host the store.
   Talk<Status> open();
 
-  // The wishes of the machine. join() connects first, the first time, and hosts the store if the endpoint leads here.
+  // The wishes for the machine. The first join() connects first, and hosts the store if the endpoint leads here.
   void join(bool admits, int restarts);
   void leave(std::string reason);
   void close();
-  // What the store must do when this node goes away without a word, and WillLeft comes; false: by this store, nothing.
+  // Leaves with the store what it must do when this node is lost without a word; then WillLeft comes. False: this store
+  // keeps no wills.
   bool pledge(LeaveWill will);
-  // This node's workers have ended well: its loss is none to the others, and its will is `then`.
+  // This node's workers have ended well: from now on its loss harms nobody, and its will is `then`.
   void finish(LeaveWill then);
 
-  // This node could not tell the others of its end: then its will does, when the store loses it.
+  // This node could not tell the others of its end: its will must tell them when the store loses this node.
   void let_will_stand() { will_stands_ = true; }
 
-  // After leave() or close(): until that is done, or the deadline. Nothing is told any more.
+  // After leave() or close(): waits until that is done, or until the deadline. Nothing is told any more.
   Talk<void> end(Time deadline);
-  // The last word; the store hears that nothing has gone wrong.
+  // The last call: takes the will back, unless it must stand, and closes the links. The store knows that all is well.
   void part();
 
   bool hosts() const { return hosts_; }
-  bool is_by_launch() const { return by_launch_; }  // a launch agent hosts the store, which so knows of wills
-  // How long this node may stand still before others may go on without it; zero: for ever.
+  bool is_by_launch() const { return by_launch_; }  // a launch agent hosts the store, so the store knows wills
+  // How long this node may stall before others may go on without it; zero: for ever.
   Duration longest_stall(bool with_launch_agents) const;
-  // The store's address, once it has answered, and this node's, for the workers of others.
+  // The store's address, once it has answered, and this node's address, for the workers of other nodes.
   const std::optional<Endpoint>& reached() const { return reached_; }
   const std::string& address() const { return address_; }
 
@@ -83,29 +84,29 @@ class ElasticStore {
   Owner& owner_;
   Heartbeat heartbeat_;
   bool hosts_ = false;
-  std::uint16_t port_ = 0;   // where
+  std::uint16_t port_ = 0;   // where the store of this node listens
   bool could_host_ = false;  // the endpoint leads here
   std::string address_;
   std::optional<Endpoint> reached_;
   std::optional<StoreLink> link_;
-  // The one before, if nothing was heard on it: to close it would prove that this node's workers are gone.
+  // The link before, if it fell silent: closing it would tell the store that this node's workers are gone.
   std::optional<StoreLink> last_link_;
   Time connected_{};
-  Time give_up_{};  // looking for the store
+  Time give_up_{};  // when to give up looking for the store
   std::unique_ptr<ElasticMachine> machine_;
-  HostedRendezvous* hosted_ = nullptr;  // the same, if it is one
+  HostedRendezvous* hosted_ = nullptr;  // the same machine, if it is of this kind
   bool by_launch_ = false;
-  bool running_ = false;  // run(), once and for all
-  bool lost_ = false;     // the store is
+  bool running_ = false;  // run() was started, once and for all
+  bool lost_ = false;     // the store is lost
   bool wants_in_ = false;
   bool admits_ = true;
-  int restarts_ = 0;     // for a store that does not know
-  bool formed_ = false;  // a round, once
+  int restarts_ = 0;     // told to a store that does not know them
+  bool formed_ = false;  // at least one round has formed
   bool leaving_ = false;
   bool ending_ = false;
-  bool done_ = false;  // what leave() or close() asked for
+  bool done_ = false;  // what leave() or close() asked for is done
   bool will_stands_ = false;
-  Bell ended_;   // it is, or the store is lost
+  Bell ended_;   // rings when that is done, or the store is lost
   Scope scope_;  // of run()
 };
 

@@ -1,6 +1,6 @@
 // Carries out core/rendezvous/account_exchange on a link. Used by both kinds of session at the end of a job that has
-// failed. It waits for others only as long as its place allows, and less once hurry() was called. Errors of the network
-// are no errors here: what could not be learnt is missing from the account, and the report says of whom.
+// failed. It waits for others only as long as its place allows, and less once hurry() was called. A network error is
+// not an error here: what could not be learnt is missing from the account, and the report says from which nodes.
 #pragma once
 
 #include "launch/core/config/config.hpp"
@@ -11,15 +11,15 @@
 
 namespace launch {
 
-// Until when a node's workers may take to end, at the longest, from now on.
+// How long, at most, a node's workers may take to end from now on.
 Duration most_for_end(const Config& config);
 
 class EndAccount {
  public:
-  // A store that has gone is not worth a longer wait.
+  // A store that is gone is not worth a longer wait.
   static constexpr Duration to_connect = std::chrono::milliseconds(500);
 
-  // What is known of all nodes by then; this node's own at least.
+  // Returns what is known of all nodes by then; at least this node's own account.
   Talk<Account> share(StoreLink link, ExchangePlace place, Account own);
   // For a node that leaves a job which may go on.
   Talk<void> stay_out(StoreLink link, ExchangePlace place);

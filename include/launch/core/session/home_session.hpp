@@ -1,6 +1,6 @@
-// The session of a job of one node: it has found itself. The store is there for the workers. Made by session_factory.
-// It never waits and never fails after it was opened; it tells nobody, since there is nobody. After a failure it
-// removes the keys of the workers before the next ones start.
+// The session of a job of one node, which has no others to find. The store is there for the workers. Made by
+// session_factory. It never waits and never fails after it was opened; it tells nobody of a failure, since there is
+// nobody. After a failure it removes the keys of the workers before the next ones start.
 #pragma once
 
 #include "launch/core/session/session.hpp"
@@ -14,7 +14,7 @@ class HomeSession : public Session {
   ~HomeSession() override;
 
  private:
-  // Takes a free port if the configuration leaves it open.
+  // Takes a free port if the configuration names none.
   Talk<Status> open() override;
   void join(const JoinRound& event) override;
   void stop_joining() override {}

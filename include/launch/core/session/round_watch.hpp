@@ -1,9 +1,9 @@
-// A node's links to the store within one round: one to talk, one that waits for the round's first failure and is this
-// node's sign of life: it has this node's will, and asks again a few times within the limit of silence. So the store's
-// host hears of this node, and this node of the host.
+// A node's two links to the store within one round. One is for talking. The other waits for the round's first failure
+// and is this node's sign of life: it has this node's will, and asks again a few times within the limit of silence. So
+// the store's host hears of this node, and this node hears of the host.
 //
-// Made by a session for each round. When it is destroyed it takes the will back and tells nothing any more; talks that
-// others have with it must have been given up before.
+// Made by a session for each round. When it is destroyed it takes the will back and tells nothing any more; talks of
+// others that use it must have been given up before.
 #pragma once
 
 #include "launch/core/rendezvous/liveness.hpp"
@@ -23,8 +23,8 @@ class RoundWatch {
     NodeRank node_rank{};
     int nnodes = 1;
     Duration silence_limit{};          // zero: nobody's silence is a failure
-    bool beats = true;                 // false: another link is this node's sign of life, and leaves its will
-    Duration grace = Duration::max();  // of the workers, once the store is lost and others may go on
+    bool beats = true;                 // false: another link is this node's sign of life, and has its will
+    Duration grace = Duration::max();  // how long workers may run once the store is lost and others may go on
     std::optional<bool> by_launch{};   // whether a launch agent hosts the store; pledge() asks unless it is known
   };
 
@@ -37,26 +37,27 @@ class RoundWatch {
   StoreLink& control() { return control_; }
   const Place& place() const { return place_; }
 
-  // Leaves a will, if the store knows wills; before start_watching(). An error: the store does not answer.
+  // Leaves a will, if the store knows wills; called before start_watching(). An error: the store does not answer.
   Talk<Status> pledge(Will will, Time connect_by);
   // PeerFailed or StoreLost will come.
   void start_watching(Time connect_by);
-  // From before pledge() until formed() the loss of a store tells nothing, but ends what control() is at; not if
-  // torchrun's agent hosts it.
+  // Called before pledge(): until formed(), the loss of the store is not told, but ends what control() is doing. Not so
+  // if torchrun's agent hosts the store.
   void wait_for_store() { waits_for_store_ = true; }
   void formed() { waits_for_store_ = false; }
-  // Whether the store was lost without a word about why, as far as is known by then. After an error of control().
+  // After an error of control(): whether the store was lost before it told of a failure, as far as is known at `by`.
   Talk<bool> was_lost(Time by);
-  // BarrierDone will come, or StoreLost. `on_counted`: this node has come to the barrier, and nobody needs it there any
-  // more.
+  // BarrierDone will come, or StoreLost. `on_counted`: called when this node has counted itself in the barrier, where
+  // nobody needs it any more.
   void start_leaving(std::optional<Duration> patience, std::function<void()> on_counted);
   void replace_will(Will will);
-  // This node could not tell the others of its end: then its will does, when the store loses it.
+  // This node could not tell the others of its end: its will must tell them when the store loses this node.
   void let_will_stand() { has_will_ = false; }
-  // The next round begins: nothing is told any more, except the loss of the store. The will stands until the end.
+  // The next round begins: nothing is told any more, except the loss of the store and a failure that ends the job. The
+  // will stands until the end.
   void retire();
 
-  // StoreLost has been told.
+  // The store is lost; StoreLost has been told if it matters to the agent.
   bool lost() const { return lost_; }
 
  private:
@@ -73,24 +74,24 @@ class RoundWatch {
   Stage& stage_;
   Place place_;
   Heartbeat heartbeat_;
-  bool host_waits_;  // until this node knows that all have ended: a launch agent hosts the store
+  bool host_waits_;  // a launch agent hosts the store, and stays until this node knows that all have ended
   StoreLink control_;
   std::optional<StoreLink> watch_;
-  Bell over_;                     // watching has come to its end
-  bool has_will_ = false;         // the store has one
-  std::optional<Will> new_will_;  // and is to have this one
+  Bell over_;                     // rings when somebody has written the abort key, or watching has ended
+  bool has_will_ = false;         // the store has a will of this node
+  std::optional<Will> new_will_;  // and must get this one instead
   bool waits_for_store_ = false;
   bool aborted_ = false;  // somebody has written the abort key
   bool watches_ = false;
-  bool leaves_ = false;  // it is in the exit barrier
+  bool leaves_ = false;  // this node is in the exit barrier
   bool retired_ = false;
   bool lost_ = false;
-  Duration stood_still_{};  // this process, before it lost the store
+  Duration stood_still_{};  // how long this process had stalled when it lost the store
   Scope watching_, leaving_;
 };
 
-// What the others are told when this node, `host`, goes away without a word, or falls silent. `others_go_on`: they form
-// again without it.
+// What the others are told when this node, on `host`, is lost without a word or falls silent. `others_go_on`: they form
+// a new round without it.
 Will last_will(const RoundWatch::Place& place, const std::string& host, bool others_go_on);
 
 }  // namespace launch

@@ -1,9 +1,9 @@
 // How the nodes of a job find each other and hear from each other, as the agent of one node sees it: the life of a node
-// between rounds and beside them. A machine: events in, actions out; app/session_runner and the simulator carry these
-// out. One kind for nodes that know their rank, one for c10d, one for a job of one node (session_factory).
+// between rounds and during them. A machine: events in, actions out; app/session_runner and the simulator carry these
+// out. There is one kind for nodes that know their rank, one for c10d, and one for a job of one node (session_factory).
 //
-// It never starts or ends a worker, and knows of clocks, sockets and processes what its events say. What takes several
-// steps is a Talk on its stage.
+// It never starts or ends a worker, and knows about clocks, sockets and processes only what its events say. Whatever
+// takes several steps is a Talk on its stage.
 #pragma once
 
 #include "launch/core/config/config.hpp"
@@ -13,9 +13,9 @@
 
 namespace launch {
 
-// Of this process; the rest is in Config.
+// Facts about this process; the rest is in Config.
 struct SessionFacts {
-  int pid = 0;             // of this agent: another than that of the process that the user started
+  int pid = 0;             // of this agent; the process that the user started has another one
   std::uint64_t seed = 0;  // for its random numbers
 };
 

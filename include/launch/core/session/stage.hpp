@@ -1,7 +1,8 @@
-// Where the talks of a session run: it keeps who waits for what, hands out answers and moments, and gathers what must
-// be done. It knows what time it is only from the event that is being handled. Used by Session and all its parts.
+// Where the talks of a session run: it knows which talk waits for what, passes on answers, wakes talks when their
+// moment has come, and gathers what must be done. It knows the time only from the event that is being handled. Used by
+// Session and all its parts.
 //
-// Talks are started in a Scope, which is how they are given up together.
+// Talks are started in a Scope, by which they can be given up together.
 #pragma once
 
 #include "launch/core/base/random.hpp"
@@ -49,12 +50,12 @@ class Stage {
   // ---- for the session
 
   void begin(const Moment& moment) { moment_ = moment; }
-  // A talk of the session's whole life.
+  // Starts a talk that lives as long as the session.
   void start(Talk<void> talk) { start(0, std::move(talk)); }
-  // All talks end: before what they refer to does.
+  // Ends all talks; called before the objects that they refer to end.
   void end() { roots_.clear(); }
   void answer(Answer answer);
-  // Whoever waits for a moment that has come goes on, and so does all that has been rung for.
+  // Continues the talks whose moment has come, and those whose bell has rung.
   void run();
   Time deadline() const;
   SessionActions take_actions() { return std::exchange(actions_, {}); }
@@ -67,8 +68,8 @@ class Stage {
   struct Root {
     ScopeId scope;
     Talk<void> talk;
-    bool runs = false;       // further out on this very stack
-    bool abandoned = false;  // and is to end when it no longer does
+    bool runs = false;       // it runs further out on the current call stack
+    bool abandoned = false;  // it was given up while it ran, and must end when it stops running
   };
 
   void start(ScopeId scope, Talk<void> talk);
@@ -86,12 +87,12 @@ class Stage {
   ScopeId scopes_ = 0;
   SessionActions actions_;
   std::list<Root> roots_;
-  Root* current_ = nullptr;  // whose talk runs
+  Root* current_ = nullptr;  // the one whose talk runs
   std::map<QuestionId, Wait*> asked_;
-  std::map<std::pair<Time, std::uint64_t>, Wait*> timed_;  // those of one moment in the order in which they began
+  std::map<std::pair<Time, std::uint64_t>, Wait*> timed_;  // waits for one moment: in the order in which they began
 };
 
-// What a talk waits for. Lives in the talk's frame, and is forgotten with it.
+// What a talk waits for. It lives in the talk's frame, and is forgotten when that ends.
 class Stage::Wait {
  public:
   Wait(Stage& stage, QuestionId question, Time deadline) : stage_(stage), question_(question), deadline_(deadline) {}
@@ -131,7 +132,7 @@ Stage::Asking<AnswerType> Stage::ask(Question question) {
   return Asking<AnswerType>(*this, id, never);
 }
 
-// Talks that end together: when it is destroyed, or told to give them up.
+// Talks that end together: when the scope is destroyed, or told to give them up.
 class Scope {
  public:
   explicit Scope(Stage& stage) : stage_(stage), id_(++stage.scopes_) {}
@@ -139,9 +140,9 @@ class Scope {
   Scope& operator=(const Scope&) = delete;
   ~Scope() { give_up(); }
 
-  // Runs until it waits for the first time.
+  // The talk runs until it waits for the first time.
   void start(Talk<void> talk) { stage_.start(id_, std::move(talk)); }
-  // One that is running ends when it waits the next time.
+  // A talk that is running ends when it waits the next time.
   void give_up() { stage_.give_up(id_); }
 
  private:
@@ -149,7 +150,7 @@ class Scope {
   Stage::ScopeId id_;
 };
 
-// Wakes the talk that waits for it; there is one at a time. Must outlive that talk.
+// Wakes the talk that waits for it; only one waits at a time. The bell must outlive that talk.
 class Bell {
  public:
   class Ringing : public Stage::Wait {
@@ -167,7 +168,7 @@ class Bell {
   Bell(const Bell&) = delete;
   Bell& operator=(const Bell&) = delete;
 
-  // Until it rings, or `deadline`.
+  // Waits until it rings, or until `deadline`.
   Ringing rung(Time deadline) { return Ringing(*this, deadline); }
   void ring() {
     if (waiting_ != nullptr) stage_.wake(*waiting_);

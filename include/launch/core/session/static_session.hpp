@@ -38,7 +38,7 @@ class StaticSession : public Session {
   Talk<void> join_attempt();
   enum class Joined {
     over,
-    store_gone,  // without a word: node 0 may be started again, as long as the job has not formed
+    store_gone,  // without a report: node 0 may be started again, as long as the job has not formed
     rank_held,   // by an agent of this host that has ended; the store will notice
   };
   Talk<Joined> join_once();
@@ -61,21 +61,21 @@ class StaticSession : public Session {
   Talk<Result<StoreLink>> connect_again(Time deadline);
 
   const StaticChoice& nodes_;
-  std::string identity_;  // this agent, among those that may claim its node rank
-  int attempt_ = -1;      // the one that was joined last
+  std::string identity_;  // tells this agent from others that may claim its node rank
+  int attempt_ = -1;      // the attempt that was joined last
   Time give_up_joining_ = never;
   std::string holder_;                 // the agent that has claimed this node's rank before
-  Time held_until_ = never;            // the rank, by an agent that has ended
+  Time held_until_ = never;            // how long an ended agent may still hold this node's rank
   std::optional<Endpoint> reached_;    // the store's address, once it has answered
   std::unique_ptr<RoundWatch> watch_;  // of the attempt
-  // Of earlier ones, whose wills stand until that of the attempt does.
+  // The watches of earlier attempts, whose wills stand until that of this attempt does.
   std::vector<std::unique_ptr<RoundWatch>> earlier_;
-  std::optional<Failure> untold_;  // of this node, since the store could not be reached
+  std::optional<Failure> untold_;  // a failure of this node that the others may not know of
   EndAccount account_;
   bool opens_late_ = false;  // the store's port was not free yet
-  bool mixed_ = false;       // with torchrun's agents; known in the exit barrier
-  Scope round_;              // talks of the attempt,
-  Scope seeking_;            // and those until it has formed
+  bool mixed_ = false;       // the job has torchrun's agents; known in the exit barrier
+  Scope round_;              // talks of the attempt
+  Scope seeking_;            // talks of the attempt that end when it has formed
 };
 
 }  // namespace launch

@@ -1,6 +1,6 @@
 // A connection to a store, as talks use it: one operation at a time. Made by connect_to_store(), for a session and its
-// parts. It never reconnects: what the store promised a connection is gone with it. Closed when it is destroyed,
-// without a word. The Stage must outlive it.
+// parts. It never reconnects: what the store keeps for a connection ends with that connection. When a StoreLink is
+// destroyed, it is closed without taking the will back. The Stage must outlive it.
 #pragma once
 
 #include "launch/core/session/stage.hpp"
@@ -18,18 +18,18 @@ class StoreLink {
   StoreLink& operator=(StoreLink&&) = delete;
   ~StoreLink() { close(); }
 
-  // An error closed means that the store went away or close() was called; timeout, that it did not answer in time;
-  // silent, that it did not answer a beat.
+  // An error `closed` means that the store went away or close() was called; `timeout`, that the store did not answer in
+  // time; `silent`, that it did not answer a beat.
   Talk<Result<Outcome>> perform(Operation operation, Time deadline);
 
-  // The commonest operations with their own results.
+  // The most common operations, each with a result type of its own.
   Talk<Result<std::vector<std::string>>> get(KeyList keys, Time deadline);  // empty if missing
   Talk<Result<std::vector<bool>>> check(KeyList keys, Time deadline);       // whether each is there
   Talk<Status> set(std::string key, std::string value, Time deadline);
 
-  // How long a store that is there may take to answer if a wait is given up; 10 s at first.
+  // How long the store may take to answer when a wait is given up; 10 s at first.
   void set_patience(Duration patience);
-  // As Beat.
+  // See Beat.
   void set_beats(Duration interval, Duration patience);
 
   // Takes the will back, if one was left, and closes.
@@ -39,7 +39,7 @@ class StoreLink {
   void close();
 
   Stage& stage() const { return *stage_; }
-  // The address on the other side, and on ours: one by which the store's host reaches us.
+  // The address of the other side, and ours: an address at which the store's host reaches this node.
   const Endpoint& peer() const { return peer_; }
   const std::string& own_address() const { return own_address_; }
 
@@ -54,7 +54,7 @@ class StoreLink {
 // The last reason is in the error, whose code is timeout.
 Talk<Result<StoreLink>> connect_to_store(Stage& stage, Endpoint endpoint, Time deadline,
                                          std::function<void(const Error&)> on_retry);
-// The same to a store that has answered before: nothing is said of failed tries.
+// The same for a store that has answered before: failed tries are not reported.
 Talk<Result<StoreLink>> connect_quietly(Stage& stage, Endpoint endpoint, Time deadline);
 
 }  // namespace launch

@@ -1,9 +1,9 @@
-// A conversation that takes several steps, written from top to bottom: a coroutine that knows no clock, socket or
-// thread. It stops wherever it waits for an answer or a moment, and whoever has that goes on with it (Stage); in a test
-// and in the simulator that is a loop over values.
+// A conversation of several steps, written from top to bottom: a coroutine that knows no clock, socket or thread. It
+// stops whenever it waits for an answer or a moment, and Stage continues it when that has come; in a test and in the
+// simulator a loop over values takes the place of the world.
 //
-// It begins when somebody waits for it or starts it, and ends there. To destroy it while it waits is the way to give it
-// up: what it had open is closed by its members. An exception that escapes stops the program.
+// It begins when somebody waits for it or starts it, and returns there when it ends. To give it up, destroy it while it
+// waits: its variables close what they had open. An exception that escapes stops the program.
 #pragma once
 
 #include <coroutine>
@@ -16,9 +16,9 @@ namespace launch {
 template <class T>
 class Talk;
 
-// The half of a promise that does not depend on the result.
+// The part of a promise that does not depend on the result.
 struct TalkPromise {
-  // Goes on with the talk that waits for this one.
+  // Continues the talk that waits for this one.
   struct End {
     bool await_ready() const noexcept { return false; }
     template <class Promise>
@@ -33,7 +33,7 @@ struct TalkPromise {
   End final_suspend() const noexcept { return {}; }
   [[noreturn]] void unhandled_exception() const noexcept { std::terminate(); }
 
-  std::coroutine_handle<> next;  // that waits for it
+  std::coroutine_handle<> next;  // the talk that waits for this one; null: none does
 };
 
 template <class T>
@@ -76,11 +76,11 @@ class [[nodiscard]] Talk {
     if (handle_) handle_.destroy();
   }
 
-  // For the one that starts it, if that is no talk.
+  // For code that starts a talk and is not a talk itself.
   std::coroutine_handle<> handle() const { return handle_; }
   bool done() const { return handle_.done(); }
 
-  // Waiting for it: it begins now.
+  // Waiting for a talk: it begins now.
   bool await_ready() const noexcept { return false; }
   std::coroutine_handle<> await_suspend(std::coroutine_handle<> next) noexcept {
     handle_.promise().next = next;

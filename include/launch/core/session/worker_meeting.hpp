@@ -1,6 +1,6 @@
-// Where the workers of a c10d round meet: in the store of rank 0's agent, which is ours if this node leads. Before they
-// do, nothing is left there of the workers before them. Used by ElasticSession. It never touches the keys of workers of
-// a round that runs.
+// Where the workers of a c10d round meet: in the store of the agent of rank 0, which is ours if this node leads. Before
+// they meet, nothing of the workers of earlier rounds is left there. Used by ElasticSession. It never touches the keys
+// of the workers of a running round.
 #pragma once
 
 #include "launch/core/c10d/elastic_machine.hpp"
@@ -20,14 +20,14 @@ class WorkerMeeting {
   WorkerMeeting(Stage& stage, const Config& config, Duration join_timeout)
       : stage_(stage), config_(config), join_timeout_(join_timeout) {}
 
-  // MASTER_ADDR and MASTER_PORT of the round, by its keys on `control`. When this returns no key of an earlier round is
-  // left there.
+  // MASTER_ADDR and MASTER_PORT of the round, by its keys on `control`. When this returns, no key of an earlier round
+  // is left there; a warning says so if torchrun's store keeps some.
   Talk<Result<Endpoint>> agree(StoreLink& control, RoundFormed formed, std::string own_address);
 
-  // The same for others, of a round that was broken before this node had said it; nobody's keys are taken away.
+  // Writes these keys for other nodes, if the round broke up before this node had done so; removes no keys.
   Talk<void> say_late(StoreLink& control, RoundFormed formed, std::string own_address);
 
-  // This node has led a round: workers of others may depend on it.
+  // This node has led a round: workers of other nodes may depend on its store.
   bool hosts() const { return port_ != 0; }
 
  private:
@@ -45,7 +45,7 @@ class WorkerMeeting {
   const Config& config_;
   Duration join_timeout_;
   std::uint16_t port_ = 0;                // of our own store
-  std::map<NodeDesc, Endpoint> masters_;  // by leader; torchrun's, who say it once, in the first round that they lead
+  std::map<NodeDesc, Endpoint> masters_;  // by torchrun leader, which writes it once, in the first round that it leads
 };
 
 }  // namespace launch

@@ -1,6 +1,6 @@
-// Whose keys a request to a store names, if agents and workers share the store: for the fence between two rounds, which
-// nothing of the last round's workers may pass. Asked by the table and the server of a store; never acts. It looks at
-// names alone.
+// Whose keys a request to a store names, if agents and workers share the store. Used for the fence between two rounds,
+// which nothing of the last round's workers may pass. The table and the server of a store ask it. It looks only at
+// names, and never acts.
 #pragma once
 
 #include "launch/core/store/store_wire.hpp"
@@ -11,14 +11,14 @@
 
 namespace launch {
 
-// In the order of what decides if a request names keys of several.
+// If a request names keys of several owners, the one that comes last here counts.
 enum class KeyOwner {
-  agents,   // or it names no key
-  anybody,  // the count of clients, under which agents and workers enter alike
+  agents,   // also if the request names no key
+  anybody,  // the count of clients, in which agents and workers both count themselves
   workers,
 };
 
-// How the keys of agents begin; with none, every key is the workers'.
+// How the keys of agents begin; if this is empty, every key belongs to the workers.
 using AgentKeys = std::vector<std::string>;
 
 KeyOwner owner_of(std::string_view key, const AgentKeys& agent_keys);

@@ -1,8 +1,8 @@
-// Every key of a job's store that agents write or read, torchrun's and launch's own. No other room spells one. A key's
-// value, and who writes it, stand in docs/store_protocol.md.
+// Every key of a job's store that agents write or read: torchrun's and launch's own. No other file spells one out. What
+// a key holds, and who writes it, is in docs/store_protocol.md.
 //
 // `prefix` is what the keys of a round begin with: attempt_prefix() in a static job, round_prefix() in a c10d one, and
-// job_prefix() what belongs to a c10d job as a whole.
+// job_prefix() for what belongs to a c10d job as a whole.
 #pragma once
 
 #include <cstdint>
@@ -15,17 +15,18 @@ namespace launch {
 
 // ---- what begins the keys of a round
 
-// None has a slash at either end. That of a first attempt is the run id, as torchrun has it.
+// None has a slash at either end. The prefix of a first attempt is the run id, as in torchrun.
 std::string attempt_prefix(const std::string& run_id, int attempt);
 std::string job_prefix(const std::string& run_id);
 std::string round_prefix(const std::string& run_id, std::int64_t round);
 
 // ---- torchrun's keys
 
-// What a node tells of itself, and the ranks that it is given.
+// What a node tells about itself, and the ranks that it is given.
 std::string role_info_key(const std::string& prefix, int node);
 std::string ranks_key(const std::string& prefix, int node);
-// The nodes that count themselves in the exit barrier, and that all have done so or one has lost patience.
+// How many nodes have counted themselves in the exit barrier; and the sign that all have done so, or that one has lost
+// patience.
 std::string ended_count_key(const std::string& prefix);
 std::string all_ended_key(const std::string& prefix);
 // The state of a c10d job.
@@ -33,10 +34,10 @@ std::string state_key(const std::string& run_id);
 // Where the workers of a c10d round meet: the host, and the port.
 std::vector<std::string> meeting_keys(const std::string& prefix);
 
-// The node that tells of itself under this key; nullopt: it is another key.
+// The node that tells about itself under this key; nullopt: it is another key.
 std::optional<int> node_of_role_info(std::string_view key, const std::string& prefix);
-// The job that this key shows to be there: a c10d one by its state, a static one by the roles of its nodes. nullopt: it
-// is another key.
+// The run id of the job that this key proves to be there: a c10d job by its state, a static one by the roles of its
+// nodes. nullopt: it is another key.
 std::optional<std::string_view> run_id_of(std::string_view key);
 
 // Every client of a store may count itself here, as PyTorch's do.
@@ -49,24 +50,24 @@ inline constexpr std::string_view host_key = "launch/host";
 // A key that nobody writes.
 inline constexpr std::string_view never_key = "launch/never";
 
-// The first failure of the round, for all launch agents; and that a node has read it.
+// The first failure of the round, for all launch agents; and the sign that a node has read it.
 std::string abort_key(const std::string& prefix);
 std::string informed_key(const std::string& prefix, int node);
-// The launch agent that has this node rank: its value is the agent's identity.
+// The launch agent that has claimed this node rank: its value is the agent's identity.
 std::string claim_key(const std::string& prefix, int node);
 // The number of nodes and the settings that all must agree on.
 std::string nnodes_key(const std::string& prefix);
 std::string settings_key(const std::string& prefix);
-// There once node 0 gives ranks to the nodes that are in. Until then a node that is lost is only missing.
+// Exists once node 0 gives ranks to the nodes that have joined. Until then a lost node is only missing.
 std::string begun_key(const std::string& prefix);
-// How the workers of a node ended, how those of all nodes did, and that a node has read that.
+// How the workers of a node ended, how those of all nodes did, and the sign that a node has read that.
 std::string account_key(const std::string& prefix, int node);
 std::string together_key(const std::string& prefix);
 std::string read_key(const std::string& prefix, int node);
 // How often a c10d job has been restarted.
 std::string restarts_key(const std::string& run_id);
 
-// How the keys begin that a fence between two attempts of a static job keeps: everything that agents write.
+// How the keys begin that survive a fence between two attempts of a static job: everything that agents write.
 std::vector<std::string> agent_keys(const std::string& run_id);
 
 }  // namespace launch

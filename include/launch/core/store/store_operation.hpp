@@ -1,7 +1,7 @@
-// What an agent asks of the store, as values: one Operation, one Outcome. Machines in core speak in these;
-// io/store_client carries them out over TCP, tests and the simulator on a StoreTable.
+// What an agent asks of the store, as values: one Operation, one Outcome. Machines in core use these; io/store_client
+// carries them out over TCP, tests and the simulator on a StoreTable.
 //
-// Keys are literal: a leading '/' is part of the key (PyTorch's clients put it before all but "init/").
+// Keys are literal: a leading '/' is part of the key (PyTorch's clients put one before every key except "init/").
 #pragma once
 
 #include "launch/core/base/error.hpp"
@@ -23,7 +23,7 @@ using KeyList = std::vector<std::string>;
 struct SetKeys { std::vector<std::pair<std::string, std::string>> entries; };  // → Done
 struct CompareSet { std::string key, expected, desired; };                     // → Values: the one value afterwards
 struct AddNumber { std::string key; std::int64_t amount = 0; };                // → Number: the sum
-struct GetKeys { KeyList keys; };                                              // → Values; empty where missing
+struct GetKeys { KeyList keys; };                                              // → Values; an empty one if missing
 struct CheckKeys { KeyList keys; };                                            // → Presence, key by key
 struct AwaitKeys { KeyList keys; };  // → Done when all exist, WaitExpired when the deadline came first
 struct Attend { std::string key, text; };  // → Told when there is news, or WaitExpired; see AttendRequest
@@ -35,7 +35,7 @@ struct LeaveWill { Will will; };  // → Done; an empty one takes it back
 using Operation = std::variant<SetKeys, CompareSet, AddNumber, GetKeys, CheckKeys, AwaitKeys, Attend, ListKeys,
                                DeleteKeys, LeaveWill>;
 
-// Whether it may take as long as others please, so that it is to be cancelled at its deadline.
+// Whether it may wait for others without limit, so that it must be cancelled at its deadline.
 bool waits(const Operation& operation);
 
 // clang-format off
@@ -49,20 +49,20 @@ struct Told { std::string text; };
 
 using Outcome = std::variant<Done, Number, Values, Presence, WaitExpired, Told>;
 
-// The operation's request bytes, appended.
+// Appends the bytes of the operation's request.
 void encode_operation(const Operation& operation, std::string& out);
 
-// The values of a reply that have come: a long reply, which comes in many pieces, is read once and not once a piece.
+// The values of a reply that have arrived: so a long reply in many pieces is read once, not once per piece.
 struct PartialReply {
   std::size_t read = 0;  // bytes of the values
   std::vector<std::string> values;
 };
 
-// Reads the reply from the front of `bytes`: nullopt while it is incomplete, else the outcome and `used`, its length.
-// The next call gets the same bytes and more, and the same `part`.
+// Reads the reply from the front of `bytes`: nullopt while it is incomplete, otherwise the outcome and `used`, its
+// length. The next call gets the same bytes and more, and the same `part`.
 Result<std::optional<Outcome>> decode_outcome(const Operation& operation, std::string_view bytes, std::size_t& used,
                                               PartialReply& part);
-// For a reply that is expected to be there at once.
+// For a reply that is expected to be complete at once.
 Result<std::optional<Outcome>> decode_outcome(const Operation& operation, std::string_view bytes, std::size_t& used);
 
 }  // namespace launch

@@ -1,7 +1,7 @@
-// The contents of the store: one flat map of keys, one map of queues, and who waits for what.
+// The contents of the store: one flat map of keys, one map of queues, and which connection waits for what.
 //
-// Pure: a request goes in, replies come out; it knows connections by number only. Called by io/store_server and by
-// the simulator. It never times out a waiter: the protocol has no server-side time-outs.
+// Pure: a request goes in, replies come out; it knows connections only by number. Called by io/store_server and by the
+// simulator. It never times out a waiter: the protocol has no server-side time-outs.
 #pragma once
 
 #include "launch/core/store/key_owner.hpp"
@@ -25,8 +25,8 @@ namespace launch {
 
 using ConnectionId = std::uint32_t;
 
-// What one request may answer, and separately what it may push to watchers: a MULTI_GET can name one big value
-// often. A request that would exceed it is an error.
+// How much one request may answer and, counted separately, push to watchers: a MULTI_GET can name one big value often.
+// A request that would exceed the limit is an error.
 inline constexpr std::size_t max_reply_bytes = std::size_t{256} * 1024 * 1024;
 
 // Bytes for a connection other than the one whose request was applied.
@@ -37,12 +37,12 @@ struct Push {
 
 class StoreTable {
  public:
-  // Applies one request of `from`; its reply is appended to `reply`, what others get to `pushes`, in order.
-  // An error means: close `from` (and call drop); nothing was appended to `reply`, what was stored before stays.
+  // Applies one request of `from`; its reply is appended to `reply`, what others get to `pushes`, in order. An error
+  // means: close `from` (and call drop); nothing was appended to `reply`, but what was stored before stays.
   Status apply(ConnectionId from, const Request& request, std::string& reply, std::vector<Push>& pushes);
 
-  // The connection is gone: its waits and watches are forgotten, its will is done, its keys stay. `silent`: it was not
-  // closed, but nothing was heard of it.
+  // The connection is gone: its waits and watches are forgotten, its will is carried out, its keys stay. `silent`: it
+  // was not closed, but nothing was heard of it.
   void drop(ConnectionId connection, bool silent, std::vector<Push>& pushes);
 
   // Connections that have left a will.
@@ -51,13 +51,13 @@ class StoreTable {
 
   std::optional<std::string_view> get(std::string_view key) const;
 
-  // What a server has from the start. Wakes nobody.
+  // Sets a key that a server has from the start. Wakes nobody.
   void preset(std::string_view key, std::string_view value) { values_.insert_or_assign(std::string(key), value); }
 
-  // How keys of agents begin, if agents and workers share the store.
+  // How the keys of agents begin, if agents and workers share the store.
   void set_agent_keys(AgentKeys beginnings) { agent_keys_ = std::move(beginnings); }
   const AgentKeys& agent_keys() const { return agent_keys_; }
-  // Removes every key and queue of workers: those that wrote them are no more.
+  // Removes every key and queue of workers: the workers that wrote them have ended.
   void forget_workers();
 
   std::size_t size() const { return values_.size(); }
@@ -65,14 +65,14 @@ class StoreTable {
   // Bytes that the waits, watches and the will of a connection take.
   std::size_t held_for(ConnectionId connection) const;
 
-  // For tests and for the wary: connections that wait, and keys that somebody waits for or watches.
+  // For tests and other checks: connections that wait, and keys that somebody waits for or watches.
   std::size_t waiting_connections() const { return waits_.size(); }
   std::size_t awaited_keys() const { return waiters_.size(); }
   std::size_t watched_keys() const { return watchers_.size(); }
 
  private:
-  // May throw as far as the compiler knows: libstdc++ keeps the hash beside a key only then, and a look-up that
-  // hashes once is worth eight bytes.
+  // Not noexcept, on purpose: only then does libstdc++ keep the hash beside a key. That costs eight bytes, but a
+  // look-up hashes only once.
   struct KeyHash {
     using is_transparent = void;
     std::size_t operator()(std::string_view key) const { return std::hash<std::string_view>{}(key); }
@@ -80,14 +80,14 @@ class StoreTable {
   template <class Value>
   using KeyMap = std::unordered_map<std::string, Value, KeyHash, std::equal_to<>>;
 
-  using Ticket = std::uint64_t;  // who waits longer has the smaller one
+  using Ticket = std::uint64_t;  // a wait that began earlier has the smaller one
 
-  // A WAIT or BARRIER without its answer yet; a connection has one at most.
+  // A WAIT or BARRIER that has no answer yet; a connection has at most one.
   struct Wait {
     Ticket ticket = 0;
-    std::size_t missing = 0;        // how many of the keys are still to come
-    std::size_t bytes = 0;          // that it takes here
-    std::vector<std::string> keys;  // each once, also those that came meanwhile
+    std::size_t missing = 0;        // how many of the keys have not come yet
+    std::size_t bytes = 0;          // that the wait takes in this table
+    std::vector<std::string> keys;  // each once; also those that have come meanwhile
   };
   struct Watches {
     std::set<std::string, std::less<>> keys;
@@ -99,7 +99,7 @@ class StoreTable {
   };
   struct Answer;  // what one apply() appends to
 
-  // Of a key that is waited for or watched: here and in the list of those who wait, with their nodes and pointers.
+  // Bytes for a key that is waited for or watched: here and in the list of the waiters, with map nodes and pointers.
   static std::size_t bytes_held(std::string_view key) { return 2 * key.size() + 256; }
 
   Status on(const ValidateRequest& request, Answer& answer);
@@ -149,7 +149,7 @@ class StoreTable {
   KeyMap<std::set<ConnectionId>> watchers_;
   std::unordered_map<ConnectionId, Watches> watches_;
   std::unordered_map<ConnectionId, LeftWill> wills_;
-  std::unordered_map<std::string, ConnectionId> claimants_;  // and who has left the latest will of each
+  std::unordered_map<std::string, ConnectionId> claimants_;  // which connection has left the latest will of each claim
   Ticket next_ticket_ = 0;
 };
 

@@ -1,7 +1,8 @@
-// PyTorch's TCPStore protocol as values and bytes, both directions; docs/store_protocol.md describes it.
+// PyTorch's TCPStore protocol as values and bytes, in both directions; docs/store_protocol.md describes it.
 //
 // Two dialects: modern (PyTorch 2.1 and later: VALIDATE first, PING) and old (up to 2.0: other opcode numbers,
-// WATCH_KEY, a silent second connection). Parsing never acts. Nothing is believed before it is bounded.
+// WATCH_KEY, a silent second connection). Parsing never acts. No length or count is used before it was checked against
+// its limit.
 #pragma once
 
 #include "launch/core/base/error.hpp"
@@ -23,7 +24,7 @@ enum class Dialect {
   old,
 };
 
-// The libuv server's limits, and ours for what one request may take together.
+// The libuv server's limits, and our own for a whole request.
 inline constexpr std::size_t max_key_bytes = std::size_t{8} * 1024;
 inline constexpr std::size_t max_payload_bytes = std::size_t{8} * 1024 * 1024;
 inline constexpr std::size_t max_keys = 131'072;
@@ -87,13 +88,13 @@ struct BarrierRequest {
   std::string_view key;
   std::int64_t world_size;
 };
-// Ours alone: what a launch agent wants of the job whose state is under the key (Attendance). Answered as WAIT is, with
-// bytes (ElasticNews) after the zero. Asked only of a store that a launch agent hosts.
+// Only launch has this request: what an agent wants of the job whose state is under the key (Attendance). Answered as
+// WAIT is, with bytes (ElasticNews) after the zero. Sent only to a store that a launch agent hosts.
 struct AttendRequest {
   std::string_view key, text;
 };
-// Ours alone: what to do when this connection ends, or falls silent for too long (Will); an empty text takes the will
-// back. Answered by a zero byte. Asked only of a store that a launch agent hosts.
+// Only launch has this request: what to do when this connection ends, or falls silent for too long (Will); an empty
+// text takes the will back. Answered by a zero byte. Sent only to a store that a launch agent hosts.
 struct LeaveWillRequest {
   std::string_view text;
 };
@@ -104,21 +105,21 @@ using Request =
                  CancelWaitRequest, PingRequest, QueuePushRequest, QueuePopRequest, QueueLengthRequest, ListKeysRequest,
                  BarrierRequest, AttendRequest, LeaveWillRequest>;
 
-// Bytes of one connection, in pieces of any size, to requests. Incremental: no byte is looked at twice because
-// the bytes after it were late. Memory follows what arrived, never what was announced: none before the first
-// prepare(), a small multiple of what is held plus what prepare() asked for, resting_bytes between requests.
+// Turns the bytes of one connection, in pieces of any size, into requests. Incremental: no byte is looked at twice
+// because the bytes after it were late. Memory follows what arrived, never what was announced: none before the first
+// prepare(), then a small multiple of what is held plus what prepare() asked for, and resting_bytes between requests.
 class RequestReader {
  public:
   static constexpr std::size_t resting_bytes = 4096;
 
-  // Room for at least `wanted` more bytes; received bytes are written there, then committed. A wish above
-  // resting_bytes is a buffer that comes and goes with every request.
+  // Makes room for at least `wanted` more bytes; received bytes are written there, then committed. If `wanted` is above
+  // resting_bytes, the buffer is allocated and freed with every request.
   char* prepare(std::size_t wanted);
   std::size_t room() const { return capacity_ - end_; }
   void commit(std::size_t received);  // REQUIRES: received <= room()
 
-  // The next whole request; nullopt: more bytes are needed; error: the connection is to be closed (and asking again
-  // gives the same error). Call it until nullopt before preparing for more.
+  // The next whole request; nullopt: more bytes are needed; error: the connection must be closed (and asking again
+  // gives the same error). Call it until it returns nullopt before the next prepare().
   Result<std::optional<Request>> next();
 
   Dialect dialect() const { return dialect_; }
@@ -144,12 +145,12 @@ class RequestReader {
   // How far the scan of the request at begin_ has come.
   std::size_t scanned_ = 0;  // its bytes that belong to whole fields; 0: not even the opcode
   std::size_t command_ = 0;  // which alternative of Request
-  std::size_t field_ = 0;    // the field being waited for
+  std::size_t field_ = 0;    // the field that it waits for
   std::uint64_t items_ = 0;  // items of a list still to come, this one included
 };
 
-// One request of the modern dialect, appended to `out`. VALIDATE and PING included; WATCH_KEY, which that dialect
-// lacks, appends nothing.
+// Appends one request of the modern dialect to `out`, including VALIDATE and PING. WATCH_KEY, which that dialect lacks,
+// appends nothing.
 void encode(const Request& request, std::string& out);
 
 // Replies. Numbers are little-endian; bytes are a u64 length and as many bytes.

@@ -1,6 +1,6 @@
-// What was seen of the workers of a node when a failure was known, put into words: the text of evidence.txt, and for
-// the verdict the place where each rank stands of which something odd is known. app/evidence looks, and tells it what
-// it sees; nothing is looked at here.
+// Puts into words what was seen of a node's workers when a failure was known: the text of evidence.txt, and for the
+// verdict the place where a rank is, if something odd is known about it. app/evidence looks, and tells it what it sees;
+// nothing is looked at here.
 #pragma once
 
 #include "launch/core/host/process_stat.hpp"
@@ -15,15 +15,15 @@ namespace launch {
 
 class EvidenceNotes {
  public:
-  // A process of this rank. `is_worker`: not one that the worker has started.
+  // A process of this rank. `is_worker`: it is the worker itself, not a process that the worker has started.
   void add(GlobalRank rank, const ProcessLook& look, bool is_worker);
   // This rank and all later ones were not looked at.
   void out_of_time(GlobalRank rank);
-  // What py-spy or Python's own faulthandler printed of the worker.
+  // What py-spy or Python's own faulthandler printed about the worker.
   void add_stack(GlobalRank rank, const std::string& dump);
 
   const std::string& text() const { return text_; }
-  // Those of which nothing odd is known are left out.
+  // Ranks about which nothing odd is known are left out.
   std::vector<RankGroup> places() const;
   bool has_stacks() const { return has_stacks_; }
 

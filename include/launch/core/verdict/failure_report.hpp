@@ -17,33 +17,33 @@ struct Failure {
   enum class Kind {
     worker,      // a worker ended with a code other than 0, or by a signal
     start,       // a worker could not be started
-    rendezvous,  // the nodes did not come together: time-out or contradiction
+    rendezvous,  // the nodes did not find each other, or contradicted each other
     signal,      // a launch process was told to stop
-    store,       // the store's host went away
-    lost,        // a launch process went away without a word, or its host; or nodes came or went once too often
+    store,       // the store's host was lost
+    lost,        // a launch process or its host was lost without a word; or nodes joined or left once too often
   };
   Kind kind = Kind::worker;
-  int exit_code = 1;     // what every launch of the job ends with
+  int exit_code = 1;     // the exit code of every launch of the job
   bool restart = false;  // not the end: all nodes restart their workers
-  int restarts = 0;      // that the job has had with this one; 0: not counted, or by a launch that does not tell
-  NodeRank node_rank{};  // where it happened; none: it has no rank yet, or, without a host, at no known node
+  int restarts = 0;      // of the job, this one included; 0: not counted, or the launch that wrote it does not tell
+  NodeRank node_rank{};  // where it happened; none: that node has no rank yet or, without a host, is not known
   std::string host;
   GlobalRank rank = GlobalRank::none();  // worker and start only
   LocalRank local_rank = LocalRank::none();
   int pid = 0;                          // worker only
   std::string what;                     // "exit code 7", "signal 11 (SIGSEGV)", or a sentence
-  std::string why_final;                // why it is not restarted after, where restarts were asked for
+  std::string why_final;                // why no restart follows, if restarts were asked for
   std::string time;                     // local time of that host, as text
-  std::string detail;                   // the worker's own words from its error.json; may be empty
+  std::string detail;                   // the worker's own error, from its error.json or its traceback; may be empty
   std::vector<std::string> frames;      // the last lines of its Python traceback; may be empty
   std::vector<std::string> last_lines;  // of its standard error, if neither of these tells why it ended
-  std::string error_file;               // where its words are; may be empty
+  std::string error_file;               // where its error.json is; may be empty
   std::string log_file;                 // where the worker's errors went, as text; empty: to the console
 
   bool operator==(const Failure&) const = default;
 };
 
-// The node where it happened; without a rank and a host, none that is known.
+// The node where it happened; without a rank and a host, the node is not known.
 struct FailurePlace {
   NodeRank node_rank = NodeRank::none();
   std::string host;
@@ -56,7 +56,7 @@ struct FailedWorker {
   std::string time;  // local time of its host, as text
 };
 
-// One for each kind: all that is known of it, and no restart. `what` is as in Failure.
+// One function for each kind: all that is known of the failure, and no restart. `what` is as in Failure.
 Failure failure_of_worker(FailurePlace where, FailedWorker who, const ExitStatus& status);
 Failure failure_of_start(FailurePlace where, std::string what);
 Failure failure_of_start(FailurePlace where, FailedWorker who, int exit_code, std::string what);
@@ -68,23 +68,23 @@ Failure failure_of_lost_node(FailurePlace where, std::string what);
 std::string to_json(const Failure& failure);
 Result<Failure> parse_failure(std::string_view json);
 
-// The worker may have ended because others hang: an abort, a time-out.
+// Whether the worker may have ended because others hang: by an abort or a time-out.
 bool smells_of_hang(const Failure& failure);
 
 // One line: "rank 3 (local rank 1) on node 1 (host n1): exit code 7".
 std::string describe(const Failure& failure);
 
-// Of an error.json, into which a worker may write anything: a longer or deeper one is as none.
+// For an error.json, into which a worker may write anything: a longer or deeper one counts as none.
 inline constexpr JsonBounds error_file_bounds{.size = std::size_t{1} * 1024 * 1024, .depth = 100};
 
-// The message of an error.json as torch's `record` writes it, its last line kept short; empty if there is none.
+// The message of an error.json as torch's `record` writes it: one line of at most 2,000 bytes; empty if there is none.
 std::string error_message(std::string_view error_json);
 
-// The traceback that it holds as text; empty if there is none.
+// The text of the traceback in an error.json; empty if there is none.
 std::string error_traceback(std::string_view error_json);
 
-// What goes into the error file of whoever started launch, as torchrun hands a failure up: the worker's own error.json
-// with its exit code added; where there is none, or it is of another form, one that tells of the failure.
+// What goes into the error file of the process that started launch, as torchrun hands a failure up: the worker's own
+// error.json with its exit code added. If there is none, or it is of another form: one that tells of the failure.
 std::string error_for_parent(const Failure& first, std::string_view error_json);
 
 }  // namespace launch

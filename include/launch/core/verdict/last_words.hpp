@@ -1,5 +1,5 @@
-// What a worker said before it failed, and what of it goes into the failure that all nodes hear of. app/job_folder
-// reads the files, app/job_record adds the words; no file is opened here, and nothing is said that the worker did not
+// What a worker said before it failed, and what of that goes into the failure that all nodes hear of. app/job_folder
+// reads the files, app/job_record adds the words; no file is opened here, and nothing is added that the worker did not
 // say.
 #pragma once
 
@@ -10,13 +10,13 @@
 namespace launch {
 
 struct LastWords {
-  std::string error_json;  // as it said what its error is; empty: it did not
-  std::string errors;      // the last of its standard error
-  std::string error_file;  // where the first is,
-  std::string log_file;    // and the second, as text for the user; empty: on the console
+  std::string error_json;  // in which the worker said what its error is; empty: it did not
+  std::string errors;      // the last part of its standard error
+  std::string error_file;  // where its error.json is
+  std::string log_file;    // where its standard error is, as text for the user; empty: on the console
 };
 
-// Its own word for the error comes first, then the traceback in its standard error, then the last lines there.
+// The message in its error.json comes first, then the traceback in its standard error, then the last lines there.
 void add_words(Failure& failure, const LastWords& words);
 
 }  // namespace launch

@@ -1,7 +1,7 @@
 // The traceback that a Python worker left in its standard error when an exception ended it: the few lines of it that
 // belong in launch's own report. Pure; reads any bytes in linear time.
 //
-// Of exceptions that hold others (chained ones, groups, a data loader's "Original Traceback") Python prints several
+// For exceptions that hold others (chained ones, groups, a data loader's "Original Traceback") Python prints several
 // tracebacks; the last one printed is taken. Exceptions that Python says it ignored, as in destructors, are left out.
 #pragma once
 
@@ -20,8 +20,8 @@ struct Traceback {
   bool operator==(const Traceback&) const = default;
 };
 
-// The last complete traceback in `text`, the last part of a standard error, with at most `most_lines` of its last
-// frame lines; each line is cut to 300 bytes. None where much other output follows it: then it did not end the worker.
+// The last complete traceback in `text`, the last part of a standard error, with at most `most_lines` of its last frame
+// lines; each line is cut to 300 bytes. None if much other output follows it: then it did not end the worker.
 std::optional<Traceback> last_traceback(std::string_view text, std::size_t most_lines);
 
 }  // namespace launch

@@ -1,7 +1,7 @@
 // The verdict on a job that has failed: one screen, the same on every node. The root cause comes first, then how the
-// other workers ended, where they stood, where their logs are, and what launch did.
+// other workers ended, where they were at that time, where their logs are, and what launch did.
 //
-// Each node tells how its workers ended as an Account, by way of the store; bytes of other nodes are not trusted.
+// Each node tells how its workers ended as an Account, through the store; bytes of other nodes are not trusted.
 #pragma once
 
 #include "launch/core/base/error.hpp"
@@ -20,10 +20,10 @@ struct WorkerEnd {
   GlobalRank rank{};
   LocalRank local_rank{};
   ExitStatus status;
-  bool stopped_by_us = false;  // by a signal, after launch had sent one
+  bool stopped_by_us = false;  // it ended by a signal, after launch had sent one
 };
 
-// Workers of which the same is to be said.
+// Workers about which the same can be said.
 struct RankGroup {
   std::string what;
   std::vector<int> ranks;  // ascending
@@ -31,26 +31,26 @@ struct RankGroup {
   bool operator==(const RankGroup&) const = default;
 };
 
-// What one node tells of the end of its workers, or several nodes together: some kilobytes, however many they are.
+// How the workers of one node ended, or those of several nodes together: some kilobytes, however many nodes there are.
 struct Account {
-  std::vector<int> nodes;         // whose it is, by node rank; ascending
-  std::vector<RankGroup> ends;    // of their workers, but for the first failure of the job
-  std::vector<RankGroup> places;  // where they stood when the failure was known, as far as that was looked for
+  std::vector<int> nodes;         // the nodes that it is about, by node rank; ascending
+  std::vector<RankGroup> ends;    // of their workers, except the first failure of the job
+  std::vector<RankGroup> places;  // where they were when the failure was known, as far as launch looked
   std::int64_t stopped = 0;       // workers that launch ended
-  std::int64_t killed = 0;        // of these, by SIGKILL
+  std::int64_t killed = 0;        // how many of these by SIGKILL
   std::vector<std::string> logs;  // "node 0 (host n0): FOLDER", for some of those that have any
-  std::int64_t more_logs = 0;     // how many more have
+  std::int64_t more_logs = 0;     // how many more nodes have logs
   std::vector<std::string> left;  // "on node 0 (host n0): ...": some of the processes that outlived SIGKILL
   std::int64_t more_left = 0;
 
   bool operator==(const Account&) const = default;
 };
 
-// `workers`: all of this node but the first failure.
+// `workers`: all workers of this node except the first failure.
 Account sum_up(NodeRank node, const std::vector<WorkerEnd>& workers);
-// What is left behind, or where the logs are, on the node of this account.
+// A line about what is left behind, or where the logs are, on the node of this account.
 std::string on_node(NodeRank node, const std::string& host, const std::string& what);
-// Adds another one.
+// Adds another account.
 void merge(Account& all, const Account& other);
 
 std::string to_json(const Account& account);
@@ -70,7 +70,7 @@ std::string render_verdict(const Verdict& verdict);
 // One line of JSON, with all that is in the text.
 std::string verdict_json(const Verdict& verdict);
 
-// Ascending numbers as "0-6, 8", and back; what is none is left out, and so is what is beyond a million.
+// Ascending numbers as "0-6, 8", and back; what is not a number is left out, and so are numbers from a million on.
 std::string as_ranges(const std::vector<int>& numbers);
 std::vector<int> from_ranges(std::string_view text);
 
