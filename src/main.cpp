@@ -6,9 +6,9 @@
 
 int main(int argc, char** argv) {
 #ifdef M_ARENA_MAX
-  ::mallopt(M_ARENA_MAX, 1);  // a heap for each thread would cost more than they wait for each other
+  ::mallopt(M_ARENA_MAX, 1);  // a heap for each thread would cost more than waiting for a shared one
 #endif
   const int code = launch::run_command({argv + 1, argv + argc});
-  // Not exit(): a look-up in the system's resolver that we have given up must not be waited for.
+  // Not exit(), which would wait for a look-up in the system's resolver that we have given up.
   std::_Exit(code);
 }

@@ -24,7 +24,7 @@ namespace asio = boost::asio;
 namespace {
 
 constexpr Duration time_to_open = std::chrono::seconds(2);
-constexpr Duration interval_holds = std::chrono::milliseconds(200);  // between two lines of progress
+constexpr Duration interval_holds = std::chrono::milliseconds(200);  // for which progress_interval() is reused
 
 }  // namespace
 
@@ -62,7 +62,7 @@ asio::awaitable<int> AgentLoop::run() {
   co_return *exit_code_;
 }
 
-// What comes of an action while it is carried out waits until those beside it are, too.
+// An event that an action causes while it is carried out waits until the actions beside it are carried out, too.
 void AgentLoop::feed(NodeEvent event) {
   pulse_.look();
   fed_.push_back(std::move(event));
@@ -78,7 +78,7 @@ void AgentLoop::feed(NodeEvent event) {
   set_timer();
 }
 
-// The terminal is asked now and then only: that is a system call, and there are many events.
+// The terminal is asked only now and then, because that is a system call, and there are many events.
 Moment AgentLoop::moment() {
   const Instant at = instant();
   if (at.time >= interval_until_) {
@@ -110,7 +110,7 @@ void AgentLoop::count_down() {
                              left == 1 ? "1 process" : fmt::format("{} processes", left), to_text(*kills_at - now())));
 }
 
-// What is wrong with its files is said before others hear of this node. A disk that stalls does not keep it from them.
+// Errors of its files are reported before others hear of this node. But they hear of it even if a disk stalls.
 asio::awaitable<Status> AgentLoop::open() {
   const Time give_up = later(now(), time_to_open);
   Status opened = co_await record_.events().open(give_up);
@@ -171,14 +171,14 @@ SignalWay AgentLoop::way_of(const ReceivedSignal& received) const {
 }
 
 void AgentLoop::warn(int signal) {
-  put(Warned{signal});  // before any end that it brings
+  put(Warned{signal});  // before any exit that it causes
   workers_.warn(signal);
   log_info(fmt::format("received {} as an early warning, and passed it on: the workers may save and end",
                        signal_name(signal)));
 }
 
 void AgentLoop::pass_on(int signal) {
-  workers_.pass_on(signal);  // those that are started later are stopped, too
+  workers_.pass_on(signal);  // workers that are started later are stopped, too
   if (signal != SIGUSR1 && signal != SIGUSR2) return;
   if (started_) {
     log_info(fmt::format("passed {} on to the workers", signal_name(signal)));
@@ -190,7 +190,7 @@ void AgentLoop::pass_on(int signal) {
 void AgentLoop::worker_exited(LocalRank local_rank, pid_t pid, ExitStatus status) {
   if (watchdog_) watchdog_->forget(pid);
   Failure failure = status.ok() ? Failure() : failure_of_worker(here(), worker(local_rank, pid), status);
-  // One that was told to end did so: nobody asks why.
+  // A worker that was told to end has done so: there is no need to ask why.
   const bool stopped = workers_.told_to_end() && status.kind == ExitStatus::Kind::signalled;
   if (!status.ok() && !stopped) return run_in_background(executor_, worker_failed(std::move(failure), status));
   record_.events().worker_exited(local_rank, pid, status, {});
@@ -223,7 +223,8 @@ void AgentLoop::look_for_end() {
   if (workers_.collect() && untold_ == 0) put(AllGone{});
 }
 
-// Whatever is being carried out meanwhile: after that the others go on, and no two rounds may run at once.
+// Does so whatever else is being carried out: after `grace` the other nodes go on, and two rounds must never run at
+// once.
 asio::awaitable<void> AgentLoop::end_workers_after(Duration grace) {
   const int round = workers_.round();
   asio::steady_timer timer(executor_, to_steady(later(now(), grace)));
@@ -283,7 +284,7 @@ void AgentLoop::carry_out(StartWorkers action) {
   memory_.begin();
 }
 
-// Beside what else is carried out: a disk may stall meanwhile, and so may exec.
+// Runs beside other actions, because a disk may stall meanwhile, and so may exec.
 asio::awaitable<void> AgentLoop::start_workers(int round) {
   JobFolder::Files files = co_await record_.folder().make(executor_, round_);
   if (workers_.is_over(round)) co_return;
@@ -339,7 +340,7 @@ void AgentLoop::carry_out(const KillWorkers& /*action*/) {
 void AgentLoop::carry_out(const EnterBarrier& /*action*/) {
   pulse_.stop();
   take_terminal_back();
-  interval_until_ = {};  // the terminal is ours
+  interval_until_ = {};  // the terminal is ours again
   feed(CarriedOut{});
 }
 

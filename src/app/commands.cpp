@@ -26,7 +26,7 @@ namespace {
 namespace asio = boost::asio;
 using namespace std::chrono_literals;
 
-// The last thing that a process does. A verdict is worth waiting for a reader that sleeps.
+// The last thing that a process does. After a failure it waits longer, for a reader of the verdict that sleeps.
 int leave(int code) {
   flush_log(code == 0 ? 1s : 10s);
   return code;
@@ -37,7 +37,7 @@ int fail(const Error& error) {
   return leave(exit_code(error.code));
 }
 
-// What was asked for in place of a job.
+// Prints what was asked for instead of a job.
 int show(const std::string& text) {
   if (write_all(STDOUT_FILENO, text)) return 0;
   if (errno == EPIPE) return 1;  // the reader has seen enough
@@ -60,7 +60,7 @@ int run_job(Config config, SignalPlan& signals) {
   if (guarded.exit_code) return leave(*guarded.exit_code);
   for (const std::string& notice : config.notices) log_warning(notice);
   const rlimit open_files = raise_open_files();
-  // Never destroyed: that would wait for a look-up in the system's resolver that we have given up.
+  // Never destroyed: its destructor would wait for a look-up in the system's resolver that we have given up.
   asio::io_context& context = *new asio::io_context(1);
   config.pid = guarded.guard == 0 ? ::getpid() : guarded.guard;
   const auto job = std::make_shared<Config>(std::move(config));
@@ -73,8 +73,8 @@ int run_job(Config config, SignalPlan& signals) {
   return code;
 }
 
-// The job, or the exit code of what was asked for in its place. The options and the environment that it was made
-// from are freed here: the guard and the agent would each have them in memory as long as the job runs.
+// Returns the job, or the exit code if something else was asked for. The options and the environment that the job was
+// made from are freed here. Otherwise the guard and the agent would each keep them in memory as long as the job runs.
 std::variant<int, Config> prepare(const std::vector<std::string>& args, SignalPlan& signals) {
   Environment env = read_environment();
   auto command = parse_command(args, env);

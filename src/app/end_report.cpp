@@ -19,7 +19,7 @@ namespace {
 
 constexpr Duration time_for_files = 5s;
 
-// The verdict as JSON for machines; a failure to write it changes nothing but is told.
+// Writes the verdict as JSON for machines. A failure to write it changes nothing, but gives a warning.
 bool keep_verdict(const std::string& path, const std::string& json) {
   const Status written = path.empty() ? Status() : write_file(path, json + "\n");
   if (!written)
@@ -53,7 +53,7 @@ asio::awaitable<void> report_end(const Config& config, Report report, DiskThread
   const std::string json = verdict_json(verdict);
   show(config, report, verdict, json);
   if (config.parent_error_file.empty() && verdict_file.empty()) co_return;
-  // Without a verdict's file, too: the parent's is before it in the line.
+  // Waits even if there is no file for the verdict, because the parent's file is before it in the queue.
   const auto keep = [verdict_file, json] { return keep_verdict(verdict_file, json); };
   auto keeping = disk.run_until(later(now(), time_for_files), keep);
   const auto kept = co_await std::move(keeping);

@@ -23,7 +23,7 @@ using namespace std::chrono_literals;
 namespace {
 
 constexpr Duration time_for_states = 20ms;
-constexpr Duration time_for_stacks = 10s;  // py-spy needs one or two on a machine that is busy
+constexpr Duration time_for_stacks = 10s;  // py-spy needs 1 or 2 s on a busy machine
 constexpr Duration look_for_output = 20ms;
 constexpr Duration time_for_reading = 1s;
 constexpr std::size_t dumps_at_once = 8;
@@ -45,7 +45,7 @@ std::vector<std::size_t> sizes_of(const std::vector<std::string>& files) {
 
 }  // namespace
 
-// A process that writes what it sees of another into a file of no name.
+// A process that writes what it sees of another process into a file without a name.
 struct Evidence::Dump {
   Worker worker;
   Fd output;
@@ -127,13 +127,13 @@ asio::awaitable<void> Evidence::start_dump(Dumps& dumps, Worker worker, pid_t pi
   request.argv = {"py-spy", "dump", "--pid", std::to_string(pid)};
   request.env = {"PATH=" + dumps.search_path};
   request.out = request.err = dump->output.get();
-  const auto start = [request, dump] { return spawn(request); };  // the file stays open meanwhile
+  const auto start = [request, dump] { return spawn(request); };  // `dump` keeps the file open meanwhile
   auto starting = disk_.run_until(deadline, start);
   auto spawned = co_await std::move(starting);
   if (!spawned || !*spawned) co_return;
   dump->child = std::make_unique<Child>(executor_, std::move(**spawned));
   ++dumps.running;
-  // Which of us collects the process first does not matter: its output is all that is wanted.
+  // It does not matter if another part of launch collects the process first: only its output is wanted.
   dump->child->on_exit([dump, running = &dumps.running, this](ExitStatus) {
     if (std::exchange(dump->ended, true)) return;
     --*running;
@@ -142,7 +142,7 @@ asio::awaitable<void> Evidence::start_dump(Dumps& dumps, Worker worker, pid_t pi
   dumps.started.push_back(std::move(dump));
 }
 
-// What the files of those that were asked have grown by. `asked`: by their place among the workers.
+// By how much the files of the workers that were asked have grown. `asked` holds their indices in workers_.
 struct Evidence::Growth {
   std::vector<std::string> files;
   std::vector<std::size_t> before, last, asked;
@@ -178,7 +178,8 @@ std::vector<std::size_t> Evidence::signal_those_that_listen(int signal, const Se
   return asked;
 }
 
-// Written in one go, mostly: what has begun and grows no more is complete. False: the disk does not answer.
+// A dump is mostly written in one go, so one that has begun and no longer grows is complete. False: the disk does not
+// answer.
 asio::awaitable<bool> Evidence::grow_quiet(Growth& growth, Time deadline) {
   const auto look = [files = growth.files] { return sizes_of(files); };
   const auto began = [&growth](std::size_t i) { return growth.last[i] > growth.before[i]; };

@@ -16,12 +16,12 @@ namespace launch {
 namespace {
 
 constexpr std::size_t longest_last_words = std::size_t{64} << 10;
-constexpr Duration time_for_words = std::chrono::seconds(1);  // nobody is told to end before
+constexpr Duration time_for_words = std::chrono::seconds(1);  // no worker is told to end before that
 constexpr Duration time_for_evidence = std::chrono::seconds(2);
 constexpr Duration time_for_removal = std::chrono::seconds(2);
 
-// Folders for error files alone are made and removed before and after every start: in memory where there is room, since
-// on a disk 512 of them take longer than the start of 512 workers.
+// Folders that are only for error files are made before every start and removed after it. They are in memory if there
+// is room, because on a disk 512 of them take longer than the start of 512 workers.
 std::vector<std::string> places(const Config& config) {
   const bool in_memory = !keeps_streams(config.logs);
   return temp_folders(config.worker_env, in_memory);
@@ -33,7 +33,8 @@ Result<ErrorFolder> make_temporary(const Config& config) {
 
 }  // namespace
 
-// Made on the thread that may wait for a disk, and of nobody else meanwhile; on the loop if the last one was in memory.
+// Runs on the thread that may wait for a disk, and nobody else uses the folder meanwhile. Runs on the loop if the last
+// folder was in memory.
 struct JobFolder::Making {
   Status make_folder() {
     const Config& config = *job;
@@ -46,7 +47,7 @@ struct JobFolder::Making {
     }
     const Status begun = folder->begin_attempt(config.nproc_per_node);
     if (begun || folder->attempts() == 1) return begun;
-    // At a restart the job is worth more than the place of its files.
+    // At a restart it matters more that the job goes on than where its files are.
     auto other = make_temporary(config);
     if (!other) return begun;
     other->go_on_from(*folder);
@@ -81,7 +82,7 @@ struct JobFolder::Making {
 
 boost::asio::awaitable<JobFolder::Files> JobFolder::make(boost::asio::any_io_executor executor, const Round& round) {
   streams_.reset();
-  const bool was_in_memory = std::exchange(in_memory_, false);  // as long as the thread is at it
+  const bool was_in_memory = std::exchange(in_memory_, false);  // as long as the thread works on it
   workers_.clear();
   attempt_.clear();
   place_ = config_->log_folder.empty() ? "the temporary folder" : config_->log_folder;
@@ -109,7 +110,7 @@ boost::asio::awaitable<void> JobFolder::show_rest() {
   if (!streams_) co_return;
   const bool answers = co_await streams_->show_rest();
   if (answers) co_return;
-  // Nothing more is asked of that file system, or we would wait as well.
+  // Nothing more is asked of that file system, otherwise we would wait as well.
   attempt_.clear();
   used_ = false;
   const auto abandon = [folder = folder_] { return folder->abandon(), true; };
@@ -146,7 +147,8 @@ boost::asio::awaitable<void> JobFolder::keep_evidence(DiskThread& disk, std::str
         fmt::format("what the workers were doing could not be written to {}: {}", path, written.error().message));
 }
 
-// What it has said to be its error, else the last of what has passed, else of what it wrote itself.
+// The error that the worker has reported, otherwise the end of what passed through launch, otherwise of the file that
+// it wrote itself.
 LastWords JobFolder::read_words(LastWords known, const std::string& errors, const std::string& log) {
   known.error_json = read_file(errors, error_file_bounds.size);
   const bool said = !error_message(known.error_json).empty();
@@ -154,7 +156,7 @@ LastWords JobFolder::read_words(LastWords known, const std::string& errors, cons
   return known;
 }
 
-// Errors tell why: if these are on the console, the other stream's file does not help.
+// Standard error tells why. If it goes to the console, the file of the other stream does not help.
 boost::asio::awaitable<LastWords> JobFolder::words_of(DiskThread& disk, LocalRank local_rank) {
   const WorkerFiles& worker = workers_.at(local_rank.index());
   LastWords known{{}, {}, worker.error_file, worker.logs.err.file};
@@ -163,7 +165,7 @@ boost::asio::awaitable<LastWords> JobFolder::words_of(DiskThread& disk, LocalRan
   known.errors = passed.value_or("");
   const std::string log = passed ? "" : worker.logs.err.file;
   const auto read = [known, errors = worker.error_file, log] { return read_words(known, errors, log); };
-  // What a worker has put there in its place may lead anywhere.
+  // A link that a worker has put in its place may lead anywhere.
   if (in_memory_ && !is_link(worker.error_file)) co_return read();
   auto reading = disk.run_until(later(now(), time_for_words), read);
   auto words = co_await std::move(reading);
@@ -173,7 +175,7 @@ boost::asio::awaitable<LastWords> JobFolder::words_of(DiskThread& disk, LocalRan
   co_return known;
 }
 
-// The worker's error file can be read where it is one of this node.
+// The worker's error file can be read if it is a worker of this node.
 void JobFolder::tell_parent(const std::string& parent_error_file, const Failure& first) {
   if (parent_error_file.empty()) return;
   const std::string own = first.error_file.empty() ? "" : read_file(first.error_file, error_file_bounds.size);

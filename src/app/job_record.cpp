@@ -43,7 +43,8 @@ void JobRecord::hurry() {
   if (evidence_) evidence_->hurry();
 }
 
-// Not before the workers were told to end: the folder may be on a disk that does not answer, and so may they.
+// Called only after the workers were told to end: the folder may be on a disk that does not answer, and so may what the
+// workers use.
 asio::awaitable<void> JobRecord::keep_evidence() {
   if (evidence_) co_await folder_.keep_evidence(files_, evidence_->notes().text(), evidence_->notes().has_stacks());
 }

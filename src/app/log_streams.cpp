@@ -65,7 +65,7 @@ Status LogStreams::tap(LocalRank local_rank, bool shown) {
   return {};
 }
 
-// `shown_by`: the console's number, which is made for the first stream that it shows.
+// `shown_by`: the number of the console, which is made for the first stream that it shows.
 Status LogStreams::relay(const StreamPlan& plan, LocalRank local_rank, const Console& console,
                          std::optional<int>& shown_by) {
   if (!relay_) relay_.emplace(executor_, FileRules{choice_.max_size, choice_.max_files});
@@ -153,7 +153,7 @@ void LogStreams::tell_losses(const std::vector<LogRelay::Loss>& losses) const {
   for (const LogRelay::Loss& loss : losses) {
     const auto whose = std::find_if(relayed_.begin(), relayed_.end(),
                                     [&](const auto& entry) { return entry.second.number == loss.stream; });
-    if (whose == relayed_.end()) continue;  // copies of lines
+    if (whose == relayed_.end()) continue;  // a stream of copied lines
     if (told++ == most_losses_told) break;
     const Relayed& stream = whose->second;
     log_warning(fmt::format("rank {}: {} bytes of its {} were lost: {}", stream.rank.value, loss.bytes, stream.name,

@@ -47,7 +47,7 @@ void Pulse::look() {
 
 void Pulse::beat() {
   look();
-  if (!runs_) return;  // that was the end
+  if (!runs_) return;  // look() has stopped it
   turned_ = now();
   life_->turn(turned_, patience_);
   timer_.expires_after(std::min<Duration>(patience_ / beats_per_patience, longest_interval));

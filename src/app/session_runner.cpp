@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::size_t most_clients_named = 8;
 
-// This process has a pid that may have been another's before.
+// Our own pid does not count: it may have been another agent's before.
 bool is_living_agent(pid_t pid) {
   const auto found = pid == ::getpid() ? std::nullopt : stat_of(pid);
   return found && found->name == agent_name && found->state != 'Z';

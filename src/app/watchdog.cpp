@@ -95,7 +95,7 @@ void Watchdog::set_alarm() {
   alarm_.expires_at(to_steady(when));
 }
 
-// A worker that goes on and on does not fill the log.
+// A worker that causes one complaint after the other must not fill the log.
 void Watchdog::complain(const std::string& what) {
   if (complaints_left_-- > 0) log_warning(what);
 }

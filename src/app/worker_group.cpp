@@ -15,7 +15,7 @@ namespace asio = boost::asio;
 
 namespace {
 
-// Killed by us, or by our guard.
+// The group was killed by us, or by our guard.
 bool is_spent(const WorkerCgroup& group) {
   const LifeSign* const life = life_sign();
   return group.killed() || (life != nullptr && life->has_stalled());
@@ -45,7 +45,7 @@ void WorkerGroup::need_cgroup() {
   cgroup_ = had_one ? std::make_unique<WorkerCgroup>(last_cgroup_.get()) : std::make_unique<WorkerCgroup>();
 }
 
-// Of the standard input, if it is a file, which others may have to wait for.
+// Opens the standard input again for each copy, if it is a file. That may have to wait for a disk.
 asio::awaitable<std::vector<Fd>> WorkerGroup::open_inputs(std::size_t count) {
   if (count == 0) co_return std::vector<Fd>();
   const auto open = [count] { return StdinFeeder::open_again_each(STDIN_FILENO, count); };
@@ -155,7 +155,7 @@ std::vector<std::pair<LocalRank, pid_t>> WorkerGroup::running() const {
   return result;
 }
 
-// To stop and to go on counts for who is not there yet, too (io/reaper).
+// SIGTSTP and SIGCONT also apply to workers that are not there yet: the reaper sees to that (io/reaper).
 void WorkerGroup::pass_on(int signal) {
   if (starting_ && signal != SIGTSTP && signal != SIGCONT) return passed_.push_back(signal);
   reaper_.pass_on(signal);
@@ -173,7 +173,8 @@ void WorkerGroup::signal_all(int signal) {
     for (std::size_t i = 0; i < children_.size(); ++i) await_end(i);
   }
   stopped_ = true;
-  // The group first: its kill is one step for all who are in it, whoever is being born there.
+  // The control group comes first: its kill is one step for all processes in it, even for those that are just being
+  // made.
   if (signal == SIGKILL && cgroup_) cgroup_->end_all();
   reaper_.signal_all(signal);
 }

@@ -13,7 +13,7 @@ namespace {
 
 constexpr Duration longest_silence = std::chrono::milliseconds(50);
 
-// Keeps what is open for the worker's stream; the number to be given to the worker.
+// Opens the file of the worker's stream, if it has one, and keeps it. Returns the descriptor for the worker.
 Result<int> open_stream(WorkerOutput& stream, Result<Fd> (*open)(const std::string&)) {
   if (!stream.path.empty()) {
     auto file = open(stream.path);
@@ -30,7 +30,7 @@ std::optional<WorkerNotStarted> WorkerStart::make_all() {
   for (Worker& worker : workers_) {
     if (stopped_) break;
     if (auto failed = make(worker)) return failed;
-    worker = {};  // the files are the worker's alone
+    worker = {};  // closes our copies of its files
     if (now() < later(told, longest_silence)) continue;
     boost::asio::post(executor_, on_made_);
     told = now();

@@ -29,10 +29,10 @@ bool present(const fs::path& path) {
   return fs::exists(path, error);
 }
 
-// Asks the kernel, which knows the container's list of devices too, without opening the device.
+// Asks the kernel, which also knows the container's list of devices, without opening the device.
 bool may_open(const fs::path& device) { return ::access(device.c_str(), R_OK | W_OK) == 0; }
 
-// Entries of a folder that are `prefix` and a number, by number.
+// Entries of a folder that are named `prefix` and a number, by number.
 std::map<int, fs::path> numbered_entries(const fs::path& folder, const std::string& prefix) {
   std::error_code error;
   std::map<int, fs::path> result;
@@ -50,7 +50,8 @@ std::string in_small_letters(std::string text) {
   return text;
 }
 
-// NVIDIA's management library, opened at run time: its driver may be absent, and its version is that of the driver.
+// NVIDIA's management library, opened at run time, because the driver may be absent and the library's version is the
+// driver's.
 class Nvml {
  public:
   Nvml() : library_(::dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL)) {
@@ -68,7 +69,7 @@ class Nvml {
   Nvml(const Nvml&) = delete;
   Nvml& operator=(const Nvml&) = delete;
 
-  // Nothing where the library cannot be had.
+  // nullopt if the library is not available.
   std::optional<Accelerators> devices() const {
     unsigned count = 0;
     if (!running_ || count_(&count) != 0) return std::nullopt;
@@ -144,7 +145,7 @@ NvidiaGpu read_nvidia_gpu(const fs::path& folder) {
     const auto colon = std::min(line.find(':'), line.size());
     const std::string_view key = trim(std::string_view(line).substr(0, colon));
     const std::string_view value = trim(std::string_view(line).substr(std::min(colon + 1, line.size())));
-    // Question marks stand for a UUID that nobody has asked the device for yet.
+    // Question marks mean that nobody has asked the device for its UUID yet.
     if (key == "GPU UUID" && value.find('?') == std::string_view::npos) gpu.device.uuid = value;
     if (key == "Device Minor") gpu.minor = parse_int(value).value_or(-1);
     if (key == "GPU Excluded" || key == "Blacklisted") gpu.excluded = value == "Yes";
@@ -177,7 +178,7 @@ Accelerators nvidia_in_proc(const fs::path& nvidia, const std::map<int, fs::path
   return result;
 }
 
-// The first two capabilities are those of the administrator, all others belong to an instance.
+// The first two capabilities are the administrator's; all others belong to an instance.
 bool may_use_mig(const fs::path& root, const Accelerators& devices) {
   const auto capabilities = numbered_entries(root / "dev/nvidia-caps", "nvidia-cap");
   return capabilities.upper_bound(2) != capabilities.end() ||
@@ -191,7 +192,7 @@ Accelerators read_nvidia(const fs::path& root, bool recorded) {
   if (hidden)
     for (const auto& [number, node] : nodes)
       if (may_open(node)) result.emplace_back();
-  // Without nodes /proc may show the host's devices to a container, or the library is about to make the nodes.
+  // If there are no nodes, /proc may show the host's devices to a container, or the library will still make the nodes.
   const bool doubtful = nodes.empty() && !result.empty();
   const bool nameless =
       std::any_of(result.begin(), result.end(), [](const Accelerator& device) { return device.uuid.empty(); });
@@ -235,7 +236,7 @@ bool is_intel_display(const fs::path& device) {
   return trim(small_file(device / "vendor")) == "0x8086" && display && (driver == "xe" || driver == "i915");
 }
 
-// Each has a folder of its own: below the device with xe, as a graphics unit of the card with i915.
+// Each tile has its own folder: with the driver xe below the device, with i915 as a graphics unit of the card.
 std::size_t count_tiles(const fs::path& card, const fs::path& device) {
   const std::size_t units =
       std::max(numbered_entries(device, "tile").size(), numbered_entries(card / "gt", "gt").size());

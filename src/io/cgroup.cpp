@@ -17,7 +17,7 @@
 namespace launch {
 namespace {
 
-constexpr int most_leaves = 16;   // that dead launches of our pid may have left
+constexpr int most_leaves = 16;   // groups that dead launches with our pid may have left
 constexpr int deepest_group = 8;  // a worker may make groups in its own
 constexpr nlink_t few_groups = 64;
 
@@ -35,7 +35,7 @@ std::string own_prefix(pid_t pid) {
 void kill_in_group(const std::string& folder) {
   const Fd fd(::open((folder + "/cgroup.kill").c_str(), O_WRONLY | O_CLOEXEC));
   if (!fd.valid()) return;
-  // Where it fails the reaper's own signals remain.
+  // If it fails, the reaper's own signals still do the work.
   if (::write(fd.get(), "1", 1) != 1) return;
 }
 
@@ -52,21 +52,21 @@ std::vector<std::string> groups_in(const std::string& folder, const std::string&
   return result;
 }
 
-// The kernel removes no group that somebody lives in.
+// The kernel does not remove a group that still has processes.
 void remove_group(const std::string& folder, int depth = 0) {
   if (::rmdir(folder.c_str()) == 0 || depth == deepest_group) return;
   for (const std::string& below : groups_in(folder, "")) remove_group(below, depth + 1);
   ::rmdir(folder.c_str());
 }
 
-// If many launches live on this machine, it is enough that some of them look at all groups.
+// If many launches run on this machine, it is enough that some of them look at all groups.
 bool looks_for_the_dead(const std::string& parent) {
   struct stat info {};
   return ::stat(parent.c_str(), &info) != 0 || static_cast<nlink_t>(::getpid()) % (info.st_nlink / few_groups + 1) == 0;
 }
 
-// Nobody may have collected it: some containers have a process 1 that does not. No question needs a permission, but
-// some containers refuse the second, which /proc would answer at ten times the cost.
+// The process may have ended without being reaped, because in some containers process 1 reaps nothing. Neither call
+// needs a permission, but some containers refuse the second one. /proc would answer at ten times the cost.
 bool maker_has_ended(pid_t pid) {
   if (::getsid(pid) < 0 && errno == ESRCH) return true;
   const Fd process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
@@ -74,7 +74,7 @@ bool maker_has_ended(pid_t pid) {
   return process.valid() ? ::poll(&ended, 1, 0) == 1 : errno == ESRCH;
 }
 
-// Those of launches that were killed together with their guard, so that nobody was left to do it.
+// Ends the groups of launches that were killed together with their guard, so that nobody was left to do it.
 void end_groups_of_the_dead(const std::string& parent) {
   struct stat info {};
   if (::stat("/proc/self/ns/pid", &info) != 0) return;
@@ -110,7 +110,7 @@ void WorkerCgroup::make(const std::string& parent, const std::string& prefix) {
     }
   }
   if (folder_.empty()) return;
-  // Since Linux 5.14.
+  // cgroup.kill exists since Linux 5.14.
   if (::access((folder_ + "/cgroup.kill").c_str(), W_OK) == 0)
     fd_ = Fd(::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (fd_.valid()) return;

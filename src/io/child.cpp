@@ -11,12 +11,12 @@
 namespace launch {
 namespace {
 
-// A debugger keeps what it traces from us when that has ended, and nothing but asking again tells when it lets go.
+// If a traced process has ended, its debugger still keeps it from us, and only asking again tells when it lets go.
 constexpr auto ask_again = std::chrono::milliseconds(50);
 
 constexpr ExitStatus not_known{ExitStatus::Kind::exited, 255};
 
-// Before Linux 5.4, and under a filter of system calls. The number is still that of our child.
+// For Linux before 5.4, and under a filter of system calls. The pid is still that of our child.
 std::optional<ExitStatus> reap_by_number(pid_t pid) {
   int status = 0;
   const pid_t found = ::waitpid(pid, &status, WNOHANG);
@@ -56,14 +56,14 @@ Child::Child(const boost::asio::any_io_executor& executor, Spawned spawned)
 void Child::on_exit(std::function<void(ExitStatus)> callback) {
   pidfd_.async_wait(boost::asio::posix::stream_descriptor::wait_read,
                     [this, callback = std::move(callback)](const boost::system::error_code& error) mutable {
-                      if (!error) collect(std::move(callback));  // else it was closed: nobody waits any more
+                      if (!error) collect(std::move(callback));  // otherwise it was closed: nobody waits any more
                     });
 }
 
 void Child::collect(std::function<void(ExitStatus)> callback) {
   const auto status = reap(pidfd_.native_handle(), pid_);
   if (!status) {
-    // Asio may wake us for what became of a descriptor that was closed as this one was opened.
+    // Asio may wake us for an event of an older descriptor that was closed just as this one was opened.
     if (!has_ended(pidfd_.native_handle())) return on_exit(std::move(callback));
     patience_.expires_after(ask_again);
     patience_.async_wait([this, callback = std::move(callback)](const boost::system::error_code& error) mutable {

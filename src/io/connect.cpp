@@ -19,7 +19,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// One address of several must not eat the whole deadline: packets may vanish.
+// One address of several must not use up the whole deadline: its packets may vanish.
 constexpr Duration longest_attempt = 10s;
 
 // Shared between the waiting coroutine and the resolver's handler, whichever lives longer.
@@ -53,7 +53,7 @@ asio::awaitable<boost::system::error_code> connect_one(tcp::socket& socket, tcp:
   if (error && deadline.passed()) co_return asio::error::timed_out;
   if (!error && is_own_peer(socket)) {
     boost::system::error_code ignored;
-    socket.set_option(tcp::socket::linger(true, 0), ignored);  // or the port would be taken for another minute
+    socket.set_option(tcp::socket::linger(true, 0), ignored);  // otherwise the port would be taken for another minute
     socket.close(ignored);
     co_return asio::error::connection_refused;
   }

@@ -9,7 +9,7 @@
 namespace launch {
 namespace {
 
-// From linux/mempolicy.h; the second came with Linux 5.15 and libnuma's header is not needed for two numbers.
+// From linux/mempolicy.h; the second came with Linux 5.15. Two numbers are no reason to need libnuma's header.
 constexpr int prefer_one_node = 1;
 constexpr int prefer_many_nodes = 5;
 
@@ -26,7 +26,7 @@ std::vector<unsigned long> mask_of(const std::vector<int>& numbers) {
 }
 
 int set_policy(int mode, const std::vector<unsigned long>& nodes) noexcept {
-  // The kernel looks at one bit less than it is told.
+  // The kernel uses one bit less than it is told.
   const unsigned long bits = nodes.size() * bits_a_word + 1;
   return ::syscall(SYS_set_mempolicy, mode, nodes.data(), bits) == 0 ? 0 : errno;
 }
@@ -41,7 +41,7 @@ int apply_to_self(const CpuBinding& binding) noexcept {
     return errno;
   if (binding.node_mask.empty()) return 0;
   const int refused = set_policy(prefer_many_nodes, binding.node_mask);
-  // An older kernel takes the lowest of the nodes. EINVAL again: a cpuset keeps their memory from us.
+  // An older kernel takes the lowest of the nodes. Another EINVAL means that a cpuset keeps their memory from us.
   if (refused == EINVAL) set_policy(prefer_one_node, binding.node_mask);
   return 0;
 }

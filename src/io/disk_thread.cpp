@@ -12,7 +12,7 @@
 namespace launch {
 namespace {
 
-// A thread gets the signal mask of who makes it.
+// A thread inherits the signal mask of the thread that makes it.
 class AllSignalsBlocked {
  public:
   AllSignalsBlocked() {
@@ -30,7 +30,7 @@ class AllSignalsBlocked {
 
 }  // namespace
 
-// What the thread and its owner share; lives as long as the longer of both.
+// What the thread and its owner share; it lives until both have ended.
 struct DiskThread::Shared {
   void work() {
     std::unique_lock lock(mutex);
@@ -51,7 +51,7 @@ struct DiskThread::Shared {
   std::condition_variable changed;
   std::deque<std::function<void()>> jobs;
   bool over = false;
-  bool runs = false;  // there is a thread; its owner's
+  bool runs = false;  // there is a thread; only the owner uses this
 };
 
 DiskThread::DiskThread(boost::asio::any_io_executor executor)
@@ -74,7 +74,7 @@ void DiskThread::give(std::function<void()> job) {
       std::thread([shared = shared_] { shared->work(); }).detach();
       shared_->runs = true;
     } catch (const std::system_error&) {
-      return job();  // the next one tries again
+      return job();  // the next job tries again
     }
   }
   {

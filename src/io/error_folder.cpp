@@ -33,7 +33,7 @@ std::string as_file_name(std::string text) {
   return std::string(beginning_of(text, NAME_MAX - more.size()));
 }
 
-// A new folder in `place`. One can be made on a full disk, too, so a file is tried, as Python's tempfile does.
+// Makes a new folder in `place`. That works on a full disk, too, so a file is tried as well, as Python's tempfile does.
 Result<std::string> make_top(const std::string& place) {
   std::error_code error;
   std::string top = (std::filesystem::absolute(place, error).lexically_normal() / "torchelastic_XXXXXX").string();
@@ -56,7 +56,7 @@ constexpr const char* latest_name = "latest";
 }  // namespace
 
 Result<ErrorFolder> ErrorFolder::create_temporary(const std::vector<std::string>& places, const std::string& run_id) {
-  // The first place is the user's, where there is a choice: its fault is the one to tell.
+  // The first place is the user's, if there is a choice, so its error is the one to report.
   auto top = make_top(places.front());
   for (std::size_t i = 1; !top && i < places.size(); ++i)
     if (auto next = make_top(places[i])) top = std::move(next);
@@ -78,13 +78,13 @@ Result<ErrorFolder> ErrorFolder::create(const std::string& place, const std::str
 
 Result<ErrorFolder> ErrorFolder::make(const std::string& place, const std::string& run_id) {
   std::error_code error;
-  // A worker may change its folder before it writes.
+  // A worker may change its working directory before it writes, so the path is absolute.
   std::string parent = std::filesystem::absolute(place, error).string();
   if (!error) std::filesystem::create_directories(parent, error);
   if (error) return cannot_make(place, error.value());
   while (parent.ends_with('/')) parent.pop_back();
   ErrorFolder folder;
-  // mkdtemp makes six letters, torchrun eight.
+  // mkdtemp makes six random letters, torchrun eight.
   constexpr std::string_view letters = "abcdefghijklmnopqrstuvwxyz0123456789_";
   const auto process = static_cast<std::size_t>(::getpid());
   folder.run_ = fmt::format("{}/{}_{}{}XXXXXX", parent, as_file_name(run_id), letters[process % letters.size()],
@@ -93,8 +93,8 @@ Result<ErrorFolder> ErrorFolder::make(const std::string& place, const std::strin
   return folder;
 }
 
-// A user may clean up while the job runs, and so does systemd-tmpfiles after some days. What has our name by then and
-// was not made here may be another user's trap.
+// A user may clean up while the job runs, and systemd-tmpfiles does so after some days. A folder that has our name by
+// then, but was not made here, may be another user's trap.
 bool ErrorFolder::make_again() const {
   std::error_code error;
   if (top_.empty()) {
@@ -122,13 +122,14 @@ Status ErrorFolder::begin_attempt(int nproc) {
   return {};
 }
 
-// Under a name of its own first, so that there is always one to follow. What is no link is the user's, and stays.
+// The link is made under another name and then renamed, so that `latest` always exists. If `latest` is not a link, it
+// is the user's and stays.
 void ErrorFolder::link_latest() {
   const std::filesystem::path folder(run_);
   const std::string link = folder.parent_path() / latest_name;
   struct stat info {};
   if (::lstat(link.c_str(), &info) == 0 && !S_ISLNK(info.st_mode)) return;
-  // The name of the folder may be as long as a name can be; its end is random.
+  // The folder's name may already be as long as a name can be, so only its random end is used.
   const std::string fresh =
       fmt::format("{}/.{}_{}", folder.parent_path().string(), latest_name, run_.substr(run_.size() - 8));
   if (::symlink(folder.filename().c_str(), fresh.c_str()) != 0) return;
@@ -139,7 +140,7 @@ void ErrorFolder::link_latest() {
   }
 }
 
-// Unless it leads to another job's by now.
+// Removes the link, unless it leads to another job's folder by now.
 void ErrorFolder::unlink_latest() {
   std::error_code error;
   const std::filesystem::path target = std::filesystem::read_symlink(latest_, error);

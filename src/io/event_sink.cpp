@@ -22,8 +22,8 @@ namespace {
 constexpr std::size_t most_waiting = 10'000;
 constexpr int reader_patience_ms = 1000;  // a reader that sleeps longer misses the rest
 
-// A pipe is opened anew: not to block must not become a property of what the workers write to. A file is not: what is
-// redirected there by a shell has one position, which the workers share.
+// A pipe is opened again, so that what the workers write to does not become non-blocking. A file is not: if a shell has
+// redirected to it, it has one position, which the workers share.
 Fd share_standard_output() {
   struct stat info {};
   Fd fd;
@@ -32,7 +32,7 @@ Fd share_standard_output() {
   return fd.valid() ? std::move(fd) : Fd(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0));
 }
 
-// 0, or why not.
+// Returns 0, or the errno.
 int write_line(int fd, std::string_view line) {
   while (!line.empty()) {
     pollfd ready{fd, POLLOUT, 0};
@@ -52,7 +52,7 @@ int write_line(int fd, std::string_view line) {
 struct EventSink::Output {
   explicit Output(const std::string& path) : name(path == "-" ? "standard output" : shown(path)) {}
 
-  // By the thread. 0, or why not.
+  // Called by the thread. Returns 0, or the errno.
   int open(const std::string& path) {
     constexpr int flags = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
     fd = path == "-" ? share_standard_output() : Fd(::open(path.c_str(), flags, 0666));
@@ -60,7 +60,7 @@ struct EventSink::Output {
     return not_opened;
   }
 
-  // By the thread. To a terminal, where a line of progress must be away meanwhile, by the owner.
+  // Called by the thread; for a terminal, where a line of progress must be removed meanwhile, by the owner.
   void write(std::string_view line) {
     --waiting;
     if (!takes) return;
@@ -75,7 +75,7 @@ struct EventSink::Output {
   int not_opened = 0;
   std::atomic<bool> takes = true;
   std::atomic<std::size_t> waiting = 0;  // lines
-  std::size_t lost = 0;                  // lines, because too many waited; the owner's
+  std::size_t lost = 0;                  // lines, because too many waited; only the owner uses it
 };
 
 boost::asio::awaitable<Result<EventSink>> EventSink::open(std::string path, DiskThread& disk, Time give_up) {

@@ -28,20 +28,20 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// What SIGKILL cannot end within this sleeps in the kernel, and does not hold us up.
+// A process that SIGKILL cannot end within this time sleeps in the kernel, and must not hold us up.
 constexpr Duration most_sweeping = 5s;
 constexpr timespec between_sweeps{0, 2'000'000};
-// Between the agent's last word and its end; longer, and a thread of it sleeps in the kernel.
+// Between the agent's last word and its end. If it takes longer, one of its threads sleeps in the kernel.
 constexpr Duration longest_leaving = 2s;
 
-constexpr Duration longest_killing = 5s;  // of the workers of an agent that stands still
+constexpr Duration longest_killing = 5s;  // of the workers of an agent that stalls
 constexpr timespec between_rounds{0, 20'000'000};
 
-// In memory of both processes; nullptr: there is none.
+// In memory that both processes share; nullptr: there is none.
 LifeSign* life = nullptr;
 
 // The modes of the terminal on standard input, as they were at the start. A worker that reads there with a debugger or
-// readline may be killed before it has put them back, and a shell does so only for a job that died of a signal.
+// readline may be killed before it has put them back. A shell puts them back only for a job that died of a signal.
 class TerminalModes {
  public:
   TerminalModes() : known_(is_ours() && ::tcgetattr(STDIN_FILENO, &before_) == 0) {}
@@ -56,7 +56,7 @@ class TerminalModes {
   }
 
  private:
-  // In the background the modes are those of the shell's own line, or of another job.
+  // In the background, the modes belong to the shell's own line or to another job.
   static bool is_ours() { return ::tcgetpgrp(STDIN_FILENO) == ::getpgrp(); }
 
   termios before_{};
@@ -64,8 +64,8 @@ class TerminalModes {
 };
 
 // True when SIGTSTP would stop a program in our process group. If the group is orphaned, as under `ssh -t HOST launch`
-// or in a container, nobody could continue it, and the kernel drops the signal. A child of ours shows what the kernel
-// does.
+// or in a container, nobody could continue the program, and the kernel drops the signal. A child process tries what the
+// kernel does.
 bool can_be_stopped() {
   if (::getpid() == 1) return false;
   const pid_t probe = ::fork();
@@ -87,7 +87,7 @@ bool can_be_stopped() {
   return true;
 }
 
-// The kernel sends for a key that the user pressed, and for an alarm that was set before launch was started.
+// The kernel is the sender if the user pressed a key, and for an alarm that was set before launch was started.
 pid_t sender_of(const siginfo_t& info) {
   if (info.si_code != SI_KERNEL) return info.si_pid;
   return info.si_signo == SIGALRM ? 0 : terminal_sender;
@@ -134,8 +134,8 @@ class Guard {
     return ::sigtimedwait(&signals_, &info, &wait);
   }
 
-  // A stopped job is one whose workers are stopped; the shell waits for us to stop too. The agent goes on: its peers
-  // hear that it lives. Who sends SIGTSTP as a process can continue us as well; the key alone is checked.
+  // If a job is stopped, its workers are stopped, and the shell waits for us to stop, too. The agent goes on, so that
+  // its peers hear that it lives. A process that sends SIGTSTP can also continue us, so only the key is checked.
   void pass_on(int signal, pid_t sender) {
     if (signal == SIGTSTP && stops_ && sender == terminal_sender && !can_be_stopped()) return;
     if (std::find(ending_.begin(), ending_.end(), signal) != ending_.end()) {
@@ -147,22 +147,23 @@ class Guard {
     if (signal == SIGTSTP && stops_) ::raise(SIGSTOP);
   }
 
-  // The agent is a nearer subreaper to all that descends from the workers, so what has come to us while it lives is no
-  // process of the job: a daemon of a script that started it beside us, for instance. Only a sweep needs to know.
+  // The agent is the nearer subreaper of all that descends from the workers. So a process that comes to us while the
+  // agent lives is not of the job: for instance a daemon of a script that started it beside us. Only a sweep needs to
+  // know.
   void note_strangers() {
-    if (life != nullptr && life->end()) return;  // it has said its last word: there will be no sweep
+    if (life != nullptr && life->end()) return;  // it has said its last word, so there will be no sweep
     std::vector<pid_t> children = list_children();
     std::erase_if(children, [this](pid_t pid) { return pid == agent_ || strangers_.contains(pid); });
     if (children.empty()) return;
-    // Asked for afterwards, since an agent that ends leaves its children to us. waitid would not do: they come with the
-    // end of the thread that started them, and nobody can wait for the agent before its last thread has ended. If
-    // it cannot be looked at, nobody is taken for a stranger.
+    // The agent's state is read after the list, because an agent that ends leaves its children to us. waitid() would
+    // not do: children come to us when the thread that started them ends, but the agent can be waited for only when its
+    // last thread has ended. If the agent cannot be looked at, nobody is taken for a stranger.
     const auto agent = stat_of(agent_);
     if (!agent || agent->ending) return;
     strangers_.insert(children.begin(), children.end());
   }
 
-  // Whatever has ended; true when the agent has.
+  // Reaps whatever has ended; true when the agent has.
   bool reap() {
     while (true) {
       siginfo_t info{};
@@ -173,7 +174,8 @@ class Guard {
     }
   }
 
-  // The agent has said its last word. A file system that does not answer may keep it from ending for ever, not us.
+  // True when the agent has said its last word. A file system that does not answer may keep it from ending for ever,
+  // but not us.
   bool leaves() {
     const auto code = life == nullptr ? std::nullopt : life->end();
     if (!code) return false;
@@ -184,7 +186,8 @@ class Guard {
     return true;
   }
 
-  // Of an agent that stands still. They stay its children; what it has listed as dead is dead.
+  // The living workers of an agent that stalls. They stay its children, so it may still list dead ones, which are left
+  // out.
   std::vector<pid_t> workers() const {
     std::vector<pid_t> result = descendants_of(agent_);
     std::erase_if(result, [](pid_t pid) {
@@ -194,8 +197,8 @@ class Guard {
     return result;
   }
 
-  // One round of it: they may be making others meanwhile. Those that are found while the agent still stands still are
-  // none that it starts when it wakes.
+  // One round of ending them: they may be making others meanwhile. If the agent still stalls after they were found,
+  // none of them is a worker that it starts when it wakes.
   void end_workers() {
     const AgentSign before = life->read();
     const std::vector<pid_t> found = workers();
@@ -216,7 +219,7 @@ class Guard {
                       agent_, to_text(std::chrono::round<std::chrono::milliseconds>(now() - before.turned))));
   }
 
-  // The user has said it three times, and the agent does not hear.
+  // The user has asked three times to stop, and the agent does not react.
   int end_all() {
     const std::vector<pid_t> found = workers();
     ::kill(agent_, SIGKILL);
@@ -240,7 +243,7 @@ class Guard {
     return 128 + last_end_;
   }
 
-  // What has come to us from the agent. It can be in no session of ours, since the agent has left it.
+  // Processes that have come to us from the agent. They cannot be in our session, because the agent has left it.
   std::vector<pid_t> orphans() const {
     std::vector<pid_t> result;
     for (const pid_t child : list_children())
@@ -248,7 +251,8 @@ class Guard {
     return result;
   }
 
-  // An agent that has said its last word has ended all that descends from the workers, and named what it could not end.
+  // An agent that has said its last word has ended all that descends from the workers, and has named what it could not
+  // end.
   int end() {
     if (life == nullptr || !life->end()) sweep();
     terminal_.restore();
@@ -269,7 +273,7 @@ class Guard {
       left = orphans();
     }
     if (killed_agent) end_cgroups_of(agent_);  // empty by now, so removed
-    // The agent may have left a line of progress there, which has no end.
+    // The agent may have left a line of progress there, without an end of line.
     if (killed_agent && ::isatty(STDERR_FILENO) == 1) write_bare("");
     if (killed_agent)
       log_error(fmt::format("the agent of this launch (pid {}) was ended by {}; killed {} that it left", agent_,
@@ -281,24 +285,24 @@ class Guard {
   pid_t agent_;
   std::set<pid_t> strangers_;
   sigset_t signals_;
-  std::vector<int> ending_;  // of these: those that are to end the job
+  std::vector<int> ending_;  // those of signals_ that must end the job
   int last_end_ = SIGTERM;
   GuardWatch watch_;
-  AgentSign stall_;  // the one for which the workers were ended last
+  AgentSign stall_;  // the sign for which the workers were ended last
   Time killing_until_ = never;
-  bool stops_;  // at SIGTSTP, which ends nothing
+  bool stops_;  // at SIGTSTP, if that does not end the job
   std::optional<ExitStatus> ended_;
   TerminalModes terminal_;
 };
 
 void become_agent(pid_t guard) {
   ::setsid();
-  ::prctl(PR_SET_NAME, agent_name);  // `pkill launch` must not take both, or nobody is left to clean up
+  ::prctl(PR_SET_NAME, agent_name);  // `pkill launch` must not kill both, or nobody is left to clean up
   ::prctl(PR_SET_PDEATHSIG, guard_gone_signal());
-  if (::getppid() != guard) ::raise(guard_gone_signal());  // it was gone before
+  if (::getppid() != guard) ::raise(guard_gone_signal());  // the guard was gone before
 }
 
-// What was freed before the fork would stay in the guard's memory as long as the job runs.
+// Otherwise what was freed before the fork would stay in the guard's memory as long as the job runs.
 void give_back_memory() {
 #ifdef __GLIBC__
   ::malloc_trim(0);

@@ -42,14 +42,14 @@ int usable_cpus() {
   return 1;
 }
 
-// The words of --nproc-per-node that count devices; a number needs no look at them.
+// True if --nproc-per-node is a word that counts devices; for a number they need not be looked at.
 bool counts_devices(const Options& options) {
   const std::string& count = options.nproc_per_node.value;
   return count == "auto" || count == "gpu" || count == "xpu" || count == "npu";
 }
 
-// Of the accelerators that ranks are bound to. Empty where their places on the PCI bus are not known: a guess would
-// bind all of them to node 0.
+// The NUMA nodes of the accelerators that ranks are bound to. Empty if their places on the PCI bus are not known: a
+// guess would bind all of them to node 0.
 std::vector<int> nodes_of_visible_devices(const HostFacts& facts) {
   std::vector<int> nodes;
   for (const Accelerator& device : first_visible(facts.accelerators, all_accelerator_kinds, facts.env)) {

@@ -21,7 +21,7 @@ void LifeSign::tell_stall(Duration stall) {
   stall_.store(stall.count());
 }
 
-// In the other order than they are written: an old time is never taken with a new patience.
+// Read in the opposite order of writing, so that an old time is never taken with a new patience.
 AgentSign LifeSign::read() const {
   AgentSign sign;
   sign.patience = Duration(patience_.load());

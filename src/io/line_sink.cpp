@@ -15,7 +15,7 @@ namespace launch {
 namespace {
 
 constexpr int wanted_capacity = 1 << 20;
-// So much room that nobody fills it between our look and our write.
+// With this much room nobody fills it between our look and our write.
 constexpr int ample_capacity = 1 << 19;
 
 }  // namespace
@@ -26,7 +26,7 @@ LineSink::LineSink(int fd, MessageConsole& messages)
     capacity_ = std::max(capacity_, ::fcntl(fd, F_SETPIPE_SZ, wanted_capacity));
 }
 
-// A write to a pipe is one piece for everybody as long as it need not wait for room.
+// A write to a pipe stays in one piece as long as it need not wait for room.
 bool LineSink::takes_all() const {
   if (capacity_ == 0) return true;
   return capacity_ >= ample_capacity && bytes_waiting(fd_) <= static_cast<std::size_t>(capacity_ / 4);
@@ -59,7 +59,7 @@ void LineSink::write_batch() {
   batch_.clear();
 }
 
-// False when some of it could not be written. It is lost, unless nobody would have read it.
+// False if some of it could not be written. That part is lost, unless nobody would have read it.
 bool LineSink::put(std::string_view text) {
   const std::size_t done = write_most(fd_, text);
   if (done == text.size()) return true;

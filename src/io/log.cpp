@@ -29,7 +29,7 @@ class ConsoleSink : public spdlog::sinks::base_sink<std::mutex> {
 void open_log() {
   message_console().open(STDERR_FILENO);
   auto logger = std::make_shared<spdlog::logger>("launch", std::make_shared<ConsoleSink>());
-  // The level stands only where it says more than the sentence.
+  // The level is shown only if it says more than the sentence.
   logger->set_pattern("launch: %v");
   spdlog::set_default_logger(std::move(logger));
 }

@@ -18,7 +18,7 @@ using namespace std::chrono_literals;
 
 constexpr Duration longest_hold = 200ms;  // of an unfinished line
 constexpr Duration progress_hold = 5s;    // of one that is rewritten again and again
-constexpr Duration fold_window = 100ms;   // in which other ranks may say the same
+constexpr Duration fold_window = 100ms;   // within this, other ranks may say the same
 
 }  // namespace
 
@@ -52,7 +52,8 @@ void LogConsole::run() {
   tell_of_loss();
 }
 
-// Some of each stream, so that a worker that never stops writing does not silence the others. True when there was any.
+// Shows some of each stream, so that a worker that never stops writing does not silence the others. True if there was
+// any.
 bool LogConsole::pass() {
   const Time when = now();
   if (style_.prefix.timed()) time_ = log_time_text();
@@ -107,7 +108,7 @@ Time LogConsole::held_until(const Stream& stream) {
   return later(stream.held_since, stream.router.rewritten() ? progress_hold : longest_hold);
 }
 
-// The rest of its line is on the way: it is launch that has not read it yet.
+// True if the rest of its line is on the way, and launch has not read it yet.
 bool LogConsole::goes_on(const Stream& stream) const { return exchange_.reading() || bytes_waiting(stream.pipe) > 0; }
 
 void LogConsole::flush(Stream& stream, Time when) {
@@ -120,7 +121,7 @@ void LogConsole::say(const Stream& stream, std::string_view line, Time when) {
   fold_->take(index, line, when, [this](auto folded, auto& who) { print_folded(folded, who); });
 }
 
-// The fold knows streams by their place here.
+// The fold knows streams by their index in streams_.
 void LogConsole::print_folded(std::string_view line, const std::vector<int>& places) {
   std::vector<int> local_ranks;
   for (const int place : places) local_ranks.push_back(streams_[static_cast<std::size_t>(place)].local_rank);
@@ -135,7 +136,7 @@ void LogConsole::print(const Who& who, std::string_view line) {
     text += '\n';
   });
   if (!filtered_) return;
-  // Of the worker's own words, not of the prefix.
+  // Filters apply to the worker's own words, not to the prefix.
   const auto holds = [&](const std::string& filter) { return line.find(filter) != std::string_view::npos; };
   if (std::none_of(style_.filters.begin(), style_.filters.end(), holds)) return;
   style_.filtered_prefix.add(filtered_lines_, who, time_);

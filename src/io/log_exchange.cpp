@@ -71,7 +71,7 @@ bool LogExchange::input_closed() const {
 std::optional<LogBacklog::Write> LogExchange::next_write() {
   std::unique_lock lock(mutex_);
   while (true) {
-    // A file need not have each line at once: little waits for more.
+    // A file need not get each line at once, so a little waits for more.
     const Time due = later(backlog_.waiting_since(), file_delay);
     if (givers_ == 0 || backlog_.unwritten() >= enough_to_write || now() >= due) {
       if (auto write = backlog_.next_write()) return write;

@@ -15,7 +15,7 @@
 namespace launch {
 namespace {
 
-// How much was written; less than all, with errno set, when the file system takes no more.
+// Returns how much was written: less than all, with errno set, if the file system takes no more.
 std::size_t write_some(int fd, std::string_view bytes) {
   std::size_t done = 0;
   while (done < bytes.size()) {
@@ -55,7 +55,7 @@ void LogFile::append(std::uint64_t offset, std::string_view bytes, Written& resu
     if (cut == 0) {
       if (rotate(result)) continue;
       cut = bytes.size();   // no next file can be made: this one grows
-      fill_.open_line = 0;  // of a line that is torn already
+      fill_.open_line = 0;  // that line is torn already
     }
     write(offset, bytes.substr(0, cut), result);
     offset += cut;
@@ -92,7 +92,7 @@ void LogFile::write(std::uint64_t offset, std::string_view bytes, Written& resul
   if (done == said.size()) done += write_some(file_.get(), bytes);
   const int error = errno;
   std::size_t reached = done > said.size() ? done - said.size() : 0;
-  if (reached < bytes.size()) reached = bytes.substr(0, reached).rfind('\n') + 1;  // nothing found: 0
+  if (reached < bytes.size()) reached = bytes.substr(0, reached).rfind('\n') + 1;  // no end of a line found: 0
   if (reached > 0) {
     result.extents.wrote(offset, reached, number_, fill_.size + said.size());
     fill_ = after(after(fill_, said), bytes.substr(0, reached));
@@ -106,11 +106,11 @@ void LogFile::write(std::uint64_t offset, std::string_view bytes, Written& resul
   cut_off();
 }
 
-// No line of the file is to stay half; `end` is the stream's offset behind it.
+// Takes an unfinished line out of the file, so that no half line stays; `end` is the stream's offset behind it.
 void LogFile::drop_open_line(std::uint64_t end, Written& result) {
   if (fill_.open_line == 0) return;
   const std::uint64_t from = end - fill_.open_line;
-  result.taken_back_from = std::min(from, result.taken_back_from.value_or(from));  // one write may meet several
+  result.taken_back_from = std::min(from, result.taken_back_from.value_or(from));  // one write may drop several
   result.extents.take_back(from);
   gap_ += fill_.open_line;
   fill_.size -= fill_.open_line;
@@ -118,10 +118,10 @@ void LogFile::drop_open_line(std::uint64_t end, Written& result) {
   cut_off();
 }
 
-// What is behind the last byte that counts.
+// Cuts off what is behind the last byte that counts.
 void LogFile::cut_off() const { (void)!::ftruncate(file_.get(), static_cast<off_t>(fill_.size)); }
 
-// The oldest goes, the others move up by one; false: no file could be made, so the present one goes on.
+// Deletes the oldest file and moves the others up by one. False: no file could be made, so the present one goes on.
 bool LogFile::rotate(Written& result) {
   const std::string next = path_ + ".next";
   auto file = open_log(next);

@@ -32,7 +32,7 @@ namespace {
 constexpr std::size_t read_size = std::size_t{256} * 1024;
 constexpr std::size_t large_piece = std::size_t{16} * 1024;
 constexpr int pipe_size = 256 * 1024;         // so that a burst of a worker does not wait for us
-constexpr std::size_t most_large_pipes = 64;  // a user may have 64 MiB of them
+constexpr std::size_t most_large_pipes = 64;  // the kernel allows a user 64 MiB of pipes
 constexpr std::uint64_t stop_mark = ~std::uint64_t{0};
 
 Error cannot_make(const char* what) {
@@ -41,11 +41,11 @@ Error cannot_make(const char* what) {
 
 }  // namespace
 
-// What the threads and their owner share; lives as long as the longest of them.
+// What the threads and their owner share; it lives until all of them have ended.
 struct LogRelay::Shared {
   struct Stream {
     std::unique_ptr<LogFile> file;
-    Fd reader;  // of the worker's pipe; none for what consoles write
+    Fd reader;  // of the worker's pipe; none for a file that consoles write to
     std::size_t pipe_size = 0;
   };
 
@@ -57,7 +57,7 @@ struct LogRelay::Shared {
         stop(::eventfd(0, EFD_CLOEXEC)),
         ended(executor) {}
 
-  // The number of a stream with this file, which is made here.
+  // Adds a stream with this file, which is made here; returns its number.
   Result<int> add(const std::string& path, Fd reader, std::optional<int> console) {
     auto file = std::make_unique<LogFile>(path, rules.max_size, rules.max_files);
     if (Status opened = file->open(); !opened) return opened.error();
@@ -82,9 +82,9 @@ struct LogRelay::Shared {
   std::vector<std::unique_ptr<LogConsole>> consoles;
   Fd poller, stop;
   std::atomic<bool> warned_of_stall = false;
-  bool warned_of_loss = false;  // the writer's
+  bool warned_of_loss = false;  // only the writer uses it
   asio::steady_timer ended;     // touched by the owner's thread only
-  int running = 0;              // threads but those of consoles; the same
+  int running = 0;              // threads except those of consoles; the same
   int showing = 0;              // threads of consoles; the same
 };
 
@@ -125,14 +125,14 @@ void LogRelay::Shared::read_pipes() {
   take_rest();
 }
 
-// Meanwhile no line wakes anybody; the end of the job does.
+// During the pause no line wakes us; the end of the job does.
 void LogRelay::Shared::let_gather(Duration pause) const {
   pollfd end{stop.get(), POLLIN, 0};
   const timespec time{0, static_cast<long>(pause.count())};
   ::ppoll(&end, 1, &time, nullptr);
 }
 
-// What is in the pipes now: a process that a worker left behind may go on writing for ever.
+// Takes only what is in the pipes now, because a process that a worker left behind may go on writing for ever.
 void LogRelay::Shared::take_rest() {
   for (std::size_t i = 0; i < streams.size(); ++i) {
     for (std::size_t rest = bytes_waiting(streams[i].reader.get()); rest > 0;) {
@@ -143,7 +143,7 @@ void LogRelay::Shared::take_rest() {
   }
 }
 
-// How many bytes came.
+// Returns how many bytes came.
 std::size_t LogRelay::Shared::take(std::size_t stream) {
   exchange.await_room(static_cast<int>(stream));
   exchange.mark_reading(true);
@@ -154,7 +154,7 @@ std::size_t LogRelay::Shared::take(std::size_t stream) {
     bytes.resize(static_cast<std::size_t>(got));
     exchange.receive(static_cast<int>(stream), std::move(bytes));
   }
-  if (got == 0) ::epoll_ctl(poller.get(), EPOLL_CTL_DEL, fd, nullptr);  // all who could write have ended
+  if (got == 0) ::epoll_ctl(poller.get(), EPOLL_CTL_DEL, fd, nullptr);  // all processes that could write have ended
   exchange.mark_reading(false);
   if (!warned_of_stall && exchange.stalled()) {
     warned_of_stall = true;
@@ -174,7 +174,7 @@ void LogRelay::Shared::write_files() {
     LogBacklog::Written result;
     streams[i].file->finish(exchange.end(nothing.stream), result);
     exchange.wrote(nothing, result);
-    streams[i].file->close();  // which asks the server of a network's file system; all consoles have ended
+    streams[i].file->close();  // it may ask a file server; all consoles have ended
   }
 }
 
@@ -186,7 +186,7 @@ void LogRelay::Shared::write_one(const LogBacklog::Write& write) {
     file.append(offset, bytes, result);
     offset += bytes.size();
   };
-  std::string small;  // ones, which are written together
+  std::string small;  // small pieces are written together
   for (const LogBacklog::Bytes& bytes : write.bytes) {
     if (bytes->size() < large_piece) small += *bytes;
     if (small.size() >= large_piece || bytes->size() >= large_piece) append(std::exchange(small, {}));
@@ -238,7 +238,7 @@ Status LogRelay::begin() {
   try {
     start_threads();
   } catch (const std::system_error& error) {
-    // The writer waits for all givers.
+    // The writer waits for all givers, also for consoles that have no thread.
     for (auto i = static_cast<std::size_t>(shared_->showing); i < shared_->consoles.size(); ++i)
       shared_->exchange.close();
     return Error{ErrorCode::system, fmt::format("no thread can be started for the workers' output: {}", error.what())};
@@ -255,7 +255,7 @@ void LogRelay::start_threads() {
         shared->ended.cancel();
       });
     }).detach();
-    ++count;  // there is one: none may be had
+    ++count;  // only now, because starting it may fail
   };
   shared_->exchange.open(1 + static_cast<int>(shared_->consoles.size()));
   start(shared_->running, [](Shared& shared) {

@@ -18,7 +18,7 @@ MemoryWatch::MemoryWatch(boost::asio::any_io_executor executor) : timer_(std::mo
   const auto group = memory_group(read_file("/proc/self/cgroup", most));
   if (!group) return;
   version_2_ = group->version_2;
-  // In a container the path may be that of the host, where the container sees its own group at the top.
+  // In a container the path may be the host's, while the container sees its own group at the top.
   const std::string top = version_2_ ? "/sys/fs/cgroup" : "/sys/fs/cgroup/memory";
   const char* const file = version_2_ ? "/memory.events" : "/memory.oom_control";
   for (const std::string& folder : {"/sys/fs/cgroup" + group->path, top})

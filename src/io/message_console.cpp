@@ -15,7 +15,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::string_view line_away = "\r\x1b[K";  // a terminal's line, as if it had never been
+constexpr std::string_view line_away = "\r\x1b[K";  // clears a terminal's line, as if it had never been there
 constexpr Duration between_changes = 1s;
 constexpr Duration among_workers_lines = 10s;
 constexpr Duration between_lines = 30s;
@@ -30,7 +30,7 @@ void MessageConsole::open(int fd) {
   output_ = PatientOutput(fd);
 }
 
-// Columns of the terminal; 0: it is none.
+// Columns of the terminal; 0: it is not a terminal.
 std::size_t MessageConsole::width() const {
   if (::isatty(fd_) == 0) return 0;
   winsize size{};
@@ -40,7 +40,7 @@ std::size_t MessageConsole::width() const {
 
 bool MessageConsole::in_background() const { return is_in_background(owner_, fd_); }
 
-// What takes the progress away, if it is there. In the background the line is the shell's by now.
+// The text that removes the line of progress, if that is shown. In the background that line is the shell's by now.
 std::string_view MessageConsole::clear_line() {
   const bool ours = std::exchange(shown_, false) || uncleared_;
   return ours && !in_background() ? line_away : std::string_view();
@@ -115,7 +115,7 @@ void MessageConsole::take_back() {
   unsure_ = std::exchange(lent_, false) || unsure_;
 }
 
-// What was said before may wait for a terminal that is held, as the turn itself would.
+// Earlier messages may wait for a terminal that is held, as the turn itself would.
 MessageConsole::Turn::Turn(MessageConsole& console) : console_(console) {
   while (!console_.flush(1h)) {
   }

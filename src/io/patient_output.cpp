@@ -22,7 +22,7 @@ std::string word_of_loss(std::size_t messages) {
 
 }  // namespace
 
-// What the thread and its owner share; lives as long as the longer of both. The functions are called with `mutex` held.
+// What the thread and its owner share; it lives until both have ended. The functions are called with `mutex` held.
 struct PatientOutput::Shared : std::enable_shared_from_this<Shared> {
   Shared(int fd, std::size_t most) : outlet(fd), room(most) {}
 
@@ -59,7 +59,7 @@ struct PatientOutput::Shared : std::enable_shared_from_this<Shared> {
       std::thread([self = shared_from_this()] { self->work(); }).detach();
       busy = true;
     } catch (const std::system_error&) {
-      // None can be had: the next message, or a flush, tries again.
+      // No thread is available: the next message, or a flush, tries again.
       if (outlet.can_be_asked()) put_kept(now());
     }
   }
@@ -69,7 +69,7 @@ struct PatientOutput::Shared : std::enable_shared_from_this<Shared> {
     kept.erase(0, kept.size() - left.size());
   }
 
-  // The thread's work, by whoever cannot have one as well.
+  // The thread's work. A caller that cannot get a thread does it, too.
   void work_until(Time give_up, Lock& lock) {
     busy = true;
     while (true) {

@@ -22,7 +22,7 @@ struct Socket {
   std::string state, inode;
 };
 
-// Those at the port, from one of procfs' tables: "sl local rem st tx:rx tr:tm retr uid timeout inode".
+// Adds those at the port, from one of procfs' tables: "sl local rem st tx:rx tr:tm retr uid timeout inode".
 void add_sockets(const std::string& table, std::uint16_t port, std::vector<Socket>& sockets) {
   std::istringstream lines(read_file(table, std::size_t{16} << 20));
   const std::string wanted = fmt::format(":{:04X}", port);

@@ -45,7 +45,7 @@ error_code PortListener::try_to_listen(const std::string& host, std::uint16_t po
     error_code not_an_address;
     const auto address = asio::ip::make_address(host, not_an_address);
     error = open(tcp::endpoint(not_an_address ? asio::ip::address_v4::loopback() : address, port));
-    // A name such as localhost may lead to either family; a machine without IPv6 does without.
+    // A name such as localhost may lead to either family. It is no error if the machine has no IPv6.
     if (!error && not_an_address) (void)open(tcp::endpoint(asio::ip::address_v6::loopback(), port_));
   } else {
     error = open(tcp::endpoint(tcp::v6(), port));
@@ -73,7 +73,7 @@ void PortListener::accept(Door& door) {
   door.acceptor.async_accept(executor_, std::move(accepted));
 }
 
-// Out of descriptors or memory: those who are connected are served on, and closing some makes room.
+// Descriptors or memory have run out. Connected peers are still served, and closing some of them makes room.
 void PortListener::accept_later(Door& door) {
   door.pause.expires_after(pause_after_accept_error);
   door.pause.async_wait([this, &door, alive = std::weak_ptr(alive_)](const error_code&) {

@@ -39,7 +39,7 @@ std::vector<pid_t> numbers_in(const std::string& folder, std::size_t limit) {
   return result;
 }
 
-// Most processes have one, which the folder's count of links tells.
+// Most processes have one thread. The folder's count of links tells that without reading it.
 std::vector<pid_t> threads_of(pid_t pid) {
   constexpr nlink_t of_one = 3;
   const std::string folder = fmt::format("/proc/{}/task", pid);
@@ -54,7 +54,7 @@ void read_sleep(const std::string& folder, ProcessLook& look) {
   look.kernel_stack = read_file(folder + "/stack", 4096);
 }
 
-// Who keeps it from ending though it was told to.
+// What keeps the process from ending although it was told to.
 void read_holders(const std::string& folder, ProcessLook& look) {
   const auto status = parse_process_status(read_file(folder + "/status", longest_status));
   if (!status) return;
@@ -64,13 +64,14 @@ void read_holders(const std::string& folder, ProcessLook& look) {
   if (own != 0 && !is_ours(status->real_uid) && !is_ours(status->saved_uid)) look.protected_by_uid = status->real_uid;
 }
 
-// Kernels without this list need a scan of all processes.
+// A kernel without this list needs a scan of all processes.
 bool kernel_lists_children() {
   static const bool lists = ::access(fmt::format("/proc/{0}/task/{0}/children", ::getpid()).c_str(), R_OK) == 0;
   return lists;
 }
 
-// The kernel lists what each thread has made by itself (io/disk_thread); what was adopted is the first one's.
+// The kernel has a list for each thread of the children that it has made (io/disk_thread); the first one's also has
+// those that were adopted.
 void add_children_of_thread(pid_t pid, pid_t thread, std::vector<pid_t>& result) {
   const std::string text = read_file(fmt::format("/proc/{}/task/{}/children", pid, thread), std::size_t{1} << 20);
   for (const std::string_view word : split(trim(text), ' '))
@@ -90,7 +91,7 @@ std::multimap<pid_t, pid_t> children_by_scan() {
   return result;
 }
 
-// A pid of which nothing is known stays in the list: the message is about it.
+// A pid about which nothing is known stays in the list, because the message is about it.
 std::vector<ProcessLook> look_at_first(const std::vector<pid_t>& pids) {
   std::vector<ProcessLook> looks;
   for (std::size_t i = 0; i < std::min(pids.size(), most_named); ++i)
@@ -98,7 +99,7 @@ std::vector<ProcessLook> look_at_first(const std::vector<pid_t>& pids) {
   return looks;
 }
 
-// A mask of signals in /proc/PID/status.
+// True if the signal is in one of the masks in /proc/PID/status.
 bool is_in_mask(pid_t pid, std::string_view label, int signal) {
   const std::string status = read_file(fmt::format("/proc/{}/status", pid), longest_status);
   const auto at = status.find(label);
@@ -123,7 +124,7 @@ std::optional<ProcessLook> glance_at(pid_t pid) {
   read_sleep(folder, look);
   if (look.state == 't' || look.state == 'T') read_holders(folder, look);
   if (look.state == 'D') return look;
-  // The first thread may have ended where another cannot.
+  // The first thread may have ended while another one cannot.
   for (const pid_t thread : threads_of(pid)) {
     if (thread == pid) continue;
     const std::string path = fmt::format("{}/task/{}", folder, thread);
@@ -163,7 +164,7 @@ std::vector<pid_t> descendants_of(pid_t root) {
   std::vector<pid_t> found;
   const auto add_children = [&](pid_t parent) {
     const auto add = [&](pid_t child) {
-      // A pid that comes back was used anew meanwhile.
+      // A pid that appears again was reused meanwhile.
       const bool fresh = child != root && std::find(found.begin(), found.end(), child) == found.end();
       if (fresh && found.size() < most_descendants) found.push_back(child);
     };
@@ -190,7 +191,7 @@ bool ignores(pid_t pid, int signal) { return is_in_mask(pid, "SigIgn:\t", signal
 
 bool is_in_background(pid_t pid, int fd) {
   unsigned terminal = 0;
-  if (::ioctl(fd, TIOCGDEV, &terminal) != 0) return false;  // it is none
+  if (::ioctl(fd, TIOCGDEV, &terminal) != 0) return false;  // it is not a terminal
   const auto stat = stat_of(pid);
   return stat && stat->terminal == terminal && stat->foreground_group != stat->group;
 }

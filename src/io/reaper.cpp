@@ -15,16 +15,16 @@
 namespace launch {
 namespace {
 
-// What is stopped, by a debugger's user or by itself, would hear it only when it is continued.
+// A process that is stopped, by a debugger's user or by itself, would get the signal only when it is continued.
 void tell(pid_t whom, int signal) {
   ::kill(whom, signal);
   if (signal != SIGKILL) ::kill(whom, SIGCONT);
 }
 
-// For places without /proc: waitid knows a child of ours by its number. Children are younger than their parent, so the
-// numbers after our own are asked for first, until some have been found.
+// For places without /proc: waitid() recognises a child of ours by its pid. Children are younger than their parent, so
+// the pids after our own are tried first, until some have been found.
 std::vector<pid_t> ask_for_children() {
-  constexpr pid_t numbers = 1 << 22;  // the kernel has no greater one
+  constexpr pid_t numbers = 1 << 22;  // the kernel has no greater pid
   constexpr pid_t at_once = 1 << 16;
   std::vector<pid_t> result;
   for (pid_t asked = 0; asked < numbers && result.empty(); asked += at_once) {
@@ -42,7 +42,7 @@ std::vector<pid_t> ask_for_children() {
 
 std::vector<pid_t> list_children() {
   siginfo_t info{};
-  // Most often there is none, which the kernel says without /proc; one older than 4.7 knows no __WALL here.
+  // Most often there is none, and the kernel says so without /proc. A kernel older than 4.7 does not know __WALL here.
   if (::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT | __WALL) != 0 && errno == ECHILD) return {};
   std::vector<pid_t> children = adopted_by(::getpid());
   if (children.empty()) children = children_of(::getpid());
@@ -87,18 +87,18 @@ void Reaper::warn(int signal) const {
 void Reaper::signal_all(int signal) {
   last_signal_ = signal;
   signalled_.clear();
-  // A worker's pid cannot be somebody else's: it is not reaped yet.
+  // A worker's pid cannot be another process's, because the worker is not reaped yet.
   for (const pid_t worker : workers_) tell(-worker, signal);
   signal_adopted();
 }
 
 bool Reaper::signal_one(pid_t pid, int signal) const {
-  // Its number cannot come to mean another process while we look: the descriptor stays with this one.
+  // The descriptor stays with this process, so its pid cannot come to mean another one while we look.
   const Fd process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
   const bool refused = !process.valid() && (errno == EPERM || errno == ENOSYS);
   if (!(process.valid() || refused) || !is_of_the_job(pid)) return false;
-  // Some containers refuse pidfd_open. A worker is not reaped yet; another process would have to end just now and its
-  // number to come round.
+  // Some containers refuse pidfd_open. A worker's pid is safe, because the worker is not reaped yet. Another process
+  // would have to end just now, and its pid be reused at once.
   if (refused) return ::kill(pid, signal) == 0;
   return ::syscall(SYS_pidfd_send_signal, process.get(), signal, nullptr, 0) == 0;
 }
@@ -123,18 +123,19 @@ std::vector<pid_t> Reaper::remaining() const {
 void Reaper::signal_adopted() {
   for (const pid_t pid : remaining()) {
     if (workers_.contains(pid)) continue;
-    // A shell starts what it runs in the background with SIGINT ignored. Once nobody is left whom that could serve,
-    // such a helper is told by a signal that it does hear.
+    // A shell starts background processes with SIGINT ignored. When no worker is left that such a helper could serve,
+    // it gets a signal that it does not ignore.
     const bool deaf = workers_.empty() && last_signal_ != SIGKILL && ignores(pid, last_signal_);
     const int signal = deaf ? SIGTERM : last_signal_;
     if (std::exchange(signalled_[pid], signal) == signal) continue;
-    // An adopted process holds its group's number, so the group is safe to signal; it may have children in it.
+    // An adopted process keeps its group's number in use, so it is safe to signal the group, which may hold its
+    // children.
     const pid_t group = ::getpgid(pid);
     tell(group > 0 && group != ::getpgrp() ? -group : pid, signal);
   }
 }
 
-// False when there is no child at all. Stops in front of a worker that has ended: its pidfd tells who waits for it.
+// False if there is no child at all. Stops at a worker that has ended: its pidfd tells the Child that waits for it.
 bool Reaper::reap_adopted() {
   while (true) {
     siginfo_t info{};
@@ -148,7 +149,7 @@ bool Reaper::reap_adopted() {
 
 bool Reaper::collect() {
   if (!reap_adopted()) return true;
-  // While workers run there is nothing to prove, and listing the children of each of 500 ends would be quadratic.
+  // While workers run there is nothing to prove, and to list all children at each of 500 ends would be quadratic.
   if (!workers_.empty()) return false;
   if (last_signal_ != 0) signal_adopted();
   return remaining().empty();

@@ -42,7 +42,7 @@ sigset_t all_signals(const SignalPlan& plan) {
 SignalPlan take_over_signals() {
   SignalPlan plan;
   const bool under_nohup = is_ignored(SIGHUP);
-  // A closed console or socket is an error, not the end, and so is a log file that has reached `ulimit -f`.
+  // A closed console or socket, or a log file that has reached `ulimit -f`, must be an error and not end launch.
   ::signal(SIGPIPE, SIG_IGN);  // NOLINT(bugprone-unsafe-functions)
   ::signal(SIGXFSZ, SIG_IGN);  // NOLINT(bugprone-unsafe-functions)
   for (int signal = 1; signal < NSIG; ++signal)

@@ -19,8 +19,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-// glibc's own name of clone(). The thread sanitizer takes the other one for a fork: it would run its
-// book-keeping for a copy of the process in this process, and see races ever after.
+// glibc's own name of clone(). The thread sanitizer takes the public name for a fork: it would do its book-keeping for
+// a copied process in this process, and see races ever after.
 // NOLINTNEXTLINE(bugprone-reserved-identifier)
 extern "C" int __clone(int (*main)(void*), void* stack, int flags, void* argument, ...);
 
@@ -41,8 +41,8 @@ struct ChildPlan {
   SpawnError failure;
 };
 
-// From here to execve: async-signal-safe calls only. The thread that made us sleeps meanwhile, so `plan` is ours.
-// What is returned from the child's function is its exit code.
+// From here to execve: async-signal-safe calls only. The thread that made us sleeps meanwhile, so `plan` is ours. What
+// the child's function returns is the child's exit code.
 int give_up(ChildPlan& plan, SpawnStage stage, int error) {
   plan.failure = SpawnError{stage, error};
   return 127;
@@ -50,7 +50,7 @@ int give_up(ChildPlan& plan, SpawnStage stage, int error) {
 
 void close_descriptors_on_execute() {
   if (::syscall(SYS_close_range, 3U, ~0U, CLOSE_RANGE_CLOEXEC) == 0) return;
-  // Before Linux 5.11. Nothing tells which numbers are in use without a call that is not safe here.
+  // For Linux before 5.11. No call that is safe here tells which numbers are in use.
   for (int fd = 3; fd < 4096; ++fd) ::fcntl(fd, F_SETFD, FD_CLOEXEC);
 }
 
@@ -68,7 +68,7 @@ __attribute__((no_sanitize("thread"))) int child_main(void* argument) {
   struct sigaction by_default {};
   by_default.sa_handler = SIG_DFL;
   for (std::size_t i = 0; i < plan.reset_count; ++i) ::sigaction(plan.reset_signals[i], &by_default, nullptr);
-  // Last, since a signal that waits would end the child here.
+  // This comes last, because a pending signal would end the child here.
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -79,20 +79,20 @@ __attribute__((no_sanitize("thread"))) int child_main(void* argument) {
 
 constexpr std::size_t child_stack_size = std::size_t{64} * 1024;
 
-// The child's own stack, one for all that a thread makes: it is in use only while that thread sleeps.
+// The stack for children, one for all that a thread makes, because it is in use only while that thread sleeps.
 void* top_of_child_stack() {
   static thread_local void* const base =
       ::mmap(nullptr, child_stack_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
   return base == MAP_FAILED ? nullptr : static_cast<char*>(base) + child_stack_size;
 }
 
-// What the kernel takes for clone3; the whole of what it knows of since Linux 5.7.
+// The kernel's argument of clone3, with all members that it knows since Linux 5.7.
 struct CloneRequest {
   std::uint64_t flags, pidfd, child_tid, parent_tid, exit_signal, stack, stack_size, tls, set_tid, set_tid_size, cgroup;
 };
 
-// clone() into a control group, which glibc has no call for: the child must not return through our stack, so what it
-// runs is called before anything else is done. Negative when it cannot be had, as on other processors.
+// clone() into a control group, for which glibc has no call. The child must not return through our stack, so its
+// function is called before anything else is done. Negative if it is not possible, as on other processors.
 __attribute__((no_sanitize("thread"))) long clone_into(CloneRequest& request, ChildPlan& plan) {
   int (*const run)(void*) = child_main;
   long result = -ENOSYS;
@@ -134,7 +134,8 @@ pid_t make_child(ChildPlan& plan, int cgroup, int& pidfd) {
     request.cgroup = static_cast<std::uint64_t>(cgroup);
     const long pid = clone_into(request, plan);
     if (pid > 0) return static_cast<pid_t>(pid);
-    // An older kernel, a filter of system calls, a group of a kind that takes nobody: the child is wanted all the same.
+    // This fails with an older kernel, a filter of system calls, or a kind of group that takes no process. Then the
+    // child is made in our group.
   }
   return ::__clone(child_main, stack, flags | SIGCHLD, &plan, &pidfd);
 }
@@ -172,7 +173,7 @@ boost::system::result<Spawned, SpawnError> spawn(const SpawnRequest& request) {
     ::waitpid(pid, nullptr, 0);
     return plan.failure;
   }
-  if (!owned.valid()) {  // a kernel before Linux 5.2 takes no notice of the wish
+  if (!owned.valid()) {  // a kernel before Linux 5.2 ignores the flag
     ::kill(pid, SIGKILL);
     ::waitpid(pid, nullptr, 0);
     return SpawnError{SpawnStage::clone, ENOSYS};

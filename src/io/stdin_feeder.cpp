@@ -31,14 +31,14 @@ namespace asio = boost::asio;
 namespace {
 
 constexpr std::size_t feed_size = std::size_t{64} * 1024;
-constexpr auto look_for_foreground = std::chrono::milliseconds(500);  // nothing tells when a shell gives it
+constexpr auto look_for_foreground = std::chrono::milliseconds(500);  // nothing tells us when a shell puts us there
 
 mode_t kind_of(int fd) {
   struct stat info {};
   return ::fstat(fd, &info) == 0 ? info.st_mode & S_IFMT : 0;
 }
 
-// Asks nobody but the kernel, unlike fstat(): whatever else has a position is never waited for by poll().
+// Unlike fstat(), it asks only the kernel. Other things that have a position are never waited for by poll(), either.
 bool may_be_file(int fd) { return ::lseek(fd, 0, SEEK_CUR) >= 0; }
 
 struct Piece {
@@ -65,13 +65,13 @@ bool is_ready(int fd, short events) {
 struct InputCopy {
   InputCopy(const asio::any_io_executor& executor, std::size_t start) : pipe(executor), given(start) {}
   asio::posix::stream_descriptor pipe;
-  std::size_t given;  // of what is held
+  std::size_t given;  // how much of what is held was written to it
   bool waits = false;
 };
 
 }  // namespace
 
-// Driven by its own callbacks, any of which may come when nothing is left to do.
+// It is driven by its own callbacks. Each of them may come when nothing is left to do.
 class StdinFeeder::Feed : public std::enable_shared_from_this<Feed> {
  public:
   Feed(asio::any_io_executor executor, int source, pid_t owner)
@@ -82,7 +82,7 @@ class StdinFeeder::Feed : public std::enable_shared_from_this<Feed> {
         watch_(executor_),
         foreground_(executor_) {}
 
-  // A wait may hold a copy for longer.
+  // The pipes are closed, because a wait may keep a copy for longer.
   void begin() {
     boost::system::error_code ignored;
     for (const auto& copy : copies_) copy->pipe.close(ignored);
@@ -134,10 +134,10 @@ class StdinFeeder::Feed : public std::enable_shared_from_this<Feed> {
     if (may_block_) input = Fd(::fcntl(source_, F_DUPFD_CLOEXEC, 3));
     input_ = std::make_shared<const Fd>(std::move(input));
     if (by_thread_) return;
-    // Asio would make the input itself non-blocking, for all who share it.
+    // Asio waits for this epoll: it would make the input itself non-blocking, for all who share it.
     Fd watch(::epoll_create1(EPOLL_CLOEXEC));
     epoll_event readable{EPOLLIN, {}};
-    ::epoll_ctl(watch.get(), EPOLL_CTL_ADD, input_->get(), &readable);  // fails where nothing is ever waited for
+    ::epoll_ctl(watch.get(), EPOLL_CTL_ADD, input_->get(), &readable);  // fails if the input never needs a wait
     boost::system::error_code error;
     watch_.assign(watch.get(), error);
     ended_ = error.failed();
@@ -153,8 +153,8 @@ class StdinFeeder::Feed : public std::enable_shared_from_this<Feed> {
     std::erase_if(copies_, [](const auto& copy) { return !copy->pipe.is_open(); });
     const auto behind = [this](const auto& copy) { return copy->given < size_; };
     if (copies_.empty() || std::any_of(copies_.begin(), copies_.end(), behind)) return;
-    // What is in the background of its terminal may not read there, or it is stopped. We are not: we have a session of
-    // our own. But what is typed then is meant for others.
+    // A process in the background of its terminal may not read there: it would be stopped. We would not, because we
+    // have a session of our own. But what is typed then is meant for others.
     if (!ended_ && by_thread_) return read_by_thread();
     if (!ended_ && is_in_background(owner_, input_->get())) return wait_for_foreground();
     Piece piece = ended_ ? Piece() : read_on();
@@ -174,10 +174,10 @@ class StdinFeeder::Feed : public std::enable_shared_from_this<Feed> {
     go_on_later();
   }
 
-  // As much as the pipe takes. Where nobody reads it any more, it is closed.
+  // Writes as much as the pipe takes. Closes the pipe if nobody reads it any more.
   void give(const std::shared_ptr<InputCopy>& copy) {
     const int fd = copy->pipe.native_handle();
-    bool closed = is_ready(fd, 0);  // an error is all that can come of this
+    bool closed = is_ready(fd, 0);  // this can report only an error
     while (!closed && copy->given < size_) {
       const ssize_t written = ::write(fd, held_.data() + copy->given, size_ - copy->given);
       if (written < 0 && errno == EAGAIN) return wait_for(copy);
@@ -188,7 +188,7 @@ class StdinFeeder::Feed : public std::enable_shared_from_this<Feed> {
     if (closed) copy->pipe.close(ignored);
   }
 
-  // EAGAIN when there is nothing yet.
+  // The error is EAGAIN if there is nothing yet.
   Piece read_on() const {
     if (may_block_ && !is_ready(input_->get(), POLLIN)) return Piece{{}, EAGAIN};
     return read_piece(input_->get());
@@ -243,8 +243,8 @@ class StdinFeeder::Feed : public std::enable_shared_from_this<Feed> {
   std::shared_ptr<const Fd> input_;
   asio::posix::stream_descriptor watch_;  // for the input
   asio::steady_timer foreground_;
-  bool by_thread_ = false;  // is read
-  bool may_block_ = false;  // reading, where somebody else reads as well
+  bool by_thread_ = false;  // the thread reads the input
+  bool may_block_ = false;  // a read may, if somebody else reads as well
   bool waits_ = false;
   bool looks_ = false;
   bool ended_ = false;

@@ -19,10 +19,11 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// What answers at all answers a greeting within this; a silent stranger on the port must not hold us for minutes.
+// A store that answers at all answers a greeting within this. A silent stranger on the port must not hold us for
+// minutes.
 constexpr Duration greeting_time = 10s;
 constexpr std::uint32_t greeting_nonce = 0x6c61756e;
-// Of the PING that is a beat. Its answer begins as no answer to a waiting operation does.
+// Of the PING that is a beat. Its answer begins with a byte with which no answer to a waiting operation begins.
 constexpr std::uint32_t beat_nonce = 0x02020202;
 constexpr std::size_t beat_bytes = sizeof beat_nonce;
 
@@ -33,7 +34,7 @@ StoreClient::StoreClient(tcp::socket socket) : socket_(std::move(socket)) {
   socket_.non_blocking(true, ignored);
 }
 
-// That there is no way to a machine is no word of that machine.
+// If there is no way to a machine, that is not an answer of that machine.
 Error StoreClient::lost(const boost::system::error_code& error) {
   silent_ = error == asio::error::timed_out || error == asio::error::host_unreachable ||
             error == asio::error::network_unreachable || error == asio::error::network_down;
@@ -47,7 +48,8 @@ asio::awaitable<Status> StoreClient::send(std::string bytes) {
   co_return Status();
 }
 
-// Waits for readiness, and reads afterwards: a read that is cancelled at the deadline could take bytes with it.
+// Waits only for readiness; the read comes afterwards. A read that is cancelled at the deadline could take bytes with
+// it.
 asio::awaitable<bool> StoreClient::readable(Time when) {
   if (woken_) co_return false;
   const Deadline deadline(socket_, when);
@@ -56,7 +58,7 @@ asio::awaitable<bool> StoreClient::readable(Time when) {
   listening_ = false;
   if (!error) co_return true;
   if (!deadline.passed() && !woken_) co_return true;
-  // Who has slept past the deadline may have the answer.
+  // If we have slept past the deadline, the answer may be there.
   boost::system::error_code ignored;
   co_return !woken_ && socket_.available(ignored) > 0;
 }
@@ -91,10 +93,10 @@ asio::awaitable<Status> StoreClient::greet(Time deadline) {
 void StoreClient::set_beats(Duration interval, Duration patience) {
   beats_.set(interval, patience, now());
   patience_ = patience;
-  expect_life(socket_, patience * 2);  // the kernel is not to be the first to lose it
+  expect_life(socket_, patience * 2);  // the kernel must not be the first to lose it
 }
 
-// False while the answer to a beat, which comes before all that was asked later, has not come whole.
+// False while the answer to a beat is incomplete. It comes before the answers to all that was asked later.
 bool StoreClient::read_beat(const Operation& under_way) {
   if (!beats_.unanswered() || received_.empty()) return true;
   if (static_cast<unsigned char>(received_[0]) != (beat_nonce & 0xFFU)) return waits(under_way);
@@ -135,13 +137,13 @@ asio::awaitable<Result<Outcome>> StoreClient::receive(const Operation& operation
       }
     }
     const bool beats = waiting_ && beats_.on();
-    // Named first: GCC 12 makes two of what is made inside of a condition.
+    // Named first, because GCC 12 makes two of an object that is made inside a condition.
     auto receiving = beats ? receive_while_beating(deadline) : receive_more(deadline);
     if (auto more = co_await std::move(receiving); !more) co_return more.error();
   }
 }
 
-// The answer may have been on its way: then it comes first, and counts.
+// The answer may already be on its way. Then it comes first, and counts.
 asio::awaitable<Result<Outcome>> StoreClient::cancel_wait(const Operation& operation, PartialReply& part) {
   std::string cancel;
   encode(CancelWaitRequest{}, cancel);

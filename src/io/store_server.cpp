@@ -20,9 +20,9 @@ namespace {
 
 constexpr std::size_t small_read = 2048;
 constexpr std::size_t large_read = std::size_t{64} * 1024;
-// A peer that does not read its answers gets no more of its requests done beyond this.
+// If a peer does not read its answers, its further requests wait once this many bytes are held.
 constexpr std::size_t most_held_answers = std::size_t{1} << 20;
-// Pushes to a peer that does not read come without its asking; beyond this it is closed.
+// Pushes go to a peer without a request, even if it does not read. Beyond this many bytes it is closed.
 constexpr std::size_t most_answers = std::size_t{512} << 20;
 
 }  // namespace
@@ -38,11 +38,11 @@ class StoreConnection : public std::enable_shared_from_this<StoreConnection> {
   bool is_agent() const { return watched_; }
   SilenceWatch::Signs& signs() { return signs_; }
   bool is_of_a_worker() const { return uses_worker_keys_; }
-  // From now on it may use agents' keys only.
+  // From now on it may use only agents' keys.
   void belongs_to_the_past() { of_the_past_ = true; }
   std::size_t buffered() const { return counted_; }
 
-  // Waits for the first byte without holding a buffer: thousands of connections may say nothing.
+  // Waits for the first byte without holding a buffer, because thousands of connections may say nothing.
   void start() {
     socket_.async_wait(tcp::socket::wait_read, [self = shared_from_this()](const error_code& error) {
       if (self->server_ == nullptr) return;
@@ -100,7 +100,7 @@ class StoreConnection : public std::enable_shared_from_this<StoreConnection> {
     process();
   }
 
-  // Everything that has come whole, as long as the peer reads what it asked for.
+  // Handles every complete request, as long as the peer reads its answers.
   void process() {
     bool more = true;
     while (more) {
@@ -109,7 +109,7 @@ class StoreConnection : public std::enable_shared_from_this<StoreConnection> {
       flush();
       if (server_ == nullptr) return;
       held_ = answers_held();
-      if (held_) return hold();  // writable() takes it up again
+      if (held_) return hold();  // writable() goes on with it
     }
     read();
   }
@@ -121,7 +121,7 @@ class StoreConnection : public std::enable_shared_from_this<StoreConnection> {
 
   bool answers_held() const { return answers_.size() - sent_ >= most_held_answers; }
 
-  // False when there is no whole request left.
+  // False if no complete request is left, or if the connection was closed.
   bool answer_some() {
     while (!answers_held()) {
       auto request = reader_.next();
@@ -149,7 +149,7 @@ class StoreConnection : public std::enable_shared_from_this<StoreConnection> {
   }
 
   bool is_let_through(const Request& request) {
-    if (uses_worker_keys_) return true;  // the fence closes it
+    if (uses_worker_keys_) return true;  // the fence will close it
     const KeyOwner owner = owner_of(request, server_->store_.table().agent_keys());
     uses_worker_keys_ = owner == KeyOwner::workers;
     return owner == KeyOwner::agents || !of_the_past_;
@@ -158,7 +158,7 @@ class StoreConnection : public std::enable_shared_from_this<StoreConnection> {
   void watch() {
     watched_ = true;
     ++server_->agents_;
-    // The kernel is not to be the first to lose it: then it would pass for closed.
+    // The kernel must not be the first to lose it: then it would pass for closed.
     if (server_->silence_.limit() > Duration::zero()) expect_life(socket_, server_->silence_.limit() * 2);
   }
 
@@ -207,12 +207,12 @@ class StoreConnection : public std::enable_shared_from_this<StoreConnection> {
   tcp::socket socket_;
   ConnectionId id_;
   RequestReader reader_;
-  std::string answers_;  // not yet taken by the kernel from sent_ on
+  std::string answers_;  // from sent_ on, not yet taken by the kernel
   std::size_t sent_ = 0;
   std::size_t counted_ = 0;  // our part of the server's buffered_
   bool spoke_ = false;
   SilenceWatch::Signs signs_;
-  bool watched_ = false;  // its silence
+  bool watched_ = false;  // its silence is watched
   bool uses_worker_keys_ = false;
   bool of_the_past_ = false;  // there was a fence since it began
   bool writing_ = false;      // waits until the socket takes more
@@ -292,7 +292,7 @@ void StoreServer::drop_silent() {
   if (store_.watches()) watch_for_silence();
 }
 
-// The alarm is set when it has come earlier; one that has gone later rings in vain.
+// Sets the alarm if the deadline has become earlier. If it has become later, the alarm rings for nothing.
 void StoreServer::keep_time() {
   const Time next = store_.deadline();
   if (next >= alarm_) return;
@@ -314,7 +314,7 @@ void StoreServer::deliver(std::vector<Push> pushes) {
   if (!pushes.empty()) shed();
 }
 
-// Who happens to ask when the limit is reached may hold little: the largest holder makes room.
+// The connection that happens to ask when the limit is reached may hold little, so the one that holds most makes room.
 void StoreServer::shed() {
   while (buffered_ > most_buffered_) {
     std::shared_ptr<StoreConnection> largest;

@@ -30,7 +30,7 @@ Error no_pipe(const std::string& path) {
 
 }  // namespace
 
-// The name of the pipe, which goes at the end unless somebody else has taken it.
+// The name of the pipe. It is removed at the end, unless another file has taken it.
 class TimerPipe::Name {
  public:
   explicit Name(std::string path) : path_(std::move(path)) { made_ = ::lstat(path_.c_str(), &info_) == 0; }

@@ -94,7 +94,7 @@ class TopologyReader {
     return cpu;
   }
 
-  // All CPUs that share a thing say so, thus one of them is asked: a large machine has thousands of these files.
+  // All CPUs that share a thing say so, so only one of them is asked: a large machine has thousands of these files.
   template <class Read>
   std::optional<int> lowest(std::map<int, int>& known, int cpu, Read read) {
     if (const auto it = known.find(cpu); it != known.end()) return it->second;

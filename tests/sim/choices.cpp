@@ -16,7 +16,7 @@ namespace {
 constexpr int most_tries = 2000;
 constexpr std::clock_t most_time = 60 * CLOCKS_PER_SEC;  // of the processor, for these
 
-// A list is changed in one way after the other; what still fails is kept.
+// Changes a list in one way after the other, and keeps what still fails.
 class Shortener {
  public:
   Shortener(Choices::List choices, const std::function<bool(Choices::List)>& fails, int tries)
@@ -81,7 +81,7 @@ std::string name_of_test() {
   return fmt::format("{}.{}", test->test_suite_name(), test->name());
 }
 
-// A seed that fails, told in the fewest words that still make it fail.
+// Reports a seed that fails, with the fewest choices that still make it fail.
 void tell_shortest(std::uint64_t seed, const Choices::List& made, const PlaySeed& play) {
   const std::clock_t give_up = std::clock() + most_time;
   const auto fails = [&](Choices::List list) {

@@ -1,6 +1,6 @@
-// What chance decides in a simulated job, kept as a list: who fails, when, for how long. A list that ends in a failure
-// can be played again, and made shorter as long as it still fails: what is left is the shortest story of the fault.
-// play_seeds() does so for a test: LAUNCH_SIM_SEED=N plays one seed and tells its story, with the choices that
+// What chance decides in a simulated job, kept as a list: which node fails, when, for how long. A list that ends in a
+// failure can be played again, and made shorter as long as it still fails. What is left is the shortest story of the
+// fault. play_seeds() does so for a test: LAUNCH_SIM_SEED=N plays one seed and tells its story, with the choices that
 // LAUNCH_SIM_CHOICES lists. What the network does follows from the seed alone.
 #pragma once
 
@@ -21,7 +21,7 @@ class Choices {
   using List = std::vector<std::uint64_t>;
 
   explicit Choices(std::uint64_t seed) : by_chance_(true), dice_(seed ^ 0x9e3779b97f4a7c15ULL) {}
-  // These, one after the other, and after them always the first and the least.
+  // Gives these choices one after the other, and after them always the first and the least.
   explicit Choices(List given) : given_(std::move(given)), dice_(0) {}
 
   bool odds(double probability);
@@ -32,7 +32,7 @@ class Choices {
   const List& made() const { return made_; }
 
  private:
-  // What is given next, as far as `end` allows.
+  // The next choice that is given, limited by `end`.
   std::uint64_t given(std::uint64_t end);
   std::uint64_t keep(std::uint64_t choice);
 
@@ -49,10 +49,11 @@ struct Played {
 
 using PlaySeed = std::function<Played(std::uint64_t seed, Choices& choices)>;
 
-// The shortest list that is found to fail still, in `tries` tries at most.
+// The shortest list that is found and still fails, within `tries` tries.
 Choices::List shorten(Choices::List choices, const std::function<bool(Choices::List)>& fails, int tries);
 
-// All seeds from 1, or the one that the user asks for; the first that fails is shortened and told, and fails the test.
+// Plays all seeds from 1, or the one that the user asks for. The first that fails is shortened and told, and fails the
+// test.
 void play_seeds(std::uint64_t seeds, const PlaySeed& play);
 
 // LAUNCH_SIM_SEEDS, or else `usual`.

@@ -57,7 +57,7 @@ TEST(Choices, OfAFailureOnlyWhatItNeedsIsLeft) {
     Choices choices(seed);
     if (tell(choices).longest >= 6s && choices.made().size() > 20) failing = choices.made();
   }
-  // One event, which is of that kind, about the first thing, for just that long.
+  // One event, of the kind that matters, about the first thing, for just that long.
   EXPECT_EQ(shorten(failing, fails, 10'000),
             (Choices::List{1, 1, 0, static_cast<std::uint64_t>(Duration(5s).count())}));
 }

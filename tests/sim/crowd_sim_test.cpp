@@ -63,7 +63,7 @@ TEST(CrowdSim, TenThousandNodesJoin) {
               crowd_of_nodes.cpu());
 }
 
-// Losses of all kinds, workers that fail, and newcomers; each time they come together before the next.
+// Losses of all kinds, workers that fail, and newcomers. Each time all come together again before the next event.
 TEST(CrowdSim, AThousandNodesUnderFailures) {
   Crowd company_of_nodes(company, company * 9 / 10);
   WholeJob& job = company_of_nodes.job();

@@ -1,6 +1,6 @@
-// C10d jobs whose store is never lost, of launch's nodes and torchrun's, under faults: however nodes fail, come, go,
-// stand still or are cut off, all that live come together again, and end together. LAUNCH_SIM_SEEDS=N
-// says how many seeds the largest scenario has.
+// C10d jobs of launch's and torchrun's nodes, under faults, whose store is never lost: however nodes fail, join, leave,
+// are paused or are cut off, all that live come together again, and end together. LAUNCH_SIM_SEEDS=N says how many
+// seeds the largest scenario has.
 #include "choices.hpp"
 #include "whole_job.hpp"
 
@@ -25,8 +25,8 @@ constexpr int most_requests = 600;         // a second, of a small job
 struct Scenario {
   Hosting hosting = Hosting::launch;
   bool mixed = false;  // with torchrun's nodes
-  bool faults = true;  // nodes that go, stand still or are cut off
-  Duration offset{};   // of clocks, at most
+  bool faults = true;  // nodes that are lost, paused or cut off
+  Duration offset{};   // largest one of a clock, either way
   bool hasty = false;  // workers fail as soon as they run
   bool admits = true;  // false: --join=between-restarts
   std::size_t fewest = 3;
@@ -43,8 +43,9 @@ class Company {
  public:
   Company(std::uint64_t seed, Choices& choices, const Scenario& scenario)
       : scenario_(scenario), choices_(choices), whole_(choose()), job_(seed, whole_) {
-    job_.allow_different_ends();  // some are told to leave
-    // As whoever started it would: one that was told to leave, was cut off too long, or waited in vain for ranks.
+    job_.allow_different_ends();  // some nodes are told to leave
+    // Replaces it, as the one that started it would: it was told to leave, was cut off too long, or waited for ranks
+    // for nothing.
     job_.on_end([this](std::size_t index) {
       if (!finishing_) replace(index, between(1ms, 4s));
     });
@@ -136,14 +137,14 @@ class Company {
     job_.unquiet(lasting);
   }
 
-  // torchrun's workers start once every node has seen the round.
+  // A node of torchrun may not have workers yet: they start once every node has seen the round.
   void fail(std::size_t victim) {
     const auto& node = job_.node(victim);
     if (node.running()) job_.node(victim).fail_workers(true);
     job_.unquiet(Duration::zero());
   }
 
-  // Another process on the same host, or another host.
+  // Starts another process on the same host, or on another host.
   void replace(std::size_t victim, Duration delay) {
     const bool same_host = odds(0.5);
     job_.unquiet(delay);
@@ -154,7 +155,7 @@ class Company {
     });
   }
 
-  // One that is known at once costs messages and the time that workers take to end.
+  // A loss that is known at once costs messages and the time that workers take to end.
   void kill(std::size_t victim) {
     const bool calm = job_.events().now() >= job_.quiet_at() && job_.together();
     const bool enough = static_cast<int>(job_.alive().size()) > whole_.fewest;
@@ -178,14 +179,14 @@ class Company {
   }
 
   void freeze(std::size_t victim) {
-    // A torchrun agent that was thrown out while it stood still never notices.
+    // A torchrun agent that was thrown out while it was paused never notices.
     const Duration duration = between(1s, job_.is_launch(victim) ? 40s : 9s);
     job_.events().note(job_.node(victim).host() + " stands still for " + to_text(duration));
     troubled(victim, std::max(duration, job_.missed_after()));
     job_.freeze(victim, duration);
   }
 
-  // One node, or a part of the network.
+  // Cuts off one node, or a part of the network.
   void cut(std::size_t first) {
     const Duration duration = between(100ms, 8s);
     const bool many = odds(0.3);
@@ -203,11 +204,11 @@ class Company {
 
   // ---- its end
 
-  // Faults have stopped: everybody must come together.
+  // Faults have stopped: all nodes must come together.
   void settle() {
     job_.events().run_until(later(std::max(job_.quiet_at(), job_.events().now()), 50ms));
     if (!scenario_.admits) {
-      // Those who have come meanwhile are let in when the others start again.
+      // Nodes that have joined meanwhile are let in when the others restart.
       job_.events().run_until(later(job_.events().now(), last_call + 1s + stopping_time));
       for (const std::size_t index : job_.alive()) {
         if (!job_.node(index).running()) continue;
@@ -231,7 +232,7 @@ class Company {
     return text;
   }
 
-  // Workers end well, spares are not needed, and one that joins after the end is refused.
+  // Workers end well, spares are not needed, and a node that joins after the end is refused.
   void finish() {
     if (!job_.faults().empty()) return;
     finishing_ = true;
@@ -253,7 +254,7 @@ class Company {
   Choices& choices_;
   WholeScenario whole_;
   WholeJob job_;
-  std::vector<Time> calm_;  // by node: its trouble is over
+  std::vector<Time> calm_;  // by node: when its trouble is over
   bool finishing_ = false;
   Figures figures_;
 };

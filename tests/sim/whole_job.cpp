@@ -12,7 +12,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr Duration after_waking = 500ms;    // for which a machine that stood still may still have old workers
+constexpr Duration after_waking = 500ms;    // for which a machine that was paused may still have old workers
 constexpr Duration workers_patience = 60s;  // with workers that are not there
 const Endpoint lasting_store{"store", 29400};
 
@@ -108,7 +108,7 @@ bool WholeJob::run_until_together(Duration limit) {
   return events_.run_until([this] { return together(); }, limit);
 }
 
-// Two looks of the host later than the silence that it bears.
+// The silence that the host tolerates, and two of its looks more.
 Duration WholeJob::missed_after() const {
   return plan_heartbeat(scenario_.heartbeat, scenario_.nodes).silence * 11 / 10 + 100ms;
 }
@@ -137,7 +137,7 @@ void WholeJob::fault(const std::string& what) {
 
 // ---- what must never be
 
-// Not a machine that stands still, or has just woken: its guard ends what is old there.
+// False for a machine that is paused or has just woken: its guard ends what is old there.
 bool WholeJob::judges(std::size_t node) const {
   if (!scenario_.judges_torchrun && !seats_[node].by_launch) return false;
   return events_.now() >= later(network_.thaws_at(nodes_[node]->host()), after_waking);
@@ -153,7 +153,7 @@ void WholeJob::started(std::size_t node, const Round& round) {
   if (!seats_[node].by_launch) events_.in(workers_patience, [this, mine] { miss_others(mine); });
 }
 
-// PyTorch's workers wait for each other when they begin, and give up. torchrun does not know when it was thrown out.
+// PyTorch's workers wait for each other when they begin, and give up. torchrun does not notice that it was thrown out.
 void WholeJob::miss_others(const Running& one) {
   const auto& still = nodes_[one.node]->running();
   if (!still || still->number != one.round.number) return;
@@ -170,7 +170,8 @@ void WholeJob::freeze(std::size_t index, Duration duration) {
   });
 }
 
-// Against all of other rounds, and those nearest by rank of its own: the order of ranks makes the rest follow.
+// Checks it against all nodes of other rounds, and those nearest by rank of its own round. The order of ranks makes the
+// rest follow.
 void WholeJob::check(const Running& mine) {
   for (const auto& [number, party] : running_)
     if (number != mine.round.number)
@@ -198,7 +199,7 @@ void WholeJob::check_pair(const Running& one, const Running& other) {
     return fault(fmt::format("{} have workers of rounds {} and {} at once", pair(one, other), one.round.number,
                              other.round.number));
   check_ranks(one, other);
-  if (!seats_[one.node].by_launch || !seats_[other.node].by_launch) return;  // torchrun's count for themselves
+  if (!seats_[one.node].by_launch || !seats_[other.node].by_launch) return;  // torchrun's nodes count for themselves
   if (one.round.restarts != other.round.restarts)
     fault(fmt::format("{} count {} and {} restarts", pair(one, other), one.round.restarts, other.round.restarts));
   if (one.round.master != other.round.master)
@@ -236,7 +237,7 @@ void WholeJob::gone(std::size_t node, const Round& round) {
 void WholeJob::ended(std::size_t node, int code) {
   events_.note(fmt::format("{} ends with {}", nodes_[node]->host(), code));
   on_end_(node);
-  if (!same_ends_ || !nodes_[node]->formed()) return;  // one that never had a part has an end of its own
+  if (!same_ends_ || !nodes_[node]->formed()) return;  // a node that never took part exits with its own code
   if (code_.value_or(code) != code)
     fault(fmt::format("{} ends with {}, others with {}", nodes_[node]->host(), code, *code_));
   code_ = code;

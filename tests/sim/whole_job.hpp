@@ -1,7 +1,7 @@
-// A whole job of real nodes (core/node), and of torchrun's as tests/support models them, on a virtual network; and what
-// must never be, looked at after every start of workers: workers of two rounds at once, ranks that are not a
-// permutation, restart counts that differ, exit codes that contradict each other, and an end that does not come. All of
-// it follows from one seed.
+// A whole job of real nodes (core/node), and of torchrun's as tests/support models them, on a virtual network. It
+// checks for what must never happen, most of it after every start of workers: workers of two rounds at once, ranks that
+// are not a permutation, restart counts that differ, exit codes that contradict each other, and a job that does not
+// end. All of it follows from one seed.
 #pragma once
 
 #include "configs.hpp"
@@ -34,7 +34,7 @@ struct WholeScenario {
   Duration join_timeout = std::chrono::seconds(60);
   Hosting hosting = Hosting::node;
   bool joins_wait = false;      // --join=between-restarts
-  bool judges_torchrun = true;  // torchrun's nodes are held to what must never be, too
+  bool judges_torchrun = true;  // torchrun's nodes are checked for what must never happen, too
 };
 
 class WholeJob {
@@ -46,7 +46,7 @@ class WholeJob {
   play::Events& events() { return events_; }
   play::Network& network() { return network_; }
 
-  // On a host of its own, called n0, n1, ...; `planner`: of its workers in every round.
+  // Adds a node on a host of its own, called n0, n1, ...; `planner` plans its workers of every round.
   play::NodeHost& add(play::Planner planner);
   play::TorchrunHost& add_torchrun(play::Planner planner);
   // The next node is on the host of an earlier one, whose process has ended.
@@ -57,23 +57,23 @@ class WholeJob {
   bool is_launch(std::size_t index) const;
   std::size_t count() const { return nodes_.size(); }
   std::vector<std::size_t> alive() const;
-  // All that live run workers, in one round, as far as there is room.
+  // True if all living nodes run workers, in one round, as far as there is room.
   bool together() const;
   bool run_until_together(Duration limit);
-  // When a node that says nothing more is missed by the store's host, at the latest.
+  // How long it takes at most until the store's host misses a node that says nothing more.
   Duration missed_after() const;
-  // Its machine stands still. Soon after it has woken, nothing may run there that is not of the others' round.
+  // Pauses its machine. Soon after it has woken, nothing may run there that is not of the others' round.
   void freeze(std::size_t index, Duration duration);
-  // Faults of the world that make two nodes see different things: from then on their verdicts may differ.
+  // For faults of the world that make two nodes see different things: from then on their verdicts may differ.
   void allow_different_ends() { same_ends_ = false; }
-  // Something harmless may last that long: what comes later is late.
+  // Trouble may last this long from now; time limits count from its end.
   void unquiet(Duration until) { quiet_at_ = std::max(quiet_at_, later(events_.now(), until)); }
   Time quiet_at() const { return quiet_at_; }
 
   // Called when a node ends by itself.
   void on_end(std::function<void(std::size_t index)> call) { on_end_ = std::move(call); }
 
-  // Until all nodes have ended; a fault if they have not `limit` after the last trouble.
+  // Runs until all nodes have ended; a fault if they have not ended `limit` after the last trouble.
   void run_to_end(Duration limit);
   void fault(const std::string& what);
   const std::vector<std::string>& faults() const { return faults_; }

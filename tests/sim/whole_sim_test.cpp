@@ -42,7 +42,7 @@ void play_every(const Crash& crash) {
       const bool fails = i == 1 && crash.restarts > 0;  // in the first round
       job.add([fails](const Round& round) { return fails && round.restarts == 0 ? Plan{2s, 7} : good(); });
     }
-    // Of two nodes one may hear that all have ended, and the other that the host is gone.
+    // One node may hear that all have ended, and another that the host is gone.
     if (crash.victim == 0) job.allow_different_ends();
     job.launch_node(crash.victim).kill_after(step);
     for (std::size_t i = 0; i < 3; ++i)
@@ -83,8 +83,8 @@ enum class Trouble {
   asleep
 };
 
-// Three nodes, of which two go on alone as soon as they may. The workers of the third one, which only SIGKILL ends,
-// must be gone by then. `phase`: of its beats, when its trouble begins.
+// Two of three nodes go on alone as soon as they may. The workers of the third one, which only SIGKILL ends, must be
+// gone by then. `phase`: the moment between two of its beats when its trouble begins.
 std::vector<std::string> play_halves(Trouble trouble, Duration heartbeat, Duration phase, std::string* story) {
   WholeScenario scenario;
   scenario.elastic = true;
@@ -162,7 +162,7 @@ TEST(WholeJobs, OneSeedHasOneStory) {
 
 // ---- seeds
 
-// What chance does to a job of 2 to 20 nodes, some of whose workers fail, hang, or do not obey.
+// What chance does to a job of 2 to 20 nodes. Some of its workers fail, hang, or do not obey.
 class Chance {
  public:
   Chance(std::uint64_t seed, Choices& choices) : seed_(seed), choices_(choices) {

@@ -1,5 +1,5 @@
 // What launch's and torchrun's agents have in common on a Network: a process on a host of its own, workers that are
-// values, and what befalls all of them. Who looks at a whole job hears by `Eyes` what happens.
+// values, and what can happen to all of them. Code that watches a whole job hears through `Eyes` what happens.
 #pragma once
 
 #include "process.hpp"
@@ -13,18 +13,19 @@
 
 namespace launch::play {
 
-// What the workers of one round do on one node. Times from their start; max: not by themselves.
+// What the workers of one round do on one node. `ends_after` counts from their start; max: they do not end by
+// themselves.
 struct Plan {
   Duration ends_after = Duration::max();
-  int exit_code = 0;                                      // of one of them: the others follow
-  Duration obeys_after = std::chrono::milliseconds(100);  // a signal that is not SIGKILL; max: never
-  Duration dies_after = std::chrono::milliseconds(5);     // SIGKILL
+  int exit_code = 0;                                      // of one of them; the others follow
+  Duration obeys_after = std::chrono::milliseconds(100);  // after a signal that is not SIGKILL; max: never
+  Duration dies_after = std::chrono::milliseconds(5);     // after SIGKILL
   Duration starts_after = std::chrono::milliseconds(20);
 };
 
 using Planner = std::function<Plan(const Round& round)>;
 
-// Who has workers, told to those who look at all nodes.
+// Tells code that looks at all nodes which of them have workers.
 struct Eyes {
   std::function<void(const Round& round)> started = [](const Round&) {};
   std::function<void(const Round& round)> gone = [](const Round&) {};
@@ -41,16 +42,16 @@ class AgentHost : public Process {
         eyes_(std::move(eyes)) {}
 
   virtual void start() = 0;
-  // One worker ends with 1; if `all`, all of them, as PyTorch's do when a worker elsewhere is gone.
+  // One worker exits with 1. If `all`, all of them do, as PyTorch's do when a worker on another node is gone.
   virtual void fail_workers(bool all) = 0;
-  // All workers end with 0.
+  // All workers exit with 0.
   virtual void end_workers() = 0;
-  // By a person or a scheduler; more often than once, too.
+  // A person or a scheduler sends it, perhaps more than once.
   virtual void signal(int number) = 0;
   virtual void freeze(Duration duration);
   // The agent is killed, and its workers with it.
   void kill();
-  // Its machine loses its power.
+  // Its machine loses power.
   void lose_power();
 
   const std::optional<int>& exit_code() const { return exit_code_; }
@@ -66,7 +67,7 @@ class AgentHost : public Process {
   Planner planner_;
   Eyes eyes_;
   Plan plan_;
-  Round last_;  // the round whose workers run, or the last whose did
+  Round last_;  // the round whose workers run, or ran last
 
  private:
   std::optional<Round> running_;

@@ -43,7 +43,7 @@ inline Config elastic_config(const std::string& host, int pid, NodeLimits nodes)
   return config;
 }
 
-// Of a c10d job, to be changed.
+// The choices of a c10d job, to be changed.
 inline C10dChoice& c10d_of(Config& config) { return std::get<C10dChoice>(config.meeting); }
 
 }  // namespace launch::play

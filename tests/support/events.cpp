@@ -13,7 +13,7 @@ constexpr std::size_t longest_story = 400;
 }  // namespace
 
 void Events::step() {
-  Plan next = std::move(const_cast<Plan&>(heap_.top()));  // its order does not change by that
+  Plan next = std::move(const_cast<Plan&>(heap_.top()));  // this does not change the order of the heap
   heap_.pop();
   now_ = next.when;
   ++steps_;

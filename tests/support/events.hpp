@@ -1,5 +1,5 @@
-// Virtual time: what happens, in order of time and, at one time, of planning. All of it follows from one seed, and
-// every fact that is noted goes into a hash, so that equal runs can be told from different ones.
+// Virtual time: runs what is planned, in order of time and, at the same time, in order of planning. All of it follows
+// from one seed. Every fact that is noted goes into a hash, so that equal runs can be told from different ones.
 #pragma once
 
 #include "launch/core/base/random.hpp"
@@ -24,14 +24,14 @@ class Events {
 
   void at(Time when, std::function<void()> what) { heap_.push({std::max(when, now_), ++plans_, std::move(what)}); }
   void in(Duration delay, std::function<void()> what) { at(later(now_, delay), std::move(what)); }
-  // Until nothing is planned up to `end`, which it then is.
+  // Runs until nothing is planned up to `end`. Then it is `end`.
   void run_until(Time end);
-  // Until `done`; false: it is not within `limit`.
+  // Runs until `done`; false: that is not so within `limit`.
   bool run_until(const std::function<bool()>& done, Duration limit);
   std::uint64_t steps() const { return steps_; }
 
   void note(std::string_view fact);
-  // For the story only: words may change.
+  // For the story only, not for the hash: words may change.
   void remark(std::string_view words) { tell(std::string(words)); }
   std::uint64_t hash() const { return hash_; }
   const std::deque<std::string>& story() const { return story_; }

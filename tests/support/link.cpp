@@ -39,7 +39,7 @@ void Link::perform(const Operation& operation, Time deadline, OnOutcome on_outco
   std::string bytes;
   encode_operation(operation, bytes);
   send(std::move(bytes));
-  // Some are done as soon as they are sent.
+  // Some operations are done as soon as they are sent.
   when_awake(network_.events().now(), [self = shared_from_this(), mine] {
     if (mine == self->number_) self->look();
   });
@@ -83,7 +83,7 @@ void Link::close() {
 
 // ---- while it waits
 
-// As io/store_client does: only while something is waited for.
+// As in io/store_client, it beats only while something is waited for.
 void Link::arm_beats() {
   if (!beats_.on() || !under_way_ || !waits(*under_way_) || cancelling_) return;
   const Time due = std::max(beats_.due(), network_.events().now());
@@ -105,7 +105,7 @@ void Link::beat(std::uint64_t operation, Time due) {
 void Link::expect_answer(std::uint64_t operation, Time until) {
   when_awake(until, [self = shared_from_this(), operation, until] {
     if (operation != self->number_ || !self->under_way_) return;
-    // One that was asleep itself first reads what has come meanwhile.
+    // A process that was itself asleep first reads what has come meanwhile.
     const Time now = self->network_.events().now();
     if (now > until) return self->expect_answer(operation, later(now, std::chrono::milliseconds(1)));
     const bool beats = self->beats_.on() && waits(*self->under_way_);
@@ -138,7 +138,7 @@ void Link::closed() {
   look();
 }
 
-// False while the answer to a beat, which comes before all that was asked later, has not come whole.
+// False while the answer to a beat is incomplete. It comes before the answers to all that was asked later.
 bool Link::read_beat() {
   if (!beats_.unanswered() || buffer_.empty()) return true;
   if (static_cast<unsigned char>(buffer_[0]) != (beat_nonce & 0xFFU)) return waits(*under_way_);

@@ -1,5 +1,5 @@
-// Sessions of some nodes on one network, without agents: what each tells its agent is kept, for tests that look at one
-// step after the other.
+// Sessions of some nodes on one network, without agents. What each session tells its agent is kept, for tests that look
+// at one step after the other.
 #pragma once
 
 #include "configs.hpp"
@@ -28,7 +28,7 @@ class Meeting {
   Events& events() { return events_; }
   Network& network() { return network_; }
 
-  // Opened, but not joined.
+  // Adds a node, whose session is not open yet.
   Node& add(Config config) {
     auto node = std::make_unique<Node>();
     node->config = std::move(config);
@@ -45,7 +45,8 @@ class Meeting {
     return *at;
   }
 
-  // The first event of this kind that a node was told of and has not yet been taken; nullopt: none within `limit`.
+  // The first event of this kind that the node was told and that was not taken yet; nullopt: there is none within
+  // `limit`.
   template <class Event>
   std::optional<Event> take(Node& node, Duration limit = std::chrono::seconds(1)) {
     const auto is_one = [](const AgentEvent& event) { return std::holds_alternative<Event>(event); };

@@ -1,7 +1,7 @@
-// Hosts, the stores that listen on them and the links between them, without a socket: the real AgentStore and the real
-// bytes on the wire; connections that are refused, cut, closed by a kernel or forgotten by a machine that has lost its
-// power; hosts that stand still. A store notices silence as io/store_server does, and a link beats, waits and gives up
-// as io/store_client does.
+// Hosts, the stores that listen on them and the links between them, without a socket. It has the real AgentStore and
+// the real bytes on the wire; connections that are refused, cut, closed by a kernel, or forgotten by a machine that has
+// lost power; and hosts that are paused. A store notices silence as io/store_server does, and a link beats, waits and
+// gives up as io/store_client does.
 #pragma once
 
 #include "events.hpp"
@@ -24,7 +24,7 @@ namespace launch::play {
 class Network;
 class Link;
 
-// One that listens; the agent that hosts it, or torchrun.
+// A store that listens; a launch agent hosts it, or torchrun.
 class Store : public std::enable_shared_from_this<Store> {
  public:
   Store(Network& network, std::string host, bool by_launch);
@@ -32,7 +32,7 @@ class Store : public std::enable_shared_from_this<Store> {
   AgentStore& agents() { return store_; }
   void set_silence_limit(Duration limit) { silence_.set_limit(limit); }
   void fence() { store_.table().forget_workers(); }
-  // Links whose agents attend or have left a will, and those that have said anything.
+  // How many links attend or have left a will, and how many have said anything.
   std::size_t agent_count() const;
   std::size_t talker_count() const;
   bool has(const std::string& key) { return store_.table().get(key).has_value(); }
@@ -73,7 +73,7 @@ class Store : public std::enable_shared_from_this<Store> {
   bool looking_ = false;
   Time alarm_ = never;
   bool alive_ = true;
-  Time second_{};  // the present one began, and had so many requests
+  Time second_{};  // when the present second began; it had requests_
   int requests_ = 0, busiest_ = 0;
 };
 
@@ -121,19 +121,19 @@ class Link : public std::enable_shared_from_this<Link> {
   OnOutcome on_outcome_;
   std::optional<Outcome> answer_;  // which was on its way when the wait was cancelled
   bool cancelling_ = false;
-  bool open_ = true;          // at this side
-  bool hung_up_ = false;      // by the other
+  bool open_ = true;          // on this side
+  bool hung_up_ = false;      // the other side has
   std::uint64_t number_ = 0;  // of the operation
   Duration patience_ = std::chrono::seconds(10);
   Beats beats_;
-  Time asked_{};  // the operation, or its end
+  Time asked_{};  // when the operation, or its cancellation, was sent
 };
 
 class Network {
  public:
   using OnOpened = std::function<void(Result<std::shared_ptr<Link>>)>;
 
-  // Messages take between none and `longest_delay`.
+  // A message takes between no time and `longest_delay`.
   explicit Network(Events& events, Duration longest_delay = Duration::zero())
       : events_(events), longest_delay_(longest_delay) {}
 
@@ -141,7 +141,7 @@ class Network {
 
   // ---- what processes do
 
-  // An error: the port is taken. Port 0: one that is free.
+  // An error if the port is taken. Port 0 takes a free one.
   Result<std::shared_ptr<Store>> listen(const std::string& host, std::uint16_t port, bool by_launch = true);
   std::uint16_t port_of(const Store& store) const;
   void connect(const std::string& host, const Endpoint& endpoint, Time deadline, OnOpened on_opened);
@@ -150,12 +150,12 @@ class Network {
 
   // ---- what befalls hosts
 
-  // Loses its power: nobody hears of it any more, of none of its processes.
+  // The host loses power: nobody hears from it any more, nor from its processes.
   void power_off(const std::string& host);
   bool is_down(const std::string& host) const { return down_.contains(host); }
   void freeze(const std::string& host, Time until);
   Time thaws_at(const std::string& host) const;
-  // Nothing gets from one to the other until then; what is under way arrives afterwards. `from` and `to` may be "*".
+  // Nothing gets from one to the other before `until`; what is sent meanwhile arrives then. `from` and `to` may be "*".
   void cut(const std::string& from, const std::string& to, Time until);
   Time mended_at(const std::string& from, const std::string& to) const;
 
@@ -163,7 +163,7 @@ class Network {
   void set_clock(const std::string& host, Duration ahead) { clocks_[host] = ahead; }
   WallClock::duration clock_of(const std::string& host) const;
 
-  // When a message that is sent now arrives, not before `earliest`; `never`: it does not.
+  // When a message that is sent now arrives, not before `earliest`; `never`: it does not arrive.
   Time arrival(const std::string& from, const std::string& to, Time earliest);
 
  private:

@@ -66,7 +66,7 @@ void NodeHost::end_workers() {
 }
 
 void NodeHost::freeze(Duration duration) {
-  if (network_.events().now() < network_.thaws_at(host())) return;  // it does already
+  if (network_.events().now() < network_.thaws_at(host())) return;  // it is paused already
   const Time until = later(network_.events().now(), duration);
   AgentHost::freeze(duration);
   network_.events().at(until, [this, duration, life = life()] {

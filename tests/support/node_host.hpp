@@ -1,5 +1,5 @@
-// A whole node on a Network: the real Node, which is the agent and its session, and workers that are values. They
-// start, fail, end well, obey a signal or do not; their guard ends them with their agent.
+// A whole node on a Network: the real Node, which is the agent and its session, and workers that are values. The
+// workers start, fail, end well, and obey a signal or not. Their guard ends them when their agent ends.
 #pragma once
 
 #include "agent_host.hpp"
@@ -25,14 +25,15 @@ class NodeHost : public AgentHost {
   void end_workers() override;
   void signal(int number) override;
   void warn(int number);
-  // It stands still: its guard, which does so too, ends workers that the others may have given up meanwhile.
+  // The machine is paused, with its guard. When it wakes, the guard ends workers that the others may have given up
+  // meanwhile.
   void freeze(Duration duration) override;
 
   const Config& config() const { return config_; }
   const std::optional<Report>& report() const { return report_; }
-  // Actions that have been carried out, which is how the moment of a crash is chosen.
+  // How many actions have been carried out. Tests choose the moment of a crash by this number.
   std::uint64_t steps() const { return steps_; }
-  // Ends as by kill() when so many have been.
+  // Ends as by kill() when this number is reached, without carrying out that action.
   void kill_after(std::uint64_t steps) { kill_after_ = steps; }
 
  private:
@@ -63,7 +64,7 @@ class NodeHost : public AgentHost {
   bool feeding_ = false;
   std::optional<Status> opened_;
   std::set<int> left_;       // workers, by local rank
-  std::uint64_t group_ = 0;  // number of their start
+  std::uint64_t group_ = 0;  // how often workers have been started
   std::optional<Report> report_;
   std::uint64_t steps_ = 0;
   std::uint64_t kill_after_ = 0;

@@ -8,7 +8,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr Duration poll = 5ms;  // whether clients are left
+constexpr Duration poll = 5ms;  // to see whether clients are left
 
 }  // namespace
 

@@ -1,5 +1,5 @@
-// One process of launch on a Network: carries out what its session wants of the network, as app/session_runner does on
-// sockets, and ends, in order or not.
+// One process of launch on a Network. It carries out what its session asks of the network, as app/session_runner does
+// on sockets, and ends, in order or not.
 #pragma once
 
 #include "network.hpp"
@@ -31,11 +31,11 @@ class Process {
 
   // Its kernel closes what it had open.
   void end();
-  // Its machine has lost its power, and nobody hears of it.
+  // Its machine has lost power, and nobody hears of it.
   void vanish();
-  // Not while its machine stands still, and never after its end.
+  // Calls `what` at `when`, or as soon as its machine is no longer paused; never after its end.
   void when_awake(Time when, std::function<void()> what);
-  // Calls it at `deadline`, instead of at a later one that was asked for before.
+  // Calls `on_moment` at `deadline`, instead of at a later one that was asked for before.
   void wake_at(Time deadline, std::function<void()> on_moment);
 
   void carry_out(Ask action);
@@ -49,7 +49,7 @@ class Process {
   void carry_out(const Say& action);
 
  protected:
-  bool hosts_by_launch_ = true;  // what kind of store it is that it listens with
+  bool hosts_by_launch_ = true;  // its store is one of launch; otherwise of torchrun
 
  private:
   void answer(QuestionId id, const OpenLink& question);

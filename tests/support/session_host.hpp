@@ -1,4 +1,4 @@
-// A Session on a Network, without an agent: what it tells goes to the owner's ears.
+// A Session on a Network, without an agent: what it tells its agent goes to the owner's ears.
 #pragma once
 
 #include "process.hpp"

@@ -1,5 +1,5 @@
-// A stage whose talks use a Network, for tests of what sessions are made of: it carries out connections and questions
-// to stores, and keeps what is told and said.
+// A stage whose talks use a Network, for tests of the parts of sessions. It carries out connections and questions to
+// stores, and keeps what is told and said.
 #pragma once
 
 #include "network.hpp"
@@ -22,7 +22,7 @@ class Talker {
 
   Stage& stage() { return stage_; }
 
-  // Runs a talk to its end; nullopt: it has not come within `limit` of virtual time.
+  // Runs a talk to its end; nullopt: it has not ended within `limit` of virtual time.
   template <class T>
   std::optional<T> run(Talk<T> talk, Duration limit = std::chrono::seconds(60)) {
     std::optional<T> result;
@@ -32,7 +32,7 @@ class Talker {
     network_.events().run_until([&] { return result.has_value(); }, limit);
     return result;
   }
-  // What has been asked for outside of run() is carried out, too.
+  // Also carries out what has been asked for outside of run().
   void act() {
     for (SessionAction& action : stage_.take_actions()) carry_out(action);
     set_timer();
@@ -105,7 +105,7 @@ class Talker {
   std::map<LinkId, std::shared_ptr<Link>> links_;
 };
 
-// A store that a launch agent hosts, at n0, and talkers of two nodes.
+// A store of a launch agent, on n0, and talkers of two nodes.
 struct TwoTalkers {
   Events events{1};
   Network network{events};

@@ -1,5 +1,5 @@
-// What torchrun 2.13 does to the state of a c10d rendezvous, written after its dynamic_rendezvous.py: its operations
-// to join, to leave, to stay alive and to close, on values. Knows no store: TorchrunHost reads and writes.
+// What torchrun 2.13 does to the state of a c10d rendezvous, written after its dynamic_rendezvous.py: its operations to
+// join, to leave, to stay alive and to close, on values. It knows no store: TorchrunHost reads and writes the state.
 #pragma once
 
 #include "launch/core/base/time.hpp"
@@ -14,8 +14,8 @@ class TorchrunHandler {
  public:
   enum class Step {
     done,
-    write,  // what the state has become, and look again
-    wait,   // a second, and look again
+    write,  // write the changed state, and look again
+    wait,   // wait a second, and look again
     closed,
     too_late,
   };
@@ -26,7 +26,7 @@ class TorchrunHandler {
   // A new wish to join.
   void begin(Time now) { deadline_ = later(now, settings_.join_timeout); }
 
-  // Who has said nothing for long is forgotten, whenever the state was read.
+  // Forgets nodes that have said nothing for long. Done whenever the state was read.
   void sanitize(ElasticState& state, WallTime wall) const;
   Step join(ElasticState& state, const Instant& now);
   Step leave(ElasticState& state) const;

@@ -13,8 +13,8 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr Duration between_looks = 1s;     // of the state
-constexpr Duration connect_timeout = 60s;  // and for what is read of the store
+constexpr Duration between_looks = 1s;     // at the state
+constexpr Duration connect_timeout = 60s;  // also for what is read from the store
 
 }  // namespace
 
@@ -66,7 +66,7 @@ void TorchrunHost::carry_out(SessionAction& action) {
 
 void TorchrunHost::fail_workers(bool /*all*/) { workers_end(group_, false); }
 void TorchrunHost::end_workers() { workers_end(group_, true); }
-void TorchrunHost::signal(int /*number*/) { kill(); }  // it ends, and tells nobody
+void TorchrunHost::signal(int /*number*/) { kill(); }  // it ends and tells nobody
 
 void TorchrunHost::workers_end(std::uint64_t group, bool well) {
   if (!alive() || !running() || group != group_) return;
@@ -116,7 +116,7 @@ Talk<bool> TorchrunHost::live_with(StoreLink& link) {
   co_return end == End::well;
 }
 
-// Until it has no more to write, or to wait for.
+// Looks until it has no more to write or to wait for.
 Talk<TorchrunHost::Step> TorchrunHost::run(StoreLink& link, Change change) {
   while (true) {
     const Step step = co_await look(link, change);
@@ -126,7 +126,7 @@ Talk<TorchrunHost::Step> TorchrunHost::run(StoreLink& link, Change change) {
   }
 }
 
-// A store that does not answer is a store that is lost: too late.
+// A store that does not answer is lost: too_late.
 Talk<TorchrunHost::Step> TorchrunHost::look(StoreLink& link, const Change& change) {
   const std::string key = state_key(handler_.settings().run_id);
   Operation operation = GetKeys{{key}};
@@ -177,7 +177,7 @@ Talk<std::optional<Round>> TorchrunHost::next_rendezvous(StoreLink& link) {
   co_return *std::move(round);
 }
 
-// What it has heard of first stays. False: nobody says where.
+// It keeps the place that it has heard of first. False: nobody says where.
 Talk<bool> TorchrunHost::hear_where(StoreLink& link, const KeyList& keys) {
   if (workers_store_) co_return true;
   const Time deadline = later(stage_.moment(), connect_timeout);
@@ -191,7 +191,8 @@ Talk<bool> TorchrunHost::hear_where(StoreLink& link, const KeyList& keys) {
   co_return place.has_value();
 }
 
-// Of rank 0: it makes a place of its own once, and says so once, but launch's agents say it again for newcomers.
+// For rank 0: it makes a place of its own once, and says so once; launch's agents say it again for newcomers. If no
+// launch agent takes part, it says so in each round.
 Talk<bool> TorchrunHost::say_where(StoreLink& link, const KeyList& keys) {
   const bool knows = workers_store_ && workers_store_->host == host();
   if (!knows) {

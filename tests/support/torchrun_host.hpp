@@ -1,8 +1,8 @@
 // A node of a c10d job whose agent is torchrun 2.13's, as far as others can see it: it polls the state, compares wall
-// clocks, has one connection that it blocks while it waits for ranks, says where its workers meet once, and starts its
-// workers again as soon as somebody waits. A model: what it does on the wire is written after PyTorch's sources
-// (docs/store_protocol.md), and tests/interop shows the real one. One that waits in vain for another node is killed
-// instead of closing the rendezvous of all.
+// clocks, has one connection that it blocks while it waits for ranks, says once where its workers meet, and restarts
+// its workers as soon as a node waits. It is a model: what it does on the wire is written after PyTorch's sources
+// (docs/store_protocol.md), and tests/interop shows the real one. A node that waits for another one for nothing is
+// killed, so it does not close the rendezvous for all.
 #pragma once
 
 #include "agent_host.hpp"
@@ -59,10 +59,10 @@ class TorchrunHost : public AgentHost {
   Stage stage_;
   Bell workers_ended_;
   bool well_ = true;
-  std::uint64_t group_ = 0;  // number of their start
+  std::uint64_t group_ = 0;  // how often workers have been started
   ElasticState state_;
   std::string token_;                      // the state as it was read
-  std::optional<Endpoint> workers_store_;  // as it was heard of, or made, first
+  std::optional<Endpoint> workers_store_;  // as it was first heard of, or made
   Scope scope_;
 };
 

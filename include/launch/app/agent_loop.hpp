@@ -1,6 +1,6 @@
-// One node of the job, from the listener to the exit code: feeds Node with what happens and carries out what it says.
-// Made and run once, by commands. It decides nothing about the job: what an event means is Node's business. Whatever
-// may stall (files, exec, names) is given to a thread, so that this loop always turns.
+// One node of the job, from the listener to the exit code: it feeds Node with what happens and carries out what Node
+// decides. commands makes and runs it once. It decides nothing about the job itself: Node decides what an event means.
+// Whatever may stall (files, exec, names) runs on a thread, so that this loop always turns.
 #pragma once
 
 #include "launch/app/job_record.hpp"
@@ -28,17 +28,17 @@
 
 namespace launch {
 
-// What this process began with.
+// What this process was started with.
 struct AgentStart {
   const SignalPlan& signals;
-  pid_t guard = 0;  // as stand_guard() told
+  pid_t guard = 0;  // as stand_guard() returned it; 0: no guard
   rlimit open_files{};
 };
 
 class AgentLoop {
  public:
-  // `config` has the pid that stand_guard() told. It is shared with the thread that makes files, which may still read
-  // it after the end of this object.
+  // `config->pid` is the pid of the guard, or of this process if there is no guard. The thread that makes files shares
+  // `config` and may still read it after the end of this object.
   AgentLoop(boost::asio::any_io_executor executor, std::shared_ptr<const Config> config, const AgentStart& start);
 
   // The exit code of launch.
@@ -104,25 +104,25 @@ class AgentLoop {
   pid_t guard_;
   SignalDesk desk_;
   Node node_;
-  std::deque<NodeEvent> fed_;  // while one is being handled
+  std::deque<NodeEvent> fed_;  // events that came while one was being handled
   bool feeding_ = false;
   boost::asio::steady_timer moment_;
-  Time alarm_ = never;  // it is set for
+  Time alarm_ = never;  // the time that moment_ is set for
   Duration interval_{};
-  Time interval_until_{};  // it is known
+  Time interval_until_{};  // until when interval_ counts as known
   boost::asio::steady_timer exited_;
   std::optional<Status> opened_;
   Pulse pulse_;
   SessionRunner network_;
-  DiskThread starter_;  // apart from others: the workers end with it
+  DiskThread starter_;  // separate from others, because the workers die with its thread
   WorkerGroup workers_;
   JobRecord record_;
   MemoryWatch memory_;
   std::optional<Watchdog> watchdog_;             // if the user wants one
-  std::map<pid_t, std::string> expired_scopes_;  // of workers that were signalled for it
+  std::map<pid_t, std::string> expired_scopes_;  // by worker that was signalled: its timer's scope
   Round round_;
-  int untold_ = 0;        // workers that have failed, of which the agent has not heard
-  bool started_ = false;  // workers: before, what ends is none of ours
+  int untold_ = 0;        // failed workers that node_ does not know of yet
+  bool started_ = false;  // workers were started; before, no child that ends is ours
   bool guard_lost_ = false;
   std::optional<Announcer> countdown_;  // to SIGKILL
   std::optional<int> exit_code_;

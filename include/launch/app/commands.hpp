@@ -1,6 +1,6 @@
-// What `launch` does with its command line: print a text, or run this node of a job. Called by main alone. The
-// guard is made before there is a thread. It returns when this node's part of the job has ended. Wrong input is one
-// line of error and exit code 2, before anything is started.
+// What `launch` does with its command line: it prints a text, or runs this node of a job. Only main calls it. The guard
+// is made before any thread exists. run_command() returns when this node's part of the job has ended. Wrong input gives
+// one line of error and exit code 2, before anything is started.
 #pragma once
 
 #include <string>

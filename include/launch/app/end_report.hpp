@@ -1,7 +1,7 @@
-// The last word of a node to its user: the verdict on the console, and the files that were asked for. Used by
-// JobRecord, once.
+// The final report of a node to its user: the verdict on the console, and the files that the user asked for. JobRecord
+// calls it once.
 //
-// First what is shown, then what is written: a disk may stall. It is waited for 5 s.
+// It shows the verdict first and writes the files afterwards, because a disk may stall. It waits 5 s for the disk.
 #pragma once
 
 #include "launch/core/config/config.hpp"
@@ -12,11 +12,12 @@
 
 namespace launch {
 
-// In the file of whoever started launch, as soon as the failure is known. `disk` must outlive what it is given.
+// Writes to the error file of the process that started launch, as soon as the failure is known. `disk` must outlive the
+// work that it is given.
 void tell_parent(const Config& config, const Failure& first, DiskThread& disk);
 
-// `report` is of a job that has failed. If no round has formed, only a worker's failure gets more than a line. All
-// references must outlive it.
+// `report` must be of a job that has failed. If no round has formed, only a worker's failure gets more than one line.
+// All references must outlive the coroutine.
 boost::asio::awaitable<void> report_end(const Config& config, Report report, DiskThread& disk);
 
 }  // namespace launch

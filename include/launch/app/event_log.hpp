@@ -1,6 +1,7 @@
-// Tells what happens on this node to machines: our lines (--events) and torchrun's (--event-log-handler console).
+// Reports what happens on this node as lines for machines: our own (--events), and torchrun's (--event-log-handler
+// console).
 //
-// AgentLoop calls it with each fact. If nobody asked for events, nothing is written.
+// AgentLoop calls it with each fact. It writes nothing unless the user asked for events.
 #pragma once
 
 #include "launch/core/agent/agent.hpp"
@@ -25,7 +26,7 @@ class EventLog {
   // `config` must outlive it.
   EventLog(const Config& config, boost::asio::any_io_executor executor);
 
-  // Before anything else happens. An error has code usage. A disk that stalls is waited for until `give_up`.
+  // Must be called first. An error has code usage. Waits for a disk that stalls until `give_up`.
   boost::asio::awaitable<Status> open(Time give_up);
   // The rendezvous could not be opened, and nothing more happens.
   void not_begun(const Error& error);
@@ -34,15 +35,15 @@ class EventLog {
   void rendezvous_formed(const Round& round);
   void worker_started(LocalRank local_rank, pid_t pid);
   void all_started();
-  // `error_json`: what a worker that failed has left there.
+  // `error_json`: the content of the error file of a worker that failed.
   void worker_exited(LocalRank local_rank, pid_t pid, ExitStatus status, const std::string& error_json);
   void stopping(int signal, const std::string& reason);
   void killing(std::size_t processes);
   void restarting(const AnnounceRound& action);
-  // The job's first failure, which may be our own.
+  // The job's first failure. Nothing is written if it is of this node.
   void told_of(const Failure& failure);
   void job_ended(int exit_code, const std::optional<Failure>& first);
-  // Until all is written, or the disk has not answered for long, which is told.
+  // Waits until all is written, or until the disk has not answered for 5 s; then it warns of the loss.
   boost::asio::awaitable<void> flush();
 
  private:
@@ -53,9 +54,9 @@ class EventLog {
   DiskThread disk_;
   EventSink own_, torchelastic_;
   EventContext context_;
-  std::optional<TorchelasticTeller> teller_;  // if it is asked for
-  GlobalRank base_rank_;                      // of this node's workers
-  std::vector<Time> started_;                 // by local rank, the workers of this round
+  std::optional<TorchelasticTeller> teller_;  // if the user asked for torchrun's events
+  GlobalRank base_rank_;                      // of this node's first worker
+  std::vector<Time> started_;                 // when each worker of this round was started, by local rank
   Time began_{}, joined_{};
 };
 

@@ -1,8 +1,9 @@
-// What the workers of this node were doing when a failure was known, taken before any of them is told to end: then they
-// are gone, and with them what a hang was about. States of all processes at once; Python stacks where they are wanted.
+// Records what the workers of this node were doing when a failure became known. This happens before any of them is told
+// to end, because afterwards the cause of a hang is gone with them. It takes the states of all processes at once, and
+// Python stacks if they are wanted.
 //
-// Bounded in time: 20 ms for the states, 10 s for all stacks together. Changes nothing in a worker, but for the signal
-// that the user names for Python's faulthandler.
+// Its time is bounded: 20 ms for the states, 10 s for all stacks together. It changes nothing in a worker, except that
+// it sends the signal that the user names for Python's faulthandler.
 #pragma once
 
 #include "launch/core/base/time.hpp"
@@ -36,9 +37,9 @@ class Evidence {
       : timer_(executor), executor_(std::move(executor)), disk_(disk), workers_(std::move(workers)) {}
 
   void take_states();
-  // By py-spy where `search_path` has it, else by `stack_signal` (0: not at all), sent where a worker catches it.
+  // Uses py-spy if `search_path` has it; otherwise sends `stack_signal` (0: none) to workers that catch it.
   boost::asio::awaitable<void> take_stacks(std::string search_path, int stack_signal, Send send);
-  // take_stacks() is to return at once.
+  // Makes take_stacks() return at once.
   void hurry();
 
   const EvidenceNotes& notes() const { return notes_; }

@@ -1,6 +1,6 @@
-// What is kept and told of a job on this node: the folder of the workers' files, the events, the evidence after a
-// failure, and the last word to the user. Owned by AgentLoop, for the life of the process. It decides neither what
-// happens nor when; what may stall is left to a thread.
+// What this node keeps and reports of a job: the folder of the workers' files, the events, the evidence after a
+// failure, and the final report to the user. AgentLoop owns it for the life of the process. It decides neither what
+// happens nor when, and leaves whatever may stall to a thread.
 #pragma once
 
 #include "launch/app/event_log.hpp"
@@ -32,18 +32,20 @@ class JobRecord {
 
   // New workers will be started.
   void begin(const Round& round);
-  // How a worker ended that failed, with what it said in its files, unless their disk stalls.
+  // Adds to `failure` what the failed worker said in its files, unless their disk stalls; and reports its end as an
+  // event.
   boost::asio::awaitable<Failure> complete(Failure failure, ExitStatus status);
-  // Of what workers are at, before they are told to end.
+  // Gathers evidence of what the workers are doing, before they are told to end.
   Task gather(std::vector<Evidence::Worker> workers, bool stacks, Evidence::Send send);
-  // gather() must return soon.
+  // Makes gather() return soon.
   void hurry();
-  // Their output is shown to its end, and why others will be started is said.
+  // Shows the workers' output to its end, and says why all workers will be restarted.
   Task announce(AnnounceRound action);
-  // The same at the end of the job; `left`: processes that outlived SIGKILL, as text.
+  // At the end of the job: shows their output to its end, and returns this node's account. `left`: processes that
+  // outlived SIGKILL, as text.
   boost::asio::awaitable<Account> conclude(Finish end, NodeRank node, std::string left);
   Task report(Report report);
-  // All that can be written is.
+  // Writes what can still be written, and removes empty folders.
   Task leave();
 
  private:
@@ -55,7 +57,7 @@ class JobRecord {
   JobFolder folder_;
   DiskThread files_;  // reads what workers said, and writes what is known of their end
   EventLog events_;
-  std::optional<Evidence> evidence_;  // of the workers that are being ended
+  std::optional<Evidence> evidence_;  // about the workers that are being ended
 };
 
 }  // namespace launch

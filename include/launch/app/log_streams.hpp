@@ -1,6 +1,6 @@
 // The output of the workers of one attempt: what each of their streams writes to, and the relay and the tap for those
-// that pass launch. Used by JobFolder. What is kept for whom is decided in core (log_plan, log_backlog). The objects
-// that a relay works for must outlive its threads, which end when the last stream has.
+// that pass through launch. JobFolder uses it. core decides which output is kept where (log_plan, log_backlog). The
+// objects that a relay works for must outlive its threads, which end when the last stream has ended.
 #pragma once
 
 #include "launch/core/base/error.hpp"
@@ -20,7 +20,8 @@
 
 namespace launch {
 
-// What a worker's stream is to write to: what is open, or else the file that is to be opened; neither: launch's own.
+// What a worker's stream is connected to: `open`, or otherwise the file `path`, which is opened later. Neither:
+// launch's own stream.
 struct WorkerOutput {
   Fd open;
   std::string path;
@@ -30,20 +31,20 @@ class LogStreams {
  public:
   LogStreams(boost::asio::any_io_executor executor, const LogChoice& choice, PrefixFacts facts, std::string folder);
 
-  // Before the workers start: files and pipes of the streams that pass launch, if any do. It may wait for a disk, so
-  // another thread may call it, if this is not used meanwhile.
+  // Makes the files and pipes of the streams that pass through launch. Must be called before the workers start. It may
+  // wait for a disk, so another thread may call it, provided that nobody uses this object meanwhile.
   Status prepare(const std::vector<WorkerLogs>& plans);
-  // The threads of these streams.
+  // Starts the threads of these streams.
   Status begin();
   // What a stream of a worker writes to.
   WorkerOutput output(LocalRank local_rank, const StreamPlan& plan);
-  // The writing ends are the workers' alone from now on.
+  // From now on only the workers have the writing ends.
   void all_started();
 
-  // What a stream said last; nullopt where it does not pass launch.
+  // The last output of a stream; nullopt if it does not pass through launch.
   std::optional<std::string> tail(LocalRank local_rank, const StreamPlan& plan) const;
-  // When nobody writes any more: shows the rest, and says what was lost.
-  // False: the file system of the logs does not answer.
+  // Shows the rest, and says what was lost. To be called when nobody writes any more. False: the file system of the
+  // logs does not answer.
   boost::asio::awaitable<bool> show_rest();
 
  private:
@@ -63,9 +64,9 @@ class LogStreams {
   void tell_what_stalled(const LogRelay::Outcome& end) const;
   void tell_losses(const std::vector<LogRelay::Loss>& losses) const;
 
-  // A stream that passes launch.
+  // A stream that passes through launch.
   struct Relayed {
-    int number = 0;  // the relay's
+    int number = 0;  // the relay's number for it
     GlobalRank rank{};
     const char* name = "";
     Fd writer;  // until the worker has it
@@ -75,7 +76,7 @@ class LogStreams {
   LogChoice choice_;
   PrefixFacts facts_;
   std::string folder_;
-  std::optional<LogRelay> relay_;           // where a stream passes launch, until the end of all
+  std::optional<LogRelay> relay_;           // if a stream passes through launch; until all have ended
   std::map<std::string, Relayed> relayed_;  // by file
 
   // A standard error that is shown as it comes.

@@ -1,6 +1,6 @@
-// Shows the guard that the agent's loop turns, while there are workers and other nodes that would give this one up if
-// it did not. Tells the agent when it has stood still for so long that its guard has ended the workers. Used by
-// AgentLoop. It ends no worker itself: that is the guard's.
+// Shows the guard that the agent's loop turns, as long as there are workers and other nodes that would give up this
+// node if the loop stalled. Tells the agent if the loop has stalled for so long that the guard has ended the workers.
+// AgentLoop uses it. It ends no worker itself: the guard does that.
 #pragma once
 
 #include "launch/core/base/time.hpp"
@@ -17,18 +17,18 @@ namespace launch {
 
 class Pulse {
  public:
-  // `guard`: 0: there is none, and nothing is shown. `on_stall`: its guard has ended the workers, since it stood still
-  // for so long.
+  // `guard`: 0 if there is none; then nothing is shown. `on_stall` is called with the length of a stall when the guard
+  // has ended the workers because of it.
   Pulse(const boost::asio::any_io_executor& executor, pid_t guard, std::function<void(Duration)> on_stall);
 
-  // Before workers are started; the others bear a stall of `patience`, zero: of any length.
+  // Must be called before workers are started. The other nodes tolerate a stall of `patience`; zero: of any length.
   void begin(Duration patience);
-  // When none is left.
+  // To be called when no worker is left.
   void stop();
-  // Before anything else is heard: a stall explains what comes of it.
+  // Must be called before any other event is handled, because a stall explains the events that follow from it.
   void look();
 
-  // A signal of the guard has come.
+  // A signal from the guard has arrived.
   void hear();
 
  private:
@@ -39,8 +39,8 @@ class Pulse {
   std::function<void(Duration)> on_stall_;
   boost::asio::steady_timer timer_;
   bool runs_ = false;
-  Duration patience_{};  // how long the loop may stand still
-  Time turned_{};        // when it turned last
+  Duration patience_{};  // how long the loop may stall
+  Time turned_{};        // when the loop turned last
 };
 
 }  // namespace launch

@@ -1,6 +1,6 @@
-// Carries out what a session wants of the network: connections, the stores of this node, lines to the user; and answers
-// its questions. Used by AgentLoop alone, which feeds the answers to the node. It decides nothing, and none of its
-// calls waits.
+// Carries out what a session asks of the network (connections, the stores of this node, lines to the user), and answers
+// its questions. Only AgentLoop uses it, and feeds the answers to the node. It decides nothing, and none of its calls
+// waits.
 #pragma once
 
 #include "launch/core/session/session_action.hpp"

@@ -1,7 +1,7 @@
-// Torchrun's watchdog: hears through a pipe which timers the workers set, and tells when one has expired.
+// Torchrun's watchdog: hears through a pipe which timers the workers set, and reports when one has expired.
 //
-// By the wall clock, since that is what workers name. Nothing is polled; only while there are timers it looks again
-// every few seconds, in case somebody has set the clock.
+// It uses the wall clock, because workers name points of that clock. It polls nothing; but while there are timers, it
+// looks again every few seconds, in case somebody has set the clock.
 #pragma once
 
 #include "launch/core/agent/watchdog_timers.hpp"
@@ -21,18 +21,18 @@ namespace launch {
 
 class Watchdog {
  public:
-  // False: that is no process of the job.
+  // Returns false if that is not a process of the job.
   using ExpiryCallback = std::function<bool(const ExpiredTimer& timer)>;
 
   Watchdog(boost::asio::any_io_executor executor, ExpiryCallback on_expired);
 
-  // Makes the pipe on `disk`. If that has not happened at `give_up`, it may still happen later.
+  // Makes the pipe on `disk`. If that has not happened by `give_up`, it may still happen later.
   boost::asio::awaitable<Status> open(DiskThread& disk, std::string path, Time give_up);
-  // Before new workers: what the old ones have set counts no more.
+  // Must be called before new workers start: the timers that the old ones have set no longer count.
   void begin();
-  // When all that was given to the disk before is done.
+  // Begins to read the pipe. To be called when all work that was given to the disk before is done.
   Status hear();
-  // Until then it is not known whose timer has expired.
+  // All workers have been started. No timer expires before that, because it is not yet known whose timer it is.
   void all_started();
   void forget(int pid) { timers_.forget(pid); }
 
@@ -45,7 +45,7 @@ class Watchdog {
   void complain(const std::string& what);
 
   boost::asio::any_io_executor executor_;
-  std::shared_ptr<std::optional<Result<TimerPipe>>> opened_;  // for the disk's thread, until it has done that
+  std::shared_ptr<std::optional<Result<TimerPipe>>> opened_;  // where the disk's thread leaves the open pipe
   std::optional<TimerPipe> pipe_;
   ExpiryCallback on_expired_;
   WatchdogTimers timers_;

@@ -1,6 +1,6 @@
 // The workers of this node as processes: starts them in order of local rank, signals them and everything that descends
-// from them, and tells when each has ended and when nothing is left. Used by AgentLoop. It decides neither when workers
-// start nor why they end.
+// from them, and reports when each has ended and when nothing is left. AgentLoop uses it. It decides neither when
+// workers start nor why they end.
 #pragma once
 
 #include "launch/app/worker_start.hpp"
@@ -21,11 +21,11 @@
 
 namespace launch {
 
-// What every worker gets back of this process as it was at its start.
+// The state of this process at its start, which every worker gets back.
 struct Inheritance {
   std::vector<int> reset_signals;
   rlimit open_files{};
-  pid_t owner = 0;  // that process is in the foreground of its terminal or not (io/stdin_feeder)
+  pid_t owner = 0;  // the process that the shell has in the foreground or background (io/stdin_feeder)
 };
 
 class WorkerGroup {
@@ -37,26 +37,27 @@ class WorkerGroup {
   // The workers are made on `disk`, which must outlive them.
   WorkerGroup(boost::asio::any_io_executor executor, DiskThread& disk, Inheritance inheritance, ExitCallback on_exit);
 
-  // Before all that is done for new workers. Gives their round, which is over when a signal goes to all.
+  // Must come before all else for new workers. Returns their round, which is over when a signal goes to all.
   int begin();
   bool is_over(int round) const { return round != round_ || stopped_; }
   int round() const { return round_; }
-  // A signal went to all.
+  // A signal has been sent to all.
   bool told_to_end() const { return stopped_; }
 
-  // Stops at the first worker that cannot be started, and when a signal goes to all; those before it run. Nobody hears
-  // of the end of a worker before all have been started, unless they are stopped.
+  // Stops at the first worker that cannot be started, or when a signal goes to all; the workers before that one run.
+  // The end of a worker is not reported before all have been started, unless a signal goes to all.
   boost::asio::awaitable<std::optional<WorkerNotStarted>> start(std::vector<WorkerSpec> specs, std::string script,
                                                                 OutputCallback output, StartCallback on_start);
 
   void signal_all(int signal);
-  // What comes before all have been started is for all.
+  // A signal that comes before all have been started still reaches all.
   void pass_on(int signal);
   void warn(int signal);
   bool signal_one(pid_t pid, int signal) const { return reaper_.signal_one(pid, signal); }
-  // Of a worker that runs.
+  // The local rank of a worker that runs; nullopt if `pid` is not one.
   std::optional<LocalRank> local_rank_of(pid_t pid) const;
-  // After SIGCHLD, an exit, a signal or a start: true when no process of this group is left and none is being made.
+  // To be called after SIGCHLD, an exit, a signal or a start. True when no process of this group is left and none is
+  // being made.
   bool collect() { return !start_ && reaper_.collect(); }
   // Local rank and pid of each worker that has not ended.
   std::vector<std::pair<LocalRank, pid_t>> running() const;
@@ -77,13 +78,13 @@ class WorkerGroup {
   Inheritance inheritance_;
   ExitCallback on_exit_;
   Reaper reaper_;
-  std::unique_ptr<WorkerCgroup> cgroup_;       // of this round, and of the next one unless it is killed
-  std::unique_ptr<WorkerCgroup> last_cgroup_;  // that was killed; is removed when there is time
-  std::optional<StdinFeeder> feeder_;          // from the first worker on that has a copy of the input
+  std::unique_ptr<WorkerCgroup> cgroup_;       // of this round, and also of the next one unless it was killed
+  std::unique_ptr<WorkerCgroup> last_cgroup_;  // the one that was killed; it is removed when there is time
+  std::optional<StdinFeeder> feeder_;          // from the first worker on that gets a copy of the input
   int round_ = 0;
   bool stopped_ = false;                // a signal went to all of this round
-  bool starting_ = false;               // not all of this round have been made
-  std::vector<int> passed_, warnings_;  // that came meanwhile
+  bool starting_ = false;               // not all workers of this round have been made
+  std::vector<int> passed_, warnings_;  // signals that came while starting_
   std::shared_ptr<WorkerStart> start_;  // while workers are being made
   StartCallback on_start_;
   std::vector<std::unique_ptr<Child>> children_;  // by local rank

@@ -1,8 +1,9 @@
 // Makes the workers of a round, one after the other, on a thread that may wait for a disk (io/disk_thread): exec reads
-// the program from wherever it is, and the files of the workers' output may be there, too.
+// the program from a disk, and the files of the workers' output may be on one, too.
 //
-// The owner takes what has been made when the job has ended, and before, when it wants to know. While the job takes its
-// time, the owner is called to do so: for each worker alone, that would cost more than the worker.
+// The owner takes the workers that have been made when make_all() has ended, or earlier if it wants to know. If
+// make_all() takes long, it calls the owner now and then to take them. A call for each worker would cost more than the
+// worker.
 #pragma once
 
 #include "launch/app/log_streams.hpp"
@@ -30,7 +31,7 @@ class WorkerStart {
  public:
   struct Worker {
     LocalRank local_rank{};
-    SpawnRequest request;  // but for its streams
+    SpawnRequest request;  // except its streams
     WorkerOutput in, out, err;
   };
   struct Made {
@@ -43,11 +44,11 @@ class WorkerStart {
       : executor_(std::move(executor)), on_made_(std::move(on_made)) {}
 
   void add(Worker worker) { workers_.push_back(std::move(worker)); }
-  // The job. Stops at the first worker that cannot be made; those before it run.
+  // The job for the thread. Stops at the first worker that cannot be made; the workers before it run.
   std::optional<WorkerNotStarted> make_all();
-  // In their order, each once. For any thread.
+  // Returns each worker once, in the order in which they were made. Any thread may call it.
   std::vector<Made> take();
-  // No further worker is made; the one that is being made may still come. For any thread.
+  // No further worker is made, but the one that is being made may still appear. Any thread may call it.
   void stop() { stopped_ = true; }
 
  private:

@@ -1,6 +1,6 @@
-// The one helper that lets a coroutine run beside others. Its owner keeps alive what it refers to. Who starts one sees
-// to it that what it refers to lives on: shared, or the object that lives as long as the program's one executor. There
-// is no way to cancel one: a task ends by itself, because what it waits for has a deadline or is closed.
+// The one helper that lets a coroutine run beside others. The caller makes sure that what the coroutine refers to lives
+// on: it is shared, or lives as long as the program's one executor. There is no way to cancel a coroutine: it ends by
+// itself, because what it waits for has a deadline or is closed.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>

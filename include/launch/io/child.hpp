@@ -1,6 +1,6 @@
-// One worker process that was spawned: its exit awaited by pidfd, its end decoded once. The only place that reads
-// siginfo. It sends no signal: that is reaper's and guard's. Its callback runs on the loop, once. The end of a process
-// that was not spawned here is not its business.
+// One worker process that was spawned: waits for its exit through a pidfd, and decodes its end once. Exit statuses are
+// read from siginfo only here. It sends no signal: reaper and guard do that. Its callback runs on the loop, once. It
+// does not handle the end of a process that was not spawned here.
 #pragma once
 
 #include "launch/core/job/job.hpp"
@@ -15,7 +15,7 @@
 
 namespace launch {
 
-// What waitid() told of a process that has ended.
+// The exit status of a process that has ended, from what waitid() has told.
 ExitStatus exit_status_of(const siginfo_t& info);
 
 class Child {
@@ -25,8 +25,8 @@ class Child {
   pid_t pid() const { return pid_; }
   bool ended() const { return ended_; }
 
-  // Calls back once, with the decoded end, after the process has been reaped. The child must outlive the wait. Of one
-  // that another part of this program has reaped nothing is known: its end is told as exit code 255.
+  // Calls back once, with the exit status, after the process has been reaped. The Child must outlive the wait. If
+  // another part of this program has reaped the process, nothing is known of its end; it is reported as exit code 255.
   void on_exit(std::function<void(ExitStatus)> callback);
 
  private:

@@ -1,4 +1,4 @@
-// The one place that tells the time. core is told the time as a value, and so is whoever must be tested without
+// The only place that reads a clock. core gets the time as a value, and so does other code that must be tested without
 // waiting. Points in time are of the monotonic clock; the wall clock is for people and for torchrun's texts. Nothing
 // here waits: io/deadline does.
 #pragma once
@@ -16,7 +16,7 @@ Time now();
 // Now on both clocks.
 Instant instant();
 
-// Seconds since 1970 by the wall clock, as Python's time.time() has them.
+// Seconds since 1970 by the wall clock, as in Python's time.time().
 double unix_time();
 
 // The same point for Asio's timers; `never` stays never.

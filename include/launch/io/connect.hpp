@@ -1,5 +1,5 @@
-// A TCP connection by a deadline: the name looked up where it is one, all its addresses tried, nothing repeated. Used
-// by store_client and by whoever looks for an address. Deadlines are points of the monotonic clock; the error is the
+// Makes a TCP connection by a deadline: looks the host up if it is a name, and tries each of its addresses once. Used
+// by store_client, and by code that looks for an address. Deadlines are points of the monotonic clock. The error is the
 // system's words for the last address that was tried.
 #pragma once
 
@@ -15,21 +15,22 @@
 
 namespace launch {
 
-// Addresses of a host. An address as text is taken as it is and asks nobody. A look-up that is still under way at the
-// deadline is left behind: the system's resolver cannot be interrupted.
+// The addresses of a host. A host that is an address as text is not looked up. A look-up that is still under way at the
+// deadline is left behind, because the system's resolver cannot be interrupted.
 boost::asio::awaitable<Result<std::vector<boost::asio::ip::tcp::endpoint>>> resolve(Endpoint endpoint, Time deadline);
 
-// TCP_NODELAY, and keep-alive probes: a host that vanished without a word is noticed within a minute and a half.
+// Sets TCP_NODELAY and keep-alive probes: a host that vanished silently is noticed within a minute and a half.
 void tune(boost::asio::ip::tcp::socket& socket);
 
-// The same within this time, to about a second: where the other side's kernel no longer answers, the connection ends.
+// The same within this time, to about a second: if the other side's kernel no longer answers, the connection ends.
 void expect_life(boost::asio::ip::tcp::socket& socket, Duration within);
 
-// The first address that answers, tuned. The error holds the system's words for the last address tried.
+// Connects to the first address that answers, and tunes the socket. The error has the system's words for the last one.
 boost::asio::awaitable<Result<boost::asio::ip::tcp::socket>> connect(Endpoint endpoint, Time deadline);
 
-// The socket is connected to itself: so TCP does where it tries a port of this machine on which nobody listens, and the
-// kernel takes that very port for this side. Such a connection would keep the port from the one who is to listen on it.
+// True if the socket is connected to itself. That happens when TCP tries a port of this machine on which nobody
+// listens, and the kernel takes the same port for this side. Such a connection would keep the port from the process
+// that must listen on it.
 bool is_own_peer(const boost::asio::ip::tcp::socket& socket);
 
 // A port of this machine that nobody listens on at the moment; 0 when there is none.

@@ -1,7 +1,7 @@
-// What stands in every co_await of a socket: errors as values, and an end for whatever the socket is doing, since at
-// the deadline its operations are cancelled.
+// What every co_await of a socket uses: errors are values, and whatever the socket is doing has an end, because its
+// operations are cancelled at the deadline.
 //
-// A Deadline stands beside the co_await it guards. Costs no coroutine of its own, and nothing when it is `never`.
+// A Deadline stands beside the co_await that it guards. It costs no coroutine of its own, and nothing if it is `never`.
 #pragma once
 
 #include "launch/core/base/time.hpp"
@@ -30,7 +30,7 @@ class Deadline {
   bool passed() const { return guarded_->passed; }
 
  private:
-  // Shared with the timer's handler, which may run after our end.
+  // Shared with the timer's handler, which may run after the end of this object.
   struct Guarded {
     boost::asio::ip::tcp::socket* socket;
     bool passed;

@@ -1,8 +1,9 @@
-// One thread for what may wait for a disk: files, folders, and exec, while its owner goes on to speak to others.
+// One thread for what may wait for a disk (files, folders, exec), so that its owner can go on talking to others.
 //
-// Jobs are done one after the other, in the order in which they were given. The thread is made for the first one and
-// kept: the workers that are made there end with it (io/spawn). It has every signal blocked. If the system refuses a
-// thread, jobs are done by who gives them. A job that never ends holds up nobody: the owner leaves it behind.
+// Jobs are done one after the other, in the order in which they were given. The thread is made for the first job and
+// kept, because the workers that are made on it die with it (io/spawn). It has every signal blocked. If the system
+// refuses a thread, the caller does the job itself. A job that never ends does not hold up the owner, which leaves it
+// behind.
 #pragma once
 
 #include "launch/core/base/time.hpp"
@@ -29,14 +30,15 @@ class DiskThread {
   DiskThread(const DiskThread&) = delete;
   DiskThread& operator=(const DiskThread&) = delete;
 
-  // Nobody waits for it.
+  // Gives a job that nobody waits for.
   void give(std::function<void()> job);
 
-  // What `work` returns; nullopt: it had not done so by then. It may still be done later, so it owns what it needs.
+  // What `work` returns; nullopt: it had not returned by `deadline`. It may still run later, so it must own what it
+  // needs.
   template <class Work>
   boost::asio::awaitable<std::optional<std::invoke_result_t<Work>>> run_until(Time deadline, Work work) {
     auto job = std::make_shared<Job<std::invoke_result_t<Work>>>(executor_);
-    // What a job owns is let go before its result is told: nothing of it is left to the thread.
+    // What a job owns is released before its result is told, so that nothing of it is left to the thread.
     auto to_do = [executor = executor_, job, mine = std::make_optional(std::move(work))]() mutable {
       auto result = (*mine)();
       mine.reset();

@@ -1,5 +1,5 @@
 // An owned file descriptor, closed once; and the one loop that writes everything. An error of close() is not reported:
-// whoever must know that bytes have arrived looks at what write_all() returns. Used wherever there is a descriptor; no
+// code that must know if bytes have arrived looks at what write_all() returns. Used wherever there is a descriptor; no
 // number is kept elsewhere.
 #pragma once
 
@@ -28,20 +28,20 @@ class Fd {
   int fd_ = -1;
 };
 
-// What `fd` has open, opened anew with flags of our own that others who share it do not get; invalid where that cannot
-// be done. A terminal does not become ours by it.
+// Opens again what `fd` has open, with flags of our own that others who share it do not get. Invalid if that is not
+// possible. A terminal does not become our controlling terminal by it.
 Fd open_again(int fd, int flags);
 
-// Bytes that lie in a pipe; 0 where that cannot be told.
+// How many bytes are in a pipe; 0 if it is not known.
 std::size_t bytes_waiting(int fd);
 
-// Blocks until all is written; how much was: less than all, with errno set, when the rest cannot be.
+// Blocks until all is written. Returns how much was: less than all, with errno set, if the rest cannot be written.
 std::size_t write_most(int fd, std::string_view bytes);
-// The same; true when it was all.
+// The same; true if all was written.
 bool write_all(int fd, std::string_view bytes);
 
-// Opens /dev/null as standard input, output and error if they are closed, so that no other file gets their numbers: it
-// would be given what is meant for the console.
+// Opens /dev/null as standard input, output and error if they are closed. Otherwise another file could get their
+// numbers, and with them what is meant for the console.
 void hold_standard_streams();
 
 }  // namespace launch

@@ -1,5 +1,5 @@
-// What this host is like, read once at the start: environment, name, processors, devices, the program's file. Called by
-// commands before anything else, while every signal still ends launch at once. What cannot be found out is left empty:
+// What this host is like, read once at the start: environment, name, processors, devices, the program's file. commands
+// calls it before anything else, while every signal still ends launch at once. What cannot be found out is left empty;
 // settle() says what is missing if it is needed.
 #pragma once
 
@@ -17,16 +17,16 @@ namespace launch {
 // The environment of this process.
 Environment read_environment();
 
-// All that settle() wants to know. Looks nothing up on the network.
+// All that settle() needs to know. Looks nothing up on the network.
 HostFacts read_host_facts(const Options& options, Environment env);
 
 ProgramFacts read_program_facts(const std::string& program, const std::string& search_path);
 
-// Where `name`, which has no slash, is found among the folders of PATH.
+// Where `name`, which has no slash, is found in the folders of `search_path`.
 std::optional<std::string> find_on_path(const std::string& name, const std::string& search_path);
 
-// Raises the soft limit of open files to the hard one: the store serves thousands of connections.
-// Returns the limit as it was, which workers get back.
+// Raises the soft limit of open files to the hard one, because the store serves thousands of connections. Returns the
+// limit as it was, which workers get back.
 rlimit raise_open_files();
 
 std::uint64_t random_seed();

@@ -1,6 +1,7 @@
-// What an agent and its guard tell each other by memory of both: a stuck agent hears no signal and sends none.
+// What an agent and its guard tell each other through shared memory, because a stuck agent hears no signal and sends
+// none.
 //
-// Made by the guard before it makes the agent. What they mean is decided in core/guard_watch.
+// The guard makes it before it makes the agent. core/guard_watch decides what the values mean.
 #pragma once
 
 #include "launch/core/agent/guard_watch.hpp"
@@ -14,23 +15,23 @@ namespace launch {
 
 class LifeSign {
  public:
-  // nullptr: there is no memory. Never freed: both processes have it until they end.
+  // nullptr: there is no memory. It is never freed: both processes use it until they end.
   static LifeSign* make();
 
   // By the agent.
-  void turn(Time now, Duration patience);    // its loop turns; for zero nobody watches it
+  void turn(Time now, Duration patience);    // its loop turns; `patience` zero: nobody watches it
   void hear() { heard_.store(handed_on_); }  // it has taken a signal
   void say_end(int code) { end_.store(code); }
 
   // By the guard.
-  std::uint32_t hand_on() { return ++handed_on_; }  // another signal, of this number; before it is sent
+  std::uint32_t hand_on() { return ++handed_on_; }  // counts another signal, before it is sent; returns its number
   void tell_stall(Duration stall);
 
   AgentSign read() const;
   std::optional<int> end() const;
-  // How long the loop had stood still when the guard ended the workers; zero: it has not. Told once.
+  // How long the loop had stalled when the guard ended the workers; zero: it has not ended them. Told once.
   Duration take_stall() { return Duration(stall_.exchange(0)); }
-  // The guard has told of a stall at any time, and killed the workers' control groups then.
+  // The guard has reported a stall at some time, and has then killed the workers' control groups.
   bool has_stalled() const { return stalled_.load(); }
 
  private:

@@ -1,8 +1,8 @@
-// Lines on their way to a console, in batches of whole lines that nobody who shares the console can tear: a pipe takes
-// PIPE_BUF bytes at once, or many more while it is nearly empty; a terminal or a file takes any number. A line longer
-// than PIPE_BUF may be torn on a pipe that is nearly full. Blocks as long as the console does. When nobody reads any
-// more, lines go nowhere; when they cannot be written for another reason, as on a full disk, they are counted, and a
-// line in their place says how much is missing.
+// Lines on their way to a console, in batches of whole lines that other writers to the console cannot tear. A pipe
+// takes PIPE_BUF bytes at once, or many more while it is nearly empty; a terminal or a file takes any number. A line
+// longer than PIPE_BUF may be torn on a pipe that is nearly full. It blocks as long as the console does. If nobody
+// reads any more, lines are dropped. If they cannot be written for another reason, such as a full disk, they are
+// counted, and a line in their place says how much is missing.
 #pragma once
 
 #include "launch/io/message_console.hpp"
@@ -17,7 +17,7 @@ namespace launch {
 
 class LineSink {
  public:
-  // Makes a pipe larger where that is allowed. `messages`: what else launch writes there if it is a terminal.
+  // Makes a pipe larger if that is allowed. `messages`: what else launch writes there if `fd` is a terminal.
   explicit LineSink(int fd, MessageConsole& messages = message_console());
 
   // `fill` appends one line, its end included, to the text it is given.
@@ -30,7 +30,7 @@ class LineSink {
   // No more lines will come.
   void finish();
 
-  // What could not be written; by any thread.
+  // How many bytes could not be written, and why. Any thread may call these.
   std::uint64_t lost() const { return lost_; }
   std::string reason() const;
 
@@ -44,8 +44,8 @@ class LineSink {
 
   int fd_;
   MessageConsole& messages_;
-  bool shared_;       // with the messages
-  int capacity_ = 0;  // of the pipe; 0: it is none
+  bool shared_;       // the messages go to the same terminal
+  int capacity_ = 0;  // of the pipe; 0: it is not a pipe
   std::string batch_;
   std::atomic<std::uint64_t> lost_ = 0;
   std::atomic<int> error_ = 0;

@@ -1,6 +1,7 @@
-// The launcher's own messages: one line a fact, on standard error. A user's verdict is not a log line: write_report.
+// The launcher's own messages: one line for each fact, on standard error. A verdict is not a log line: see
+// write_report().
 //
-// Saying something never waits (io/patient_output.hpp), and may be done by any thread; but not before a fork.
+// Saying something never waits (io/patient_output.hpp). Any thread may do it, but not before a fork.
 #pragma once
 
 #include "launch/core/base/time.hpp"
@@ -17,26 +18,28 @@ void log_info(std::string_view message);
 void log_warning(std::string_view message);
 void log_error(std::string_view message);
 
-// How a wait goes on: on a terminal that is ours alone one line that changes, elsewhere a line (io/message_console).
+// How a wait goes on: one line that changes, on a terminal that is ours alone; elsewhere a new line
+// (io/message_console).
 void log_progress(std::string_view message);
-// How often a wait is worth another word.
+// How often the progress of a wait should be reported.
 Duration progress_interval();
-// The wait is over: a terminal's line goes.
+// The wait is over: removes the line from a terminal.
 void end_progress();
 
 // Workers write to this descriptor themselves from now on, until they have ended.
 void lend_terminal(int fd);
 void take_terminal_back();
 
-// Why the store closed a connection. A scanner that comes again and again does not fill the log: ten lines are all.
+// Why the store closed a connection. Only ten such lines are written, so that a port scanner does not fill the log.
 void log_refusal(const std::string& reason);
 
-// Several lines, unadorned but for the program's name in front of the first.
+// Several lines as they are, except that the program's name is put before the first.
 void write_report(std::string_view text);
 // A line as it is, for machines.
 void write_bare(std::string_view line);
 
-// At the end: waits until all that was said is written, at most so long. False: the rest will be lost.
+// To be called at the end: waits until all that was said is written, for `patience` at most. False: the rest will be
+// lost.
 bool flush_log(Duration patience);
 
 }  // namespace launch

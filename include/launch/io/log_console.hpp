@@ -1,6 +1,6 @@
 // What one console, standard output or error, shows of the workers' streams: whole lines, each with its prefix, each
-// stream in its own order. Runs on a thread of its own, which blocks when the console does. Runs on a thread of its
-// own; it never blocks those who read the pipes.
+// stream in its own order. It runs on a thread of its own, which blocks when the console does. It never blocks the
+// threads that read the pipes.
 #pragma once
 
 #include "launch/core/logs/line_fold.hpp"
@@ -23,8 +23,8 @@ struct ConsoleStyle {
   int fd = 1;
   LinePrefix prefix;
   bool fold = false;
-  std::vector<std::string> filters;  // a line that holds one of these goes to the filtered stream as well,
-  LinePrefix filtered_prefix;        // with this
+  std::vector<std::string> filters;  // a line that holds one of these also goes to the filtered stream,
+  LinePrefix filtered_prefix;        // with this prefix
 };
 
 // "standard output" or "standard error".
@@ -32,15 +32,15 @@ const char* name_of_console(int fd);
 
 class LogConsole {
  public:
-  // `number`: by which the exchange knows this console. `filtered`: the stream for lines that hold a filter.
+  // `number`: the exchange's number of this console. `filtered`: the stream for lines that hold a filter.
   LogConsole(ConsoleStyle style, LogExchange& exchange, int number, std::optional<int> filtered);
 
-  // Before run. The file and the worker's pipe must live as long as this.
+  // Must be called before run(). The file and the worker's pipe must live as long as this object.
   void add_stream(int stream, int local_rank, const LogFile& file, int pipe);
-  // Until the input has closed and all of it is shown.
+  // Runs until the input has closed and all of it is shown.
   void run();
 
-  // Of lines that this console could not be given; by any thread.
+  // Lines that could not be written to this console. Any thread may call loss().
   struct Loss {
     int fd = 1;
     std::uint64_t bytes = 0;
@@ -56,7 +56,7 @@ class LogConsole {
     int pipe;
     LineRouter router;
     Time held_since{};
-    bool gave = false;  // a line, by the last bytes
+    bool gave = false;  // the last bytes ended a line
   };
 
   bool pass();
@@ -79,8 +79,8 @@ class LogConsole {
   std::vector<Stream> streams_;
   LineSink sink_;
   std::optional<LineFold> fold_;
-  std::string time_;            // as text, for prefixes that want it
-  std::string filtered_lines_;  // that wait for the end of a pass
+  std::string time_;            // as text, for prefixes that show it
+  std::string filtered_lines_;  // they wait for the end of a pass
   std::string buffer_;          // for what is read from files
   bool told_of_loss_ = false;
 };

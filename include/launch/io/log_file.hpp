@@ -1,7 +1,7 @@
-// The file of one stream, and those that it made room for: PATH, PATH.1 the one before, PATH.2 older.
+// The file of one stream, and the older ones that it has replaced: PATH, PATH.1 the one before, PATH.2 older.
 //
-// Written between two line ends wherever possible, so that no line is torn by a full disk or by the next file. A write
-// may take as long as the file system likes. Used by one thread but for what says otherwise.
+// Files are cut between two lines if possible, so that a full disk or the next file tears no line. A write may take as
+// long as the file system likes. Only one thread uses it, except for functions that say otherwise.
 #pragma once
 
 #include "launch/core/base/error.hpp"
@@ -19,23 +19,23 @@ namespace launch {
 
 class LogFile {
  public:
-  // max_size: bytes after which the next file begins; 0: never. max_files: kept, this one included.
+  // max_size: bytes after which the next file begins; 0: never. max_files: how many are kept, this one included.
   LogFile(std::string path, std::uint64_t max_size, int max_files);
 
   // Makes the file, empty.
   Status open();
-  // Bytes of the stream from `offset` on. Those between the last call's and these have been lost.
-  // What came of it is added to `result`.
+  // Appends bytes of the stream from `offset` on. Those between the last call's bytes and these have been lost. What
+  // becomes of them is added to `result`.
   void append(std::uint64_t offset, std::string_view bytes, LogBacklog::Written& result);
-  // No more will come; says in the file how much was lost at its end, where that can be said.
+  // No more bytes will come. Says in the file how much was lost at its end, if that can be written.
   void finish(std::uint64_t end, LogBacklog::Written& result);
   // Nobody reads back any more.
   void close() { file_.reset(); }
-  // Any thread: why bytes were lost, if some were.
+  // Why bytes were lost, if some were. Any thread may call it.
   std::string reason() const;
   const std::string& path() const { return path_; }
 
-  // Any thread: what of `piece` can be read, into `bytes`, which is made to fit.
+  // Reads what can be read of `piece` into `bytes`, which is made to fit. Any thread may call it.
   void read_back(const LogExtents::Piece& piece, std::string& bytes) const;
 
  private:
@@ -54,11 +54,11 @@ class LogFile {
   FileFill fill_;
   std::uint64_t next_ = 0;  // offset behind the last byte that came
   std::uint64_t gap_ = 0;   // bytes lost since the last that was written
-  bool torn_ = false;       // the next byte may go on with a line that is lost
+  bool torn_ = false;       // the next byte may continue a line that is lost
   std::atomic<int> error_ = 0;
   int number_ = 0;  // of the present file, counted from 0
 
-  // For read_back: what a file is called changes while it is looked for, and which one is the present one.
+  // For read_back(): the names of the files, and which one is the present one, may change while it looks for a file.
   mutable std::mutex mutex_;
   Fd file_;
 };

@@ -1,9 +1,10 @@
-// The workers' output on its way through launch: each stream comes by a pipe and goes to its file and, where the user
-// wants to see it, to the console.
+// The workers' output on its way through launch: each stream comes through a pipe, and goes to its file and, if the
+// user wants to see it, to the console.
 //
-// Three kinds of threads, so that none waits for what another waits for: one reads the pipes, one writes the files, and
-// one for each console shows lines. A console that is slow holds up nobody and reads from the files what it has missed.
-// A file system that takes nothing holds the workers up for two seconds, once; then bytes are lost, counted and told.
+// There are three kinds of threads, so that none waits for what another waits for: one reads the pipes, one writes the
+// files, and one for each console shows lines. A slow console holds up nobody, and reads from the files what it has
+// missed. A file system that takes nothing holds the workers up for two seconds, once; after that bytes are lost,
+// counted and reported.
 #pragma once
 
 #include "launch/core/base/error.hpp"
@@ -31,15 +32,16 @@ struct FileRules {
 class LogRelay {
  public:
   LogRelay(boost::asio::any_io_executor executor, FileRules rules, LogBacklog::Limits limits = {});
-  // Leaves the threads behind when they have not ended: a console or a file system may have stalled for ever.
+  // Leaves the threads behind if they have not ended: a console or a file system may have stalled for ever.
   ~LogRelay();
   LogRelay(const LogRelay&) = delete;
   LogRelay& operator=(const LogRelay&) = delete;
 
   // ---- before `begin`
-  // A console, numbered from 0. `filtered_file`: for lines that hold a filter, if there are filters.
+  // Adds a console and returns its number, from 0. `filtered_file`: for lines that hold a filter, if there are filters.
   Result<int> add_console(ConsoleStyle style, const std::string& filtered_file);
-  // A worker's stream: its file, made here, and the console that shows it. What the worker is to write to.
+  // Adds a worker's stream: its file, which is made here, and the console that shows it. Returns what the worker writes
+  // to.
   struct Added {
     int stream = 0;
     Fd writer;
@@ -48,10 +50,11 @@ class LogRelay {
 
   // Starts the threads, with the signal mask of the caller.
   Status begin();
-  // The last bytes of a stream of which the writer has ended.
+  // The last bytes of a stream whose writer has ended.
   std::string tail(int stream) const;
 
-  // Nobody writes any more: what is left is written and shown. Gives up when nothing has moved for `patience`.
+  // drain(): nobody writes any more, so what is left is written and shown. It gives up when nothing has moved for
+  // `patience`.
   struct Loss {
     int stream = 0;
     std::uint64_t bytes = 0;  // that got into no file
@@ -61,7 +64,7 @@ class LogRelay {
     bool shown = true;    // the consoles took all
     bool written = true;  // the file system answered
     std::vector<Loss> losses;
-    std::vector<LogConsole::Loss> unshown;  // by consoles that could not be written
+    std::vector<LogConsole::Loss> unshown;  // to consoles that could not be written
   };
   boost::asio::awaitable<Outcome> drain(Duration patience);
 

@@ -1,6 +1,6 @@
-// Tells whether the kernel's out-of-memory killer has ended processes of our control group. Looks at its counter twice
-// a second, where there is one: a worker that is killed long after it has struck was not killed by it. It ends no
-// process and waits for none.
+// Tells whether the kernel's out-of-memory killer has ended processes of our control group. It looks at the killer's
+// counter twice a second, if there is one: a worker that dies long after the counter rose was not ended by the killer.
+// It ends no process and waits for none.
 #pragma once
 
 #include "launch/core/host/memory_events.hpp"
@@ -18,13 +18,13 @@ class MemoryWatch {
  public:
   explicit MemoryWatch(boost::asio::any_io_executor executor);
 
-  // Of an attempt: remembers how many it has ended so far.
+  // An attempt begins: remembers how many processes the killer has ended so far.
   void begin();
 
-  // Whether it has ended the worker whose end by SIGKILL is being told.
+  // Whether the killer has ended the worker whose end is being reported. `worker_killed`: that end was by SIGKILL.
   struct Evidence {
     bool of_worker = false;
-    std::string text;  // with limit and peak; empty if it has ended none in this attempt, or if nobody counts them
+    std::string text;  // with limit and peak; empty if it has ended none in this attempt, or if there is no counter
   };
   Evidence evidence(bool worker_killed);
 

@@ -1,7 +1,8 @@
-// Accepts connections on one port: on every interface, IPv6 and IPv4 in one, or on the loopback alone.
+// Accepts connections on one port: on every interface, with IPv6 and IPv4 in one socket, or on the loopback alone.
 //
-// Used by io/store_server. Never gives up: without descriptors or memory it pauses and tries again, since those who are
-// connected are served on and closing some makes room. Whom `on_connection` names must outlive the object.
+// io/store_server uses it. It never gives up: without descriptors or memory it pauses and tries again, because
+// connected peers are still served, and closing some of them makes room. What `on_connection` refers to must outlive
+// this object.
 #pragma once
 
 #include "launch/core/base/error.hpp"
@@ -22,14 +23,14 @@ class PortListener {
  public:
   PortListener(boost::asio::any_io_executor executor, std::function<void(boost::asio::ip::tcp::socket)> on_connection);
 
-  // With `loopback_only` on the loopback address that `host` names. Port 0 takes a free one. A busy port is an error
-  // that names its holder if the system tells.
+  // With `loopback_only`, listens on the loopback address that `host` names. Port 0 takes a free one. The error for a
+  // busy port names its holder if the system tells.
   Status listen(const std::string& host, std::uint16_t port, bool loopback_only);
-  // For who makes do with another's: why it failed is not looked into, which reads about every process of the machine.
+  // For a caller that does not need the reason of a failure: finding it out reads about every process of the machine.
   boost::system::error_code try_to_listen(const std::string& host, std::uint16_t port, bool loopback_only);
   std::uint16_t port() const { return port_; }
 
-  // Takes at once whom the kernel has accepted already.
+  // Takes at once the connections that the kernel has already accepted.
   void accept_pending();
 
  private:
@@ -48,7 +49,7 @@ class PortListener {
   std::function<void(boost::asio::ip::tcp::socket)> on_connection_;
   std::vector<std::unique_ptr<Door>> doors_;
   std::uint16_t port_ = 0;
-  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // for handlers that come after our end
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // for handlers that run after the end of this object
 };
 
 }  // namespace launch

@@ -1,8 +1,8 @@
-// Everything that descends from the workers: found, signalled, reaped, and proved gone.
+// Finds, signals and reaps everything that descends from the workers, and proves that it is gone.
 //
 // The agent is a child subreaper: when a worker ends, what it leaves behind becomes our own child, whatever session or
 // process group it is in. So "no child left" means that nothing of the job is left. Processes that were our children
-// before the first worker (an exec'ing shell's) are strangers and stay untouched.
+// before the first worker (those of a shell that became launch by exec) are strangers and stay untouched.
 #pragma once
 
 #include <map>
@@ -18,35 +18,36 @@ class Reaper {
   // Makes this process a child subreaper.
   Reaper();
 
-  // Before new workers: what comes from now on gets no signal of before.
+  // Must be called before new workers are made: what appears from now on gets no earlier signal.
   void begin();
 
-  // A worker leads the group and session of its own pid. While the job is stopped, so is the new worker; what was sent
-  // to all while it was made is sent to it now.
+  // A worker leads the process group and the session whose number is its pid. If the job is stopped, the new worker is
+  // stopped, too. A signal that was sent to all while the worker was being made is sent to it now.
   void add_worker(pid_t pid);
   // The worker has been reaped. What is left of its group and session is told to end.
   void forget_worker(pid_t pid);
 
-  // Sends `signal` to every worker's group and to whatever was adopted, now and, until another signal is sent, to what
-  // turns up later; and continues what is stopped. What ignores it and outlives all workers gets SIGTERM instead.
+  // Sends `signal` to every worker's group and to all adopted processes, and continues those that are stopped. Until
+  // another signal is sent, processes that turn up later get it, too. A process that ignores it and outlives all
+  // workers gets SIGTERM instead.
   void signal_all(int signal);
 
-  // For the workers, and of no other meaning: SIGUSR1 and SIGUSR2 to the workers themselves, others to their groups.
-  // SIGTSTP becomes SIGSTOP: a group without a shell does not stop at it. It counts for workers of later, too, until
-  // SIGCONT.
+  // Passes on a signal that is only for the workers: SIGUSR1 and SIGUSR2 to the workers themselves, others to their
+  // groups. SIGTSTP becomes SIGSTOP, because a group without a shell does not stop at SIGTSTP. It applies to later
+  // workers, too, until SIGCONT.
   void pass_on(int signal);
 
-  // To one process, which must descend from the workers or be one; false where it does not, or is gone.
+  // Sends to one process, which must be a worker or descend from one; false if it does not, or is gone.
   bool signal_one(pid_t pid, int signal) const;
 
-  // To the workers themselves, not to their groups: helpers would die of what makes a worker save.
+  // Sends to the workers themselves, not to their groups: a signal that makes a worker save would kill its helpers.
   void warn(int signal) const;
 
   // To be called after SIGCHLD and after a worker was reaped: reaps adopted processes that ended, passes the last
   // signal on to new ones. True when nothing is left.
   bool collect();
 
-  // pids of what is left, for a last message.
+  // The pids of what is left, for a last message.
   std::vector<pid_t> remaining() const;
 
  private:
@@ -56,12 +57,12 @@ class Reaper {
 
   std::set<pid_t> strangers_;
   std::set<pid_t> workers_;
-  std::map<pid_t, int> signalled_;  // adopted processes, and what they were told since the last signal
+  std::map<pid_t, int> signalled_;  // adopted processes, and the signal that each got since signal_all()
   int last_signal_ = 0;
   bool stopped_ = false;  // by SIGTSTP
 };
 
-// Direct children of this process: of its first thread, which adopts; if that has none, of the others.
+// The direct children of this process: those of its first thread, which adopts; if it has none, those of the others.
 std::vector<pid_t> list_children();
 
 }  // namespace launch

@@ -1,8 +1,8 @@
-// The one place that makes a process.
+// The one place that starts a program.
 //
-// The child shares our memory until it executes (as posix_spawn does it), so starting costs the same however large we
-// are, and why it could not start is read from a struct, not guessed. It leads its own session, dies with the thread
-// that spawned it, has an empty signal mask and no descriptor above 2.
+// The child shares our memory until it executes, as with posix_spawn. So starting costs the same however large we are,
+// and why a child could not start is read from a struct, not guessed. The child leads its own session, dies with the
+// thread that spawned it, has an empty signal mask and no descriptor above 2.
 #pragma once
 
 #include "launch/core/base/error.hpp"
@@ -29,7 +29,7 @@ struct SpawnRequest {
   int in = -1;      // what becomes the standard input; -1: ours
   int out = -1;     // what becomes the standard output; -1: ours
   int err = -1;     // the same for errors
-  int cgroup = -1;  // the folder of the control group that it begins in, where the kernel can do that; -1: ours
+  int cgroup = -1;  // folder of the control group that it starts in, if the kernel can do that; -1: ours
 };
 
 struct Spawned {
@@ -56,8 +56,8 @@ struct SpawnError {
 
 boost::system::result<Spawned, SpawnError> spawn(const SpawnRequest& request);
 
-// One sentence that says what failed, why, and what to do; and the exit code a shell gives: 127 where the file is not
-// there, 126 otherwise.
+// One sentence that says what failed, why, and what to do; and the exit code that a shell gives: 127 if the file is
+// missing, 126 otherwise.
 std::string explain(const SpawnError& error, const SpawnRequest& request);
 int exit_code(const SpawnError& error);
 

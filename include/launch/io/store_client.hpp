@@ -20,31 +20,31 @@ class StoreClient {
  public:
   explicit StoreClient(boost::asio::ip::tcp::socket socket);
 
-  // VALIDATE and PING; an error when what answers is no store.
+  // Sends VALIDATE and PING; an error if what answers is not a store.
   boost::asio::awaitable<Status> greet(Time deadline);
 
-  // An error closed means that the store went away or close() was called; timeout, that it did not answer in time.
+  // Error closed: the store went away, or close() was called. Error timeout: the store did not answer in time.
   boost::asio::awaitable<Result<Outcome>> perform(Operation operation, Time deadline);
 
-  // How long a store that is there may take to answer when a wait is given up; 10 s at first.
+  // How long a living store may take to answer when a wait is given up; 10 s at first.
   void set_patience(Duration patience) { patience_ = patience; }
 
-  // While an operation waits for others, the store hears of this client each `interval`; where it does not answer that
-  // within `patience`, or its machine does not, the operation ends with an error timeout.
+  // While an operation waits for others, the store hears from this client each `interval`. If the store or its machine
+  // does not answer within `patience`, the operation ends with an error timeout.
   void set_beats(Duration interval, Duration patience);
 
-  // The connection has ended since nothing more was heard of the store, which may live.
+  // The connection has ended because nothing more was heard from the store, which may still live.
   bool silent() const { return silent_; }
 
   // Takes the will back, if one was left, and closes; never waits.
   void part();
 
-  // Ends the wait under way (AwaitKeys, Attend) as its deadline would; without one, does nothing.
+  // Ends the wait under way (AwaitKeys, Attend) as its deadline would; does nothing if there is none.
   void wake();
 
   // The address on the other side.
   Endpoint peer() const;
-  // The address on ours: one by which the store's host reaches us.
+  // The address on our side: one at which the store's host reaches us.
   std::string own_address() const;
 
   void close();
@@ -63,13 +63,13 @@ class StoreClient {
   std::string received_;
   Duration patience_ = std::chrono::seconds(10);
   bool waiting_ = false;    // the operation under way waits for others
-  bool woken_ = false;      // and is to end now
-  bool listening_ = false;  // for the next byte
+  bool woken_ = false;      // and must end now
+  bool listening_ = false;  // waits for the next byte
   Beats beats_;
   bool silent_ = false;
 };
 
-// One try to connect to a store and to greet it. The error says what listens there if that is no store.
+// Tries once to connect to a store and to greet it. The error says what listens there if it is not a store.
 boost::asio::awaitable<Result<StoreClient>> connect_once(Endpoint endpoint, Time deadline);
 
 }  // namespace launch

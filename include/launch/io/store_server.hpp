@@ -1,7 +1,7 @@
 // A TCPStore server around core's AgentStore: accepts, reads, applies, answers. One per job, on node 0's agent.
 //
-// Never blocks, never looks a peer's name up, never holds more of one connection than its limits: a peer that sends
-// half a request, reads nothing or says nothing costs only itself. What it promised ends with the object.
+// It never blocks, never looks up a peer's name, and never holds more for one connection than its limits: a peer that
+// sends half a request, reads nothing or says nothing harms only itself. What it has promised ends with this object.
 #pragma once
 
 #include "launch/core/base/error.hpp"
@@ -27,13 +27,13 @@ class StoreConnection;
 
 class StoreServer {
  public:
-  // `on_refusal` is told why a connection was closed by us.
+  // `on_refusal` is called with the reason when we close a connection.
   StoreServer(boost::asio::any_io_executor executor, std::function<void(const std::string&)> on_refusal);
   ~StoreServer();
   StoreServer(const StoreServer&) = delete;
   StoreServer& operator=(const StoreServer&) = delete;
 
-  // As PortListener's.
+  // As in PortListener.
   Status listen(const std::string& host, std::uint16_t port, bool loopback_only) {
     return listener_.listen(host, port, loopback_only);
   }
@@ -42,33 +42,33 @@ class StoreServer {
   }
   std::uint16_t port() const { return listener_.port(); }
 
-  // What the store has from the start; before listen().
+  // A key that the store has from the start. Must be called before listen().
   void preset(const std::string& key, const std::string& value) { store_.table().preset(key, value); }
-  // How keys of agents begin, if agents and workers share the store; every other key is the workers'.
+  // The beginnings of agents' keys, if agents and workers share the store; every other key belongs to the workers.
   void set_agent_keys(AgentKeys beginnings) { store_.table().set_agent_keys(std::move(beginnings)); }
-  // As AgentStore's; before listen().
+  // As in AgentStore. Must be called before listen().
   void expect_guests(std::string run_id, int nnodes) { store_.expect_guests(std::move(run_id), nnodes); }
-  // Between two rounds: removes the workers' keys and closes their connections. What a dead worker's kernel still sends
-  // reaches nobody: a connection that is older than the fence may use agents' keys only.
+  // Called between two rounds: removes the workers' keys and closes their connections. What a dead worker's kernel
+  // still sends has no effect: a connection that is older than the fence may use only agents' keys.
   void fence();
 
-  // Connections that attend or have left a will, and say nothing for this long, are taken for dead, a tenth of it later
-  // at most. Zero: never. A host that was itself asleep starts counting anew.
+  // Connections that attend or have left a will are taken for dead if they say nothing for this long, or at most a
+  // tenth longer. Zero: never. A host that was itself asleep starts counting again.
   void set_silence_limit(Duration limit) { silence_.set_limit(limit); }
 
-  // What all connections together may make the store hold; the one that holds most is closed when it is more.
+  // How much all connections together may make the store hold. If it is more, the one that holds most is closed.
   void set_buffer_limit(std::size_t bytes) { most_buffered_ = bytes; }
 
   // Connections that have sent at least a byte.
   std::size_t talkers() const { return talkers_; }
-  // Where the first `most` of them are: "10.0.0.7 port 4242".
+  // The addresses of the first `most` of them: "10.0.0.7 port 4242".
   std::vector<std::string> talker_addresses(std::size_t most) const;
   // Of these, those that attend or have left a will: launch agents that are not taken for dead.
   std::size_t agents() const { return agents_; }
-  // Until there is none of them, or the deadline.
+  // Waits until there are no talkers (no agents), or until the deadline.
   boost::asio::awaitable<void> until_quiet(Time deadline);
   boost::asio::awaitable<void> until_no_agent(Time deadline);
-  // Ends that wait, now or as soon as it begins.
+  // Ends such a wait, now or as soon as it begins.
   void stop_waiting();
 
  private:
@@ -96,11 +96,11 @@ class StoreServer {
   bool hurried_ = false;
   SilenceWatch silence_;
   bool listening_for_silence_ = false;
-  boost::asio::steady_timer look_;   // at who is silent
-  Time alarm_ = never;               // of the store
-  boost::asio::steady_timer clock_;  // for it
+  boost::asio::steady_timer look_;   // for the next look at silent connections
+  Time alarm_ = never;               // the next deadline of the store
+  boost::asio::steady_timer clock_;  // waits for alarm_
   boost::asio::steady_timer quiet_;
-  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // for handlers that come after our end
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // for handlers that run after the end of this object
 };
 
 }  // namespace launch

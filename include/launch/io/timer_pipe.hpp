@@ -21,14 +21,15 @@ class TimerPipe {
  public:
   static constexpr std::size_t longest_line = 4096;  // as many bytes as a pipe takes in one piece
 
-  // A file of that name is removed first. `path` may be on a disk that stalls, so any thread may call it.
+  // A file of that name is removed first. Any thread may call it, because `path` may be on a disk that stalls.
   static Result<TimerPipe> open(const boost::asio::any_io_executor& executor, const std::string& path);
 
   TimerPipe(TimerPipe&& other) noexcept;
   TimerPipe& operator=(TimerPipe&& other) noexcept;
   ~TimerPipe();
 
-  // Without its end. One that is too long is left out, with one warning for all. nullopt: nothing can be read.
+  // The next line, without its end. Lines that are too long are left out, with one warning for all. nullopt: nothing
+  // can be read.
   boost::asio::awaitable<std::optional<std::string>> next_line();
 
  private:
@@ -40,7 +41,7 @@ class TimerPipe {
 
   std::unique_ptr<Name> name_;
   boost::asio::posix::stream_descriptor fd_;
-  std::string held_;       // what was read and not yet given
+  std::string held_;       // what was read but not yet returned
   bool skipping_ = false;  // up to the next end of a line
   bool complained_ = false;
 };

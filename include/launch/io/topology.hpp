@@ -1,7 +1,7 @@
 // CPUs, their nodes, packages, cores and caches, and the nodes of PCI devices, as the kernel shows them in /sys.
 //
-// `root` stands before each path, so that tests give a recorded tree. What cannot be read becomes the plainest machine
-// that fits: one node, one package, a core for each CPU, caches unknown.
+// `root` is put before each path, so that tests can give a recorded tree. What cannot be read is replaced by the
+// simplest machine that fits: one node, one package, a core for each CPU, caches unknown.
 #pragma once
 
 #include "launch/core/host/binding.hpp"
@@ -10,10 +10,10 @@
 
 namespace launch {
 
-// The CPUs that are online. Allowed are those of this process's mask; with a recorded tree, all.
+// The CPUs that are online. `allowed` are those of this process's mask; with a recorded tree, all.
 CpuTopology read_topology(const std::string& root = "");
 
-// The NUMA node of a PCI device such as "0000:3b:00.0"; 0 where the kernel knows none, as on a machine of one node.
+// The NUMA node of a PCI device such as "0000:3b:00.0"; 0 if the kernel knows none, as on a machine with one node.
 int numa_node_of(const std::string& pci_address, const std::string& root = "");
 
 }  // namespace launch
