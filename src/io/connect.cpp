@@ -134,7 +134,7 @@ asio::awaitable<Result<tcp::socket>> connect(Endpoint endpoint, Time deadline) {
     }
     reason = error.message();
   }
-  co_return Error{ErrorCode::closed, fmt::format("{} does not answer{}: {}", to_text(endpoint), which, reason)};
+  co_return Error{ErrorCode::closed, fmt::format("cannot reach {}{}: {}", to_text(endpoint), which, reason)};
 }
 
 }  // namespace launch

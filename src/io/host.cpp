@@ -85,6 +85,7 @@ ProgramFacts read_program_facts(const std::string& program, const std::string& s
   if (::stat(program.c_str(), &info) != 0) return facts;
   facts.in_working_directory = true;
   facts.folder = S_ISDIR(info.st_mode);
+  facts.main_inside = facts.folder && ::access((program + "/__main__.py").c_str(), F_OK) == 0;
   facts.executable = is_executable_file(program);
   if (S_ISREG(info.st_mode)) facts.first_bytes = read_file(program, 256);
   return facts;

@@ -1,5 +1,6 @@
 #include "launch/io/message_console.hpp"
 
+#include "launch/core/base/text.hpp"
 #include "launch/io/clock.hpp"
 #include "launch/io/process_look.hpp"
 
@@ -74,7 +75,7 @@ void MessageConsole::show_progress(std::string_view line) {
     return say_line(line);
   }
   if (std::exchange(unsure_, false)) return say_line(line);
-  progress_ = line.substr(0, columns - 1);
+  progress_ = first_clauses(line, columns - 1);
   if (turns_ == 0) draw();
 }
 

@@ -1,5 +1,7 @@
 #include "launch/io/spawn.hpp"
 
+#include "launch/io/files.hpp"
+
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -205,11 +207,19 @@ const char* doing(SpawnStage stage) {
   return "starting it";
 }
 
+// What a file that was edited elsewhere may have: the kernel takes the carriage return for a part of the name.
+bool has_carriage_return(const std::string& file) {
+  const std::string line = read_file(file, 256);
+  return line.starts_with("#!") && line.find('\r') < line.find('\n');
+}
+
 std::string advice(const SpawnError& error, const std::string& file) {
   struct stat info {};
   const bool exists = ::stat(file.c_str(), &info) == 0;
   switch (error.error) {
     case ENOENT:
+      if (exists && has_carriage_return(file))
+        return "; its first line ends with a carriage return (CRLF, as on Windows): convert it, as with dos2unix";
       return exists ? "; the file is there, but the interpreter that it names is not"
                     : "; check the path, which must lead to the same file on every node";
     case EACCES:

@@ -89,7 +89,7 @@ class Forming(ElasticCase):
         members = self.elastic(2, worker, port=port)
         self.wait_until_up(2, *members)
         (spare,) = self.elastic(1, worker, nnodes=2, port=port)
-        self.assertTrue(wait_for(lambda: "stands by" in spare.err, 20), str(spare))
+        self.assertTrue(wait_for(lambda: "standing by" in spare.err, 20), str(spare))
         (self.folder / "go").touch()
         self.expect([0] * 3, [*members, spare])
 
@@ -98,7 +98,7 @@ class Forming(ElasticCase):
         worker = self.worker(UP, UNTIL_ALL_UP, "exit 7\n")
         self.expect([7, 7], self.elastic(2, worker, port=port))
         late = self.elastic(1, worker, nnodes=2, port=port)
-        self.assertTrue(wait_for(lambda: "waiting for the other nodes" in late[0].err, 20), str(late[0]))
+        self.assertTrue(wait_for(lambda: "have joined)" in late[0].err, 20), str(late[0]))
         late[0].signal(signal.SIGTERM)
         self.expect([143], late)
 

@@ -125,7 +125,7 @@ class Elastic(LostCase):
     def hosted_by_the_first(self, count, *command, **how):
         """A c10d job whose first launch hosts the store; started at once, any of them may."""
         (first,) = self.elastic(1, *command, **how)
-        self.assertTrue(wait_for(lambda: "waiting for the other nodes" in first.err, 20), str(first))
+        self.assertTrue(wait_for(lambda: "have joined)" in first.err, 20), str(first))
         return [first, *self.elastic(count - 1, *command, **how)]
 
     def test_the_others_form_anew_without_a_node_that_was_killed(self):
@@ -171,10 +171,10 @@ class Elastic(LostCase):
     def test_two_jobs_share_a_store_and_the_host_of_the_other_may_end(self):
         port = free_port()
         (first,) = self.elastic(1, self.worker("exit 0\n", name="a"), run_id="a", nnodes=2, port=port)
-        self.assertTrue(wait_for(lambda: "waiting for the other nodes" in first.err, 20), str(first))
+        self.assertTrue(wait_for(lambda: "have joined)" in first.err, 20), str(first))
         (second,) = self.elastic(1, self.worker("exit 0\n", name="b"), run_id="b", nnodes=2, port=port)
-        self.assertTrue(wait_for(lambda: "waiting for the other nodes" in second.err, 20), str(second))
-        self.assert_says(second, "the same store serves run id a: is --rdzv-id b right")
+        self.assertTrue(wait_for(lambda: "have joined)" in second.err, 20), str(second))
+        self.assert_says(second, r"is --rdzv-id b right\? this store also serves a; waiting for ")
         first.signal(signal.SIGTERM)
         self.assertEqual([143], self.finish(first))
         late = self.elastic(1, self.worker("exit 0\n", name="b"), run_id="b", nnodes=2, port=port)
@@ -213,7 +213,7 @@ class Waiting(JobCase):
             return shown[0].decode()
 
         self.assertTrue(wait_for(lambda: text().count("\r") >= 3, 20), repr(text()))
-        self.assertRegex(text(), r"\rlaunch: waiting for the other nodes: 1 of 2 are in.*\x1b\[K")
+        self.assertRegex(text(), r"\rlaunch: waiting for node 1 \(1 of 2 have joined\).*\x1b\[K")
         self.assertNotIn("\n", text())
         self.expect([0, 0], [run, self.node(1, 2, 1, worker, port=port)])
         self.assertTrue(text().endswith("\r\x1b[K"), repr(text()))

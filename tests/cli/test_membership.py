@@ -25,7 +25,7 @@ class Killing(MembersCase):
 class Spares(Killing):
     def spare(self, number, *options, nnodes):
         run = self.member(number, *options, nnodes=nnodes)
-        self.wait_until_said(run, "stands by")
+        self.wait_until_said(run, "standing by")
         return run
 
     def replaced(self, kill):
@@ -77,7 +77,7 @@ class BelowMinimum(Killing):
         runs = self.form(2)
         (old,) = (start.pid for start in self.starts() if start.node == 1)
         self.kill_launch(runs[2])
-        self.wait_until_said(runs[1], "waiting for the other nodes: 1 of 2 to 4 are in")
+        self.wait_until_said(runs[1], "waiting for more nodes (1 of 2 to 4 have joined)")
         self.assertFalse(processes.alive(old), self.tree())
         self.assert_undisturbed([runs[1]], 1)
         late = self.member(3)
@@ -88,7 +88,7 @@ class BelowMinimum(Killing):
     def test_who_waits_may_be_told_to_stop(self):
         runs = self.form(2)
         self.kill_agent(runs[2])
-        self.wait_until_said(runs[1], "waiting for the other nodes: 1 of 2 to 4 are in")
+        self.wait_until_said(runs[1], "waiting for more nodes (1 of 2 to 4 have joined)")
         runs[1].signal(signal.SIGTERM)
         self.expect([143], [runs[1]])
         self.assert_rounds(2)
@@ -241,7 +241,7 @@ class Leaving(Killing):
         for number in (1, 3):
             (self.folder / f"done.{number}").touch()
         for number in (1, 3):
-            self.wait_until_said(runs[number], "waiting for the other nodes: 2 of 3 have ended")
+            self.wait_until_said(runs[number], "waiting for the other nodes (2 of 3 have ended)")
         self.forget("done.*")
         killed = time.time()
         runs[3].signal(signal.SIGKILL)
@@ -391,7 +391,7 @@ class Sleeping(Killing):
             self.assertLess(run.ended - slept, 2 * 2 + 2)
             self.assert_says(run, "store.* (went away|does not answer)")
         os.kill(agent, signal.SIGCONT)
-        self.wait_until_said(runs[1], "waiting for the other nodes: 1 of 2 to 4 are in")
+        self.wait_until_said(runs[1], "waiting for more nodes (1 of 2 to 4 have joined)")
         runs[1].signal(signal.SIGTERM)
         self.expect([143], [runs[1]])
         self.assert_rounds(3)

@@ -177,7 +177,7 @@ class Parted(HostsCase):
             self.assertNotEqual(0, run.code, str(run))
             self.assertLess(run.ended - cut, 2 * HEARTBEAT + 2, "it looks for the host once more")
             self.assert_says(run, "store.* (went away|does not answer)")
-        self.wait_until_said(runs[1], "waiting for the other nodes: 1 of 2 to 4 are in")
+        self.wait_until_said(runs[1], "waiting for more nodes (1 of 2 to 4 have joined)")
         runs[1].signal(signal.SIGTERM)
         self.expect([143], [runs[1]])
         self.assertEqual({1, 2, 3, 4}, self.ends().keys(), self.account())

@@ -26,7 +26,7 @@ class WithoutAPlace(MembersCase):
     def test_a_spare_ends_with_the_code_of_a_job_that_fails(self):
         runs = self.form(2, nnodes="1:2")
         spare = self.member(3, nnodes="1:2")
-        self.wait_until_said(spare, "stands by")
+        self.wait_until_said(spare, "standing by")
         (self.folder / "fail.2").touch()
         self.expect([7, 7, 7], [*runs.values(), spare])
         self.assert_says(spare, "rank 1 .*exit code 7")

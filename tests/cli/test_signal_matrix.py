@@ -44,7 +44,7 @@ class Matrix(JobCase):
         port = free_port()
         worker = self.worker("exit 0\n")
         run = self.node(0, 2, 1, worker, port=port)
-        self.assertTrue(wait_for(lambda: "waiting for the other nodes" in run.err, 10), str(run))
+        self.assertTrue(wait_for(lambda: "have joined)" in run.err, 10), str(run))
         return run, lambda: [self.node(1, 2, 1, worker, port=port)]
 
     def running(self):

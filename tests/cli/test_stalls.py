@@ -232,7 +232,7 @@ class Input(StallCase):
         port = free_port()
         line = [Settings.launch, "--nnodes=2", "--master_addr=127.0.0.1", f"--master_port={port}", "--no-python"]
         waiting = self.start([*self.server.inside(), *line, "--node_rank=0", f"{self.server.folder}/input"])
-        self.assertTrue(wait_for(lambda: "waiting for the other nodes" in waiting.err, 20), str(waiting))
+        self.assertTrue(wait_for(lambda: "have joined)" in waiting.err, 20), str(waiting))
         self.server.stall()
         other = self.start([*line, "--node_rank=1", self.worker(UP, SLEEP), "job"])
         self.wait_until_up("job", count=1)

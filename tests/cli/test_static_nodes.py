@@ -94,7 +94,7 @@ class BeforeItHasFormed(StaticCase):
         self.kill(runs[1])
         runs[1] = self.come(2, options=["--rdzv-conf=timeout=6"])
         self.expect([124, 124], runs)
-        self.assert_says(runs[0], "2 of 3 nodes are in, node 1 did not come")
+        self.assert_says(runs[0], "2 of 3 nodes have joined, node 1 has not")
         self.assertEqual([], self.up())
 
     def test_a_failure_elsewhere_is_told_like_any_other(self):

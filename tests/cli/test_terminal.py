@@ -5,6 +5,7 @@ import pathlib
 import pty
 import re
 import signal
+import struct
 import sys
 import termios
 import threading
@@ -167,17 +168,45 @@ class Progress(TerminalCase):
     def test_the_error_about_a_killed_agent_begins_a_line(self):
         options = ("--nnodes=2", "--master-addr=127.0.0.1", f"--master-port={free_port()}", "--node-rank=0")
         run = self.start_there(Settings.launch, *options, self.worker("exit 0\n"))
-        self.assertTrue(wait_for(lambda: b"waiting for the other nodes" in self.text(), 20), self.text())
+        self.assertTrue(wait_for(lambda: b"waiting for node 1" in self.text(), 20), self.text())
         processes.kill(processes.children_of(run.pid))
         self.expect([137], [run])
         self.assertTrue(wait_for(lambda: b"that it left" in self.text(), 10), self.text())
         self.assertTrue(any(row.startswith("launch: error: the agent of this launch") for row in rows_of(self.text())),
                         self.text())
 
+    def test_at_each_width_the_cause_is_whole(self):
+        """What a node waits for comes first, and is never cut."""
+        port, nobody = free_port(), free_port()
+        static = ("--nnodes=4", "--master-addr=127.0.0.1", f"--master-port={port}")
+        c10d = ("--nnodes=2:4", "--rdzv-backend=c10d", "--rdzv-id=mine")
+        lines = {
+            static + ("--node-rank=0",): "launch: waiting for nodes 1-3 (1 of 4 have joined)",
+            static[:-1] + (f"--master-port={nobody}", "--node-rank=1"):
+                f"launch: cannot reach 127.0.0.1:{nobody}: Connection refused",
+            c10d: "launch: waiting for more nodes (1 of 2 to 4 have joined)",
+        }
+        for columns in (60, 80, 120, 200):
+            fcntl.ioctl(self.terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+            for options, cause in lines.items():
+                if options == c10d:
+                    options += (f"--rdzv-endpoint=127.0.0.1:{free_port()}",)
+                with self.subTest(columns=columns, cause=cause):
+                    self.shown.clear()
+                    run = self.launch(*options, "true", stderr=self.terminal)
+                    shown = lambda: [row for row in re.split(rb"\r|\n|\x1b\[K", self.text()) if cause.encode() in row]
+                    self.assertTrue(wait_for(shown, 20), self.text())
+                    row = shown()[-1].decode()
+                    self.assertLess(len(row), columns)
+                    if columns == 200:
+                        self.assertIn("; giving up in ", row)
+                    run.signal(signal.SIGTERM)
+                    self.expect([143], [run])
+
     def test_in_the_background_no_line_changes(self):
         options = ("--nnodes=2", "--master-addr=127.0.0.1", f"--master-port={free_port()}", "--node-rank=0")
         run = self.start_there(sys.executable, SHELL, "--background", Settings.launch, *options, self.worker(TICKS))
-        waiting = re.compile(rb"launch: waiting for the other nodes[^\r\n]*(?:\r\n|\x1b)")
+        waiting = re.compile(rb"launch: waiting for node 1[^\r\n]*(?:\r\n|\x1b)")
         self.assertTrue(wait_for(lambda: waiting.search(self.text()), 20), self.text())
         self.assertNotIn(self.CHANGES, self.text())
         (guard,) = processes.children_of(run.pid)

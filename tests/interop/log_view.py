@@ -38,7 +38,7 @@ LAUNCH_SAYS = re.compile("|".join("^launch: " + text for text in (
     r"warning: rank \d .*: exit code 3; starting all workers anew, restart \d of \d\n",
     r"warning: --start-method fork has no effect: .*\n",
     r"error: --(?:redirects|tee) \S+: expected .*\n",
-    r"waiting for the (?:other nodes:|store of node 0 at) .*\n",
+    r"(?:waiting for nodes? |.*; waiting for the store of node 0 at ).*\n",
     r"\S+ \(pid \d+\) joins; starting all workers anew\n",
     r"\./fails FAILED \(run id J\)\n(?:  .*\n)+",
 )), re.M)

@@ -107,6 +107,8 @@ TEST(Spawn, TellsStageAndReasonOfEachFailure) {
   bad_format.executable = temp_file("bad", "neither script nor program", 0755);
   SpawnRequest no_interpreter;
   no_interpreter.executable = temp_file("lost", "#!/nowhere/sh\n", 0755);
+  SpawnRequest from_windows;
+  from_windows.executable = temp_file("crlf", "#!/bin/sh\r\ntrue\r\n", 0755);
   SpawnRequest too_long = shell("true");
   too_long.argv.insert(too_long.argv.end(), 200, std::string(100'000, 'x'));
   SpawnRequest no_script = shell("true");
@@ -117,6 +119,7 @@ TEST(Spawn, TellsStageAndReasonOfEachFailure) {
       {"folder", folder, SpawnStage::execute, EACCES, 126, "it is a folder"},
       {"format", bad_format, SpawnStage::execute, ENOEXEC, 126, "#!/bin/sh"},
       {"interpreter", no_interpreter, SpawnStage::execute, ENOENT, 127, "interpreter"},
+      {"CRLF", from_windows, SpawnStage::execute, ENOENT, 127, "carriage return"},
       {"too long", too_long, SpawnStage::execute, E2BIG, 126, "too long"},
       {"script", no_script, SpawnStage::script, ENOENT, 127, "/nowhere/train.py"},
   };

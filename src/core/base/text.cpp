@@ -108,6 +108,17 @@ std::string_view beginning_of(std::string_view text, std::size_t most) {
   return text.substr(0, most);
 }
 
+std::string first_clauses(std::string_view line, std::size_t columns) {
+  constexpr std::string_view more = "...";
+  if (line.size() <= columns) return std::string(line);
+  if (columns <= more.size()) return std::string(line.substr(0, columns));
+  const auto end = line.substr(0, columns + 2).rfind("; ");
+  if (end == std::string_view::npos) return std::string(beginning_of(line, columns - more.size())).append(more);
+  std::string whole(line.substr(0, end));
+  if (end + 2 + more.size() <= columns) whole.append("; ").append(more);
+  return whole;
+}
+
 std::string_view first_lines(std::string_view text, std::size_t most) {
   if (text.size() <= most) return text;
   auto end = text.substr(0, most).rfind('\n');

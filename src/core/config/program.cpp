@@ -89,7 +89,7 @@ Result<ProgramCommand> with_python(const Options& options, const HostFacts& fact
   command.argv.insert(command.argv.end(), options.program_args.begin(), options.program_args.end());
   // A name with a macro in it is a different file for each worker.
   const bool is_file = !module && options.program != "-" && options.program.find('$') == std::string::npos;
-  if (is_file) command.script = options.program;
+  if (is_file) command.script = options.program + (facts.program.main_inside ? "/__main__.py" : "");
   return command;
 }
 
@@ -134,8 +134,10 @@ Result<ProgramCommand> resolve_program(const Options& options, const HostFacts& 
   if (options.no_python.value) return as_exec_would(options, file);
   const bool here = file.in_working_directory && !file.folder;
   if (!here && file.on_path && !has_slash(options.program)) return as_exec_would(options, file);
+  if (file.main_inside) return with_python(options, facts);
   if (file.folder) {
-    return usage_error(fmt::format("{} is a folder; name a script or program in it", shown(options.program)));
+    return usage_error(
+        fmt::format("{} is a folder without __main__.py; name a script or program in it", shown(options.program)));
   }
   if (options.program.ends_with(".py") || options.program == "-") return with_python(options, facts);
   return here ? resolve_file(options, facts) : as_exec_would(options, file);

@@ -2,9 +2,12 @@
 
 #include "launch/core/base/text.hpp"
 #include "launch/core/config/program.hpp"
+#include "launch/core/options/option_table.hpp"
 
 #include <algorithm>
 #include <set>
+#include <type_traits>
+#include <variant>
 
 #include <fmt/format.h>
 
@@ -175,6 +178,32 @@ Status settle_health_port(const Options&, const HostFacts& facts, Config& config
   return {};
 }
 
+bool was_given(const Options& options, const OptionMember& member) {
+  const auto given = [&options](auto at) {
+    if constexpr (std::is_same_v<decltype(at), std::monostate>) {
+      return false;
+    } else {
+      return (options.*at).given();
+    }
+  };
+  return std::visit(given, member);
+}
+
+// An option of launch behind the program is an argument of the program, which may not be what was meant.
+Status notice_late_options(const Options& options, const HostFacts&, Config& config) {
+  for (const std::string& word : options.program_args) {
+    const std::string_view name = std::string_view(word).substr(0, word.find('='));
+    for (const OptionRow& row : option_table()) {
+      const bool of_the_job = row.group == OptionGroup::nodes || row.group == OptionGroup::rendezvous;
+      if (!of_the_job || (row.name != name && underscored(row.name) != name) || was_given(options, row.member))
+        continue;
+      config.notices.push_back(fmt::format("{} stands behind {} and is an argument of it; options of launch come first",
+                                           name, shown(options.program)));
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 Status settle_workers(const Options& options, const HostFacts& facts, Config& config) {
@@ -182,7 +211,7 @@ Status settle_workers(const Options& options, const HostFacts& facts, Config& co
   if (!count) return count.error();
   config.nproc_per_node = *count;
   for (const auto step : {settle_program, settle_environment, settle_virtual_devices, settle_binding, settle_threads,
-                          settle_input, settle_timers, settle_health_port}) {
+                          settle_input, settle_timers, settle_health_port, notice_late_options}) {
     if (Status done = step(options, facts, config); !done) return done;
   }
   return {};

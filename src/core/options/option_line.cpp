@@ -1,6 +1,7 @@
 #include "launch/core/options/option_line.hpp"
 
 #include "launch/core/base/text.hpp"
+#include "launch/core/options/foreign_names.hpp"
 #include "launch/core/options/nearest_name.hpp"
 
 #include <algorithm>
@@ -22,12 +23,13 @@ Error unknown_option(std::string_view name) {
   if (name == "--use-env" || name == "--use_env") {
     return usage_error(fmt::format("{}: leave it out; workers are always told their ranks by the environment", name));
   }
+  if (const auto hint = hint_for_foreign(name)) return usage_error(fmt::format("unknown option {}; {}", name, *hint));
   std::vector<std::string> known;
   for (const OptionRow& row : option_table()) known.emplace_back(row.name);
   if (const auto nearest = nearest_name(name, known)) {
     return usage_error(fmt::format("unknown option {}; did you mean {}?", shown(name), *nearest));
   }
-  return usage_error(fmt::format("unknown option {}; --help lists those that are known", shown(name)));
+  return usage_error(fmt::format("unknown option {}; see launch --help", shown(name)));
 }
 
 Result<const OptionRow*> find_long(std::string_view name) {

@@ -197,10 +197,11 @@ RendezvousStep StaticRendezvous::looked(const Outcome& outcome, Time now) {
   for (int node = 0; node < job_.nnodes; ++node)
     if (!present.at(node)) missing.push_back(node);
   if (now >= give_up_) {
-    const std::string who =
-        missing.empty() ? "node 0 did not assign ranks" : fmt::format("{} did not come", list_nodes(missing));
+    const std::string who = missing.empty()
+                                ? "node 0 did not assign ranks"
+                                : fmt::format("{} {} not", list_nodes(missing), missing.size() == 1 ? "has" : "have");
     return fail(ErrorCode::timeout,
-                fmt::format("the rendezvous timed out after {}: {} of {} nodes are in, {}", to_text(job_.timeout),
+                fmt::format("the rendezvous timed out after {}: {} of {} nodes have joined, {}", to_text(job_.timeout),
                             job_.nnodes - static_cast<int>(missing.size()), job_.nnodes, who));
   }
   look_ = later(now, job_.report_interval);

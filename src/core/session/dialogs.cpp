@@ -48,7 +48,7 @@ Talk<Result<BarrierPassed>> pass(StoreLink& link, ExitBarrier barrier, std::func
   while (auto* operation = std::get_if<Operation>(&step.next)) {
     if (step.arrived)
       stage.say(Say::Level::progress,
-                fmt::format("the workers here have ended; waiting for the other nodes: {} of {} have ended",
+                fmt::format("waiting for the other nodes ({} of {} have ended); the workers here have ended",
                             *step.arrived, nnodes));
     auto outcome = co_await link.perform(std::move(*operation), barrier.deadline());
     if (!outcome && barrier.have_all_come()) co_return BarrierPassed{};
@@ -124,7 +124,7 @@ Talk<void> await_informed(StoreLink& link, std::string prefix, std::vector<NodeR
 void say_wait_for_port(Stage& stage, std::uint16_t port) {
   stage.say(
       Say::Level::progress,
-      fmt::format("waiting until port {} is free: a connection that has ended keeps it for up to a minute", port));
+      fmt::format("waiting until port {} is free; a connection that has ended keeps it for up to a minute", port));
 }
 
 void pass_on(Stage& stage, const Result<Failure>& first) {
@@ -158,8 +158,7 @@ Talk<std::string> other_jobs(Stage& stage, Endpoint store, std::string run_id, i
   if (!listed) co_return "";
   const auto others = other_run_ids(std::get<Values>(*listed).values, run_id);
   if (others.empty()) co_return "";
-  co_return fmt::format("; the same store serves run id {}: is --rdzv-id {} right?", fmt::join(others, ", "),
-                        shown(run_id));
+  co_return fmt::format("is --rdzv-id {} right? this store also serves {}; ", shown(run_id), fmt::join(others, ", "));
 }
 
 Talk<Status> remove_all_keys(StoreLink& link, Time deadline) {

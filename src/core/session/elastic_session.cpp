@@ -112,19 +112,18 @@ void ElasticSession::take(const WillLeft& /*left*/) {
 
 Talk<void> ElasticSession::announce(RoundWaits waits) {
   const NodeLimits& limits = choice_.settings.nodes;
-  if (waits.spare) co_return stage_.say(Say::Level::progress, "the job runs without this node, which stands by");
+  if (waits.spare) co_return stage_.say(Say::Level::progress, "standing by: the job has as many nodes as it takes");
   const Endpoint store = store_.reached().value_or(choice_.store);
   const std::string others = co_await other_jobs(stage_, store, config_.run_id, waits.arrived);
   if (watch_) co_return;
   const bool enough = waits.arrived >= limits.min;
-  const std::string until = enough
-                                ? fmt::format("more may come for up to {}", to_text(choice_.settings.last_call_timeout))
-                                : fmt::format("giving up in {}", to_text(waits.left));
+  const std::string until = enough ? fmt::format("starting in {} at most", to_text(choice_.settings.last_call_timeout))
+                                   : fmt::format("giving up in {}", to_text(waits.left));
   stage_.say(Say::Level::progress,
-             fmt::format("waiting for the other nodes: {} of {} are in; {}{}", waits.arrived,
+             fmt::format("{}waiting for more nodes ({} of {} have joined); {}", others, waits.arrived,
                          limits.min == limits.max ? fmt::to_string(limits.max)
                                                   : fmt::format("{} to {}", limits.min, limits.max),
-                         until, others));
+                         until));
 }
 
 // Closed means that the job has ended. Its launch agents have left the reason in the store.

@@ -156,9 +156,8 @@ Talk<Result<StoreLink>> ElasticStore::look_for_store(Endpoint endpoint, bool may
   const std::function<void(const Error&)> on_retry = [&](const Error& reason) {
     if (may_host) scope_.start(try_to_host());
     if (announcer.due(stage_.moment(), stage_.report_interval()))
-      stage_.say(Say::Level::progress,
-                 fmt::format("waiting for the store at {} ({}); giving up in {}", to_text(choice_.store),
-                             reason.message, to_text(give_up_ - stage_.moment())));
+      stage_.say(Say::Level::progress, fmt::format("{}; waiting for the store at {}; giving up in {}", reason.message,
+                                                   to_text(choice_.store), to_text(give_up_ - stage_.moment())));
   };
   co_return co_await connect_to_store(stage_, std::move(endpoint), give_up_, on_retry);
 }

@@ -14,9 +14,9 @@ namespace {
 constexpr Duration news_and_evidence = 12s;  // from the failure to the first signal to workers of other nodes
 
 std::string to_line(const ExchangeStep::Waiting& waiting) {
-  std::string line = "the workers here have ended; waiting for those of the other nodes";
-  if (waiting.nodes > 0) line += fmt::format(": {} of {} have ended", waiting.ended, waiting.nodes);
-  return line;
+  const std::string count =
+      waiting.nodes > 0 ? fmt::format(" ({} of {} have ended)", waiting.ended, waiting.nodes) : std::string();
+  return fmt::format("waiting for the other nodes{}; the workers here have ended", count);
 }
 
 }  // namespace

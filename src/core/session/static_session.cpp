@@ -3,6 +3,7 @@
 #include "launch/core/base/announcer.hpp"
 #include "launch/core/base/text.hpp"
 #include "launch/core/session/dialogs.hpp"
+#include "launch/core/verdict/verdict.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -127,8 +128,8 @@ Talk<Result<StoreLink>> StaticSession::look_for_node_0() {
   const std::function<void(const Error&)> on_retry = [&](const Error& reason) {
     if (announcer.due(stage_.moment(), stage_.report_interval()))
       stage_.say(Say::Level::progress,
-                 fmt::format("waiting for the store of node 0 at {} ({}); giving up in {}", to_text(nodes_.store),
-                             reason.message, to_text(give_up_joining_ - stage_.moment())));
+                 fmt::format("{}; waiting for the store of node 0 at {}; giving up in {}", reason.message,
+                             to_text(nodes_.store), to_text(give_up_joining_ - stage_.moment())));
   };
   co_return co_await connect_to_store(stage_, reached_.value_or(store_endpoint()), give_up_joining_, on_retry);
 }
@@ -242,10 +243,11 @@ Will StaticSession::will_in_barrier() const {
 Talk<void> StaticSession::announce(Waiting waiting) {
   const Endpoint store = reached_.value_or(store_endpoint());
   const std::string others = co_await other_jobs(stage_, store, config_.run_id, waiting.arrived);
-  std::string missing;
-  if (!waiting.missing.empty()) missing = fmt::format(", missing node rank {}", fmt::join(waiting.missing, ", "));
-  stage_.say(Say::Level::progress, fmt::format("waiting for the other nodes: {} of {} are in{}; giving up in {}{}",
-                                               waiting.arrived, nodes_.nnodes, missing, to_text(waiting.left), others));
+  std::string whom = "the other nodes";
+  if (!waiting.missing.empty())
+    whom = fmt::format("node{} {}", waiting.missing.size() == 1 ? "" : "s", as_ranges(waiting.missing));
+  stage_.say(Say::Level::progress, fmt::format("{}waiting for {} ({} of {} have joined); giving up in {}", others, whom,
+                                               waiting.arrived, nodes_.nnodes, to_text(waiting.left)));
 }
 
 Talk<Result<StoreLink>> StaticSession::connect_again(Time deadline) {

@@ -108,4 +108,19 @@ TEST(Text, TheFirstLinesAreWhole) {
   EXPECT_EQ(first_lines("", 0), "");
 }
 
+TEST(FirstClauses, KeepsWholeClausesFromTheBeginning) {
+  const std::string line = "waiting for node 1 (1 of 2 have joined); giving up in 15 min; more";
+  EXPECT_EQ(first_clauses(line, line.size()), line);
+  EXPECT_EQ(first_clauses(line, line.size() - 1), "waiting for node 1 (1 of 2 have joined); giving up in 15 min; ...");
+  EXPECT_EQ(first_clauses(line, 60), "waiting for node 1 (1 of 2 have joined); giving up in 15 min");
+  EXPECT_EQ(first_clauses(line, 59), "waiting for node 1 (1 of 2 have joined); ...");
+  EXPECT_EQ(first_clauses(line, 44), "waiting for node 1 (1 of 2 have joined); ...");
+  EXPECT_EQ(first_clauses(line, 43), "waiting for node 1 (1 of 2 have joined)");
+  EXPECT_EQ(first_clauses(line, 39), "waiting for node 1 (1 of 2 have joined)");
+  EXPECT_EQ(first_clauses(line, 38), "waiting for node 1 (1 of 2 have joi...");
+  EXPECT_EQ(first_clauses(line, 20), "waiting for node ...");
+  EXPECT_EQ(first_clauses(line, 3), "wai");
+  EXPECT_EQ(first_clauses("\u00e4\u00e4\u00e4\u00e4", 6), "\u00e4...") << "between characters";
+}
+
 }  // namespace launch::text_test

@@ -55,9 +55,7 @@ TEST(LogSettings, ThePrefixAndTheShownRanks) {
 }
 
 TEST(LogSettings, SizesAreBytesWithUnits) {
-  const auto size = [](const char* text) {
-    return config_of({std::string("--log-max-size=") + text}).logs.max_size;
-  };
+  const auto size = [](const char* text) { return config_of({std::string("--log-max-size=") + text}).logs.max_size; };
   EXPECT_EQ(size("4096"), 4096U);
   EXPECT_EQ(size("500K"), 512'000U);
   EXPECT_EQ(size("100M"), 104'857'600U);

@@ -25,7 +25,7 @@ HostFacts facts_of(ProgramFacts program) {
 }
 
 ProgramFacts file(bool executable, std::string first_bytes) {
-  return {true, false, executable, std::move(first_bytes), {}};
+  return {true, false, false, executable, std::move(first_bytes), {}};
 }
 
 // The executable, then argv, then the script; or the error's message.
@@ -109,9 +109,16 @@ TEST(Program, WhatIsNowhereIsLeftForStartingToReport) {
   expect_direct("dir/nowhere", {}, "dir/nowhere");
 }
 
+TEST(Program, AFolderWithAMainIsPythons) {
+  const auto command = resolve_program(options_for("src"), facts_of({true, true, true, false, "", {}}));
+  ASSERT_TRUE(command);
+  EXPECT_THAT(command->argv, ElementsAre(python, "-u", "src", "a", "--b"));
+  EXPECT_EQ(command->script, "src/__main__.py");
+}
+
 TEST(Program, AFolderIsAnError) {
-  EXPECT_THAT(resolve(options_for("src"), facts_of({true, true, true, "", {}})),
-              ElementsAre(HasSubstr("src is a folder")));
+  EXPECT_THAT(resolve(options_for("src"), facts_of({true, true, false, true, "", {}})),
+              ElementsAre(HasSubstr("src is a folder without __main__.py")));
 }
 
 TEST(Program, ModulesGoToPythonByName) {

@@ -5,9 +5,11 @@
 namespace launch::worker_settings_test {
 
 using namespace std::chrono_literals;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 TEST(WorkerSettings, WorkersAreCountedByNumberOrByWhatTheNodeHas) {
   HostFacts facts = plain_facts();
@@ -21,6 +23,18 @@ TEST(WorkerSettings, WorkersAreCountedByNumberOrByWhatTheNodeHas) {
     EXPECT_EQ(config_of({"--nproc-per-node=auto"}, facts).nproc_per_node, 2);
     EXPECT_EQ(config_of({"--nproc-per-node=cpu"}, facts).nproc_per_node, 6);
   }
+}
+
+TEST(WorkerSettings, AnOptionBehindTheProgramIsNoticed) {
+  const auto notices = [](std::vector<std::string> words) {
+    return config_of(std::move(words), plain_facts()).notices;
+  };
+  EXPECT_THAT(
+      notices({"train", "--nproc_per_node=2", "--lr=1"}),
+      ElementsAre("--nproc_per_node stands behind train and is an argument of it; options of launch come first"));
+  EXPECT_THAT(notices({"--nproc-per-node=2", "train", "--nproc-per-node=2"}), Not(Contains(HasSubstr("stands behind"))))
+      << "somebody knows both";
+  EXPECT_THAT(notices({"train", "--role=x", "--lr=1"}), IsEmpty()) << "a name that programs use, too";
 }
 
 TEST(WorkerSettings, WorkersInheritTheEnvironmentAndWhatLaunchersAdd) {

@@ -254,7 +254,7 @@ TEST(StaticRendezvous, TimesOutNamingTheMissingOnEveryNode) {
     node->run(store, start_time + 60s);
     ASSERT_NE(node->error(), nullptr);
     EXPECT_EQ(node->error()->code, ErrorCode::timeout);
-    EXPECT_THAT(node->error()->message, HasSubstr("2 of 3 nodes are in, node 2 did not come"));
+    EXPECT_THAT(node->error()->message, HasSubstr("2 of 3 nodes have joined, node 2 has not"));
   }
 }
 

@@ -62,7 +62,7 @@ TEST(Dialogs, OtherJobsOfAStoreAreNamed) {
   StoreLink link = pair.first.link_to(pair.endpoint);
   EXPECT_TRUE(*pair.first.run(link.set("/torch.rendezvous.theirs", "…", pair.soon())));
   EXPECT_EQ(*pair.first.run(other_jobs(pair.first.stage(), pair.endpoint, "ours", 1)),
-            "; the same store serves run id theirs: is --rdzv-id ours right?");
+            "is --rdzv-id ours right? this store also serves theirs; ");
   EXPECT_EQ(*pair.first.run(other_jobs(pair.first.stage(), pair.endpoint, "ours", 9)), "");
 }
 

@@ -133,7 +133,7 @@ TEST(ElasticSession, ANodeThatIsOneTooManyStandsBy) {
   job.round_of(*job.nodes[0]);
   Meeting::Node& spare = job.come("n1");
   EXPECT_FALSE(job.meeting.take<RendezvousDone>(spare, 30s));
-  EXPECT_THAT(spare.session->lines(), testing::Contains("the job runs without this node, which stands by"));
+  EXPECT_THAT(spare.session->lines(), testing::Contains("standing by: the job has as many nodes as it takes"));
   job.nodes[0]->session->feed(EndSession{});
   EXPECT_TRUE(job.meeting.take<NotNeeded>(spare, 5s));
 }

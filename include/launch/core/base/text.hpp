@@ -34,6 +34,10 @@ std::string shown(std::string_view text);
 // At most `most` bytes from the beginning, cut between characters of UTF-8.
 std::string_view beginning_of(std::string_view text, std::size_t most);
 
+// As many whole clauses of a line, which "; " separates, as fit into `columns`, and "..." if some are left out. Whoever
+// writes such a line puts what matters most first.
+std::string first_clauses(std::string_view line, std::size_t columns);
+
 // As many whole lines from the beginning as fit into `most` bytes, or one longer line; the whole text if no line ends.
 std::string_view first_lines(std::string_view text, std::size_t most);
 
