@@ -1,4 +1,5 @@
 """What users read fits what the program has: options, variables, links, and the form of scripts and man page."""
+import errno
 import os
 import pathlib
 import re
@@ -84,6 +85,23 @@ class Documents(unittest.TestCase):
         for path in ROOT.joinpath("tests/data").rglob("*.json"):
             found = re.findall(r'"/[^" ]*torchrun_zygote|/tests/interop/|/build/venv', path.read_text(encoding="utf-8"))
             self.assertEqual([], found, path)
+
+    def test_each_message_that_is_explained_is_one_that_the_program_has(self):
+        pieces = set()
+        for path in ROOT.joinpath("src").rglob("*.cpp"):
+            for adjacent in re.findall(r'(?:"(?:[^"\\\n]|\\.)*"\s*)+', path.read_text(encoding="utf-8")):
+                text = "".join(re.findall(r'"((?:[^"\\\n]|\\.)*)"', adjacent))
+                pieces |= {piece.strip(" ;:,(") for piece in re.split(r"\{[^}]*\}", text)}
+        pieces = {piece for piece in pieces | {os.strerror(code) for code in errno.errorcode} if len(piece) >= 6}
+        rows = re.findall(r"(?m)^\| (`.*?) \| ", text_of("docs/troubleshooting.md"))
+        self.assertGreater(len(rows), 20)
+        for message in re.findall(r"`([^`]+)`", " ".join(rows)):
+            if not message.startswith("error "):  # which are the worker's
+                rest = message
+                for piece in sorted(pieces, key=len, reverse=True):
+                    rest = rest.replace(piece, "")
+                known = any(message in piece for piece in pieces) or len(rest) * 2 < len(message)
+                self.assertTrue(known, f"{message}: no message of launch has {rest}")
 
     def test_manual_is_well_formed(self):
         self.tool("groff")
