@@ -131,6 +131,17 @@ class CheckHouse(unittest.TestCase):
     def test_this_tree_has_no_breach(self):
         self.assertEqual([], check_house.House(SCRIPT.parent.parent).check())
 
+    def test_the_form_is_that_of_clang_format(self):
+        tool = check_house.clang_format()
+        if not tool:
+            return  # which the script says; another version would not agree
+        self.assertEqual([], check_house.breaches_of_form(SCRIPT.parent.parent, tool))
+        with tempfile.TemporaryDirectory() as folder:
+            source = pathlib.Path(folder, "src", "x.cpp")
+            source.parent.mkdir()
+            source.write_text("int  f( );\n", encoding="utf-8")
+            self.assertEqual([f"src/x.cpp:1: form: run {tool} -i on it"], check_house.breaches_of_form(folder, tool))
+
     def rules(self, files):
         """The rules that a tree of these files breaks."""
         with tempfile.TemporaryDirectory() as folder:

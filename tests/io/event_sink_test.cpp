@@ -54,7 +54,9 @@ class EventSinks : public testing::Test {
     co_return true;
   }
 
-  void wait_for_disk() { (void)run(io_, disk_.run([] { return true; })); }
+  void wait_for_disk() {
+    (void)run(io_, disk_.run([] { return true; }));
+  }
 
   std::string folder_ = "/tmp/launch_sink_XXXXXX";
   boost::asio::io_context io_{1};

@@ -4,8 +4,8 @@
 #include "listener.hpp"
 
 #include <cerrno>
-#include <csignal>
 #include <chrono>
+#include <csignal>
 #include <string>
 
 #include <fcntl.h>

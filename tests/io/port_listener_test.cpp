@@ -4,9 +4,9 @@
 #include <ctime>
 
 #include <gtest/gtest.h>
-#include <boost/asio/io_context.hpp>
 #include <sys/resource.h>
 #include <unistd.h>
+#include <boost/asio/io_context.hpp>
 
 namespace launch::port_listener_test {
 

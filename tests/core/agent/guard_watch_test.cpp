@@ -31,9 +31,7 @@ class Player {
   void turn() { sign_.turned = now_; }
   void sleep(Duration time) { now_ += time; }
   void hear() { sign_.heard = number_; }
-  void press(int signal = 2, SignalWay way = SignalWay::terminal) {
-    watch_.handed_on(signal, way, ++number_, now_);
-  }
+  void press(int signal = 2, SignalWay way = SignalWay::terminal) { watch_.handed_on(signal, way, ++number_, now_); }
 
   GuardWatch watch_;
   AgentSign sign_;

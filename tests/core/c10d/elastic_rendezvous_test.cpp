@@ -1,10 +1,10 @@
 // Single steps of the machine; whole jobs under faults are in tests/sim.
 #include "launch/core/c10d/elastic_rendezvous.hpp"
 
+#include "../store/store_driver.hpp"
 #include "launch/core/c10d/rendezvous_pickle.hpp"
 #include "launch/core/store/keys.hpp"
 #include "launch/core/store/store_wire.hpp"
-#include "../store/store_driver.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -14,7 +14,7 @@ TEST(Keys, TorchrunsAreAsItSpellsThem) {
   EXPECT_EQ(all_ended_key("job"), "/job/torchelastic/agent/terminal_state/last_member");
   EXPECT_EQ(state_key("job"), "/torch.rendezvous.job");
   EXPECT_THAT(meeting_keys(round_prefix("job", 2)), ElementsAre("/torch.rendezvous.job.2/MASTER_ADDR",  //
-                                                               "/torch.rendezvous.job.2/MASTER_PORT"));
+                                                                "/torch.rendezvous.job.2/MASTER_PORT"));
 }
 
 TEST(Keys, ARoundHasItsOwn) {
@@ -26,10 +26,9 @@ TEST(Keys, ARoundHasItsOwn) {
 
 TEST(Keys, ARoleInfoTellsItsNode) {
   EXPECT_EQ(node_of_role_info(role_info_key("job", 12), "job"), 12);
-  for (const char* const other :
-       {"", "/", "/job", "job/torchelastic/role_info/1", "/job2/torchelastic/role_info/1",
-        "/jo/torchelastic/role_info/1", "/job/torchelastic/role_info/", "/job/torchelastic/role_info/x",
-        "/job/torchelastic/assigned_ranks/1"})
+  for (const char* const other : {"", "/", "/job", "job/torchelastic/role_info/1", "/job2/torchelastic/role_info/1",
+                                  "/jo/torchelastic/role_info/1", "/job/torchelastic/role_info/",
+                                  "/job/torchelastic/role_info/x", "/job/torchelastic/assigned_ranks/1"})
     EXPECT_FALSE(node_of_role_info(other, "job")) << other;
 }
 

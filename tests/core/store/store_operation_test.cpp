@@ -51,7 +51,7 @@ TEST(StoreOperation, ALongReplyInPiecesIsReadOnce) {
   PartialReply part;
   std::size_t used = 0;
   ASSERT_FALSE(decode_outcome(list, std::string_view(reply).substr(0, 35), used, part)->has_value());
-  EXPECT_EQ(part.read, 22U);  // two keys
+  EXPECT_EQ(part.read, 22U);         // two keys
   reply.replace(8, 22, 22, '\xff');  // what was read is not looked at again
   const auto outcome = decode_outcome(list, reply + "next", used, part);
   EXPECT_EQ(std::get<Values>(**outcome).values, (std::vector<std::string>{"one", "two", "three"}));

@@ -24,7 +24,7 @@ namespace launch {
 struct ProgramFacts {
   bool in_working_directory = false;  // the name, as typed, leads to a file or folder
   bool folder = false;
-  bool main_inside = false;  // a folder with __main__.py, which Python runs
+  bool main_inside = false;            // a folder with __main__.py, which Python runs
   bool executable = false;             // this user may execute it
   std::string first_bytes;             // up to 256 bytes: enough for a shebang line or the ELF magic
   std::optional<std::string> on_path;  // where PATH finds a name without a slash
