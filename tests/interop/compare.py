@@ -141,6 +141,12 @@ def is_piped(line, theirs, ours):
     return tees and (theirs, ours) == ("-", "p")
 
 
+def passes(line, theirs, ours):
+    """A file stands for the console here; which stream goes to which file is for test_logs."""
+    muted = "PET_LOCAL_RANKS_FILTER" in line.env or any(re.match("--local[-_]r", word) for word in line.argv)
+    return ours == "p" and (theirs == "-" or (muted and theirs == "c"))
+
+
 def only_hup(line, theirs, ours):
     return 1 in line.state.get("ignored", ()) and int(ours, 16) == int(theirs, 16) | 1
 
@@ -175,6 +181,7 @@ WANTED = [
          lambda line, theirs, ours: "--run-path" in line.argv),
     Rule("command", "Python is `PYTHON_EXEC`, else that of `VIRTUAL_ENV`, else that of `CONDA_PREFIX`", same_python),
     Rule("descriptor [12]", "With `--tee` a worker writes into a pipe to `launch`", is_piped),
+    Rule("descriptor 2", "The standard error of a worker that goes to no file is a pipe", passes),
     Rule("SigIgn", "Under `nohup`, SIGHUP stays ignored.", only_hup),
     Rule("SigIgn|SigBlk|blocked", "Signals that were ignored or blocked when the launcher began are back to their",
          lambda line, theirs, ours: "ignored" in line.state or "blocked" in line.state),

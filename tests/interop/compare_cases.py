@@ -18,7 +18,7 @@ PY = "dump.py"
 NATIVE = ("--no-python", "./fact_dump")
 STATIC = ("--master-addr=127.0.0.1", "--master-port=@PORT@")
 TWO = tuple((f"--node-rank={rank}",) for rank in range(2))
-LOOK = "The script's own arguments are never looked at."
+LOOK = "The script's own arguments are never parsed."
 WORDS = "`PET_` booleans may be numbers or"
 BEGINNING = "A beginning that fits both spellings of one option is accepted"
 SIGNAL = "`--signals-to-handle` with a name that is no signal, or without any, is an error."
