@@ -26,6 +26,9 @@ namespace {
 namespace asio = boost::asio;
 using namespace std::chrono_literals;
 
+constexpr int few_files = 32;        // that are open without workers
+constexpr int files_per_worker = 4;  // its pidfd, and pipes or files of its output
+
 // The last thing that a process does. After a failure it waits longer, for a reader of the verdict that sleeps.
 int leave(int code) {
   flush_log(code == 0 ? 1s : 10s);
@@ -59,7 +62,7 @@ int run_job(Config config, SignalPlan& signals) {
   const Guarded guarded = stand_guard(signals);
   if (guarded.exit_code) return leave(*guarded.exit_code);
   for (const std::string& notice : config.notices) log_warning(notice);
-  const rlimit open_files = raise_open_files();
+  const rlimit open_files = raise_open_files(few_files + files_per_worker * config.nproc_per_node);
   // Never destroyed: its destructor would wait for a look-up in the system's resolver that we have given up.
   asio::io_context& context = *new asio::io_context(1);
   config.pid = guarded.guard == 0 ? ::getpid() : guarded.guard;

@@ -2,6 +2,7 @@
 
 #include "launch/core/base/random.hpp"
 #include "launch/io/accelerators.hpp"
+#include "launch/io/fd.hpp"
 #include "launch/io/files.hpp"
 #include "launch/io/topology.hpp"
 
@@ -119,12 +120,13 @@ HostFacts read_host_facts(const Options& options, Environment env) {
   return facts;
 }
 
-rlimit raise_open_files() {
+rlimit raise_open_files(int expected) {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return {};
   rlimit raised = limit;
   raised.rlim_cur = raised.rlim_max;
   ::setrlimit(RLIMIT_NOFILE, &raised);
+  (void)Fd(::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, expected));  // the table stays as large
   return limit;
 }
 

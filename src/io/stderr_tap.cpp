@@ -38,7 +38,9 @@ constexpr std::size_t one_read = std::size_t{16} << 10;
 constexpr std::size_t most_unshown = std::size_t{256} << 10;  // bytes that the console has yet to take
 constexpr std::size_t most_at_end = std::size_t{1} << 20;     // of a stream, which something may write to for ever
 constexpr std::size_t terminal_piece = 4095;                  // what a terminal gives at once
-constexpr int rest_of_line_ms = 2;
+constexpr std::size_t longest_line = std::size_t{1} << 20;    // that is waited for
+constexpr int rest_of_line_ms = 20;
+constexpr int ends_together_ms = 5;    // in which several workers may end
 constexpr auto until_settled = 200ms;  // of a stream whose writer has ended
 constexpr Duration between_sizes = 100ms;
 
@@ -97,8 +99,9 @@ struct StderrTap::Shared {
   bool watch_all() const;
   void run();
   bool wait() const;
-  void read_some();
-  void take(std::size_t stream);
+  bool read_some();
+  std::size_t take(std::size_t stream);
+  void let_others_end() const;
   std::size_t take_piece(Stream& stream);
   void take_rest();
   void show(bool all);
@@ -137,8 +140,9 @@ bool StderrTap::Shared::watch_all() const {
 void StderrTap::Shared::run() {
   while (wait()) {
     show(false);
-    if (unshown.size() < most_unshown) read_some();
+    const bool quiet = unshown.size() < most_unshown && !read_some();
     show(false);
+    if (quiet) let_others_end();
   }
   take_rest();
   show(true);
@@ -154,20 +158,31 @@ bool StderrTap::Shared::wait() const {
   return what[0].revents == 0;
 }
 
-void StderrTap::Shared::read_some() {
+// False: some streams may have ended, and nothing else was there.
+bool StderrTap::Shared::read_some() {
   std::array<epoll_event, 32> events;
   const int count = ::epoll_wait(poller.get(), events.data(), static_cast<int>(events.size()), 0);
-  for (int i = 0; i < count; ++i) take(events[static_cast<std::size_t>(i)].data.u64);
+  std::size_t got = 0;
+  for (int i = 0; i < count; ++i) got += take(events[static_cast<std::size_t>(i)].data.u64);
+  return got > 0 || count <= 0;
 }
 
 // A line that a stream gives in several pieces stays whole, if the rest comes at once.
-void StderrTap::Shared::take(std::size_t number) {
+std::size_t StderrTap::Shared::take(std::size_t number) {
   Stream& stream = streams[number];
+  std::size_t all = 0;
   while (true) {
     const std::size_t got = take_piece(stream);
-    const bool more = got >= terminal_piece && stream.tail.back() != '\n' && unshown.size() < most_unshown;
-    if (!more || !is_readable(stream.reader.get(), rest_of_line_ms)) return;
+    all += got;
+    const bool more = got >= terminal_piece && stream.tail.back() != '\n' && all < longest_line;
+    if (!more || !is_readable(stream.reader.get(), rest_of_line_ms)) return all;
   }
+}
+
+// Each end is an event of its own, and many at once would cost their starts and ends what two processors have.
+void StderrTap::Shared::let_others_end() const {
+  pollfd end{stop.get(), POLLIN, 0};
+  ::poll(&end, 1, ends_together_ms);
 }
 
 std::size_t StderrTap::Shared::take_piece(Stream& stream) {

@@ -81,7 +81,7 @@ TEST(Host, TheLimitOfOpenFilesIsRaisedAndRemembered) {
   ::getrlimit(RLIMIT_NOFILE, &before);
   const rlimit lowered{64, before.rlim_max};
   ::setrlimit(RLIMIT_NOFILE, &lowered);
-  EXPECT_EQ(raise_open_files().rlim_cur, 64U);
+  EXPECT_EQ(raise_open_files(1000).rlim_cur, 64U);
   rlimit after{};
   ::getrlimit(RLIMIT_NOFILE, &after);
   EXPECT_EQ(after.rlim_cur, before.rlim_max);

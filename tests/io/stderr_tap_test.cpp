@@ -86,7 +86,7 @@ TEST_F(StderrTapTest, KeepsTheLastOfEachStream) {
 TEST_F(StderrTapTest, ALongLineOfOneIsNotTornByAnother) {
   const Fd one = add(), other = add();
   ASSERT_TRUE(tap_->begin());
-  const std::string line = std::string(50'000, 'x') + "\n";
+  const std::string line = std::string(50'000, 'x') + "\n";  // which a pipe takes at once
   std::atomic<bool> stop = false;
   std::thread noise([&] {
     while (!stop) say(other, "y\n");
@@ -137,6 +137,7 @@ TEST_F(StderrTapTest, OnATerminalWorkersHaveOneOfTheSameSize) {
   const auto give_up = std::chrono::steady_clock::now() + long_enough;
   while (seen.ws_col != 120 && std::chrono::steady_clock::now() < give_up) {
     say(worker, ".");
+    ASSERT_GT(::read(screen.get(), shown, sizeof shown), 0);  // so that it takes more
     ASSERT_EQ(::ioctl(worker.get(), TIOCGWINSZ, &seen), 0);
   }
   EXPECT_EQ(seen.ws_col, 120);
