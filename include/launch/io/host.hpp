@@ -26,8 +26,8 @@ ProgramFacts read_program_facts(const std::string& program, const std::string& s
 std::optional<std::string> find_on_path(const std::string& name, const std::string& search_path);
 
 // Raises the soft limit of open files to the hard one, because the store serves thousands of connections. Returns the
-// limit as it was, which workers get back. Makes room in the kernel's table for `expected` files: once there are threads,
-// each growth of that table waits for all processors, some 10 ms.
+// limit as it was, which workers get back. Makes room in the kernel's table for `expected` files, which must happen
+// before there are threads: from then on each growth of that table waits for all processors, some 10 ms.
 rlimit raise_open_files(int expected);
 
 std::uint64_t random_seed();
