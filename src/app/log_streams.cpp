@@ -18,6 +18,12 @@ namespace {
 constexpr Duration patience = 10s;  // with a console or a file system that takes nothing
 constexpr std::size_t most_losses_told = 8;
 
+void tell_unshown(const StderrTap::Outcome& end) {
+  if (!end.shown) log_warning("the console does not take what the workers wrote to standard error; some is lost");
+  if (end.lost > 0)
+    log_warning(fmt::format("{} bytes of the workers' standard error could not be written: {}", end.lost, end.reason));
+}
+
 }  // namespace
 
 LogStreams::LogStreams(boost::asio::any_io_executor executor, const LogChoice& choice, PrefixFacts facts,
@@ -100,7 +106,9 @@ WorkerOutput LogStreams::output(LocalRank local_rank, const StreamPlan& plan) {
     case StreamPlan::Sink::nowhere:
       return {Fd(), "/dev/null"};
     case StreamPlan::Sink::tap:
-      return {std::move(tapped_[local_rank].writer), {}};
+      if (const auto tapped = tapped_.find(local_rank); tapped != tapped_.end())
+        return {std::move(tapped->second.writer), {}};
+      return {};
   }
   return {};
 }
@@ -132,12 +140,6 @@ boost::asio::awaitable<bool> LogStreams::show_rest() {
   tell_what_stalled(end);
   tell_losses(end.losses);
   co_return end.written;
-}
-
-void LogStreams::tell_unshown(const StderrTap::Outcome& end) const {
-  if (!end.shown) log_warning("the console does not take what the workers wrote to standard error; some is lost");
-  if (end.lost > 0)
-    log_warning(fmt::format("{} bytes of the workers' standard error could not be written: {}", end.lost, end.reason));
 }
 
 void LogStreams::tell_what_stalled(const LogRelay::Outcome& end) const {

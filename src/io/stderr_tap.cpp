@@ -37,7 +37,7 @@ using namespace std::chrono_literals;
 constexpr std::size_t one_read = std::size_t{16} << 10;
 constexpr std::size_t most_unshown = std::size_t{256} << 10;  // bytes that the console has yet to take
 constexpr std::size_t most_at_end = std::size_t{1} << 20;     // of a stream, which something may write to for ever
-constexpr std::size_t terminal_piece = 4095;                  // what a terminal gives at once
+constexpr std::size_t full_piece = 4095;                      // what a terminal gives at once: more may follow
 constexpr std::size_t longest_line = std::size_t{1} << 20;    // that is waited for
 constexpr int rest_of_line_ms = 20;
 constexpr int ends_together_ms = 5;    // in which several workers may end
@@ -174,7 +174,7 @@ std::size_t StderrTap::Shared::take(std::size_t number) {
   while (true) {
     const std::size_t got = take_piece(stream);
     all += got;
-    const bool more = got >= terminal_piece && stream.tail.back() != '\n' && all < longest_line;
+    const bool more = got >= full_piece && stream.tail.back() != '\n' && all < longest_line;
     if (!more || !is_readable(stream.reader.get(), rest_of_line_ms)) return all;
   }
 }

@@ -73,6 +73,18 @@ class Bytes(TerminalCase):
         self.assertTrue(wait_for(lambda: shown in b"".join(self.shown), 10), self.shown)
 
 
+    def test_without_a_terminal_to_be_had_workers_have_that_of_launch(self):
+        self.need(os.geteuid() == 0, "root, to hide the terminals")
+        hidden = ("unshare", "--mount", "sh", "-c", 'mount -t tmpfs none /dev/pts && exec "$@"', "sh")
+        run = self.on_terminal(*hidden, Settings.launch, self.worker("echo wrong >&2; exit 3"), stdout=self.terminal,
+                               stderr=self.terminal)
+        self.expect([3], [run])
+        self.assertTrue(wait_for(lambda: b"exit code      3" in b"".join(self.shown), 10), self.shown)
+        shown = b"".join(self.shown)
+        self.assertEqual(1, shown.count(b"wrong"), shown)
+        self.assertIn(b"the worker's own output, on the console of host", shown)
+
+
 class Report(JobCase):
     """What every node says of a failure, without any option."""
 

@@ -60,7 +60,6 @@ class LogStreams {
   Status relay(const StreamPlan& plan, LocalRank local_rank, const Console& console, std::optional<int>& shown_by);
   Result<int> make_console(const Console& console);
   Status tap(LocalRank local_rank, bool shown);
-  void tell_unshown(const StderrTap::Outcome& end) const;
   void tell_what_stalled(const LogRelay::Outcome& end) const;
   void tell_losses(const std::vector<LogRelay::Loss>& losses) const;
 
