@@ -6,9 +6,9 @@
 #include "launch/core/base/error.hpp"
 #include "launch/core/logs/line_prefix.hpp"
 #include "launch/core/logs/log_plan.hpp"
-#include "launch/io/fd.hpp"
 #include "launch/io/log_relay.hpp"
 #include "launch/io/stderr_tap.hpp"
+#include "launch/io/worker_start.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
@@ -19,13 +19,6 @@
 #include <vector>
 
 namespace launch {
-
-// What a worker's stream is connected to: `open`, or otherwise the file `path`, which is opened later. Neither:
-// launch's own stream.
-struct WorkerOutput {
-  Fd open;
-  std::string path;
-};
 
 class LogStreams {
  public:

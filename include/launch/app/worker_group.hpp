@@ -3,13 +3,13 @@
 // workers start nor why they end.
 #pragma once
 
-#include "launch/app/worker_start.hpp"
 #include "launch/core/workers/worker_spec.hpp"
 #include "launch/io/cgroup.hpp"
 #include "launch/io/child.hpp"
 #include "launch/io/disk_thread.hpp"
 #include "launch/io/reaper.hpp"
 #include "launch/io/stdin_feeder.hpp"
+#include "launch/io/worker_start.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
 

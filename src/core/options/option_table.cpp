@@ -29,25 +29,26 @@ constexpr OptionRow other_rows[] = {
     {.name = "--version", .takes = OptionValue::none, .text = "print the version", .ours = true},
 };
 
-std::vector<OptionRow> all_rows() {
-  std::vector<OptionRow> all;
+std::vector<const OptionRow*> all_rows() {
+  std::vector<const OptionRow*> all;
   for (const std::span<const OptionRow> part :
        {node_options(), worker_options(), ending_options(), log_options(), std::span<const OptionRow>(other_rows)}) {
-    all.insert(all.end(), part.begin(), part.end());
+    for (const OptionRow& row : part) all.push_back(&row);
   }
   return all;
 }
 
 }  // namespace
 
-std::span<const OptionRow> option_table() {
-  static const std::vector<OptionRow> table = all_rows();
-  return table;
+OptionTable option_table() {
+  static const std::vector<const OptionRow*> rows = all_rows();
+  return OptionTable(rows);
 }
 
 const OptionRow& row_of(const OptionMember& member) {
-  const auto table = option_table();
-  return *std::find_if(table.begin(), table.end(), [&](const OptionRow& row) { return row.member == member; });
+  auto row = option_table().begin();
+  while ((*row).member != member) ++row;
+  return *row;
 }
 
 std::string_view heading(OptionGroup group) {

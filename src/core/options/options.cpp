@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <map>
 #include <type_traits>
 
 #include <fmt/format.h>
@@ -93,7 +94,8 @@ class Flags {
  public:
   explicit Flags(const std::vector<GivenOption>& line) {
     app_.set_help_flag();
-    for (const OptionRow& row : option_table()) options_.push_back(app_.add_option(std::string(row.name))->take_last());
+    for (const OptionRow& row : option_table())
+      options_.emplace(&row, app_.add_option(std::string(row.name))->take_last());
     for (const GivenOption& given : line) option_of(*given.row).add_result(text_of(given));
   }
 
@@ -111,12 +113,10 @@ class Flags {
     return option.as<std::string>();
   }
 
-  CLI::Option& option_of(const OptionRow& row) const {
-    return *options_[static_cast<std::size_t>(&row - option_table().data())];
-  }
+  CLI::Option& option_of(const OptionRow& row) const { return *options_.at(&row); }
 
   CLI::App app_;
-  std::vector<CLI::Option*> options_;  // of app_, in the order of the table
+  std::map<const OptionRow*, CLI::Option*> options_;  // of app_
 };
 
 std::optional<Given> ask_flag(const OptionRow& row, const Flags& flags, const Environment&) {

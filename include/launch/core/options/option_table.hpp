@@ -87,8 +87,29 @@ struct OptionRow {
   bool ours = false;  // torchrun 2.13 lacks it, so no abbreviation of a torchrun option may select it
 };
 
-// In the order of --help.
-std::span<const OptionRow> option_table();
+// The rows of all groups, in the order of --help. They stay where they are, in the program's constants.
+class OptionTable {
+ public:
+  class Iterator {
+   public:
+    explicit Iterator(const OptionRow* const* at) : at_(at) {}
+    const OptionRow& operator*() const { return **at_; }
+    Iterator& operator++() { return ++at_, *this; }
+    bool operator==(const Iterator& other) const = default;
+
+   private:
+    const OptionRow* const* at_;
+  };
+
+  explicit OptionTable(std::span<const OptionRow* const> rows) : rows_(rows) {}
+  Iterator begin() const { return Iterator(rows_.data()); }
+  Iterator end() const { return Iterator(rows_.data() + rows_.size()); }
+
+ private:
+  std::span<const OptionRow* const> rows_;
+};
+
+OptionTable option_table();
 
 // REQUIRES: an option that has a member.
 const OptionRow& row_of(const OptionMember& member);

@@ -1,4 +1,4 @@
-#include "launch/app/worker_start.hpp"
+#include "launch/io/worker_start.hpp"
 
 #include "launch/io/clock.hpp"
 #include "launch/io/files.hpp"

@@ -1,13 +1,13 @@
 // Makes the workers of a round, one after the other, on a thread that may wait for a disk (io/disk_thread): exec reads
 // the program from a disk, and the files of the workers' output may be on one, too.
 //
-// The owner takes the workers that have been made when make_all() has ended, or earlier if it wants to know. If
+// app/worker_group takes the workers that have been made when make_all() has ended, or earlier if it wants to know. If
 // make_all() takes long, it calls the owner now and then to take them. A call for each worker would cost more than the
 // worker.
 #pragma once
 
-#include "launch/app/log_streams.hpp"
-#include "launch/core/workers/worker_spec.hpp"
+#include "launch/core/job/rank.hpp"
+#include "launch/io/fd.hpp"
 #include "launch/io/spawn.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
@@ -20,6 +20,13 @@
 #include <vector>
 
 namespace launch {
+
+// What a worker's stream is connected to: `open`, or otherwise the file `path`, which is opened later. Neither:
+// launch's own stream.
+struct WorkerOutput {
+  Fd open;
+  std::string path;
+};
 
 struct WorkerNotStarted {
   LocalRank local_rank{};
