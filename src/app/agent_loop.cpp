@@ -24,6 +24,8 @@ namespace asio = boost::asio;
 namespace {
 
 constexpr Duration time_to_open = std::chrono::seconds(2);
+using Tenths = std::chrono::duration<std::int64_t, std::deci>;
+
 constexpr Duration interval_holds = std::chrono::milliseconds(200);  // for which progress_interval() is reused
 
 }  // namespace
@@ -160,7 +162,7 @@ void AgentLoop::lose_guard() {
 void AgentLoop::stop_by(const ReceivedSignal& received) {
   record_.hurry();
   std::string sender = sender_text(received.origin);
-  log_info(fmt::format("received {}{}{}, stopping", signal_name(received.signal), sender.empty() ? "" : " ", sender));
+  log_info(desk_.stop_text(received.signal, sender));
   const int to_workers = signal_for_workers(received.signal, config_.signals);
   put(SignalReceived{received.signal, std::move(sender), to_workers});
 }
@@ -173,7 +175,7 @@ SignalWay AgentLoop::way_of(const ReceivedSignal& received) const {
 void AgentLoop::warn(int signal) {
   put(Warned{signal});  // before any exit that it causes
   workers_.warn(signal);
-  log_info(fmt::format("received {} as an early warning, and passed it on: the workers may save and end",
+  log_info(fmt::format("received {} as an early warning and passed it on: the workers may save and exit",
                        signal_name(signal)));
 }
 
@@ -321,6 +323,7 @@ asio::awaitable<void> AgentLoop::gather_evidence(bool stacks) {
 }
 
 void AgentLoop::carry_out(const SignalWorkers& action) {
+  told_ = now();
   workers_.signal_all(action.signal);
   put_first(Signalled{});
   record_.events().stopping(action.signal, action.reason);
@@ -330,8 +333,8 @@ void AgentLoop::carry_out(const SignalWorkers& action) {
 void AgentLoop::carry_out(const KillWorkers& /*action*/) {
   if (const auto left = workers_.remaining(); !left.empty()) {
     record_.events().killing(left.size());
-    log_warning(fmt::format("still running {} after being told to end: {}; sending SIGKILL",
-                            to_text(config_.shutdown_timeout), name_processes(left)));
+    log_warning(fmt::format("still running {} after being told to exit: {}; sending SIGKILL",
+                            to_text(std::chrono::round<Tenths>(now() - told_)), name_processes(left)));
   }
   workers_.signal_all(SIGKILL);
   look_for_end();

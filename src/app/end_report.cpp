@@ -23,7 +23,7 @@ constexpr Duration time_for_files = 5s;
 bool keep_verdict(const std::string& path, const std::string& json) {
   const Status written = path.empty() ? Status() : write_file(path, json + "\n");
   if (!written)
-    log_warning(fmt::format("the verdict could not be written to {} (--verdict): {}", path, written.error().message));
+    log_warning(fmt::format("cannot write the report to {} (--verdict): {}", path, written.error().message));
   return true;
 }
 
@@ -58,7 +58,7 @@ asio::awaitable<void> report_end(const Config& config, Report report, DiskThread
   auto keeping = disk.run_until(later(now(), time_for_files), keep);
   const auto kept = co_await std::move(keeping);
   if (!kept)
-    log_warning(fmt::format("the file system of {} does not answer: how the job ended may not be in it",
+    log_warning(fmt::format("the file system of {} does not answer: the report may be missing from it",
                             verdict_file.empty() ? config.parent_error_file : verdict_file));
 }
 

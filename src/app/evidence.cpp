@@ -113,7 +113,7 @@ asio::awaitable<void> Evidence::ask_py_spy(std::string py_spy, std::string searc
     const bool in_time = std::exchange(dump->ended, true);
     notes_.add_stack(dump->worker.rank,
                      in_time ? read_file(fmt::format("/proc/self/fd/{}", dump->output.get()), longest_dump)
-                             : "py-spy did not come to an end\n");
+                             : "py-spy did not finish\n");
   }
 }
 

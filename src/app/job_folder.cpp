@@ -53,7 +53,8 @@ struct JobFolder::Making {
     other->go_on_from(*folder);
     *folder = *std::move(other);
     const Status instead = folder->begin_attempt(config.nproc_per_node);
-    if (instead) log_warning(fmt::format("{}; this attempt's are in {}", begun.error().message, folder->attempt()));
+    if (instead)
+      log_warning(fmt::format("{}; the files of this attempt are in {}", begun.error().message, folder->attempt()));
     return instead;
   }
 
@@ -125,7 +126,7 @@ boost::asio::awaitable<void> JobFolder::remove_empty() {
   auto removing = disk_.run_until(later(now(), time_for_removal), remove);
   const auto removed = co_await std::move(removing);
   if (!removed)
-    log_warning(fmt::format("the file system of {} does not answer: empty folders may stay there",
+    log_warning(fmt::format("the file system of {} does not answer: empty folders may remain there",
                             attempt_.empty() ? place_ : attempt_));
 }
 
@@ -143,8 +144,8 @@ boost::asio::awaitable<void> JobFolder::keep_evidence(DiskThread& disk, std::str
   const Status written = ended ? *ended : Error{ErrorCode::timeout, "the file system does not answer"};
   keeps_ = keeps_ || written;
   if (!written)
-    log_warning(
-        fmt::format("what the workers were doing could not be written to {}: {}", path, written.error().message));
+    log_warning(fmt::format("cannot write the evidence of what the workers were doing to {}: {}", path,
+                            written.error().message));
 }
 
 // The error that the worker has reported, otherwise the end of what passed through launch, otherwise of the file that
@@ -171,7 +172,8 @@ boost::asio::awaitable<LastWords> JobFolder::words_of(DiskThread& disk, LocalRan
   auto words = co_await std::move(reading);
   if (words) co_return *std::move(words);
   if (!std::exchange(told_of_silence_, true))
-    log_warning(fmt::format("the file system of {} does not answer: what workers said there cannot be told", attempt_));
+    log_warning(
+        fmt::format("the file system of {} does not answer: the workers' last output cannot be read", attempt_));
   co_return known;
 }
 
@@ -181,7 +183,7 @@ void JobFolder::tell_parent(const std::string& parent_error_file, const Failure&
   const std::string own = first.error_file.empty() ? "" : read_file(first.error_file, error_file_bounds.size);
   const Status written = write_file(parent_error_file, error_for_parent(first, own));
   if (!written)
-    log_warning(fmt::format("the failure could not be written to {} (TORCHELASTIC_ERROR_FILE): {}", parent_error_file,
+    log_warning(fmt::format("cannot write the failure to {} (TORCHELASTIC_ERROR_FILE): {}", parent_error_file,
                             written.error().message));
 }
 

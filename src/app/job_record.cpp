@@ -54,9 +54,9 @@ asio::awaitable<void> JobRecord::announce(AnnounceRound action) {
   co_await keep_evidence();
   evidence_.reset();
   if (action.restart > 0) {
-    log_warning(fmt::format("{}; starting all workers anew, {}", action.reason, action.count));
+    log_warning(fmt::format("{}; restarting all workers, {}", action.reason, action.count));
   } else {
-    log_info(fmt::format("{}; starting all workers anew", action.reason));
+    log_info(fmt::format("{}; restarting all workers", action.reason));
   }
 }
 

@@ -19,7 +19,7 @@ constexpr Duration patience = 10s;  // with a console or a file system that take
 constexpr std::size_t most_losses_told = 8;
 
 void tell_unshown(const StderrTap::Outcome& end) {
-  if (!end.shown) log_warning("the console does not take what the workers wrote to standard error; some is lost");
+  if (!end.shown) log_warning("nobody reads launch's standard error: some of what the workers wrote to it is lost");
   if (end.lost > 0)
     log_warning(fmt::format("{} bytes of the workers' standard error could not be written: {}", end.lost, end.reason));
 }
@@ -143,7 +143,7 @@ boost::asio::awaitable<bool> LogStreams::show_rest() {
 }
 
 void LogStreams::tell_what_stalled(const LogRelay::Outcome& end) const {
-  if (!end.shown) log_warning(fmt::format("the console does not take what the workers wrote; it is in {}", folder_));
+  if (!end.shown) log_warning(fmt::format("nobody reads the console: what the workers wrote is in {}", folder_));
   if (!end.written) log_warning(fmt::format("the file system of {} does not answer: files are incomplete", folder_));
   for (const LogConsole::Loss& loss : end.unshown)
     log_warning(fmt::format("{} bytes for the {} were lost: {}; the files in {} have them", loss.bytes,

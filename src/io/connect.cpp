@@ -75,7 +75,7 @@ asio::awaitable<Result<std::vector<tcp::endpoint>>> resolve(Endpoint endpoint, T
   } catch (const boost::system::system_error& error) {
     refused = error.code().message();
   }
-  if (!refused.empty()) co_return lookup_failed(endpoint, "no thread can be had for it: " + refused);
+  if (!refused.empty()) co_return lookup_failed(endpoint, "cannot start a thread for it: " + refused);
   (void)co_await lookup->ended.async_wait(as_values);
   if (!lookup->done) co_return lookup_failed(endpoint, "the name server does not answer");
   if (lookup->error) co_return lookup_failed(endpoint, lookup->error.message());

@@ -20,10 +20,9 @@ namespace launch {
 namespace {
 
 Error cannot_make(const std::string& path, int error = errno) {
-  return Error{ErrorCode::system,
-               fmt::format("cannot make the folder {} for the workers' files: {}; name one that can be written by "
-                           "--log-dir or TMPDIR, or do without by --log-dir=/dev/null",
-                           path, std::strerror(error))};
+  return Error{ErrorCode::system, fmt::format("cannot create the folder {} for the workers' files: {}; name a writable "
+                                              "one by --log-dir or TMPDIR, or keep no files by --log-dir=/dev/null",
+                                              path, std::strerror(error))};
 }
 
 // A run id may hold any character and be of any length; a folder's name, with what follows the id, may not.

@@ -67,7 +67,8 @@ struct EventSink::Output {
     const int error = not_opened != 0 ? not_opened : write_line(fd.get(), line);
     if (error == 0) return;
     takes = false;
-    log_warning(fmt::format("events cannot be written to {}: {}; none are from now on", name, std::strerror(error)));
+    log_warning(
+        fmt::format("cannot write events to {}: {}; no events are written from now on", name, std::strerror(error)));
   }
 
   Fd fd;
@@ -89,8 +90,7 @@ boost::asio::awaitable<Result<EventSink>> EventSink::open(std::string path, Disk
     log_warning(fmt::format("the file system of {} does not answer: events wait for it", sink.output_->name));
   } else if (*error != 0) {
     co_return usage_error(
-        fmt::format("{}: cannot write there: {}; name a file in a folder that is there, or - for standard "
-                    "output",
+        fmt::format("{}: cannot write there: {}; name a file in a folder that exists, or - for standard output",
                     as_typed("--events", path), std::strerror(*error)));
   } else if (::isatty(sink.output_->fd.get()) == 1) {
     sink.disk_ = nullptr;

@@ -26,6 +26,10 @@
 namespace launch {
 namespace {
 
+std::string counted(std::size_t processes) {
+  return processes == 1 ? "1 process" : fmt::format("{} processes", processes);
+}
+
 using namespace std::chrono_literals;
 
 // A process that SIGKILL cannot end within this time sleeps in the kernel, and must not hold us up.
@@ -214,8 +218,8 @@ class Guard {
     if (found.empty() || now() >= killing_until_) watch_.workers_ended();
     if (first && !found.empty())
       log_error(
-          fmt::format("the agent of this launch (pid {}) has not turned for {}, so the other nodes give this one "
-                      "up: its workers are ended",
+          fmt::format("the agent of this launch (pid {}) has been frozen for {}, so the other nodes go on without this "
+                      "one: ending its workers",
                       agent_, to_text(std::chrono::round<std::chrono::milliseconds>(now() - before.turned))));
   }
 
@@ -224,10 +228,9 @@ class Guard {
     const std::vector<pid_t> found = workers();
     ::kill(agent_, SIGKILL);
     for (const pid_t pid : found) ::kill(pid, SIGKILL);
-    log_error(
-        fmt::format("told to stop three times, and the agent of this launch (pid {}) does not answer: it is "
-                    "killed, and so are its workers",
-                    agent_));
+    log_error(fmt::format(
+        "told to stop three times, but the agent of this launch (pid {}) does not answer: killing it and its workers",
+        agent_));
     const Time give_up = later(now(), longest_leaving);
     while (!reap() && now() < give_up) {
       kill_cgroups_of(agent_);
@@ -276,9 +279,9 @@ class Guard {
     // The agent may have left a line of progress there, without an end of line.
     if (killed_agent && ::isatty(STDERR_FILENO) == 1) write_bare("");
     if (killed_agent)
-      log_error(fmt::format("the agent of this launch (pid {}) was ended by {}; killed {} that it left", agent_,
-                            to_text(*ended_),
-                            killed.size() == 1 ? "1 process" : fmt::format("{} processes", killed.size())));
+      log_error(fmt::format(
+          "the agent of this launch (pid {}) was ended by {}; {}", agent_, to_text(*ended_),
+          killed.empty() ? "no process was left" : fmt::format("killed {} that it left", counted(killed.size()))));
     if (!left.empty()) log_error("these processes outlived SIGKILL: " + describe_processes(left));
   }
 
@@ -341,7 +344,7 @@ Guarded stand_guard(SignalPlan& signals) {
   const pid_t agent = ::fork();
   if (agent < 0) {
     life = nullptr;
-    log_warning("no process could be made to guard this one: if it is killed, children of workers may stay behind");
+    log_warning("cannot create a process to guard this one: if it is killed, children of workers may stay behind");
     return {};
   }
   if (agent > 0) {

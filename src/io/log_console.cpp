@@ -146,8 +146,8 @@ void LogConsole::print(const Who& who, std::string_view line) {
 
 void LogConsole::tell_of_loss() {
   if (sink_.lost() == 0 || std::exchange(told_of_loss_, true)) return;
-  log_warning(fmt::format("lines are lost, the {} cannot be written: {}; the job goes on", name_of_console(style_.fd),
-                          sink_.reason()));
+  log_warning(fmt::format("lines are lost because the {} cannot be written: {}; the job goes on",
+                          name_of_console(style_.fd), sink_.reason()));
 }
 
 void LogConsole::write_out() {

@@ -196,7 +196,8 @@ void LogRelay::Shared::write_one(const LogBacklog::Write& write) {
   exchange.wrote(write, result);
   if (result.extents.bytes() == write.size || warned_of_loss || warned_of_stall) return;
   warned_of_loss = true;
-  log_warning(fmt::format("log lines are lost, {} cannot be written: {}; the job goes on", file.path(), file.reason()));
+  log_warning(
+      fmt::format("log lines are lost because {} cannot be written: {}; the job goes on", file.path(), file.reason()));
 }
 
 // ---- the owner
@@ -241,7 +242,7 @@ Status LogRelay::begin() {
     // The writer waits for all givers, also for consoles that have no thread.
     for (auto i = static_cast<std::size_t>(shared_->showing); i < shared_->consoles.size(); ++i)
       shared_->exchange.close();
-    return Error{ErrorCode::system, fmt::format("no thread can be started for the workers' output: {}", error.what())};
+    return Error{ErrorCode::system, fmt::format("cannot start a thread for the workers' output: {}", error.what())};
   }
   return {};
 }

@@ -58,7 +58,7 @@ Status PortListener::listen(const std::string& host, std::uint16_t port, bool lo
   const error_code error = try_to_listen(host, port, loopback_only);
   if (!error) return {};
   std::string holder = error == asio::error::address_in_use ? find_port_holder(port) : std::string();
-  if (holder.empty() && is_port_cooling(port)) holder = "a connection that has ended, for up to a minute";
+  if (holder.empty() && is_port_cooling(port)) holder = "a closed connection, for up to a minute";
   return Error{ErrorCode::system, fmt::format("cannot listen on port {}: {}{}; choose another --master-port", port,
                                               error.message(), holder.empty() ? "" : ", held by " + holder)};
 }

@@ -220,8 +220,8 @@ std::string advice(const SpawnError& error, const std::string& file) {
     case ENOENT:
       if (exists && has_carriage_return(file))
         return "; its first line ends with a carriage return (CRLF, as on Windows): convert it, as with dos2unix";
-      return exists ? "; the file is there, but the interpreter that it names is not"
-                    : "; check the path, which must lead to the same file on every node";
+      return exists ? "; the file exists, but the interpreter that it names does not"
+                    : "; the path must be valid on every node";
     case EACCES:
       if (exists && S_ISDIR(info.st_mode)) return "; it is a folder";
       if (exists && error.stage == SpawnStage::execute && (info.st_mode & 0111U) != 0)

@@ -282,7 +282,7 @@ Status StderrTap::begin() {
     }).detach();
   } catch (const std::system_error& error) {
     return Error{ErrorCode::system,
-                 fmt::format("no thread can be started for the workers' standard error: {}", error.what())};
+                 fmt::format("cannot start a thread for the workers' standard error: {}", error.what())};
   }
   shared_->running = true;
   return {};

@@ -81,11 +81,10 @@ asio::awaitable<Status> StoreClient::greet(Time deadline) {
   if (auto sent = co_await send(std::move(hello)); !sent) co_return sent.error();
   while (received_.size() < 4)
     if (auto more = co_await receive_more(deadline); !more) {
-      co_return Error{more.error().code,
-                      fmt::format("what listens there does not greet as a store does ({})", more.error().message)};
+      co_return Error{more.error().code, fmt::format("something else is listening there ({})", more.error().message)};
     }
   if (read_u32(received_.data()) != greeting_nonce)
-    co_return Error{ErrorCode::protocol, "what listens there is not a store"};
+    co_return Error{ErrorCode::protocol, "something else is listening there (no answer to the store's handshake)"};
   received_.erase(0, 4);
   co_return Status();
 }
@@ -116,7 +115,7 @@ asio::awaitable<Status> StoreClient::receive_while_beating(Time deadline) {
     const Beats::Act act = beats_.at(now());
     if (act == Beats::Act::silent) {
       silent_ = true;
-      co_return Error{ErrorCode::timeout, fmt::format("it has said nothing for {}", to_text(beats_.patience()))};
+      co_return Error{ErrorCode::timeout, fmt::format("no answer for {}", to_text(beats_.patience()))};
     }
     if (act == Beats::Act::wait) continue;
     std::string beat;

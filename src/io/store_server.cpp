@@ -131,7 +131,7 @@ class StoreConnection : public std::enable_shared_from_this<StoreConnection> {
       }
       if (!request->has_value()) return false;
       if (!is_let_through(**request)) {
-        refuse("it is of a round that is over");
+        refuse("its round is over");
         return false;
       }
       const Status applied = server_->store_.apply(**request, {id_, instant(), answers_, server_->pushes_});

@@ -23,7 +23,7 @@ namespace {
 
 Error no_pipe(const std::string& path) {
   return Error{ErrorCode::system,
-               fmt::format("cannot make the pipe {} for the workers' watchdog timers: {}; name another one by "
+               fmt::format("cannot create the pipe {} for the workers' watchdog timers: {}; name another one by "
                            "TORCHELASTIC_TIMER_FILE, or leave TORCHELASTIC_ENABLE_FILE_TIMER out",
                            path, std::strerror(errno))};
 }
@@ -85,7 +85,7 @@ std::optional<std::string> TimerPipe::take_line() {
     const bool whole = !std::exchange(skipping_, false);
     if (whole && line.size() <= longest_line) return line;
     if (!std::exchange(complained_, true))
-      log_warning(fmt::format("a request for a watchdog timer is longer than {} bytes; it is left out", longest_line));
+      log_warning(fmt::format("a request for a watchdog timer is longer than {} bytes; it is ignored", longest_line));
   }
 }
 

@@ -13,7 +13,7 @@ from harness import Settings, free_port, wait_for
 from job import SLEEP, UP, JobCase
 
 HEARTBEAT = 5
-SILENT = 9000  # milliseconds until the end of a job of which a node has fallen silent, on a busy machine
+SILENT = 9000  # milliseconds until the end of a job of which a node stopped responding, on a busy machine
 
 
 class Cuts(JobCase):

@@ -39,7 +39,7 @@ class Evidence(JobCase):
     def test_an_abort_is_looked_into_and_the_outlier_comes_first(self):
         run = self.hang()
         self.expect([134], [run])
-        self.assert_says(run, r"at the time     *rank 0: in load_batch \(data.py:12\)\n"
+        self.assert_says(run, r"at failure     *rank 0: in load_batch \(data.py:12\)\n"
                               r" *ranks 1-2: in all_reduce \(distributed.py:7\)")
         self.assertIn("rank 2, Python stacks:", self.evidence())
         self.assertRegex(self.evidence(), r"rank 0: pid \d+ \(\S+\), sleeping")
@@ -52,42 +52,42 @@ class Evidence(JobCase):
         runs = self.nodes([2, 2], WORKERS / "hangs.py", env={"PATH": f"{tools}:/usr/bin:/bin"})
         self.expect([134, 134], runs)
         for run in runs:
-            self.assert_says(run, r"at the time  *rank 0: in load_batch", r"\n *ranks 1-2: in all_reduce")
+            self.assert_says(run, r"at failure  *rank 0: in load_batch", r"\n *ranks 1-2: in all_reduce")
 
     def test_a_plain_failure_keeps_states_only(self):
         run = self.hang(env={"DIE_BY": "11"})
         self.expect([139], [run])
-        self.assertNotIn("at the time", run.err)
+        self.assertNotIn("at failure", run.err)
         self.assertNotIn("Python stacks", self.evidence())
         self.assertRegex(self.evidence(), r"rank 1: pid \d+")
 
     def test_stacks_always_on_request(self):
         run = self.hang("--evidence=stacks", env={"DIE_BY": "11"})
         self.expect([139], [run])
-        self.assert_says(run, r"at the time  *rank 0: in load_batch")
+        self.assert_says(run, r"at failure  *rank 0: in load_batch")
 
     def test_none_keeps_nothing(self):
         run = self.hang("--evidence=none")
         self.expect([134], [run])
         self.assertEqual("", self.evidence())
-        self.assertNotIn("at the time", run.err)
+        self.assertNotIn("at failure", run.err)
 
     def test_faulthandler_where_there_is_no_py_spy(self):
         run = self.hang("--evidence=states:SIGUSR2", fake=None, env={"REGISTER": "1"})
         self.expect([134], [run])
-        self.assert_says(run, r"at the time  *rank 0: in load_batch \(", r"\n *ranks 1-2: in all_reduce \(")
+        self.assert_says(run, r"at failure  *rank 0: in load_batch \(", r"\n *ranks 1-2: in all_reduce \(")
 
     def test_a_worker_without_a_handler_is_not_signalled(self):
         run = self.hang("--evidence=states:SIGUSR2", fake=None)
         self.expect([134], [run])
-        self.assert_says(run, r"ranks 0-2: signal 15 \(SIGTERM\), after launch stopped it")
+        self.assert_says(run, r"ranks 0-2: signal 15 \(SIGTERM\), stopped by launch")
 
     def test_a_tool_that_hangs_holds_nobody_up(self):
         began = time.monotonic()
         run = self.hang(fake=HANGING_PY_SPY)
         self.expect([134], [run], seconds=40)
         self.assertLess(time.monotonic() - began, 30)
-        self.assertIn("py-spy did not come to an end", self.evidence())
+        self.assertIn("py-spy did not finish", self.evidence())
 
     def test_a_killed_guard_does_not_wait_for_stacks(self):
         run = self.hang(fake=HANGING_PY_SPY)
@@ -107,4 +107,4 @@ exit 7
         worker = self.worker(until_stopped)
         run = self.launch("--nproc-per-node=2", "--shutdown-timeout=1", worker)
         self.expect([7], [run])
-        self.assert_says(run, r"at the time  *rank 0: stopped \(T\)")
+        self.assert_says(run, r"at failure  *rank 0: stopped \(T\)")

@@ -168,7 +168,7 @@ class FullDisk(DiskCase):
         text = (self.disk.path / "console").read_bytes()
         every = b"".join(b"[default0]:%s\n" % line.encode() for line in lines)
         self.assertTrue(0 < len(text) < len(every) and every.startswith(text), f"{len(text)} of {len(every)} bytes")
-        self.assert_says(run, rf"lines are lost, the standard output cannot be written: {FULL}",
+        self.assert_says(run, rf"lines are lost because the standard output cannot be written: {FULL}",
                          rf"{len(every) - len(text)} bytes for the standard output were lost: {FULL}; the files in ")
         path = self.folder / "logs" / "latest" / "attempt_0" / "0" / "stdout.log"
         self.assertEqual(lines, path.read_text().splitlines())

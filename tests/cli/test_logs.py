@@ -121,7 +121,7 @@ class Logs(JobCase):
                 (kept,) = self.folder.glob(f"{expected}/attempt_1/0/stdout.log")
                 self.assertEqual("went on\n", kept.read_text())
                 if more:
-                    self.assert_says(run, f"Not a directory.*; this attempt's are in {kept.parent.parent}")
+                    self.assert_says(run, f"Not a directory.*; the files of this attempt are in {kept.parent.parent}")
                     (self.folder / "logs").unlink()
 
     def test_an_empty_folder_is_not_left_behind(self):

@@ -49,7 +49,7 @@ class Lost(LostCase):
         self.assertEqual([1, 137, 1], self.finish(*runs, seconds=20))
         self.assert_says(runs[1], "the agent of this launch .* was ended by signal 9")
         for run in (runs[0], runs[2]):
-            self.assert_says(run, r"node 1 \(host \S+\): its launch ended without a word")
+            self.assert_says(run, r"node 1 \(host \S+\): its launch died without a report")
             self.assertLess(run.ended - killed, 3)
 
     def test_a_second_lost_node_is_not_waited_for(self):
@@ -61,7 +61,7 @@ class Lost(LostCase):
         self.assertEqual([1, 1], self.finish(*runs[:2], seconds=20))
         for run in runs[:2]:
             self.assertLess(run.ended - killed, 8)
-            self.assert_says(run, r"root cause     node 2 ", r"no account     from node 3\b")
+            self.assert_says(run, r"root cause     node 2 ", r"no report      from node 3\b")
         os.kill(agents[3], signal.SIGCONT)
         self.finish(runs[3])
 
@@ -70,7 +70,7 @@ class Lost(LostCase):
         self.kill(runs[0])
         self.assertEqual([137, 1, 1], self.finish(*runs, seconds=20))
         for run in runs[1:]:
-            self.assert_says(run, "the store of node 0 went away")
+            self.assert_says(run, "lost contact with the store of node 0")
 
     def test_a_silent_agent_is_given_up_after_the_heartbeat_timeout(self):
         for silent in (1, 0):
@@ -81,11 +81,11 @@ class Lost(LostCase):
                 others = [run for run in runs if run is not runs[silent]]
                 self.expect([1, 1], others, seconds=20)
                 for run in others:
-                    self.assert_says(run, "has said nothing for 3 s" if silent else "the store does not answer")
+                    self.assert_says(run, "no heartbeat of its launch for 3 s" if silent else "the store does not answer")
                 os.kill(agent, signal.SIGCONT)
                 self.expect([1], [runs[silent]], seconds=20)
                 if silent:
-                    self.assert_says(runs[silent], r"launch stood still for \d")
+                    self.assert_says(runs[silent], r"launch was frozen for \d")
                 self.forget()
 
     def test_a_short_sleep_harms_nobody(self):
@@ -105,7 +105,7 @@ class Lost(LostCase):
         runs = self.nodes([1, 1, 1], self.worker(UP, 'if [ "$RANK" != 1 ]; then\n',
                                                  'while [ ! -e "$TEST_FOLDER/go" ]; do sleep 0.05; done\nfi\n'))
         self.wait_until_up(3, *runs)
-        self.assertTrue(wait_for(lambda: "1 of 3 have ended" in runs[1].err, 20), str(runs[1]))
+        self.assertTrue(wait_for(lambda: "1 of 3 have finished" in runs[1].err, 20), str(runs[1]))
         self.kill(runs[1])
         (self.folder / "go").touch()
         self.assertEqual([0, 137, 0], self.finish(*runs))
@@ -114,11 +114,11 @@ class Lost(LostCase):
     def test_a_node_that_has_ended_well_ends_with_a_job_that_has_lost_its_store(self):
         runs = self.nodes([1, 1, 1], self.worker(UP, 'if [ "$RANK" != 1 ]; then exec sleep 300; fi\n'))
         self.wait_until_up(3, *runs)
-        self.assertTrue(wait_for(lambda: "1 of 3 have ended" in runs[1].err, 20), str(runs[1]))
+        self.assertTrue(wait_for(lambda: "1 of 3 have finished" in runs[1].err, 20), str(runs[1]))
         self.kill(runs[0])
         self.expect([137, 1, 1], runs)
         for run in runs[1:]:
-            self.assert_says(run, "root cause .* the store of node 0 went away")
+            self.assert_says(run, "root cause .* lost contact with the store of node 0")
 
 
 class Elastic(LostCase):
@@ -148,7 +148,7 @@ class Elastic(LostCase):
         runs = self.hosted_by_the_first(3, worker, nnodes=3, port=free_port(), options=["--max-restarts=1"])
         self.assertTrue(wait_for(lambda: all("rank" in run.out for run in runs), 20), str(runs[0]))
         (self.folder / f"end.{runs[2].out.split()[1]}").touch()
-        self.assertTrue(wait_for(lambda: "1 of 3 have ended" in runs[2].err, 20), str(runs[2]))
+        self.assertTrue(wait_for(lambda: "1 of 3 have finished" in runs[2].err, 20), str(runs[2]))
         self.kill(runs[2])
         self.assert_nobody_ends(runs[:2], seconds=3)
         (self.folder / "go").touch()
@@ -162,11 +162,11 @@ class Elastic(LostCase):
                                         options=["--rdzv-conf=last_call_timeout=20", "--shutdown-timeout=2"])
         self.wait_until_up(3, *runs)
         (self.folder / f"end.{runs[2].out.split()[1]}").touch()
-        self.assertTrue(wait_for(lambda: "1 of 3 have ended" in runs[2].err, 20), str(runs[2]))
+        self.assertTrue(wait_for(lambda: "1 of 3 have finished" in runs[2].err, 20), str(runs[2]))
         self.kill(runs[0])
         self.expect([137, 1, 1], runs)
         for run in runs[1:]:
-            self.assert_says(run, "root cause .* the job's store went away")
+            self.assert_says(run, "root cause .* lost contact with the job's store")
 
     def test_two_jobs_share_a_store_and_the_host_of_the_other_may_end(self):
         port = free_port()
@@ -179,7 +179,7 @@ class Elastic(LostCase):
         self.assertEqual([143], self.finish(first))
         late = self.elastic(1, self.worker("exit 0\n", name="b"), run_id="b", nnodes=2, port=port)
         self.expect([0, 0], [second, *late])
-        self.assert_says(second, "gone before a round formed; looking for it anew")
+        self.assert_says(second, "lost before a round formed; looking for it again")
 
     def test_two_jobs_at_one_place_form_separate_groups(self):
         port = free_port()
@@ -221,7 +221,7 @@ class Waiting(JobCase):
     def test_the_end_of_the_others_is_waited_for_and_said(self):
         runs = self.nodes([1, 1], self.worker('if [ "$RANK" = 1 ]; then\n',
                                               'while [ ! -e "$TEST_FOLDER/go" ]; do sleep 0.05; done\nfi\n'))
-        self.assertTrue(wait_for(lambda: "1 of 2 have ended" in runs[0].err, 20), str(runs[0]))
+        self.assertTrue(wait_for(lambda: "1 of 2 have finished" in runs[0].err, 20), str(runs[0]))
         (self.folder / "go").touch()
         self.expect([0, 0], runs)
 

@@ -241,7 +241,7 @@ class Leaving(Killing):
         for number in (1, 3):
             (self.folder / f"done.{number}").touch()
         for number in (1, 3):
-            self.wait_until_said(runs[number], "waiting for the other nodes (2 of 3 have ended)")
+            self.wait_until_said(runs[number], "waiting for the other nodes (2 of 3 have finished)")
         self.forget("done.*")
         killed = time.time()
         runs[3].signal(signal.SIGKILL)
@@ -282,7 +282,7 @@ class Leaving(Killing):
         for run in runs.values():
             self.assertNotEqual(0, run.code, str(run))
             self.assertLess(run.ended - killed, 5)
-            self.assert_says(run, r"store.* went away|node 0 \(host \S+\): launch was killed")
+            self.assert_says(run, r"lost contact with .*store|node 0 \(host \S+\): launch was killed")
         self.assert_rounds(3)
 
     def test_when_the_launch_with_the_store_is_killed_every_node_ends(self):
@@ -332,7 +332,7 @@ class FirstRank(Killing):
         self.expect([143, 1, 1], [leaver, *runs.values()])
         verdicts = [run.err[run.err.index("FAILED"):] for run in runs.values()]
         self.assertEqual(verdicts[0], verdicts[1])
-        self.assertRegex(verdicts[0], r"no account     from node 0\n")
+        self.assertRegex(verdicts[0], r"no report      from node 0\n")
 
 
 class Sleeping(Killing):
@@ -389,7 +389,7 @@ class Sleeping(Killing):
         for run in others:
             self.assertNotEqual(0, run.code, str(run))
             self.assertLess(run.ended - slept, 2 * 2 + 2)
-            self.assert_says(run, "store.* (went away|does not answer)")
+            self.assert_says(run, "(lost contact with .*store|store.* does not answer)")
         os.kill(agent, signal.SIGCONT)
         self.wait_until_said(runs[1], "waiting for more nodes (1 of 2 to 4 have joined)")
         runs[1].signal(signal.SIGTERM)

@@ -71,7 +71,7 @@ class Losing(HostsCase):
         lost = runs.pop(number)
         (rank,) = (start.rank for start in before if start.node == number)
         for run in runs.values():
-            self.assert_says(run, rf"(node {rank}|{re.escape(self.address(number))}) .*starting all workers anew")
+            self.assert_says(run, rf"(node {rank}|{re.escape(self.address(number))}) .*restarting all workers")
         self.end_well(*runs.values())
         self.assert_rounds(4, 3)
         if undo:
@@ -176,7 +176,7 @@ class Parted(HostsCase):
         for run in others:
             self.assertNotEqual(0, run.code, str(run))
             self.assertLess(run.ended - cut, 2 * HEARTBEAT + 2, "it looks for the host once more")
-            self.assert_says(run, "store.* (went away|does not answer)")
+            self.assert_says(run, "(lost contact with .*store|store.* does not answer)")
         self.wait_until_said(runs[1], "waiting for more nodes (1 of 2 to 4 have joined)")
         runs[1].signal(signal.SIGTERM)
         self.expect([143], [runs[1]])

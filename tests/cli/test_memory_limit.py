@@ -43,7 +43,7 @@ class MemoryLimit(JobCase):
         greedy = self.program(f"#!{sys.executable}\n" + self.GREEDY, "greedy")
         parent = self.worker(f"{greedy}\nexit $?\n")
         for worker, words in ((greedy, r"signal 9 \(SIGKILL\), killed by the out-of-memory killer"),
-                              (parent, "exit code 137; the out-of-memory killer has struck once in this attempt")):
+                              (parent, "exit code 137; the out-of-memory killer struck once in this attempt")):
             run = self.in_a_group("--no-python", worker)
             self.expect([137], [run])
             self.assert_says(run, words + self.LIMIT)
@@ -61,6 +61,6 @@ class MemoryLimit(JobCase):
         self.assertTrue(wait_for(lambda: pid.exists() and pid.read_text().endswith("\n"), 60), run)
         os.kill(int(pid.read_text()), signal.SIGKILL)
         self.expect([137], [run])
-        self.assert_says(run, r"rank 1 .*: signal 9 \(SIGKILL\), sent by another than launch; "
-                              "the out-of-memory killer has struck once in this attempt" + self.LIMIT)
+        self.assert_says(run, r"rank 1 .*: signal 9 \(SIGKILL\), not sent by launch \(.*\); "
+                              "the out-of-memory killer struck once in this attempt" + self.LIMIT)
         self.assertNotIn("killed by the out-of-memory killer", run.err)

@@ -62,7 +62,7 @@ class Matrix(JobCase):
 
     def in_barrier(self):
         runs = self.nodes([1, 1], self.worker(self.CALM, UP, 'if [ "$RANK" = 1 ]; then\n', self.GO, "fi\n"))
-        self.assertTrue(wait_for(lambda: "1 of 2 have ended" in runs[0].err, 10), str(runs[0]))
+        self.assertTrue(wait_for(lambda: "1 of 2 have finished" in runs[0].err, 10), str(runs[0]))
         return runs[0], lambda: [runs[1]]
 
     def code(self, state, number):

@@ -90,7 +90,7 @@ class Signals(SignalCase):
         alarm = "import os, signal, sys; signal.alarm(2); os.execv(sys.argv[1], sys.argv[1:])"
         run = self.start([sys.executable, "-c", alarm, Settings.launch, "--no-python", "sleep", "300"])
         self.expect([142], [run])
-        self.assert_says(run, r"launch was told to stop by SIGALRM\n")
+        self.assert_says(run, r"launch was told to stop by SIGALRM; exit code 142\n")
 
     def test_signal_during_the_rendezvous_ends_the_wait(self):
         for rank in (0, 1):

@@ -51,14 +51,14 @@ class Frozen(FrozenCase):
         self.assertLessEqual(set(workers), below)
         self.assertTrue(wait_for(lambda: not any(map(processes.alive, below)), 20), self.tree())
         self.expect([1], runs[:1])
-        self.assert_says(runs[0], r"node 1 \(host \S+\): its launch has said nothing for 4 s")
-        said = r"the agent of this launch \(pid \d+\) has not turned for \S+ s"
-        self.assertTrue(wait_for(lambda: "has not turned" in runs[1].err, 10), str(runs[1]))
+        self.assert_says(runs[0], r"node 1 \(host \S+\): no heartbeat of its launch for 4 s")
+        said = r"the agent of this launch \(pid \d+\) has been frozen for \S+ s"
+        self.assertTrue(wait_for(lambda: "has been frozen for" in runs[1].err, 10), str(runs[1]))
         self.assert_says(runs[1], said)
         self.assertEqual("T", processes.state(agent))
         self.thaw(agent)
         self.expect([1], runs[1:])
-        self.assert_says(runs[1], r"its launch stood still for \S+ s, so that its guard ended the workers")
+        self.assert_says(runs[1], r"its launch was frozen for \S+ s, so its guard ended the workers")
 
     def test_a_job_of_one_node_goes_on(self):
         run = self.launch("--heartbeat-timeout=1", self.worker(UP, 'while [ ! -e "$TEST_FOLDER/go" ]; do sleep 0.05\n'
@@ -84,7 +84,7 @@ class FrozenMember(MembersCase):
         self.assertEqual([], self.told("beside"), self.account())
         last = max(start.time for start in self.starts() if start.size == 2)
         self.wait_for_round(3, since=last, seconds=30)
-        self.wait_until_said(runs[3], "has not turned for")
+        self.wait_until_said(runs[3], "has been frozen for")
         self.end_well(*runs.values())
         self.assertEqual({0}, {start.restarts for start in self.starts()}, self.account())
 
@@ -105,7 +105,7 @@ class ThirdSignal(FrozenCase):
                 for _ in range(3):
                     self.press(run, number)
                 self.expect([128 + number], [run], seconds=20)
-                self.assert_says(run, r"told to stop three times, and the agent of this launch .* does not answer")
+                self.assert_says(run, r"told to stop three times, but the agent of this launch .* does not answer")
 
     def test_ends_all_though_the_agent_has_heard_the_first(self):
         run = self.launch("--shutdown-timeout=60", self.worker(HELPER, STUBBORN))

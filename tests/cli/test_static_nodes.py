@@ -110,7 +110,7 @@ class BeforeItHasFormed(StaticCase):
         killed, second = self.come(0), self.come(1)
         self.await_in(0, 1)
         self.kill(killed)
-        self.assertTrue(wait_for(lambda: "gone before the job had formed; looking for it again" in second.err, 20),
+        self.assertTrue(wait_for(lambda: "lost before the job formed; looking for it again" in second.err, 20),
                         str(second))
         self.expect([0, 0, 0], [self.come(0), second, self.come(2)])
 
@@ -189,14 +189,14 @@ class BetweenTwoAttempts(StaticCase):
         self.touch("fail.2")
         self.await_file("stops.1")
         self.kill(runs[1])
-        self.expect_loss([runs[0], runs[2]], r"root cause +node 1 .*: its launch ended without a word")
+        self.expect_loss([runs[0], runs[2]], r"root cause +node 1 .*: its launch died without a report")
 
     def test_the_loss_of_node_0_ends_the_job(self):
         runs = self.running('[ "$RANK" = 0 ] && ', STOPS_IF_TOLD)
         self.touch("fail.2")
         self.await_file("stops.0")
         self.kill(runs[0])
-        self.expect_loss(runs[1:], "the store (of node 0 )?went away")
+        self.expect_loss(runs[1:], "lost contact with the store( of node 0)?")
 
     def test_who_still_stops_its_workers_hears_of_a_loss_afterwards(self):
         runs = self.running('[ "$RANK" != 2 ] && ', STOPS_IF_TOLD)
@@ -206,7 +206,7 @@ class BetweenTwoAttempts(StaticCase):
         self.kill(runs[1])
         self.assert_nobody_ends([runs[0]], seconds=0.5)
         self.touch("stop.0")
-        self.expect_loss([runs[0], runs[2]], r"root cause +node 1 .*: its launch ended without a word")
+        self.expect_loss([runs[0], runs[2]], r"root cause +node 1 .*: its launch died without a report")
 
     def test_who_takes_long_to_stop_its_workers_is_still_heard_of(self):
         self.options = ["--max-restarts=1", "--heartbeat-timeout=2"]
@@ -226,4 +226,4 @@ class BetweenTwoAttempts(StaticCase):
         store.close()
         self.kill(runs[1])
         self.touch("fail.2")
-        self.expect_loss([runs[0], runs[2]], r"root cause +node 1 .*: its launch ended without a word")
+        self.expect_loss([runs[0], runs[2]], r"root cause +node 1 .*: its launch died without a report")

@@ -45,7 +45,7 @@ class Mistakes(JobCase):
                 for rank, seconds in enumerate((5, 60))]
         self.expect([2, 2], runs, seconds=20)
         for run in runs:
-            self.assert_says(run, r'disagree about --heartbeat-timeout: node \d says "\d+ s", the job has "\d+ s"')
+            self.assert_says(run, r'conflicting --heartbeat-timeout: node \d has "\d+ s", the job has "\d+ s"')
 
     def test_node_rank_beyond_what_node_0_believes(self):
         runs = self.start_nodes((0, 2), (2, 3))

@@ -134,7 +134,7 @@ class Progress(TerminalCase):
     def go_on(self, run):
         (self.folder / "go").touch()
         self.expect([130], [run])
-        self.assertTrue(wait_for(lambda: b"root cause" in self.text(), 10), self.text())
+        self.assertTrue(wait_for(lambda: b"none left running" in self.text(), 10), self.text())
         return rows_of(self.text())
 
     def test_stays_below_the_lines_that_pass_launch(self):
@@ -160,7 +160,7 @@ class Progress(TerminalCase):
         until = self.worker(UP, self.UNTIL_GO, name="other")
         second = self.launch(*options, "--node-rank=1", until)
         self.wait_until_up(2, first, second)
-        self.assertTrue(wait_for(lambda: b"the workers here have ended" in self.text(), 20), self.text())
+        self.assertTrue(wait_for(lambda: b"the workers here have finished" in self.text(), 20), self.text())
         (self.folder / "go").touch()
         self.expect([0, 0], [first, second])
         self.assertTrue(any("last words 0" in row for row in rows_of(self.text())), self.text())
@@ -171,7 +171,7 @@ class Progress(TerminalCase):
         self.assertTrue(wait_for(lambda: b"waiting for node 1" in self.text(), 20), self.text())
         processes.kill(processes.children_of(run.pid))
         self.expect([137], [run])
-        self.assertTrue(wait_for(lambda: b"that it left" in self.text(), 10), self.text())
+        self.assertTrue(wait_for(lambda: b"no process was left" in self.text(), 10), self.text())
         self.assertTrue(any(row.startswith("launch: error: the agent of this launch") for row in rows_of(self.text())),
                         self.text())
 

@@ -179,7 +179,7 @@ class ForMachines(VerdictCase):
     def test_a_file_that_cannot_be_written_changes_nothing_else(self):
         run = self.launch(f"--verdict=json:{self.folder}/no/verdict.json", self.worker("exit 7\n"))
         self.expect([7], [run])
-        self.assert_says(run, "worker FAILED", "the verdict could not be written to")
+        self.assert_says(run, "worker FAILED", "cannot write the report to")
 
     def test_a_job_that_ends_well_has_no_verdict(self):
         run = self.launch(f"--verdict=json:{self.folder}/verdict.json", self.worker("exit 0\n"))

@@ -28,13 +28,13 @@ class Watchdog(JobCase):
         run = self.job('[ "$RANK" = 1 ] && ask $$ 1720000000.5 9\n', SLEEP, options=["--nproc-per-node=2"])
         self.expect([137], [run])
         self.assert_says(run, r"watchdog timer 'step' of rank 1 \(pid \d+\) expired: sending SIGKILL",
-                         r"root cause     rank 1 .*signal 9 \(SIGKILL\), its watchdog timer 'step' had expired\n")
+                         r"root cause     rank 1 .*signal 9 \(SIGKILL\), because its watchdog timer 'step' expired\n")
         self.assertFalse(self.timer_file().exists())
 
     def test_a_timer_expires_while_the_job_runs(self):
         run = self.job('ask $$ "$(($(date +%s) + 1)).25" 15\n', SLEEP)
         self.expect([143], [run])
-        self.assert_says(run, r"signal 15 \(SIGTERM\), its watchdog timer 'step' had expired")
+        self.assert_says(run, r"signal 15 \(SIGTERM\), because its watchdog timer 'step' expired")
 
     def test_without_a_name_the_pipe_is_a_fresh_one(self):
         worker = self.worker('[ -p "$TORCHELASTIC_TIMER_FILE" ] || exit 5\n'
@@ -58,7 +58,7 @@ class Watchdog(JobCase):
                        "ask $$ 2 9 own\n", SLEEP)
         self.expect([137], [run])
         self.assert_says(run, rf"watchdog timer 'foreign' of pid {bystander.pid} expired, but that is no process of "
-                              "this job", "watchdog timer 'agent' of pid", "its watchdog timer 'own' had expired")
+                              "this job", "watchdog timer 'agent' of pid", "its watchdog timer 'own' expired")
         self.assertTrue(processes.alive(bystander.pid))
         bystander.signal(signal.SIGKILL)
         self.expect([137], [bystander])
@@ -77,14 +77,14 @@ class Watchdog(JobCase):
                        "ask $$ 1 9\n", SLEEP)
         self.expect([137], [run])
         self.assert_says(run, "no JSON object in the request for a watchdog timer rubbish", "no version 1",
-                         "longer than 4096 bytes", "its watchdog timer 'step' had expired")
+                         "longer than 4096 bytes", "its watchdog timer 'step' expired")
         self.assertLessEqual(run.err.count("in the request"), 10)
 
     def test_a_restart_begins_without_timers(self):
         run = self.job('[ "$TORCHELASTIC_RESTART_COUNT" = 1 ] && exit 0\n', "ask $$ 1 9\n", SLEEP,
                        options=["--max-restarts=1"])
         self.expect([0], [run])
-        self.assert_says(run, "its watchdog timer 'step' had expired; starting all workers anew")
+        self.assert_says(run, "its watchdog timer 'step' expired; restarting all workers")
 
     def test_it_is_off_unless_the_variable_is_1(self):
         for value in ("true", "0", ""):
@@ -94,7 +94,7 @@ class Watchdog(JobCase):
     def test_a_pipe_that_cannot_be_made_is_an_error_before_any_worker(self):
         run = self.job(': > "$TEST_FOLDER/started"\n', TORCHELASTIC_TIMER_FILE="/nowhere/timers")
         self.expect([1], [run])
-        self.assert_says(run, "error: cannot make the pipe /nowhere/timers .*: No such file or directory; name another")
+        self.assert_says(run, "error: cannot create the pipe /nowhere/timers .*: No such file or directory; name")
         self.assertFalse((self.folder / "started").exists())
 
     def test_the_pipe_goes_when_the_job_is_told_to_stop(self):
@@ -108,4 +108,4 @@ class Watchdog(JobCase):
     def test_a_health_port_is_said_to_have_no_effect(self):
         run = self.launch(self.worker("exit 0\n"), env={"TORCHELASTIC_HEALTH_CHECK_PORT": "1234"})
         self.expect([0], [run])
-        self.assert_says(run, "TORCHELASTIC_HEALTH_CHECK_PORT=1234 without effect")
+        self.assert_says(run, "TORCHELASTIC_HEALTH_CHECK_PORT=1234 has no effect")

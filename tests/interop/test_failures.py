@@ -58,4 +58,5 @@ class Failures(TorchCase):
     def test_a_watchdog_timer(self):
         run = self.fail("times_out", env={"TORCHELASTIC_ENABLE_FILE_TIMER": "1"})
         self.assertEqual(137, run.code)
-        self.assert_says(run, r"root cause  *rank 1 .*signal 9 \(SIGKILL\), its watchdog timer '.*step.*' had expired")
+        self.assert_says(run,
+                         r"root cause  *rank 1 .*signal 9 \(SIGKILL\), because its watchdog timer '.*step.*' expired")

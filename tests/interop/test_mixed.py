@@ -52,7 +52,7 @@ class Mixed(TorchCase):
                         launchers=[Settings.launch, self.torchrun(), Settings.launch])
         self.expect([1, 1, 1], runs, seconds=60)
         for run in (runs[0], runs[2]):
-            self.assertIn("node 1: its torchrun ended before its workers had ended well", run.err)
+            self.assertIn("node 1: its torchrun ended before its workers had succeeded", run.err)
 
     def in_barrier(self, port):
         """How many nodes have ended well, as the store says; nothing before one has, or without a store."""

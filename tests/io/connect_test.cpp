@@ -42,7 +42,7 @@ TEST(Connect, ANameForWhichNoThreadCanBeHadIsAnError) {
   std::optional<NoThreads> none(std::in_place);
   const auto addresses = run(io, resolve(Endpoint{"localhost", 7}, later(now(), 20s)));
   ASSERT_FALSE(addresses);
-  EXPECT_THAT(addresses.error().message, testing::HasSubstr("cannot be resolved: no thread can be had for it"));
+  EXPECT_THAT(addresses.error().message, testing::HasSubstr("cannot be resolved: cannot start a thread for it"));
   none.reset();
   EXPECT_TRUE(run(io, resolve(Endpoint{"localhost", 7}, later(now(), 20s))));
 }

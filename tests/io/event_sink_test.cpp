@@ -120,7 +120,7 @@ TEST_F(EventSinks, AFullDiskIsOneWarning) {
     for (int i = 0; i < 3; ++i) sink->write("a");
     wait_for_disk();
   });
-  EXPECT_THAT(said, HasSubstr("events cannot be written to /dev/full: No space left on device"));
+  EXPECT_THAT(said, HasSubstr("cannot write events to /dev/full: No space left on device"));
   EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1);
   EXPECT_FALSE(sink->takes());
 }
@@ -140,7 +140,7 @@ TEST_F(EventSinks, AClosedPipeIsOneWarning) {
     sink->write("c");
     wait_for_disk();
   });
-  EXPECT_THAT(said, HasSubstr("events cannot be written to standard output: Broken pipe"));
+  EXPECT_THAT(said, HasSubstr("cannot write events to standard output: Broken pipe"));
   EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1);
 }
 
@@ -223,7 +223,7 @@ TEST_F(EventSinks, WhatIsOpenedLateGetsAllLinesOrSaysWhyNot) {
     });
     EXPECT_THAT(said, HasSubstr("does not answer: events wait for it"));
     EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), path == file() ? 1 : 2);
-    const std::string why = path == file() ? "" : "events cannot be written to " + path + ": No such file";
+    const std::string why = path == file() ? "" : "cannot write events to " + path + ": No such file";
     EXPECT_THAT(said, HasSubstr(why));
   }
   EXPECT_EQ(content(), "a\nb\n");

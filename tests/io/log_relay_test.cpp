@@ -342,7 +342,7 @@ TEST_F(LogRelayTest, WhereNoThreadCanBeHadNothingIsWaitedFor) {
     const NoThreads none;
     const Status begun = relay_->begin();
     ASSERT_FALSE(begun);
-    EXPECT_THAT(begun.error().message, HasSubstr("no thread can be started"));
+    EXPECT_THAT(begun.error().message, HasSubstr("cannot start a thread"));
   }
   const Time start = now();
   EXPECT_TRUE(drain().shown);

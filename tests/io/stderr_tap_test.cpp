@@ -193,7 +193,7 @@ TEST_F(StderrTapTest, WithoutAThreadThereIsAnError) {
   const NoThreads none;
   const Status begun = tap_->begin();
   ASSERT_FALSE(begun);
-  EXPECT_THAT(begun.error().message, HasSubstr("no thread"));
+  EXPECT_THAT(begun.error().message, HasSubstr("cannot start a thread"));
 }
 
 }  // namespace launch::stderr_tap_test

@@ -94,7 +94,8 @@ TEST_F(StoreClientTest, AStrangerOnThePortIsNamedForWhatItIs) {
   const auto client = run(io_, connect_once(endpoint, later(now(), 10s)));
   ASSERT_FALSE(client);
   EXPECT_EQ(client.error().code, ErrorCode::protocol);
-  EXPECT_THAT(client.error().message, testing::HasSubstr("what listens there is not a store"));
+  EXPECT_THAT(client.error().message,
+              testing::HasSubstr("something else is listening there (no answer to the store's handshake)"));
 }
 
 TEST_F(StoreClientTest, OneTrySaysWhyItFailed) {
@@ -172,7 +173,7 @@ TEST_F(StoreClientTest, AStoreThatAnswersNoBeatIsAnErrorAndNoCancelledWait) {
   const auto outcome = run(io_, store.client.perform(awaits, never));
   ASSERT_FALSE(outcome);
   EXPECT_EQ(outcome.error().code, ErrorCode::timeout);
-  EXPECT_EQ(outcome.error().message, "it has said nothing for 100 ms");
+  EXPECT_EQ(outcome.error().message, "no answer for 100 ms");
   EXPECT_GE(now() - begin, 100ms);
   EXPECT_EQ(store.peer.available(), size_of(awaits) + ping_bytes) << "one beat, and no CANCEL_WAIT";
 }

@@ -115,7 +115,7 @@ TEST_F(StoreServerTest, NothingOfTheLastRoundPassesTheFence) {
     send(*socket, encoded(AddRequest{"/barrier", 1}));
   }
   for (tcp::socket* socket : {&worker, &half, &quiet, &unasked}) EXPECT_EQ(receive(*socket, 1), "");
-  EXPECT_THAT(refusals_, testing::Each(testing::HasSubstr("it is of a round that is over")));
+  EXPECT_THAT(refusals_, testing::Each(testing::HasSubstr("its round is over")));
 
   tcp::socket next = open();
   send(next, encoded(GetRequest{"/barrier"}));

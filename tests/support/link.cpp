@@ -93,7 +93,7 @@ void Link::arm_beats() {
 void Link::beat(std::uint64_t operation, Time due) {
   if (operation != number_ || !under_way_ || !open_ || cancelling_ || beats_.due() > due) return;
   const Beats::Act act = beats_.at(network_.events().now());
-  if (act == Beats::Act::silent) return finish(Error{ErrorCode::silent, "it has said nothing for long"});
+  if (act == Beats::Act::silent) return finish(Error{ErrorCode::silent, "no answer for long"});
   if (act == Beats::Act::beat) {
     std::string bytes;
     encode(PingRequest{beat_nonce}, bytes);

@@ -168,19 +168,19 @@ AgentActions Agent::handle(const StoreLost& event, Time now) {
   // torchrun's host leaves as soon as all have passed the barrier; its answer to us may have been on its way.
   if (state_ == State::leaving && !event.host_waits) return handle(BarrierDone{}, now);
   if (event.stood_still > Duration::zero())
-    return fail(
-        failure_of_store(here(), fmt::format("this launch stood still for {}, and the others gave it up meanwhile ({})",
-                                             to_text(event.stood_still), event.reason)),
-        SIGTERM, false, now);
+    return fail(failure_of_store(
+                    here(), fmt::format("this launch was frozen for {}, and the other nodes went on without it ({})",
+                                        to_text(event.stood_still), event.reason)),
+                SIGTERM, false, now);
   const std::string_view whose = !settings_.node_rank.known() ? "the job's store" : "the store of node 0";
-  return fail(
-      failure_of_store(here(), fmt::format("{} went away ({}); without it no worker can go on", whose, event.reason)),
-      SIGTERM, false, now);
+  return fail(failure_of_store(here(), fmt::format("lost contact with {} ({}); the workers cannot go on without it",
+                                                   whose, event.reason)),
+              SIGTERM, false, now);
 }
 
 AgentActions Agent::handle(const StoodStill& event, Time now) {
   if (state_ != State::running) return {};
-  const std::string what = fmt::format("stood still for {}, so that its guard ended the workers", to_text(event.time));
+  const std::string what = fmt::format("was frozen for {}, so its guard ended the workers", to_text(event.time));
   Failure cause = failure_of_lost_node(here(), "its launch " + what);
   if (settings_.leaves) return change({"this launch " + what, std::move(cause)}, true, now);
   return fail(std::move(cause), SIGTERM, true, now);
@@ -243,7 +243,7 @@ AgentActions Agent::wound_down(Time now) {
 
 // The processes that are left would run beside the new workers.
 AgentActions Agent::end_beside_the_last() {
-  first_ = failure_of_start(here(), "processes of the last workers outlived SIGKILL, so none are started anew");
+  first_ = failure_of_start(here(), "processes of the last workers outlived SIGKILL, so the workers are not restarted");
   AgentActions actions;
   if (settings_.nnodes > 1) actions.push_back(TellPeers{*first_});
   actions.push_back(finish());
@@ -291,7 +291,7 @@ AgentActions Agent::fail(Failure failure, int signal, bool tell, Time now) {
     if (refusal) {
       failure.why_final = *refusal;
     } else if (!round_.can_restart) {
-      failure.why_final = "a torchrun node cannot start anew with the others";
+      failure.why_final = "a torchrun node cannot restart with the others";
     }
   }
   first_ = std::move(failure);

@@ -19,14 +19,14 @@ constexpr Duration most_pause = 10s;
 
 std::optional<std::string> RestartPolicy::refuses(const Failure& failure, int restarts, Duration lived, Time now) {
   if (rules_.max_restarts == 0) return "";
-  if (rules_.fail_on.contains(failure)) return "--fail-on says so";
+  if (rules_.fail_on.contains(failure)) return "--fail-on names it";
   if (!rules_.restart_on.empty() && !rules_.restart_on.contains(failure)) return "--restart-on does not name it";
   if (!rules_.repeat_errors && repeats(failure, lived))
-    return "the same exception has come twice in a row; --repeat-errors would go on";
+    return "the same exception twice in a row; --repeat-errors would restart all the same";
   if (has_window()) restarts = within_window(now);
   if (restarts < rules_.max_restarts) return std::nullopt;
   const std::string within = has_window() ? fmt::format(" within {}", to_text(rules_.window)) : std::string();
-  return fmt::format("it had {} restart{}{}", restarts, restarts == 1 ? "" : "s", within);
+  return fmt::format("limit reached (--max-restarts={}{})", restarts, within);
 }
 
 std::string RestartPolicy::restarted(int restarts, Time now) {
@@ -45,7 +45,7 @@ std::optional<std::string> RestartPolicy::refuses_change() {
   const bool admitted = admits_change();
   ++changes_;
   if (admitted) return std::nullopt;
-  return fmt::format("the membership has changed {} time{}, and --max-membership-restarts allows no more than {}",
+  return fmt::format("nodes have joined or left {} time{}, and --max-membership-restarts allows no more than {}",
                      changes_, changes_ == 1 ? "" : "s", *rules_.max_membership_restarts);
 }
 

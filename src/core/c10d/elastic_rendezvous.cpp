@@ -211,7 +211,7 @@ void ElasticRendezvous::try_join(ElasticState& next, Instant now) {
       came_ = state_.participants.size() + state_.wait_list.size();
       return remove_node(next, self, settings_.nodes);
     }
-    return refuse(ErrorCode::timeout, fmt::format("the rendezvous timed out after {}: {} of at least {} nodes came",
+    return refuse(ErrorCode::timeout, fmt::format("the rendezvous timed out after {}: {} of at least {} nodes joined",
                                                   to_text(settings_.join_timeout), came_, settings_.nodes.min));
   }
   const int count = static_cast<int>(next.participants.size());
@@ -276,11 +276,11 @@ std::optional<RoundBroken> ElasticRendezvous::find_break(const ElasticState& nex
   const bool same_round = next.complete && next.round == round_;
   for (const auto& [node, rank] : ranks_) {
     if (same_round && next.participants.contains(node)) continue;
-    if (node == settings_.self) return RoundBroken{"the others take this node for dead"};
+    if (node == settings_.self) return RoundBroken{"the other nodes believe that this one is dead"};
     if (next.wait_list.contains(node) || next.participants.contains(node))
-      return RoundBroken{to_text(node) + " starts anew", is_launch(node) ? Cause::restart : Cause::change};
+      return RoundBroken{to_text(node) + " restarts", is_launch(node) ? Cause::restart : Cause::change};
     if (state_.last_heartbeats.contains(node))
-      return RoundBroken{to_text(node) + " has gone silent", Cause::loss, NodeRank(rank)};
+      return RoundBroken{to_text(node) + " stopped responding", Cause::loss, NodeRank(rank)};
     return RoundBroken{to_text(node) + " has left", Cause::change, NodeRank(rank)};
   }
   if (has_room_for_waiting(next)) return RoundBroken{to_text(*next.wait_list.begin()) + " joins"};

@@ -96,7 +96,7 @@ void HostedRendezvous::report(RoundWaits waits, Time now) {
 
 void HostedRendezvous::end() {
   if (goal_ == Goal::give_up) {
-    const std::string reason = fmt::format("the rendezvous timed out after {}: {} of at least {} nodes came",
+    const std::string reason = fmt::format("the rendezvous timed out after {}: {} of at least {} nodes joined",
                                            to_text(settings_.join_timeout), last_.arrived, settings_.nodes.min);
     news_.emplace_back(RoundRefused{{ErrorCode::timeout, reason}, false, last_.begun && round_ < 0});
   } else {

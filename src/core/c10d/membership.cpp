@@ -97,7 +97,7 @@ void Membership::join(ConnectionId from, Peer& peer, Instant now) {
       return;
     }
     want_in(from, peer);  // before it leaves: if it is the last one, the next round begins
-    break_up({to_text(node) + " starts anew", Cause::restart});
+    break_up({to_text(node) + " restarts", Cause::restart});
     remove(node, now);
   }
   if (!state_.participants.contains(node)) want_in(from, peer);
@@ -106,7 +106,7 @@ void Membership::join(ConnectionId from, Peer& peer, Instant now) {
 void Membership::stay(ConnectionId from, Peer& peer) {
   if (is_member(peer.said.node) && state_.round == peer.said.round && !broken_) return;
   peer.waiting = false;
-  answer(from, broken_.value_or(RoundBroken{"the other nodes take this one for dead"}));
+  answer(from, broken_.value_or(RoundBroken{"the other nodes believe that this one is dead"}));
 }
 
 // The others are told at once. A member stays until its connection ends, since until then it stops its workers.
@@ -153,13 +153,13 @@ void Membership::stop_waiting(ConnectionId connection) {
 }
 
 void Membership::drop(ConnectionId connection, bool silent, Instant now) {
-  if (const auto writer = torchrun_.drop(connection)) lose(*writer, "has gone away", now);
+  if (const auto writer = torchrun_.drop(connection)) lose(*writer, "has left", now);
   if (const auto peer = peers_.find(connection); peer != peers_.end()) {
     const NodeDesc node = peer->second.said.node;
     const bool done = peer->second.said.done && is_member(node) && !broken_;
     forget(connection);
     if (done) round_.depart(node);
-    if (!done) lose(node, silent ? "has fallen silent" : "went away without a word", now);
+    if (!done) lose(node, silent ? "stopped responding" : "left without a report", now);
   }
   settle(now);
 }
@@ -341,7 +341,7 @@ const std::string& Membership::text(Instant now) {
 Status Membership::adopt(ConnectionId writer, const std::string& text, Instant now) {
   auto read = read_state(text);
   if (!read) return read.error();
-  if (!may_follow(state_, *read)) return protocol_error("the state of the rendezvous: no agent makes it from the last");
+  if (!may_follow(state_, *read)) return protocol_error("the state of the rendezvous: no agent writes it now");
   const ElasticState before = std::exchange(state_, *std::move(read));
   text_ = text;
   torchrun_.look_at(state_);
@@ -375,7 +375,7 @@ void Membership::learn_who_left(ConnectionId writer, const ElasticState& before,
     if (state_.participants.contains(node)) continue;
     const bool itself = torchrun_.is_writer(writer, node);
     if (itself) torchrun_.leaves(node, later(now, silence_));
-    break_up({to_text(node) + (itself ? " starts anew" : " has gone silent"), itself ? Cause::change : Cause::loss});
+    break_up({to_text(node) + (itself ? " restarts" : " stopped responding"), itself ? Cause::change : Cause::loss});
   }
   state_.complete = !turned;
 }
@@ -389,7 +389,7 @@ Time Membership::deadline() const {
 }
 
 void Membership::on_deadline(Instant now) {
-  for (const NodeDesc& node : torchrun_.take_silent(now.time, silence_)) lose(node, "has gone silent", now);
+  for (const NodeDesc& node : torchrun_.take_silent(now.time, silence_)) lose(node, "stopped responding", now);
   if (!too_early(now.time)) {
     for (const NodeDesc& node : std::exchange(doomed_, {})) remove(node, now);
     for (const ConnectionId connection : std::exchange(impatient_, {})) join(connection, peers_.at(connection), now);

@@ -280,7 +280,7 @@ class StateReader {
       } else if (name == "local_id") {
         desc.local_id = number(part);
       } else {
-        wrong(name == "fqdn" ? "it was written by a torchrun before PyTorch 2.0, which cannot be in a job with this one"
+        wrong(name == "fqdn" ? "it was written by a torchrun older than PyTorch 2.0, which cannot take part in this job"
                              : fmt::format("a node has no field {}", shown_name(name)));
       }
     }
@@ -303,7 +303,7 @@ class StateReader {
   }
   WallTime time(const PickleValue& value) {
     if (value.kind == PickleKind::naive_time)
-      wrong("its times have no time zone, as before PyTorch 2.5; such a torchrun cannot be in a job with this one");
+      wrong("its times have no time zone, as before PyTorch 2.5; such a torchrun cannot take part in this job");
     if (value.kind != PickleKind::time) wrong("a time is missing");
     return WallTime(microseconds(value.number));
   }

@@ -46,8 +46,8 @@ std::optional<Error> find_disagreement(const std::string& node, const CommonSett
 
 Error disagreement(std::string_view name, const std::string& node, std::string_view own, std::string_view theirs) {
   return {ErrorCode::conflict,
-          fmt::format("the nodes disagree about {0}: {1} says {2}, the job has {3}; give the same {0} on every node",
-                      name, node, shown(own), shown(theirs))};
+          fmt::format("conflicting {0}: {1} has {2}, the job has {3}; give the same {0} on every node", name, node,
+                      shown(own), shown(theirs))};
 }
 
 }  // namespace launch

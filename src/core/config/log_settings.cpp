@@ -141,7 +141,7 @@ void notice_plug_ins(const Options& options, Config& config) {
   if (!known) unheeded.push_back(as_typed(options.event_log_handler));
   if (!unheeded.empty())
     config.notices.push_back(
-        fmt::format("{} without effect: it names a Python plug-in of torchrun's", fmt::join(unheeded, ", ")));
+        fmt::format("{} has no effect: it names a Python plug-in of torchrun", fmt::join(unheeded, ", ")));
 }
 
 // Events have the level INFO.
@@ -169,7 +169,7 @@ Status settle_logs(const Options& options, const HostFacts& facts, Config& confi
   config.log_folder = options.log_dir.value;
   if (facts.log_dir_is_no_folder && config.log_folder != "/dev/null") {
     return usage_error(
-        fmt::format("{}: this is no folder; name one, which is made where it is missing", as_typed(options.log_dir)));
+        fmt::format("{}: not a folder; name one (it is created if it is missing)", as_typed(options.log_dir)));
   }
   config.logs.redirects = read_streams(options.redirects.value, config.nproc_per_node);
   config.logs.tees = read_streams(options.tee.value, config.nproc_per_node);

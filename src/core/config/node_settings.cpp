@@ -35,7 +35,7 @@ Result<NodeRange> read_range(const Options& options) {
   }
   if (*min < 1 || *max > max_nodes) {
     return usage_error(
-        fmt::format("{} is outside 1..{}, the possible numbers of nodes", as_typed(options.nnodes), max_nodes));
+        fmt::format("{} is not a possible number of nodes (1 to {})", as_typed(options.nnodes), max_nodes));
   }
   if (*min > *max) return usage_error(fmt::format("{}: MIN is above MAX; write MIN:MAX", as_typed(options.nnodes)));
   return NodeRange{*min, *max};
@@ -53,7 +53,7 @@ Status check_keys(const Options& options, const KeyValues& conf) {
                                                   "min_nodes", "max_nodes", "local_addr"};
   for (const auto& [key, value] : conf) {
     if (std::find(taken.begin(), taken.end(), key) == taken.end()) continue;
-    return usage_error(fmt::format("{}: {} is given by an option of its own", as_typed(options.rdzv_conf), key));
+    return usage_error(fmt::format("{}: {} has an option of its own", as_typed(options.rdzv_conf), key));
   }
   return {};
 }
@@ -119,8 +119,9 @@ Status settle_run_id(const Options& options, const HostFacts& facts, Config& con
   config.run_id = options.rdzv_id.value;
   if (!config.run_id.empty()) return {};
   if (config.nnodes() > 1) {
-    return usage_error(fmt::format("{} is empty, so each node would take its own id; give all nodes the same one",
-                                   options.rdzv_id.origin));
+    return usage_error(
+        fmt::format("{} is empty, so that each node would make up its own id; give all nodes the same one",
+                    options.rdzv_id.origin));
   }
   config.run_id = facts.fresh_id;
   return {};
@@ -130,7 +131,7 @@ Status settle_run_id(const Options& options, const HostFacts& facts, Config& con
 Status check_c10d_keys(const Options& options) {
   const auto conf = parse_key_values(options.rdzv_conf.value);
   const auto fault = [&](const std::string& key, std::string_view expected) {
-    return usage_error(fmt::format("{}: {} is to be {}", as_typed(options.rdzv_conf), key, expected));
+    return usage_error(fmt::format("{}: {} must be {}", as_typed(options.rdzv_conf), key, expected));
   };
   constexpr std::array<const char*, 7> counts{"join_timeout",      "last_call_timeout",   "close_timeout",
                                               "heartbeat_timeout", "keep_alive_interval", "keep_alive_max_attempt",
@@ -157,7 +158,7 @@ Result<std::uint16_t> check_port(int port, const std::string& source, int nnodes
     return usage_error(
         fmt::format("{}: port 0 (any free one) is for one node; give all nodes the same port from 1 to 65535", source));
   }
-  if (port < 0 || port > 65'535) return usage_error(fmt::format("{} is outside 1..65535, the possible ports", source));
+  if (port < 0 || port > 65'535) return usage_error(fmt::format("{} is not a possible port (1 to 65535)", source));
   return static_cast<std::uint16_t>(port);
 }
 
@@ -196,13 +197,14 @@ Status settle_elastic(const Options& options, const HostFacts& facts, const Node
     if (!port) return port.error();
     choice.store = {endpoint->host, *port};
   } else {
-    config.notices.push_back(fmt::format(
-        "--rdzv-endpoint is not given: the other nodes are sought at {}, on this machine", to_text(choice.store)));
+    config.notices.push_back(fmt::format("--rdzv-endpoint is not given; expecting the other nodes on this machine ({})",
+                                         to_text(choice.store)));
   }
   config.meeting = std::move(choice);
-  notice_ignored(origins(options.node_rank, options.master_addr, options.master_port),
-                 fmt::format("{} chooses ranks, and where workers meet, itself", as_typed(options.rdzv_backend)),
-                 config);
+  notice_ignored(
+      origins(options.node_rank, options.master_addr, options.master_port),
+      fmt::format("{} assigns ranks and chooses where the workers meet by itself", as_typed(options.rdzv_backend)),
+      config);
   return settle_run_id(options, facts, config);
 }
 
@@ -214,7 +216,7 @@ Status settle_c10d(const Options& options, const HostFacts& facts, const NodeRan
   if (range.max > 1) return settle_elastic(options, facts, range, config);
   meet_at_home(options, facts, config);
   notice_ignored(origins(options.node_rank, options.master_addr, options.master_port),
-                 fmt::format("{} chooses address, port and ranks itself", as_typed(options.rdzv_backend)), config);
+                 fmt::format("{} chooses address, port and ranks by itself", as_typed(options.rdzv_backend)), config);
   return settle_run_id(options, facts, config);
 }
 
@@ -243,7 +245,7 @@ Result<Endpoint> store_from_address(const Options& options, int nnodes, Config& 
   if (!port) return port.error();
   if (nnodes > 1 && !options.master_addr.given()) {
     config.notices.push_back(
-        fmt::format("--master-addr is not given: node 0 is sought at {}, on this machine", local_address));
+        fmt::format("--master-addr is not given; expecting node 0 on this machine ({})", local_address));
   }
   return Endpoint{address->host, *port};
 }
@@ -275,7 +277,7 @@ Status settle_join(const Options& options, Config& config) {
     choice->joins_wait = options.join.value == "between-restarts";
   } else {
     notice_ignored(origins(options.join, options.max_membership_restarts),
-                   "nodes come and go only in a job of several with --rdzv-backend c10d", config);
+                   "nodes join and leave only in a job of several nodes with --rdzv-backend c10d", config);
   }
   return {};
 }
@@ -284,7 +286,7 @@ Status settle_meeting(const Options& options, const HostFacts& facts, const Node
   if (options.standalone.value) return settle_standalone(options, facts, range, config);
   if (options.rdzv_backend.value == "static") return settle_static(options, facts, range, config);
   if (options.rdzv_backend.value == "c10d") return settle_c10d(options, facts, range, config);
-  return usage_error(fmt::format("{}: expected static or c10d; no other is known", as_typed(options.rdzv_backend)));
+  return usage_error(fmt::format("{}: must be static or c10d", as_typed(options.rdzv_backend)));
 }
 
 }  // namespace

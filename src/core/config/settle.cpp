@@ -34,10 +34,9 @@ Result<EndSet> read_ends(const Setting<std::string>& setting) {
     } else if (signal) {
       ends.codes.insert(128 + *signal);
     } else {
-      return usage_error(
-          fmt::format("{}: {} is no end of a worker; expected exit codes from 1 to 255, signals as "
-                      "SIGKILL, or start",
-                      as_typed(setting), shown(word)));
+      return usage_error(fmt::format(
+          "{}: {} is not a valid exit condition; expected exit codes from 1 to 255, signals such as SIGKILL, or start",
+          as_typed(setting), shown(word)));
     }
   }
   return ends;
@@ -112,8 +111,8 @@ Status settle_evidence(const Options& options, const HostFacts&, Config& config)
   }
   if (fits) return {};
   return usage_error(
-      fmt::format("{}: expected none, states or stacks, the latter two with a signal behind a colon if "
-                  "workers print their stacks at one, as in stacks:SIGUSR2",
+      fmt::format("{}: expected none, states or stacks; states and stacks may be followed by a signal at which workers "
+                  "print their stacks, as in stacks:SIGUSR2",
                   as_typed(options.evidence)));
 }
 
@@ -121,7 +120,7 @@ Result<int> read_signal(std::string_view name, const Setting<std::string>& setti
   const auto signal = signal_number(name);
   if (!signal) {
     return usage_error(
-        fmt::format("{}: {} is no signal; expected names as in SIGTERM,SIGUSR1", as_typed(setting), shown(name)));
+        fmt::format("{}: {} is not a signal; expected names as in SIGTERM,SIGUSR1", as_typed(setting), shown(name)));
   }
   if (*signal == SIGKILL || *signal == SIGSTOP || *signal == SIGCHLD) {
     return usage_error(

@@ -54,8 +54,8 @@ Result<int> count_workers(const Options& options, const HostFacts& facts) {
     return usage_error(fmt::format("{}: expected a number of workers, auto, cpu, gpu, xpu or npu", as_typed(count)));
   }
   if (*number >= 1 && *number <= max_workers_per_node) return *number;
-  return usage_error(fmt::format("{} is outside 1..{}, the possible numbers of workers on a node", as_typed(count),
-                                 max_workers_per_node));
+  return usage_error(
+      fmt::format("{} is not a possible number of workers on a node (1 to {})", as_typed(count), max_workers_per_node));
 }
 
 Status settle_program(const Options& options, const HostFacts& facts, Config& config) {
@@ -113,10 +113,10 @@ Status settle_threads(const Options& options, const HostFacts& facts, Config& co
     config.worker_env.set("OMP_NUM_THREADS", std::to_string(count));
   } else if (config.nproc_per_node > 1 && !facts.env.get("OMP_NUM_THREADS")) {
     config.worker_env.set("OMP_NUM_THREADS", "1");
-    config.notices.push_back(fmt::format(
-        "OMP_NUM_THREADS is not set: each of the {} workers gets 1, so that they do not fight for the CPUs; "
-        "set it, or give --omp-threads=auto, which divides the cores",
-        config.nproc_per_node));
+    config.notices.push_back(
+        fmt::format("OMP_NUM_THREADS is not set: using 1 for each of the {} workers; set it, or divide the cores by "
+                    "--omp-threads=auto",
+                    config.nproc_per_node));
   }
   return {};
 }
@@ -152,7 +152,7 @@ Status settle_environment(const Options& options, const HostFacts& facts, Config
   config.worker_env = facts.env;
   config.worker_env.set("TORCHELASTIC_SIGNALS_TO_HANDLE", options.signals_to_handle.value);
   if (!facts.env.get("TORCH_NCCL_ASYNC_ERROR_HANDLING")) config.worker_env.set("TORCH_NCCL_ASYNC_ERROR_HANDLING", "1");
-  notice_without_effect(options.start_method, "every worker is a program of its own", config);
+  notice_without_effect(options.start_method, "every worker is a process of its own", config);
   return {};
 }
 
@@ -161,7 +161,7 @@ Status settle_timers(const Options&, const HostFacts& facts, Config& config) {
   if (facts.env.get("TORCHELASTIC_ENABLE_FILE_TIMER") != "1") return {};
   const auto chosen = facts.env.get("TORCHELASTIC_TIMER_FILE");
   if (chosen && chosen->empty()) {
-    return usage_error(fmt::format("{}: expected the path of a file to be made for TORCHELASTIC_ENABLE_FILE_TIMER=1",
+    return usage_error(fmt::format("{}: expected the path of a file to create for TORCHELASTIC_ENABLE_FILE_TIMER=1",
                                    as_typed("TORCHELASTIC_TIMER_FILE", *chosen)));
   }
   std::string folder = facts.env.get("TMPDIR").value_or("");
@@ -174,7 +174,7 @@ Status settle_timers(const Options&, const HostFacts& facts, Config& config) {
 Status settle_health_port(const Options&, const HostFacts& facts, Config& config) {
   constexpr const char* name = "TORCHELASTIC_HEALTH_CHECK_PORT";
   if (const auto port = facts.env.get(name); port && !port->empty())
-    config.notices.push_back(fmt::format("{} without effect: launch opens no health port", as_typed(name, *port)));
+    config.notices.push_back(fmt::format("{} has no effect: launch opens no health port", as_typed(name, *port)));
   return {};
 }
 
@@ -197,8 +197,9 @@ Status notice_late_options(const Options& options, const HostFacts&, Config& con
       const bool of_the_job = row.group == OptionGroup::nodes || row.group == OptionGroup::rendezvous;
       if (!of_the_job || (row.name != name && underscored(row.name) != name) || was_given(options, row.member))
         continue;
-      config.notices.push_back(fmt::format("{} stands behind {} and is an argument of it; options of launch come first",
-                                           name, shown(options.program)));
+      config.notices.push_back(fmt::format(
+          "{} comes after {}, so it is passed to it as an argument; give options of launch before the program", name,
+          shown(options.program)));
     }
   }
   return {};

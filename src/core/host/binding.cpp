@@ -131,8 +131,7 @@ std::optional<BindingMode> parse_binding_mode(std::string_view text) {
 Result<std::vector<Binding>> plan_binding(BindingMode mode, const CpuTopology& topology,
                                           const std::vector<int>& device_nodes, int nproc) {
   Places places{usable_by_node(topology), device_nodes, !device_nodes.empty()};
-  if (places.nodes.empty())
-    return usage_error("none of this machine's CPUs may be used; check the CPU mask (taskset -p)");
+  if (places.nodes.empty()) return usage_error("no CPU of this machine may be used; check the CPU mask (taskset -p)");
   if (!places.by_accelerator) places.rank_nodes = dealt_to_nodes(places.nodes, nproc);
   if (places.rank_nodes.size() < static_cast<std::size_t>(nproc))
     return usage_error(

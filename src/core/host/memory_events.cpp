@@ -58,7 +58,7 @@ bool OomCount::explains_kill(Time now) {
 std::string oom_text(bool of_worker, std::int64_t times, std::string_view limit, std::string_view peak) {
   const std::string often = times == 1 ? "once" : fmt::format("{} times", times);
   std::string text = of_worker ? "killed by the out-of-memory killer"
-                               : fmt::format("the out-of-memory killer has struck {} in this attempt", often);
+                               : fmt::format("the out-of-memory killer struck {} in this attempt", often);
   if (const std::string most = mebibytes(limit); !most.empty()) text += fmt::format("; memory limit {}", most);
   if (const std::string used = mebibytes(peak); !used.empty()) text += fmt::format("; peak {}", used);
   return text;

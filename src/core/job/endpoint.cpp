@@ -97,7 +97,7 @@ Result<EndpointText> parse_bracketed(std::string_view text) {
   const auto close = text.find(']');
   if (close == npos) return fault("the ']' after the IPv6 address is missing");
   const std::string_view host = text.substr(1, close - 1);
-  if (!is_ipv6(host)) return fault(fmt::format("{} in brackets is no IPv6 address", shown(host)));
+  if (!is_ipv6(host)) return fault(fmt::format("{} in brackets is not an IPv6 address", shown(host)));
   const std::string_view rest = text.substr(close + 1);
   if (rest.empty()) return EndpointText{std::string(host), std::nullopt};
   if (rest[0] != ':') return fault("only :PORT may follow the ']'");
@@ -127,7 +127,7 @@ Result<EndpointText> parse_endpoint(std::string_view text) {
 Result<std::uint16_t> parse_port(std::string_view text) {
   if (text.empty()) return fault("the port after the ':' is missing");
   const auto port = parse_unsigned<std::uint16_t>(text, 10, 5);
-  if (!port) return fault(fmt::format("the port {} is no number from 1 to 65535", shown(text)));
+  if (!port) return fault(fmt::format("the port {} is not a number from 1 to 65535", shown(text)));
   return *port;
 }
 

@@ -24,15 +24,15 @@ std::string_view cause_in_words(const ExitStatus& status) {
     case SIGABRT:
       return "it aborted itself";
     case SIGBUS:
-      return "bus error: memory or a file behind it that is not there, often a full /dev/shm";
+      return "bus error: memory whose file is gone or cut off, often a full /dev/shm";
     case SIGFPE:
       return "arithmetic error, as division by zero";
     case SIGILL:
-      return "an instruction that this CPU does not have";
+      return "an illegal instruction: built for another CPU, or damaged code";
     case SIGSYS:
-      return "a system call that is forbidden here";
+      return "a forbidden system call (seccomp)";
     case SIGPIPE:
-      return "it wrote to a pipe that nobody reads";
+      return "it wrote to a pipe that nobody reads any more";
     case SIGXCPU:
       return "it used up its CPU time";
     case SIGXFSZ:
@@ -42,7 +42,7 @@ std::string_view cause_in_words(const ExitStatus& status) {
     case SIGINT:
     case SIGHUP:
     case SIGQUIT:
-      return "sent by another than launch";
+      return "not sent by launch (but by a scheduler, another process or a user)";
     default:
       return {};
   }

@@ -21,17 +21,17 @@ constexpr std::string_view introduction = R"(Usage: launch [OPTION...] PROGRAM [
 Starts the workers of a distributed training job on this node, as torchrun does,
 and ends with their exit code. Run it once on every node of the job.
 
-PROGRAM is a Python file, a shell script or a compiled program. The first word
-that is no option is PROGRAM; everything after it goes to the workers, where
-${local_rank} becomes the worker's local rank.
+PROGRAM is a Python file, a shell script or a compiled program. The first
+argument that is not an option is PROGRAM; everything after it goes to the
+workers, and ${local_rank} becomes the worker's local rank.
 
-Behind each option stand the variable that gives its value when it is not on the
-command line, and its default.
+In brackets: the environment variable that counts if the option is not given,
+and the default.
 )";
 
 constexpr std::string_view conclusion = R"(
 Write --option=VALUE or --option VALUE, --node_rank as well as --node-rank, or
-the beginning of a name that fits no other; the last of repeated options counts.
+any unambiguous beginning of a name; the last of repeated options counts.
 A variable switches an option without a value by a number (0 is off), true,
 false, yes or no.
 

@@ -21,7 +21,7 @@ bool begins(const OptionRow& row, std::string_view name) {
 
 Error unknown_option(std::string_view name) {
   if (name == "--use-env" || name == "--use_env") {
-    return usage_error(fmt::format("{}: leave it out; workers are always told their ranks by the environment", name));
+    return usage_error(fmt::format("{}: leave it out; workers always get their ranks by the environment", name));
   }
   if (const auto hint = hint_for_foreign(name)) return usage_error(fmt::format("unknown option {}; {}", name, *hint));
   std::vector<std::string> known;

@@ -16,7 +16,8 @@ constexpr OptionRow other_rows[] = {
      .member = &Options::explain,
      .takes = OptionValue::optional,
      .value = "[=json]",
-     .text = "start nothing: print each setting with its origin, the ranks, and each worker's command and environment",
+     .text = "start nothing; print each setting and where it comes from, the ranks, and each worker's command and "
+             "environment",
      .choices = {"text", "json"},
      .closed = Closed::for_flags,
      .ours = true},

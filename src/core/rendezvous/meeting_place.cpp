@@ -22,8 +22,9 @@ std::vector<std::int64_t> rounds_to_look_in(std::int64_t round) {
 Result<Endpoint> parse_meeting_place(const std::string& host, const std::string& port) {
   const auto number = parse_int(port);
   if (host.empty() || !number || *number < 1 || *number > 65'535)
-    return protocol_error(fmt::format("the node of rank 0 lets the workers meet at {}:{}, which is no address",
-                                      shown(host), shown(port)));
+    return protocol_error(
+        fmt::format("the node of rank 0 names {}:{} as the place where workers meet, which is not an address",
+                    shown(host), shown(port)));
   return Endpoint{host, static_cast<std::uint16_t>(*number)};
 }
 

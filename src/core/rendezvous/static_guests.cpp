@@ -67,7 +67,7 @@ std::vector<NodeRank> StaticGuests::take_lost(Time now) {
 }
 
 std::string loss_of_guest(NodeRank node) {
-  return to_json(failure_of_lost_node({node, ""}, "its torchrun ended before its workers had ended well"));
+  return to_json(failure_of_lost_node({node, ""}, "its torchrun ended before its workers had succeeded"));
 }
 
 }  // namespace launch

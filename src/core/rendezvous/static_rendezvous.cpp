@@ -119,7 +119,7 @@ RendezvousStep StaticRendezvous::on(const Outcome& outcome, Time now) {
       return {make_round(std::find(claims.begin(), claims.end(), false) == claims.end()), std::nullopt};
     }
   }
-  return fail(ErrorCode::protocol, "the static rendezvous is in no state");
+  return fail(ErrorCode::protocol, "the static rendezvous has no state");
 }
 
 RendezvousStep StaticRendezvous::agreed(const Outcome& outcome) {
@@ -163,7 +163,7 @@ RendezvousStep StaticRendezvous::gathered(const Outcome& outcome, Time now) {
   const int arrived = count_in(only_value(outcome));
   if (arrived >= job_.nnodes) return assign({});
   if (now >= give_up_)
-    return fail(ErrorCode::timeout, fmt::format("the rendezvous timed out after {}: {} of {} nodes came",
+    return fail(ErrorCode::timeout, fmt::format("the rendezvous timed out after {}: {} of {} nodes joined",
                                                 to_text(job_.timeout), arrived, job_.nnodes));
   RendezvousStep step = go(State::waiting, AwaitKeys{{std::string(never_key)}});
   look_ = later(now, count_poll);
@@ -235,7 +235,7 @@ RendezvousStep StaticRendezvous::assign(const std::vector<std::string>& role_inf
     if (!member) return {member.error(), std::nullopt};
     if (member->group_rank != NodeRank(node))
       return fail(ErrorCode::conflict,
-                  fmt::format("the node that came as node {} calls itself node {}", node, member->group_rank.value));
+                  fmt::format("the node that joined as node {} calls itself node {}", node, member->group_rank.value));
     members[node] = *member;
   }
   const std::vector<Assignment> assignments = assign_ranks(members);

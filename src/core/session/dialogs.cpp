@@ -48,7 +48,7 @@ Talk<Result<BarrierPassed>> pass(StoreLink& link, ExitBarrier barrier, std::func
   while (auto* operation = std::get_if<Operation>(&step.next)) {
     if (step.arrived)
       stage.say(Say::Level::progress,
-                fmt::format("waiting for the other nodes ({} of {} have ended); the workers here have ended",
+                fmt::format("waiting for the other nodes ({} of {} have finished); the workers here have finished",
                             *step.arrived, nnodes));
     auto outcome = co_await link.perform(std::move(*operation), barrier.deadline());
     if (!outcome && barrier.have_all_come()) co_return BarrierPassed{};
@@ -122,14 +122,13 @@ Talk<void> await_informed(StoreLink& link, std::string prefix, std::vector<NodeR
 }
 
 void say_wait_for_port(Stage& stage, std::uint16_t port) {
-  stage.say(
-      Say::Level::progress,
-      fmt::format("waiting until port {} is free; a connection that has ended keeps it for up to a minute", port));
+  stage.say(Say::Level::progress,
+            fmt::format("waiting until port {} is free; a closed connection may keep it for up to a minute", port));
 }
 
 void pass_on(Stage& stage, const Result<Failure>& first) {
   if (first) return stage.act(Tell{PeerFailed{*first}, true});
-  stage.say(Say::Level::warning, "the other nodes could not be told: " + first.error().message);
+  stage.say(Say::Level::warning, "could not notify the other nodes: " + first.error().message);
 }
 
 Talk<void> see_talkers_off(Stage& stage, Time start) {
@@ -138,11 +137,10 @@ Talk<void> see_talkers_off(Stage& stage, Time start) {
   const Clients clients = co_await waiting;
   if (clients.left == 0) co_return;
   const std::size_t named = std::min(clients.where.size(), few_clients);
-  stage.say(
-      Say::Level::info,
-      fmt::format("waiting up to {} for other clients of the store to end: {}; torchrun's agents and their "
-                  "workers may still need it",
-                  to_text(peers_patience), fmt::join(clients.where.begin(), clients.where.begin() + named, ", ")));
+  stage.say(Say::Level::info, fmt::format("waiting up to {} for other clients of the store to finish: {}; torchrun's "
+                                          "agents and their workers may still need it",
+                                          to_text(peers_patience),
+                                          fmt::join(clients.where.begin(), clients.where.begin() + named, ", ")));
   Question last = AwaitNoClients{false, later(start, peers_patience)};
   auto waiting_on = stage.ask<Clients>(std::move(last));
   (void)co_await waiting_on;

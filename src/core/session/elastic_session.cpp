@@ -62,7 +62,7 @@ void ElasticSession::on_no_store(Error error) { stage_.tell(RendezvousFailed{std
 void ElasticSession::on_doubt(bool silent) {
   stage_.act(LimitGrace{grace()});
   doubted_ = silent && watch_ && !in_barrier_ && may_leave();
-  if (doubted_) stage_.tell(MembersChanged{"the job's store has said nothing for long", grace()});
+  if (doubted_) stage_.tell(MembersChanged{"the job's store has not answered for long", grace()});
 }
 
 void ElasticSession::on_lost(Error error) { stage_.tell(StoreLost{error.message, grace(), {}, store_.is_by_launch()}); }
@@ -71,7 +71,8 @@ void ElasticSession::on_lost(Error error) { stage_.tell(StoreLost{error.message,
 void ElasticSession::on_expelled() {
   if (std::exchange(doubted_, false)) return;  // then the workers restart already
   if (goes_on_without_a_node(config_)) {
-    stage_.tell(MembersChanged{"the other nodes took this one for dead: it had said nothing for long", grace()});
+    stage_.tell(
+        MembersChanged{"the other nodes believed that this one was dead: it had not answered for long", grace()});
   } else {
     round_.start(explain_expulsion());
   }
@@ -132,7 +133,7 @@ Talk<void> ElasticSession::explain_closed(RoundRefused refused) {
   if (failure) co_return stage_.tell(PeerFailed{*failure});
   if (refused.spare) co_return stage_.tell(NotNeeded{});
   refused.error.message = fmt::format(
-      "the rendezvous {} is closed: this job has ended; a new one needs another --rdzv-id", shown(config_.run_id));
+      "the rendezvous {} is closed: its job has ended; give a new job another --rdzv-id", shown(config_.run_id));
   stage_.tell(RendezvousFailed{std::move(refused.error)});
 }
 

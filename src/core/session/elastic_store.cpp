@@ -61,10 +61,9 @@ Talk<void> ElasticStore::find_out_who_hosts() {
   auto locating = stage_.ask<Whereabouts>(std::move(locate));
   const Whereabouts found = co_await locating;
   if (found.here && found.elsewhere)
-    stage_.say(Say::Level::warning,
-               fmt::format("the name {} leads to this machine and to others, and each of them takes itself for the "
-                           "host of the store; name one of them in --rdzv-endpoint",
-                           choice_.store.host));
+    stage_.say(Say::Level::warning, fmt::format("the name {} stands for this machine and for others, and each of them "
+                                                "would host the store; name one of them in --rdzv-endpoint",
+                                                choice_.store.host));
   could_host_ = found.here;
   co_await try_to_host();
 }
@@ -239,7 +238,7 @@ Talk<bool> ElasticStore::look_again(Error lost) {
   owner_.on_other_store();
   link_.reset();
   reached_.reset();
-  stage_.say(Say::Level::info, fmt::format("the store at {} has gone before a round formed; looking for it anew",
+  stage_.say(Say::Level::info, fmt::format("the store at {} was lost before a round formed; looking for it again",
                                            to_text(choice_.store)));
   const Time earliest = later(connected_, second_look);
   if (stage_.moment() >= earliest) {

@@ -15,8 +15,8 @@ constexpr Duration news_and_evidence = 12s;  // from the failure to the first si
 
 std::string to_line(const ExchangeStep::Waiting& waiting) {
   const std::string count =
-      waiting.nodes > 0 ? fmt::format(" ({} of {} have ended)", waiting.ended, waiting.nodes) : std::string();
-  return fmt::format("waiting for the other nodes{}; the workers here have ended", count);
+      waiting.nodes > 0 ? fmt::format(" ({} of {} have finished)", waiting.ended, waiting.nodes) : std::string();
+  return fmt::format("waiting for the other nodes{}; the workers here have finished", count);
 }
 
 }  // namespace

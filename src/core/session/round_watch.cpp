@@ -35,8 +35,9 @@ Will last_will(const RoundWatch::Place& place, const std::string& host, bool oth
   Will::Word word;
   word.key = abort_key(place.prefix);
   word.unless = all_ended_key(place.prefix);  // after that the loss of this node harms nobody
-  word.if_closed = loss("its launch ended without a word");
-  word.if_silent = loss(fmt::format("its launch has said nothing for {}", to_text(place.silence_limit)));
+  word.if_closed = loss("its launch died without a report");
+  word.if_silent = loss(fmt::format("no heartbeat of its launch for {} (machine down, network cut, or frozen)",
+                                    to_text(place.silence_limit)));
   Will will;
   will.words.push_back(std::move(word));
   will.gone.push_back(account_key(place.prefix, place.node_rank.value));  // nobody must wait for this node's account
@@ -176,7 +177,7 @@ Talk<void> RoundWatch::leave(std::optional<Duration> patience, std::function<voi
     co_return;
   }
   if (passed && !passed->everybody)
-    stage_.say(Say::Level::warning, fmt::format("some nodes have not ended {} after this one; leaving without them",
+    stage_.say(Say::Level::warning, fmt::format("some nodes have not finished {} after this one; leaving without them",
                                                 to_text(exit_barrier_timeout)));
   stage_.tell(BarrierDone{});
 }

@@ -115,7 +115,7 @@ Talk<void> StaticSession::join_attempt() {
   while (joined != Joined::over) {
     if (joined == Joined::store_gone)
       stage_.say(Say::Level::info,
-                 fmt::format("the store of node 0 at {} has gone before the job had formed; looking for it again",
+                 fmt::format("the store of node 0 at {} was lost before the job formed; looking for it again",
                              to_text(nodes_.store)));
     auto pause = stage_.until(later(stage_.moment(), one_try));
     co_await pause;
@@ -193,8 +193,8 @@ Talk<bool> StaticSession::is_held_by_the_dead() {
   if (held_until_ == never) {
     held_until_ = later(stage_.moment(), silence + to_notice);
     stage_.say(Say::Level::info,
-               fmt::format("node rank {} is still claimed by {}, which has ended here; waiting until node 0 notices "
-                           "that, {} at most",
+               fmt::format("node rank {} is still claimed by {}, which has ended on this machine; waiting until node 0 "
+                           "notices, {} at most",
                            nodes_.node_rank.value, shown(holder), to_text(held_until_ - stage_.moment())));
   }
   co_return stage_.moment() < held_until_;

@@ -47,7 +47,8 @@ Talk<Result<Endpoint>> WorkerMeeting::follow_torchrun(StoreLink& control, RoundF
   if (round == 0) co_return master;
   const Status cleared = co_await clear_foreign_store(master);
   if (!cleared)
-    stage_.say(Say::Level::warning, "the last workers' keys stay in torchrun's store: " + cleared.error().message);
+    stage_.say(Say::Level::warning,
+               "the keys of the last workers remain in torchrun's store: " + cleared.error().message);
   // A torchrun agent that has just joined looks under this round, but its leader writes only in the first one that it
   // led.
   auto told = co_await say_master(control, round, master);
@@ -130,7 +131,7 @@ Talk<Result<Endpoint>> WorkerMeeting::read_master(StoreLink& control, std::int64
   auto waited = co_await control.perform(std::move(wait), deadline);
   if (!waited) co_return waited.error();
   if (std::holds_alternative<WaitExpired>(*waited))
-    co_return Error{ErrorCode::timeout, "the node of rank 0 does not say where the workers are to meet"};
+    co_return Error{ErrorCode::timeout, "the node of rank 0 does not say where the workers meet"};
   auto values = co_await control.get(keys, later(stage_.moment(), quick_answer));
   if (!values) co_return values.error();
   co_return parse_meeting_place(values->at(0), values->at(1));

@@ -44,7 +44,7 @@ Result<Will> parse_will(std::string_view text) {
   if (const JsonValue claim = json["claim"]; claim.present())
     will.claim = Will::Claim{need(claim["key"].text()), need(claim["holder"].text()), need(claim["begun"].text()),
                              need(claim["undo"].texts())};
-  if (!need.met()) return protocol_error("this is no will");
+  if (!need.met()) return protocol_error("this is not a will");
   return will;
 }
 

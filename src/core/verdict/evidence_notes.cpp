@@ -16,7 +16,7 @@ void EvidenceNotes::add(GlobalRank rank, const ProcessLook& look, bool is_worker
 }
 
 void EvidenceNotes::out_of_time(GlobalRank rank) {
-  text_ += fmt::format("rank {} and those behind it: not looked at, the time was up\n", rank.value);
+  text_ += fmt::format("rank {} and higher ranks: not looked at, because the time was up\n", rank.value);
 }
 
 void EvidenceNotes::add_stack(GlobalRank rank, const std::string& dump) {

@@ -91,7 +91,7 @@ Account sum_up(NodeRank node, const std::vector<WorkerEnd>& workers) {
     const bool killed = worker.stopped_by_us && worker.status.value == SIGKILL;
     account.stopped += worker.stopped_by_us ? 1 : 0;
     account.killed += killed ? 1 : 0;
-    const char* const by_whom = worker.stopped_by_us ? ", after launch stopped it" : "";
+    const char* const by_whom = worker.stopped_by_us ? ", stopped by launch" : "";
     ranks_by_end[to_text(worker.status) + by_whom].push_back(worker.rank.value);
   }
   for (auto& [how, ranks] : ranks_by_end) account.ends.push_back({how, std::move(ranks)});
@@ -128,7 +128,7 @@ std::string to_json(const Account& account) {
 
 Result<Account> parse_account(std::string_view json) {
   const JsonValue object = read_json(json, {.size = longest_account});
-  if (!object.is_object()) return Error{ErrorCode::protocol, "what a node tells of its end is no account of it"};
+  if (!object.is_object()) return Error{ErrorCode::protocol, "what a node reports of its end is not a report"};
   Account account;
   account.nodes = ranks_of(object["nodes"]);
   account.ends = read_groups(object["ends"]);
@@ -201,7 +201,7 @@ class Screen {
       const auto& [what, ranks] = groups[i];
       say(label, fmt::format("{} {}: {}", ranks.size() == 1 ? "rank" : "ranks", cut(as_ranges(ranks)), what));
     }
-    if (groups.size() > most_places) say(label, fmt::format("and {} kinds more", groups.size() - most_places));
+    if (groups.size() > most_places) say(label, fmt::format("and {} more groups", groups.size() - most_places));
   }
   std::string text() && { return std::move(text_); }
 
@@ -220,7 +220,8 @@ void say_cause(const Verdict& verdict, Screen& screen) {
   if (!first.error_file.empty()) screen.say("error file", first.error_file);
   if (!first.log_file.empty()) screen.say("log", first.log_file);
   if (first.kind == Failure::Kind::worker && first.detail.empty() && first.last_lines.empty() && first.log_file.empty())
-    screen.say("log", fmt::format("the worker's own output, on the console of host {}", first.host));
+    screen.say("output",
+               fmt::format("not kept (see --tee, --redirects): it went to the console of host {}", first.host));
   if (!first.why_final.empty()) screen.say("not restarted", first.why_final);
 }
 
@@ -236,12 +237,12 @@ void say_deeds(const Verdict& verdict, Screen& screen) {
   if (account.killed > 0) deeds += fmt::format(", {} of them by SIGKILL", account.killed);
   if (verdict.restarts > 0)
     deeds +=
-        fmt::format("{}had started all workers anew {}", deeds.empty() ? "" : "; ", counted(verdict.restarts, "time"));
+        fmt::format("{}restarted all workers {} before", deeds.empty() ? "" : "; ", counted(verdict.restarts, "time"));
   for (const std::string& process : account.left) screen.say("left behind", "on " + process);
   if (account.more_left > 0)
     screen.say("left behind", fmt::format("and on {}", counted(account.more_left, "more node")));
-  if (account.left.empty()) deeds += fmt::format("{}no process is left", deeds.empty() ? "" : "; ");
-  if (!deeds.empty()) screen.say("launch", deeds);
+  if (account.left.empty()) deeds += fmt::format("{}none left running", deeds.empty() ? "" : "; ");
+  if (!deeds.empty()) screen.say("cleanup", deeds);
 }
 
 // Nodes that gave no account, except the one whose loss is the cause.
@@ -257,16 +258,19 @@ std::vector<int> silent_nodes(const Verdict& verdict) {
 }  // namespace
 
 std::string render_verdict(const Verdict& verdict) {
+  // Whoever has stopped the job knows why: a line, and another one about what is left.
   const bool told = verdict.first.kind == Failure::Kind::signal;
-  Screen screen(fmt::format("{} {} (run id {})", verdict.program, told ? "STOPPED" : "FAILED", verdict.run_id));
-  say_cause(verdict, screen);
-  screen.say_groups("followers", sorted(verdict.account.ends, true));
-  screen.say_groups("at the time", sorted(verdict.account.places, false));
+  std::string title = fmt::format("{} {} (run id {})", verdict.program, told ? "STOPPED" : "FAILED", verdict.run_id);
+  if (told) title += fmt::format(": {}; exit code {}", describe(verdict.first), verdict.first.exit_code);
+  Screen screen(std::move(title));
+  if (!told) say_cause(verdict, screen);
+  if (!told) screen.say_groups("other workers", sorted(verdict.account.ends, true));
+  screen.say_groups("at failure", sorted(verdict.account.places, false));
   if (const auto silent = silent_nodes(verdict); !silent.empty())
-    screen.say("no account", fmt::format("from {} {}", silent.size() == 1 ? "node" : "nodes", cut(as_ranges(silent))));
+    screen.say("no report", fmt::format("from {} {}", silent.size() == 1 ? "node" : "nodes", cut(as_ranges(silent))));
   say_logs(verdict.account, screen);
   say_deeds(verdict, screen);
-  screen.say("exit code", std::to_string(verdict.first.exit_code));
+  if (!told) screen.say("exit code", std::to_string(verdict.first.exit_code));
   return std::move(screen).text();
 }
 

@@ -94,8 +94,8 @@ std::string settings_text(const Options& options) {
 
 std::string c10d_text(const Config& config, const ElasticSettings& settings) {
   return fmt::format(
-      "A node of {} to {}, job {}, rendezvous at {}; waits up to {} for the others.\n"
-      "Ranks are dealt out there; shown as if this were the first node of {} like it.\n",
+      "One of {} to {} nodes, run id {}, rendezvous at {}; waits up to {} for the others.\nRanks are assigned there; "
+      "shown as if this were the first of {} equal nodes.\n",
       settings.nodes.min, settings.nodes.max, shown(config.run_id), to_text(config.store()),
       to_text(settings.join_timeout), config.nnodes());
 }
@@ -103,11 +103,11 @@ std::string c10d_text(const Config& config, const ElasticSettings& settings) {
 std::string meeting_text(const Config& config) {
   if (config.c10d() != nullptr) return c10d_text(config, config.c10d()->settings);
   const std::string port = config.store().port == 0 ? std::string(free_port) : std::to_string(config.store().port);
-  std::string result = fmt::format("Node {} of {}, job {}, master {} port {}\n", config.node_rank().value,
+  std::string result = fmt::format("Node {} of {}, run id {}, master {} port {}\n", config.node_rank().value,
                                    config.nnodes(), shown(config.run_id), config.store().host, port);
   if (config.nnodes() > 1) {
     result += fmt::format("Waits up to {} for all nodes; node 0 is {}.\n", to_text(config.rendezvous_timeout),
-                          config.node_rank() == NodeRank(0) ? "this one" : "the other side");
+                          config.node_rank() == NodeRank(0) ? "this one" : "another one");
   }
   const Assignment ranks = expected_assignment(config);
   return result + fmt::format("Ranks {} to {} of {}{}\n", ranks.base_global_rank.value,
@@ -126,7 +126,7 @@ std::string binding_text(const Config& config) {
 }
 
 std::string worker_text(const WorkerSpec& spec, const Config& config, const Environment& env) {
-  std::string result = fmt::format("\nWorker {}, rank {}:\n  {}\n", spec.local_rank.value, spec.global_rank.value,
+  std::string result = fmt::format("\nLocal rank {}, rank {}:\n  {}\n", spec.local_rank.value, spec.global_rank.value,
                                    command_text(spec.argv));
   for (const Variable& variable : changed_variables(spec, config, env))
     result += fmt::format("    {}={}\n", variable.name, quoted(variable.value));

@@ -13,7 +13,7 @@ using namespace std::chrono_literals;
 
 constexpr Time start_time = Time(1h);
 constexpr const char* too_often =
-    "the membership has changed 2 times, and --max-membership-restarts allows no more than 1";
+    "nodes have joined or left 2 times, and --max-membership-restarts allows no more than 1";
 
 AgentSettings settings(std::optional<int> most = std::nullopt) {
   AgentSettings result{.nnodes = 3,
@@ -52,11 +52,11 @@ Failure lost_node() {
   failure.restart = true;
   failure.node_rank = NodeRank(2);
   failure.host = "n2";
-  failure.what = "its launch ended without a word";
+  failure.what = "its launch died without a report";
   return failure;
 }
 
-const AgentEvent changes[] = {MembersChanged{"n4 joins"}, MembersChanged{"n2 has gone silent"},
+const AgentEvent changes[] = {MembersChanged{"n4 joins"}, MembersChanged{"n2 stopped responding"},
                               PeerFailed{lost_node()}};
 
 // The others are told, and it ends well.
@@ -95,7 +95,7 @@ TEST(AgentMembership, ItIsTheFailureOfAJobThatCannotGoOnWithoutIt) {
   const auto actions = agent.on(StoodStill{9s}, start_time);
   const Failure& told = find<TellPeers>(actions)->failure;
   EXPECT_EQ(told.kind, Failure::Kind::lost);
-  EXPECT_EQ(told.what, "its launch stood still for 9 s, so that its guard ended the workers");
+  EXPECT_EQ(told.what, "its launch was frozen for 9 s, so its guard ended the workers");
   for (const int rank : {0, 1}) agent.on(WorkerExited{LocalRank(rank), killed, {}}, start_time);
   EXPECT_EQ(find<Finish>(agent.on(AllGone{}, start_time))->exit_code, 1);
 }
@@ -133,7 +133,7 @@ TEST(AgentMembership, TheEndNamesTheLostNodeWhereItIsKnown) {
   const auto lost = agent.on(PeerFailed{lost_node()}, start_time);
   expected.why_final = find<TellPeers>(lost)->failure.why_final;
   EXPECT_EQ(find<TellPeers>(lost)->failure, expected);
-  EXPECT_EQ(find<SignalWorkers>(lost)->reason, "node 2 (host n2): its launch ended without a word");
+  EXPECT_EQ(find<SignalWorkers>(lost)->reason, "node 2 (host n2): its launch died without a report");
 
   Agent other = running(settings(0));
   EXPECT_EQ(find<SignalWorkers>(other.on(MembersChanged{"n4 joins"}, start_time))->reason, "n4 joins");
@@ -175,7 +175,7 @@ TEST(AgentMembership, ARestartAfterAFailureIsNone) {
   Failure failure;
   failure.node_rank = NodeRank(1);
   agent.on(WorkerExited{LocalRank(0), ExitStatus{ExitStatus::Kind::exited, 7}, failure}, start_time);
-  EXPECT_TRUE(agent.on(MembersChanged{"n2 starts anew"}, start_time).empty());
+  EXPECT_TRUE(agent.on(MembersChanged{"n2 restarts"}, start_time).empty());
   EXPECT_NE(find<StartRendezvous>(agent.on(AllGone{}, start_time)), nullptr);
 }
 

@@ -30,7 +30,7 @@ TEST(RestartPolicy, CountsTheRestartsOfTheJob) {
   RestartPolicy policy(rules(2));
   EXPECT_TRUE(goes_on(policy, failure_with(1), 0));
   EXPECT_TRUE(goes_on(policy, failure_with(1), 1));
-  EXPECT_EQ(policy.refuses(failure_with(1), 2, 60s, start_time), "it had 2 restarts");
+  EXPECT_EQ(policy.refuses(failure_with(1), 2, 60s, start_time), "limit reached (--max-restarts=2)");
 }
 
 TEST(RestartPolicy, OnlyARestartCountsNotAFailureThatTheJobDidNotRestartAfter) {
@@ -53,7 +53,8 @@ TEST(RestartPolicy, CountsOnlyThoseWithinTheWindow) {
   RestartPolicy policy(within);
   EXPECT_TRUE(goes_on(policy, failure_with(1), 4, 60s, start_time));
   EXPECT_EQ(policy.restarted(5, start_time), "restart 5 (1 of 1 within 60 min)");
-  EXPECT_EQ(policy.refuses(failure_with(1), 5, 60s, start_time + 30min), "it had 1 restart within 60 min");
+  EXPECT_EQ(policy.refuses(failure_with(1), 5, 60s, start_time + 30min),
+            "limit reached (--max-restarts=1 within 60 min)");
   EXPECT_TRUE(goes_on(policy, failure_with(1), 5, 60s, start_time + 61min));
   EXPECT_EQ(policy.restarted(6, start_time + 61min), "restart 6 (1 of 1 within 60 min)");
 }
@@ -101,7 +102,7 @@ TEST(RestartPolicy, MembersChangeAnyNumberOfTimesUnlessThereIsALimit) {
   EXPECT_FALSE(policy.refuses_change());
   EXPECT_FALSE(policy.admits_change());
   EXPECT_EQ(policy.refuses_change(),
-            "the membership has changed 3 times, and --max-membership-restarts allows no more than 2");
+            "nodes have joined or left 3 times, and --max-membership-restarts allows no more than 2");
 }
 
 TEST(RestartPolicy, ALimitOfZeroAllowsNoChange) {
@@ -110,7 +111,7 @@ TEST(RestartPolicy, ALimitOfZeroAllowsNoChange) {
   RestartPolicy policy(none);
   EXPECT_FALSE(policy.admits_change());
   EXPECT_EQ(policy.refuses_change(),
-            "the membership has changed 1 time, and --max-membership-restarts allows no more than 0");
+            "nodes have joined or left 1 time, and --max-membership-restarts allows no more than 0");
   EXPECT_TRUE(goes_on(policy, failure_with(1))) << "failures are counted apart";
 }
 

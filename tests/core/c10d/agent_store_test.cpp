@@ -219,7 +219,7 @@ TEST(AgentStore, AnEndDoesTheWillAndIsALoss) {
   EXPECT_TRUE(store.store.is_watched(1) && store.store.is_watched(2));
   store.store.drop(1, true, store.instant(), store.pushes);
   EXPECT_EQ(store.get("why"), "silent");
-  EXPECT_EQ(heard<RoundBroken>(store.pushed(2)).reason, "n1 (pid 1) has fallen silent");
+  EXPECT_EQ(heard<RoundBroken>(store.pushed(2)).reason, "n1 (pid 1) stopped responding");
   EXPECT_FALSE(store.store.is_watched(1));
 }
 

@@ -128,7 +128,7 @@ TEST(HostedRendezvous, GivesUpWithTheCount) {
   const auto refused = node.only<RoundRefused>();
   ASSERT_TRUE(refused);
   EXPECT_EQ(refused->error.code, ErrorCode::timeout);
-  EXPECT_EQ(refused->error.message, "the rendezvous timed out after 10 min: 1 of at least 2 nodes came");
+  EXPECT_EQ(refused->error.message, "the rendezvous timed out after 10 min: 1 of at least 2 nodes joined");
   EXPECT_TRUE(node.idle());
 }
 

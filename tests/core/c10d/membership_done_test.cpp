@@ -24,7 +24,7 @@ TEST(MembershipDone, TheLossOfAMemberThatIsDoneIsNone) {
     EXPECT_TRUE(job.membership.state().complete);
     EXPECT_EQ(job.membership.deadline(), never);
     job.drop(3);
-    EXPECT_EQ(job.reason(1), "n3 (pid 1) went away without a word") << "that one was not done";
+    EXPECT_EQ(job.reason(1), "n3 (pid 1) left without a report") << "that one was not done";
   }
 }
 
@@ -34,7 +34,7 @@ TEST(MembershipDone, ItIsNotWaitedForWhenTheOthersFormAgain) {
   be_done(job, 2);
   job.drop(2);
   job.join(1, 0);
-  EXPECT_EQ(job.reason(3), "n1 (pid 1) starts anew");
+  EXPECT_EQ(job.reason(3), "n1 (pid 1) restarts");
   job.join(3, 0);
   EXPECT_EQ(job.rank(1), 0);
   EXPECT_EQ(job.rank(3), 1);
@@ -68,7 +68,7 @@ TEST(MembershipDone, WhoComesBackCounts) {
   job.drop(2);
   job.attend(7, job.said(Wish::stay, "n2", 0));
   job.drop(1);
-  EXPECT_EQ(job.reason(7), "n1 (pid 1) went away without a word");
+  EXPECT_EQ(job.reason(7), "n1 (pid 1) left without a report");
   job.attend(7, job.said(Wish::join, "n2", 0));
   job.join(3, 0);
   EXPECT_EQ(job.rank(7), 0);

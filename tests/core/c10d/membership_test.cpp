@@ -65,7 +65,7 @@ TEST(Membership, WhoIsOneTooManyStandsByInOrderOfArrival) {
   EXPECT_TRUE(job.look(8).spare);
   EXPECT_EQ(job.membership.state().redundancy_list.size(), 2U);
   job.drop(1);
-  EXPECT_EQ(job.reason(2), "n1 (pid 1) went away without a word");
+  EXPECT_EQ(job.reason(2), "n1 (pid 1) left without a report");
   EXPECT_TRUE(job.membership.state().wait_list.contains(ours("n9")));
   job.join(2, 0);
   EXPECT_EQ(job.rank(2), 0) << "who was in before goes first";
@@ -80,7 +80,7 @@ TEST(Membership, ALostMemberBreaksTheRoundForAllAndTheRestGoesOnAtOnce) {
   for (const ConnectionId node : {1U, 3U, 4U}) {
     const auto* broken = job.only<RoundBroken>(node);
     ASSERT_NE(broken, nullptr);
-    EXPECT_EQ(broken->reason, "n2 (pid 1) has fallen silent");
+    EXPECT_EQ(broken->reason, "n2 (pid 1) stopped responding");
     EXPECT_EQ(broken->cause, Cause::loss);
     EXPECT_EQ(broken->gone, NodeRank(1));
   }
@@ -149,7 +149,7 @@ TEST(Membership, ANewcomerWaitsWhereAMemberWantsNobody) {
   EXPECT_TRUE(job.look(3).spare);
   job.join(3);
   job.join(1, 0);  // its workers have failed
-  EXPECT_EQ(job.reason(2), "n1 (pid 1) starts anew");
+  EXPECT_EQ(job.reason(2), "n1 (pid 1) restarts");
   job.join(2, 0);
   EXPECT_EQ(job.rank(3), 2);
 }
@@ -160,7 +160,7 @@ TEST(Membership, WhoStartsAnewTakesTheOthersWithIt) {
   job.join(2, 0);
   const auto* broken = job.only<RoundBroken>(1);
   ASSERT_NE(broken, nullptr);
-  EXPECT_EQ(broken->reason, "n2 (pid 1) starts anew");
+  EXPECT_EQ(broken->reason, "n2 (pid 1) restarts");
   EXPECT_EQ(broken->cause, Cause::restart);
   EXPECT_TRUE(job.silent(2));
   job.join(1, 0);
@@ -211,14 +211,14 @@ TEST(Membership, WhoWasNotWaitingWhenTheRoundBrokeHearsOfItNext) {
   job.drop(2);
   EXPECT_TRUE(job.silent(1));
   job.stay(1, 0);
-  EXPECT_EQ(job.reason(1), "n2 (pid 1) went away without a word");
+  EXPECT_EQ(job.reason(1), "n2 (pid 1) left without a report");
 }
 
 TEST(Membership, WhoStaysInARoundThatIsGoneIsTold) {
   MembershipDriver job(1, 2);
   job.form(2);
   job.stay(3, 0);
-  EXPECT_EQ(job.reason(3), "the other nodes take this one for dead");
+  EXPECT_EQ(job.reason(3), "the other nodes believe that this one is dead");
 }
 
 TEST(Membership, WhoLeavesSaysWhy) {
@@ -304,7 +304,7 @@ TEST(Membership, NodesThatContradictEachOtherAreRefused) {
   ASSERT_NE(refused, nullptr);
   EXPECT_EQ(refused->error.code, ErrorCode::conflict);
   EXPECT_EQ(refused->error.message,
-            "the nodes disagree about --nnodes: n2 (pid 1) says 2, the job has 1:2; give the same --nnodes on every "
+            "conflicting --nnodes: n2 (pid 1) has 2, the job has 1:2; give the same --nnodes on every "
             "node");
   EXPECT_EQ(job.look(1).arrived, 1);
   job.drop(2);
@@ -324,7 +324,7 @@ TEST(Membership, ANodeWithAnotherHeartbeatTimeoutIsRefused) {
   const auto* refused = job.only<RoundRefused>(2);
   ASSERT_NE(refused, nullptr);
   EXPECT_EQ(refused->error.code, ErrorCode::conflict);
-  EXPECT_THAT(refused->error.message, testing::HasSubstr("disagree about --heartbeat-timeout: n2 (pid 1) says"));
+  EXPECT_THAT(refused->error.message, testing::HasSubstr("conflicting --heartbeat-timeout: n2 (pid 1) has"));
   job.join(3);  // of a version that does not say
   EXPECT_EQ(job.look(1).arrived, 2);
 }
@@ -333,7 +333,7 @@ TEST(Membership, ANodeThatComesAnewTakesItsOwnPlace) {
   MembershipDriver job(2, 2);
   job.form(2);
   job.attend(7, job.said(Attendance::Wish::join, "n1"));
-  EXPECT_EQ(job.reason(2), "n1 (pid 1) went away without a word");
+  EXPECT_EQ(job.reason(2), "n1 (pid 1) left without a report");
   EXPECT_FALSE(job.membership.attends(1));
   job.drop(1);
   job.join(2, 0);
@@ -344,7 +344,7 @@ TEST(Membership, AConnectionThatIsAnotherNodeNowHasLostTheFirst) {
   MembershipDriver job(2, 2);
   job.form(2);
   job.attend(1, job.said(Attendance::Wish::join, "n3"));
-  EXPECT_EQ(job.reason(2), "n1 (pid 1) went away without a word");
+  EXPECT_EQ(job.reason(2), "n1 (pid 1) left without a report");
   job.join(2, 0);
   EXPECT_EQ(job.rank(2), 0);
   EXPECT_EQ(job.rank(1), 1);

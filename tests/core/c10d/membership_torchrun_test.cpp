@@ -54,7 +54,7 @@ TEST(MembershipTorchrun, RankZeroStaysWhereItWasWhateverTorchrunWrites) {
   job.stay(1, 0);
   job.pass(3s);
   job.drop(foreign);
-  EXPECT_EQ(job.reason(1), "z (pid 1) has gone away");
+  EXPECT_EQ(job.reason(1), "z (pid 1) has left");
   job.join(1, 0);
   const ElasticState there = job.enter(foreign + 1, theirs("a"));
   EXPECT_TRUE(there.complete);
@@ -80,7 +80,7 @@ TEST(MembershipTorchrun, ItsExitBreaksTheRoundAndItsReturnIsAwaited) {
   job.exit(foreign, theirs("t"));
   const auto* broken = job.only<RoundBroken>(1);
   ASSERT_NE(broken, nullptr);
-  EXPECT_EQ(broken->reason, "t (pid 1) starts anew");
+  EXPECT_EQ(broken->reason, "t (pid 1) restarts");
   EXPECT_EQ(broken->cause, Cause::change);
   job.join(1, 0);
   job.join(2);
@@ -145,7 +145,7 @@ TEST(MembershipTorchrun, ItIsGoneWithItsConnection) {
   job.drop(foreign);
   const auto* broken = job.only<RoundBroken>(1);
   ASSERT_NE(broken, nullptr);
-  EXPECT_EQ(broken->reason, "t (pid 1) has gone away");
+  EXPECT_EQ(broken->reason, "t (pid 1) has left");
   EXPECT_EQ(broken->cause, Cause::loss);
   EXPECT_FALSE(job.read().participants.contains(theirs("t")));
 }
@@ -159,7 +159,7 @@ TEST(MembershipTorchrun, WithoutHeartbeatsItIsDeadWhenTheSilenceIsOver) {
   job.pass(14s);
   EXPECT_TRUE(job.silent(1));
   job.pass(1s);
-  EXPECT_EQ(job.reason(1), "t (pid 1) has gone silent");
+  EXPECT_EQ(job.reason(1), "t (pid 1) stopped responding");
   EXPECT_EQ(job.membership.deadline(), never);
   job.drop(foreign);
   EXPECT_TRUE(job.silent(1));
@@ -192,7 +192,7 @@ TEST(MembershipTorchrun, ItTakesANodeOfOursForDeadThatLives) {
   MembershipDriver job(1, 2);
   form_mixed(job);
   job.exit(foreign, ours("n1"));
-  EXPECT_EQ(job.reason(1), "n1 (pid 1) has gone silent");
+  EXPECT_EQ(job.reason(1), "n1 (pid 1) stopped responding");
   job.join(1, 0);
   EXPECT_TRUE(job.read().wait_list.contains(ours("n1")));
 }

@@ -102,7 +102,7 @@ TEST(RendezvousPickle, RunsNothing) {
 TEST(RendezvousPickle, NamesTorchrunsThatCannotJoin) {
   std::string old = pickle_state(full_state());
   for (auto at = old.find("addr"); at != std::string::npos; at = old.find("addr")) old.replace(at, 4, "fqdn");
-  EXPECT_THAT(fault_of(old), HasSubstr("before PyTorch 2.0"));
+  EXPECT_THAT(fault_of(old), HasSubstr("older than PyTorch 2.0"));
   ElasticState none;
   none.deadline = wall(0, 0);
   std::string naive = pickle_state(none);

@@ -30,7 +30,7 @@ TEST(CommonSettings, OnlyAnotherValueIsADisagreement) {
   ASSERT_TRUE(found);
   EXPECT_EQ(found->code, ErrorCode::conflict);
   EXPECT_EQ(found->message,
-            "the nodes disagree about --heartbeat-timeout: node 1 says \"5 s\", the job has \"60 s\"; give the same "
+            "conflicting --heartbeat-timeout: node 1 has \"5 s\", the job has \"60 s\"; give the same "
             "--heartbeat-timeout on every node");
 }
 

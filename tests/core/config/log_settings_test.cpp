@@ -102,13 +102,13 @@ TEST(LogSettings, APlugInIsSaidToHaveNoEffect) {
   for (const char* known : {"null", "console", "dynamic_rendezvous"})
     EXPECT_THAT(config_of({std::string("--event-log-handler=") + known}).notices, IsEmpty());
   EXPECT_THAT(config_of({"--event-log-handler=their", "--logs-specs=mine"}).notices,
-              ElementsAre(HasSubstr("--logs-specs mine, --event-log-handler their without effect")));
+              ElementsAre(HasSubstr("--logs-specs mine, --event-log-handler their has no effect")));
 }
 
 TEST(LogSettings, WhatIsThereAndNoFolderIsAnError) {
   HostFacts facts = plain_facts();
   facts.log_dir_is_no_folder = true;
-  EXPECT_THAT(fault_of({"--log-dir=f"}, facts), HasSubstr("--log-dir f: this is no folder"));
+  EXPECT_THAT(fault_of({"--log-dir=f"}, facts), HasSubstr("--log-dir f: not a folder"));
   EXPECT_EQ(fault_of({"--log-dir=/dev/null"}, facts), "");
 }
 

@@ -87,49 +87,49 @@ TEST(NodeSettings, SeveralNodesWithoutAnAddressAreWarned) {
 
 TEST(NodeSettings, BadInputIsOneClearLineThatNamesItsOrigin) {
   expect_faults({
-      {{"--nnodes", "0"}, "--nnodes 0 is outside 1..100000"},
-      {{"--nnodes=-2"}, "--nnodes -2 is outside"},
-      {{"--nnodes=0:2"}, "--nnodes 0:2 is outside"},
-      {{"--nnodes=99999999999"}, "--nnodes 99999999999 is outside"},
+      {{"--nnodes", "0"}, "--nnodes 0 is not a possible number of nodes (1 to 100000"},
+      {{"--nnodes=-2"}, "--nnodes -2 is not a possible"},
+      {{"--nnodes=0:2"}, "--nnodes 0:2 is not a possible"},
+      {{"--nnodes=99999999999"}, "--nnodes 99999999999 is not a possible"},
       {{"--nnodes=3:2"}, "--nnodes 3:2: MIN is above MAX"},
       {{"--nnodes=x"}, "--nnodes x: expected a number of nodes, or MIN:MAX"},
       {{"--nnodes=1:2:3"}, "--nnodes 1:2:3: expected a number of nodes, or MIN:MAX"},
       {{"--nnodes=1:"}, "expected a number of nodes, or MIN:MAX"},
       {{"--nnodes=2", "--node-rank=2"}, "--node-rank 2 is outside 0..1 (2 nodes, counted from 0)"},
-      {two_nodes({"--master-port=99999"}), "--master-port 99999 is outside 1..65535"},
-      {two_nodes({"--master-port=-1"}), "--master-port -1 is outside 1..65535"},
+      {two_nodes({"--master-port=99999"}), "--master-port 99999 is not a possible port (1 to 65535"},
+      {two_nodes({"--master-port=-1"}), "--master-port -1 is not a possible port (1 to 65535"},
       {two_nodes({"--master-port=0"}), "--master-port 0: port 0 (any free one) is for one node"},
-      {{"--master-port=99999"}, "--master-port 99999 is outside 1..65535"},
+      {{"--master-port=99999"}, "--master-port 99999 is not a possible port (1 to 65535"},
       {two_nodes({"--master-addr=h:1"}), "--master-addr h:1: expected a host without a port; --master-port"},
       {two_nodes({"--master-addr=my host"}), "--master-addr \"my host\": a host name consists of"},
       {two_nodes({"--rdzv-endpoint=h"}), "--rdzv-endpoint h: the port is missing"},
       {two_nodes({"--rdzv-endpoint=h:0"}), "--rdzv-endpoint h:0: port 0 (any free one) is for one node"},
-      {two_nodes({"--rdzv-endpoint=h:99999"}), "--rdzv-endpoint h:99999: the port 99999 is no number"},
+      {two_nodes({"--rdzv-endpoint=h:99999"}), "--rdzv-endpoint h:99999: the port 99999 is not a number"},
       {{"--rdzv-conf=a="}, "--rdzv-conf a=: the key a has no value"},
       {{"--rdzv-conf=a=1,"}, "--rdzv-conf a=1,: an entry has no key"},
       {{"--rdzv-conf=timeout=0"}, "--rdzv-conf timeout=0: expected a timeout above 0 seconds"},
       {{"--rdzv-conf=timeout=soon"}, "--rdzv-conf timeout=soon: expected a timeout"},
       {{"--standalone", "--nnodes=2"}, "--standalone is for one node, but --nnodes 2 says 2"},
-      {{"--rdzv-backend=bogus"}, "--rdzv-backend bogus: expected static or c10d"},
-      {{"--rdzv-backend=etcd-v2", "--rdzv-endpoint=h:1"}, "--rdzv-backend etcd-v2: expected static or c10d"},
+      {{"--rdzv-backend=bogus"}, "--rdzv-backend bogus: must be static or c10d"},
+      {{"--rdzv-backend=etcd-v2", "--rdzv-endpoint=h:1"}, "--rdzv-backend etcd-v2: must be static or c10d"},
       {{"--rdzv-backend=c10d", "--nnodes=2", "--rdzv-conf=store_type=file"}, "store_type=file is for one node"},
       {{"--rdzv-backend=c10d", "--nnodes=2", "--rdzv-endpoint=h:0"}, "--rdzv-endpoint h:0: port 0"},
       {{"--rdzv-backend=c10d", "--nnodes=2", "--rdzv-id="}, "--rdzv-id is empty"},
       {{"--rdzv-backend=c10d", "--nnodes=2", "--rdzv-conf=join_timeout=0"},
-       "join_timeout is to be a whole number above 0"},
+       "join_timeout must be a whole number above 0"},
       {{"--rdzv-backend=c10d", "--nnodes=2", "--rdzv-conf=last_call_timeout=10000001"},
-       "last_call_timeout is to be 10000000 at most"},
+       "last_call_timeout must be 10000000 at most"},
       {{"--rdzv-backend=c10d", "--nnodes=2", "--rdzv-conf=keep_alive_interval=10001"},
-       "keep_alive_interval is to be 10000 at most"},
-      {{"--rdzv-backend=c10d", "--nnodes=2", "--rdzv-conf=is_host=perhaps"}, "is_host is to be true or false"},
+       "keep_alive_interval must be 10000 at most"},
+      {{"--rdzv-backend=c10d", "--nnodes=2", "--rdzv-conf=is_host=perhaps"}, "is_host must be true or false"},
       {{"--rdzv-backend=c10d", "--rdzv-endpoint=h/x:1"}, "--rdzv-endpoint h/x:1: "},
       {{"--rdzv-endpoint=localhost"}, "--rdzv-endpoint localhost: the port is missing"},
       {{"--node-rank=1", "--master-port=5000"}, "--node-rank 1 is outside 0..0 (1 node, counted from 0)"},
-      {{"--rdzv-conf=endpoint=a"}, "--rdzv-conf endpoint=a: endpoint is given by an option of its own"},
-      {{"--rdzv-backend=c10d", "--rdzv-conf=read_timeout=0"}, "read_timeout is to be a whole number above 0"},
-      {{"--rdzv-backend=c10d", "--rdzv-conf=join_timeout=x"}, "join_timeout is to be a whole number above 0"},
-      {{"--rdzv-backend=c10d", "--rdzv-conf=is_host=maybe"}, "is_host is to be true or false"},
-      {{"--rdzv-backend=c10d", "--rdzv-conf=store_type=zz"}, "store_type is to be tcp or file"},
+      {{"--rdzv-conf=endpoint=a"}, "--rdzv-conf endpoint=a: endpoint has an option of its own"},
+      {{"--rdzv-backend=c10d", "--rdzv-conf=read_timeout=0"}, "read_timeout must be a whole number above 0"},
+      {{"--rdzv-backend=c10d", "--rdzv-conf=join_timeout=x"}, "join_timeout must be a whole number above 0"},
+      {{"--rdzv-backend=c10d", "--rdzv-conf=is_host=maybe"}, "is_host must be true or false"},
+      {{"--rdzv-backend=c10d", "--rdzv-conf=store_type=zz"}, "store_type must be tcp or file"},
       {{"--join=never"}, "--join never: expected any or between-restarts"},
       {{"--rdzv-backend=c10d", "--nnodes=2", "--join=Any"}, "--join Any: expected any or between-restarts"},
       {{"--local-addr=a:1"}, "--local-addr a:1: expected a host without a port"},
@@ -214,7 +214,8 @@ TEST(NodeSettings, WhereNodesNeitherComeNorGoItSaysThatTheirOptionsAreIgnored) {
     line.insert(line.end(), {"--join=any", "--max-membership-restarts=3"});
     const Config config = config_of(line);
     EXPECT_EQ(config.c10d(), nullptr);
-    EXPECT_THAT(config.notices, ElementsAre(HasSubstr("--join, --max-membership-restarts ignored: nodes come and go")));
+    EXPECT_THAT(config.notices,
+                ElementsAre(HasSubstr("--join, --max-membership-restarts ignored: nodes join and leave")));
   }
 }
 
@@ -225,7 +226,7 @@ TEST(NodeSettings, C10dHasTorchrunsDefaults) {
   EXPECT_FALSE(config.c10d()->is_host);
   EXPECT_EQ(config.store().port, 29'400);
   EXPECT_EQ(config.run_id, "none");
-  EXPECT_THAT(config.notices, Contains(HasSubstr("--node-rank ignored: --rdzv-backend c10d chooses ranks")));
+  EXPECT_THAT(config.notices, Contains(HasSubstr("--node-rank ignored: --rdzv-backend c10d assigns ranks")));
 }
 
 }  // namespace launch::node_settings_test

@@ -29,9 +29,9 @@ TEST(WorkerSettings, AnOptionBehindTheProgramIsNoticed) {
   const auto notices = [](std::vector<std::string> words) {
     return config_of(std::move(words), plain_facts()).notices;
   };
-  EXPECT_THAT(
-      notices({"train", "--nproc_per_node=2", "--lr=1"}),
-      ElementsAre("--nproc_per_node stands behind train and is an argument of it; options of launch come first"));
+  EXPECT_THAT(notices({"train", "--nproc_per_node=2", "--lr=1"}),
+              ElementsAre("--nproc_per_node comes after train, so it is passed to it as an argument; give options of "
+                          "launch before the program"));
   EXPECT_THAT(notices({"--nproc-per-node=2", "train", "--nproc-per-node=2"}), Not(Contains(HasSubstr("stands behind"))))
       << "somebody knows both";
   EXPECT_THAT(notices({"train", "--role=x", "--lr=1"}), IsEmpty()) << "a name that programs use, too";
@@ -70,8 +70,8 @@ TEST(WorkerSettings, IdenticalWorkersAreDeclaredByTheirVariable) {
 
 TEST(WorkerSettings, BadInputIsOneClearLineThatNamesItsOrigin) {
   expect_faults({
-      {{"--nproc-per-node=0"}, "--nproc-per-node 0 is outside 1..16384"},
-      {{"--nproc-per-node=-1"}, "--nproc-per-node -1 is outside"},
+      {{"--nproc-per-node=0"}, "--nproc-per-node 0 is not a possible number of workers on a node (1 to 16384"},
+      {{"--nproc-per-node=-1"}, "--nproc-per-node -1 is not a possible"},
       {{"--nproc-per-node=foo"}, "--nproc-per-node foo: expected a number of workers, auto, cpu, gpu, xpu or npu"},
       {{"--nproc-per-node=gpu"}, "--nproc-per-node gpu: this node has no visible GPU; give a number"},
       {{"--no-python", "-m"}, "--no-python and --module exclude each other"},
@@ -179,7 +179,7 @@ TEST(WorkerSettings, TheFileOfWatchdogTimersIsTheUsersOrAFreshOne) {
 TEST(WorkerSettings, AHealthPortIsSaidToHaveNoEffect) {
   const HostFacts facts = facts_with({{"TORCHELASTIC_HEALTH_CHECK_PORT", "1234"}});
   EXPECT_THAT(config_of({}, facts).notices,
-              ElementsAre("TORCHELASTIC_HEALTH_CHECK_PORT=1234 without effect: launch opens no health port"));
+              ElementsAre("TORCHELASTIC_HEALTH_CHECK_PORT=1234 has no effect: launch opens no health port"));
   EXPECT_EQ(config_of({}, facts).worker_env.get("TORCHELASTIC_HEALTH_CHECK_PORT"), "1234");
   EXPECT_THAT(config_of({}, facts_with({{"TORCHELASTIC_HEALTH_CHECK_PORT", ""}})).notices, IsEmpty());
 }

@@ -12,7 +12,7 @@ using namespace std::chrono_literals;
 const EventContext context{.run_id = "job \"7\"", .node_rank = NodeRank(1), .host = "n1", .restart = 2};
 const Instant moment{Time(12s + 34567us), WallTime(1'783'094'065s + 5us)};
 
-// What stands behind the common fields, which are as they must be.
+// What comes after the common fields, which are as they must be.
 std::string own_fields(std::string_view name, const JobEvent& event) {
   const std::string line = to_json_line(context, moment, event);
   const std::string common = "{\"event\":\"" + std::string(name) +

@@ -227,8 +227,8 @@ TEST(Binding, SaysWhatCannotBe) {
       {{"", BindingMode::exclusive, one_node("0-2"), {0, 0, 0, 0}, 4, {}}, "has 3 usable cores for 4 accelerators"},
       {{"", BindingMode::exclusive, one_node("0-2"), {0, 0, 0, 0}, 1, {}}, "has 3 usable cores for 4 accelerators"},
       {{"", BindingMode::exclusive, one_node("0-3", {}, "2"), {}, 2, {}}, "has 1 usable core for 2 workers"},
-      {{"", BindingMode::node, one_node("0-3", {}, ""), {}, 2, {}}, "none of this machine's CPUs"},
-      {{"", BindingMode::node, CpuTopology(), {0}, 1, {}}, "none of this machine's CPUs"},
+      {{"", BindingMode::node, one_node("0-3", {}, ""), {}, 2, {}}, "no CPU of this machine"},
+      {{"", BindingMode::node, CpuTopology(), {0}, 1, {}}, "no CPU of this machine"},
   };
   for (const Wrong& c : cases) {
     const auto result = plan_binding(c.plan.mode, c.plan.topology, c.plan.device_nodes, c.plan.nproc);

@@ -28,7 +28,7 @@ TEST(ExitStatus, TextNamesCodesAndSignals) {
 
 TEST(ExitStatus, SomeSignalsTellTheCause) {
   EXPECT_EQ(cause_in_words(signalled(SIGSEGV)), "segmentation fault");
-  EXPECT_EQ(cause_in_words(signalled(SIGKILL)), "sent by another than launch");
+  EXPECT_EQ(cause_in_words(signalled(SIGKILL)), "not sent by launch (but by a scheduler, another process or a user)");
   EXPECT_EQ(cause_in_words(signalled(SIGUSR1)), "");
   EXPECT_EQ(cause_in_words(exited(SIGSEGV)), "");
 }

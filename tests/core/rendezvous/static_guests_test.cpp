@@ -117,7 +117,7 @@ TEST(StaticGuests, TheOthersAreToldWhichNodeItIs) {
   const auto failure = parse_failure(loss_of_guest(NodeRank(2)));
   ASSERT_TRUE(failure);
   EXPECT_EQ(failure->kind, Failure::Kind::lost);
-  EXPECT_EQ(describe(*failure), "node 2: its torchrun ended before its workers had ended well");
+  EXPECT_EQ(describe(*failure), "node 2: its torchrun ended before its workers had succeeded");
 }
 
 }  // namespace launch::static_guests_test

@@ -83,7 +83,7 @@ TEST(StaticRendezvous, ANodeWithAnotherHeartbeatTimeoutIsRefused) {
   second.run(store);
   ASSERT_NE(second.error(), nullptr);
   EXPECT_EQ(second.error()->code, ErrorCode::conflict);
-  EXPECT_THAT(second.error()->message, HasSubstr("disagree about --heartbeat-timeout: node 1 says \"60 s\""));
+  EXPECT_THAT(second.error()->message, HasSubstr("conflicting --heartbeat-timeout: node 1 has \"60 s\""));
   StaticJob same = job(2, 1);
   same.common = usual.common;
   Node third(same);
@@ -226,7 +226,7 @@ TEST(StaticRendezvous, NodesThatDisagreeAboutTheirNumberConflict) {
   third.run(store);
   ASSERT_NE(third.error(), nullptr);
   EXPECT_EQ(third.error()->code, ErrorCode::conflict);
-  EXPECT_THAT(third.error()->message, HasSubstr("disagree about --nnodes: node 2 says 3, the job has 2"));
+  EXPECT_THAT(third.error()->message, HasSubstr("conflicting --nnodes: node 2 has 3, the job has 2"));
 }
 
 TEST(StaticRendezvous, SaysAfterASecondWhoIsMissingAndWaitsOn) {

@@ -63,7 +63,7 @@ TEST(RoundWatch, ItsWillIsDoneWhenItsMachineFallsSilent) {
   const auto failure = round.aborted();
   ASSERT_TRUE(failure);
   EXPECT_EQ(failure->node_rank, NodeRank(1));
-  EXPECT_EQ(failure->what, "its launch has said nothing for 10 s");
+  EXPECT_EQ(failure->what, "no heartbeat of its launch for 10 s (machine down, network cut, or frozen)");
 }
 
 TEST(RoundWatch, ItIsHeardOfForAsLongAsItLives) {

@@ -16,7 +16,7 @@ TEST(EndCause, WhatTheStatusSaysIsEnoughIfNothingElseIsKnown) {
 }
 
 TEST(EndCause, WhatIsKnownBetterComesFirst) {
-  EXPECT_EQ(to_text({"save", true, true, "memory"}, killed), ", its watchdog timer 'save' had expired");
+  EXPECT_EQ(to_text({"save", true, true, "memory"}, killed), ", because its watchdog timer 'save' expired");
   EXPECT_EQ(to_text({std::nullopt, true, true, "memory"}, killed), ", the early warning that launch passed on");
   EXPECT_EQ(to_text({std::nullopt, false, true, "out of memory"}, killed), ", out of memory");
 }

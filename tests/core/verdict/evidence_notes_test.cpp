@@ -24,7 +24,7 @@ TEST(EvidenceNotes, AllThatIsSeenIsInTheTextAndWhatIsOddInThePlaces) {
   notes.add(GlobalRank(2), look(13, 'T'), true);
   notes.add(GlobalRank(3), look(14, 'Z'), true);
   notes.out_of_time(GlobalRank(4));
-  for (const char* said : {"rank 0: pid 10 (python)", "rank 1: pid 12", "rank 4 and those behind it: not looked at"})
+  for (const char* said : {"rank 0: pid 10 (python)", "rank 1: pid 12", "rank 4 and higher ranks: not looked at"})
     EXPECT_THAT(notes.text(), HasSubstr(said));
   EXPECT_THAT(notes.text(), testing::Not(HasSubstr("rank 3")));
   const std::vector<RankGroup> places = notes.places();
@@ -44,8 +44,8 @@ TEST(EvidenceNotes, AStackSaysMoreThanAState) {
 
 TEST(EvidenceNotes, WhatIsNoStackIsKeptAsText) {
   EvidenceNotes notes;
-  notes.add_stack(GlobalRank(2), "py-spy did not come to an end\n");
-  EXPECT_THAT(notes.text(), HasSubstr("py-spy did not come to an end"));
+  notes.add_stack(GlobalRank(2), "py-spy did not finish\n");
+  EXPECT_THAT(notes.text(), HasSubstr("py-spy did not finish"));
   EXPECT_FALSE(notes.has_stacks());
   EXPECT_TRUE(notes.places().empty());
 }

@@ -134,7 +134,7 @@ TEST(FailureReport, AbortsAndTimeOutsSmellOfAHang) {
   EXPECT_TRUE(smells("exit code 1", "DistStoreError: Timed out after 61 seconds"));
   EXPECT_TRUE(
       smells("exit code 1", "torch.distributed.DistBackendError: Watchdog caught collective operation timeout"));
-  EXPECT_TRUE(smells("signal 9 (SIGKILL), its watchdog timer 'step' had expired", ""));
+  EXPECT_TRUE(smells("signal 9 (SIGKILL), because its watchdog timer 'step' expired", ""));
   EXPECT_FALSE(smells("signal 11 (SIGSEGV), segmentation fault", ""));
   EXPECT_FALSE(smells("exit code 1", "ValueError: bad batch"));
   Failure lost = sample();

@@ -41,7 +41,7 @@ Account together(std::vector<Account> accounts) {
 TEST(Verdict, IsOneScreenWithTheRootCauseFirst) {
   Verdict verdict = sample();
   verdict.restarts = 2;
-  verdict.first.why_final = "it had 2 restarts";
+  verdict.first.why_final = "limit reached (--max-restarts=2)";
   Account first = sum_up(NodeRank(0), {stopped(0, SIGTERM), stopped(1, SIGKILL)});
   first.logs = {on_node(NodeRank(0), "n0", "/logs/none_x/attempt_0")};
   verdict.account = together({first, sum_up(NodeRank(1), {stopped(2, SIGTERM), ended(4, 0)})});
@@ -50,14 +50,14 @@ TEST(Verdict, IsOneScreenWithTheRootCauseFirst) {
       "train.py FAILED (run id none)\n"
       "  root cause     rank 3 (local rank 1) on node 1 (host n1), pid 42: signal 11 (SIGSEGV), segmentation fault\n"
       "  time           2026-07-03 17:54:25\n"
-      "  log            the worker's own output, on the console of host n1\n"
-      "  not restarted  it had 2 restarts\n"
-      "  followers      ranks 0, 2: signal 15 (SIGTERM), after launch stopped it\n"
-      "                 rank 1: signal 9 (SIGKILL), after launch stopped it\n"
+      "  output         not kept (see --tee, --redirects): it went to the console of host n1\n"
+      "  not restarted  limit reached (--max-restarts=2)\n"
+      "  other workers  ranks 0, 2: signal 15 (SIGTERM), stopped by launch\n"
+      "                 rank 1: signal 9 (SIGKILL), stopped by launch\n"
       "                 rank 4: exit code 0\n"
       "  logs           node 0 (host n0): /logs/none_x/attempt_0\n"
-      "  launch         stopped 3 workers, 1 of them by SIGKILL; had started all workers anew 2 times; no process "
-      "is left\n"
+      "  cleanup        stopped 3 workers, 1 of them by SIGKILL; restarted all workers 2 times before; none left "
+      "running\n"
       "  exit code      139");
 }
 
@@ -80,7 +80,7 @@ TEST(Verdict, ShowsTheOutlierFirstAmongThePlaces) {
   accounts[0].places = {{"in all_reduce (d.py:1)", {0, 1}}};
   accounts[1].places = {{"in all_reduce (d.py:1)", {3}}, {"in load_batch (t.py:7)", {2}}};
   verdict.account = together(accounts);
-  EXPECT_THAT(render_verdict(verdict), HasSubstr("\n  at the time    rank 2: in load_batch (t.py:7)"
+  EXPECT_THAT(render_verdict(verdict), HasSubstr("\n  at failure     rank 2: in load_batch (t.py:7)"
                                                  "\n                 ranks 0-1, 3: in all_reduce (d.py:1)\n"));
 }
 
@@ -88,11 +88,11 @@ TEST(Verdict, NamesNodesThatGaveNoAccount) {
   Verdict verdict = sample();
   verdict.nnodes = 5;
   verdict.account = together({sum_up(NodeRank(2), {}), sum_up(NodeRank(0), {})});
-  EXPECT_THAT(render_verdict(verdict), HasSubstr("\n  no account     from nodes 1, 3-4\n"));
+  EXPECT_THAT(render_verdict(verdict), HasSubstr("\n  no report      from nodes 1, 3-4\n"));
   verdict.nnodes = 3;
-  EXPECT_THAT(render_verdict(verdict), HasSubstr("\n  no account     from node 1\n"));
+  EXPECT_THAT(render_verdict(verdict), HasSubstr("\n  no report      from node 1\n"));
   verdict.first.kind = Failure::Kind::lost;
-  EXPECT_THAT(render_verdict(verdict), Not(HasSubstr("no account"))) << "it is the cause";
+  EXPECT_THAT(render_verdict(verdict), Not(HasSubstr("no report"))) << "it is the cause";
 }
 
 TEST(Verdict, NamesWhatIsLeftInPlaceOfTheProof) {
@@ -101,7 +101,7 @@ TEST(Verdict, NamesWhatIsLeftInPlaceOfTheProof) {
   verdict.account.left = {on_node(NodeRank(1), "n1", "pid 7 (python), uninterruptible sleep (D) in nfs_wait")};
   const std::string text = render_verdict(verdict);
   EXPECT_THAT(text, HasSubstr("\n  left behind    on node 1 (host n1): pid 7 (python), uninterruptible sleep"));
-  EXPECT_THAT(text, Not(HasSubstr("no process is left")));
+  EXPECT_THAT(text, Not(HasSubstr("none left running")));
 }
 
 TEST(Verdict, FitsOnAScreenHoweverManyNodesThereAre) {
@@ -117,7 +117,7 @@ TEST(Verdict, FitsOnAScreenHoweverManyNodesThereAre) {
   EXPECT_LT(to_json(verdict.account).size(), 100'000U) << "though no two neighbours ended alike";
   const std::string text = render_verdict(verdict);
   EXPECT_LT(std::count(text.begin(), text.end(), '\n'), 40);
-  EXPECT_THAT(text, HasSubstr("and 92 kinds more"));
+  EXPECT_THAT(text, HasSubstr("and 92 more groups"));
   EXPECT_THAT(text, HasSubstr("and of 1992 more nodes"));
   for (std::size_t start = 0, end = 0; end != std::string::npos; start = end + 1) {
     end = text.find('\n', start);
@@ -135,11 +135,10 @@ TEST(Verdict, AJobThatWasToldToStopHasNotFailed) {
   verdict.nnodes = 1;
   verdict.account = sum_up(NodeRank(0), {stopped(0, SIGTERM)});
   EXPECT_EQ(render_verdict(verdict),
-            "train.py STOPPED (run id none)\n"
-            "  root cause     node 0 (host a): launch was told to stop by SIGTERM from pid 9 (bash)\n"
-            "  followers      rank 0: signal 15 (SIGTERM), after launch stopped it\n"
-            "  launch         stopped 1 worker; no process is left\n"
-            "  exit code      143");
+            "train.py STOPPED (run id none): node 0 (host a): launch was told to stop by SIGTERM from pid 9 (bash); "
+            "exit code "
+            "143\n"
+            "  cleanup        stopped 1 worker; none left running");
 }
 
 TEST(Verdict, OfAMembershipThatChangedTooOftenNamesTheChangeAndTheLimit) {
@@ -148,15 +147,15 @@ TEST(Verdict, OfAMembershipThatChangedTooOftenNamesTheChangeAndTheLimit) {
   verdict.first.kind = Failure::Kind::lost;
   verdict.first.node_rank = NodeRank::none();
   verdict.first.what = "n3_17_0 joins";
-  verdict.first.why_final = "the membership has changed 3 times, and --max-membership-restarts allows no more than 2";
+  verdict.first.why_final = "nodes have joined or left 3 times, and --max-membership-restarts allows no more than 2";
   verdict.account = sum_up(NodeRank(0), {stopped(0, SIGTERM)});
   EXPECT_EQ(render_verdict(verdict),
             "train.py FAILED (run id none)\n"
             "  root cause     n3_17_0 joins\n"
-            "  not restarted  the membership has changed 3 times, and --max-membership-restarts allows no more than 2\n"
-            "  followers      rank 0: signal 15 (SIGTERM), after launch stopped it\n"
-            "  no account     from node 1\n"
-            "  launch         stopped 1 worker; no process is left\n"
+            "  not restarted  nodes have joined or left 3 times, and --max-membership-restarts allows no more than 2\n"
+            "  other workers  rank 0: signal 15 (SIGTERM), stopped by launch\n"
+            "  no report      from node 1\n"
+            "  cleanup        stopped 1 worker; none left running\n"
             "  exit code      1");
 }
 

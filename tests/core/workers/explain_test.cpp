@@ -40,7 +40,7 @@ TEST(Explain, ShowsSettingsWithTheirOrigin) {
 TEST(Explain, ShowsEachWorkersCommandAndWhatItsEnvironmentHasMore) {
   const auto [text, json] =
       explain({"--nproc-per-node=2"}, facts_with({{"HOME", "/root"}, {"RANK", "9"}, {"ROLE_NAME", "default"}}));
-  EXPECT_THAT(text, HasSubstr("Worker 1, rank 1:\n  /usr/bin/python3 -u train.py 'it'\\''s'\n"));
+  EXPECT_THAT(text, HasSubstr("Local rank 1, rank 1:\n  /usr/bin/python3 -u train.py 'it'\\''s'\n"));
   EXPECT_THAT(text, HasSubstr("    RANK=1\n"));
   EXPECT_THAT(text, HasSubstr("    MASTER_PORT='<a free port>'\n"));
   EXPECT_THAT(text, HasSubstr("Note: OMP_NUM_THREADS is not set"));
@@ -54,7 +54,7 @@ TEST(Explain, ShowsEachWorkersCommandAndWhatItsEnvironmentHasMore) {
 
 TEST(Explain, RanksOfANodeAmongSeveral) {
   const auto [text, json] = explain({"--nnodes=3", "--node-rank=1", "--nproc-per-node=2", "--master-addr=a"});
-  EXPECT_THAT(text, HasSubstr("Node 1 of 3, job none, master a port 29500\n"));
+  EXPECT_THAT(text, HasSubstr("Node 1 of 3, run id none, master a port 29500\n"));
   EXPECT_THAT(text, HasSubstr("Ranks 2 to 3 of 6, if every node has as many workers as this one\n"));
   EXPECT_EQ(json["workers"][1]["rank"], 3);
   EXPECT_EQ(json["master_port"], 29500);
