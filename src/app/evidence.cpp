@@ -39,6 +39,7 @@ std::optional<pid_t> python_process(pid_t worker) {
 
 std::vector<std::size_t> sizes_of(const std::vector<std::string>& files) {
   std::vector<std::size_t> sizes;
+  sizes.reserve(files.size());
   for (const std::string& file : files) sizes.push_back(file.empty() ? 0 : file_size(file));
   return sizes;
 }
