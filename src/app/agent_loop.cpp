@@ -1,6 +1,7 @@
 #include "launch/app/agent_loop.hpp"
 
 #include "launch/core/agent/agent_settings.hpp"
+#include "launch/core/base/text.hpp"
 #include "launch/core/workers/worker_spec.hpp"
 #include "launch/io/background.hpp"
 #include "launch/io/clock.hpp"
@@ -23,9 +24,9 @@ namespace asio = boost::asio;
 
 namespace {
 
-constexpr Duration time_to_open = std::chrono::seconds(2);
 using Tenths = std::chrono::duration<std::int64_t, std::deci>;
 
+constexpr Duration time_to_open = std::chrono::seconds(2);
 constexpr Duration interval_holds = std::chrono::milliseconds(200);  // for which progress_interval() is reused
 
 }  // namespace
@@ -108,8 +109,8 @@ void AgentLoop::count_down() {
   if (!countdown_->due(now(), progress_interval())) return;
   const std::size_t left = workers_.remaining().size();
   if (left > 0)
-    log_progress(fmt::format("stopping: {} left; SIGKILL in {}",
-                             left == 1 ? "1 process" : fmt::format("{} processes", left), to_text(*kills_at - now())));
+    log_progress(
+        fmt::format("stopping: {} left; SIGKILL in {}", counted(left, "process", "es"), to_text(*kills_at - now())));
 }
 
 // Errors of its files are reported before others hear of this node. But they hear of it even if a disk stalls.
@@ -162,7 +163,7 @@ void AgentLoop::lose_guard() {
 void AgentLoop::stop_by(const ReceivedSignal& received) {
   record_.hurry();
   std::string sender = sender_text(received.origin);
-  log_info(desk_.stop_text(received.signal, sender));
+  log_info(node_.stop_text(received.signal, sender));
   const int to_workers = signal_for_workers(received.signal, config_.signals);
   put(SignalReceived{received.signal, std::move(sender), to_workers});
 }
@@ -279,6 +280,7 @@ void AgentLoop::carry_out(StartWorkers action) {
   end_progress();
   round_ = std::move(action.round);
   started_ = true;
+  told_.reset();
   record_.begin(round_);
   expired_scopes_.clear();
   if (watchdog_) watchdog_->begin();
@@ -333,8 +335,9 @@ void AgentLoop::carry_out(const SignalWorkers& action) {
 void AgentLoop::carry_out(const KillWorkers& /*action*/) {
   if (const auto left = workers_.remaining(); !left.empty()) {
     record_.events().killing(left.size());
+    const Duration since = told_ ? now() - *told_ : Duration();
     log_warning(fmt::format("still running {} after being told to exit: {}; sending SIGKILL",
-                            to_text(std::chrono::round<Tenths>(now() - told_)), name_processes(left)));
+                            to_text(std::chrono::round<Tenths>(since)), name_processes(left)));
   }
   workers_.signal_all(SIGKILL);
   look_for_end();

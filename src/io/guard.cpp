@@ -1,6 +1,7 @@
 #include "launch/io/guard.hpp"
 
 #include "launch/core/agent/guard_watch.hpp"
+#include "launch/core/base/text.hpp"
 #include "launch/core/job/job.hpp"
 #include "launch/io/cgroup.hpp"
 #include "launch/io/child.hpp"
@@ -25,10 +26,6 @@
 
 namespace launch {
 namespace {
-
-std::string counted(std::size_t processes) {
-  return processes == 1 ? "1 process" : fmt::format("{} processes", processes);
-}
 
 using namespace std::chrono_literals;
 
@@ -279,9 +276,10 @@ class Guard {
     // The agent may have left a line of progress there, without an end of line.
     if (killed_agent && ::isatty(STDERR_FILENO) == 1) write_bare("");
     if (killed_agent)
-      log_error(fmt::format(
-          "the agent of this launch (pid {}) was ended by {}; {}", agent_, to_text(*ended_),
-          killed.empty() ? "no process was left" : fmt::format("killed {} that it left", counted(killed.size()))));
+      log_error(fmt::format("the agent of this launch (pid {}) was ended by {}; {}", agent_, to_text(*ended_),
+                            killed.empty()
+                                ? "no process was left"
+                                : fmt::format("killed {} that it left", counted(killed.size(), "process", "es"))));
     if (!left.empty()) log_error("these processes outlived SIGKILL: " + describe_processes(left));
   }
 

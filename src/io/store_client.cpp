@@ -81,10 +81,11 @@ asio::awaitable<Status> StoreClient::greet(Time deadline) {
   if (auto sent = co_await send(std::move(hello)); !sent) co_return sent.error();
   while (received_.size() < 4)
     if (auto more = co_await receive_more(deadline); !more) {
-      co_return Error{more.error().code, fmt::format("something else is listening there ({})", more.error().message)};
+      co_return Error{more.error().code,
+                      fmt::format("what listens there does not answer as a store ({})", more.error().message)};
     }
   if (read_u32(received_.data()) != greeting_nonce)
-    co_return Error{ErrorCode::protocol, "something else is listening there (no answer to the store's handshake)"};
+    co_return Error{ErrorCode::protocol, "what listens there is not a store"};
   received_.erase(0, 4);
   co_return Status();
 }

@@ -81,7 +81,8 @@ class Lost(LostCase):
                 others = [run for run in runs if run is not runs[silent]]
                 self.expect([1, 1], others, seconds=20)
                 for run in others:
-                    self.assert_says(run, "no heartbeat of its .* for 3 s" if silent else "the store does not answer")
+                    self.assert_says(run, "no heartbeat of its launch for 3 s" if silent
+                                     else "the store does not answer")
                 os.kill(agent, signal.SIGCONT)
                 self.expect([1], [runs[silent]], seconds=20)
                 if silent:

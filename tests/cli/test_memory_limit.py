@@ -61,6 +61,7 @@ class MemoryLimit(JobCase):
         self.assertTrue(wait_for(lambda: pid.exists() and pid.read_text().endswith("\n"), 60), run)
         os.kill(int(pid.read_text()), signal.SIGKILL)
         self.expect([137], [run])
-        self.assert_says(run, r"rank 1 .*: signal 9 \(SIGKILL\), not sent by launch \(.*\); "
+        self.assert_says(run, r"rank 1 .*: signal 9 \(SIGKILL\), not sent by launch "
+                              r"\(but by a scheduler, another process or a user\); "
                               "the out-of-memory killer struck once in this attempt" + self.LIMIT)
         self.assertNotIn("killed by the out-of-memory killer", run.err)

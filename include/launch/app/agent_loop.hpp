@@ -124,7 +124,7 @@ class AgentLoop {
   int untold_ = 0;        // failed workers that node_ does not know of yet
   bool started_ = false;  // workers were started; before, no child that ends is ours
   bool guard_lost_ = false;
-  Time told_{};                         // when the workers were told to exit
+  std::optional<Time> told_;            // when the workers were told to exit
   std::optional<Announcer> countdown_;  // to SIGKILL
   std::optional<int> exit_code_;
 };

@@ -6,6 +6,7 @@
 #include "launch/core/base/error.hpp"
 #include "launch/core/logs/line_prefix.hpp"
 #include "launch/core/logs/log_plan.hpp"
+#include "launch/io/fd.hpp"
 #include "launch/io/log_relay.hpp"
 #include "launch/io/stderr_tap.hpp"
 #include "launch/io/worker_start.hpp"

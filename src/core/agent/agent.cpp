@@ -82,6 +82,19 @@ AgentActions Agent::handle(const SignalReceived& event, Time now) {
   return fail(std::move(failure), event.to_workers, true, now);
 }
 
+std::string Agent::stop_text(int signal, std::string_view sender) const {
+  const std::string received = fmt::format("received {}{}{}", signal_name(signal), sender.empty() ? "" : " ", sender);
+  const bool stopped_already = winding_down() && !goes_on();
+  if (signal == SIGINT && stopped_already && state_ == State::stopping) {
+    if (hurried_) return received + ": killing the workers";
+    return fmt::format("{}: the workers get {} at most", received, to_text(hurried_grace));
+  }
+  const bool hurries_next = signal == SIGINT && !stopped_already && running_ > 0;
+  if (!hurries_next) return received + ", stopping";
+  return fmt::format("{}, stopping (again: the workers get {} at most; a third time: they are killed)", received,
+                     to_text(hurried_grace));
+}
+
 // A warning is of use only to workers that run or are exiting.
 AgentActions Agent::handle(const Warned& event, Time /*now*/) {
   if (settings_.leaves && state_ != State::joining && state_ != State::pausing) warning_ = event;

@@ -1,5 +1,6 @@
 #include "launch/core/agent/restart_policy.hpp"
 
+#include "launch/core/base/text.hpp"
 #include "launch/core/job/job.hpp"
 
 #include <algorithm>
@@ -45,8 +46,8 @@ std::optional<std::string> RestartPolicy::refuses_change() {
   const bool admitted = admits_change();
   ++changes_;
   if (admitted) return std::nullopt;
-  return fmt::format("nodes have joined or left {} time{}, and --max-membership-restarts allows no more than {}",
-                     changes_, changes_ == 1 ? "" : "s", *rules_.max_membership_restarts);
+  return fmt::format("nodes have joined or left {}, and --max-membership-restarts allows no more than {}",
+                     counted(changes_, "time"), *rules_.max_membership_restarts);
 }
 
 bool RestartPolicy::admits_change() const {

@@ -1,11 +1,6 @@
 #include "launch/core/agent/signal_desk.hpp"
 
-#include "launch/core/job/job.hpp"
-
 #include <algorithm>
-#include <csignal>
-
-#include <fmt/format.h>
 
 namespace launch {
 namespace {
@@ -24,15 +19,6 @@ SignalMeaning SignalDesk::meaning_of(int signal, SignalWay way, bool workers, Ti
   if (!is_warning(signal, workers)) return SignalMeaning::stop;
   warned_ = true;
   return SignalMeaning::warning;
-}
-
-// A second Ctrl-C shortens the time that the workers have, and a third one kills them (Agent).
-std::string SignalDesk::stop_text(int signal, std::string_view sender) {
-  const std::string who = fmt::format("received {}{}{}", signal_name(signal), sender.empty() ? "" : " ", sender);
-  if (signal != SIGINT) return who + ", stopping";
-  ++interrupts_;
-  if (interrupts_ == 1) return who + ", stopping (again: the workers get 3 s at most; a third time: they are killed)";
-  return who + (interrupts_ == 2 ? " again: the workers get 3 s at most" : " again: killing the workers");
 }
 
 // If the signal is also one that ends the job, only the first one is a warning; otherwise each one is.

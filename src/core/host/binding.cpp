@@ -66,9 +66,9 @@ Result<Cpus> own_cores(const Places& places, int rank) {
   const auto [position, count] = position_on_node(places.rank_nodes, rank);
   if (cores.size() < count)
     return usage_error(fmt::format(
-        "NUMA node {} has {} usable core{} for {} {}, and each needs its own; "
+        "NUMA node {} has {} for {} {}, and each needs its own; "
         "allow more CPUs, or bind to the node or to a core complex",
-        node, cores.size(), cores.size() == 1 ? "" : "s", count, places.by_accelerator ? "accelerators" : "workers"));
+        node, counted(cores.size(), "usable core"), count, places.by_accelerator ? "accelerators" : "workers"));
   const std::size_t each = cores.size() / count;
   const std::size_t left = cores.size() % count;
   auto core = std::next(cores.begin(), static_cast<std::ptrdiff_t>(position * each + std::min(position, left)));
@@ -114,10 +114,6 @@ Binding as_binding(const Cpus& cpus) {
   return {{indices.begin(), indices.end()}, {nodes.begin(), nodes.end()}};
 }
 
-std::string how_many(std::size_t count, std::string_view noun) {
-  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
-}
-
 }  // namespace
 
 std::optional<BindingMode> parse_binding_mode(std::string_view text) {
@@ -137,8 +133,7 @@ Result<std::vector<Binding>> plan_binding(BindingMode mode, const CpuTopology& t
     return usage_error(
         fmt::format("there are {} for {}, and each worker is bound near its own; start fewer workers, "
                     "or make more accelerators visible",
-                    how_many(places.rank_nodes.size(), "visible accelerator"),
-                    how_many(static_cast<std::size_t>(nproc), "worker")));
+                    counted(places.rank_nodes.size(), "visible accelerator"), counted(nproc, "worker")));
   std::vector<Binding> result;
   for (int rank = 0; rank < nproc; ++rank) {
     const int node = places.rank_nodes[static_cast<std::size_t>(rank)];

@@ -167,10 +167,6 @@ std::vector<int> from_ranges(std::string_view text) {
 
 namespace {
 
-std::string counted(std::int64_t count, std::string_view noun) {
-  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
-}
-
 // The largest group first, or the smallest.
 std::vector<RankGroup> sorted(std::vector<RankGroup> groups, bool largest_first) {
   std::stable_sort(groups.begin(), groups.end(), [&](const RankGroup& a, const RankGroup& b) {
@@ -210,7 +206,7 @@ class Screen {
   std::string_view label_;
 };
 
-void say_cause(const Verdict& verdict, Screen& screen) {
+void say_failure(const Verdict& verdict, Screen& screen) {
   const Failure& first = verdict.first;
   screen.say("root cause", describe(first));
   if (!first.time.empty()) screen.say("time", first.time);
@@ -223,6 +219,7 @@ void say_cause(const Verdict& verdict, Screen& screen) {
     screen.say("output",
                fmt::format("not kept (see --tee, --redirects): it went to the console of host {}", first.host));
   if (!first.why_final.empty()) screen.say("not restarted", first.why_final);
+  screen.say_groups("other workers", sorted(verdict.account.ends, true));
 }
 
 void say_logs(const Account& account, Screen& screen) {
@@ -263,8 +260,7 @@ std::string render_verdict(const Verdict& verdict) {
   std::string title = fmt::format("{} {} (run id {})", verdict.program, told ? "STOPPED" : "FAILED", verdict.run_id);
   if (told) title += fmt::format(": {}; exit code {}", describe(verdict.first), verdict.first.exit_code);
   Screen screen(std::move(title));
-  if (!told) say_cause(verdict, screen);
-  if (!told) screen.say_groups("other workers", sorted(verdict.account.ends, true));
+  if (!told) say_failure(verdict, screen);
   screen.say_groups("at failure", sorted(verdict.account.places, false));
   if (const auto silent = silent_nodes(verdict); !silent.empty())
     screen.say("no report", fmt::format("from {} {}", silent.size() == 1 ? "node" : "nodes", cut(as_ranges(silent))));

@@ -94,8 +94,8 @@ std::string settings_text(const Options& options) {
 
 std::string c10d_text(const Config& config, const ElasticSettings& settings) {
   return fmt::format(
-      "One of {} to {} nodes, run id {}, rendezvous at {}; waits up to {} for the others.\nRanks are assigned there; "
-      "shown as if this were the first of {} equal nodes.\n",
+      "One of {} to {} nodes, run id {}, rendezvous at {}; waits up to {} for the others.\n"
+      "Ranks are assigned there; shown as if this were the first of {} equal nodes.\n",
       settings.nodes.min, settings.nodes.max, shown(config.run_id), to_text(config.store()),
       to_text(settings.join_timeout), config.nnodes());
 }

@@ -95,7 +95,7 @@ TEST(AgentRestart, InTheBarrierTheLossOfAHostThatWouldHaveWaitedIsAFailure) {
   EXPECT_EQ(find<Finish>(agent.on(StoreLost{"closed", Duration::max(), {}, true}, start_time)), nullptr);
   const auto end = agent.on(AllGone{}, start_time);
   EXPECT_EQ(find<Finish>(end)->exit_code, 1);
-  EXPECT_NE(find<Finish>(end)->first->what.find("(closed)"), std::string::npos);
+  EXPECT_NE(find<Finish>(end)->first->what.find("lost contact with the store of node 0 (closed)"), std::string::npos);
 }
 
 }  // namespace launch::agent_restart_test

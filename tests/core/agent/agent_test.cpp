@@ -176,7 +176,7 @@ TEST(Agent, ALostStoreStopsRunningWorkers) {
   EXPECT_NE(find<SignalWorkers>(actions), nullptr);
   const auto end = agent.on(AllGone{}, start_time);
   EXPECT_EQ(find<Finish>(end)->exit_code, 1);
-  EXPECT_THAT(find<Finish>(end)->first->what, HasSubstr("(reset)"));
+  EXPECT_THAT(find<Finish>(end)->first->what, HasSubstr("lost contact with the store of node 0 (reset)"));
 }
 
 TEST(Agent, AFailedRendezvousEndsWithItsOwnCodeAndStartsNothing) {

@@ -45,13 +45,4 @@ TEST(SignalDesk, AnotherWarningMayComeAgain) {
     EXPECT_EQ(meaning(one, SIGALRM, true, start_time + after), SignalMeaning::warning);
 }
 
-TEST(SignalDesk, SaysWhatFurtherCtrlCDo) {
-  SignalDesk one = desk();
-  const std::string first = one.stop_text(SIGINT, "from the terminal");
-  EXPECT_EQ(first.find("received SIGINT from the terminal, stopping (again: the workers get 3 s at most"), 0U) << first;
-  EXPECT_EQ(one.stop_text(SIGINT, ""), "received SIGINT again: the workers get 3 s at most");
-  EXPECT_EQ(one.stop_text(SIGINT, ""), "received SIGINT again: killing the workers");
-  EXPECT_EQ(one.stop_text(SIGTERM, "from pid 7"), "received SIGTERM from pid 7, stopping");
-}
-
 }  // namespace launch::signal_desk_test

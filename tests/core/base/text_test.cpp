@@ -123,4 +123,11 @@ TEST(FirstClauses, KeepsWholeClausesFromTheBeginning) {
   EXPECT_EQ(first_clauses("\u00e4\u00e4\u00e4\u00e4", 6), "\u00e4...") << "between characters";
 }
 
+TEST(Counted, HasThePlural) {
+  EXPECT_EQ(counted(1, "node"), "1 node");
+  EXPECT_EQ(counted(0, "node"), "0 nodes");
+  EXPECT_EQ(counted(1, "process", "es"), "1 process");
+  EXPECT_EQ(counted(2, "process", "es"), "2 processes");
+}
+
 }  // namespace launch::text_test

@@ -130,6 +130,8 @@ class Agent {
   Time deadline() const { return deadline_; }
   // For progress messages: workers were told to exit, and get SIGKILL at deadline().
   bool stopping() const { return state_ == State::stopping; }
+  // What to tell the user of a signal that stops the job, before it is handled. `sender`: as "from pid 7", or empty.
+  std::string stop_text(int signal, std::string_view sender) const;
 
  private:
   enum class State {

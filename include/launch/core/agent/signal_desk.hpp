@@ -6,8 +6,6 @@
 #include "launch/core/agent/signal_volley.hpp"
 #include "launch/core/base/time.hpp"
 
-#include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -36,8 +34,6 @@ class SignalDesk {
 
   // `workers`: whether they have been started.
   SignalMeaning meaning_of(int signal, SignalWay way, bool workers, Time now);
-  // What to say when such a signal stops the job. `sender`: as "from pid 7"; empty if it is not known.
-  std::string stop_text(int signal, std::string_view sender);
   // The workers have been warned before.
   bool warned() const { return warned_; }
 
@@ -47,7 +43,6 @@ class SignalDesk {
   SignalRules rules_;
   SignalVolley volley_;
   bool warned_ = false;
-  int interrupts_ = 0;
 };
 
 }  // namespace launch

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -30,6 +31,9 @@ std::optional<bool> parse_bool(std::string_view text);
 
 // For a message: one line of bounded length; control bytes are escaped, empty text and white space are quoted.
 std::string shown(std::string_view text);
+
+// "1 node", "3 nodes"; with the ending "es": "2 processes".
+std::string counted(std::int64_t count, std::string_view noun, std::string_view ending = "s");
 
 // At most `most` bytes from the beginning, cut between characters of UTF-8.
 std::string_view beginning_of(std::string_view text, std::size_t most);
