@@ -13,6 +13,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Duration quick = 10s;  // workers that ran for less had hardly begun
+constexpr int most_same_errors = 3;
 constexpr Duration first_pause = 100ms;
 constexpr Duration most_pause = 10s;
 
@@ -23,7 +24,7 @@ std::optional<std::string> RestartPolicy::refuses(const Failure& failure, int re
   if (rules_.fail_on.contains(failure)) return "--fail-on names it";
   if (!rules_.restart_on.empty() && !rules_.restart_on.contains(failure)) return "--restart-on does not name it";
   if (!rules_.repeat_errors && repeats(failure, lived))
-    return "the same exception twice in a row; --repeat-errors would restart all the same";
+    return "the same exception three times in a row; --repeat-errors would restart all the same";
   if (has_window()) restarts = within_window(now);
   if (restarts < rules_.max_restarts) return std::nullopt;
   const std::string within = has_window() ? fmt::format(" within {}", to_text(rules_.window)) : std::string();
@@ -54,13 +55,15 @@ bool RestartPolicy::admits_change() const {
   return !rules_.max_membership_restarts || changes_ < *rules_.max_membership_restarts;
 }
 
-// Only if error.json names the exception, and the workers got no further than the last ones.
+// Only if the exception is known, is the worker's own and not what it saw of another one, and the workers got no
+// further than the last ones.
 bool RestartPolicy::repeats(const Failure& failure, Duration lived) {
-  const bool same = !failure.detail.empty() && failure.detail == last_error_ && lived <= last_lived_ * 3 / 2 + 1s;
-  same_errors_ = same ? same_errors_ + 1 : 0;
+  const bool own = !failure.detail.empty() && !speaks_of_others(failure);
+  const bool same = failure.detail == last_error_ && lived <= last_lived_ * 3 / 2 + 1s;
+  same_errors_ = !own ? 0 : same ? same_errors_ + 1 : 1;
   last_error_ = failure.detail;
   last_lived_ = lived;
-  return same_errors_ >= 1;
+  return same_errors_ >= most_same_errors;
 }
 
 Duration RestartPolicy::pause(Duration lived) {

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <limits>
 #include <optional>
+
 #include <utility>
 
 #include <fmt/format.h>
@@ -79,6 +80,12 @@ Failure of_one(FailedWorker who, Failure failure) {
   failure.pid = who.pid;
   failure.time = std::move(who.time);
   return failure;
+}
+
+constexpr std::string_view signs_of_time_out[] = {"imeout", "imed out", "ime out", "atchdog"};
+
+bool says_any(std::string_view text, std::span<const std::string_view> signs) {
+  return std::any_of(signs.begin(), signs.end(), [&](auto sign) { return text.find(sign) != std::string_view::npos; });
 }
 
 }  // namespace
@@ -169,11 +176,14 @@ Result<Failure> parse_failure(std::string_view json) {
 
 bool smells_of_hang(const Failure& failure) {
   if (failure.kind != Failure::Kind::worker) return false;
-  constexpr std::string_view signs[] = {"SIGABRT", "imeout", "imed out", "ime out", "atchdog"};
-  const auto says = [&](std::string_view sign) {
-    return failure.what.find(sign) != std::string::npos || failure.detail.find(sign) != std::string::npos;
-  };
-  return std::any_of(std::begin(signs), std::end(signs), says);
+  constexpr std::string_view abort = "SIGABRT";
+  return failure.what.find(abort) != std::string::npos || says_any(failure.what, signs_of_time_out) ||
+         failure.detail.find(abort) != std::string::npos || says_any(failure.detail, signs_of_time_out);
+}
+
+bool speaks_of_others(const Failure& failure) {
+  constexpr std::string_view signs_of_closed[] = {"onnection", "roken pipe", "remote process exited"};
+  return says_any(failure.detail, signs_of_time_out) || says_any(failure.detail, signs_of_closed);
 }
 
 std::string describe(const Failure& failure) {

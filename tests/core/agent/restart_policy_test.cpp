@@ -72,15 +72,28 @@ TEST(RestartPolicy, GoesByHowTheWorkerEnded) {
   EXPECT_TRUE(goes_on(policy, not_started));
 }
 
-TEST(RestartPolicy, TheSameExceptionTwiceIsEnoughUnlessItGotFurther) {
-  RestartPolicy policy(rules(9));
+TEST(RestartPolicy, TheSameExceptionThreeTimesIsEnoughUnlessItGotFurther) {
+  RestartPolicy policy(rules(19));
   EXPECT_TRUE(goes_on(policy, failure_with(1, "ValueError: x"), 0, 10s));
-  EXPECT_TRUE(goes_on(policy, failure_with(1, "ValueError: x"), 1, 60s));
-  EXPECT_TRUE(goes_on(policy, failure_with(1, "ValueError: y"), 2, 60s));
-  EXPECT_TRUE(goes_on(policy, failure_with(1), 3, 60s));
-  EXPECT_TRUE(goes_on(policy, failure_with(1), 4, 60s));  // nothing is known of it
-  EXPECT_TRUE(goes_on(policy, failure_with(1, "ValueError: x"), 5, 60s));
-  EXPECT_FALSE(goes_on(policy, failure_with(1, "ValueError: x"), 6, 60s));
+  EXPECT_TRUE(goes_on(policy, failure_with(1, "ValueError: x"), 1, 10s));
+  EXPECT_TRUE(goes_on(policy, failure_with(1, "ValueError: x"), 2, 60s)) << "it got further";
+  EXPECT_TRUE(goes_on(policy, failure_with(1, "ValueError: x"), 3, 60s));
+  EXPECT_TRUE(goes_on(policy, failure_with(1, "ValueError: y"), 4, 60s)) << "it is another one";
+  EXPECT_TRUE(goes_on(policy, failure_with(1), 5, 60s));
+  EXPECT_TRUE(goes_on(policy, failure_with(1), 6, 60s));
+  EXPECT_TRUE(goes_on(policy, failure_with(1), 7, 60s)) << "nothing is known of it";
+  EXPECT_TRUE(goes_on(policy, failure_with(1, "ValueError: x"), 8, 60s));
+  EXPECT_TRUE(goes_on(policy, failure_with(1, "ValueError: x"), 9, 60s));
+  EXPECT_FALSE(goes_on(policy, failure_with(1, "ValueError: x"), 10, 60s));
+}
+
+TEST(RestartPolicy, WhatAWorkerSawOfOthersMayGetBetter) {
+  for (const char* error : {"RuntimeError: Connection closed by peer [10.0.0.7]:5868", "BrokenPipeError: Broken pipe",
+                            "DistStoreError: Timed out after 601 seconds waiting for clients. 1/2 clients joined.",
+                            "DistBackendError: NCCL error: remote process exited or there was a network error"}) {
+    RestartPolicy policy(rules(9));
+    for (int i = 0; i < 5; ++i) EXPECT_TRUE(goes_on(policy, failure_with(1, error), i, 1s)) << error;
+  }
 }
 
 TEST(RestartPolicy, GoesOnWithRepeatedErrorsWhenAsked) {

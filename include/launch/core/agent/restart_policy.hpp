@@ -42,7 +42,7 @@ class RestartPolicy {
   std::deque<Time> restarts_;  // of the job, within the window
   std::string last_error_;
   Duration last_lived_{};
-  int same_errors_ = 0;     // in a row, beyond the first
+  int same_errors_ = 0;     // in a row
   int quick_failures_ = 0;  // in a row
   int changes_ = 0;         // of the membership
 };

@@ -71,6 +71,9 @@ Result<Failure> parse_failure(std::string_view json);
 // Whether the worker may have ended because others hang: by an abort or a time-out.
 bool smells_of_hang(const Failure& failure);
 
+// Whether the worker's error is what it saw of others: a time-out, or a connection that another one closed.
+bool speaks_of_others(const Failure& failure);
+
 // One line: "rank 3 (local rank 1) on node 1 (host n1): exit code 7".
 std::string describe(const Failure& failure);
 
