@@ -45,13 +45,24 @@ void JobRecord::hurry() {
 
 // Called only after the workers were told to end: the folder may be on a disk that does not answer, and so may what the
 // workers use.
-asio::awaitable<void> JobRecord::keep_evidence() {
-  if (evidence_) co_await folder_.keep_evidence(files_, evidence_->notes().text(), evidence_->notes().has_stacks());
+asio::awaitable<void> JobRecord::keep_evidence(bool precious) {
+  if (!evidence_) co_return;
+  const EvidenceNotes& notes = evidence_->notes();
+  co_await folder_.keep_evidence(files_, notes.text(), precious || notes.has_stacks());
+}
+
+asio::awaitable<std::vector<int>> JobRecord::ranks_that_waited(std::vector<WorkerEnd> workers) {
+  std::vector<int> ranks;
+  for (const WorkerEnd& worker : workers) {
+    const LastWords words = co_await folder_.words_of(files_, worker.local_rank);
+    if (speak_of_others(words)) ranks.push_back(worker.rank.value);
+  }
+  co_return ranks;
 }
 
 asio::awaitable<void> JobRecord::announce(AnnounceRound action) {
   co_await folder_.show_rest();
-  co_await keep_evidence();
+  co_await keep_evidence(false);
   evidence_.reset();
   if (action.restart > 0) {
     log_warning(fmt::format("{}; restarting all workers, {}", action.reason, action.count));
@@ -61,12 +72,17 @@ asio::awaitable<void> JobRecord::announce(AnnounceRound action) {
 }
 
 asio::awaitable<Account> JobRecord::conclude(Finish end, NodeRank node, std::string left) {
+  const bool waited = end.first && timed_out(*end.first);
   co_await folder_.show_rest();
-  co_await keep_evidence();
+  co_await keep_evidence(waited);
   if (end.left_behind && !end.first) log_error("these processes outlived SIGKILL: " + left);
   if (end.first) tell_parent(config_, *end.first, files_);
   Account own = sum_up(node, end.others);
   if (evidence_) own.places = evidence_->notes().places();
+  if (evidence_ && waited) {
+    own.states = evidence_->notes().states();
+    own.waited = co_await ranks_that_waited(end.others);
+  }
   if (const std::string folder = folder_.kept(); !folder.empty())
     own.logs.push_back(on_node(node, config_.hostname, folder));
   if (end.left_behind) own.left.push_back(on_node(node, config_.hostname, left));

@@ -14,6 +14,8 @@ namespace {
 
 constexpr Duration after_waking = 500ms;    // for which a machine that was paused may still have old workers
 constexpr Duration workers_patience = 60s;  // with workers that are not there
+constexpr Duration to_be_told = 3s;         // by a node that has heard
+constexpr Duration to_save = 16s;           // for workers that were warned: the time-out of a shutdown, and a second
 const Endpoint lasting_store{"store", 29400};
 
 }  // namespace
@@ -56,6 +58,7 @@ play::Eyes WholeJob::eyes() {
   const std::size_t at = nodes_.size();
   eyes.started = [this, at](const Round& round) { started(at, round); };
   eyes.gone = [this, at](const Round& round) { gone(at, round); };
+  eyes.failed = [this, at](const Round& round, bool lost) { failed(at, round, lost); };
   eyes.exited = [this, at](int code) { ended(at, code); };
   eyes.fault = [this](const std::string& what) { fault(what); };
   return eyes;
@@ -73,6 +76,7 @@ play::NodeHost& WholeJob::add(play::Planner planner) {
 play::TorchrunHost& WholeJob::add_torchrun(play::Planner planner) {
   const Config config = make_config(new_host());
   seats_.push_back({config.role, config.nproc_per_node, false});
+  all_by_launch_ = false;
   ElasticSettings settings = config.c10d()->settings;
   settings.self = NodeDesc{config.hostname, config.pid, 0};
   settings.member = Member{NodeRank(0), config.role, config.nproc_per_node};
@@ -137,8 +141,10 @@ void WholeJob::fault(const std::string& what) {
 
 // ---- what must never be
 
-// False for a machine that is paused or has just woken: its guard ends what is old there.
+// False for a machine that is paused or has just woken: its guard ends what is old there. False, too, if nothing could
+// end its workers.
 bool WholeJob::judges(std::size_t node) const {
+  if (nodes_[node]->immortal()) return false;
   if (!scenario_.judges_torchrun && !seats_[node].by_launch) return false;
   return events_.now() >= later(network_.thaws_at(nodes_[node]->host()), after_waking);
 }
@@ -146,6 +152,8 @@ bool WholeJob::judges(std::size_t node) const {
 void WholeJob::started(std::size_t node, const Round& round) {
   events_.note(fmt::format("{} starts round {}: rank {} of {}, restart {}", nodes_[node]->host(), round.number,
                            round.assignment.group_rank.value, round.assignment.group_world_size, round.restarts));
+  if (all_by_launch_ && round.restarts > failures_)
+    fault(fmt::format("{} counts {} restarts after {} failures", nodes_[node]->host(), round.restarts, failures_));
   const Running mine{round, node};
   if (judges(node)) check(mine);
   running_[round.number].emplace(round.assignment.group_rank.value, mine);
@@ -234,6 +242,33 @@ void WholeJob::gone(std::size_t node, const Round& round) {
   if (party.empty()) running_.erase(round.number);
 }
 
+// How long it takes at most until every node has told its workers to exit, once the network is well. That a store is
+// lost takes two time-outs.
+Duration WholeJob::told_after() const {
+  const bool store_lost = scenario_.hosting == Hosting::node && !nodes_.front()->alive();
+  const Duration noticed = store_lost ? scenario_.heartbeat * 2 : missed_after();
+  return noticed + to_be_told + (time_to_save_ ? to_save : Duration());
+}
+
+void WholeJob::failed(std::size_t node, const Round& round, bool lost) {
+  events_.note(fmt::format("{}: workers {}", nodes_[node]->host(), lost ? "are lost" : "fail"));
+  if (!lost) ++failures_;
+  if (!all_by_launch_ || scenario_.hosting == Hosting::torchrun) return;
+  check_told({node, round.number, events_.now()});
+}
+
+// Everybody knows of a failure: no node lets the workers of that round run on.
+void WholeJob::check_told(const Failed& failed) {
+  const Time due = later(std::max(failed.since, network_.well_at()), told_after());
+  if (events_.now() < due) return events_.at(due, [this, failed] { check_told(failed); });
+  const auto party = running_.find(failed.round);
+  if (party == running_.end()) return;
+  for (const auto& [rank, one] : party->second)
+    if (nodes_[one.node]->undisturbed())
+      fault(fmt::format("{} has not heard that workers of {} failed", nodes_[one.node]->host(),
+                        nodes_[failed.node]->host()));
+}
+
 void WholeJob::ended(std::size_t node, int code) {
   events_.note(fmt::format("{} ends with {}", nodes_[node]->host(), code));
   on_end_(node);
@@ -241,6 +276,16 @@ void WholeJob::ended(std::size_t node, int code) {
   if (code_.value_or(code) != code)
     fault(fmt::format("{} ends with {}, others with {}", nodes_[node]->host(), code, *code_));
   code_ = code;
+  if (seats_[node].by_launch) compare_verdicts(node);
+}
+
+// All nodes tell the user of the same first failure.
+void WholeJob::compare_verdicts(std::size_t node) {
+  const auto& report = launch_node(node).report();
+  const std::string verdict = report && report->end.first ? describe(*report->end.first) : "";
+  if (verdict_.value_or(verdict) != verdict)
+    fault(fmt::format("{} says: {}; others say: {}", nodes_[node]->host(), verdict, *verdict_));
+  verdict_ = verdict;
 }
 
 }  // namespace launch::sim

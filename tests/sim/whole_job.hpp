@@ -64,6 +64,8 @@ class WholeJob {
   Duration missed_after() const;
   // Pauses its machine. Soon after it has woken, nothing may run there that is not of the others' round.
   void freeze(std::size_t index, Duration duration);
+  // Workers of nodes that are warned may save before they go on to another round.
+  void allow_time_to_save() { time_to_save_ = true; }
   // For faults of the world that make two nodes see different things: from then on their verdicts may differ.
   void allow_different_ends() { same_ends_ = false; }
   // Trouble may last this long from now; time limits count from its end.
@@ -81,6 +83,7 @@ class WholeJob {
   int started_rounds() const { return started_; }
   // The most requests of one second to the store that is never lost.
   int busiest_second() const { return store_ ? store_->busiest_second() : 0; }
+  int requests() const { return store_ ? store_->requests() : 0; }
   // The last facts, for a failure.
   std::string story() const;
   std::uint64_t hash() const { return events_.hash(); }
@@ -89,6 +92,11 @@ class WholeJob {
   struct Running {
     Round round;
     std::size_t node;
+  };
+  struct Failed {
+    std::size_t node;
+    std::int64_t round;
+    Time since;
   };
   using Party = std::multimap<int, Running>;  // by node rank; two of one rank are a fault
   struct Seat {
@@ -103,6 +111,10 @@ class WholeJob {
   void started(std::size_t node, const Round& round);
   void gone(std::size_t node, const Round& round);
   void ended(std::size_t node, int code);
+  void compare_verdicts(std::size_t node);
+  void failed(std::size_t node, const Round& round, bool lost);
+  void check_told(const Failed& failed);
+  Duration told_after() const;
   void miss_others(const Running& one);
   void check(const Running& mine);
   bool judges(std::size_t node) const;
@@ -120,8 +132,12 @@ class WholeJob {
   std::map<std::int64_t, Party> running_;  // by round
   std::function<void(std::size_t index)> on_end_ = [](std::size_t) {};
   int started_ = 0;
+  int failures_ = 0;  // of workers
+  bool all_by_launch_ = true;
   std::optional<int> code_;
+  std::optional<std::string> verdict_;
   bool same_ends_ = true;
+  bool time_to_save_ = false;
   Time quiet_at_{};
   std::vector<std::string> faults_;
 };

@@ -123,6 +123,52 @@ TEST(TwoHalves, NeverRunAtOnceHoweverANodeIsCutOff) {
       }
 }
 
+// ---- naps
+
+// Hosts that are paused for less than nine tenths of the time-out, one after the other, disturb nobody.
+class Naps {
+ public:
+  Naps(std::uint64_t seed, Choices& choices) : seed_(seed), choices_(choices) {
+    scenario_.elastic = choices.odds(0.5);
+    scenario_.nodes = 2 + static_cast<int>(choices.below(5));
+    scenario_.fewest = choices.odds(0.5) ? scenario_.nodes : 1;
+    scenario_.max_restarts = choices.odds(0.5) ? 3 : 0;
+    scenario_.heartbeat = choices.odds(0.5) ? Duration(5s) : Duration(30s);
+  }
+
+  Played play() {
+    WholeJob job(seed_, scenario_);
+    const auto nodes = static_cast<std::size_t>(scenario_.nodes);
+    const Duration heartbeat = scenario_.heartbeat;
+    for (std::size_t i = 0; i < nodes; ++i) {
+      job.add([&](const Round&) { return Plan{10 * heartbeat, 0}; });
+      job.node(i).start();
+    }
+    Duration at = choices_.between(1s, heartbeat);
+    while (at < 8 * heartbeat) {
+      const std::size_t node = choices_.below(nodes);
+      const Duration length = choices_.between(1ms, heartbeat * 88 / 100);
+      job.events().in(at, [&job, node, length] { job.freeze(node, length); });
+      at += length + choices_.between(heartbeat / 4, heartbeat);
+    }
+    job.unquiet(11 * heartbeat);
+    job.run_to_end(60s);
+    if (job.started_rounds() != scenario_.nodes) job.fault("a nap costs a round");
+    for (std::size_t i = 0; i < nodes; ++i)
+      if (job.node(i).exit_code() != 0) job.fault(job.node(i).host() + " does not end well");
+    return {job.faults(), job.story()};
+  }
+
+ private:
+  std::uint64_t seed_;
+  Choices& choices_;
+  WholeScenario scenario_;
+};
+
+TEST(WholeJobs, SleepThroughNapsThatAreShorterThanTheTimeOut) {
+  play_seeds(wanted_seeds(500), [](std::uint64_t seed, Choices& choices) { return Naps(seed, choices).play(); });
+}
+
 // ---- many
 
 TEST(WholeJobs, TwoHundredNodesOfTwoHundredStartAndEndTogether) {
@@ -182,7 +228,7 @@ class Chance {
       job.events().in(between(1us, 3s), [&job, i] { job.node(static_cast<std::size_t>(i)).start(); });
     }
     const std::size_t troubles = below(7);
-    for (std::size_t i = 0; i < troubles; ++i) trouble(job);
+    for (std::size_t i = 0; i < troubles; ++i) trouble(job, troubles == 1);
     job.unquiet(60s);
     job.run_to_end(900s);
     return {job.faults(), job.story()};
@@ -197,18 +243,23 @@ class Chance {
     Plan plan{between(1s, odds(0.5) ? Duration(10s) : Duration(100s)), 0};
     if (odds(round.restarts < 2 ? 0.05 : 0.01)) plan.exit_code = 3 + static_cast<int>(below(100));
     if (odds(0.1)) plan.obeys_after = Duration::max();
+    if (odds(0.01)) plan.dies_after = Duration::max();
     if (odds(0.2)) plan.obeys_after = between(1ms, 14s);
+    if (odds(0.1)) plan.looked_at_for = between(2ms, 3s);
     return plan;
   }
 
-  void trouble(WholeJob& job) {
+  // `alone`: nothing else befalls the job, so all its nodes can know the same.
+  void trouble(WholeJob& job, bool alone) {
     play::Events& events = job.events();
     const std::size_t victim = below(job.count());
     const Duration when = between(1ms, odds(0.5) ? Duration(8s) : Duration(60s));
     const Duration lasting = between(10ms, odds(0.3) ? Duration(3s) : Duration(30s));
     const bool one_way = odds(0.3);
     const std::size_t kind = below(6);
-    job.allow_different_ends();
+    const bool cut_or_paused = kind == 2 || kind == 3;
+    const bool leaves = scenario_.elastic && kind > 3;  // and the others go on
+    if (!alone || cut_or_paused || leaves || victim == 0) job.allow_different_ends();
     events.in(when, [this, &job, victim, lasting, one_way, kind] {
       NodeHost& node = job.launch_node(victim);
       if (!node.alive()) return;
@@ -223,6 +274,7 @@ class Chance {
       if (kind == 3 && !one_way) job.network().cut("*", host, mended);
       if (kind == 4) node.signal(SIGTERM);
       if (kind == 5) node.warn(SIGUSR1);
+      if (kind == 5) job.allow_time_to_save();
     });
   }
 

@@ -19,8 +19,9 @@ struct Plan {
   Duration ends_after = Duration::max();
   int exit_code = 0;                                      // of one of them; the others follow
   Duration obeys_after = std::chrono::milliseconds(100);  // after a signal that is not SIGKILL; max: never
-  Duration dies_after = std::chrono::milliseconds(5);     // after SIGKILL
+  Duration dies_after = std::chrono::milliseconds(5);     // after SIGKILL; max: never, as if asleep in the kernel
   Duration starts_after = std::chrono::milliseconds(20);
+  Duration looked_at_for = std::chrono::milliseconds(2);  // by their agent, when it gathers evidence
 };
 
 using Planner = std::function<Plan(const Round& round)>;
@@ -29,6 +30,8 @@ using Planner = std::function<Plan(const Round& round)>;
 struct Eyes {
   std::function<void(const Round& round)> started = [](const Round&) {};
   std::function<void(const Round& round)> gone = [](const Round&) {};
+  // Workers ended badly, or were lost with their agent, without having been told to exit.
+  std::function<void(const Round& round, bool lost)> failed = [](const Round&, bool) {};
   std::function<void(int code)> exited = [](int) {};
   std::function<void(const std::string& fault)> fault = [](const std::string&) {};
 };
@@ -57,6 +60,10 @@ class AgentHost : public Process {
   const std::optional<int>& exit_code() const { return exit_code_; }
   const std::optional<Round>& running() const { return running_; }
   bool formed() const { return formed_; }
+  // Its workers run, and have not been told to exit.
+  bool undisturbed() const { return running_ && !told_; }
+  // Not even SIGKILL ends its workers.
+  bool immortal() const { return plan_.dies_after == Duration::max(); }
 
  protected:
   void workers_start(const Round& round);
@@ -67,7 +74,8 @@ class AgentHost : public Process {
   Planner planner_;
   Eyes eyes_;
   Plan plan_;
-  Round last_;  // the round whose workers run, or ran last
+  Round last_;         // the round whose workers run, or ran last
+  bool told_ = false;  // its workers have been told to exit
 
  private:
   std::optional<Round> running_;

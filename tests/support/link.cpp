@@ -8,6 +8,7 @@ namespace {
 
 constexpr std::uint32_t beat_nonce = 0x02020202;  // as io/store_client's
 constexpr std::size_t beat_bytes = sizeof beat_nonce;
+constexpr Duration to_read = std::chrono::microseconds(1);
 
 }  // namespace
 
@@ -15,6 +16,15 @@ void Link::when_awake(Time when, std::function<void()> what) {
   network_.events().at(when, [self = shared_from_this(), what = std::move(what)]() mutable {
     const Time thaw = self->network_.thaws_at(self->host_);
     if (self->network_.events().now() < thaw) return self->when_awake(thaw, std::move(what));
+    what();
+  });
+}
+
+// What came while its machine was paused is read after the timers that are due then.
+void Link::hear(Time when, std::function<void()> what) {
+  network_.events().at(when, [self = shared_from_this(), what = std::move(what)]() mutable {
+    const Time reads = later(self->network_.thaws_at(self->host_), to_read);
+    if (self->network_.events().now() < reads) return self->hear(reads, std::move(what));
     what();
   });
 }

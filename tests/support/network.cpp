@@ -71,6 +71,7 @@ void Network::end_store(const std::shared_ptr<Store>& store) {
 
 void Network::power_off(const std::string& host) {
   down_.emplace(host, true);
+  well_at_ = std::max(well_at_, events_.now());
   for (const auto& weak : links_[host])
     if (const auto link = weak.lock()) link->open_ = false;
   links_.erase(host);
@@ -81,14 +82,20 @@ void Network::power_off(const std::string& host) {
   });
 }
 
-void Network::freeze(const std::string& host, Time until) { frozen_[host] = until; }
+void Network::freeze(const std::string& host, Time until) {
+  frozen_[host] = until;
+  well_at_ = std::max(well_at_, until);
+}
 
 Time Network::thaws_at(const std::string& host) const {
   const auto found = frozen_.find(host);
   return found == frozen_.end() ? Time() : found->second;
 }
 
-void Network::cut(const std::string& from, const std::string& to, Time until) { cuts_.push_back({from, to, until}); }
+void Network::cut(const std::string& from, const std::string& to, Time until) {
+  cuts_.push_back({from, to, until});
+  well_at_ = std::max(well_at_, until);
+}
 
 Time Network::mended_at(const std::string& from, const std::string& to) const {
   Time mended = Time::min();
@@ -153,6 +160,7 @@ void Store::count_request() {
     requests_ = 0;
   }
   busiest_ = std::max(busiest_, ++requests_);
+  ++total_;
 }
 
 void Store::arrive(ConnectionId id, const std::string& bytes) {
@@ -189,7 +197,7 @@ void Store::drop(ConnectionId id, bool silent) {
   const auto link = peers_[id].link.lock();
   if (!link) return;
   link->last_received_ = network_.arrival(host_, link->host(), link->last_received_);
-  link->when_awake(link->last_received_, [link] { link->closed(); });
+  link->hear(link->last_received_, [link] { link->closed(); });
 }
 
 void Store::send(std::vector<Push> pushes) {
@@ -200,7 +208,7 @@ void Store::answer(ConnectionId id, std::string bytes) {
   const auto link = peers_[id].link.lock();
   if (!link || network_.is_down(link->host())) return;
   link->last_received_ = network_.arrival(host_, link->host(), link->last_received_);
-  link->when_awake(link->last_received_, [link, bytes = std::move(bytes)] { link->received(bytes); });
+  link->hear(link->last_received_, [link, bytes = std::move(bytes)] { link->received(bytes); });
 }
 
 // As io/store_server does.
@@ -244,7 +252,7 @@ void Store::close_all(bool by_kernel) {
     const auto link = peers_[id].link.lock();
     if (!link || !peers_[id].open || network_.is_down(link->host())) continue;
     link->last_received_ = network_.arrival(host_, link->host(), link->last_received_);
-    link->when_awake(link->last_received_, [link] { link->closed(); });
+    link->hear(link->last_received_, [link] { link->closed(); });
   }
   alive_ = false;
 }

@@ -39,6 +39,7 @@ class Store : public std::enable_shared_from_this<Store> {
   bool by_launch() const { return by_launch_; }
   // The most requests that came within one second.
   int busiest_second() const { return busiest_; }
+  int requests() const { return total_; }
 
  private:
   friend class Network;
@@ -74,7 +75,7 @@ class Store : public std::enable_shared_from_this<Store> {
   Time alarm_ = never;
   bool alive_ = true;
   Time second_{};  // when the present second began; it had requests_
-  int requests_ = 0, busiest_ = 0;
+  int requests_ = 0, busiest_ = 0, total_ = 0;
 };
 
 // A client's side of a connection: one operation at a time.
@@ -109,6 +110,7 @@ class Link : public std::enable_shared_from_this<Link> {
   void finish(Result<Outcome> outcome);
   void send(std::string bytes);
   void when_awake(Time when, std::function<void()> what);
+  void hear(Time when, std::function<void()> what);
 
   Network& network_;
   std::string host_;
@@ -158,6 +160,8 @@ class Network {
   // Nothing gets from one to the other before `until`; what is sent meanwhile arrives then. `from` and `to` may be "*".
   void cut(const std::string& from, const std::string& to, Time until);
   Time mended_at(const std::string& from, const std::string& to) const;
+  // When the last host was lost, and the last one that was paused or cut off is well again.
+  Time well_at() const { return well_at_; }
 
   // How far its clock is ahead of the others'.
   void set_clock(const std::string& host, Duration ahead) { clocks_[host] = ahead; }
@@ -185,6 +189,7 @@ class Network {
   std::map<std::string, bool> down_;
   std::map<std::string, Duration> clocks_;
   std::vector<Cut> cuts_;
+  Time well_at_{};
   std::uint16_t next_port_ = 40000;
 };
 

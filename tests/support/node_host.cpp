@@ -9,7 +9,8 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr Duration look_at_workers = 2ms;
+constexpr Duration stacks_take = 200ms;
+constexpr Duration late = 1s;
 constexpr Duration say = 1ms;
 
 constexpr ExitStatus exited(int code) { return {ExitStatus::Kind::exited, code}; }
@@ -82,6 +83,7 @@ void NodeHost::freeze(Duration duration) {
 
 void NodeHost::carry_out(const StartWorkers& action) {
   ++group_;
+  killed_ = false;
   for (int rank = 0; rank < config_.nproc_per_node; ++rank) left_.insert(rank);
   workers_start(action.round);
   if (plan_.ends_after == Duration::max()) return;
@@ -94,6 +96,7 @@ void NodeHost::carry_out(const StartWorkers& action) {
 void NodeHost::worker_ends(std::uint64_t group, LocalRank local_rank, ExitStatus status) {
   if (group != group_ || left_.erase(local_rank.value) == 0) return;
   const bool last = left_.empty();
+  if (!status.ok() && undisturbed()) eyes_.failed(*running(), false);
   feed(FromHost{WorkerExited{local_rank, status, status.ok() ? Failure() : failure_of(local_rank, status)}});
   if (last) all_are_gone();
 }
@@ -114,11 +117,16 @@ void NodeHost::end_all_after(Duration delay, ExitStatus status) {
 void NodeHost::carry_out(const SignalWorkers& action) {
   feed(FromHost{Signalled{}, true});
   if (!running()) return feed(FromHost{AllGone{}});
+  told_ = true;
+  when_awake(later(network_.events().now(), config_.shutdown_timeout + late), [this, group = group_] {
+    if (group == group_ && running() && !killed_) eyes_.fault(host() + " does not kill workers that do not obey");
+  });
   end_all_after(plan_.obeys_after, killed(action.signal));
 }
 
 void NodeHost::carry_out(const KillWorkers& /*action*/) {
   if (!running()) return feed(FromHost{AllGone{}});
+  told_ = killed_ = true;
   end_all_after(plan_.dies_after, killed(SIGKILL));
 }
 
@@ -141,8 +149,8 @@ void NodeHost::carry_out(const AnnounceRound& /*action*/) {
 }
 
 void NodeHost::carry_out(const GatherEvidence& action) {
-  when_awake(later(network_.events().now(), action.stacks ? 100 * look_at_workers : look_at_workers),
-             [this] { feed(CarriedOut{}); });
+  const Duration taken = action.stacks ? std::max(plan_.looked_at_for, stacks_take) : plan_.looked_at_for;
+  when_awake(later(network_.events().now(), taken), [this] { feed(CarriedOut{}); });
 }
 
 void NodeHost::carry_out(const Conclude& action) {

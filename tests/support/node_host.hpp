@@ -65,6 +65,7 @@ class NodeHost : public AgentHost {
   std::optional<Status> opened_;
   std::set<int> left_;       // workers, by local rank
   std::uint64_t group_ = 0;  // how often workers have been started
+  bool killed_ = false;      // they have been sent SIGKILL
   std::optional<Report> report_;
   std::uint64_t steps_ = 0;
   std::uint64_t kill_after_ = 0;

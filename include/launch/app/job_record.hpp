@@ -49,7 +49,10 @@ class JobRecord {
   Task leave();
 
  private:
-  Task keep_evidence();
+  // `precious`: also if nothing else is kept.
+  Task keep_evidence(bool precious);
+  // Of these workers, those whose own error is a time-out or a closed connection.
+  boost::asio::awaitable<std::vector<int>> ranks_that_waited(std::vector<WorkerEnd> workers);
 
   boost::asio::any_io_executor executor_;
   const Config& config_;

@@ -58,7 +58,8 @@ AgentActions Agent::handle(const WorkerExited& event, Time now) {
   --running_;
   const GlobalRank rank = round_.assignment.base_global_rank + event.local_rank;
   const bool stopped = winding_down() && event.status.kind == ExitStatus::Kind::signalled;
-  ends_.push_back(WorkerEnd{rank, event.local_rank, event.status, stopped});
+  const bool early = !winding_down() && event.status.ok();
+  ends_.push_back(WorkerEnd{rank, event.local_rank, event.status, stopped, early});
   if (winding_down()) return {};
   if (!event.status.ok() && warning_.may_leave)
     return fail(early_leave(event.failure.exit_code, describe(event.failure)), SIGTERM, true, now);

@@ -95,9 +95,18 @@ Talk<Result<Failure>> tell_abort(StoreLink& link, std::string prefix, Failure fa
   auto outcome = co_await link.perform(std::move(write), deadline);
   if (!outcome) co_return outcome.error();
   // A refused node may use a rank that belongs to another node: that node acknowledges for itself.
-  if (failure.kind != Failure::Kind::rendezvous)
+  if (failure.kind != Failure::Kind::rendezvous && failure.node_rank.known())
     (void)co_await link.set(informed_key(prefix, failure.node_rank.value), "1", deadline);
   co_return parse_failure(std::get<Values>(*outcome).values.at(0));
+}
+
+Talk<Failure> agree_on_first(Stage& stage, Endpoint store, std::string prefix, Failure failure) {
+  const Time deadline = later(stage.moment(), quick_answer);
+  auto link = co_await connect_quietly(stage, std::move(store), deadline);
+  if (!link) co_return failure;
+  auto first = co_await tell_abort(*link, std::move(prefix), failure, deadline);
+  if (!first) co_return failure;
+  co_return *std::move(first);
 }
 
 Talk<std::vector<NodeRank>> claimed_nodes(StoreLink& link, std::string run_id, int nnodes, Time deadline) {

@@ -81,11 +81,8 @@ void ElasticSession::on_expelled() {
 Talk<void> ElasticSession::explain_expulsion() {
   std::optional<Failure> failure;
   if (watch_) failure = co_await read_abort(watch_->place().prefix);
-  if (failure) {
-    stage_.tell(PeerFailed{*failure});
-  } else {
-    stage_.tell(StoreLost{"it has closed the connection"});
-  }
+  if (failure) co_return stage_.tell(PeerFailed{*failure});
+  stage_.tell(StoreLost{"it has closed the connection"});
 }
 
 void ElasticSession::take(RoundFormed formed) {
@@ -144,7 +141,9 @@ Talk<void> ElasticSession::explain_break(RoundBroken broken) {
   if (explained) co_return;
   if (broken.cause != RoundBroken::Cause::loss || goes_on_without_a_node(config_))
     co_return stage_.tell(MembersChanged{std::move(broken.reason)});
-  stage_.tell(PeerFailed{failure_of_lost_node({}, std::move(broken.reason))});  // it had left no will
+  Failure first = failure_of_lost_node({}, std::move(broken.reason));  // it had left no will
+  if (watch_) first = co_await agree_on_first(stage_, *store_.reached(), watch_->place().prefix, std::move(first));
+  stage_.tell(PeerFailed{std::move(first)});
 }
 
 // Whether a report of another node explains the break, or will; or the break means nothing, since all nodes have ended.

@@ -7,11 +7,23 @@
 #include <fmt/format.h>
 
 namespace launch {
+namespace {
+
+std::vector<RankGroup> grouped(const std::map<GlobalRank, std::string>& text_by_rank) {
+  std::map<std::string, std::vector<int>> ranks_by_text;
+  for (const auto& [rank, text] : text_by_rank) ranks_by_text[text].push_back(rank.value);
+  std::vector<RankGroup> groups;
+  for (auto& [text, ranks] : ranks_by_text) groups.push_back({text, std::move(ranks)});
+  return groups;
+}
+
+}  // namespace
 
 void EvidenceNotes::add(GlobalRank rank, const ProcessLook& look, bool is_worker) {
   if (look.state == 'Z') return;
   text_ += fmt::format("rank {}: {}\n", rank.value, to_text(look));
   text_ += look.kernel_stack;
+  if (is_worker) state_by_rank_[rank] = activity(look);
   if (is_worker && stands_still(look)) place_by_rank_[rank] = activity(look);
 }
 
@@ -27,12 +39,8 @@ void EvidenceNotes::add_stack(GlobalRank rank, const std::string& dump) {
   has_stacks_ = true;
 }
 
-std::vector<RankGroup> EvidenceNotes::places() const {
-  std::map<std::string, std::vector<int>> ranks_by_place;
-  for (const auto& [rank, place] : place_by_rank_) ranks_by_place[place].push_back(rank.value);
-  std::vector<RankGroup> groups;
-  for (auto& [place, ranks] : ranks_by_place) groups.push_back({place, std::move(ranks)});
-  return groups;
-}
+std::vector<RankGroup> EvidenceNotes::states() const { return grouped(state_by_rank_); }
+
+std::vector<RankGroup> EvidenceNotes::places() const { return grouped(place_by_rank_); }
 
 }  // namespace launch

@@ -181,6 +181,10 @@ bool smells_of_hang(const Failure& failure) {
          failure.detail.find(abort) != std::string::npos || says_any(failure.detail, signs_of_time_out);
 }
 
+bool timed_out(const Failure& failure) {
+  return failure.kind == Failure::Kind::worker && says_any(failure.detail, signs_of_time_out);
+}
+
 bool speaks_of_others(const Failure& failure) {
   constexpr std::string_view signs_of_closed[] = {"onnection", "roken pipe", "remote process exited"};
   return says_any(failure.detail, signs_of_time_out) || says_any(failure.detail, signs_of_closed);

@@ -47,4 +47,10 @@ void add_words(Failure& failure, const LastWords& words) {
   failure.log_file = words.log_file;
 }
 
+bool speak_of_others(const LastWords& words) {
+  Failure failure;
+  add_words(failure, words);
+  return speaks_of_others(failure);
+}
+
 }  // namespace launch

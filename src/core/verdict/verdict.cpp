@@ -2,6 +2,7 @@
 
 #include "launch/core/base/json_reader.hpp"
 #include "launch/core/base/text.hpp"
+#include "launch/core/verdict/missing_ranks.hpp"
 
 #include <algorithm>
 #include <csignal>
@@ -58,6 +59,12 @@ std::vector<std::string> read_lines(const JsonValue& list, std::size_t most) {
 
 std::string in_one_line(const Ordered& value) { return value.dump(-1, ' ', true, Ordered::error_handler_t::replace); }
 
+void merge_numbers(std::vector<int>& all, const std::vector<int>& others) {
+  std::vector<int> merged;
+  std::set_union(all.begin(), all.end(), others.begin(), others.end(), std::back_inserter(merged));
+  all = std::move(merged);
+}
+
 // Each rank is under one text; the same text is there once.
 void merge_groups(std::vector<RankGroup>& all, const std::vector<RankGroup>& others) {
   for (const RankGroup& other : others) {
@@ -66,10 +73,7 @@ void merge_groups(std::vector<RankGroup>& all, const std::vector<RankGroup>& oth
       all.push_back(other);
       continue;
     }
-    std::vector<int> ranks;
-    std::set_union(same->ranks.begin(), same->ranks.end(), other.ranks.begin(), other.ranks.end(),
-                   std::back_inserter(ranks));
-    same->ranks = std::move(ranks);
+    merge_numbers(same->ranks, other.ranks);
   }
 }
 
@@ -91,8 +95,10 @@ Account sum_up(NodeRank node, const std::vector<WorkerEnd>& workers) {
     const bool killed = worker.stopped_by_us && worker.status.value == SIGKILL;
     account.stopped += worker.stopped_by_us ? 1 : 0;
     account.killed += killed ? 1 : 0;
-    const char* const by_whom = worker.stopped_by_us ? ", stopped by launch" : "";
-    ranks_by_end[to_text(worker.status) + by_whom].push_back(worker.rank.value);
+    std::string how = to_text(worker.status);
+    if (worker.stopped_by_us) how += ", stopped by launch";
+    if (worker.early) how += before_the_failure;
+    ranks_by_end[how].push_back(worker.rank.value);
   }
   for (auto& [how, ranks] : ranks_by_end) account.ends.push_back({how, std::move(ranks)});
   return account;
@@ -103,11 +109,11 @@ std::string on_node(NodeRank node, const std::string& host, const std::string& w
 }
 
 void merge(Account& all, const Account& other) {
-  std::vector<int> nodes;
-  std::set_union(all.nodes.begin(), all.nodes.end(), other.nodes.begin(), other.nodes.end(), std::back_inserter(nodes));
-  all.nodes = std::move(nodes);
+  merge_numbers(all.nodes, other.nodes);
   merge_groups(all.ends, other.ends);
   merge_groups(all.places, other.places);
+  merge_groups(all.states, other.states);
+  merge_numbers(all.waited, other.waited);
   all.stopped += other.stopped;
   all.killed += other.killed;
   all.more_logs += other.more_logs + merge_lines(all.logs, other.logs, most_nodes_named);
@@ -118,6 +124,8 @@ std::string to_json(const Account& account) {
   return in_one_line({{"nodes", as_ranges(account.nodes)},
                       {"ends", write_groups(account.ends)},
                       {"places", write_groups(account.places)},
+                      {"states", write_groups(account.states)},
+                      {"waited", as_ranges(account.waited)},
                       {"stopped", account.stopped},
                       {"killed", account.killed},
                       {"logs", account.logs},
@@ -133,6 +141,8 @@ Result<Account> parse_account(std::string_view json) {
   account.nodes = ranks_of(object["nodes"]);
   account.ends = read_groups(object["ends"]);
   account.places = read_groups(object["places"]);
+  account.states = read_groups(object["states"]);
+  account.waited = ranks_of(object["waited"]);
   account.stopped = count_of(object["stopped"]);
   account.killed = count_of(object["killed"]);
   account.logs = read_lines(object["logs"], most_nodes_named);
@@ -183,6 +193,10 @@ std::string cut(std::string text) {
   return text + ", ...";
 }
 
+std::string ranks_in_words(const std::vector<int>& ranks) {
+  return fmt::format("{} {}", ranks.size() == 1 ? "rank" : "ranks", cut(as_ranges(ranks)));
+}
+
 // A label stands in front of the first line of its part.
 class Screen {
  public:
@@ -195,7 +209,7 @@ class Screen {
   void say_groups(std::string_view label, const std::vector<RankGroup>& groups) {
     for (std::size_t i = 0; i < groups.size() && i < most_places; ++i) {
       const auto& [what, ranks] = groups[i];
-      say(label, fmt::format("{} {}: {}", ranks.size() == 1 ? "rank" : "ranks", cut(as_ranges(ranks)), what));
+      say(label, fmt::format("{}: {}", ranks_in_words(ranks), what));
     }
     if (groups.size() > most_places) say(label, fmt::format("and {} more groups", groups.size() - most_places));
   }
@@ -206,9 +220,14 @@ class Screen {
   std::string_view label_;
 };
 
-void say_failure(const Verdict& verdict, Screen& screen) {
+void say_failure(const Verdict& verdict, const std::optional<MissingRanks>& missing, Screen& screen) {
   const Failure& first = verdict.first;
-  screen.say("root cause", describe(first));
+  if (missing && !missing->ranks.empty()) {
+    screen.say_groups("missing", missing->doings);
+  } else if (missing && verdict.account.places.empty()) {
+    screen.say_groups("may be missing", missing->doings);
+  }
+  screen.say(missing ? "timed out" : "root cause", describe(first));
   if (!first.time.empty()) screen.say("time", first.time);
   if (!first.detail.empty()) screen.say("error", first.detail);
   for (const std::string& frame : first.frames) screen.say("traceback", frame);
@@ -259,8 +278,12 @@ std::string render_verdict(const Verdict& verdict) {
   const bool told = verdict.first.kind == Failure::Kind::signal;
   std::string title = fmt::format("{} {} (run id {})", verdict.program, told ? "STOPPED" : "FAILED", verdict.run_id);
   if (told) title += fmt::format(": {}; exit code {}", describe(verdict.first), verdict.first.exit_code);
+  const auto missing = missing_ranks(verdict);
+  if (missing && !missing->ranks.empty())
+    title += fmt::format(": {} {} missing; rank {} timed out waiting", ranks_in_words(missing->ranks),
+                         missing->ranks.size() == 1 ? "is" : "are", verdict.first.rank.value);
   Screen screen(std::move(title));
-  if (!told) say_failure(verdict, screen);
+  if (!told) say_failure(verdict, missing, screen);
   screen.say_groups("at failure", sorted(verdict.account.places, false));
   if (const auto silent = silent_nodes(verdict); !silent.empty())
     screen.say("no report", fmt::format("from {} {}", silent.size() == 1 ? "node" : "nodes", cut(as_ranges(silent))));
@@ -272,12 +295,14 @@ std::string render_verdict(const Verdict& verdict) {
 
 std::string verdict_json(const Verdict& verdict) {
   const Account& account = verdict.account;
+  const MissingRanks missing = missing_ranks(verdict).value_or(MissingRanks());
   return in_one_line({{"program", verdict.program},
                       {"run_id", verdict.run_id},
                       {"exit_code", verdict.first.exit_code},
                       {"nnodes", verdict.nnodes},
                       {"restarts", verdict.restarts},
                       {"root_cause", Ordered::parse(to_json(verdict.first))},
+                      {"missing", write_groups(missing.doings)},
                       {"followers", write_groups(sorted(account.ends, true))},
                       {"at_the_time", write_groups(sorted(account.places, false))},
                       {"no_account", as_ranges(silent_nodes(verdict))},

@@ -28,6 +28,18 @@ TEST(Dialogs, TheFirstFailureStaysAndBothLearnIt) {
   EXPECT_EQ(*pair.second.run(look_for_abort(two, "other", pair.soon())), std::nullopt);
 }
 
+TEST(Dialogs, WhatEachNodeFindsOutByItselfIsOneFailureForAll) {
+  TwoTalkers pair;
+  StoreLink link = pair.first.link_to(pair.endpoint);
+  const Failure lost = failure_of_lost_node({}, "n2 left without a report");
+  EXPECT_EQ(*pair.first.run(agree_on_first(pair.first.stage(), pair.endpoint, "job", lost)), lost);
+  EXPECT_EQ(*pair.second.run(agree_on_first(pair.second.stage(), pair.endpoint, "job", failure_of(1))), lost);
+  EXPECT_EQ(**pair.first.run(learn_abort(link, "job", NodeRank(0), pair.soon())), lost);
+  pair.network.end_store(pair.store);
+  EXPECT_EQ(*pair.second.run(agree_on_first(pair.second.stage(), pair.endpoint, "job", failure_of(1))), failure_of(1))
+      << "without a store this node goes by what it knows";
+}
+
 TEST(Dialogs, AStrangerDoesNotEndAJobThatHasFormed) {
   TwoTalkers pair;
   StoreLink link = pair.first.link_to(pair.endpoint);

@@ -37,6 +37,10 @@ Talk<std::optional<Failure>> look_for_abort(StoreLink& link, std::string prefix,
 // Writes the abort key unless somebody has; returns what it then holds.
 Talk<Result<Failure>> tell_abort(StoreLink& link, std::string prefix, Failure failure, Time deadline);
 
+// The same by a connection of its own, for what each node may find out by itself. `failure` if the store gives no
+// answer.
+Talk<Failure> agree_on_first(Stage& stage, Endpoint store, std::string prefix, Failure failure);
+
 // The nodes, out of `nnodes`, whose ranks launch agents have claimed.
 Talk<std::vector<NodeRank>> claimed_nodes(StoreLink& link, std::string run_id, int nnodes, Time deadline);
 

@@ -23,13 +23,15 @@ class EvidenceNotes {
   void add_stack(GlobalRank rank, const std::string& dump);
 
   const std::string& text() const { return text_; }
+  // What each worker was doing, of all that were looked at and had not ended.
+  std::vector<RankGroup> states() const;
   // Ranks about which nothing odd is known are left out.
   std::vector<RankGroup> places() const;
   bool has_stacks() const { return has_stacks_; }
 
  private:
   std::string text_;
-  std::map<GlobalRank, std::string> place_by_rank_;
+  std::map<GlobalRank, std::string> state_by_rank_, place_by_rank_;
   bool has_stacks_ = false;
 };
 

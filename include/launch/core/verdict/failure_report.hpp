@@ -71,6 +71,9 @@ Result<Failure> parse_failure(std::string_view json);
 // Whether the worker may have ended because others hang: by an abort or a time-out.
 bool smells_of_hang(const Failure& failure);
 
+// Whether the worker waited for others in vain, as its error says.
+bool timed_out(const Failure& failure);
+
 // Whether the worker's error is what it saw of others: a time-out, or a connection that another one closed.
 bool speaks_of_others(const Failure& failure);
 

@@ -19,4 +19,7 @@ struct LastWords {
 // The message in its error.json comes first, then the traceback in its standard error, then the last lines there.
 void add_words(Failure& failure, const LastWords& words);
 
+// Whether the worker's error is a time-out, or a connection that another worker closed.
+bool speak_of_others(const LastWords& words);
+
 }  // namespace launch

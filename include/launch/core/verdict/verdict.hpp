@@ -21,7 +21,10 @@ struct WorkerEnd {
   LocalRank local_rank{};
   ExitStatus status;
   bool stopped_by_us = false;  // it ended by a signal, after launch had sent one
+  bool early = false;          // it ended well before anything failed
 };
+
+inline constexpr std::string_view before_the_failure = ", before the failure";  // said of the ends of these
 
 // Workers about which the same can be said.
 struct RankGroup {
@@ -36,6 +39,8 @@ struct Account {
   std::vector<int> nodes;         // the nodes that it is about, by node rank; ascending
   std::vector<RankGroup> ends;    // of their workers, except the first failure of the job
   std::vector<RankGroup> places;  // where they were when the failure was known, as far as launch looked
+  std::vector<RankGroup> states;  // what /proc said of all that lived then
+  std::vector<int> waited;        // of them, those that ended by a time-out, too, or lost a connection; ascending
   std::int64_t stopped = 0;       // workers that launch ended
   std::int64_t killed = 0;        // how many of these by SIGKILL
   std::vector<std::string> logs;  // "node 0 (host n0): FOLDER", for some of those that have any

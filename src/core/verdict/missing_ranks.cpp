@@ -1,0 +1,73 @@
+#include "launch/core/verdict/missing_ranks.hpp"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+
+namespace launch {
+namespace {
+
+bool contains(const std::vector<int>& ranks, int rank) { return std::binary_search(ranks.begin(), ranks.end(), rank); }
+
+// Those that ended well before the failure can never come.
+std::vector<RankGroup> gone_before(const Account& account) {
+  std::vector<RankGroup> groups;
+  for (const RankGroup& group : account.ends)
+    if (group.what.ends_with(before_the_failure)) groups.push_back(group);
+  return groups;
+}
+
+// The workers that lived and did not say that they waited for others, by what they did. A place in a program says more
+// than a state.
+std::vector<RankGroup> silent_workers(const Account& account, int first) {
+  std::map<int, std::string> doing_by_rank;
+  for (const auto* groups : {&account.states, &account.places})
+    for (const RankGroup& group : *groups)
+      for (const int rank : group.ranks)
+        if (rank != first && !contains(account.waited, rank)) doing_by_rank[rank] = group.what;
+  std::vector<RankGroup> all;
+  for (auto& [rank, doing] : doing_by_rank) {
+    const auto same = std::find_if(all.begin(), all.end(), [&](const RankGroup& one) { return one.what == doing; });
+    if (same == all.end()) {
+      all.push_back({std::move(doing), {rank}});
+    } else {
+      same->ranks.push_back(rank);
+    }
+  }
+  std::stable_sort(all.begin(), all.end(),
+                   [](const auto& a, const auto& b) { return a.ranks.size() < b.ranks.size(); });
+  return all;
+}
+
+// Whether the first group, the smallest one, is clearly different from the others. If there is no other one, it must be
+// small beside those that are known to have waited.
+bool stands_out(const std::vector<RankGroup>& groups, std::size_t waited) {
+  if (groups.size() == 1) return groups[0].ranks.size() <= waited;
+  return groups[0].ranks.size() < groups[1].ranks.size();
+}
+
+MissingRanks all_of(std::vector<RankGroup> groups) {
+  MissingRanks missing;
+  for (const RankGroup& group : groups)
+    missing.ranks.insert(missing.ranks.end(), group.ranks.begin(), group.ranks.end());
+  std::sort(missing.ranks.begin(), missing.ranks.end());
+  missing.doings = std::move(groups);
+  return missing;
+}
+
+}  // namespace
+
+std::optional<MissingRanks> missing_ranks(const Verdict& verdict) {
+  const Account& account = verdict.account;
+  if (!timed_out(verdict.first)) return std::nullopt;
+  if (auto gone = gone_before(account); !gone.empty()) return all_of(std::move(gone));
+  auto silent = silent_workers(account, verdict.first.rank.value);
+  const bool all_reported = static_cast<int>(account.nodes.size()) >= verdict.nnodes;
+  if (silent.empty() || !all_reported || !stands_out(silent, account.waited.size() + 1))
+    return MissingRanks{{}, std::move(silent)};
+  silent.resize(1);
+  return all_of(std::move(silent));
+}
+
+}  // namespace launch

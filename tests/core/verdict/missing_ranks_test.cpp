@@ -1,0 +1,86 @@
+#include "launch/core/verdict/missing_ranks.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace launch::missing_ranks_test {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+const std::string waits = "sleeping (S) in futex_wait_queue";
+const std::string sleeps = "sleeping (S) in hrtimer_nanosleep";
+
+// Rank 2 of one node timed out.
+Verdict timed_out_job(std::vector<RankGroup> states, std::vector<int> waited = {}) {
+  Verdict verdict{"train.py", "none", 1, 0, {}, {}};
+  verdict.first.rank = GlobalRank(2);
+  verdict.first.what = "exit code 1";
+  verdict.first.detail = "RuntimeError: Timed out waiting 3000ms for recv operation to complete";
+  verdict.account.nodes = {0};
+  verdict.account.states = std::move(states);
+  verdict.account.waited = std::move(waited);
+  return verdict;
+}
+
+std::vector<int> missing_in(const Verdict& verdict) {
+  const auto missing = missing_ranks(verdict);
+  return missing ? missing->ranks : std::vector<int>();
+}
+
+TEST(MissingRanks, TheOneThatSaidNothingIsMissing) {
+  EXPECT_THAT(missing_in(timed_out_job({{"running (R)", {0, 1}}, {sleeps, {3}}}, {0, 1})), ElementsAre(3));
+  EXPECT_THAT(missing_in(timed_out_job({{waits, {0, 1, 3}}}, {0, 1})), ElementsAre(3)) << "whatever it does";
+}
+
+TEST(MissingRanks, TheOneThatDoesAnotherThingIsMissing) {
+  EXPECT_THAT(missing_in(timed_out_job({{waits, {0, 1}}, {sleeps, {3}}})), ElementsAre(3));
+  EXPECT_THAT(missing_in(timed_out_job({{waits, {0, 1, 3, 4, 5}}, {sleeps, {6, 7}}})), ElementsAre(6, 7));
+}
+
+TEST(MissingRanks, OfTwoItIsTheOther) { EXPECT_THAT(missing_in(timed_out_job({{waits, {3}}})), ElementsAre(3)); }
+
+TEST(MissingRanks, APlaceInTheProgramSaysMoreThanAState) {
+  Verdict verdict = timed_out_job({{waits, {0, 1, 3}}});
+  verdict.account.places = {{"in all_reduce (d.py:1)", {0, 1}}, {"in load (t.py:9)", {3}}};
+  EXPECT_THAT(missing_in(verdict), ElementsAre(3));
+  EXPECT_EQ(missing_ranks(verdict)->doings, (std::vector<RankGroup>{{"in load (t.py:9)", {3}}}));
+}
+
+TEST(MissingRanks, WhoHasEndedWellBeforeCannotCome) {
+  Verdict verdict = timed_out_job({{waits, {0, 1}}});
+  verdict.account.ends = {{"exit code 0, before the failure", {3}}, {"signal 15 (SIGTERM), stopped by launch", {0, 1}}};
+  EXPECT_THAT(missing_in(verdict), ElementsAre(3));
+}
+
+TEST(MissingRanks, NobodyIsNamedUnlessItIsClear) {
+  EXPECT_THAT(missing_in(timed_out_job({})), ElementsAre());
+  EXPECT_THAT(missing_in(timed_out_job({{waits, {0, 1, 3}}})), ElementsAre()) << "all do the same";
+  EXPECT_THAT(missing_in(timed_out_job({{waits, {0}}, {sleeps, {3}}})), ElementsAre()) << "one against one";
+  EXPECT_THAT(missing_in(timed_out_job({{"running (R)", {0, 1}}}, {0, 1})), ElementsAre()) << "all that lived waited";
+  Verdict verdict = timed_out_job({{waits, {0, 1}}, {sleeps, {3}}});
+  verdict.nnodes = 2;
+  EXPECT_THAT(missing_in(verdict), ElementsAre()) << "a node gave no report";
+  verdict = timed_out_job({{waits, {0, 1}}, {sleeps, {3}}});
+  verdict.first.detail = "RuntimeError: Connection closed by peer [10.0.0.7]:5868";
+  EXPECT_THAT(missing_in(verdict), ElementsAre()) << "no time-out";
+}
+
+TEST(MissingRanks, ThoseThatMayBeMissingAreShownIfItIsNotClear) {
+  const std::string text = render_verdict(timed_out_job({{waits, {0}}, {sleeps, {3}}}));
+  EXPECT_THAT(text, HasSubstr("train.py FAILED (run id none)\n"
+                              "  may be missing rank 0: sleeping (S) in futex_wait_queue\n"
+                              "                 rank 3: sleeping (S) in hrtimer_nanosleep\n"
+                              "  timed out      rank 2"));
+}
+
+TEST(MissingRanks, TheTitleNamesThemAndTheRankThatWaited) {
+  const std::string text = render_verdict(timed_out_job({{"running (R)", {0, 1}}, {sleeps, {3}}}, {0, 1}));
+  EXPECT_THAT(text, HasSubstr("train.py FAILED (run id none): rank 3 is missing; rank 2 timed out waiting\n"
+                              "  missing        rank 3: sleeping (S) in hrtimer_nanosleep\n"
+                              "  timed out      rank 2 (local rank -1) on node 0"));
+  EXPECT_THAT(text, Not(HasSubstr("root cause")));
+}
+
+}  // namespace launch::missing_ranks_test
