@@ -66,9 +66,10 @@ struct EventSink::Output {
     if (!takes) return;
     const int error = not_opened != 0 ? not_opened : write_line(fd.get(), line);
     if (error == 0) return;
-    takes = false;
+    // Before `takes` changes: whoever sees it may end the program.
     log_warning(
         fmt::format("cannot write events to {}: {}; no events are written from now on", name, std::strerror(error)));
+    takes = false;
   }
 
   Fd fd;

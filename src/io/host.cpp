@@ -11,6 +11,7 @@
 
 #include <fcntl.h>
 #include <sched.h>
+#include <sys/ioctl.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -128,6 +129,14 @@ rlimit raise_open_files(int expected) {
   ::setrlimit(RLIMIT_NOFILE, &raised);
   (void)Fd(::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, expected));  // the table stays as large
   return limit;
+}
+
+std::size_t columns_of(int fd) {
+  if (::isatty(fd) == 0) return 0;
+  constexpr std::size_t usual = 80;
+  winsize size{};
+  const bool known = ::ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+  return known ? size.ws_col : usual;
 }
 
 std::uint64_t random_seed() {

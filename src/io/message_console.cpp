@@ -2,6 +2,7 @@
 
 #include "launch/core/base/text.hpp"
 #include "launch/io/clock.hpp"
+#include "launch/io/host.hpp"
 #include "launch/io/process_look.hpp"
 
 #include <chrono>
@@ -31,13 +32,7 @@ void MessageConsole::open(int fd) {
   output_ = PatientOutput(fd);
 }
 
-// Columns of the terminal; 0: it is not a terminal.
-std::size_t MessageConsole::width() const {
-  if (::isatty(fd_) == 0) return 0;
-  winsize size{};
-  const bool known = ::ioctl(fd_, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
-  return known ? size.ws_col : 80;
-}
+std::size_t MessageConsole::width() const { return columns_of(fd_); }
 
 bool MessageConsole::in_background() const { return is_in_background(owner_, fd_); }
 

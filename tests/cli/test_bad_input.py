@@ -54,7 +54,7 @@ COMMAND_LINES = [
     (["--stdin=", W], "--stdin"),
     (["--start-method=x", W], "--start-method.*forkserver"),
     (["--explain=xml", W], "--explain.*json"),
-    (["--print-completion=fish"], "--print-completion.*bash"),
+    (["--print-completion=ksh"], "--print-completion.*bash"),
     (["--log=x", W], "--log.*--log-dir or --logs-specs"),
     (["--use-env", W], "--use-env"),
     (["--log-dir=worker", W], "--log-dir worker.*folder"),

@@ -203,6 +203,15 @@ class Progress(TerminalCase):
                     run.signal(signal.SIGTERM)
                     self.expect([143], [run])
 
+    def test_help_fits_the_width(self):
+        for columns in (60, 100):
+            fcntl.ioctl(self.terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+            self.shown.clear()
+            self.expect([0], [self.launch("--help", stdout=self.terminal)])
+            self.assertTrue(wait_for(lambda: b"--explain --nproc-per-node=4 ./train" in self.text(), 10), self.text())
+            longest = max(len(row) for row in rows_of(self.text()))
+            self.assertTrue(columns - 10 <= longest <= columns, longest)
+
     def test_in_the_background_no_line_changes(self):
         options = ("--nnodes=2", "--master-addr=127.0.0.1", f"--master-port={free_port()}", "--node-rank=0")
         run = self.start_there(sys.executable, SHELL, "--background", Settings.launch, *options, self.worker(TICKS))

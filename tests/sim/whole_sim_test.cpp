@@ -256,11 +256,12 @@ class Chance {
     const Duration when = between(1ms, odds(0.5) ? Duration(8s) : Duration(60s));
     const Duration lasting = between(10ms, odds(0.3) ? Duration(3s) : Duration(30s));
     const bool one_way = odds(0.3);
+    const Duration own_failure = odds(0.2) ? between(1ms, 6s) : Duration::max();  // while it is cut off
     const std::size_t kind = below(6);
     const bool cut_or_paused = kind == 2 || kind == 3;
     const bool leaves = scenario_.elastic && kind > 3;  // and the others go on
     if (!alone || cut_or_paused || leaves || victim == 0) job.allow_different_ends();
-    events.in(when, [this, &job, victim, lasting, one_way, kind] {
+    events.in(when, [this, &job, victim, lasting, one_way, own_failure, kind] {
       NodeHost& node = job.launch_node(victim);
       if (!node.alive()) return;
       const std::string host = node.host();
@@ -272,6 +273,9 @@ class Chance {
       if (kind == 2) job.freeze(victim, lasting);
       if (kind == 3) job.network().cut(host, "*", mended);
       if (kind == 3 && !one_way) job.network().cut("*", host, mended);
+      if (kind == 3 && own_failure != Duration::max())
+        node.when_awake(later(job.events().now(), own_failure), [&node] { node.fail_workers(false); });
+      if (kind == 4 && !node.running()) job.allow_different_ends();  // all may just have ended well
       if (kind == 4) node.signal(SIGTERM);
       if (kind == 5) node.warn(SIGUSR1);
       if (kind == 5) job.allow_time_to_save();

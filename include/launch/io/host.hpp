@@ -30,6 +30,9 @@ std::optional<std::string> find_on_path(const std::string& name, const std::stri
 // before there are threads: from then on each growth of that table waits for all processors, some 10 ms.
 rlimit raise_open_files(int expected);
 
+// The width of the terminal behind `fd`; 0: it is not a terminal.
+std::size_t columns_of(int fd);
+
 std::uint64_t random_seed();
 
 }  // namespace launch

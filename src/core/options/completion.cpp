@@ -20,6 +20,13 @@ std::vector<std::string> option_names() {
   return names;
 }
 
+std::vector<std::string> names_with_underscores() {
+  std::vector<std::string> names;
+  for (const OptionRow& row : option_table())
+    if (std::string other = underscored(row.name); other != row.name) names.push_back(std::move(other));
+  return names;
+}
+
 // All ways to write the option.
 std::vector<std::string> spellings_of(const OptionRow& row) {
   std::vector<std::string> all{std::string(row.name)};
@@ -54,7 +61,7 @@ _launch() {{
     case "$each" in
       {}) at=$((at + 1)); [ "${{COMP_WORDS[at]}}" = "=" ] && at=$((at + 1)) ;;
       -*) [ "${{COMP_WORDS[at + 1]}}" = "=" ] && at=$((at + 2)) ;;
-      *) COMPREPLY=($(compgen -f -- "$word")); return ;;
+      *) mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
     esac
     while [[ "${{COMP_WORDS[at + 1]}}" == :* ]]; do at=$((at + 2)); done  # a value is cut at its colons
     at=$((at + 1))
@@ -62,17 +69,18 @@ _launch() {{
   [ "$before" = "=" ] && before="${{COMP_WORDS[COMP_CWORD - 2]}}"
   [ "$word" = "=" ] && word=""
   case "$before" in
-{}    {}) COMPREPLY=($(compgen -f -- "$word")); return ;;
+{}    {}) mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
   esac
   case "$word" in
+    --*_*) COMPREPLY=($(compgen -W '{}' -- "$word")) ;;
     -*) COMPREPLY=($(compgen -W '{}' -- "$word")) ;;
-    *) COMPREPLY=($(compgen -f -- "$word")) ;;
+    *) mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;
   esac
 }}
 complete -o filenames -F _launch launch
 )sh",
                      fmt::join(names_with_values(), " | "), choices, fmt::join(names_with_values(), " | "),
-                     fmt::join(option_names(), " "));
+                     fmt::join(names_with_underscores(), " "), fmt::join(option_names(), " "));
 }
 
 // Quoted for zsh's _arguments, where brackets, colons and quotes have a meaning.
@@ -131,13 +139,57 @@ std::string tcsh_text() {
       values, fmt::join(long_names, " "));
 }
 
+// Quoted for fish, between single quotes.
+std::string fish_quoted(std::string_view text) {
+  std::string result;
+  for (const char c : text) {
+    if (c == '\'' || c == '\\') result += '\\';
+    result += c;
+  }
+  return result;
+}
+
+std::string fish_line(const OptionRow& row) {
+  std::string line = fmt::format("complete -c launch -n __launch_before_program -l {}", row.name.substr(2));
+  if (!row.short_name.empty()) line += fmt::format(" -s {}", row.short_name.substr(1));
+  if (row.takes == OptionValue::required) line += " -r";
+  if (!row.choices.empty()) line += fmt::format(" -f -a '{}'", fmt::join(row.choices, " "));
+  return line + fmt::format(" -d '{}'\n", fish_quoted(row.brief.empty() ? row.text : row.brief));
+}
+
+std::string fish_text() {
+  std::string lines;
+  for (const OptionRow& row : option_table()) lines += fish_line(row);
+  return fmt::format(
+      R"sh(# fish completion for launch: launch --print-completion fish > ~/.config/fish/completions/launch.fish
+function __launch_before_program
+    set -l is_value no
+    for each in (commandline -opc)[2..-1]
+        if test $is_value = yes
+            set is_value no
+            continue
+        end
+        switch $each
+            case {}
+                set is_value yes
+            case '-*'
+            case '*'
+                return 1
+        end
+    end
+end
+{})sh",
+      fmt::join(names_with_values(), " "), lines);
+}
+
 }  // namespace
 
 Result<std::string> completion_text(std::string_view shell) {
   if (shell == "bash") return bash_text();
   if (shell == "zsh") return zsh_text();
   if (shell == "tcsh") return tcsh_text();
-  return usage_error(fmt::format("--print-completion {}: expected bash, zsh or tcsh", shown(shell)));
+  if (shell == "fish") return fish_text();
+  return usage_error(fmt::format("--print-completion {}: expected bash, zsh, tcsh or fish", shown(shell)));
 }
 
 }  // namespace launch

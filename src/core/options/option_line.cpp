@@ -13,6 +13,8 @@
 namespace launch {
 namespace {
 
+constexpr std::string_view help_option = "--help";
+
 bool spelled(const OptionRow& row, std::string_view name) { return row.name == name || underscored(row.name) == name; }
 
 bool begins(const OptionRow& row, std::string_view name) {
@@ -84,6 +86,7 @@ class LineReader {
     const auto equals = token.find('=');
     const auto row = find_long(token.substr(0, equals));
     if (!row) return row.error();
+    if ((*row)->name == help_option) line_.short_help = false;
     if (equals == std::string_view::npos) return take_value(**row, (*row)->name);
     if ((*row)->takes == OptionValue::none) return usage_error(fmt::format("{} takes no value", (*row)->name));
     line_.options.push_back({*row, std::string(token.substr(equals + 1))});
@@ -98,6 +101,7 @@ class LineReader {
       if (row == nullptr) return unknown_option(fmt::format("-{}", whole));
       letters.remove_prefix(1);
       if (row->takes == OptionValue::none) {
+        if (row->name == help_option) line_.short_help = true;
         line_.options.push_back({row, std::nullopt});
         continue;
       }

@@ -18,15 +18,20 @@ constexpr OptionRow other_rows[] = {
      .value = "[=json]",
      .text = "start nothing; print each setting and where it comes from, the ranks, and each worker's command and "
              "environment",
+     .brief = "show what would be started, and why",
      .choices = {"text", "json"},
      .closed = Closed::for_flags,
      .ours = true},
     {.name = "--print-completion",
      .value = "SHELL",
-     .text = "print a completion script for bash, zsh or tcsh",
-     .choices = {"bash", "zsh", "tcsh"},
+     .text = "print a completion script for bash, zsh, tcsh or fish",
+     .choices = {"bash", "zsh", "tcsh", "fish"},
      .ours = true},
-    {.name = "--help", .short_name = "-h", .takes = OptionValue::none, .text = "print this text"},
+    {.name = "--help",
+     .short_name = "-h",
+     .takes = OptionValue::none,
+     .text = "print this text; -h prints the options that most people need",
+     .brief = "this text; --help has every option"},
     {.name = "--version", .takes = OptionValue::none, .text = "print the version", .ours = true},
 };
 

@@ -171,8 +171,8 @@ Result<Options> gather(const Flags& flags, const Environment& env) {
 }
 
 // --help, --version and --print-completion are answered even if values of options are wrong or missing.
-std::optional<Result<Command>> text_command(const Flags& flags) {
-  if (flags.value_of("--help")) return TextCommand{help_text()};
+std::optional<Result<Command>> text_command(const Flags& flags, bool short_help) {
+  if (flags.value_of("--help")) return HelpCommand{short_help};
   if (flags.value_of("--version")) return TextCommand{version_text()};
   const auto shell = flags.value_of("--print-completion");
   if (!shell) return std::nullopt;
@@ -191,7 +191,7 @@ Result<Command> parse_command(const std::vector<std::string>& args, const Enviro
   auto line = read_option_line(args);
   if (!line) return line.error();
   const Flags flags(line->options);
-  if (auto text = text_command(flags)) return *std::move(text);
+  if (auto text = text_command(flags, line->short_help)) return *std::move(text);
   auto options = gather(flags, env);
   if (!options) return options.error();
   if (line->program.empty() || line->program.front().empty()) {

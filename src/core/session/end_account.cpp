@@ -1,6 +1,7 @@
 #include "launch/core/session/end_account.hpp"
 
 #include "launch/core/session/dialogs.hpp"
+#include "launch/core/store/keys.hpp"
 
 #include <utility>
 
@@ -25,6 +26,9 @@ Duration most_for_end(const Config& config) { return config.shutdown_timeout + c
 
 Talk<Account> EndAccount::share(StoreLink link, ExchangePlace place, Account own) {
   Stage& stage = link.stage();
+  // This node was told to stop just when all had ended well: the others have nothing to report.
+  auto ended = co_await link.check(KeyList(1, all_ended_key(place.prefix)), later(stage.moment(), quick_answer));
+  if (ended && ended->at(0)) co_return own;
   link_.emplace(std::move(link));
   exchange_.emplace(std::move(place), std::move(own), stage.report_interval());
   if (hurried_) exchange_->hurry();

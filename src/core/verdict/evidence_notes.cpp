@@ -13,6 +13,7 @@ std::vector<RankGroup> grouped(const std::map<GlobalRank, std::string>& text_by_
   std::map<std::string, std::vector<int>> ranks_by_text;
   for (const auto& [rank, text] : text_by_rank) ranks_by_text[text].push_back(rank.value);
   std::vector<RankGroup> groups;
+  groups.reserve(ranks_by_text.size());
   for (auto& [text, ranks] : ranks_by_text) groups.push_back({text, std::move(ranks)});
   return groups;
 }

@@ -2,8 +2,11 @@
 
 #include "launch/core/options/option_table.hpp"
 
+#include <algorithm>
 #include <fstream>
 #include <sstream>
+#include <string>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,9 +15,25 @@ namespace launch::help_test {
 
 using ::testing::HasSubstr;
 
-TEST(Help, FitsATerminalOfEightyColumns) {
-  std::istringstream lines(help_text());
-  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80U) << line;
+std::vector<std::string> lines_of(const std::string& text) {
+  std::istringstream stream(text);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+TEST(Help, FitsTerminalsOfAnyWidthFromSixtyColumnsOn) {
+  for (const std::size_t columns : {60U, 72U, 80U, 100U, 200U})
+    for (const std::string& text : {help_text(columns), short_help_text(columns)})
+      for (const std::string& line : lines_of(text))
+        EXPECT_LE(line.size(), std::min<std::size_t>(columns, 100)) << line;
+}
+
+TEST(Help, TheShortTextIsOneScreenWithTheMostNeededOptions) {
+  EXPECT_LE(lines_of(short_help_text()).size(), 40U);
+  for (const char* said : {"\n  --nproc-per-node COUNT      workers per node, or gpu, cpu, auto (default 1)\n",
+                           "\n  --rdzv-endpoint HOST[:PORT] c10d: host of the store\n", "--help has every option"})
+    EXPECT_THAT(short_help_text(), HasSubstr(said));
 }
 
 // After a wanted change: launch --help > tests/data/help.txt
@@ -34,7 +53,7 @@ TEST(Help, ShowsEveryOptionWithItsVariablesAndDefault) {
 }
 
 TEST(Help, ShowsAnExampleOfEachKindOfJob) {
-  for (const char* example : {"--nproc-per-node=gpu train.py", "--node-rank=K --master-addr=HOST", "./train\n"}) {
+  for (const char* example : {"--nproc-per-node=gpu train.py", "--master-addr=HOST --master-port=29500", "./train\n"}) {
     EXPECT_THAT(help_text(), HasSubstr(example));
   }
 }

@@ -41,7 +41,9 @@ std::string fault(const Args& args, const Environment& env = {}) {
 
 std::string text(const Args& args) {
   const auto command = parse_command(args, {});
-  return command && std::holds_alternative<TextCommand>(*command) ? std::get<TextCommand>(*command).text : "";
+  if (!command) return "";
+  if (const auto* help = std::get_if<HelpCommand>(&*command)) return help->brief ? short_help_text() : help_text();
+  return std::holds_alternative<TextCommand>(*command) ? std::get<TextCommand>(*command).text : "";
 }
 
 TEST(Options, WithoutAnyTheDefaultsHoldAndAreNotGiven) {
@@ -323,7 +325,7 @@ TEST(Options, BadCommandLinesAreOneClearLine) {
       {{"-mx", "a"}, "unknown option -mx"},
       {{"-t"}, "-t needs a value"},
       {{"--explain=xml", "a"}, "--explain xml: expected text, json"},
-      {{"--print-completion=fish", "a"}, "--print-completion fish: expected bash, zsh or tcsh"},
+      {{"--print-completion=ksh", "a"}, "--print-completion ksh: expected bash, zsh, tcsh or fish"},
       {{"--max-restarts=x", "a"}, "--max-restarts x: expected a whole number"},
       {{"--max-membership-restarts=x", "a"}, "--max-membership-restarts x: expected a whole number"},
       {{"--join=", "a"}, "--join: the value is empty"},
@@ -368,14 +370,16 @@ TEST(Options, BadVariablesAreNamed) {
 
 TEST(Options, HelpAndVersionWinOverMissingProgramsAndBadVariables) {
   EXPECT_THAT(text({"--help"}), HasSubstr("Usage: launch"));
-  EXPECT_EQ(text({"-h"}), text({"--help"}));
-  EXPECT_EQ(text({"-mh"}), text({"--help"}));
+  EXPECT_EQ(text({"--help"}), help_text());
+  EXPECT_EQ(text({"-h"}), short_help_text());
+  EXPECT_EQ(text({"-mh"}), short_help_text());
+  EXPECT_EQ(text({"-h", "--help"}), help_text());
   EXPECT_THAT(text({"--print-completion", "bash"}), HasSubstr("complete"));
-  EXPECT_EQ(text({"--nnodes=x", "-h", "train.py"}), text({"--help"}));
+  EXPECT_EQ(text({"--nnodes=x", "-h", "train.py"}), short_help_text());
   EXPECT_THAT(text({"--version"}), HasSubstr("launch " LAUNCH_VERSION));
   const auto despite_variable = parse_command({"--help"}, {{"PET_NODE_RANK", "x"}});
   ASSERT_TRUE(despite_variable);
-  EXPECT_TRUE(std::holds_alternative<TextCommand>(*despite_variable));
+  EXPECT_TRUE(std::holds_alternative<HelpCommand>(*despite_variable));
 }
 
 TEST(Options, TheProcessEnvironmentIsNeverRead) {

@@ -3,6 +3,8 @@
 #include "../../support/configs.hpp"
 #include "../../support/talker.hpp"
 
+#include "launch/core/store/keys.hpp"
+
 #include <gtest/gtest.h>
 
 namespace launch::end_account_test {
@@ -32,6 +34,16 @@ TEST(EndAccount, WithoutAnAnswerItsOwnAccountIsThereAtTheDeadline) {
   ASSERT_TRUE(all);
   EXPECT_EQ(all->nodes, std::vector<int>{0});
   EXPECT_GE(pair.events.now(), deadline);
+}
+
+TEST(EndAccount, NobodyWaitsForOthersThatHaveEndedWell) {
+  TwoTalkers pair;
+  EndAccount account;
+  StoreLink link = pair.first.link_to(pair.endpoint);
+  EXPECT_TRUE(*pair.first.run(link.set(all_ended_key("job"), "1", pair.soon())));
+  const Time start = pair.events.now();
+  EXPECT_TRUE(pair.first.run(account.share(std::move(link), gathering(later(start, 30s)), account_of(0)), 100s));
+  EXPECT_LT(pair.events.now() - start, 1s);
 }
 
 TEST(EndAccount, HurriedItWaitsForNobody) {

@@ -21,6 +21,7 @@ struct GivenOption {
 struct OptionLine {
   std::vector<GivenOption> options;  // in the order typed
   std::vector<std::string> program;  // and its arguments
+  bool short_help = false;           // -h is among the options, and --help in full is not
 };
 
 // `args` is the command line without the program's own name. Every error has code usage.

@@ -81,8 +81,9 @@ struct OptionRow {
   std::string_view initial{};  // the default, read as if it had been given; empty: off, or no value
   bool hides_default = false;  // --explain shows the option only if it was given
   EmptyText empty = EmptyText::wrong;
-  std::string_view text;  // what --help says
-  Words choices{};        // the values, if there are only a few; the first is used if an optional value is left out
+  std::string_view text;     // what --help says
+  std::string_view brief{};  // what -h says, in a few words; empty: it does not show the option
+  Words choices{};           // the values, if there are only a few; the first is used if an optional value is left out
   Closed closed = Closed::no;
   bool ours = false;  // torchrun 2.13 lacks it, so no abbreviation of a torchrun option may select it
 };

@@ -98,12 +98,17 @@ struct Options {
   std::vector<std::string> program_args;  // untouched
 };
 
-// --help, --version, --print-completion: print the text on standard output and exit 0.
+// --version, --print-completion: print the text on standard output and exit 0.
 struct TextCommand {
   std::string text;
 };
 
-using Command = std::variant<Options, TextCommand>;
+// --help, or -h if it is `brief`: the same with the text of options/help, which depends on the terminal's width.
+struct HelpCommand {
+  bool brief = false;
+};
+
+using Command = std::variant<Options, TextCommand, HelpCommand>;
 
 // `args` is the command line without the program's own name.
 // Sources are asked in the order of Source. The first token that is not an option ends our options.
