@@ -43,6 +43,7 @@ Result<const OptionRow*> find_long(std::string_view name) {
   if (fitting.size() == 1) return fitting.front();
   if (fitting.empty()) return unknown_option(name);
   std::vector<std::string> names;
+  names.reserve(fitting.size());
   for (const OptionRow* row : fitting) names.emplace_back(row->name);
   return usage_error(fmt::format("ambiguous option {}: it could be {}", shown(name), fmt::join(names, " or ")));
 }

@@ -21,18 +21,19 @@ std::vector<RankGroup> gone_before(const Account& account) {
 // The workers that lived and did not say that they waited for others, by what they did. A place in a program says more
 // than a state.
 std::vector<RankGroup> silent_workers(const Account& account, int first) {
-  std::map<int, std::string> doing_by_rank;
+  std::map<int, std::string> what_by_rank;
   for (const auto* groups : {&account.states, &account.places})
     for (const RankGroup& group : *groups)
       for (const int rank : group.ranks)
-        if (rank != first && !contains(account.waited, rank)) doing_by_rank[rank] = group.what;
+        if (rank != first && !contains(account.waited, rank)) what_by_rank[rank] = group.what;
   std::vector<RankGroup> all;
-  for (auto& [rank, doing] : doing_by_rank) {
-    const auto same = std::find_if(all.begin(), all.end(), [&](const RankGroup& one) { return one.what == doing; });
+  for (const auto& entry : what_by_rank) {
+    const auto does_it = [&](const RankGroup& one) { return one.what == entry.second; };
+    const auto same = std::find_if(all.begin(), all.end(), does_it);
     if (same == all.end()) {
-      all.push_back({std::move(doing), {rank}});
+      all.push_back({entry.second, {entry.first}});
     } else {
-      same->ranks.push_back(rank);
+      same->ranks.push_back(entry.first);
     }
   }
   std::stable_sort(all.begin(), all.end(),
