@@ -59,12 +59,6 @@ int explain(const Options& options, const Config& config, const Environment& env
   return show(text);
 }
 
-int show_help(bool brief) {
-  const std::size_t terminal = columns_of(STDOUT_FILENO);
-  const std::size_t columns = terminal == 0 ? usual_columns : terminal;
-  return show(brief ? short_help_text(columns) : help_text(columns));
-}
-
 int run_job(Config config, SignalPlan& signals) {
   const Guarded guarded = stand_guard(signals);
   if (guarded.exit_code) return leave(*guarded.exit_code);
@@ -90,7 +84,7 @@ std::variant<int, Config> prepare(const std::vector<std::string>& args, SignalPl
   auto command = parse_command(args, env);
   if (!command) return fail(command.error());
   if (const auto* text = std::get_if<TextCommand>(&*command)) return show(text->text);
-  if (const auto* help = std::get_if<HelpCommand>(&*command)) return show_help(help->brief);
+  if (const auto* help = std::get_if<HelpCommand>(&*command)) return show(text_of(*help, columns_of(STDOUT_FILENO)));
   const Options& options = std::get<Options>(*command);
   const HostFacts facts = read_host_facts(options, std::move(env));
   auto config = settle(options, facts);

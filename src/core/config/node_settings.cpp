@@ -2,6 +2,7 @@
 
 #include "launch/core/base/text.hpp"
 #include "launch/core/options/key_values.hpp"
+#include "launch/core/options/nearest_name.hpp"
 #include "launch/core/options/option_table.hpp"
 
 #include <algorithm>
@@ -58,6 +59,19 @@ Status check_keys(const Options& options, const KeyValues& conf) {
   return {};
 }
 
+void notice_unknown_keys(const Options& options, const KeyValues& conf, Config& config) {
+  const std::vector<std::string> known = {
+      "timeout",    "join_timeout",        "last_call_timeout",      "close_timeout",     "read_timeout", "is_host",
+      "store_type", "keep_alive_interval", "keep_alive_max_attempt", "heartbeat_timeout", "rank"};
+  for (const auto& [key, value] : conf) {
+    if (std::find(known.begin(), known.end(), key) != known.end()) continue;
+    const auto nearest = nearest_name(key, known);
+    config.notices.push_back(fmt::format("{}: {} is no key that launch knows, and has no effect{}",
+                                         as_typed(options.rdzv_conf), shown(key),
+                                         nearest ? fmt::format("; did you mean {}?", *nearest) : std::string()));
+  }
+}
+
 Status settle_rendezvous_timeout(const Options& options, Config& config) {
   const auto seconds = [](double count) {
     return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(std::min(count, max_timeout_s)));
@@ -65,6 +79,7 @@ Status settle_rendezvous_timeout(const Options& options, Config& config) {
   auto conf = parse_key_values(options.rdzv_conf.value);
   if (!conf) return usage_error(fmt::format("{}: {}", as_typed(options.rdzv_conf), conf.error().message));
   if (Status fits = check_keys(options, *conf); !fits) return fits;
+  notice_unknown_keys(options, *conf, config);
   conf->merge(*parse_key_values(row_of(&Options::rdzv_conf).initial));  // it has the timeout, if the user gave none
   const auto count = parse_decimal((*conf)["timeout"]);
   if (!count || *count <= 0) {

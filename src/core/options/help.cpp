@@ -46,7 +46,9 @@ constexpr Example examples[] = {
     {"What would be started, and where each setting comes from:", "    launch --explain --nproc-per-node=4 ./train\n"},
 };
 
-std::size_t readable(std::size_t columns) { return std::clamp(columns, least_columns, most_columns); }
+std::size_t readable(std::size_t columns) {
+  return columns == 0 ? usual_columns : std::clamp(columns, least_columns, most_columns);
+}
 
 // `text` in lines that begin with `indent` blanks and fit the columns.
 std::string wrapped(std::string_view text, std::size_t indent, std::size_t columns) {
@@ -130,6 +132,10 @@ std::string short_help_text(std::size_t columns) {
   for (const OptionRow& row : option_table())
     if (!row.brief.empty()) result += brief_entry(row, columns);
   return result + examples_text(columns);
+}
+
+std::string text_of(const HelpCommand& command, std::size_t columns) {
+  return command.brief ? short_help_text(columns) : help_text(columns);
 }
 
 }  // namespace launch

@@ -181,8 +181,15 @@ bool smells_of_hang(const Failure& failure) {
          failure.detail.find(abort) != std::string::npos || says_any(failure.detail, signs_of_time_out);
 }
 
+// A time-out of a download or a lock has nothing to do with other ranks.
 bool timed_out(const Failure& failure) {
-  return failure.kind == Failure::Kind::worker && says_any(failure.detail, signs_of_time_out);
+  constexpr std::string_view signs_of_ranks[] = {
+      "gloo",     "nccl",    "NCCL",   "HCCL",         "ollective",    "Dist",          "c10d",
+      "TCPStore", "clients", "arrier", "rocess group", "ProcessGroup", "recv operation"};
+  if (failure.kind != Failure::Kind::worker || !says_any(failure.detail, signs_of_time_out)) return false;
+  const auto in_torch = [](const std::string& frame) { return frame.find("torch/distributed/") != std::string::npos; };
+  return says_any(failure.detail, signs_of_ranks) ||
+         std::any_of(failure.frames.begin(), failure.frames.end(), in_torch);
 }
 
 bool speaks_of_others(const Failure& failure) {

@@ -138,6 +138,16 @@ TEST(NodeSettings, BadInputIsOneClearLineThatNamesItsOrigin) {
   });
 }
 
+TEST(NodeSettings, AKeyThatHasNoEffectIsNamed) {
+  const Config config = config_of({"--rdzv-conf=timeout=9,last_call_timout=5,zz=1"});
+  EXPECT_THAT(config.notices,
+              ElementsAre(HasSubstr(": last_call_timout is no key that launch knows, and has no effect; did you mean "
+                                    "last_call_timeout?"),
+                          testing::EndsWith(": zz is no key that launch knows, and has no effect")));
+  for (const char* known : {"timeout=9", "join_timeout=9,read_timeout=9", "is_host=1,store_type=tcp"})
+    EXPECT_THAT(config_of({"--rdzv-conf", known}).notices, IsEmpty()) << known;
+}
+
 TEST(NodeSettings, ARankThatOneNodeByItselfDoesNotNeedIsIgnored) {
   for (const Args& args :
        {Args{"--node-rank=3"}, Args{"--standalone", "--node-rank=3"}, Args{"--rdzv-backend=c10d", "--node-rank=3"}}) {

@@ -42,7 +42,7 @@ std::string fault(const Args& args, const Environment& env = {}) {
 std::string text(const Args& args) {
   const auto command = parse_command(args, {});
   if (!command) return "";
-  if (const auto* help = std::get_if<HelpCommand>(&*command)) return help->brief ? short_help_text() : help_text();
+  if (const auto* help = std::get_if<HelpCommand>(&*command)) return text_of(*help, 0);
   return std::holds_alternative<TextCommand>(*command) ? std::get<TextCommand>(*command).text : "";
 }
 

@@ -179,4 +179,21 @@ TEST(FailureReport, AFailureWithAllTextsAtTheirLongestIsRead) {
   EXPECT_EQ(*parse_failure(to_json(failure)), failure);
 }
 
+TEST(FailureReport, ATimeOutIsThatOfAWaitForOtherRanksOnlyIfItSaysSo) {
+  const auto with = [](const char* detail, std::vector<std::string> frames = {}) {
+    Failure failure;
+    failure.detail = detail;
+    failure.frames = std::move(frames);
+    return timed_out(failure);
+  };
+  EXPECT_TRUE(with("RuntimeError: [/x/gloo/transport/tcp/unbound_buffer.cc:78] Timed out waiting 3000ms for recv"));
+  EXPECT_TRUE(with("torch.distributed.DistStoreError: Timed out after 601 seconds waiting for clients. 1/2 joined"));
+  EXPECT_TRUE(with("RuntimeError: Watchdog caught collective operation timeout"));
+  EXPECT_TRUE(
+      with("RuntimeError: wait timeout after 5000ms", {R"(  File "/x/torch/distributed/rendezvous.py", line 9)"}));
+  EXPECT_FALSE(with("requests.exceptions.ReadTimeout: Read timed out. (read timeout=10)"));
+  EXPECT_FALSE(with("TimeoutError: lock", {R"(  File "train.py", line 9, in load)"}));
+  EXPECT_FALSE(with("RuntimeError: NCCL error: unhandled system error"));
+}
+
 }  // namespace launch::failure_report_test

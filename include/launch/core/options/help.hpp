@@ -3,6 +3,8 @@
 // against that. Used by app/commands.
 #pragma once
 
+#include "launch/core/options/options.hpp"
+
 #include <cstddef>
 #include <string>
 
@@ -10,10 +12,11 @@ namespace launch {
 
 inline constexpr std::size_t usual_columns = 80;
 
-// Lines fit a terminal of `columns`, from 60 on, and are at most 100 long.
+// Lines fit a terminal of `columns`, from 60 on, and are at most 100 long. 0: there is no terminal.
 std::string help_text(std::size_t columns = usual_columns);
 // The options that most people need: at most 40 lines in 80 columns.
 std::string short_help_text(std::size_t columns = usual_columns);
+std::string text_of(const HelpCommand& command, std::size_t columns);
 std::string version_text();
 
 }  // namespace launch

@@ -71,7 +71,7 @@ Result<Failure> parse_failure(std::string_view json);
 // Whether the worker may have ended because others hang: by an abort or a time-out.
 bool smells_of_hang(const Failure& failure);
 
-// Whether the worker waited for others in vain, as its error says.
+// Whether the worker waited for other ranks in vain, as its error or its traceback says.
 bool timed_out(const Failure& failure);
 
 // Whether the worker's error is what it saw of others: a time-out, or a connection that another one closed.
