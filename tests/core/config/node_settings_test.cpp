@@ -184,10 +184,11 @@ TEST(NodeSettings, WorkersOfOneNodeMayServeTheirOwnStore) {
 }
 
 TEST(NodeSettings, C10dOfSeveralNodesIsElastic) {
-  const Config config = config_of({"--rdzv-backend=c10d", "--nnodes=2:4", "--rdzv-endpoint=n1:5000", "--rdzv-id=j",
-                                   "--rdzv-conf=join_timeout=60,last_call_timeout=7,keep_alive_interval=2,"
-                                   "keep_alive_max_attempt=4,close_timeout=9,is_host=1",
-                                   "--local-addr=10.0.0.7"});
+  const std::string conf =
+      "--rdzv-conf=join_timeout=60,last_call_timeout=7,keep_alive_interval=2,keep_alive_max_attempt=4,"
+      "close_timeout=9,is_host=1";
+  const Config config = config_of(
+      {"--rdzv-backend=c10d", "--nnodes=2:4", "--rdzv-endpoint=n1:5000", "--rdzv-id=j", conf, "--local-addr=10.0.0.7"});
   ASSERT_NE(config.c10d(), nullptr);
   const ElasticSettings& settings = config.c10d()->settings;
   EXPECT_EQ(settings.nodes.min, 2);

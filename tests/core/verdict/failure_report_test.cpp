@@ -160,7 +160,7 @@ TEST(FailureReport, AnErrorFileThatIsTooDeepOrTooLongIsAsNone) {
            std::string(spaces, ' ');
   };
   EXPECT_EQ(error_message(file(98, 0)), "x");
-  for (const std::string& text : {file(99, 0), file(400'000, 0), file(1, 1024 * 1024)}) {
+  for (const std::string& text : {file(99, 0), file(400'000, 0), file(1, std::size_t{1024} * 1024)}) {
     EXPECT_EQ(error_message(text), "");
     EXPECT_EQ(error_traceback(text), "");
     EXPECT_EQ(error_for_parent(Failure{}, text), error_for_parent(Failure{}, ""));
