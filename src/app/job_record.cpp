@@ -1,6 +1,7 @@
 #include "launch/app/job_record.hpp"
 
 #include "launch/app/end_report.hpp"
+#include "launch/io/clock.hpp"
 #include "launch/io/log.hpp"
 
 #include <utility>
@@ -9,6 +10,12 @@
 
 namespace launch {
 namespace asio = boost::asio;
+
+namespace {
+
+constexpr Duration time_for_all_words = std::chrono::seconds(2);
+
+}  // namespace
 
 JobRecord::JobRecord(asio::any_io_executor executor, std::shared_ptr<const Config> config, DiskThread& starter)
     : executor_(executor),
@@ -53,7 +60,9 @@ asio::awaitable<void> JobRecord::keep_evidence(bool precious) {
 
 asio::awaitable<std::vector<int>> JobRecord::ranks_that_waited(std::vector<WorkerEnd> workers) {
   std::vector<int> ranks;
+  const Time deadline = later(now(), time_for_all_words);
   for (const WorkerEnd& worker : workers) {
+    if (now() >= deadline) co_return std::vector<int>();  // some would look as if they had said nothing
     const LastWords words = co_await folder_.words_of(files_, worker.local_rank);
     if (speak_of_others(words)) ranks.push_back(worker.rank.value);
   }

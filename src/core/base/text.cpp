@@ -100,11 +100,11 @@ std::string shown(std::string_view text) {
   return result;
 }
 
-// Bytes that are not UTF-8 are cut exactly at `most`.
 std::string counted(std::int64_t count, std::string_view noun, std::string_view ending) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : ending);
 }
 
+// Bytes that are not UTF-8 are cut exactly at `most`.
 std::string_view beginning_of(std::string_view text, std::size_t most) {
   if (text.size() <= most) return text;
   for (std::size_t at = most; at > 0 && most - at < 4; --at)

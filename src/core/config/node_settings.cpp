@@ -20,6 +20,11 @@ constexpr int default_c10d_port = 29'400;
 constexpr double max_timeout_s = 1e9;  // thirty years; as nanoseconds it still fits into Duration
 constexpr const char* local_address = "127.0.0.1";
 
+// Keys of --rdzv-conf whose values are whole numbers.
+constexpr std::array<const char*, 7> c10d_counts{"join_timeout",      "last_call_timeout",   "close_timeout",
+                                                 "heartbeat_timeout", "keep_alive_interval", "keep_alive_max_attempt",
+                                                 "read_timeout"};
+
 struct NodeRange {
   int min = 1;
   int max = 1;
@@ -60,9 +65,8 @@ Status check_keys(const Options& options, const KeyValues& conf) {
 }
 
 void notice_unknown_keys(const Options& options, const KeyValues& conf, Config& config) {
-  const std::vector<std::string> known = {
-      "timeout",    "join_timeout",        "last_call_timeout",      "close_timeout",     "read_timeout", "is_host",
-      "store_type", "keep_alive_interval", "keep_alive_max_attempt", "heartbeat_timeout", "rank"};
+  std::vector<std::string> known = {"timeout", "rank", "is_host", "store_type"};
+  known.insert(known.end(), c10d_counts.begin(), c10d_counts.end());
   for (const auto& [key, value] : conf) {
     if (std::find(known.begin(), known.end(), key) != known.end()) continue;
     const auto nearest = nearest_name(key, known);
@@ -148,10 +152,7 @@ Status check_c10d_keys(const Options& options) {
   const auto fault = [&](const std::string& key, std::string_view expected) {
     return usage_error(fmt::format("{}: {} must be {}", as_typed(options.rdzv_conf), key, expected));
   };
-  constexpr std::array<const char*, 7> counts{"join_timeout",      "last_call_timeout",   "close_timeout",
-                                              "heartbeat_timeout", "keep_alive_interval", "keep_alive_max_attempt",
-                                              "read_timeout"};
-  for (const char* key : counts) {
+  for (const char* key : c10d_counts) {
     const auto it = conf->find(key);
     if (it == conf->end()) continue;
     const auto number = parse_int(it->second);

@@ -152,8 +152,9 @@ std::string fish_quoted(std::string_view text) {
 std::string fish_line(const OptionRow& row) {
   std::string line = fmt::format("complete -c launch -n __launch_before_program -l {}", row.name.substr(2));
   if (!row.short_name.empty()) line += fmt::format(" -s {}", row.short_name.substr(1));
-  if (row.takes == OptionValue::required) line += " -r";
-  if (!row.choices.empty()) line += fmt::format(" -f -a '{}'", fmt::join(row.choices, " "));
+  const bool takes_value = row.takes == OptionValue::required;
+  if (takes_value) line += " -r";
+  if (takes_value && !row.choices.empty()) line += fmt::format(" -f -a '{}'", fmt::join(row.choices, " "));
   return line + fmt::format(" -d '{}'\n", fish_quoted(row.brief.empty() ? row.text : row.brief));
 }
 
