@@ -241,6 +241,7 @@ EndCause AgentLoop::cause_of(pid_t pid, ExitStatus status) {
   EndCause cause;
   if (const auto expired = expired_scopes_.find(pid); expired != expired_scopes_.end())
     cause.expired_timer = expired->second;
+  cause.passed_on = status.kind == ExitStatus::Kind::signalled && desk_.has_passed_on(status.value);
   cause.warned = desk_.warned() && status == ExitStatus{ExitStatus::Kind::signalled, config_.preempt_signal};
   MemoryWatch::Evidence memory = memory_.evidence(status == ExitStatus{ExitStatus::Kind::signalled, SIGKILL});
   cause.out_of_memory = memory.of_worker;

@@ -154,6 +154,7 @@ LastWords JobFolder::read_words(LastWords known, const std::string& errors, cons
   known.error_json = read_file(errors, error_file_bounds.size);
   const bool said = !error_message(known.error_json).empty();
   if (!said && known.errors.empty() && !log.empty()) known.errors = read_tail(log, longest_last_words);
+  if (!log.empty() && is_on_full_disk(log)) known.note = note_of_full_disk(log);
   return known;
 }
 

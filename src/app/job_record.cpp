@@ -1,8 +1,11 @@
 #include "launch/app/job_record.hpp"
 
 #include "launch/app/end_report.hpp"
+#include "launch/core/config/program.hpp"
+#include "launch/core/verdict/missing_module.hpp"
 #include "launch/io/clock.hpp"
 #include "launch/io/log.hpp"
+#include "launch/io/python_finder.hpp"
 
 #include <utility>
 
@@ -33,6 +36,10 @@ void JobRecord::begin(const Round& round) {
 asio::awaitable<Failure> JobRecord::complete(Failure failure, ExitStatus status) {
   const LastWords words = co_await folder_.words_of(files_, failure.local_rank);
   add_words(failure, words);
+  if (!missing_module(failure).empty()) {
+    auto looking = look_for_module(missing_module(failure));
+    failure.note = co_await std::move(looking);
+  }
   events_.worker_exited(failure.local_rank, static_cast<pid_t>(failure.pid), status, words.error_json);
   co_return std::move(failure);
 }
@@ -44,6 +51,14 @@ asio::awaitable<void> JobRecord::gather(std::vector<Evidence::Worker> workers, b
   if (!stacks) co_return;
   const std::string search_path = config_.worker_env.get("PATH").value_or("");
   co_await evidence_->take_stacks(search_path, config_.evidence.stack_signal, std::move(send));
+}
+
+asio::awaitable<std::string> JobRecord::look_for_module(std::string module) {
+  const auto look = [module, env = config_.worker_env] { return pythons_with(module, env); };
+  auto looking = files_.run_until(later(now(), time_for_all_words), look);
+  const auto found = co_await std::move(looking);
+  if (!found) co_return std::string();
+  co_return note_of_interpreters(module, interpreter_of(config_.program), *found);
 }
 
 void JobRecord::hurry() {

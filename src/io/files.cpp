@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 #include <linux/magic.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -50,6 +51,12 @@ std::string read_tail(const std::string& path, std::size_t limit) {
 bool is_in_memory(const std::string& path) {
   struct statfs info {};
   return ::statfs(path.c_str(), &info) == 0 && info.f_type == TMPFS_MAGIC;
+}
+
+bool is_on_full_disk(const std::string& path) {
+  struct statvfs info {};
+  if (::statvfs(path.c_str(), &info) != 0 || info.f_blocks == 0) return false;
+  return (::geteuid() == 0 ? info.f_bfree : info.f_bavail) == 0;
 }
 
 bool is_link(const std::string& path) {

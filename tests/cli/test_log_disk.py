@@ -5,7 +5,7 @@ import signal
 import disks
 import processes
 from console import sort_lines
-from harness import free_port, wait_for
+from harness import Settings, free_port, wait_for
 from lines import steady
 from player import ERR, GATE, NAMES, OUT, PAUSE, STREAMS, Part, PlayerCase
 
@@ -157,6 +157,16 @@ class FullDisk(DiskCase):
         text = b"".join(path.read_bytes() for path in self.disk.path.glob("job_*/attempt_0/*/stdout.log"))
         self.assertEqual(set(), {reason for _, reason in MARK.findall(text)} - {FULL.encode()})
 
+
+    def test_of_files_that_the_workers_write_themselves(self):
+        self.use(disks.Disk.small, 256 << 10)
+        worker = self.worker(f"cat /dev/zero > {self.disk.folder}/ballast 2>/dev/null\n",
+                             "echo 'config is wrong' >&2 2>/dev/null\n", "exit 3\n")
+        run = self.start([*self.disk.inside(), Settings.launch, "--redirects=3", f"--log-dir={self.disk.folder}/logs",
+                          worker])
+        self.expect([3], [run])
+        self.assert_says(run, r"\n  note           the file system of \S*/0/stderr.log is full, so what the "
+                              r"worker said may be missing there, and may be why it failed\n")
 
     def test_of_the_console_that_is_a_file(self):
         self.use(disks.Disk.small, 64 << 10)

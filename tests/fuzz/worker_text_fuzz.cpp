@@ -22,7 +22,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (const auto traceback = last_traceback(text, most_lines)) {
     if (traceback->error.empty() || traceback->frames.size() > most_lines) std::abort();
     expect_safe(traceback->error);
-    for (const std::string& line : traceback->frames) expect_safe(line);
+    if (traceback->causes.size() > 6 || traceback->members.size() > 8) std::abort();
+    for (const auto* lines : {&traceback->frames, &traceback->causes, &traceback->members})
+      for (const std::string& line : *lines) expect_safe(line);
   }
   const std::vector<std::string> stack = main_stack(text);
   if (stack.size() > 256) std::abort();

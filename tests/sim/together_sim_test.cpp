@@ -60,6 +60,7 @@ class Company {
       job_.events().run_until(later(job_.events().now(), between(1ms, most)));
       trouble();
     }
+    if (!has_ours()) return;  // torchrun's nodes alone may restart for ever, if one of them stands by
     settle();
     finish();
     const int most = quick() ? most_requests * whole_.nodes / 8 : most_requests;
@@ -75,6 +76,11 @@ class Company {
   std::size_t below(std::size_t end) { return choices_.below(end); }
   Duration between(Duration low, Duration high) { return choices_.between(low, high); }
   bool quick() const { return scenario_.hosting == Hosting::launch && !scenario_.mixed; }
+
+  bool has_ours() const {
+    const std::vector<std::size_t> alive = job_.alive();
+    return std::any_of(alive.begin(), alive.end(), [this](std::size_t index) { return job_.is_launch(index); });
+  }
 
   WholeScenario choose() {
     WholeScenario whole;

@@ -52,6 +52,7 @@ class JobRecord {
   // `precious`: also if nothing else is kept.
   Task keep_evidence(bool precious);
   // Of these workers, those whose own error is a time-out or a closed connection. None if a disk stalls.
+  boost::asio::awaitable<std::string> look_for_module(std::string module);
   boost::asio::awaitable<std::vector<int>> ranks_that_waited(std::vector<WorkerEnd> workers);
 
   boost::asio::any_io_executor executor_;

@@ -31,6 +31,9 @@ bool is_on_network(const std::string& path);
 // True when what is there is kept in memory, so that no disk and no server can stall it.
 bool is_in_memory(const std::string& path);
 
+// True when nothing more can be written to the file: its file system has no room left.
+bool is_on_full_disk(const std::string& path);
+
 bool is_link(const std::string& path);
 
 // Opens a file for what a worker writes. The file is emptied, or made if it is missing.

@@ -57,7 +57,8 @@ AgentActions Agent::handle(const WorkerExited& event, Time now) {
   assert((state_ == State::running || winding_down()) && running_ > 0);
   --running_;
   const GlobalRank rank = round_.assignment.base_global_rank + event.local_rank;
-  const bool stopped = winding_down() && event.status.kind == ExitStatus::Kind::signalled;
+  const bool by_ours = event.status.value == stop_signal_ || event.status.value == SIGKILL;
+  const bool stopped = winding_down() && event.status.kind == ExitStatus::Kind::signalled && by_ours;
   const bool early = !winding_down() && event.status.ok();
   ends_.push_back(WorkerEnd{rank, event.local_rank, event.status, stopped, early});
   if (winding_down()) return {};
@@ -347,6 +348,7 @@ std::string Agent::stop_reason() const { return first_ ? describe(*first_) : cha
 AgentActions Agent::stop(int signal, Time now) {
   if (grace_ == Duration::zero()) return kill(now);
   state_ = State::stopping;
+  stop_signal_ = signal;
   deadline_ = later(now, grace_);
   return {SignalWorkers{signal, stop_reason()}};
 }

@@ -15,11 +15,16 @@ SignalMeaning SignalDesk::meaning_of(int signal, SignalWay way, bool workers, Ti
   if (signal == rules_.child_ended) return SignalMeaning::child_ended;
   if (signal == rules_.guard_gone) return SignalMeaning::guard_gone;
   if (!volley_.is_new(signal, way, now)) return SignalMeaning::known;
-  if (contains(rules_.passed, signal)) return SignalMeaning::pass_on;
+  if (contains(rules_.passed, signal)) {
+    if (workers && !has_passed_on(signal)) passed_on_.push_back(signal);
+    return SignalMeaning::pass_on;
+  }
   if (!is_warning(signal, workers)) return SignalMeaning::stop;
   warned_ = true;
   return SignalMeaning::warning;
 }
+
+bool SignalDesk::has_passed_on(int signal) const { return contains(passed_on_, signal); }
 
 // If the signal is also one that ends the job, only the first one is a warning; otherwise each one is.
 bool SignalDesk::is_warning(int signal, bool workers) const {

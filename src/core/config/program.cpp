@@ -123,6 +123,11 @@ Result<ProgramCommand> resolve_file(const Options& options, const HostFacts& fac
 
 }  // namespace
 
+std::string interpreter_of(const ProgramCommand& command) {
+  const std::string_view path = command.executable;
+  return is_python(path.substr(path.rfind('/') + 1)) ? command.executable : "";
+}
+
 Result<ProgramCommand> resolve_program(const Options& options, const HostFacts& facts) {
   const ProgramFacts& file = facts.program;
   if (options.run_path.value) return by_run_path(options, facts);

@@ -28,7 +28,7 @@ std::string_view cause_in_words(const ExitStatus& status) {
     case SIGFPE:
       return "arithmetic error, as division by zero";
     case SIGILL:
-      return "an illegal instruction: built for another CPU, or damaged code";
+      return "an illegal instruction: built for another CPU, damaged code, or a trap of its own";
     case SIGSYS:
       return "a forbidden system call (seccomp)";
     case SIGPIPE:

@@ -20,7 +20,7 @@ using Json = nlohmann::json;
 
 constexpr std::size_t longest_text = 2000;  // of what comes from another node or a worker
 constexpr std::size_t most_frames = 32;
-constexpr std::size_t most_last_lines = 8;
+constexpr std::size_t most_last_lines = 8;                                  // and other exceptions
 constexpr JsonBounds failure_bounds{.size = std::size_t{1} * 1024 * 1024};  // for all texts at their longest, escaped
 
 std::string kind_name(Failure::Kind kind) {
@@ -88,6 +88,12 @@ bool says_any(std::string_view text, std::span<const std::string_view> signs) {
   return std::any_of(signs.begin(), signs.end(), [&](auto sign) { return text.find(sign) != std::string_view::npos; });
 }
 
+// The worker's error, or one that led to it.
+bool errs_by_any(const Failure& failure, std::span<const std::string_view> signs) {
+  const auto says = [&](const std::string& error) { return says_any(error, signs); };
+  return says(failure.detail) || std::any_of(failure.causes.begin(), failure.causes.end(), says);
+}
+
 }  // namespace
 
 Failure failure_of_worker(FailurePlace where, FailedWorker who, const ExitStatus& status) {
@@ -138,10 +144,16 @@ std::string to_json(const Failure& failure) {
   add_text("why_final", failure.why_final);
   add_text("time", failure.time);
   add_text("detail", failure.detail);
+  add_text("note", failure.note);
   add_text("error_file", failure.error_file);
   add_text("log_file", failure.log_file);
-  if (!failure.frames.empty()) object["frames"] = failure.frames;
-  if (!failure.last_lines.empty()) object["last_lines"] = failure.last_lines;
+  const auto add_lines = [&object](const char* name, const std::vector<std::string>& lines) {
+    if (!lines.empty()) object[name] = lines;
+  };
+  add_lines("causes", failure.causes);
+  add_lines("members", failure.members);
+  add_lines("frames", failure.frames);
+  add_lines("last_lines", failure.last_lines);
   return object.dump(-1, ' ', true, Json::error_handler_t::replace);
 }
 
@@ -167,8 +179,11 @@ Result<Failure> parse_failure(std::string_view json) {
   failure.why_final = text_or_empty(object["why_final"]);
   failure.time = text_or_empty(object["time"]);
   failure.detail = text_or_empty(object["detail"]);
+  failure.note = text_or_empty(object["note"]);
   failure.error_file = text_or_empty(object["error_file"]);
   failure.log_file = text_or_empty(object["log_file"]);
+  failure.causes = read_lines(object["causes"], most_last_lines);
+  failure.members = read_lines(object["members"], most_last_lines);
   failure.frames = read_lines(object["frames"], most_frames);
   failure.last_lines = read_lines(object["last_lines"], most_last_lines);
   return failure;
@@ -178,7 +193,7 @@ bool smells_of_hang(const Failure& failure) {
   if (failure.kind != Failure::Kind::worker) return false;
   constexpr std::string_view abort = "SIGABRT";
   return failure.what.find(abort) != std::string::npos || says_any(failure.what, signs_of_time_out) ||
-         failure.detail.find(abort) != std::string::npos || says_any(failure.detail, signs_of_time_out);
+         failure.detail.find(abort) != std::string::npos || errs_by_any(failure, signs_of_time_out);
 }
 
 // A time-out of a download or a lock has nothing to do with other ranks.
@@ -186,15 +201,14 @@ bool timed_out(const Failure& failure) {
   constexpr std::string_view signs_of_ranks[] = {
       "gloo",     "nccl",    "NCCL",   "HCCL",         "ollective",    "Dist",          "c10d",
       "TCPStore", "clients", "arrier", "rocess group", "ProcessGroup", "recv operation"};
-  if (failure.kind != Failure::Kind::worker || !says_any(failure.detail, signs_of_time_out)) return false;
+  if (failure.kind != Failure::Kind::worker || !errs_by_any(failure, signs_of_time_out)) return false;
   const auto in_torch = [](const std::string& frame) { return frame.find("torch/distributed/") != std::string::npos; };
-  return says_any(failure.detail, signs_of_ranks) ||
-         std::any_of(failure.frames.begin(), failure.frames.end(), in_torch);
+  return errs_by_any(failure, signs_of_ranks) || std::any_of(failure.frames.begin(), failure.frames.end(), in_torch);
 }
 
 bool speaks_of_others(const Failure& failure) {
   constexpr std::string_view signs_of_closed[] = {"onnection", "roken pipe", "remote process exited"};
-  return says_any(failure.detail, signs_of_time_out) || says_any(failure.detail, signs_of_closed);
+  return errs_by_any(failure, signs_of_time_out) || errs_by_any(failure, signs_of_closed);
 }
 
 std::string describe(const Failure& failure) {

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <utility>
 
+#include <fmt/format.h>
+
 namespace launch {
 namespace {
 
@@ -41,10 +43,19 @@ void add_words(Failure& failure, const LastWords& words) {
   const std::string text = said ? error_traceback(words.error_json) : words.errors;
   if (const auto traceback = last_traceback(text, most_traceback_lines)) {
     failure.frames = traceback->frames;
+    failure.causes = traceback->causes;
+    failure.members = traceback->members;
     if (!said) failure.detail = traceback->error;
   }
   if (failure.detail.empty()) failure.last_lines = last_lines(words.errors);
   failure.log_file = words.log_file;
+  failure.note = words.note;
+}
+
+std::string note_of_full_disk(const std::string& log_file) {
+  return fmt::format(
+      "the file system of {} is full, so what the worker said may be missing there, and may be why it failed",
+      log_file);
 }
 
 bool speak_of_others(const LastWords& words) {

@@ -220,6 +220,11 @@ class Screen {
   std::string_view label_;
 };
 
+// Where a path is valid. A log that was not kept has a text in its place.
+std::string on_host(const Failure& failure, const std::string& path) {
+  return failure.host.empty() || path.starts_with("not kept") ? path : fmt::format("host {}: {}", failure.host, path);
+}
+
 void say_failure(const Verdict& verdict, const std::optional<MissingRanks>& missing, Screen& screen) {
   const Failure& first = verdict.first;
   if (missing && !missing->ranks.empty()) {
@@ -229,11 +234,15 @@ void say_failure(const Verdict& verdict, const std::optional<MissingRanks>& miss
   }
   screen.say(missing ? "timed out" : "root cause", describe(first));
   if (!first.time.empty()) screen.say("time", first.time);
-  if (!first.detail.empty()) screen.say("error", first.detail);
+  for (std::size_t i = 0; i < first.causes.size(); ++i)
+    screen.say("error", (i == 0 ? "" : "which led to ") + first.causes[i]);
+  if (!first.detail.empty()) screen.say("error", (first.causes.empty() ? "" : "which led to ") + first.detail);
+  for (const std::string& member : first.members) screen.say("in the group", member);
   for (const std::string& frame : first.frames) screen.say("traceback", frame);
   for (const std::string& line : first.last_lines) screen.say("stderr", line);
-  if (!first.error_file.empty()) screen.say("error file", first.error_file);
-  if (!first.log_file.empty()) screen.say("log", first.log_file);
+  if (!first.note.empty()) screen.say("note", first.note);
+  if (!first.error_file.empty()) screen.say("error file", on_host(first, first.error_file));
+  if (!first.log_file.empty()) screen.say("log", on_host(first, first.log_file));
   if (first.kind == Failure::Kind::worker && first.detail.empty() && first.last_lines.empty() && first.log_file.empty())
     screen.say("output",
                fmt::format("not kept (see --tee, --redirects): it went to the console of host {}", first.host));

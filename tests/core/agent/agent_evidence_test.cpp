@@ -76,4 +76,15 @@ TEST(AgentEvidence, DoesNotTakeOfTheWorkersTime) {
   EXPECT_EQ(agent.deadline(), start_time + 34s);
 }
 
+// A worker that crashes while it is told to exit was not ended by launch.
+TEST(AgentEvidence, OnlyTheSignalsOfLaunchCountAsItsDeed) {
+  for (const auto& [signal, ours] : {std::pair(SIGTERM, true), {SIGKILL, true}, {SIGUSR1, false}, {SIGSEGV, false}}) {
+    Agent agent = running(false, 1);
+    agent.on(WorkerExited{LocalRank(1), aborted, failure("exit code 7")}, start_time);
+    agent.on(WorkerExited{LocalRank(0), {ExitStatus::Kind::signalled, signal}, failure("ended")}, start_time);
+    const auto end = agent.on(AllGone{}, start_time);
+    EXPECT_EQ(find<Finish>(end)->others.at(0).stopped_by_us, ours) << signal;
+  }
+}
+
 }  // namespace launch::agent_evidence_test

@@ -25,6 +25,17 @@ TEST(SignalDesk, EachHasItsMeaning) {
   EXPECT_EQ(meaning(one, SIGTERM), SignalMeaning::stop);
 }
 
+TEST(SignalDesk, RemembersWhatTheWorkersHaveGot) {
+  SignalDesk one = desk();
+  (void)meaning(one, SIGUSR1, false);
+  EXPECT_FALSE(one.has_passed_on(SIGUSR1)) << "there was nobody to get it";
+  (void)meaning(one, SIGUSR1, true, start_time + 2s);
+  EXPECT_TRUE(one.has_passed_on(SIGUSR1));
+  EXPECT_FALSE(one.has_passed_on(SIGUSR2));
+  (void)meaning(one, SIGTERM);
+  EXPECT_FALSE(one.has_passed_on(SIGTERM));
+}
+
 TEST(SignalDesk, OneThatComesTwoWaysIsOne) {
   SignalDesk one = desk();
   EXPECT_EQ(one.meaning_of(SIGTERM, SignalWay::direct, true, start_time), SignalMeaning::stop);

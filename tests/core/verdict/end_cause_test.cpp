@@ -16,13 +16,14 @@ TEST(EndCause, WhatTheStatusSaysIsEnoughIfNothingElseIsKnown) {
 }
 
 TEST(EndCause, WhatIsKnownBetterComesFirst) {
-  EXPECT_EQ(to_text({"save", true, true, "memory"}, killed), ", because its watchdog timer 'save' expired");
-  EXPECT_EQ(to_text({std::nullopt, true, true, "memory"}, killed), ", the early warning that launch passed on");
-  EXPECT_EQ(to_text({std::nullopt, false, true, "out of memory"}, killed), ", out of memory");
+  EXPECT_EQ(to_text({"save", true, true, true, "memory"}, killed), ", because its watchdog timer 'save' expired");
+  EXPECT_EQ(to_text({std::nullopt, true, true, true, "memory"}, killed), ", the early warning that launch passed on");
+  EXPECT_EQ(to_text({std::nullopt, false, true, true, "memory"}, killed), ", which launch received and passed on");
+  EXPECT_EQ(to_text({std::nullopt, false, false, true, "out of memory"}, killed), ", out of memory");
 }
 
 TEST(EndCause, MemoryOfOthersIsMentionedBeside) {
-  EXPECT_EQ(to_text({std::nullopt, false, false, "the kernel killed a process"}, crashed),
+  EXPECT_EQ(to_text({std::nullopt, false, false, false, "the kernel killed a process"}, crashed),
             ", segmentation fault; the kernel killed a process");
 }
 

@@ -55,6 +55,9 @@ TEST(FailureReport, AFailureSurvivesTheWayThroughTheStore) {
   failure.detail = "ValueError: \xff \"quoted\"";
   failure.frames = {R"(  File "train.py", line 3, in main)", "    step()"};
   failure.last_lines = {"config is wrong"};
+  failure.causes = {"KeyError: 'k' (t.py:3 in f)"};
+  failure.members = {"TypeError: a"};
+  failure.note = "a full disk";
   Failure expected = failure;
   expected.detail = "ValueError: \xEF\xBF\xBD \"quoted\"";
   EXPECT_EQ(*parse_failure(to_json(failure)), expected);
@@ -172,10 +175,12 @@ TEST(FailureReport, AFailureWithAllTextsAtTheirLongestIsRead) {
   std::string longest;
   while (longest.size() + 2 <= 2000) longest += "\xC3\xA9";
   for (std::string* text : {&failure.host, &failure.what, &failure.why_final, &failure.time, &failure.detail,
-                            &failure.error_file, &failure.log_file})
+                            &failure.error_file, &failure.log_file, &failure.note})
     *text = longest;
   failure.frames.assign(32, longest);
   failure.last_lines.assign(8, longest);
+  failure.causes.assign(8, longest);
+  failure.members.assign(8, longest);
   EXPECT_EQ(*parse_failure(to_json(failure)), failure);
 }
 
@@ -191,6 +196,11 @@ TEST(FailureReport, ATimeOutIsThatOfAWaitForOtherRanksOnlyIfItSaysSo) {
   EXPECT_TRUE(with("RuntimeError: Watchdog caught collective operation timeout"));
   EXPECT_TRUE(
       with("RuntimeError: wait timeout after 5000ms", {R"(  File "/x/torch/distributed/rendezvous.py", line 9)"}));
+  Failure outer;
+  outer.detail = "RuntimeError: step failed";
+  outer.causes = {"RuntimeError: gloo: Timed out waiting 3000ms for recv (t.py:3 in f)"};
+  EXPECT_TRUE(timed_out(outer));
+  EXPECT_TRUE(speaks_of_others(outer));
   EXPECT_FALSE(with("requests.exceptions.ReadTimeout: Read timed out. (read timeout=10)"));
   EXPECT_FALSE(with("TimeoutError: lock", {R"(  File "train.py", line 9, in load)"}));
   EXPECT_FALSE(with("RuntimeError: NCCL error: unhandled system error"));

@@ -39,6 +39,16 @@ TEST(LastWords, ElseTheLastLinesAsATerminalShowsThem) {
   EXPECT_THAT(with({"", traceback, "", ""}).last_lines, testing::IsEmpty()) << "the traceback tells more";
 }
 
+TEST(LastWords, OtherExceptionsAndANoteGoWithThem) {
+  const std::string chained = std::string(traceback) +
+                              "\nDuring handling of the above exception, another exception occurred:\n\n"
+                              "Traceback (most recent call last):\n  File \"t.py\", line 9, in g\nOSError: outer\n";
+  const Failure failure = with({"", chained, "", "", note_of_full_disk("/logs/0/stderr.log")});
+  EXPECT_EQ(failure.detail, "OSError: outer");
+  EXPECT_THAT(failure.causes, testing::ElementsAre("ValueError: bad batch (t.py:3 in <module>)"));
+  EXPECT_THAT(failure.note, testing::StartsWith("the file system of /logs/0/stderr.log is full"));
+}
+
 TEST(LastWords, NothingIsMadeUp) {
   const Failure failure = with({"", "", "/logs/error.json", "/logs/stderr.log"});
   EXPECT_EQ(failure.detail, "");

@@ -93,30 +93,37 @@ RecursionError: maximum recursion depth exceeded
 
 TEST(Traceback, SyntaxErrorsWithAndWithoutAHeader) {
   const std::string place = "  File \"bad.py\", line 1\n    def f(:\n          ^\nSyntaxError: invalid syntax\n";
-  const Lines frames = {"  File \"bad.py\", line 1", "    def f(:"};
+  const Lines frames = {"  File \"bad.py\", line 1", "    def f(:", "          ^"};
   EXPECT_EQ(last_traceback(place, 8), (Traceback{frames, "SyntaxError: invalid syntax"}));
   EXPECT_EQ(last_traceback("one\ntwo\nthree\n" + place, 8), (Traceback{frames, "SyntaxError: invalid syntax"}));
   const std::string imported =
       "Traceback (most recent call last):\n  File \"t.py\", line 4, in <module>\n    import bad\n";
-  EXPECT_EQ(last_traceback(imported + place, 2), (Traceback{frames, "SyntaxError: invalid syntax"}));
+  EXPECT_EQ(last_traceback(imported + place, 3), (Traceback{frames, "SyntaxError: invalid syntax"}));
   EXPECT_EQ(error_of("one\ntwo\n  File \"bad.py\", line 1\nSeen: it\n"), "none");
 }
 
-TEST(Traceback, TheLastOfChainedOnes) {
+TEST(Traceback, TheLastOfChainedOnesAndWhatLedToIt) {
   for (const char* between : {"During handling of the above exception, another exception occurred:",
                               "The above exception was the direct cause of the following exception:"}) {
-    const std::string text = with("\n" + std::string(between) + "\n\nTraceback (most recent call last):\n" +
-                                  "  File \"t.py\", line 1, in g\n    g()\nRuntimeError: outer\n");
+    const std::string then = "\n" + std::string(between) + "\n\nTraceback (most recent call last):\n";
+    const std::string text = with(then + "  File \"t.py\", line 1, in g\n    g()\nRuntimeError: outer\n");
+    const Lines outer = {"  File \"t.py\", line 1, in g", "    g()"};
     EXPECT_EQ(last_traceback(text, 8),
-              (Traceback{{"  File \"t.py\", line 1, in g", "    g()"}, "RuntimeError: outer"}));
+              (Traceback{outer, "RuntimeError: outer", {"ValueError: bad batch (train.py:3 in main)"}, {}}));
+    std::string many = text;
+    for (int i = 0; i < 9; ++i) many += then + "  File \"u.py\", line 2\nOSError: " + std::to_string(i) + "\n";
+    EXPECT_EQ(last_traceback(many, 8)->causes,
+              (Lines{"ValueError: bad batch (train.py:3 in main)", "OSError: 3 (u.py:2)", "OSError: 4 (u.py:2)",
+                     "OSError: 5 (u.py:2)", "OSError: 6 (u.py:2)", "OSError: 7 (u.py:2)"}));
+    // The next one that is not chained begins again.
+    EXPECT_EQ(last_traceback(text + std::string(plain), 8)->causes, Lines());
   }
 }
 
-TEST(Traceback, OfAGroupTheLastOne) {
-  constexpr std::string_view text = R"(  + Exception Group Traceback (most recent call last):
+constexpr std::string_view group = R"(  + Exception Group Traceback (most recent call last):
   |   File "tb.py", line 24, in <module>
   |     f()
-  | ExceptionGroup: many (2 sub-exceptions)
+  | ExceptionGroup: many (4 sub-exceptions)
   +-+---------------- 1 ----------------
     | Traceback (most recent call last):
     |   File "tb.py", line 21, in f
@@ -130,11 +137,52 @@ TEST(Traceback, OfAGroupTheLastOne) {
     |         | b)
     | ValueError: bad batch
 second line: of it
-    +------------------------------------
+    |
+    | The above exception was the direct cause of the following exception:
+    |
+    | Traceback (most recent call last):
+    |   File "tb.py", line 9, in f
+    |     g()
+    | RuntimeError: second
+    +---------------- 3 ----------------
+    | TypeError: never raised
+    +---------------- 4 ----------------
+    | Exception Group Traceback (most recent call last):
+    |   File "tb.py", line 12, in f
+    |     raise it
+    | ExceptionGroup: within (2 sub-exceptions)
+    +-+---------------- 1 ----------------
+      | OSError: a
+      +---------------- 2 ----------------
+      | OSError: b
+      +------------------------------------
 )";
-  EXPECT_EQ(last_traceback(text, 8), (Traceback{{R"(  File "tb.py", line 4, in inner)", "    x = (a", "        | b)"},
-                                                "ValueError: bad batch"}));
-  EXPECT_EQ(error_of(text.substr(0, text.find("  +-+"))), "ExceptionGroup: many (2 sub-exceptions)");
+
+TEST(Traceback, OfAGroupItselfAndItsMembers) {
+  const Traceback whole = {
+      {R"(  File "tb.py", line 24, in <module>)", "    f()"},
+      "ExceptionGroup: many (4 sub-exceptions)",
+      {},
+      {"KeyError: 'k' (tb.py:21 in f)",
+       "ValueError: bad batch (tb.py:4 in inner), which led to RuntimeError: second (tb.py:9 in f)",
+       "TypeError: never raised", "ExceptionGroup: within (2 sub-exceptions) (tb.py:12 in f)", "  OSError: a",
+       "  OSError: b"}};
+  EXPECT_EQ(last_traceback(group, 8), whole);
+  EXPECT_EQ(last_traceback(group.substr(0, group.find("  +-+")), 8)->members, Lines());
+  EXPECT_EQ(last_traceback(std::string(group) + std::string(plain), 8),
+            (Traceback{plain_frames, "ValueError: bad batch"}));
+  EXPECT_EQ(last_traceback(std::string(group) + std::string(group), 8), whole);
+  const std::string outer = std::string(group) +
+                            "\nDuring handling of the above exception, another exception occurred:\n\n" +
+                            std::string(plain);
+  EXPECT_EQ(last_traceback(outer, 8)->causes, Lines{"ExceptionGroup: many (4 sub-exceptions) (tb.py:24 in <module>)"});
+  EXPECT_EQ(last_traceback(outer, 8)->members, Lines());
+  // Such lines mean nothing without a group.
+  EXPECT_EQ(last_traceback(with("x\n  +-+---------------- 1 ----------------\n    | OSError: a\n"), 8)->members,
+            Lines());
+  std::string many(group.substr(0, group.find("    +---------------- 4")));
+  for (int i = 0; i < 20; ++i) many += "    +---------------- 4 ----------------\n    | OSError: c\n";
+  EXPECT_EQ(last_traceback(many, 8)->members.size(), 8U);
 }
 
 TEST(Traceback, AnExceptionOfSeveralLines) {

@@ -70,8 +70,23 @@ TEST(Verdict, ShowsTheWorkersOwnWordsAndItsTraceback) {
   EXPECT_THAT(render_verdict(verdict), HasSubstr("\n  error          ValueError: x"
                                                  "\n  traceback        File \"train.py\", line 3, in main"
                                                  "\n                     step()"
-                                                 "\n  error file     /tmp/e/error.json"
-                                                 "\n  log            /tmp/e/stderr.log\n"));
+                                                 "\n  error file     host n1: /tmp/e/error.json"
+                                                 "\n  log            host n1: /tmp/e/stderr.log\n"));
+}
+
+TEST(Verdict, TellsOfOtherExceptionsFromTheFirstToTheLast) {
+  Verdict verdict = sample();
+  verdict.first.detail = "ExceptionGroup: many (2 sub-exceptions)";
+  verdict.first.causes = {"KeyError: 'k' (t.py:3 in f)", "OSError: x (t.py:5 in g)"};
+  verdict.first.members = {"TypeError: a", "TypeError: b"};
+  verdict.first.note = "what launch knows";
+  EXPECT_THAT(render_verdict(verdict), HasSubstr("\n  error          KeyError: 'k' (t.py:3 in f)"
+                                                 "\n                 which led to OSError: x (t.py:5 in g)"
+                                                 "\n                 which led to ExceptionGroup: many (2 "
+                                                 "sub-exceptions)"
+                                                 "\n  in the group   TypeError: a"
+                                                 "\n                 TypeError: b"
+                                                 "\n  note           what launch knows\n"));
 }
 
 TEST(Verdict, ShowsTheOutlierFirstAmongThePlaces) {

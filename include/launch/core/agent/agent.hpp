@@ -199,6 +199,7 @@ class Agent {
   int restarts_ = 0;               // as the last failure that led to a restart says
   Time started_{};                 // when the workers started
   int running_ = 0;                // workers that have not been seen to exit
+  int stop_signal_ = 0;            // that the workers were sent
   Duration grace_;                 // of the workers, from the signal to SIGKILL
   Warned warning_;                 // signal 0: there was none
   std::optional<Change> put_off_;  // a change that waits until the warned workers have ended

@@ -36,6 +36,8 @@ class SignalDesk {
   SignalMeaning meaning_of(int signal, SignalWay way, bool workers, Time now);
   // The workers have been warned before.
   bool warned() const { return warned_; }
+  // The workers have got this signal of somebody else through launch.
+  bool has_passed_on(int signal) const;
 
  private:
   bool is_warning(int signal, bool workers) const;
@@ -43,6 +45,7 @@ class SignalDesk {
   SignalRules rules_;
   SignalVolley volley_;
   bool warned_ = false;
+  std::vector<int> passed_on_;
 };
 
 }  // namespace launch

@@ -8,9 +8,14 @@
 #include "launch/core/config/config.hpp"
 #include "launch/core/options/options.hpp"
 
+#include <string>
+
 namespace launch {
 
 // REQUIRES: options.program is not empty. An error has code usage: no interpreter, a folder, contradicting options.
 Result<ProgramCommand> resolve_program(const Options& options, const HostFacts& facts);
+
+// The Python interpreter that the command starts; empty if it starts something else.
+std::string interpreter_of(const ProgramCommand& command);
 
 }  // namespace launch

@@ -35,8 +35,11 @@ struct Failure {
   std::string why_final;                // why no restart follows, if restarts were asked for
   std::string time;                     // local time of that host, as text
   std::string detail;                   // the worker's own error, from its error.json or its traceback; may be empty
+  std::vector<std::string> causes;      // the exceptions that led to it, the first one first; may be empty
+  std::vector<std::string> members;     // if it is an exception group
   std::vector<std::string> frames;      // the last lines of its Python traceback; may be empty
   std::vector<std::string> last_lines;  // of its standard error, if neither of these tells why it ended
+  std::string note;                     // what launch itself found out about it: a full disk, another interpreter
   std::string error_file;               // where its error.json is; may be empty
   std::string log_file;                 // where the worker's errors went, as text; empty: to the console
 

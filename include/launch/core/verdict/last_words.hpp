@@ -14,7 +14,11 @@ struct LastWords {
   std::string errors;      // the last part of its standard error
   std::string error_file;  // where its error.json is
   std::string log_file;    // where its standard error is, as text for the user; empty: on the console
+  std::string note{};      // why there may be less than it said; else empty
 };
+
+// For words that were read from a file on a disk without room.
+std::string note_of_full_disk(const std::string& log_file);
 
 // The message in its error.json comes first, then the traceback in its standard error, then the last lines there.
 void add_words(Failure& failure, const LastWords& words);

@@ -1,8 +1,9 @@
 // The traceback that a Python worker left in its standard error when an exception ended it: the few lines of it that
 // belong in launch's own report. Pure; reads any bytes in linear time.
 //
-// For exceptions that hold others (chained ones, groups, a data loader's "Original Traceback") Python prints several
-// tracebacks; the last one printed is taken. Exceptions that Python says it ignored, as in destructors, are left out.
+// Python prints several tracebacks for chained exceptions, for groups and for a data loader's "Original Traceback". The
+// last one of them is taken, or the group; the exceptions that led to it and the members of the group are a line each.
+// Exceptions that Python says it ignored, as in destructors, are left out.
 #pragma once
 
 #include <cstddef>
@@ -16,6 +17,8 @@ namespace launch {
 struct Traceback {
   std::vector<std::string> frames;  // "  File "x.py", line 3, in f" and "    the source line", outermost first
   std::string error;  // "ValueError: bad batch": the first line of the exception's text, and the next one after a colon
+  std::vector<std::string> causes;   // at most 6 that led to it, the first one first: "KeyError: 'k' (x.py:3 in f)"
+  std::vector<std::string> members;  // of an exception group, at most 8; those of a group within it are set in
 
   bool operator==(const Traceback&) const = default;
 };
