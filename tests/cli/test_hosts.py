@@ -1,6 +1,8 @@
 """Nodes on hosts of their own: what one machine cannot show."""
+import re
+
 import hosts
-from harness import Settings, free_port
+from harness import Settings, free_port, wait_for
 from job import SLEEP, UP, JobCase
 
 
@@ -32,6 +34,20 @@ class OnHosts(JobCase):
                 for run in runs:
                     self.assert_says(run, r"--node-rank 0 is used twice")
                 self.assertEqual([], self.up(), "workers were started")
+
+    def test_swapped_hosts_are_named_while_they_wait(self):
+        with hosts.Hosts(2) as place:
+            port = free_port()
+            runs = [self.node_on(place, 2 - rank, rank, self.worker(UP), port=port,
+                                 options=["--rdzv-conf=timeout=8"]) for rank in (0, 1)]
+            address = hosts.address(1).replace(".", r"\.")
+            says = [rf"the master address {address} \(--master-addr\) is another machine's, though this is node 0",
+                    rf"the master address {address} \(--master-addr\) is this machine, where node 0 does not answer"]
+            for run, what in zip(runs, says):
+                self.assertTrue(wait_for(lambda: re.search(what, run.err), 5), str(run))
+                self.assertIsNone(run.wait(0), "it does not go on waiting")
+            self.expect([124, 124], runs, seconds=20)
+            self.assertEqual([], self.up(), "workers were started")
 
     def test_a_failure_is_known_on_the_other_host(self):
         with hosts.Hosts(2) as place:

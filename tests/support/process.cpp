@@ -144,7 +144,8 @@ void Process::answer(QuestionId id, const AwaitNoClients& question) {
 void Process::answer(QuestionId id, const FindFreePort& /*question*/) { reply(id, std::uint16_t{39999}); }
 
 void Process::answer(QuestionId id, const LocateHost& question) {
-  reply(id, Whereabouts{question.host == host_ || question.host == "localhost", false});
+  const bool here = question.host == host_ || question.host == "localhost";
+  reply(id, Whereabouts{here, !here});
 }
 
 void Process::answer(QuestionId id, const LookForAgent& /*question*/) { reply(id, true); }

@@ -1,5 +1,7 @@
 #include "launch/core/base/json_reader.hpp"
 
+#include "launch/core/base/text.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -95,6 +97,13 @@ std::optional<std::vector<JsonValue>> JsonValue::list() const {
   std::vector<JsonValue> items;
   for (const Json& item : json) items.push_back(JsonValue({value_, &item}));
   return items;
+}
+
+std::vector<std::string> JsonValue::lines(std::size_t most, std::size_t longest) const {
+  std::vector<std::string> shown;
+  for (const JsonValue& item : list().value_or(std::vector<JsonValue>()))
+    if (const auto line = item.text(); line && shown.size() < most) shown.push_back(without_controls(*line, longest));
+  return shown;
 }
 
 std::optional<std::vector<std::string>> JsonValue::texts() const {

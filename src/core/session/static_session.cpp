@@ -3,6 +3,7 @@
 #include "launch/core/base/announcer.hpp"
 #include "launch/core/base/text.hpp"
 #include "launch/core/session/dialogs.hpp"
+#include "launch/core/session/master_doubt.hpp"
 #include "launch/core/verdict/verdict.hpp"
 
 #include <algorithm>
@@ -96,8 +97,15 @@ void StaticSession::join(const JoinRound& /*event*/) {
   }
   stage_.act(ForgetRound{});
   give_up_joining_ = later(stage_.moment(), config_.rendezvous_timeout);
-  if (attempt_ == 0 && hosts() && !is_loopback(nodes_.store.host)) seeking_.start(look_for_another_node_0());
+  if (attempt_ == 0) begin_seeking();
   round_.start(join_attempt());
+}
+
+void StaticSession::begin_seeking() {
+  MasterDoubt doubt{nodes_.store, config_.hostname, nodes_.node_rank};
+  const auto met = [this] { return hosts() ? finds_itself_ : reached_.has_value(); };
+  if (!hosts() || !is_loopback(nodes_.store.host)) seeking_.start(doubt_master(stage_, std::move(doubt), met));
+  if (hosts() && !is_loopback(nodes_.store.host)) seeking_.start(look_for_another_node_0());
 }
 
 void StaticSession::stop_joining() {
@@ -265,7 +273,8 @@ Talk<void> StaticSession::look_for_another_node_0() {
     if (connected) link.emplace(*std::move(connected));
   }
   auto claim = co_await await_claim(*link, config_.run_id, NodeRank(0), give_up_joining_);
-  if (!claim || *claim == identity_) co_return;
+  finds_itself_ = claim && *claim == identity_;
+  if (!claim || finds_itself_) co_return;
   Error error = rank_used_twice(static_job(), *claim);
   Failure failure = failure_of_rendezvous({NodeRank(0), config_.hostname}, error);
   (void)co_await tell_abort(*link, config_.run_id, std::move(failure), later(stage_.moment(), quick_answer));

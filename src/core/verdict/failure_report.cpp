@@ -55,13 +55,6 @@ int number_or(const JsonValue& value, int fallback) {
 
 std::string clean(std::string_view text) { return without_controls(text, longest_text); }
 
-std::vector<std::string> read_lines(const JsonValue& list, std::size_t most) {
-  std::vector<std::string> lines;
-  for (const JsonValue& one : list.list().value_or(std::vector<JsonValue>()))
-    if (const auto line = one.text(); line && lines.size() < most) lines.push_back(clean(*line));
-  return lines;
-}
-
 std::string text_or_empty(const JsonValue& value) { return clean(value.text().value_or("")); }
 
 Failure failure_at(FailurePlace where, Failure::Kind kind, int exit_code, std::string what) {
@@ -182,10 +175,10 @@ Result<Failure> parse_failure(std::string_view json) {
   failure.note = text_or_empty(object["note"]);
   failure.error_file = text_or_empty(object["error_file"]);
   failure.log_file = text_or_empty(object["log_file"]);
-  failure.causes = read_lines(object["causes"], most_last_lines);
-  failure.members = read_lines(object["members"], most_last_lines);
-  failure.frames = read_lines(object["frames"], most_frames);
-  failure.last_lines = read_lines(object["last_lines"], most_last_lines);
+  failure.causes = object["causes"].lines(most_last_lines, longest_text);
+  failure.members = object["members"].lines(most_last_lines, longest_text);
+  failure.frames = object["frames"].lines(most_frames, longest_text);
+  failure.last_lines = object["last_lines"].lines(most_last_lines, longest_text);
   return failure;
 }
 

@@ -50,13 +50,6 @@ Ordered write_groups(const std::vector<RankGroup>& groups) {
   return list;
 }
 
-std::vector<std::string> read_lines(const JsonValue& list, std::size_t most) {
-  std::vector<std::string> lines;
-  for (const JsonValue& line : list.list().value_or(std::vector<JsonValue>()))
-    if (const auto text = line.text(); text && lines.size() < most) lines.push_back(as_line(*text));
-  return lines;
-}
-
 std::string in_one_line(const Ordered& value) { return value.dump(-1, ' ', true, Ordered::error_handler_t::replace); }
 
 void merge_numbers(std::vector<int>& all, const std::vector<int>& others) {
@@ -145,9 +138,9 @@ Result<Account> parse_account(std::string_view json) {
   account.waited = ranks_of(object["waited"]);
   account.stopped = count_of(object["stopped"]);
   account.killed = count_of(object["killed"]);
-  account.logs = read_lines(object["logs"], most_nodes_named);
+  account.logs = object["logs"].lines(most_nodes_named, longest_line);
   account.more_logs = count_of(object["more_logs"]);
-  account.left = read_lines(object["left"], most_left_named);
+  account.left = object["left"].lines(most_left_named, longest_line);
   account.more_left = count_of(object["more_left"]);
   return account;
 }

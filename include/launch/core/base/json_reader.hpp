@@ -43,6 +43,8 @@ class JsonValue {
   std::optional<std::vector<JsonValue>> list() const;
   std::optional<std::vector<std::string>> texts() const;                          // a list of texts only
   std::optional<std::vector<std::pair<std::string, JsonValue>>> members() const;  // by name
+  // For people: at most so many texts of a list, each in one line that is safe to show; other items are left out.
+  std::vector<std::string> lines(std::size_t most, std::size_t longest) const;
 
  private:
   friend JsonValue read_json(std::string_view text, const JsonBounds& bounds);

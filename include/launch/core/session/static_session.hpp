@@ -51,6 +51,7 @@ class StaticSession : public Session {
   Will will_in_barrier() const;
   Talk<Listening> listen();
   Talk<bool> open_late();
+  void begin_seeking();
   Talk<void> look_for_another_node_0();
   Talk<void> announce(Waiting waiting);
   Talk<void> leave_round();
@@ -73,6 +74,7 @@ class StaticSession : public Session {
   std::optional<Failure> untold_;  // a failure of this node that the others may not know of
   EndAccount account_;
   bool opens_late_ = false;  // the store's port was not free yet
+  bool finds_itself_ = false;  // as node 0: the address that the others use leads here
   bool mixed_ = false;       // the job has torchrun's agents; known in the exit barrier
   Scope round_;              // talks of the attempt
   Scope seeking_;            // talks of the attempt that end when it has formed
