@@ -62,11 +62,14 @@ TEST(StoreLink, TriesAgainUntilSomebodyListens) {
   EXPECT_EQ(caller.link->peer().host, "10.0.0.1");
 }
 
-TEST(StoreLink, GivesUpInTimeWithTheLastReason) {
+TEST(StoreLink, GivesUpWhenItSaidAndNotBefore) {
   Caller caller;
   caller.at(start_time);
   caller.scope.start(caller.connect(start_time + 5ms));
   caller.refuse();
+  caller.at(start_time + 4ms);
+  EXPECT_FALSE(caller.failed);
+  caller.at(start_time + 5ms);
   ASSERT_TRUE(caller.failed);
   EXPECT_EQ(caller.failed->code, ErrorCode::timeout);
   EXPECT_EQ(caller.failed->message, "Connection refused");

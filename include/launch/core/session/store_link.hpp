@@ -50,11 +50,11 @@ class StoreLink {
   std::string own_address_;
 };
 
-// Tries again and again with jittered back-off, until the deadline; `on_retry` is told the reason of each failed try.
-// The last reason is in the error, whose code is timeout.
+// Tries again and again with jittered back-off, and gives up at the deadline; `on_retry` is told the reason of each
+// failed try. The last reason is in the error, whose code is timeout.
 Talk<Result<StoreLink>> connect_to_store(Stage& stage, Endpoint endpoint, Time deadline,
                                          std::function<void(const Error&)> on_retry);
-// The same for a store that has answered before: failed tries are not reported.
+// The same for a store that has answered before: failed tries are not reported, and it gives up if none is left.
 Talk<Result<StoreLink>> connect_quietly(Stage& stage, Endpoint endpoint, Time deadline);
 
 }  // namespace launch
