@@ -328,7 +328,6 @@ asio::awaitable<void> AgentLoop::gather_evidence(bool stacks) {
 void AgentLoop::carry_out(const SignalWorkers& action) {
   told_ = now();
   workers_.signal_all(action.signal);
-  put_first(Signalled{});
   record_.events().stopping(action.signal, action.reason);
   look_for_end();
 }

@@ -41,6 +41,7 @@ Config WholeJob::make_config(const std::string& host) const {
   config.nproc_per_node = 1 + number % 3;
   config.role = number % 5 == 4 ? "reader" : "trainer";
   config.restarts.max_restarts = scenario_.max_restarts;
+  config.restarts.max_membership_restarts = scenario_.most_changes;
   config.heartbeat_timeout = scenario_.heartbeat;
   config.rendezvous_timeout = 60s;
   if (config.c10d() == nullptr) return config;
@@ -279,8 +280,9 @@ void WholeJob::ended(std::size_t node, int code) {
   if (seats_[node].by_launch) compare_verdicts(node);
 }
 
-// All nodes tell the user of the same first failure.
+// All nodes tell the user of the same first failure; but each one that has processes which nothing ends says so.
 void WholeJob::compare_verdicts(std::size_t node) {
+  if (nodes_[node]->immortal()) return;
   const auto& report = launch_node(node).report();
   const std::string verdict = report && report->end.first ? describe(*report->end.first) : "";
   if (verdict_.value_or(verdict) != verdict)

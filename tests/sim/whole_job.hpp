@@ -29,6 +29,7 @@ struct WholeScenario {
   int nodes = 3;
   int fewest = 3;  // of a c10d job
   int max_restarts = 0;
+  std::optional<int> most_changes{};  // --max-membership-restarts
   Duration heartbeat = std::chrono::seconds(30);
   Duration longest_delay = std::chrono::milliseconds(2);  // of a message
   Duration join_timeout = std::chrono::seconds(60);

@@ -123,6 +123,56 @@ TEST(TwoHalves, NeverRunAtOnceHoweverANodeIsCutOff) {
       }
 }
 
+// ---- what comes late
+
+// The store's answers to a node that is about to start are held up for longer than the others wait for it.
+TEST(Late, NewsOfARoundThatTheOthersHaveGivenUpStartNobody) {
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    WholeScenario scenario;
+    scenario.elastic = true;
+    scenario.fewest = 1;
+    scenario.heartbeat = 5s;
+    scenario.longest_delay = 200ms;
+    WholeJob job(seed, scenario);
+    for (std::size_t i = 0; i < 3; ++i) {
+      job.add([](const Round&) { return Plan{1s, 0}; });
+      job.node(i).start();
+    }
+    job.events().run_until(Time(1h) + seed * 50ms);
+    job.network().cut("n0", "*", later(job.events().now(), 7s));
+    job.allow_different_ends();
+    job.unquiet(60s);
+    job.run_to_end(60s);
+    ASSERT_EQ(job.faults(), std::vector<std::string>()) << "seed " << seed << "\n" << job.story();
+  }
+}
+
+// It has tried to tell the others, but nobody can be reached.
+TEST(Late, AFailureOfANodeThatIsCutOffIsKnownAsSoonAsItIsBack) {
+  for (const bool elastic : {false, true})
+    for (const int restarts : {0, 1}) {
+      WholeScenario scenario;
+      scenario.elastic = elastic;
+      scenario.max_restarts = restarts;
+      WholeJob job(1, scenario);
+      for (std::size_t i = 0; i < 3; ++i) {
+        job.add([i](const Round& round) {
+          if (round.restarts > 0) return good();
+          return Plan{i == 1 ? Duration(2s) : Duration(300s), i == 1 ? 7 : 0, i == 1 ? Duration::max() : Duration(1ms)};
+        });
+        job.node(i).start();
+      }
+      job.events().run_until(Time(1h) + 1900ms);
+      for (const auto& [from, to] : {std::pair("n1", "*"), {"*", "n1"}})
+        job.network().cut(from, to, later(job.events().now(), 4s));
+      job.events().run_until(Time(1h) + 7s);
+      job.unquiet(Duration::zero());
+      for (const std::size_t other : {0U, 2U}) EXPECT_FALSE(job.node(other).undisturbed()) << job.story();
+      job.run_to_end(60s);
+      EXPECT_EQ(job.faults(), std::vector<std::string>()) << job.story();
+    }
+}
+
 // ---- naps
 
 // Hosts that are paused for less than nine tenths of the time-out, one after the other, disturb nobody.
@@ -217,6 +267,7 @@ class Chance {
     scenario_.fewest = odds(0.4) ? scenario_.nodes : 1 + static_cast<int>(below(scenario_.nodes));
     scenario_.max_restarts = odds(0.5) ? 3 : 0;
     scenario_.heartbeat = odds(0.7) ? Duration(5s) : Duration(30s);
+    if (odds(0.15)) scenario_.most_changes = static_cast<int>(below(3));
     scenario_.longest_delay = odds(0.8) ? Duration(2ms) : Duration(200ms);
   }
 
@@ -257,7 +308,7 @@ class Chance {
     const Duration lasting = between(10ms, odds(0.3) ? Duration(3s) : Duration(30s));
     const bool one_way = odds(0.3);
     const Duration own_failure = odds(0.2) ? between(1ms, 6s) : Duration::max();  // while it is cut off
-    const std::size_t kind = below(6);
+    const std::size_t kind = below(7);
     const bool cut_or_paused = kind == 2 || kind == 3;
     const bool leaves = scenario_.elastic && kind > 3;  // and the others go on
     if (!alone || cut_or_paused || leaves || victim == 0) job.allow_different_ends();
@@ -278,6 +329,7 @@ class Chance {
       if (kind == 4 && !node.running()) job.allow_different_ends();  // all may just have ended well
       if (kind == 4) node.signal(SIGTERM);
       if (kind == 5) node.warn(SIGUSR1);
+      if (kind == 6) node.lose_guard();
       if (kind == 5) job.allow_time_to_save();
     });
   }

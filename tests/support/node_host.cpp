@@ -12,6 +12,8 @@ namespace {
 constexpr Duration stacks_take = 200ms;
 constexpr Duration late = 1s;
 constexpr Duration say = 1ms;
+constexpr Duration long_after = 60s;
+constexpr Duration to_be_sure = 8s;  // for a session that it has lost the store
 
 constexpr ExitStatus exited(int code) { return {ExitStatus::Kind::exited, code}; }
 constexpr ExitStatus killed(int number) { return {ExitStatus::Kind::signalled, number}; }
@@ -54,7 +56,15 @@ void NodeHost::feed(NodeEvent event) {
 void NodeHost::signal(int number) { feed(FromHost{SignalReceived{number, "", number}}); }
 
 void NodeHost::warn(int number) {
-  if (running()) feed(FromHost{Warned{number}});
+  if (!running()) return;
+  warned_ = true;
+  feed(FromHost{Warned{number}});
+}
+
+void NodeHost::lose_guard() {
+  hastened_ = true;
+  if (undisturbed()) eyes_.failed(*running(), true);
+  feed(FromHost{GuardLost{}, true});
 }
 
 void NodeHost::fail_workers(bool all) {
@@ -74,6 +84,8 @@ void NodeHost::freeze(Duration duration) {
     if (life.expired() || !running()) return;
     const Duration bears = running()->longest_stall;
     if (bears == Duration::zero() || duration <= bears) return;
+    if (undisturbed()) eyes_.failed(*running(), true);
+    told_ = true;
     feed(FromHost{StoodStill{duration}, true});
     end_all_after(plan_.dies_after, killed(SIGKILL));
   });
@@ -82,8 +94,10 @@ void NodeHost::freeze(Duration duration) {
 // ---- its workers
 
 void NodeHost::carry_out(const StartWorkers& action) {
+  count_change(action.round);
   ++group_;
-  killed_ = false;
+  killed_ = looks_ = hastened_ = warned_ = false;
+  well_ = true;
   for (int rank = 0; rank < config_.nproc_per_node; ++rank) left_.insert(rank);
   workers_start(action.round);
   if (plan_.ends_after == Duration::max()) return;
@@ -95,6 +109,7 @@ void NodeHost::carry_out(const StartWorkers& action) {
 
 void NodeHost::worker_ends(std::uint64_t group, LocalRank local_rank, ExitStatus status) {
   if (group != group_ || left_.erase(local_rank.value) == 0) return;
+  well_ = well_ && status.ok();
   const bool last = left_.empty();
   if (!status.ok() && undisturbed()) eyes_.failed(*running(), false);
   feed(FromHost{WorkerExited{local_rank, status, status.ok() ? Failure() : failure_of(local_rank, status)}});
@@ -104,7 +119,22 @@ void NodeHost::worker_ends(std::uint64_t group, LocalRank local_rank, ExitStatus
 void NodeHost::all_are_gone() {
   if (!running() || !left_.empty()) return;
   workers_are_gone();
+  if (warned_ && well_ && !told_ && last_.may_leave) check_early_leave();
   feed(FromHost{AllGone{}});
+}
+
+// Its workers have saved and ended: it must not wait for the others.
+void NodeHost::check_early_leave() {
+  when_awake(later(network_.events().now(), long_after), [this, group = group_] {
+    if (group == group_ && !running()) eyes_.fault(host() + " stays though its workers have ended after a warning");
+  });
+}
+
+// A round whose workers were stopped, and that does not count as a restart, ends because nodes joined or left.
+void NodeHost::count_change(const Round& next) {
+  if (group_ == 0 || !told_ || well_ || next.restarts != last_.restarts) return;
+  const auto& most = config_.restarts.max_membership_restarts;
+  if (most && ++changes_ > *most) eyes_.fault(host() + " goes on after one change of members too many");
 }
 
 void NodeHost::end_all_after(Duration delay, ExitStatus status) {
@@ -115,9 +145,8 @@ void NodeHost::end_all_after(Duration delay, ExitStatus status) {
 }
 
 void NodeHost::carry_out(const SignalWorkers& action) {
-  feed(FromHost{Signalled{}, true});
   if (!running()) return feed(FromHost{AllGone{}});
-  told_ = true;
+  if (!std::exchange(told_, true)) told_at_ = network_.events().now();
   when_awake(later(network_.events().now(), config_.shutdown_timeout + late), [this, group = group_] {
     if (group == group_ && running() && !killed_) eyes_.fault(host() + " does not kill workers that do not obey");
   });
@@ -126,11 +155,23 @@ void NodeHost::carry_out(const SignalWorkers& action) {
 
 void NodeHost::carry_out(const KillWorkers& /*action*/) {
   if (!running()) return feed(FromHost{AllGone{}});
+  check_kill();
   told_ = killed_ = true;
   end_all_after(plan_.dies_after, killed(SIGKILL));
 }
 
+void NodeHost::check_kill() const {
+  if (told_ && !killed_ && !hastened_ && network_.events().now() < later(told_at_, config_.shutdown_timeout))
+    eyes_.fault(host() + " kills workers that may still take their time");
+}
+
 void NodeHost::carry_out(const LimitGrace& action) {
+  if (action.grace == Duration::max()) return;
+  hastened_ = true;
+  when_awake(later(network_.events().now(), action.grace + to_be_sure), [this, group = group_] {
+    if (group == group_ && running() && told_ && !killed_ && !looks_)
+      eyes_.fault(host() + " does not kill workers whose time is over");
+  });
   when_awake(later(network_.events().now(), action.grace), [this, group = group_] {
     if (group == group_) end_all_after(plan_.dies_after, killed(SIGKILL));
   });
@@ -149,6 +190,7 @@ void NodeHost::carry_out(const AnnounceRound& /*action*/) {
 }
 
 void NodeHost::carry_out(const GatherEvidence& action) {
+  looks_ = true;
   const Duration taken = action.stacks ? std::max(plan_.looked_at_for, stacks_take) : plan_.looked_at_for;
   when_awake(later(network_.events().now(), taken), [this] { feed(CarriedOut{}); });
 }

@@ -25,6 +25,8 @@ class NodeHost : public AgentHost {
   void end_workers() override;
   void signal(int number) override;
   void warn(int number);
+  // The process that the user sees is killed; the agent lives on, and ends the job.
+  void lose_guard();
   // The machine is paused, with its guard. When it wakes, the guard ends workers that the others may have given up
   // meanwhile.
   void freeze(Duration duration) override;
@@ -57,6 +59,9 @@ class NodeHost : public AgentHost {
   void end_all_after(Duration delay, ExitStatus status);
   void all_are_gone();
   Failure failure_of(LocalRank local_rank, ExitStatus status) const;
+  void count_change(const Round& next);
+  void check_kill() const;
+  void check_early_leave();
 
   Config config_;
   Node node_;
@@ -66,6 +71,12 @@ class NodeHost : public AgentHost {
   std::set<int> left_;       // workers, by local rank
   std::uint64_t group_ = 0;  // how often workers have been started
   bool killed_ = false;      // they have been sent SIGKILL
+  bool looks_ = false;       // their agent looks at them, or has done so, before it ends them
+  Time told_at_ = never;     // when they were told to exit
+  bool hastened_ = false;    // they may be killed before the time-out of a shutdown
+  bool warned_ = false;
+  bool well_ = true;  // all that have ended have ended well
+  int changes_ = 0;   // rounds that ended here because nodes joined or left
   std::optional<Report> report_;
   std::uint64_t steps_ = 0;
   std::uint64_t kill_after_ = 0;

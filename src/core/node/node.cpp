@@ -158,6 +158,12 @@ void Node::carry_out(GatherEvidence action) {
   act(action);
 }
 
+// The agent's deadline may have passed while evidence was gathered, but the workers have not had their time yet.
+void Node::carry_out(SignalWorkers action) {
+  act(std::move(action));
+  feed_agent(Signalled{});
+}
+
 void Node::carry_out(TellPeers action) {
   telling_ = true;
   feed_session(TellOthers{std::move(action.failure)});

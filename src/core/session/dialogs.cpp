@@ -135,6 +135,23 @@ void say_wait_for_port(Stage& stage, std::uint16_t port) {
             fmt::format("waiting until port {} is free; a closed connection may keep it for up to a minute", port));
 }
 
+Talk<int> count_restarts(StoreLink& control, RestartsSoFar so_far) {
+  const Time deadline = later(control.stage().moment(), quick_answer);
+  const std::string& run_id = so_far.run_id;
+  KeyList keys = {restarts_key(run_id), abort_key(round_prefix(run_id, so_far.round - 1)),
+                  abort_key(round_prefix(run_id, so_far.round))};
+  auto values = co_await control.get(std::move(keys), deadline);
+  if (!values) co_return so_far.known;
+  const int written = parse_int(values->at(0)).value_or(0);
+  const auto own = parse_failure(values->at(2));
+  if (own && own->restarts > 0) co_return std::min(written, own->restarts - 1);
+  const auto failure = parse_failure(values->at(1));
+  if (!failure || failure->restarts <= written) co_return written;
+  // For the rounds after this one.
+  (void)co_await control.set(restarts_key(run_id), std::to_string(failure->restarts), deadline);
+  co_return failure->restarts;
+}
+
 void pass_on(Stage& stage, const Result<Failure>& first) {
   if (first) return stage.act(Tell{PeerFailed{*first}, true});
   stage.say(Say::Level::warning, "could not notify the other nodes: " + first.error().message);

@@ -13,6 +13,7 @@ namespace launch {
 
 namespace {
 
+constexpr Duration next_try = std::chrono::milliseconds(500);
 constexpr Duration end_of_all = std::chrono::milliseconds(200);  // how long it takes once all are in the barrier
 
 }  // namespace
@@ -30,7 +31,7 @@ ElasticSession::~ElasticSession() { stage_.end(); }
 void ElasticSession::join(const JoinRound& event) {
   give_up_round();
   watch_.reset();
-  in_barrier_ = false;
+  in_barrier_ = untold_ = false;  // that this node joins tells the others
   pledged_.reset();
   gone_ = NodeRank::none();
   stage_.act(ForgetRound{});
@@ -223,7 +224,8 @@ Talk<Result<Round>> ElasticSession::begin_round(RoundFormed formed) {
     round = co_await exchange_ranks(watch_->control(), formed);
   }
   if (!round) co_return round.error();
-  const int counted = co_await count_restarts(formed.round);
+  RestartsSoFar so_far{config_.run_id, formed.round, restarts_};
+  const int counted = co_await count_restarts(watch_->control(), std::move(so_far));
   restarts_ = std::max(counted, formed.restarts);
   round->number = formed.round;
   round->restarts = restarts_;
@@ -253,24 +255,6 @@ Talk<Result<Round>> ElasticSession::exchange_ranks(StoreLink& control, RoundForm
   co_return co_await form(control, machine, say_nothing);
 }
 
-// The failure that led to this round has the count, too: the node that wrote it may have had no time to write the key.
-// If this round has failed already, the key has the count of the next one.
-Talk<int> ElasticSession::count_restarts(std::int64_t round) {
-  const Time deadline = later(stage_.moment(), quick_answer);
-  KeyList keys = {restarts_key(config_.run_id), abort_key(round_prefix(config_.run_id, round - 1)),
-                  abort_key(round_prefix(config_.run_id, round))};
-  auto values = co_await watch_->control().get(std::move(keys), deadline);
-  if (!values) co_return restarts_;
-  const int written = parse_int(values->at(0)).value_or(0);
-  const auto own = parse_failure(values->at(2));
-  if (own && own->restarts > 0) co_return std::min(written, own->restarts - 1);
-  const auto failure = parse_failure(values->at(1));
-  if (!failure || failure->restarts <= written) co_return written;
-  // For the rounds after this one.
-  (void)co_await watch_->control().set(restarts_key(config_.run_id), std::to_string(failure->restarts), deadline);
-  co_return failure->restarts;
-}
-
 // ---- the end of a round, and of the job
 
 // The host must stay: the store is in its process.
@@ -287,7 +271,18 @@ Talk<void> ElasticSession::tell(Failure failure) {
   const Time deadline = later(stage_.moment(), quick_answer);
   auto link = co_await connect_again(deadline);
   if (link) co_return co_await tell_by(*link, std::move(failure), deadline);
-  pass_on(watch_ ? Result<Failure>(link.error()) : Result<Failure>(std::move(failure)));
+  pass_on(watch_ ? Result<Failure>(link.error()) : Result<Failure>(failure));
+  if (untold_) late_.start(keep_telling(std::move(failure)));
+}
+
+// The network is cut, or the host asleep: the others must hear of the failure as soon as that is over.
+Talk<void> ElasticSession::keep_telling(Failure failure) {
+  while (untold_) {
+    auto pause = stage_.until(later(stage_.moment(), next_try));
+    co_await pause;
+    auto link = co_await connect_again(later(stage_.moment(), quick_answer));
+    if (link && untold_) co_await tell_by(*link, failure, later(stage_.moment(), quick_answer));
+  }
 }
 
 Talk<void> ElasticSession::tell_by(StoreLink& link, Failure failure, Time deadline) {
@@ -306,7 +301,8 @@ Talk<void> ElasticSession::tell_by(StoreLink& link, Failure failure, Time deadli
 }
 
 void ElasticSession::pass_on(const Result<Failure>& first) {
-  if (!first) store_.let_will_stand();
+  untold_ = !first;
+  if (untold_) store_.let_will_stand();
   launch::pass_on(stage_, first);
 }
 
@@ -327,29 +323,24 @@ std::vector<NodeRank> ElasticSession::launch_nodes() const {
   return nodes;
 }
 
-// The first launch node gathers the accounts.
 ExchangePlace ElasticSession::place_for_end(const Failure& first) const {
   std::vector<NodeRank> nodes = launch_nodes();
   if (first.kind == Failure::Kind::lost) std::erase(nodes, first.node_rank);
   if (!left_) std::erase(nodes, gone_);
-  ExchangePlace place{watch_->place().prefix,
-                      watch_->place().node_rank,
-                      NodeRank::none(),
-                      {},
-                      later(stage_.moment(), most_for_end(config_))};
-  if (nodes.empty()) return place;
-  place.gatherer = nodes.front();
-  if (place.gatherer == place.node_rank) place.others.assign(nodes.begin() + 1, nodes.end());
-  return place;
+  const RoundWatch::Place& here = watch_->place();
+  return gathered_by_first(
+      {here.prefix, here.node_rank, NodeRank::none(), std::move(nodes), later(stage_.moment(), most_for_end(config_))});
 }
 
-// A node that left while the others go on gathers nothing, and says so.
+// A node that left while the others go on gathers nothing, and says so. Others that have not heard of the failure would
+// let this node wait for them: if they cannot be told now, the end of this node tells them.
 Talk<Account> ElasticSession::share(Account own, Failure first) {
   if (!watch_ || watch_->lost()) co_return own;
   auto link = co_await connect_again(later(stage_.moment(), EndAccount::to_connect));
   if (!link) co_return own;
+  if (untold_) co_await tell_by(*link, first, later(stage_.moment(), quick_answer));
   ExchangePlace place = place_for_end(first);
-  if (!place.gatherer.known()) co_return own;
+  if (untold_ || !place.gatherer.known()) co_return own;
   if (!left_) co_return co_await account_.share(*std::move(link), std::move(place), std::move(own));
   co_await account_.stay_out(*std::move(link), std::move(place));
   co_return own;
@@ -386,8 +377,7 @@ Talk<void> ElasticSession::see_others_off(bool failed, Time start) {
   if (mixed()) co_return co_await see_talkers_off(stage_, start);  // torchrun's agents take longer
   // Other nodes may have been warned, and their workers may still save.
   const Duration patience = std::max(config_.shutdown_timeout + config_.kill_grace, silent_farewell * 10);
-  Question wait = AwaitNoClients{true, later(start, failed ? silent_farewell : patience)};
-  auto waiting = stage_.ask<Clients>(std::move(wait));
+  auto waiting = stage_.ask<Clients>(AwaitNoClients{true, later(start, failed ? silent_farewell : patience)});
   (void)co_await waiting;
 }
 

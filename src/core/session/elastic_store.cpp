@@ -271,11 +271,22 @@ Talk<Error> ElasticStore::pursue() {
   Result<ElasticStep> step = machine_->start(stage_.instant());
   while (true) {
     for (ElasticNews& news : step->news) take(std::move(news));
-    auto outcome = co_await link_->perform(std::move(step->next), machine_->deadline());
+    auto outcome = co_await perform(std::move(step->next));
     if (!outcome) co_return outcome.error();
     step = machine_->on(*outcome, stage_.instant());
     if (!step) co_return step.error();
   }
+}
+
+// A store that does not answer at once, as it must where nothing waits for others, is silent: what it says later may be
+// about a round that the others have given up.
+Talk<Result<Outcome>> ElasticStore::perform(Operation next) {
+  const bool at_once = by_launch_ && heartbeat_.interval > Duration::zero() && !waits(next);
+  const Time by = at_once ? later(stage_.moment(), heartbeat_.patience) : never;
+  auto outcome = co_await link_->perform(std::move(next), std::min(by, machine_->deadline()));
+  if (!outcome && at_once && outcome.error().code == ErrorCode::timeout)
+    co_return Error{ErrorCode::silent, outcome.error().message};
+  co_return outcome;
 }
 
 // Until end() the store must still hear of this node: its workers may take their time.

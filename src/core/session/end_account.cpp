@@ -24,6 +24,14 @@ std::string to_line(const ExchangeStep::Waiting& waiting) {
 
 Duration most_for_end(const Config& config) { return config.shutdown_timeout + config.kill_grace + news_and_evidence; }
 
+ExchangePlace gathered_by_first(ExchangePlace place) {
+  std::vector<NodeRank> nodes = std::exchange(place.others, {});
+  if (nodes.empty()) return place;
+  place.gatherer = nodes.front();
+  if (place.gatherer == place.node_rank) place.others.assign(nodes.begin() + 1, nodes.end());
+  return place;
+}
+
 Talk<Account> EndAccount::share(StoreLink link, ExchangePlace place, Account own) {
   Stage& stage = link.stage();
   // This node was told to stop just when all had ended well: the others have nothing to report.

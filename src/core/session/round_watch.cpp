@@ -113,9 +113,23 @@ void RoundWatch::lose(const Error& error) {
   // The will stands: a host that was only asleep must hear that this node is gone.
   has_will_ = false;
   if (waits_for_store_ && !aborted_) return control_.close();
+  if (failed_) return watching_.start(learn_what_failed());
   // If the host has ended, so has control_, which may still hold the news that all nodes have ended.
-  if (leaves_ && host_waits_) return error.code == ErrorCode::closed ? void() : control_.close();
+  if (leaves_ && host_waits_)
+    return error.code == ErrorCode::closed ? watching_.start(watch_again()) : control_.close();
   stage_.tell(StoreLost{error.message, place_.grace, stood_still_, host_waits_});
+}
+
+// The host has closed only this connection, if it had heard nothing there for long because this machine slept.
+Talk<void> RoundWatch::watch_again() {
+  auto connected = co_await connect_quietly(stage_, control_.peer(), later(stage_.moment(), quick_answer));
+  if (!connected) co_return;  // then control_ tells
+  lost_ = false;
+  watch_.emplace(*std::move(connected));
+  auto failure = co_await await_abort();
+  if (failure) co_return stage_.tell(PeerFailed{*failure});
+  lost_ = true;
+  if (failure.error().code != ErrorCode::closed) control_.close();
 }
 
 Talk<bool> RoundWatch::was_lost(Time by) {
@@ -167,10 +181,20 @@ Talk<void> RoundWatch::be_heard(bool goes_on) {
   }
 }
 
+Talk<void> RoundWatch::learn_what_failed() {
+  auto failure = co_await learn_abort(control_, place_.prefix, place_.node_rank, later(stage_.moment(), quick_answer));
+  if (failure) co_return stage_.tell(PeerFailed{*failure});
+  stage_.tell(StoreLost{failure.error().message, place_.grace, stood_still_, true});
+}
+
 Talk<void> RoundWatch::leave(std::optional<Duration> patience, std::function<void()> on_counted) {
   ExitBarrier barrier(place_.prefix, place_.nnodes, patience, stage_.report_interval());
   auto passed = co_await pass(control_, std::move(barrier), std::move(on_counted));
-  if (passed && passed->failed) co_return;  // PeerFailed comes, or has come
+  if (passed && passed->failed) {
+    failed_ = true;
+    if (lost_) co_await learn_what_failed();
+    co_return;  // else PeerFailed comes, or has come
+  }
   if (!passed && host_waits_) {
     lost_ = true;
     stage_.tell(StoreLost{passed.error().message, place_.grace, stood_still_, true});

@@ -283,21 +283,45 @@ Talk<void> StaticSession::look_for_another_node_0() {
 
 Talk<void> StaticSession::tell(Failure failure) {
   if (!reached_ && !hosts()) co_return;  // this node has never reached the store
-  // The others may have been told that this node has joined before it heard so itself: then its will must tell them. If
-  // it has not joined, its will is void.
-  if (failure.kind == Failure::Kind::rendezvous) untold_ = failure;
+  untold_ = std::move(failure);
   const Time deadline = later(stage_.moment(), quick_answer);
   auto link = co_await connect_again(deadline);
-  Result<Failure> first = failure;
+  Result<Failure> first = Failure();
   if (link) {
-    first = co_await tell_abort(*link, prefix(), failure, deadline);
+    first = co_await tell_by(*link, *untold_, deadline);
   } else {
     first = link.error();
   }
+  // The others may have been told that this node has joined before it heard so itself: then its will must tell them. If
+  // it has not joined, its will is void.
+  const bool joins = untold_->kind == Failure::Kind::rendezvous;
+  if (first && !joins) untold_.reset();
+  if (!first) round_.start(keep_telling());
+  pass_on(stage_, first);
+}
+
+Talk<Result<Failure>> StaticSession::tell_by(StoreLink& link, Failure failure, Time deadline) {
+  auto first = co_await tell_abort(link, prefix(), failure, deadline);
   // Nodes that are about to go on must hear of an end, too.
   if (first && first->restart && !failure.restart)
-    first = co_await tell_abort(*link, attempt_prefix(config_.run_id, attempt_ + 1), failure, deadline);
-  if (!first) untold_ = std::move(failure);
+    first = co_await tell_abort(link, attempt_prefix(config_.run_id, attempt_ + 1), failure, deadline);
+  co_return first;
+}
+
+// The network is cut, or the host asleep: the others must hear of the failure as soon as that is over.
+Talk<void> StaticSession::keep_telling() {
+  while (untold_) {
+    auto pause = stage_.until(later(stage_.moment(), one_try));
+    co_await pause;
+    auto link = co_await connect_again(later(stage_.moment(), quick_answer));
+    if (link && untold_) co_await tell_again(*link);
+  }
+}
+
+Talk<void> StaticSession::tell_again(StoreLink& link) {
+  auto first = co_await tell_by(link, *untold_, later(stage_.moment(), quick_answer));
+  if (!first) co_return;
+  untold_.reset();
   pass_on(stage_, first);
 }
 
@@ -329,6 +353,8 @@ Talk<Account> StaticSession::share(Account own, Failure first) {
   if (!watch_ || watch_->lost()) co_return own;
   auto link = co_await connect_again(later(stage_.moment(), EndAccount::to_connect));
   if (!link) co_return own;
+  if (untold_) co_await tell_again(*link);
+  if (untold_) co_return own;  // the others would let this node wait for them; its end tells them
   ExchangePlace place{prefix(), nodes_.node_rank, NodeRank(0), {}, later(stage_.moment(), most_for_end(config_))};
   const Time deadline = later(stage_.moment(), quick_answer);
   std::vector<NodeRank> nodes = co_await claimed_nodes(*link, config_.run_id, hosts() ? nodes_.nnodes : 1, deadline);

@@ -70,6 +70,16 @@ TEST(Node, AFailureEndsAllNodesWithItsCodeAndOneVerdict) {
   }
 }
 
+TEST(Node, HoweverLongTheirAgentLooksAtThemWorkersHaveTheirTime) {
+  Nodes job(1);
+  job.plans[0] = {5s, 3, 10s};
+  job.plans[0].looked_at_for = 20s;  // longer than the time-out of a shutdown
+  EXPECT_TRUE(job.all_end(60s));
+  EXPECT_EQ(job.codes(), Codes{3});
+  EXPECT_EQ(job.nodes[0]->report()->account.stopped, 1);
+  EXPECT_EQ(job.nodes[0]->report()->account.killed, 0);
+}
+
 TEST(Node, WorkersThatDoNotObeyAreKilledAfterTheirTime) {
   Nodes job(2);
   job.plans[0] = {5s, 3};

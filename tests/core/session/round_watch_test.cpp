@@ -110,6 +110,25 @@ TEST(RoundWatch, AStoreThatGoesBeforeTheJobHasFormedIsNoLoss) {
   EXPECT_TRUE(round.first.told.empty());
 }
 
+// While its machine slept the host has closed the connection that watches, but not the other one.
+TEST(RoundWatch, InTheBarrierItHearsOfAFailureByItsOtherConnection) {
+  Watched round;
+  round.begin();
+  const RoundWatch::Place next{.prefix = "next", .node_rank = NodeRank(1), .nnodes = 2};
+  round.watch->start_leaving(std::nullopt, [&] { round.watch->replace_will(last_will(next, "n1", false)); });
+  round.first.act();
+  round.events.run_until(round.events.now() + 1s);
+  round.network.freeze("n1", round.events.now() + 12s);
+  round.events.run_until(round.events.now() + 13s);
+  EXPECT_TRUE(round.first.told.empty());
+  StoreLink link = round.second.link_to(round.endpoint);
+  Failure failure;
+  failure.node_rank = NodeRank(0);
+  const auto first = *round.second.run(tell_abort(link, "job", failure, round.soon()));
+  ASSERT_TRUE(round.told(round.first, 1, 60s));
+  EXPECT_EQ(std::get<PeerFailed>(round.first.told[0]).failure, *first);
+}
+
 TEST(RoundWatch, AllNodesPassTheBarrier) {
   Watched round;
   round.begin();

@@ -43,7 +43,7 @@ struct StoreLost { std::string reason; Duration grace = Duration::max(); Duratio
 struct StoodStill { Duration time; };      // this process was paused for so long that its guard killed the workers
 struct BarrierDone {};
 struct AllGone {};                         // no process of this node's workers is left
-struct Signalled {};                       // SignalWorkers was carried out: the workers' grace period starts now
+struct Signalled {};                       // SignalWorkers is carried out: the workers' grace period starts now
 struct DeadlineReached {};                 // the moment of Agent::deadline() has come
 
 // Actions, which must be carried out in order. `restarts`: how many the job has had, as far as this node knows.

@@ -90,7 +90,7 @@ class Node {
   void carry_out(AnnounceRound action);
   void carry_out(StartWorkers action);
   void carry_out(GatherEvidence action);
-  void carry_out(SignalWorkers action) { act(std::move(action)); }
+  void carry_out(SignalWorkers action);
   void carry_out(KillWorkers action) { act(action); }
   void carry_out(TellPeers action);
   void carry_out(EnterBarrier action);

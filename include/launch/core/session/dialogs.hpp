@@ -50,6 +50,16 @@ Talk<void> await_informed(StoreLink& link, std::string prefix, std::vector<NodeR
 // Tells the user that this node's store must listen there, and that connections that have ended keep the port.
 void say_wait_for_port(Stage& stage, std::uint16_t port);
 
+struct RestartsSoFar {
+  std::string run_id;
+  std::int64_t round = 0;
+  int known = 0;  // if the store does not tell
+};
+// How often the workers of a c10d job have restarted before this round. The failure that led to it has the count, too:
+// the node that wrote it may have had no time to write the key. If this round has failed already, the key has the count
+// of the next one.
+Talk<int> count_restarts(StoreLink& control, RestartsSoFar so_far);
+
 // After an attempt to tell the others: passes on the first failure, before the events that wait, or a warning.
 void pass_on(Stage& stage, const Result<Failure>& first);
 

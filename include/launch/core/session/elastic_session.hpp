@@ -59,11 +59,11 @@ class ElasticSession : public Session, private ElasticStore::Owner {
   Talk<Result<Round>> begin_round(RoundFormed formed);
   Talk<void> tell_late(RoundFormed formed);
   Talk<Result<Round>> exchange_ranks(StoreLink& control, RoundFormed formed);
-  Talk<int> count_restarts(std::int64_t round);
   void give_up_round();
 
   Talk<Result<StoreLink>> connect_again(Time deadline);
   Talk<std::optional<Failure>> read_abort(std::string prefix);
+  Talk<void> keep_telling(Failure failure);
   Talk<void> tell_by(StoreLink& link, Failure failure, Time deadline);
   void pass_on(const Result<Failure>& first);
   Talk<void> see_others_off(bool failed, Time start);
@@ -82,6 +82,7 @@ class ElasticSession : public Session, private ElasticStore::Owner {
   bool in_barrier_ = false;               // this node is in the exit barrier of the round
   bool stranger_ = false;                 // the job has refused this node
   std::vector<NodeRank> torchrun_;        // ranks of torchrun's nodes in the round
+  bool untold_ = false;                   // the others may not know of this node's failure
   std::optional<Round> pledged_;          // the round that the agent hears of once the store has the will
   int restarts_ = 0;                      // before this round
   bool doubted_ = false;                  // the workers restart already, since the store is silent
@@ -89,7 +90,7 @@ class ElasticSession : public Session, private ElasticStore::Owner {
   bool left_ = false;                     // this node left because of a signal: the others may go on
   EndAccount account_;
   Scope round_;  // talks of the round
-  Scope late_;   // tells torchrun's agents of a round that broke up before it had begun
+  Scope late_;   // tells the others what they should have heard before
 };
 
 }  // namespace launch

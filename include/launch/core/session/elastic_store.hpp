@@ -73,6 +73,7 @@ class ElasticStore {
   Talk<void> try_to_host();
   Talk<Status> choose_machine();
   Talk<Error> pursue();
+  Talk<Result<Outcome>> perform(Operation next);
   Talk<bool> come_back(bool was_silent);
   void take(StoreLink link);
   void take(ElasticNews news);

@@ -14,6 +14,9 @@ namespace launch {
 // How long, at most, a node's workers may take to end from now on.
 Duration most_for_end(const Config& config);
 
+// The first of `place.others` gathers the accounts of the rest. Without any of them there is no gatherer.
+ExchangePlace gathered_by_first(ExchangePlace place);
+
 class EndAccount {
  public:
   // A store that is gone is not worth a longer wait.

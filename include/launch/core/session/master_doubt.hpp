@@ -3,8 +3,8 @@
 // warns: the job goes on waiting, since an address may be translated on its way, or node 0 may be slow.
 #pragma once
 
-#include "launch/core/job/rank.hpp"
 #include "launch/core/job/endpoint.hpp"
+#include "launch/core/job/rank.hpp"
 #include "launch/core/session/stage.hpp"
 #include "launch/core/session/talk.hpp"
 

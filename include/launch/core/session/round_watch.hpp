@@ -69,6 +69,8 @@ class RoundWatch {
   void lose(const Error& error);
   Time next_beat() const;
   Time patience() const;
+  Talk<void> watch_again();
+  Talk<void> learn_what_failed();
   Talk<void> leave(std::optional<Duration> patience, std::function<void()> on_counted);
 
   Stage& stage_;
@@ -86,6 +88,7 @@ class RoundWatch {
   bool leaves_ = false;  // this node is in the exit barrier
   bool retired_ = false;
   bool lost_ = false;
+  bool failed_ = false;     // the exit barrier has said that the round failed
   Duration stood_still_{};  // how long this process had stalled when it lost the store
   Scope watching_, leaving_;
 };

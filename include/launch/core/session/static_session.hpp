@@ -57,6 +57,9 @@ class StaticSession : public Session {
   Talk<void> leave_round();
   Talk<void> see_others_informed();
   Talk<void> tell_late();
+  Talk<Result<Failure>> tell_by(StoreLink& link, Failure failure, Time deadline);
+  Talk<void> keep_telling();
+  Talk<void> tell_again(StoreLink& link);
   Endpoint store_endpoint() const;
   StaticJob static_job() const;
   Talk<Result<StoreLink>> connect_again(Time deadline);
@@ -73,11 +76,11 @@ class StaticSession : public Session {
   std::vector<std::unique_ptr<RoundWatch>> earlier_;
   std::optional<Failure> untold_;  // a failure of this node that the others may not know of
   EndAccount account_;
-  bool opens_late_ = false;  // the store's port was not free yet
+  bool opens_late_ = false;    // the store's port was not free yet
   bool finds_itself_ = false;  // as node 0: the address that the others use leads here
-  bool mixed_ = false;       // the job has torchrun's agents; known in the exit barrier
-  Scope round_;              // talks of the attempt
-  Scope seeking_;            // talks of the attempt that end when it has formed
+  bool mixed_ = false;         // the job has torchrun's agents; known in the exit barrier
+  Scope round_;                // talks of the attempt
+  Scope seeking_;              // talks of the attempt that end when it has formed
 };
 
 }  // namespace launch
