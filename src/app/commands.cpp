@@ -56,7 +56,9 @@ asio::awaitable<void> run_to_end(AgentLoop& loop, asio::io_context& context, int
 int explain(const Options& options, const Config& config, const Environment& env) {
   const std::string text =
       options.explain.value == "json" ? explain_json(options, config, env) : explain_text(options, config, env);
-  return show(text);
+  const int code = show(text);
+  const std::string& fault = config.program.fault;
+  return code != 0 || fault.empty() ? code : fail({ErrorCode::usage, fault});
 }
 
 int run_job(Config config, SignalPlan& signals) {
@@ -89,6 +91,7 @@ std::variant<int, Config> prepare(const std::vector<std::string>& args, SignalPl
   const HostFacts facts = read_host_facts(options, std::move(env));
   auto config = settle(options, facts);
   if (!config) return fail(config.error());
+  set_verbosity(config->verbosity);
   if (!options.explain.value.empty()) return explain(options, *config, facts.env);
   std::vector<int> wanted = config->signals;
   if (config->preempt_signal != 0) wanted.push_back(config->preempt_signal);

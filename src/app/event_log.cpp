@@ -1,6 +1,8 @@
 #include "launch/app/event_log.hpp"
 
+#include "launch/core/events/event_text.hpp"
 #include "launch/io/clock.hpp"
+#include "launch/io/log.hpp"
 
 #include <chrono>
 #include <utility>
@@ -91,6 +93,7 @@ boost::asio::awaitable<void> EventLog::flush() { co_await own_.flush(later(now()
 
 void EventLog::tell(const JobEvent& event) {
   if (own_.takes()) own_.write(to_json_line(context_, instant(), event));
+  if (const std::string text = to_text(event); !text.empty()) log_detail(text);
 }
 
 void EventLog::tell_torchelastic(const TorchelasticTeller::Lines& lines) {

@@ -104,6 +104,9 @@ Status JobFolder::begin(Files& files) {
   in_memory_ = files.in_memory;
   for (const WorkerSpec& worker : files.workers) workers_.push_back({worker.error_file, worker.logs});
   streams_ = std::move(files.streams);
+  if (keeps_ && hides_streams(config_->logs) && !std::exchange(told_where_, true))
+    log_info(fmt::format("output of the workers is in {} (host {})", attempt_.substr(0, attempt_.rfind('/')),
+                         config_->hostname));
   return files.made ? streams_->begin() : files.made;
 }
 

@@ -88,10 +88,11 @@ asio::awaitable<void> JobRecord::announce(AnnounceRound action) {
   co_await folder_.show_rest();
   co_await keep_evidence(false);
   evidence_.reset();
+  const std::string what = fmt::format("{}; restarting all workers", action.reason);
   if (action.restart > 0) {
-    log_warning(fmt::format("{}; restarting all workers, {}", action.reason, action.count));
+    log_warning(fmt::format("{}, {}, at {}", what, action.count, wall_time_text()));
   } else {
-    log_info(fmt::format("{}; restarting all workers", action.reason));
+    log_info(fmt::format("{}, at {}", what, wall_time_text()));
   }
 }
 

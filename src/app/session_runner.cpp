@@ -85,6 +85,11 @@ void SessionRunner::carry_out(const Say& action) {
 
 // ---- questions
 
+void SessionRunner::reply(QuestionId id, AnswerValue value) {
+  if (const std::string step = to_text(value); !step.empty()) log_detail(step);
+  on_answer_({id, std::move(value)});
+}
+
 void SessionRunner::answer(QuestionId id, OpenLink question) {
   run_in_background(executor_, open_link(id, std::move(question)));
 }

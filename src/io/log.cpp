@@ -34,6 +34,13 @@ void open_log() {
   spdlog::set_default_logger(std::move(logger));
 }
 
+void set_verbosity(Verbosity verbosity) {
+  const auto usual = verbosity == Verbosity::quiet ? spdlog::level::warn : spdlog::level::info;
+  spdlog::set_level(verbosity == Verbosity::verbose ? spdlog::level::debug : usual);
+  if (verbosity == Verbosity::verbose) spdlog::set_pattern("launch: %H:%M:%S.%e %v");
+}
+
+void log_detail(std::string_view message) { spdlog::debug("{}", message); }
 void log_info(std::string_view message) { spdlog::info("{}", message); }
 void log_warning(std::string_view message) { spdlog::warn("warning: {}", message); }
 void log_error(std::string_view message) { spdlog::error("error: {}", message); }
@@ -43,7 +50,10 @@ void log_refusal(const std::string& reason) {
   if (left-- > 0) log_warning("store: " + reason);
 }
 
-void log_progress(std::string_view message) { message_console().show_progress(fmt::format("launch: {}", message)); }
+void log_progress(std::string_view message) {
+  if (spdlog::should_log(spdlog::level::info)) message_console().show_progress(fmt::format("launch: {}", message));
+}
+
 Duration progress_interval() { return message_console().progress_interval(); }
 void end_progress() { message_console().end_progress(); }
 

@@ -13,6 +13,7 @@ class CannotStart(JobCase):
         self.expect([code], [run], seconds=10)
         self.assertRegex(run.err, reason, str(run))
         self.assertRegex(run.err, wording.MESSAGE, str(run))
+        self.assertEqual(1, len([line for line in run.err.splitlines() if "OMP_NUM_THREADS" not in line]), str(run))
 
     def test_missing_file(self):
         self.assert_refused(127, "./nothing", r"(?i)nothing.*(no such file|not found|does not exist)")

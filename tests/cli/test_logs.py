@@ -28,7 +28,9 @@ class Logs(JobCase):
                 (["-r0:3,1:0,77:3"], {"0/stdout.log", "0/stderr.log"}, ["out 1"], ["err 1"])):
             with self.subTest(options=options):
                 run = self.run_job(*options)
-                self.assertEqual((out, err), (sorted(run.out.splitlines()), sorted(run.err.splitlines())))
+                said, *shown = sorted(run.err.splitlines(), reverse=True)
+                self.assertRegex(said, rf"launch: output of the workers is in {self.folder}/logs/job_\w{{8}} \(host ")
+                self.assertEqual((out, err), (sorted(run.out.splitlines()), sorted(shown)))
                 found = self.files()
                 self.assertEqual(files, found.keys())
                 for name, text in found.items():
@@ -91,7 +93,7 @@ class Logs(JobCase):
 
     def test_the_report_says_where_the_output_is(self):
         run = self.run_job("-r", "3", worker=SAY + "exit 3\n", code=3)
-        (path,) = re.findall(r"log +(/.*)", run.err)
+        (path,) = re.findall(r"log +(?:host \S+: )?(/.*)", run.err)
         self.assertRegex(path, rf"{self.folder}/logs/job_\w{{8}}/attempt_0/[01]/stderr\.log")
 
     def test_without_a_folder_for_logs_a_temporary_one_is_made(self):

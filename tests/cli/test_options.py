@@ -64,6 +64,30 @@ class Options(JobCase):
             self.assertEqual(1, len(run.err.splitlines()), str(run))
             self.assertIn(option.split("=")[0], run.err)
 
+    def test_options_without_effect_are_named(self):
+        for options, named in ((["--fold", "--color=never"], "--fold, --color have no effect without --tee"),
+                               (["--restart-on=3"], "--restart-on has no effect without --max-restarts")):
+            run = self.launch(*options, self.worker(COUNT))
+            self.expect([0], [run])
+            self.assertEqual(f"launch: warning: {named}\n", run.err)
+
+    def test_how_much_it_says(self):
+        worker = self.worker("exit 3\n")
+        common = ["-r3", "--max-restarts=1", f"--log-dir={self.folder}", worker]
+        usual, quiet, level, verbose = (
+            self.launch(*options, *common, env={"LOGLEVEL": level})
+            for options, level in (([], ""), (["-q"], "DEBUG"), ([], "WARNING"), (["-v"], "")))
+        self.expect([3, 3, 3, 3], [usual, quiet, level, verbose])
+        said = r"launch: output of the workers is in \S+_\w{8} \(host \S+\)\n"
+        time = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d"
+        restart = rf"launch: warning: rank 0 .*; restarting all workers, restart 1 of 1, at {time}\n"
+        self.assertRegex(usual.err, rf"\A{said}{restart}launch: \S+ FAILED")
+        for run in (quiet, level):
+            self.assertRegex(run.err, rf"\A{restart}launch: \S+ FAILED")
+        for step in (r"launch \S+ starts ", r"this node hosts a store at port \d+", r"node 0 of 1: all have joined",
+                     r"rank 0 \(local rank 0\), pid \d+: started", r"pid \d+: exit code 3 after", "exit code 3"):
+            self.assertRegex(verbose.err, rf"(?m)^launch: \d\d:\d\d:\d\d\.\d{{3}} .*{step}")
+
     def test_completion(self):
         (self.folder / "a name.py").touch()
         for shell in ("bash", "zsh", "tcsh", "fish"):
@@ -136,6 +160,13 @@ class Explain(JobCase):
 
     def test_bad_input_is_the_same_error(self):
         self.expect([2], [self.launch("--explain", "--nnodes=x", "./a")])
+
+    def test_a_program_that_is_not_there(self):
+        for options in (["--explain"], ["--explain=json"]):
+            run = self.launch(*options, "nothing.py", cwd=self.folder)
+            self.expect([2], [run])
+            self.assertIn("nothing.py", run.out)
+            self.assertEqual("launch: error: nothing.py is not there; nothing could be started\n", run.err)
 
 
 class Programs(JobCase):

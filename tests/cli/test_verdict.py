@@ -36,8 +36,8 @@ class VerdictCase(JobCase):
 
     def verdict(self, run):
         """The screen: its first line, and the indented ones behind it."""
-        wait_for(lambda: re.search(r"(?m)^  exit code ", run.err), 5)
-        found = re.search(r"(?m)^launch: (.* (?:FAILED|STOPPED) .*\n(?:  .*\n)+)", run.err)
+        wait_for(lambda: re.search(r"(?m)^  exit code |; exit code \d+$", run.err), 5)
+        found = re.search(r"(?m)^launch: (.* (?:FAILED|STOPPED) .*\n(?:  .*\n)*)", run.err)
         self.assertTrue(found, str(run))
         return self.plain(found.group(1))
 
@@ -87,6 +87,15 @@ class OfOneNode(VerdictCase):
 
     def test_exception_on_the_console(self):
         self.check_one("python exception, on the console", 1, WORKERS / "raises.py")
+
+    def test_chained_exceptions(self):
+        self.check_one("python exception, led to by another", 1, WORKERS / "chained.py")
+
+    def test_missing_module(self):
+        run = self.launch("--nproc-per-node=2", WORKERS / "lacks_module.py")
+        self.expect([1], [run])
+        self.assert_says(run, r"\n  note           \S*python\S* has no module launch_has_no_such_module; no other "
+                              r"Python of PATH, VIRTUAL_ENV or CONDA_PREFIX has it either\n")
 
     def test_worker_that_cannot_be_started(self):
         self.check_one("cannot be started", 127, "--no-python", self.program("#!/no/such/interpreter\n"))

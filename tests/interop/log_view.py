@@ -35,11 +35,12 @@ TORCHRUN_SAYS = re.compile("|".join("^" + text for text in (
     r"\[W\d{4} [\d:.]+ \w+\.cpp:\d+\] \[c10d\] .*\n(?:Exception raised from .*\n(?:frame #.*\n|<omitting .*\n)+\n)?",
 )), re.M)
 LAUNCH_SAYS = re.compile("|".join("^launch: " + text for text in (
-    r"warning: rank \d .*: exit code 3; restarting all workers, restart \d of \d\n",
+    r"warning: rank \d .*: exit code 3; restarting all workers, restart \d of \d, at [\d: -]+\n",
     r"warning: --start-method fork has no effect: .*\n",
     r"error: --(?:redirects|tee) \S+: expected .*\n",
     r"(?:waiting for nodes? |.*; waiting for the store of node 0 at ).*\n",
-    r"\S+ \(pid \d+\) joins; restarting all workers\n",
+    r"\S+ \(pid \d+\) joins; restarting all workers, at [\d: -]+\n",
+    r"output of the workers is in /\S+ \(host \S+\)\n",
     r"\./fails FAILED \(run id J\)\n(?:  .*\n)+",
 )), re.M)
 

@@ -77,6 +77,7 @@ class JobFolder {
   bool in_memory_ = false;            // the folder is: no disk can stall work on it, so it needs no thread
   std::vector<WorkerFiles> workers_;  // by local rank
   std::shared_ptr<LogStreams> streams_;
+  bool told_where_ = false;       // the user was told where output is kept
   bool told_of_silence_ = false;  // the user was told that last words could not be read
 };
 

@@ -46,7 +46,7 @@ class SessionRunner {
   Task await_no_clients(QuestionId id, AwaitNoClients question);
   Task locate_host(QuestionId id, LocateHost question);
   StoreServer& server(OwnStore store) { return store == OwnStore::job ? job_store_ : workers_store_; }
-  void reply(QuestionId id, AnswerValue value) { on_answer_({id, std::move(value)}); }
+  void reply(QuestionId id, AnswerValue value);
 
   boost::asio::any_io_executor executor_;
   std::function<void(Answer)> on_answer_;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "launch/core/base/time.hpp"
+#include "launch/core/config/config.hpp"
 
 #include <string>
 #include <string_view>
@@ -13,7 +14,11 @@ namespace launch {
 
 // Once, before the first message.
 void open_log();
+// Until it is called, all but details is said.
+void set_verbosity(Verbosity verbosity);
 
+// A step, for those who want to know each.
+void log_detail(std::string_view message);
 void log_info(std::string_view message);
 void log_warning(std::string_view message);
 void log_error(std::string_view message);

@@ -121,6 +121,11 @@ Result<Attendance> parse_attendance(std::string_view text) {
   return said;
 }
 
+Error name_taken(const NodeDesc& node) {
+  return {ErrorCode::conflict,
+          fmt::format("another launch calls itself {}; give each a --local-addr of its own", to_text(node))};
+}
+
 std::optional<Error> find_contradiction(const Attendance& said, const NodeLimits& nodes, const CommonSettings& common) {
   const std::string node = to_text(said.node);
   if (said.nodes != nodes) return disagreement("--nnodes", node, to_text(said.nodes), to_text(nodes));
@@ -145,6 +150,7 @@ struct NewsWriter {
       json["role_world_size"] = own->role_world_size;
     }
     if (formed.restarts > 0) json["restarts"] = formed.restarts;
+    for (const auto& [name, value] : formed.common) json["settings"][name] = value;
     return json;
   }
   Json operator()(const RoundBroken& broken) const {
@@ -182,6 +188,7 @@ RoundFormed read_formed(Needed& need, const JsonValue& json) {
                                    .base_role_rank = need(json["base_role_rank"].whole(0, most_workers)),
                                    .role_world_size = need(json["role_world_size"].whole(1, most_workers))};
   formed.restarts = read_restarts(need, json["restarts"]);
+  formed.common = read_settings(need, json["settings"]);
   return formed;
 }
 

@@ -65,10 +65,7 @@ bool Membership::accept(ConnectionId from, const Attendance& said, Instant now) 
   }
   // Either it has connected again, and the other connection is dead, or two agents use the same name.
   if (const auto known = by_node_.find(said.node); known != by_node_.end() && known->second != from) {
-    if (peers_.at(known->second).waiting)
-      answer(known->second, RoundRefused{{ErrorCode::conflict, fmt::format("another launch calls itself {}; give each "
-                                                                           "a --local-addr of its own",
-                                                                           to_text(said.node))}});
+    if (peers_.at(known->second).waiting) answer(known->second, RoundRefused{name_taken(said.node)});
     drop(known->second, false, now);
   }
   const auto before = peers_.find(from);
@@ -175,7 +172,9 @@ void Membership::answer_look(ConnectionId to, const NodeDesc& node) {
 
 void Membership::tell_formed(ConnectionId to, Peer& peer) {
   peer.waiting = false;
-  answer(to, round_.news_for(peer.said.node));
+  RoundFormed formed = round_.news_for(peer.said.node);
+  if (peer.said.common != common_) formed.common = common_;
+  answer(to, formed);
 }
 
 void Membership::tell_broken() {

@@ -9,6 +9,30 @@
 #include <fmt/format.h>
 
 namespace launch {
+namespace {
+
+constexpr std::string_view restarts_name = "--max-restarts";
+constexpr std::string_view program_name = "program";
+
+// Whether the job can run if the nodes have different values.
+bool may_differ(std::string_view name) { return name == restarts_name || name.starts_with(program_name); }
+
+// Nodes of different roles may well run different programs, and the same one may be in another folder.
+std::pair<std::string, std::string> program_setting(const Config& config) {
+  const std::string& name = config.program.name;
+  return {fmt::format("{} (role {})", program_name, config.role), name.substr(name.rfind('/') + 1)};
+}
+
+// Calls `visit` with the name and both values of each setting that both sides name with different values.
+template <class Visit>
+void compare(const CommonSettings& own, const CommonSettings& job, Visit visit) {
+  for (const auto& [name, value] : own) {
+    for (const auto& [same, theirs] : job)
+      if (same == name && theirs != value) visit(name, value, theirs);
+  }
+}
+
+}  // namespace
 
 // The host and the nodes measure each other's silence, so they must use the same limit. Nodes with
 // TORCH_ELASTIC_WORKER_IDENTICAL=1 compute their ranks; the others wait to be told theirs.
@@ -16,6 +40,8 @@ CommonSettings common_settings(const Config& config) {
   CommonSettings settings = {{"--heartbeat-timeout", to_text(config.heartbeat_timeout)}};
   if (config.c10d() == nullptr)
     settings.emplace_back("TORCH_ELASTIC_WORKER_IDENTICAL", config.identical_workers ? "1" : "0");
+  settings.emplace_back(restarts_name, std::to_string(config.restarts.max_restarts));
+  settings.push_back(program_setting(config));
   return settings;
 }
 
@@ -37,11 +63,21 @@ CommonSettings parse_common_settings(std::string_view text) {
 }
 
 std::optional<Error> find_disagreement(const std::string& node, const CommonSettings& own, const CommonSettings& job) {
-  for (const auto& [name, value] : own) {
-    for (const auto& [same, theirs] : job)
-      if (same == name && theirs != value) return disagreement(name, node, value, theirs);
-  }
-  return std::nullopt;
+  std::optional<Error> first;
+  compare(own, job, [&](const std::string& name, const std::string& value, const std::string& theirs) {
+    if (!first && !may_differ(name)) first = disagreement(name, node, value, theirs);
+  });
+  return first;
+}
+
+std::vector<std::string> find_differences(const CommonSettings& own, const CommonSettings& job) {
+  std::vector<std::string> sentences;
+  compare(own, job, [&](const std::string& name, const std::string& value, const std::string& theirs) {
+    if (may_differ(name))
+      sentences.push_back(
+          fmt::format("the nodes differ in {}: this one has {}, another one {}", name, shown(value), shown(theirs)));
+  });
+  return sentences;
 }
 
 Error disagreement(std::string_view name, const std::string& node, std::string_view own, std::string_view theirs) {

@@ -144,16 +144,26 @@ void notice_plug_ins(const Options& options, Config& config) {
         fmt::format("{} has no effect: it names a Python plug-in of torchrun", fmt::join(unheeded, ", ")));
 }
 
-// Events have the level INFO.
-bool hides_events(const std::optional<std::string>& level) {
+// A level above INFO, which torchrun's events have.
+bool is_quiet(std::string_view level) {
   constexpr std::string_view above[] = {"WARN", "WARNING", "ERROR", "FATAL", "CRITICAL"};
-  return level && std::find(std::begin(above), std::end(above), *level) != std::end(above);
+  return std::find(std::begin(above), std::end(above), level) != std::end(above);
+}
+
+Status read_verbosity(const Options& options, std::string_view level, Verbosity& verbosity) {
+  if (options.verbose.value && options.quiet.value)
+    return usage_error(
+        fmt::format("{} and {} contradict each other; give one of them", options.verbose.origin, options.quiet.origin));
+  if (options.quiet.value || (is_quiet(level) && !options.verbose.value)) verbosity = Verbosity::quiet;
+  if (options.verbose.value || (level == "DEBUG" && !options.quiet.value)) verbosity = Verbosity::verbose;
+  return {};
 }
 
 EventChoice read_events(const Options& options, const HostFacts& facts, const Config& config) {
   EventChoice events;
   events.file = options.events.value;
-  events.torchelastic = options.event_log_handler.value == "console" && !hides_events(facts.env.get("LOGLEVEL"));
+  events.torchelastic =
+      options.event_log_handler.value == "console" && !is_quiet(facts.env.get("LOGLEVEL").value_or(""));
   events.backend = config.store().port == 0 ? "c10d" : options.rdzv_backend.value;
   const std::string& executable = config.program.executable;
   events.entry_point = options.run_path.value ? "run_script_path" : executable.substr(executable.rfind('/') + 1);
@@ -182,6 +192,8 @@ Status settle_logs(const Options& options, const HostFacts& facts, Config& confi
   if (Status fits = read_sizes(options, config.logs); !fits) return fits;
   if (Status fits = read_writer(options, facts, config.logs); !fits) return fits;
   if (Status fits = read_looks(options, facts, config.logs); !fits) return fits;
+  const std::string level = facts.env.get("LOGLEVEL").value_or("");
+  if (Status fits = read_verbosity(options, level, config.verbosity); !fits) return fits;
   config.events = read_events(options, facts, config);
   notice_plug_ins(options, config);
   return {};

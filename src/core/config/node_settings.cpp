@@ -64,11 +64,20 @@ Status check_keys(const Options& options, const KeyValues& conf) {
   return {};
 }
 
+}  // namespace
+
+bool is_c10d_key(std::string_view key) {
+  return key == "is_host" || key == "store_type" ||
+         std::find(c10d_counts.begin(), c10d_counts.end(), key) != c10d_counts.end();
+}
+
+namespace {
+
 void notice_unknown_keys(const Options& options, const KeyValues& conf, Config& config) {
   std::vector<std::string> known = {"timeout", "rank", "is_host", "store_type"};
   known.insert(known.end(), c10d_counts.begin(), c10d_counts.end());
   for (const auto& [key, value] : conf) {
-    if (std::find(known.begin(), known.end(), key) != known.end()) continue;
+    if (key == "timeout" || key == "rank" || is_c10d_key(key)) continue;
     const auto nearest = nearest_name(key, known);
     config.notices.push_back(fmt::format("{}: {} is no key that launch knows, and has no effect{}",
                                          as_typed(options.rdzv_conf), shown(key),

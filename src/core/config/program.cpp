@@ -121,14 +121,20 @@ Result<ProgramCommand> resolve_file(const Options& options, const HostFacts& fac
   return program ? direct_file(options) : with_python(options, facts);
 }
 
-}  // namespace
-
-std::string interpreter_of(const ProgramCommand& command) {
-  const std::string_view path = command.executable;
-  return is_python(path.substr(path.rfind('/') + 1)) ? command.executable : "";
+// A name with a macro in it is a different file for each worker; - and a module are no files.
+std::string fault_of(const Options& options, const ProgramFacts& file, const ProgramCommand& command) {
+  if (options.module.value || options.program == "-" || options.program.find('$') != std::string::npos) return {};
+  const bool searched = command.script.empty() && !has_slash(options.program);
+  if (searched && file.on_path) return {};
+  if (!file.in_working_directory)
+    return fmt::format("{} is not there{}; nothing could be started", shown(options.program),
+                       searched ? ", and PATH does not have it either" : "");
+  if (command.script.empty() && !file.executable)
+    return fmt::format("{} may not be executed; chmod +x would allow it", shown(options.program));
+  return {};
 }
 
-Result<ProgramCommand> resolve_program(const Options& options, const HostFacts& facts) {
+Result<ProgramCommand> choose_command(const Options& options, const HostFacts& facts) {
   const ProgramFacts& file = facts.program;
   if (options.run_path.value) return by_run_path(options, facts);
   if (options.module.value && options.no_python.value) {
@@ -146,6 +152,19 @@ Result<ProgramCommand> resolve_program(const Options& options, const HostFacts& 
   }
   if (options.program.ends_with(".py") || options.program == "-") return with_python(options, facts);
   return here ? resolve_file(options, facts) : as_exec_would(options, file);
+}
+
+}  // namespace
+
+std::string interpreter_of(const ProgramCommand& command) {
+  const std::string_view path = command.executable;
+  return is_python(path.substr(path.rfind('/') + 1)) ? command.executable : "";
+}
+
+Result<ProgramCommand> resolve_program(const Options& options, const HostFacts& facts) {
+  auto command = choose_command(options, facts);
+  if (command) command->fault = fault_of(options, facts.program, *command);
+  return command;
 }
 
 }  // namespace launch

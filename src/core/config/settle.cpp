@@ -1,6 +1,7 @@
 #include "launch/core/config/settle.hpp"
 
 #include "launch/core/base/text.hpp"
+#include "launch/core/config/idle_options.hpp"
 #include "launch/core/config/log_settings.hpp"
 #include "launch/core/config/node_settings.hpp"
 #include "launch/core/config/worker_settings.hpp"
@@ -153,6 +154,7 @@ Result<Config> settle(const Options& options, const HostFacts& facts) {
                           settle_evidence, settle_signals, settle_logs}) {
     if (Status done = step(options, facts, config); !done) return done.error();
   }
+  notice_idle_options(options, config);
   return config;
 }
 

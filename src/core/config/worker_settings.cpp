@@ -58,10 +58,19 @@ Result<int> count_workers(const Options& options, const HostFacts& facts) {
       fmt::format("{} is not a possible number of workers on a node (1 to {})", as_typed(count), max_workers_per_node));
 }
 
+// An environment that was moved or removed since it was activated.
+void notice_missing_environment(const HostFacts& facts, Config& config) {
+  const std::string venv = facts.env.get("VIRTUAL_ENV").value_or("");
+  const std::string python = interpreter_of(config.program);
+  if (venv.empty() || python.empty() || facts.env.get("PYTHON_EXEC") || python.starts_with(venv)) return;
+  config.notices.push_back(fmt::format("{} has no bin/python; taking {}", as_typed("VIRTUAL_ENV", venv), python));
+}
+
 Status settle_program(const Options& options, const HostFacts& facts, Config& config) {
   auto program = resolve_program(options, facts);
   if (!program) return program.error();
   config.program = *std::move(program);
+  notice_missing_environment(facts, config);
   return {};
 }
 

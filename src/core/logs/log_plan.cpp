@@ -28,13 +28,18 @@ LogChoice::Streams of_rank(const std::vector<LogChoice::Streams>& map, int local
   return index < map.size() ? map[index] : LogChoice::Streams{};
 }
 
+bool of_any(const std::vector<LogChoice::Streams>& map) {
+  return std::any_of(map.begin(), map.end(),
+                     [](const LogChoice::Streams& streams) { return streams.out || streams.err; });
+}
+
 }  // namespace
 
-bool keeps_streams(const LogChoice& choice) {
-  const auto any = [](const LogChoice::Streams& streams) { return streams.out || streams.err; };
-  return std::any_of(choice.redirects.begin(), choice.redirects.end(), any) ||
-         std::any_of(choice.tees.begin(), choice.tees.end(), any);
-}
+bool hides_streams(const LogChoice& choice) { return of_any(choice.redirects); }
+
+bool shows_streams(const LogChoice& choice) { return of_any(choice.tees); }
+
+bool keeps_streams(const LogChoice& choice) { return hides_streams(choice) || shows_streams(choice); }
 
 std::vector<WorkerLogs> plan_logs(const LogChoice& choice, const std::string& folder, int nproc) {
   std::vector<WorkerLogs> plans;

@@ -131,9 +131,12 @@ RendezvousStep StaticRendezvous::agreed(const Outcome& outcome) {
 }
 
 RendezvousStep StaticRendezvous::compared(const Outcome& outcome) {
-  const auto error = find_disagreement(this_node(job_), job_.common, parse_common_settings(only_value(outcome)));
+  const CommonSettings theirs = parse_common_settings(only_value(outcome));
+  const auto error = find_disagreement(this_node(job_), job_.common, theirs);
   if (error) return {*error, std::nullopt};
-  return claim();
+  RendezvousStep step = claim();
+  if (job_.restarts == 0) step.warnings = find_differences(job_.common, theirs);
+  return step;
 }
 
 RendezvousStep StaticRendezvous::claim() {

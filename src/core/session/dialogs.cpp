@@ -26,6 +26,7 @@ Talk<Result<Round>> form(StoreLink& link, StaticRendezvous& machine, std::functi
   RendezvousStep step = machine.start(stage.moment());
   while (true) {
     if (step.waiting) on_waiting(*step.waiting);
+    for (std::string& warning : step.warnings) stage.say(Say::Level::warning, std::move(warning));
     if (auto* error = std::get_if<Error>(&step.next)) co_return std::move(*error);
     if (auto* round = std::get_if<Round>(&step.next)) co_return std::move(*round);
     if (std::holds_alternative<Fence>(step.next)) {

@@ -88,6 +88,9 @@ Talk<void> ElasticSession::explain_expulsion() {
 
 void ElasticSession::take(RoundFormed formed) {
   torchrun_ = formed.torchrun;
+  if (!std::exchange(compared_, true))
+    for (std::string& difference : find_differences(common_settings(config_), formed.common))
+      stage_.say(Say::Level::warning, std::move(difference));
   round_.start(form_round(std::move(formed)));
 }
 

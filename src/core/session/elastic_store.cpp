@@ -158,7 +158,8 @@ Talk<Result<StoreLink>> ElasticStore::look_for_store(Endpoint endpoint, bool may
       stage_.say(Say::Level::progress, fmt::format("{}; waiting for the store at {}; giving up in {}", reason.message,
                                                    to_text(choice_.store), to_text(give_up_ - stage_.moment())));
   };
-  co_return co_await connect_to_store(stage_, std::move(endpoint), give_up_, on_retry);
+  if (may_host) co_return co_await connect_to_store(stage_, std::move(endpoint), give_up_, on_retry);
+  co_return co_await try_to_connect(stage_, std::move(endpoint), give_up_, on_retry);
 }
 
 Talk<bool> ElasticStore::connect() {

@@ -67,10 +67,8 @@ void StoreLink::close() {
   if (id_ != 0) stage_->act(CloseLink{std::exchange(id_, 0)});
 }
 
-namespace {
-
-Talk<Result<StoreLink>> try_until(Stage& stage, Endpoint endpoint, Time deadline,
-                                  std::function<void(const Error&)> on_retry) {
+Talk<Result<StoreLink>> try_to_connect(Stage& stage, Endpoint endpoint, Time deadline,
+                                       std::function<void(const Error&)> on_retry) {
   Backoff backoff(10ms, 1s, stage.random());
   while (true) {
     const LinkId id = stage.new_link();
@@ -87,12 +85,10 @@ Talk<Result<StoreLink>> try_until(Stage& stage, Endpoint endpoint, Time deadline
   }
 }
 
-}  // namespace
-
 // The user was told when this gives up.
 Talk<Result<StoreLink>> connect_to_store(Stage& stage, Endpoint endpoint, Time deadline,
                                          std::function<void(const Error&)> on_retry) {
-  auto connected = co_await try_until(stage, std::move(endpoint), deadline, std::move(on_retry));
+  auto connected = co_await try_to_connect(stage, std::move(endpoint), deadline, std::move(on_retry));
   if (!connected) {
     auto rest = stage.until(deadline);
     co_await rest;
@@ -102,7 +98,7 @@ Talk<Result<StoreLink>> connect_to_store(Stage& stage, Endpoint endpoint, Time d
 
 Talk<Result<StoreLink>> connect_quietly(Stage& stage, Endpoint endpoint, Time deadline) {
   const std::function<void(const Error&)> say_nothing = [](const Error&) {};
-  co_return co_await try_until(stage, std::move(endpoint), deadline, say_nothing);
+  co_return co_await try_to_connect(stage, std::move(endpoint), deadline, say_nothing);
 }
 
 }  // namespace launch

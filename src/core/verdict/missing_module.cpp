@@ -20,10 +20,10 @@ std::string missing_module(const Failure& failure) {
 
 std::string note_of_interpreters(const std::string& module, const std::string& asked,
                                  const std::vector<std::string>& others) {
-  constexpr std::size_t most_named = 3;
+  constexpr std::size_t most_pythons_named = 3;
   std::vector<std::string> named = others;
   std::erase(named, asked);
-  if (named.size() > most_named) named.resize(most_named);
+  if (named.size() > most_pythons_named) named.resize(most_pythons_named);
   const std::string missed = asked.empty() ? "" : fmt::format("{} has no module {}; ", asked, module);
   const std::string it = asked.empty() ? "module " + module : "it";
   if (named.empty())

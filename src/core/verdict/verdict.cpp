@@ -273,12 +273,20 @@ std::vector<int> silent_nodes(const Verdict& verdict) {
   return silent;
 }
 
+// A program that could not be started, before anything ran: there is nothing more to tell.
+bool began_nothing(const Verdict& verdict) {
+  const Account& account = verdict.account;
+  return verdict.first.kind == Failure::Kind::start && verdict.restarts == 0 && account.stopped == 0 &&
+         account.ends.empty() && account.left.empty();
+}
+
 }  // namespace
 
 std::string render_verdict(const Verdict& verdict) {
   // Whoever has stopped the job knows why: a line, and another one about what is left.
-  const bool told = verdict.first.kind == Failure::Kind::signal;
-  std::string title = fmt::format("{} {} (run id {})", verdict.program, told ? "STOPPED" : "FAILED", verdict.run_id);
+  const bool stopped = verdict.first.kind == Failure::Kind::signal;
+  const bool told = stopped || began_nothing(verdict);
+  std::string title = fmt::format("{} {} (run id {})", verdict.program, stopped ? "STOPPED" : "FAILED", verdict.run_id);
   if (told) title += fmt::format(": {}; exit code {}", describe(verdict.first), verdict.first.exit_code);
   const auto missing = missing_ranks(verdict);
   if (missing && !missing->ranks.empty())
@@ -290,7 +298,7 @@ std::string render_verdict(const Verdict& verdict) {
   if (const auto silent = silent_nodes(verdict); !silent.empty())
     screen.say("no report", fmt::format("from {} {}", silent.size() == 1 ? "node" : "nodes", cut(as_ranges(silent))));
   say_logs(verdict.account, screen);
-  say_deeds(verdict, screen);
+  if (stopped || !told) say_deeds(verdict, screen);
   if (!told) screen.say("exit code", std::to_string(verdict.first.exit_code));
   return std::move(screen).text();
 }

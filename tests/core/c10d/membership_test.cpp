@@ -294,41 +294,6 @@ TEST(Membership, ALookCounts) {
   EXPECT_FALSE(job.membership.attends(9));
 }
 
-TEST(Membership, NodesThatContradictEachOtherAreRefused) {
-  MembershipDriver job(1, 2);
-  job.join(1);
-  Attendance said = job.said(Attendance::Wish::join, "n2");
-  said.nodes = {2, 2};
-  job.attend(2, said);
-  const auto* refused = job.only<RoundRefused>(2);
-  ASSERT_NE(refused, nullptr);
-  EXPECT_EQ(refused->error.code, ErrorCode::conflict);
-  EXPECT_EQ(refused->error.message,
-            "conflicting --nnodes: n2 (pid 1) has 2, the job has 1:2; give the same --nnodes on every "
-            "node");
-  EXPECT_EQ(job.look(1).arrived, 1);
-  job.drop(2);
-  job.drop(1);
-  job.attend(2, said);
-  EXPECT_TRUE(job.silent(2)) << "the first one there says what the job is";
-}
-
-TEST(Membership, ANodeWithAnotherHeartbeatTimeoutIsRefused) {
-  MembershipDriver job(1, 3);
-  Attendance said = job.said(Attendance::Wish::join, "n1");
-  said.common = {{"--heartbeat-timeout", "5 s"}};
-  job.attend(1, said);
-  said = job.said(Attendance::Wish::join, "n2");
-  said.common = {{"--heartbeat-timeout", "60 s"}};
-  job.attend(2, said);
-  const auto* refused = job.only<RoundRefused>(2);
-  ASSERT_NE(refused, nullptr);
-  EXPECT_EQ(refused->error.code, ErrorCode::conflict);
-  EXPECT_THAT(refused->error.message, testing::HasSubstr("conflicting --heartbeat-timeout: n2 (pid 1) has"));
-  job.join(3);  // of a version that does not say
-  EXPECT_EQ(job.look(1).arrived, 2);
-}
-
 TEST(Membership, ANodeThatComesAnewTakesItsOwnPlace) {
   MembershipDriver job(2, 2);
   job.form(2);

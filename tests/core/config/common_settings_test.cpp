@@ -13,7 +13,12 @@ const CommonSettings example = {{"--heartbeat-timeout", "5 s"}, {"TORCH_ELASTIC_
 TEST(CommonSettings, HaveTheNamesThatTheUserKnows) {
   Config config;
   config.heartbeat_timeout = 5s;
-  EXPECT_EQ(common_settings(config), example);
+  config.restarts.max_restarts = 3;
+  config.role = "eval";
+  config.program.name = "jobs/eval.py";
+  CommonSettings expected = example;
+  expected.insert(expected.end(), {{"--max-restarts", "3"}, {"program (role eval)", "eval.py"}});
+  EXPECT_EQ(common_settings(config), expected);
 }
 
 TEST(CommonSettings, AreReadAsTheyWereWritten) {
@@ -32,6 +37,17 @@ TEST(CommonSettings, OnlyAnotherValueIsADisagreement) {
   EXPECT_EQ(found->message,
             "conflicting --heartbeat-timeout: node 1 has \"5 s\", the job has \"60 s\"; give the same "
             "--heartbeat-timeout on every node");
+}
+
+TEST(CommonSettings, WhatMayDifferIsSaidAndNoDisagreement) {
+  const CommonSettings own = {{"--max-restarts", "3"}, {"program (role a)", "x.py"}, {"program (role b)", "z.py"}};
+  const CommonSettings job = {{"--max-restarts", "0"}, {"program (role a)", "y.py"}, {"--heartbeat-timeout", "1 s"}};
+  EXPECT_FALSE(find_disagreement("node 1", own, job));
+  EXPECT_EQ(find_differences(own, job),
+            (std::vector<std::string>{"the nodes differ in --max-restarts: this one has 3, another one 0",
+                                      "the nodes differ in program (role a): this one has x.py, another one y.py"}));
+  EXPECT_TRUE(find_differences(own, own).empty());
+  EXPECT_TRUE(find_differences(example, {{"--heartbeat-timeout", "60 s"}}).empty());
 }
 
 }  // namespace launch::common_settings_test

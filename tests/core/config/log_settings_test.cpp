@@ -128,6 +128,23 @@ TEST(LogSettings, EventsOfTorchrunFollowItsHandlerAndLevel) {
   EXPECT_FALSE(config_of({"--event-log-handler=console"}, facts_with({{"LOGLEVEL", "WARNING"}})).events.torchelastic);
 }
 
+TEST(LogSettings, HowMuchLaunchSaysIsAnOptionOrTorchrunsLevel) {
+  const auto with_level = [](const char* level, const Args& args = {}) {
+    return config_of(args, facts_with({{"LOGLEVEL", level}})).verbosity;
+  };
+  EXPECT_EQ(config_of({}).verbosity, Verbosity::usual);
+  EXPECT_EQ(config_of({"-v"}).verbosity, Verbosity::verbose);
+  EXPECT_EQ(config_of({"--quiet"}).verbosity, Verbosity::quiet);
+  EXPECT_EQ(with_level("DEBUG"), Verbosity::verbose);
+  EXPECT_EQ(with_level("INFO"), Verbosity::usual);
+  EXPECT_EQ(with_level("WARNING"), Verbosity::quiet);
+  EXPECT_EQ(with_level("ERROR"), Verbosity::quiet);
+  EXPECT_EQ(with_level("strange"), Verbosity::usual);
+  EXPECT_EQ(with_level("WARNING", {"-v"}), Verbosity::verbose);
+  EXPECT_EQ(with_level("DEBUG", {"-q"}), Verbosity::quiet);
+  expect_faults({{{"-v", "--quiet"}, "--verbose and --quiet contradict each other"}});
+}
+
 TEST(LogSettings, EventsOfTorchrunNameRendezvousAndProgramAsItDoes) {
   EXPECT_EQ(config_of({}).events.backend, "c10d");
   EXPECT_EQ(config_of({"--master-port=29500"}).events.backend, "static");

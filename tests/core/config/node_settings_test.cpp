@@ -145,7 +145,7 @@ TEST(NodeSettings, AKeyThatHasNoEffectIsNamed) {
                                     "last_call_timeout?"),
                           testing::EndsWith(": zz is no key that launch knows, and has no effect")));
   for (const char* known : {"timeout=9", "join_timeout=9,read_timeout=9", "is_host=1,store_type=tcp"})
-    EXPECT_THAT(config_of({"--rdzv-conf", known}).notices, IsEmpty()) << known;
+    EXPECT_THAT(config_of({"--rdzv-backend=c10d", "--rdzv-conf", known}).notices, IsEmpty()) << known;
 }
 
 TEST(NodeSettings, ARankThatOneNodeByItselfDoesNotNeedIsIgnored) {

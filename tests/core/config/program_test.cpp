@@ -109,6 +109,30 @@ TEST(Program, WhatIsNowhereIsLeftForStartingToReport) {
   expect_direct("dir/nowhere", {}, "dir/nowhere");
 }
 
+TEST(Program, WhatSpeaksAgainstItIsSaid) {
+  const auto fault = [](const Options& options, const ProgramFacts& facts) {
+    return resolve_program(options, facts_of(facts))->fault;
+  };
+  EXPECT_EQ(fault(options_for("train.py"), {}), "train.py is not there; nothing could be started");
+  EXPECT_EQ(fault(options_for("train.py"), file(false, "")), "");
+  EXPECT_EQ(fault(options_for("./train"), {}), "./train is not there; nothing could be started");
+  EXPECT_EQ(fault(options_for("train"), {}),
+            "train is not there, and PATH does not have it either; nothing could be "
+            "started");
+  EXPECT_EQ(fault(options_for("./train"), file(false, "#!/bin/sh\n")),
+            "./train may not be executed; chmod +x would "
+            "allow it");
+  EXPECT_EQ(fault(options_for("./train"), file(true, "#!/bin/sh\n")), "");
+  EXPECT_EQ(fault(options_for("train${local_rank}.py"), {}), "") << "a file of each worker";
+  EXPECT_EQ(fault(options_for("-"), {}), "");
+  ProgramFacts echo;
+  echo.on_path = "/bin/echo";
+  EXPECT_EQ(fault(options_for("echo"), echo), "");
+  Options module = options_for("pkg.mod");
+  module.module = {true, "--module"};
+  EXPECT_EQ(fault(module, {}), "");
+}
+
 TEST(Program, AFolderWithAMainIsPythons) {
   const auto command = resolve_program(options_for("src"), facts_of({true, true, true, false, "", {}}));
   ASSERT_TRUE(command);

@@ -184,4 +184,15 @@ TEST(WorkerSettings, AHealthPortIsSaidToHaveNoEffect) {
   EXPECT_THAT(config_of({}, facts_with({{"TORCHELASTIC_HEALTH_CHECK_PORT", ""}})).notices, IsEmpty());
 }
 
+TEST(WorkerSettings, AnEnvironmentThatIsGoneIsNoticed) {
+  HostFacts facts = facts_with({{"VIRTUAL_ENV", "/gone"}});
+  EXPECT_THAT(config_of({}, facts).notices,
+              ElementsAre("VIRTUAL_ENV=/gone has no bin/python; taking /usr/bin/python3"));
+  facts.venv_python = "/gone/bin/python";
+  EXPECT_THAT(config_of({}, facts).notices, IsEmpty());
+  EXPECT_THAT(config_of({}, facts_with({{"VIRTUAL_ENV", "/gone"}, {"PYTHON_EXEC", "/bin/python3"}})).notices,
+              IsEmpty());
+  EXPECT_THAT(config_of({"--no-python"}, facts_with({{"VIRTUAL_ENV", "/gone"}})).notices, IsEmpty());
+}
+
 }  // namespace launch::worker_settings_test

@@ -59,10 +59,12 @@ TEST(LogPlan, KnowsWhetherAnyStreamIsKept) {
   choice.redirects = choice.tees = {{}, {}};
   EXPECT_FALSE(keeps_streams(choice));
   choice.tees[1].err = true;
-  EXPECT_TRUE(keeps_streams(choice));
+  EXPECT_TRUE(keeps_streams(choice) && shows_streams(choice));
+  EXPECT_FALSE(hides_streams(choice));
   choice.redirects[0].out = true;
   choice.tees.clear();
-  EXPECT_TRUE(keeps_streams(choice));
+  EXPECT_TRUE(keeps_streams(choice) && hides_streams(choice));
+  EXPECT_FALSE(shows_streams(choice));
 }
 
 TEST(LogPlan, LaunchWritesWhatItShowsAndWhatItIsToldTo) {

@@ -55,6 +55,24 @@ TEST(ElasticSession, NodesGetRanksAndOnePlaceForTheirWorkers) {
   EXPECT_THAT(ranks, testing::UnorderedElementsAre(0, 1, 2));
 }
 
+TEST(ElasticSession, OtherRestartsAreSaidOnceByTheNodeThatHasThem) {
+  Meeting meeting;
+  std::vector<Meeting::Node*> nodes;
+  for (const char* host : {"n0", "n1"}) {
+    Config config = elastic_config(host, 100 + static_cast<int>(nodes.size()), {2, 2});
+    config.restarts.max_restarts = nodes.empty() ? 1 : 2;
+    nodes.push_back(&meeting.add(std::move(config)));
+    EXPECT_TRUE(nodes.back()->session->open());
+  }
+  for (int round = 0; round < 2; ++round) {
+    for (Meeting::Node* node : nodes) node->session->feed(JoinRound{});
+    for (Meeting::Node* node : nodes) EXPECT_TRUE(meeting.take<RendezvousDone>(*node, 10s)) << round;
+  }
+  const auto differ = testing::HasSubstr("the nodes differ in --max-restarts");
+  EXPECT_THAT(nodes[1]->session->lines(), testing::Contains(differ).Times(1));
+  EXPECT_THAT(nodes[0]->session->lines(), testing::Not(testing::Contains(differ)));
+}
+
 TEST(ElasticSession, AFailureToRestartAfterIsHeardByAllAndCountedInTheNextRound) {
   Elastic job({2, 2});
   for (const char* host : {"n0", "n1"}) job.come(host);

@@ -58,6 +58,22 @@ TEST(StaticSession, NodesFindEachOtherInAnyOrder) {
   }
 }
 
+TEST(StaticSession, OtherRestartsAreSaidByTheNodeThatCameLater) {
+  Meeting meeting;
+  std::vector<Meeting::Node*> nodes;
+  for (const int rank : {0, 1}) {
+    Config config = static_config(rank, 2);
+    config.restarts.max_restarts = rank;
+    nodes.push_back(&meeting.add(std::move(config)));
+    EXPECT_TRUE(nodes.back()->session->open());
+    nodes.back()->session->feed(JoinRound{});
+  }
+  for (Meeting::Node* node : nodes) EXPECT_TRUE(meeting.take<RendezvousDone>(*node));
+  std::vector<std::string> said = nodes[0]->session->lines();
+  for (const std::string& line : nodes[1]->session->lines()) said.push_back(line);
+  EXPECT_THAT(said, testing::Contains(testing::HasSubstr("the nodes differ in --max-restarts")).Times(1));
+}
+
 TEST(StaticSession, ANodeWithoutNode0GivesUpAtItsTimeOut) {
   Meeting meeting;
   Meeting::Node& node = meeting.add(static_config(1, 2));

@@ -40,6 +40,9 @@ Result<Attendance> parse_attendance(std::string_view json);
 // Why this node cannot be in a job with this --nnodes and these settings; nullopt: it can.
 std::optional<Error> find_contradiction(const Attendance& said, const NodeLimits& nodes, const CommonSettings& common);
 
+// Two agents use the same name.
+Error name_taken(const NodeDesc& node);
+
 // The answer: RoundFormed, RoundBroken, RoundWaits, RoundRefused or RendezvousEnded.
 std::string to_json(const ElasticNews& news);
 Result<ElasticNews> parse_news(std::string_view json);

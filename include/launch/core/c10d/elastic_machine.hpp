@@ -29,6 +29,7 @@ struct RoundFormed {
   std::vector<NodeRank> torchrun{};        // ranks of torchrun's agents
   std::optional<Assignment> assignment{};  // if the other nodes need not be asked for it
   int restarts = 0;                        // of the job, as its members know it
+  CommonSettings common{};                 // of the job; empty: this node has the same
 
   bool operator==(const RoundFormed&) const = default;
 };

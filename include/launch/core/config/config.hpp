@@ -53,8 +53,9 @@ struct HostFacts {
 struct ProgramCommand {
   std::string executable;
   std::vector<std::string> argv;
-  std::string script;  // the file that an interpreter reads; empty if there is none
-  std::string name;    // as the user typed it, for reports
+  std::string script;   // the file that an interpreter reads; empty if there is none
+  std::string name;     // as the user typed it, for reports
+  std::string fault{};  // why it cannot be started, as far as that can be seen now; empty: nothing is known against it
 };
 
 // How the nodes of the job find each other: there is only one, they know their ranks, or the rendezvous assigns ranks.
@@ -103,6 +104,13 @@ struct InputChoice {
   GlobalRank rank{};  // among all workers of the job
 };
 
+// How much launch says about what it does. The report on a failure is always shown.
+enum class Verbosity {
+  quiet,    // only what is wrong
+  usual,    // and what the user may want to know
+  verbose,  // and each step, with the time
+};
+
 // Where the events of the job are written.
 struct EventChoice {
   std::string file;           // for our own events; "-" is standard output; empty: nowhere
@@ -132,6 +140,7 @@ struct Config {
   std::string parent_error_file;  // where the process that started launch looks for the failure; empty: it does not
   std::string log_folder;         // where the job's folder is made; empty: a temporary one; /dev/null: none
   std::string timer_file;         // through which workers set watchdog timers; empty: they cannot
+  Verbosity verbosity = Verbosity::usual;
   LogChoice logs;
   EventChoice events;
   ProgramCommand program;

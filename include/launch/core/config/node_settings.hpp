@@ -6,9 +6,14 @@
 #include "launch/core/config/config.hpp"
 #include "launch/core/options/options.hpp"
 
+#include <string_view>
+
 namespace launch {
 
 // Fills meeting, run_id, rendezvous_timeout and what follows from them.
 Status settle_nodes(const Options& options, const HostFacts& facts, Config& config);
+
+// Whether this key of --rdzv-conf means something to c10d only.
+bool is_c10d_key(std::string_view key);
 
 }  // namespace launch

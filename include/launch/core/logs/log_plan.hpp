@@ -50,7 +50,9 @@ struct WorkerLogs {
   StreamPlan out, err;
 };
 
-// True if a stream of any worker goes to a file.
+// True if a stream of any worker goes to a file only, is shown by launch, goes to a file in either way.
+bool hides_streams(const LogChoice& choice);
+bool shows_streams(const LogChoice& choice);
 bool keeps_streams(const LogChoice& choice);
 
 // `folder` is that of the attempt; empty (--log-dir=/dev/null): everything goes to the console.

@@ -84,6 +84,8 @@ struct Options {
   Setting<std::string> log_line_prefix_template;
   Setting<std::string> duplicate_stdout_filters;
   Setting<std::string> duplicate_stderr_filters;
+  Setting<bool> verbose;
+  Setting<bool> quiet;
   Setting<bool> fold;
   Setting<std::string> color;
   Setting<std::string> worker_stderr;

@@ -30,7 +30,7 @@ struct StaticJob {
   bool survey = false;  // finds out whether all nodes are launch agents
   int restarts = 0;     // restarts before this round, for Round
   Duration report_interval = std::chrono::seconds(30);  // between two lines to the user
-  CommonSettings common{};                              // settings that the nodes must agree on
+  CommonSettings common{};                              // settings that the nodes should agree on
   std::string identity;  // this agent, unique: "host n0 (pid 123, 0a1b2c3d)"; shown to a node that claims the same rank
 };
 
@@ -54,6 +54,7 @@ struct Fence {};
 struct RendezvousStep {
   std::variant<Operation, Fence, Round, Error> next;
   std::optional<Waiting> waiting;
+  std::vector<std::string> warnings{};  // for the user
 };
 
 class StaticRendezvous {

@@ -79,6 +79,7 @@ class ElasticSession : public Session, private ElasticStore::Owner {
   ElasticStore store_;
   std::optional<RoundWatch> watch_;       // of the round
   std::optional<RoundFormed> beginning_;  // the round that has formed, until its ranks and meeting place are known
+  bool compared_ = false;                 // this node's settings with those of the job
   bool in_barrier_ = false;               // this node is in the exit barrier of the round
   bool stranger_ = false;                 // the job has refused this node
   std::vector<NodeRank> torchrun_;        // ranks of torchrun's nodes in the round

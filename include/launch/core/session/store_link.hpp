@@ -54,7 +54,10 @@ class StoreLink {
 // failed try. The last reason is in the error, whose code is timeout.
 Talk<Result<StoreLink>> connect_to_store(Stage& stage, Endpoint endpoint, Time deadline,
                                          std::function<void(const Error&)> on_retry);
-// The same for a store that has answered before: failed tries are not reported, and it gives up if none is left.
+// The same for a store that has answered before: gives up as soon as the next try would be too late.
+Talk<Result<StoreLink>> try_to_connect(Stage& stage, Endpoint endpoint, Time deadline,
+                                       std::function<void(const Error&)> on_retry);
+// And without a report of failed tries.
 Talk<Result<StoreLink>> connect_quietly(Stage& stage, Endpoint endpoint, Time deadline);
 
 }  // namespace launch

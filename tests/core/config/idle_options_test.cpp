@@ -1,0 +1,37 @@
+#include "launch/core/config/idle_options.hpp"
+
+#include "settling.hpp"
+
+namespace launch::idle_options_test {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+TEST(IdleOptions, WhatNeedsLinesThatAreShown) {
+  EXPECT_THAT(config_of({"--fold"}).notices, ElementsAre("--fold has no effect without --tee"));
+  EXPECT_THAT(config_of({"--fold", "--color=always", "-r3"}).notices,
+              ElementsAre("--fold, --color have no effect without --tee"));
+  EXPECT_THAT(config_of({"--fold", "--color=always", "-t0:1"}).notices, IsEmpty());
+}
+
+TEST(IdleOptions, WhatNeedsFiles) {
+  EXPECT_THAT(config_of({"--log-max-size=1M"}).notices,
+              ElementsAre("--log-max-size has no effect without --redirects or --tee"));
+  EXPECT_THAT(config_of({"--log-max-size=1M", "-r2"}).notices, IsEmpty());
+  EXPECT_THAT(config_of({"--log-writer=launch", "-t1"}).notices, IsEmpty());
+}
+
+TEST(IdleOptions, WhatNeedsRestarts) {
+  EXPECT_THAT(config_of({"--restart-on=7", "--repeat-errors"}).notices,
+              ElementsAre("--restart-on, --repeat-errors have no effect without --max-restarts"));
+  EXPECT_THAT(config_of({"--restart-on=7", "--fail-on=3", "--restart-window=60", "--max-restarts=1"}).notices,
+              IsEmpty());
+}
+
+TEST(IdleOptions, KeysOfC10dInAStaticJob) {
+  EXPECT_THAT(config_of({"--rdzv-conf=join_timeout=5,is_host=1,timeout=3"}).notices,
+              ElementsAre("is_host, join_timeout of --rdzv-conf have no effect without --rdzv-backend c10d"));
+  EXPECT_THAT(config_of({"--rdzv-backend=c10d", "--rdzv-conf=join_timeout=5"}).notices, IsEmpty());
+}
+
+}  // namespace launch::idle_options_test
