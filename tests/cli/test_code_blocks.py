@@ -1,4 +1,4 @@
-"""Every code block of README.md and docs is run as it stands, and what it shows is what comes.
+"""Every code block of README.md and docs is run as it stands, and what it shows is what really comes.
 
 A method that shows() a block runs it; block_case has the programs and hosts that stand for those of the reader. CHECKED
 names blocks that another test holds, DRAWN those that are no commands. A block that is none of these fails Rules.
