@@ -144,7 +144,8 @@ print(f'Process {{pid}}: python\\nPython v3.11.2 (python)\\n\\nThread {{pid}} (i
         self.assertEqual([form(json.loads(line)) for line in block.lines], [form(json.loads(line)) for line in came])
 
     def test_the_fields_of_a_failure(self):
-        (table,) = re.findall(r"\n\| Field \| Meaning \|\n.*\n((?:\|.*\n)*)", (ROOT / "docs/events.md").read_text("utf-8"))
+        text = (ROOT / "docs/events.md").read_text("utf-8")
+        (table,) = re.findall(r"\n\| Field \| Meaning \|\n.*\n((?:\|.*\n)*)", text)
         named = [name for line in table.splitlines() for name in re.findall(r"`(\w+)`", line.split("|")[1])]
         (writer,) = re.findall(r"std::string to_json\(const Failure.*?\n}\n",
                                (ROOT / "src/core/verdict/failure_report.cpp").read_text(), re.S)
