@@ -9,7 +9,7 @@ NAMES = ["README.md", *sorted(f"docs/{path.name}" for path in ROOT.joinpath("doc
 SHAPES = [  # what is different each time it comes
     (r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{3})?", "TIME"),
     (r"\bpid \d+", "pid N"),
-    (r"_\w{8}(?=[/\n]|$)", "_XXXXXXXX"),  # of the folder of a job
+    (r"_\w{8}(?=[/\s]|$)", "_XXXXXXXX"),  # of the folder of a job
     (r"\b\d+ bytes", "N bytes"),
 ]
 
