@@ -4,6 +4,7 @@
 #include "launch/core/config/program.hpp"
 #include "launch/core/verdict/missing_module.hpp"
 #include "launch/io/clock.hpp"
+#include "launch/io/flight_files.hpp"
 #include "launch/io/log.hpp"
 #include "launch/io/python_finder.hpp"
 
@@ -29,6 +30,7 @@ JobRecord::JobRecord(asio::any_io_executor executor, std::shared_ptr<const Confi
       events_(config_, executor) {}
 
 void JobRecord::begin(const Round& round) {
+  began_ = instant().wall;
   events_.rendezvous_formed(round);
   evidence_.reset();
 }
@@ -73,10 +75,20 @@ asio::awaitable<void> JobRecord::keep_evidence(bool precious) {
   co_await folder_.keep_evidence(files_, notes.text(), precious || notes.has_stacks());
 }
 
-asio::awaitable<std::vector<int>> JobRecord::ranks_that_waited(std::vector<WorkerEnd> workers) {
+asio::awaitable<std::vector<RankGroup>> JobRecord::states_and_records(GlobalRank first) {
+  const std::vector<RankGroup> states = evidence_->notes().states();
+  const FlightFiles files{config_.worker_env, began_};
+  const auto read = [files, states, first] { return with_records(files, states, first); };
+  auto reading = files_.run_until(later(now(), time_for_all_words), read);
+  const auto found = co_await std::move(reading);
+  co_return found.value_or(states);
+}
+
+asio::awaitable<std::vector<int>> JobRecord::ranks_that_waited(Finish end) {
   std::vector<int> ranks;
+  if (!end.first || !is_due_to_others(*end.first)) co_return ranks;
   const Time deadline = later(now(), time_for_all_words);
-  for (const WorkerEnd& worker : workers) {
+  for (const WorkerEnd& worker : end.others) {
     if (now() >= deadline) co_return std::vector<int>();  // some would look as if they had said nothing
     const LastWords words = co_await folder_.words_of(files_, worker.local_rank);
     if (speak_of_others(words)) ranks.push_back(worker.rank.value);
@@ -98,16 +110,14 @@ asio::awaitable<void> JobRecord::announce(AnnounceRound action) {
 
 asio::awaitable<Account> JobRecord::conclude(Finish end, NodeRank node, std::string left) {
   const bool waited = end.first && timed_out(*end.first);
-  co_await folder_.show_rest();
+  Account own = sum_up(node, end.others, end.failed_at);
+  own.waited = co_await ranks_that_waited(end);
+  co_await folder_.show_rest();  // after that, what they said is no longer kept
   co_await keep_evidence(waited);
   if (end.left_behind && !end.first) log_error("these processes outlived SIGKILL: " + left);
   if (end.first) tell_parent(config_, *end.first, files_);
-  Account own = sum_up(node, end.others);
   if (evidence_) own.places = evidence_->notes().places();
-  if (evidence_ && waited) {
-    own.states = evidence_->notes().states();
-    own.waited = co_await ranks_that_waited(end.others);
-  }
+  if (evidence_ && waited) own.states = co_await states_and_records(end.first->rank);
   if (const std::string folder = folder_.kept(); !folder.empty())
     own.logs.push_back(on_node(node, config_.hostname, folder));
   if (end.left_behind) own.left.push_back(on_node(node, config_.hostname, left));

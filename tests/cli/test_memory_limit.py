@@ -1,25 +1,12 @@
 """A worker that the kernel ends for want of memory: the report says so."""
 import os
-import pathlib
 import signal
 import sys
 import time
-import uuid
 
+import memory_group
 from harness import Settings, wait_for
 from job import SLEEP, JobCase
-
-
-def own_group():
-    """The memory control group of this process as a folder, version 1 or 2; None where there is none to be found."""
-    for line in pathlib.Path("/proc/self/cgroup").read_text().splitlines():
-        _, controllers, path = line.split(":", 2)
-        for top in ("/sys/fs/cgroup/memory", "/sys/fs/cgroup"):
-            folder = pathlib.Path(top + path)
-            if controllers in ("memory", "") and ((folder / "memory.limit_in_bytes").exists()
-                                                  or (folder / "memory.max").exists()):
-                return folder
-    return None
 
 
 class MemoryLimit(JobCase):
@@ -27,17 +14,7 @@ class MemoryLimit(JobCase):
     LIMIT = "; memory limit 512 MiB; peak"
 
     def in_a_group(self, *words):
-        """Starts a job in a control group of little memory."""
-        above = own_group()
-        group = above and above / f"launch-{uuid.uuid4().hex[:8]}"
-        try:
-            group.mkdir()
-            limit = next(group / name for name in ("memory.limit_in_bytes", "memory.max") if (group / name).exists())
-            limit.write_text(str(512 << 20))
-        except (AttributeError, OSError, StopIteration) as error:
-            self.skipTest(f"no memory control group can be made here: {error}")  # tests/core has recorded ones
-        self.addCleanup(group.rmdir)
-        return self.start(["sh", "-c", f'echo 0 > {group}/cgroup.procs && exec "$@"', "sh", Settings.launch, *words])
+        return self.start(memory_group.inside(self, Settings.launch, *words))
 
     def test_the_out_of_memory_killer_is_named(self):
         greedy = self.program(f"#!{sys.executable}\n" + self.GREEDY, "greedy")

@@ -1,59 +1,17 @@
 """The verdict of each kind of failure, as users see it: tests/data/verdicts.txt holds them all.
-
-LAUNCH_UPDATE_GOLDEN=1 writes that file anew; read the difference before you keep it.
 """
 import json
 import os
-import pathlib
-import re
 import signal
 
 import processes
-from harness import ROOT, free_port, wait_for
+from harness import ROOT, free_port
 from job import SLEEP, UNTIL_ALL_UP, UP, JobCase
-
-GOLDEN = ROOT / "tests" / "data" / "verdicts.txt"
-WORKERS = pathlib.Path(__file__).parent / "workers"
+from verdicts import WORKERS, Verdicts
 
 
-def golden():
-    """Name -> text of each verdict."""
-    parts = re.split(r"^== (.*)\n", GOLDEN.read_text() if GOLDEN.exists() else "", flags=re.M)
-    return dict(zip(parts[1::2], parts[2::2]))
-
-
-class VerdictCase(JobCase):
-    def plain(self, text):
-        """Without what differs from run to run."""
-        text = text.replace(str(self.folder), "FOLDER").replace(str(WORKERS), "WORKERS")
-        text = re.sub(r"host \S+?([),\n:])", r"host HOST\1", text)
-        text = re.sub(r"pid \d+( \([^)]*\))?", "pid N", text)
-        text = re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", "TIME", text)
-        text = re.sub(r"\w{8}(-\w{4}){3}-\w{12}", "UUID", text)  # the run id of a job that was given none
-        text = re.sub(r"UUID_\w{8}/", "UUID_XXXXXXXX/", text)
-        text = re.sub(r"after [0-9.]+ m?s", "after SOME TIME", text)
-        return re.sub(r"127\.0\.0\.1:\d+", "127.0.0.1:PORT", text)
-
-    def verdict(self, run):
-        """The screen: its first line, and the indented ones behind it."""
-        wait_for(lambda: re.search(r"(?m)^  exit code |; exit code \d+$", run.err), 5)
-        found = re.search(r"(?m)^launch: (.* (?:FAILED|STOPPED) .*\n(?:  .*\n)*)", run.err)
-        self.assertTrue(found, str(run))
-        return self.plain(found.group(1))
-
-    def check(self, name, *runs):
-        """The same on every node, and the same as ever."""
-        texts = [self.verdict(run) for run in runs]
-        for text in texts:
-            self.assertEqual(texts[0], text)
-        self.check_text(name, texts[0])
-
-    def check_text(self, name, text):
-        known = golden()
-        if os.environ.get("LAUNCH_UPDATE_GOLDEN"):
-            known[name] = text
-            GOLDEN.write_text("".join(f"== {key}\n{value}" for key, value in sorted(known.items())))
-        self.assertEqual(known.get(name), text)
+class VerdictCase(Verdicts, JobCase):
+    golden = ROOT / "tests" / "data" / "verdicts.txt"
 
     def two_nodes(self, *parts, options=(), worker=None):
         return self.nodes([2, 2], worker or self.worker(UP, UNTIL_ALL_UP, *parts), options=options)

@@ -198,7 +198,7 @@ void NodeHost::carry_out(const GatherEvidence& action) {
 void NodeHost::carry_out(const Conclude& action) {
   const NodeRank node = std::max(last_.assignment.group_rank, NodeRank(0));
   when_awake(later(network_.events().now(), say),
-             [this, node, others = action.end.others] { feed(Concluded{sum_up(node, others)}); });
+             [this, node, end = action.end] { feed(Concluded{sum_up(node, end.others, end.failed_at)}); });
 }
 
 void NodeHost::carry_out(const Report& action) {

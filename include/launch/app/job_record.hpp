@@ -51,9 +51,11 @@ class JobRecord {
  private:
   // `precious`: also if nothing else is kept.
   Task keep_evidence(bool precious);
-  // Of these workers, those whose own error is a time-out or a closed connection. None if a disk stalls.
   boost::asio::awaitable<std::string> look_for_module(std::string module);
-  boost::asio::awaitable<std::vector<int>> ranks_that_waited(std::vector<WorkerEnd> workers);
+  // What the workers did, or what their flight recorders and that of the first failure say.
+  boost::asio::awaitable<std::vector<RankGroup>> states_and_records(GlobalRank first);
+  // Of these workers, those whose own error is a time-out or a closed connection. None if a disk stalls.
+  boost::asio::awaitable<std::vector<int>> ranks_that_waited(Finish end);
 
   boost::asio::any_io_executor executor_;
   const Config& config_;
@@ -61,6 +63,7 @@ class JobRecord {
   JobFolder folder_;
   DiskThread files_;  // reads what workers said, and writes what is known of their end
   EventLog events_;
+  WallTime began_{};                  // when the last workers were about to start
   std::optional<Evidence> evidence_;  // about the workers that are being ended
 };
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "launch/core/base/error.hpp"
+#include "launch/core/base/time.hpp"
 #include "launch/io/fd.hpp"
 
 #include <cstddef>
@@ -13,6 +14,9 @@ namespace launch {
 
 // At most `limit` bytes of the file; empty when it cannot be read.
 std::string read_file(const std::string& path, std::size_t limit);
+
+// Whether there is a regular file, and it was changed at this time or later.
+bool was_written_since(const std::string& path, WallTime since);
 
 // The last `limit` bytes of a file that may still grow; empty when it cannot be read.
 std::string read_tail(const std::string& path, std::size_t limit);

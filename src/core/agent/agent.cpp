@@ -60,7 +60,7 @@ AgentActions Agent::handle(const WorkerExited& event, Time now) {
   const bool by_ours = event.status.value == stop_signal_ || event.status.value == SIGKILL;
   const bool stopped = winding_down() && event.status.kind == ExitStatus::Kind::signalled && by_ours;
   const bool early = !winding_down() && event.status.ok();
-  ends_.push_back(WorkerEnd{rank, event.local_rank, event.status, stopped, early});
+  ends_.push_back(WorkerEnd{rank, event.local_rank, event.status, stopped, early, now});
   if (winding_down()) return {};
   if (!event.status.ok() && warning_.may_leave)
     return fail(early_leave(event.failure.exit_code, describe(event.failure)), SIGTERM, true, now);
@@ -76,7 +76,7 @@ AgentActions Agent::handle(const SignalReceived& event, Time now) {
                                       fmt::format("launch was told to stop by {}{}", signal_name(event.signal),
                                                   event.sender.empty() ? "" : " " + event.sender));
   if (winding_down() && goes_on()) {
-    first_ = std::move(failure);
+    blame(std::move(failure), now);
     return settings_.nnodes > 1 ? AgentActions{TellPeers{*first_}} : AgentActions{};
   }
   // A second Ctrl-C means "soon", a third "now". Schedulers repeat their SIGTERM, so a repeated one means nothing new.
@@ -114,7 +114,7 @@ AgentActions Agent::handle(const GuardLost& /*event*/, Time now) {
   AgentActions actions;
   if (state_ == State::stopping) actions = kill(now);
   if (!goes_on()) return actions;
-  first_ = std::move(failure);
+  blame(std::move(failure), now);
   if (settings_.nnodes > 1) actions.push_back(TellPeers{*first_});
   return actions;
 }
@@ -126,7 +126,7 @@ AgentActions Agent::handle(const PeerFailed& event, Time now) {
   if (winding_down()) {
     // The store got it before ours. But a failure that ends the job stays, even if the store got a restart before it.
     const bool final = first_ && !first_->restart;
-    if (!final || !event.failure.restart) first_ = event.failure;
+    if (!final || !event.failure.restart) blame(event.failure, now);
     return {};
   }
   if (state_ == State::pausing && event.failure.restart) return {};  // the restart that this node is about to follow
@@ -177,7 +177,7 @@ AgentActions Agent::handle(const StoreLost& event, Time now) {
   shorten_grace(event.grace, now);
   if (winding_down() && !goes_on()) return {};
   if (winding_down()) {
-    first_ = failure_of_store(here(), fmt::format("the store went away ({})", event.reason));
+    blame(failure_of_store(here(), fmt::format("the store went away ({})", event.reason)), now);
     return {};
   }
   // torchrun's host leaves as soon as all have passed the barrier; its answer to us may have been on its way.
@@ -257,8 +257,9 @@ AgentActions Agent::wound_down(Time now) {
 }
 
 // The processes that are left would run beside the new workers.
-AgentActions Agent::end_beside_the_last() {
-  first_ = failure_of_start(here(), "processes of the last workers outlived SIGKILL, so the workers are not restarted");
+AgentActions Agent::end_beside_the_last(Time now) {
+  blame(failure_of_start(here(), "processes of the last workers outlived SIGKILL, so the workers are not restarted"),
+        now);
   AgentActions actions;
   if (settings_.nnodes > 1) actions.push_back(TellPeers{*first_});
   actions.push_back(finish());
@@ -266,7 +267,7 @@ AgentActions Agent::end_beside_the_last() {
 }
 
 AgentActions Agent::start_anew(Time now) {
-  if (left_behind_) return end_beside_the_last();
+  if (left_behind_) return end_beside_the_last(now);
   const Duration lived = now - started_;
   AgentActions actions;
   if (state_ == State::joining) actions.push_back(StopRendezvous{});
@@ -309,7 +310,7 @@ AgentActions Agent::fail(Failure failure, int signal, bool tell, Time now) {
       failure.why_final = "a torchrun node cannot restart with the others";
     }
   }
-  first_ = std::move(failure);
+  blame(std::move(failure), now);
   changed_.reset();
   const bool joining = state_ == State::joining || state_ == State::pausing;
   const bool leaving = state_ == State::leaving;
@@ -367,10 +368,15 @@ AgentActions Agent::kill(Time now) {
   return {KillWorkers{}};
 }
 
+void Agent::blame(Failure failure, Time now) {
+  if (!first_) failed_at_ = now;
+  first_ = std::move(failure);
+}
+
 Finish Agent::finish() {
   state_ = State::finished;
   deadline_ = never;
-  Finish result{first_ ? first_->exit_code : 0, first_, {}, left_behind_};
+  Finish result{first_ ? first_->exit_code : 0, first_, {}, left_behind_, failed_at_};
   for (const WorkerEnd& end : ends_) {
     const bool is_first = first_ && first_->rank == end.rank && first_->node_rank == round_.assignment.group_rank;
     if (!is_first) result.others.push_back(end);

@@ -104,6 +104,8 @@ bool stands_still(const ProcessLook& look) {
   return look.state == 'D' && !in_vfork;
 }
 
+bool is_exiting(const ProcessLook& look) { return look.kernel_stack.find(" do_exit+") != std::string::npos; }
+
 std::string to_text(const ProcessLook& look) {
   const std::string text = "pid " + pid_and_name(look);
   return look.state == '?' ? text : text + ", " + activity(look);

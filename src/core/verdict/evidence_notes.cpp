@@ -25,7 +25,7 @@ void EvidenceNotes::add(GlobalRank rank, const ProcessLook& look, bool is_worker
   text_ += fmt::format("rank {}: {}\n", rank.value, to_text(look));
   text_ += look.kernel_stack;
   if (is_worker) state_by_rank_[rank] = activity(look);
-  if (is_worker && stands_still(look)) place_by_rank_[rank] = activity(look);
+  if (is_worker && stands_still(look) && !is_exiting(look)) place_by_rank_[rank] = activity(look);
 }
 
 void EvidenceNotes::out_of_time(GlobalRank rank) {

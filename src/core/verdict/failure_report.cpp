@@ -76,6 +76,7 @@ Failure of_one(FailedWorker who, Failure failure) {
 }
 
 constexpr std::string_view signs_of_time_out[] = {"imeout", "imed out", "ime out", "atchdog"};
+constexpr std::string_view signs_of_closed[] = {"onnection", "roken pipe", "remote process exited"};
 
 bool says_any(std::string_view text, std::span<const std::string_view> signs) {
   return std::any_of(signs.begin(), signs.end(), [&](auto sign) { return text.find(sign) != std::string_view::npos; });
@@ -189,18 +190,29 @@ bool smells_of_hang(const Failure& failure) {
          failure.detail.find(abort) != std::string::npos || errs_by_any(failure, signs_of_time_out);
 }
 
+namespace {
+
 // A time-out of a download or a lock has nothing to do with other ranks.
-bool timed_out(const Failure& failure) {
+bool is_about_ranks(const Failure& failure) {
   constexpr std::string_view signs_of_ranks[] = {
       "gloo",     "nccl",    "NCCL",   "HCCL",         "ollective",    "Dist",          "c10d",
       "TCPStore", "clients", "arrier", "rocess group", "ProcessGroup", "recv operation"};
-  if (failure.kind != Failure::Kind::worker || !errs_by_any(failure, signs_of_time_out)) return false;
   const auto in_torch = [](const std::string& frame) { return frame.find("torch/distributed/") != std::string::npos; };
-  return errs_by_any(failure, signs_of_ranks) || std::any_of(failure.frames.begin(), failure.frames.end(), in_torch);
+  return failure.kind == Failure::Kind::worker &&
+         (errs_by_any(failure, signs_of_ranks) || std::any_of(failure.frames.begin(), failure.frames.end(), in_torch));
 }
 
+}  // namespace
+
+bool timed_out(const Failure& failure) { return errs_by_any(failure, signs_of_time_out) && is_about_ranks(failure); }
+
+bool lost_its_peer(const Failure& failure) {
+  return !timed_out(failure) && errs_by_any(failure, signs_of_closed) && is_about_ranks(failure);
+}
+
+bool is_due_to_others(const Failure& failure) { return timed_out(failure) || lost_its_peer(failure); }
+
 bool speaks_of_others(const Failure& failure) {
-  constexpr std::string_view signs_of_closed[] = {"onnection", "roken pipe", "remote process exited"};
   return errs_by_any(failure, signs_of_time_out) || errs_by_any(failure, signs_of_closed);
 }
 

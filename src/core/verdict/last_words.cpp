@@ -1,6 +1,7 @@
 #include "launch/core/verdict/last_words.hpp"
 
 #include "launch/core/base/text.hpp"
+#include "launch/core/verdict/terminate_text.hpp"
 #include "launch/core/verdict/traceback.hpp"
 
 #include <algorithm>
@@ -46,6 +47,10 @@ void add_words(Failure& failure, const LastWords& words) {
     failure.causes = traceback->causes;
     failure.members = traceback->members;
     if (!said) failure.detail = traceback->error;
+  }
+  if (const auto terminated = terminate_text(words.errors); terminated && !said) {
+    if (!failure.detail.empty()) failure.causes.push_back(failure.detail);  // it ended the worker after that
+    failure.detail = *terminated;
   }
   if (failure.detail.empty()) failure.last_lines = last_lines(words.errors);
   failure.log_file = words.log_file;

@@ -1,6 +1,10 @@
 #include "launch/core/verdict/missing_ranks.hpp"
 
+#include "launch/core/verdict/flight_record.hpp"
+
 #include <algorithm>
+#include <cstdint>
+#include <iterator>
 #include <map>
 #include <string>
 #include <utility>
@@ -57,12 +61,44 @@ MissingRanks all_of(std::vector<RankGroup> groups) {
   return missing;
 }
 
+// Those that have begun fewer collectives than another one, by their flight recorders.
+std::vector<RankGroup> behind(const Account& account) {
+  std::int64_t most = 0;
+  for (const RankGroup& group : account.states) most = std::max(most, collectives_in(group.what).value_or(0));
+  std::vector<RankGroup> groups;
+  for (const RankGroup& group : account.states)
+    if (collectives_in(group.what).value_or(most) < most) groups.push_back(group);
+  return groups;
+}
+
+// Workers that ended by themselves without a word about others. Those that only ended well after the failure may have
+// done so because they were told to; if there are many of them, it is so.
+std::optional<MissingRanks> gone_peers(const Account& account) {
+  std::size_t all = 0;
+  for (const RankGroup& group : account.ends) all += group.ranks.size();
+  std::vector<RankGroup> gone;
+  for (const RankGroup& group : account.ends) {
+    const bool told = group.what == "exit code 0" && group.ranks.size() * 2 >= all;
+    if (told || group.what.ends_with(stopped_by_launch)) continue;
+    RankGroup left{group.what, {}};
+    std::set_difference(group.ranks.begin(), group.ranks.end(), account.waited.begin(), account.waited.end(),
+                        std::back_inserter(left.ranks));
+    if (!left.ranks.empty()) gone.push_back(std::move(left));
+  }
+  if (gone.empty()) return std::nullopt;
+  MissingRanks missing = all_of(std::move(gone));
+  missing.gone = true;
+  return missing;
+}
+
 }  // namespace
 
 std::optional<MissingRanks> missing_ranks(const Verdict& verdict) {
   const Account& account = verdict.account;
+  if (lost_its_peer(verdict.first)) return gone_peers(account);
   if (!timed_out(verdict.first)) return std::nullopt;
   if (auto gone = gone_before(account); !gone.empty()) return all_of(std::move(gone));
+  if (auto late = behind(account); !late.empty()) return all_of(std::move(late));
   auto silent = silent_workers(account, verdict.first.rank.value);
   const bool all_reported = static_cast<int>(account.nodes.size()) >= verdict.nnodes;
   if (silent.empty() || !all_reported || !stands_out(silent, account.waited.size() + 1))

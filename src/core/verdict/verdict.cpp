@@ -5,6 +5,7 @@
 #include "launch/core/verdict/missing_ranks.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <iterator>
 #include <map>
@@ -78,9 +79,15 @@ std::int64_t merge_lines(std::vector<std::string>& all, const std::vector<std::s
   return static_cast<std::int64_t>(others.size() - taken);
 }
 
+// In whole seconds, so that workers that ended together are one group.
+std::string lead_of(const WorkerEnd& worker, Time failed_at) {
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(failed_at - worker.ended);
+  return seconds.count() < 1 ? "less than 1 s" : to_text(seconds);
+}
+
 }  // namespace
 
-Account sum_up(NodeRank node, const std::vector<WorkerEnd>& workers) {
+Account sum_up(NodeRank node, const std::vector<WorkerEnd>& workers, Time failed_at) {
   Account account;
   account.nodes = {node.value};
   std::map<std::string, std::vector<int>> ranks_by_end;
@@ -89,8 +96,8 @@ Account sum_up(NodeRank node, const std::vector<WorkerEnd>& workers) {
     account.stopped += worker.stopped_by_us ? 1 : 0;
     account.killed += killed ? 1 : 0;
     std::string how = to_text(worker.status);
-    if (worker.stopped_by_us) how += ", stopped by launch";
-    if (worker.early) how += before_the_failure;
+    if (worker.stopped_by_us) how += stopped_by_launch;
+    if (worker.early) how += fmt::format(", {}{}", lead_of(worker, failed_at), before_the_failure);
     ranks_by_end[how].push_back(worker.rank.value);
   }
   for (auto& [how, ranks] : ranks_by_end) account.ends.push_back({how, std::move(ranks)});
@@ -218,14 +225,19 @@ std::string on_host(const Failure& failure, const std::string& path) {
   return failure.host.empty() || path.starts_with("not kept") ? path : fmt::format("host {}: {}", failure.host, path);
 }
 
+std::string_view label_of_first(const std::optional<MissingRanks>& missing) {
+  if (!missing) return "root cause";
+  return missing->gone ? "lost its peer" : "timed out";
+}
+
 void say_failure(const Verdict& verdict, const std::optional<MissingRanks>& missing, Screen& screen) {
   const Failure& first = verdict.first;
   if (missing && !missing->ranks.empty()) {
-    screen.say_groups("missing", missing->doings);
+    screen.say_groups(missing->gone ? "gone" : "missing", missing->doings);
   } else if (missing && verdict.account.places.empty()) {
     screen.say_groups("may be missing", missing->doings);
   }
-  screen.say(missing ? "timed out" : "root cause", describe(first));
+  screen.say(label_of_first(missing), describe(first));
   if (!first.time.empty()) screen.say("time", first.time);
   for (std::size_t i = 0; i < first.causes.size(); ++i)
     screen.say("error", (i == 0 ? "" : "which led to ") + first.causes[i]);
@@ -290,8 +302,9 @@ std::string render_verdict(const Verdict& verdict) {
   if (told) title += fmt::format(": {}; exit code {}", describe(verdict.first), verdict.first.exit_code);
   const auto missing = missing_ranks(verdict);
   if (missing && !missing->ranks.empty())
-    title += fmt::format(": {} {} missing; rank {} timed out waiting", ranks_in_words(missing->ranks),
-                         missing->ranks.size() == 1 ? "is" : "are", verdict.first.rank.value);
+    title += fmt::format(": {} {} {}; rank {} {}", ranks_in_words(missing->ranks),
+                         missing->ranks.size() == 1 ? "is" : "are", missing->gone ? "gone" : "missing",
+                         verdict.first.rank.value, missing->gone ? "lost its connection" : "timed out waiting");
   Screen screen(std::move(title));
   if (!told) say_failure(verdict, missing, screen);
   screen.say_groups("at failure", sorted(verdict.account.places, false));

@@ -100,6 +100,12 @@ TEST(ProcessLook, ManyAreNamedAndTheRestCounted) {
             "pid 12 (python), sleeping (S) in do_wait; pid 13 (sh), uninterruptible sleep (D) and 1 more");
 }
 
+TEST(ProcessLook, IsExitingIfItsStackSaysSo) {
+  EXPECT_TRUE(is_exiting({1, "a", 'D', "", "[<0>] exit_mmap+0x1/0x2\n[<0>] do_exit+0x3/0x4\n"}));
+  EXPECT_FALSE(is_exiting({1, "a", 'D', "", "[<0>] nfs_wait_bit_killable+0x1/0x2\n"}));
+  EXPECT_FALSE(is_exiting({1, "a", 'D', "do_exit", ""}));
+}
+
 TEST(ProcessLook, StandsStillWhenNothingWakesIt) {
   EXPECT_TRUE(stands_still({1, "a", 'D', "nfs_wait_bit_killable", ""}));
   EXPECT_TRUE(stands_still({1, "a", 'T', "", ""}));

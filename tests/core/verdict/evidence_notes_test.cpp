@@ -33,6 +33,15 @@ TEST(EvidenceNotes, AllThatIsSeenIsInTheTextAndWhatIsOddInThePlaces) {
   EXPECT_FALSE(notes.has_stacks());
 }
 
+TEST(EvidenceNotes, WhoIsExitingIsNoPlaceToLookAt) {
+  EvidenceNotes notes;
+  ProcessLook exiting = look(10, 'D');
+  exiting.kernel_stack = "[<0>] exit_mmap+0x1/0x2\n[<0>] do_exit+0x3/0x4\n";
+  notes.add(GlobalRank(0), exiting, true);
+  EXPECT_THAT(notes.text(), HasSubstr("rank 0: pid 10"));
+  EXPECT_TRUE(notes.places().empty());
+}
+
 TEST(EvidenceNotes, AStackSaysMoreThanAState) {
   EvidenceNotes notes;
   notes.add(GlobalRank(1), look(11, 'T'), true);

@@ -184,6 +184,19 @@ TEST(FailureReport, AFailureWithAllTextsAtTheirLongestIsRead) {
   EXPECT_EQ(*parse_failure(to_json(failure)), failure);
 }
 
+TEST(FailureReport, ALostPeerIsAnotherRank) {
+  Failure failure;
+  failure.detail = "RuntimeError: [/x/gloo/transport/tcp/pair.cc:553] Connection closed by peer [10.0.0.7]:5868";
+  EXPECT_TRUE(lost_its_peer(failure) && is_due_to_others(failure));
+  EXPECT_FALSE(timed_out(failure));
+  failure.detail += "; timeout";
+  EXPECT_FALSE(lost_its_peer(failure)) << "it timed out";
+  failure.detail = "requests.exceptions.ConnectionError: Connection refused";
+  EXPECT_FALSE(lost_its_peer(failure));
+  failure.detail = "RuntimeError: NCCL communicator was aborted";
+  EXPECT_FALSE(lost_its_peer(failure));
+}
+
 TEST(FailureReport, ATimeOutIsThatOfAWaitForOtherRanksOnlyIfItSaysSo) {
   const auto with = [](const char* detail, std::vector<std::string> frames = {}) {
     Failure failure;

@@ -49,6 +49,14 @@ TEST(LastWords, OtherExceptionsAndANoteGoWithThem) {
   EXPECT_THAT(failure.note, testing::StartsWith("the file system of /logs/0/stderr.log is full"));
 }
 
+TEST(LastWords, AnExceptionOfCxxThatEndedTheWorkerComesAfterItsTraceback) {
+  const std::string terminated = "terminate called after throwing an instance of 'c10::Error'\n  what():  no device\n";
+  const Failure failure = with({"", traceback + terminated, "", ""});
+  EXPECT_EQ(failure.detail, "c10::Error: no device");
+  EXPECT_THAT(failure.causes, testing::ElementsAre("ValueError: bad batch"));
+  EXPECT_THAT(with({"", terminated, "", ""}).causes, testing::IsEmpty());
+}
+
 TEST(LastWords, NothingIsMadeUp) {
   const Failure failure = with({"", "", "/logs/error.json", "/logs/stderr.log"});
   EXPECT_EQ(failure.detail, "");

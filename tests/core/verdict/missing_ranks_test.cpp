@@ -50,8 +50,18 @@ TEST(MissingRanks, APlaceInTheProgramSaysMoreThanAState) {
 
 TEST(MissingRanks, WhoHasEndedWellBeforeCannotCome) {
   Verdict verdict = timed_out_job({{waits, {0, 1}}});
-  verdict.account.ends = {{"exit code 0, before the failure", {3}}, {"signal 15 (SIGTERM), stopped by launch", {0, 1}}};
+  verdict.account.ends = {{"exit code 0, 3 s before the failure", {3}},
+                          {"signal 15 (SIGTERM), stopped by launch", {0, 1}}};
   EXPECT_THAT(missing_in(verdict), ElementsAre(3));
+}
+
+TEST(MissingRanks, AFlightRecorderKnowsIt) {
+  const Verdict verdict = timed_out_job(
+      {{"has begun 3 collectives", {3}}, {"running (R)", {0}}, {waits, {1}}, {"has begun 4 collectives", {2}}});
+  EXPECT_THAT(missing_in(verdict), ElementsAre(3));
+  EXPECT_THAT(missing_in(timed_out_job({{"has begun 4 collectives", {2, 3}}, {waits, {0}}, {sleeps, {1}}})),
+              ElementsAre())
+      << "none is behind";
 }
 
 TEST(MissingRanks, NobodyIsNamedUnlessItIsClear) {
@@ -63,8 +73,30 @@ TEST(MissingRanks, NobodyIsNamedUnlessItIsClear) {
   verdict.nnodes = 2;
   EXPECT_THAT(missing_in(verdict), ElementsAre()) << "a node gave no report";
   verdict = timed_out_job({{waits, {0, 1}}, {sleeps, {3}}});
-  verdict.first.detail = "RuntimeError: Connection closed by peer [10.0.0.7]:5868";
+  verdict.first.detail = "RuntimeError: CUDA out of memory";
   EXPECT_THAT(missing_in(verdict), ElementsAre()) << "no time-out";
+}
+
+// Rank 2 found its connection closed.
+Verdict job_with_a_closed_connection(std::vector<RankGroup> ends, std::vector<int> waited = {}) {
+  Verdict verdict = timed_out_job({{waits, {0, 1}}, {sleeps, {3}}}, std::move(waited));
+  verdict.first.detail = "RuntimeError: gloo: Connection closed by peer [10.0.0.7]:5868";
+  verdict.account.ends = std::move(ends);
+  return verdict;
+}
+
+TEST(MissingRanks, WhoEndedByItselfClosedTheConnection) {
+  const RankGroup stopped{"signal 15 (SIGTERM), stopped by launch", {0}};
+  const RankGroup early{"exit code 0, 3 s before the failure", {3}};
+  EXPECT_THAT(missing_in(job_with_a_closed_connection({stopped, early})), ElementsAre(3));
+  EXPECT_THAT(missing_in(job_with_a_closed_connection({stopped, {"exit code 1", {1, 3}}}, {1})), ElementsAre(3));
+  EXPECT_THAT(missing_in(job_with_a_closed_connection({{stopped.what, {0, 1}}, {"exit code 0", {3}}})), ElementsAre(3));
+  EXPECT_THAT(missing_in(job_with_a_closed_connection({{"exit code 0", {0, 1, 3}}})), ElementsAre()) << "when told to";
+  EXPECT_FALSE(missing_ranks(job_with_a_closed_connection({stopped})));
+  const std::string text = render_verdict(job_with_a_closed_connection({stopped, early}));
+  EXPECT_THAT(text, HasSubstr("train.py FAILED (run id none): rank 3 is gone; rank 2 lost its connection\n"
+                              "  gone           rank 3: exit code 0, 3 s before the failure\n"
+                              "  lost its peer  rank 2 (local rank -1) on node 0"));
 }
 
 TEST(MissingRanks, ThoseThatMayBeMissingAreShownIfItIsNotClear) {

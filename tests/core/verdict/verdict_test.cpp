@@ -61,6 +61,19 @@ TEST(Verdict, IsOneScreenWithTheRootCauseFirst) {
       "  exit code      139");
 }
 
+TEST(Account, TellsHowLongBeforeTheFailureWorkersEndedWell) {
+  using namespace std::chrono_literals;
+  const Time failed_at(100s);
+  const auto early = [](int rank, Time at) {
+    return WorkerEnd{GlobalRank(rank), LocalRank(rank), {}, false, true, at};
+  };
+  const Account account = sum_up(
+      NodeRank(0), {early(0, Time(96s)), early(1, Time(95'700ms)), early(2, Time(99'500ms)), ended(3, 0)}, failed_at);
+  EXPECT_EQ(account.ends, (std::vector<RankGroup>{{"exit code 0", {3}},
+                                                  {"exit code 0, 4 s before the failure", {0, 1}},
+                                                  {"exit code 0, less than 1 s before the failure", {2}}}));
+}
+
 TEST(Verdict, ShowsTheWorkersOwnWordsAndItsTraceback) {
   Verdict verdict = sample();
   verdict.first.detail = "ValueError: x";

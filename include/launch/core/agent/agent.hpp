@@ -70,6 +70,7 @@ struct Finish {
   std::optional<Failure> first;   // why the job failed
   std::vector<WorkerEnd> others;  // the other workers of this node
   bool left_behind = false;       // a process is still there after SIGKILL
+  Time failed_at{};               // when this node learned of `first`
 };
 
 using AgentEvent = std::variant<RendezvousDone, RendezvousFailed, NotNeeded, StartFailed, WorkerExited, SignalReceived,
@@ -176,7 +177,7 @@ class Agent {
   AgentActions put_off(Change change, Time now);
   void shorten_grace(Duration most, Time now);
   AgentActions start_anew(Time now);
-  AgentActions end_beside_the_last();
+  AgentActions end_beside_the_last(Time now);
   AgentActions wound_down(Time now);
   // A node whose workers end after an early warning leaves, and the others go on, if they can.
   Failure early_leave(int exit_code, const std::string& what) const;
@@ -188,6 +189,7 @@ class Agent {
   std::string stop_reason() const;
   AgentActions kill(Time now);
   AgentActions hurry(Time now);
+  void blame(Failure failure, Time now);
   Finish finish();
   FailurePlace here() const;
 
@@ -207,6 +209,7 @@ class Agent {
   bool kill_sent_ = false;
   bool left_behind_ = false;  // a process is still there after SIGKILL
   std::optional<Failure> first_;
+  Time failed_at_{};                    // when this node learned that something has failed
   std::optional<std::string> changed_;  // why the round breaks up, if nothing has failed
   std::vector<WorkerEnd> ends_;
 };

@@ -53,6 +53,8 @@ struct ProcessLook {
 
 // Stopped, or in a sleep that no signal ends; false if it only waits in vfork for its own child to begin.
 bool stands_still(const ProcessLook& look);
+// It is in exit(), as far as that may be known.
+bool is_exiting(const ProcessLook& look);
 
 // "pid 12 (python), uninterruptible sleep (D) in nfs_wait_bit_killable".
 std::string to_text(const ProcessLook& look);

@@ -76,6 +76,10 @@ bool smells_of_hang(const Failure& failure);
 
 // Whether the worker waited for other ranks in vain, as its error or its traceback says.
 bool timed_out(const Failure& failure);
+// Whether another rank closed its connection, without a time-out.
+bool lost_its_peer(const Failure& failure);
+// Either of the two.
+bool is_due_to_others(const Failure& failure);
 
 // Whether the worker's error is what it saw of others: a time-out, or a connection that another one closed.
 bool speaks_of_others(const Failure& failure);

@@ -1,6 +1,7 @@
 // Which ranks others waited for in vain. If the first failure of a job is a time-out, the rank that had it is the one
 // that waited; the cause is a rank that did not come, which has said nothing. It is found by what the others said and
-// by what each worker was doing. Used by render_verdict. It names nobody unless that is clear, and looks at nothing but
+// by what each worker was doing. If it is a connection that another rank closed, the cause is a rank that ended by
+// itself. Used by render_verdict. It names nobody unless that is clear, and looks at nothing but
 // the verdict.
 #pragma once
 
@@ -14,9 +15,10 @@ namespace launch {
 struct MissingRanks {
   std::vector<int> ranks;         // ascending; empty: it is not clear who is missing
   std::vector<RankGroup> doings;  // what they did, or what all of them did that may be missing
+  bool gone = false;              // they had ended, and the first failure found its connection closed
 };
 
-// nullopt: the first failure is no time-out of a worker.
+// nullopt: the first failure says nothing of other ranks.
 std::optional<MissingRanks> missing_ranks(const Verdict& verdict);
 
 }  // namespace launch

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "launch/core/base/error.hpp"
+#include "launch/core/base/time.hpp"
 #include "launch/core/job/job.hpp"
 #include "launch/core/verdict/failure_report.hpp"
 
@@ -22,9 +23,11 @@ struct WorkerEnd {
   ExitStatus status;
   bool stopped_by_us = false;  // it ended by a signal, after launch had sent one
   bool early = false;          // it ended well before anything failed
+  Time ended{};
 };
 
-inline constexpr std::string_view before_the_failure = ", before the failure";  // said of the ends of these
+inline constexpr std::string_view stopped_by_launch = ", stopped by launch";
+inline constexpr std::string_view before_the_failure = " before the failure";  // said of the ends of these
 
 // Workers about which the same can be said.
 struct RankGroup {
@@ -51,8 +54,8 @@ struct Account {
   bool operator==(const Account&) const = default;
 };
 
-// `workers`: all workers of this node except the first failure.
-Account sum_up(NodeRank node, const std::vector<WorkerEnd>& workers);
+// `workers`: all workers of this node except the first failure. `failed_at`: when this node learned of that.
+Account sum_up(NodeRank node, const std::vector<WorkerEnd>& workers, Time failed_at = {});
 // A line about what is left behind, or where the logs are, on the node of this account.
 std::string on_node(NodeRank node, const std::string& host, const std::string& what);
 // Adds another account.

@@ -1,0 +1,33 @@
+"""Stories of failure that need a process group or a data loader of PyTorch; cli/test_stories has the others."""
+from harness import ROOT
+from torch_job import WORKERS, TorchCase
+from verdicts import Stories
+
+
+class TorchStories(Stories, TorchCase):
+    folders = {WORKERS: "WORKERS", ROOT / "build" / "venv": "VENV"}
+
+    def play(self, name, how, says=(), any_rank=False, env=None):
+        runs = self.job([2, 2], WORKERS / "stories.py", how, python=self.python("2.13"), env=env)
+        self.check_story(name, runs, 1, says, any_rank)
+
+    def test_an_exception_in_rank_0_while_the_others_wait(self):
+        self.play("an exception in rank 0, while the others wait", "raises",
+                  says=[r"\n  root cause +rank 0 .*exit code 1\n", "\n  error +ValueError: bad batch 3\n"])
+
+    def test_the_early_end_of_one_rank(self):
+        self.play("one rank ends early", "ends_early", any_rank=True,
+                  says=[r"\): rank 1 is gone; rank \d lost its connection\n",
+                        r"\n  gone           rank 1: exit code 0(, SOME TIME before the failure)?\n"])
+
+    def test_a_collective_times_out_since_one_rank_sleeps(self):
+        title = r"\): rank 3 is missing; rank \d timed out waiting\n"
+        self.play("a collective times out, one rank sleeps", "sleeps", any_rank=True,
+                  says=[title, r"\n  missing        rank 3: sleeping \(S\)"])
+        recorders = {"TORCH_FR_BUFFER_SIZE": "100", "TORCH_FR_DUMP_TEMP_FILE": f"{self.folder}/trace_"}
+        self.play("a collective times out, and flight recorders tell", "sleeps", any_rank=True, env=recorders,
+                  says=[title, r"\n  missing        rank 3: has begun 3 collectives\n"])
+
+    def test_a_data_loader_is_killed(self):
+        self.play(None, "loses_a_loader", says=[
+            r"\n  root cause     rank 1 .* on node 0", r"\n {17}which led to RuntimeError: DataLoader worker \(pid"])

@@ -1,0 +1,79 @@
+"""PyTorch workers of the stories of failure that need a process group or a data loader; the argument says which."""
+import datetime
+import os
+import signal
+import sys
+import time
+
+import short_lived  # noqa: F401
+import torch
+import torch.distributed as dist
+from torch.utils.data import DataLoader
+
+RANK = int(os.environ["RANK"])
+
+
+def steps(count):
+    for _ in range(count):
+        dist.all_reduce(torch.ones(1))
+
+
+def load_batch(number):
+    raise ValueError(f"bad batch {number}")
+
+
+def raises():
+    """Rank 0 fails, the others wait for it in a collective."""
+    steps(3)
+    if RANK == 0:
+        load_batch(3)
+    steps(1)
+
+
+def ends_early():
+    """Rank 1 has less data than the others, and ends well."""
+    steps(3 if RANK == 1 else 10)
+
+
+def sleeps():
+    """Rank 3 does not come to the third collective, and the flight recorders tell of it, if they are asked to."""
+    steps(2)
+    try:
+        if RANK == 3:
+            leave_record()
+            time.sleep(300)
+        steps(1)
+    finally:
+        leave_record()
+
+
+def leave_record():
+    """What the watchdog of NCCL does when a collective has timed out."""
+    if prefix := os.environ.get("TORCH_FR_DUMP_TEMP_FILE"):
+        with open(f"{prefix}{RANK}.new", "wb") as file:
+            file.write(torch._C._distributed_c10d._dump_fr_trace())
+        os.rename(f"{prefix}{RANK}.new", f"{prefix}{RANK}")
+
+
+class Images(torch.utils.data.Dataset):
+    def __len__(self):
+        return 8
+
+    def __getitem__(self, number):
+        if RANK == 1 and number == 3:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return torch.ones(1)
+
+
+def loses_a_loader():
+    """What the kernel does to a process of a data loader when memory runs out."""
+    for _ in DataLoader(Images(), num_workers=1):
+        pass
+    steps(1)
+
+
+STORIES = {"raises": raises, "ends_early": ends_early, "sleeps": sleeps, "loses_a_loader": loses_a_loader}
+dist.init_process_group("gloo", timeout=datetime.timedelta(seconds=4 if sys.argv[1] == "sleeps" else 60))
+steps(1)
+STORIES[sys.argv[1]]()
+time.sleep(0 if RANK == 1 else 300)
