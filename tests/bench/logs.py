@@ -1,7 +1,9 @@
 """What carrying the workers' output to the console costs a launcher, what it loses, and how long a line is on its way.
 
 Four workers, small C programs, write numbered lines of 100 bytes to standard output; another one reads the launcher's
-console, a pipe, and checks every line. launch, torchrun and Hydra's mpiexec take turns; launch with files alone, too.
+console, a pipe, and checks every line. launch, torchrun and Hydra's mpiexec take turns; launch with files alone, too,
+and with standard error that passes it byte by byte or is inherited; there, lines of different workers may tear each
+other, as they do without a launcher.
 
 Throughput: as fast as it goes, in batches of 64 KiB that end amid a line, as stdio's do, and in a write for each line,
 as `python -u` does. CPU is that of the launcher's own processes, without the workers, from the moment when all workers
@@ -46,6 +48,10 @@ def ways(arguments):
     elastic = [f"[default{rank}]:" for rank in range(WORKERS)]
     found = {TEE: Way([arguments.launch, size, "--tee=3"], elastic, True),
              FILES_ONLY: Way([arguments.launch, size, "-r", "3"], None, True)}
+    for how in ("pass", "inherit"):
+        found[f"launch --stderr={how}"] = Way(
+            ["sh", "-c", 'exec "$@" 2>&1', "sh", arguments.launch, size, f"--stderr={how}", "--omp-threads=1",
+             "sh", "-c", 'exec "$0" "$@" >&2'], [""] * WORKERS, False)
     torchrun = arguments.build / "venv" / "bin" / "torchrun"
     if torchrun.exists():
         found["torchrun --tee 3"] = Way([torchrun, "--no-python", size, "--tee=3"], elastic, True)
