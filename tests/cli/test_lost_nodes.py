@@ -119,7 +119,7 @@ class Lost(LostCase):
         self.kill(runs[0])
         self.expect([137, 1, 1], runs)
         for run in runs[1:]:
-            self.assert_says(run, "root cause .* lost contact with the store of node 0")
+            self.assert_says(run, "reported by .* lost contact with the store of node 0")
 
 
 class Elastic(LostCase):
@@ -167,7 +167,7 @@ class Elastic(LostCase):
         self.kill(runs[0])
         self.expect([137, 1, 1], runs)
         for run in runs[1:]:
-            self.assert_says(run, "root cause .* lost contact with the job's store")
+            self.assert_says(run, "reported by .* lost contact with the job's store")
 
     def test_two_jobs_share_a_store_and_the_host_of_the_other_may_end(self):
         port = free_port()

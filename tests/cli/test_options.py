@@ -84,7 +84,7 @@ class Options(JobCase):
         self.assertRegex(usual.err, rf"\A{said}{restart}launch: \S+ FAILED")
         for run in (quiet, level):
             self.assertRegex(run.err, rf"\A{restart}launch: \S+ FAILED")
-        for step in (r"launch \S+ starts ", r"this node hosts a store at port \d+", r"node 0 of 1: all have joined",
+        for step in (r"launch \S+ starts ", r"this node hosts a store at port \d+", r"1 node joined after",
                      r"rank 0 \(local rank 0\), pid \d+: started", r"pid \d+: exit code 3 after", "exit code 3"):
             self.assertRegex(verbose.err, rf"(?m)^launch: \d\d:\d\d:\d\d\.\d{{3}} .*{step}")
 
@@ -166,7 +166,7 @@ class Explain(JobCase):
             run = self.launch(*options, "nothing.py", cwd=self.folder)
             self.expect([2], [run])
             self.assertIn("nothing.py", run.out)
-            self.assertEqual("launch: error: nothing.py is not there; nothing could be started\n", run.err)
+            self.assertEqual("launch: error: nothing.py does not exist; a job would end with exit code 127\n", run.err)
 
 
 class Programs(JobCase):

@@ -89,4 +89,4 @@ class TwoHosts(Stories, JobCase):
             self.check_story("a cable is cut, on the side of node 0", runs[:1], 1,
                              [r"\n  root cause +node 1 \(host HOST\): no heartbeat of its launch for 2 s"])
             self.check_story("a cable is cut, on the side of node 1", runs[1:], 1,
-                             [r"\n  root cause +node 1 \(host HOST\): lost contact with the store of node 0"])
+                             [r"\n  reported by +node 1 \(host HOST\): lost contact with the store of node 0"])

@@ -73,9 +73,10 @@ std::optional<Error> find_disagreement(const std::string& node, const CommonSett
 std::vector<std::string> find_differences(const CommonSettings& own, const CommonSettings& job) {
   std::vector<std::string> sentences;
   compare(own, job, [&](const std::string& name, const std::string& value, const std::string& theirs) {
-    if (may_differ(name))
-      sentences.push_back(
-          fmt::format("the nodes differ in {}: this one has {}, another one {}", name, shown(value), shown(theirs)));
+    if (!may_differ(name)) return;
+    const std::string_view who = name == restarts_name ? "; the node whose worker fails decides" : "";
+    sentences.push_back(fmt::format("the nodes differ in {}: this one has {}, another one {}{}", name, shown(value),
+                                    shown(theirs), who));
   });
   return sentences;
 }

@@ -28,8 +28,8 @@ void notice_idle_keys(const Options& options, Config& config) {
   for (const auto& [key, value] : *conf)
     if (is_c10d_key(key)) idle.push_back(key);
   if (!idle.empty())
-    config.notices.push_back(fmt::format("{} of {} {} no effect without --rdzv-backend c10d", fmt::join(idle, ", "),
-                                         options.rdzv_conf.origin, idle.size() == 1 ? "has" : "have"));
+    config.notices.push_back(fmt::format("{}: {} {} no effect without --rdzv-backend c10d", options.rdzv_conf.origin,
+                                         fmt::join(idle, ", "), idle.size() == 1 ? "has" : "have"));
 }
 
 }  // namespace

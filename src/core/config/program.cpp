@@ -127,10 +127,11 @@ std::string fault_of(const Options& options, const ProgramFacts& file, const Pro
   const bool searched = command.script.empty() && !has_slash(options.program);
   if (searched && file.on_path) return {};
   if (!file.in_working_directory)
-    return fmt::format("{} is not there{}; nothing could be started", shown(options.program),
+    return fmt::format("{} does not exist{}; a job would end with exit code 127", shown(options.program),
                        searched ? ", and PATH does not have it either" : "");
   if (command.script.empty() && !file.executable)
-    return fmt::format("{} may not be executed; chmod +x would allow it", shown(options.program));
+    return fmt::format("{} may not be executed, chmod +x would allow it; a job would end with exit code 126",
+                       shown(options.program));
   return {};
 }
 

@@ -63,7 +63,7 @@ void notice_missing_environment(const HostFacts& facts, Config& config) {
   const std::string venv = facts.env.get("VIRTUAL_ENV").value_or("");
   const std::string python = interpreter_of(config.program);
   if (venv.empty() || python.empty() || facts.env.get("PYTHON_EXEC") || python.starts_with(venv)) return;
-  config.notices.push_back(fmt::format("{} has no bin/python; taking {}", as_typed("VIRTUAL_ENV", venv), python));
+  config.notices.push_back(fmt::format("{} has no bin/python; using {}", as_typed("VIRTUAL_ENV", venv), python));
 }
 
 Status settle_program(const Options& options, const HostFacts& facts, Config& config) {
@@ -122,10 +122,10 @@ Status settle_threads(const Options& options, const HostFacts& facts, Config& co
     config.worker_env.set("OMP_NUM_THREADS", std::to_string(count));
   } else if (config.nproc_per_node > 1 && !facts.env.get("OMP_NUM_THREADS")) {
     config.worker_env.set("OMP_NUM_THREADS", "1");
-    config.notices.push_back(
-        fmt::format("OMP_NUM_THREADS is not set: using 1 for each of the {} workers; set it, or divide the cores by "
-                    "--omp-threads=auto",
-                    config.nproc_per_node));
+    config.notices.push_back(fmt::format(
+        "OMP_NUM_THREADS is not set: using 1 for each of the {} workers; set it, or share the cores among them "
+        "with --omp-threads=auto",
+        config.nproc_per_node));
   }
   return {};
 }

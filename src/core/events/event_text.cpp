@@ -15,15 +15,16 @@ std::string name_of(const WorkerStarted& worker) {
 }
 
 std::string sentence(const JobStarted& event) {
-  return fmt::format("launch {} starts {}: {}, {} on this one", event.version, event.program,
+  return fmt::format("launch {} starts {}: {}, {} on this node", event.version, event.program,
                      counted(event.nnodes, "node"), counted(event.nproc_per_node, "worker"));
 }
 
 std::string sentence(const RendezvousFormed& event) {
   const Assignment& ranks = event.round.assignment;
-  return fmt::format("node {} of {}: all have joined after {}; ranks from {} on, {} in all; restart {}",
-                     ranks.group_rank.value, ranks.group_world_size, to_text(event.took), ranks.base_global_rank.value,
-                     counted(ranks.world_size, "worker"), event.round.restarts);
+  return fmt::format("{} joined after {}; this is node {}, its first rank is {} of {}{}",
+                     counted(ranks.group_world_size, "node"), to_text(event.took), ranks.group_rank.value,
+                     ranks.base_global_rank.value, ranks.world_size,
+                     event.round.restarts == 0 ? "" : fmt::format("; restart {}", event.round.restarts));
 }
 
 std::string sentence(const WorkerStarted& event) { return name_of(event) + ": started"; }

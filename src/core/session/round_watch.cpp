@@ -36,7 +36,7 @@ Will last_will(const RoundWatch::Place& place, const std::string& host, bool oth
   word.key = abort_key(place.prefix);
   word.unless = all_ended_key(place.prefix);  // after that the loss of this node harms nobody
   word.if_closed = loss("its launch died without a report");
-  word.if_silent = loss(fmt::format("no heartbeat of its launch for {} (machine down, network cut, or frozen)",
+  word.if_silent = loss(fmt::format("no heartbeat of its launch for {} (machine down, network cut, or launch frozen)",
                                     to_text(place.silence_limit)));
   Will will;
   will.words.push_back(std::move(word));

@@ -9,6 +9,8 @@
 #include <string>
 #include <utility>
 
+#include <fmt/format.h>
+
 namespace launch {
 namespace {
 
@@ -67,7 +69,8 @@ std::vector<RankGroup> behind(const Account& account) {
   for (const RankGroup& group : account.states) most = std::max(most, collectives_in(group.what).value_or(0));
   std::vector<RankGroup> groups;
   for (const RankGroup& group : account.states)
-    if (collectives_in(group.what).value_or(most) < most) groups.push_back(group);
+    if (collectives_in(group.what).value_or(most) < most)
+      groups.push_back({fmt::format("{}, another rank {}", group.what, most), group.ranks});
   return groups;
 }
 

@@ -225,19 +225,29 @@ std::string on_host(const Failure& failure, const std::string& path) {
   return failure.host.empty() || path.starts_with("not kept") ? path : fmt::format("host {}: {}", failure.host, path);
 }
 
-std::string_view label_of_first(const std::optional<MissingRanks>& missing) {
-  if (!missing) return "root cause";
+std::string title_of(const MissingRanks& missing, GlobalRank waited) {
+  const bool one = missing.ranks.size() == 1;
+  if (missing.gone)
+    return fmt::format(": {} {} ended; rank {} lost its connection", ranks_in_words(missing.ranks),
+                       one ? "has" : "have", waited.value);
+  return fmt::format(": {} {} missing; rank {} timed out waiting", ranks_in_words(missing.ranks), one ? "is" : "are",
+                     waited.value);
+}
+
+// Who lost contact with the store is only the one that saw it.
+std::string_view label_of_first(const Failure& first, const std::optional<MissingRanks>& missing) {
+  if (!missing) return first.kind == Failure::Kind::store ? "reported by" : "root cause";
   return missing->gone ? "lost its peer" : "timed out";
 }
 
 void say_failure(const Verdict& verdict, const std::optional<MissingRanks>& missing, Screen& screen) {
   const Failure& first = verdict.first;
   if (missing && !missing->ranks.empty()) {
-    screen.say_groups(missing->gone ? "gone" : "missing", missing->doings);
+    screen.say_groups(missing->gone ? "ended" : "missing", missing->doings);
   } else if (missing && verdict.account.places.empty()) {
     screen.say_groups("may be missing", missing->doings);
   }
-  screen.say(label_of_first(missing), describe(first));
+  screen.say(label_of_first(first, missing), describe(first));
   if (!first.time.empty()) screen.say("time", first.time);
   for (std::size_t i = 0; i < first.causes.size(); ++i)
     screen.say("error", (i == 0 ? "" : "which led to ") + first.causes[i]);
@@ -301,10 +311,7 @@ std::string render_verdict(const Verdict& verdict) {
   std::string title = fmt::format("{} {} (run id {})", verdict.program, stopped ? "STOPPED" : "FAILED", verdict.run_id);
   if (told) title += fmt::format(": {}; exit code {}", describe(verdict.first), verdict.first.exit_code);
   const auto missing = missing_ranks(verdict);
-  if (missing && !missing->ranks.empty())
-    title += fmt::format(": {} {} {}; rank {} {}", ranks_in_words(missing->ranks),
-                         missing->ranks.size() == 1 ? "is" : "are", missing->gone ? "gone" : "missing",
-                         verdict.first.rank.value, missing->gone ? "lost its connection" : "timed out waiting");
+  if (missing && !missing->ranks.empty()) title += title_of(*missing, verdict.first.rank);
   Screen screen(std::move(title));
   if (!told) say_failure(verdict, missing, screen);
   screen.say_groups("at failure", sorted(verdict.account.places, false));

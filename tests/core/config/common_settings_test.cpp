@@ -43,9 +43,11 @@ TEST(CommonSettings, WhatMayDifferIsSaidAndNoDisagreement) {
   const CommonSettings own = {{"--max-restarts", "3"}, {"program (role a)", "x.py"}, {"program (role b)", "z.py"}};
   const CommonSettings job = {{"--max-restarts", "0"}, {"program (role a)", "y.py"}, {"--heartbeat-timeout", "1 s"}};
   EXPECT_FALSE(find_disagreement("node 1", own, job));
-  EXPECT_EQ(find_differences(own, job),
-            (std::vector<std::string>{"the nodes differ in --max-restarts: this one has 3, another one 0",
-                                      "the nodes differ in program (role a): this one has x.py, another one y.py"}));
+  EXPECT_EQ(
+      find_differences(own, job),
+      (std::vector<std::string>{
+          "the nodes differ in --max-restarts: this one has 3, another one 0; the node whose worker fails decides",
+          "the nodes differ in program (role a): this one has x.py, another one y.py"}));
   EXPECT_TRUE(find_differences(own, own).empty());
   EXPECT_TRUE(find_differences(example, {{"--heartbeat-timeout", "60 s"}}).empty());
 }

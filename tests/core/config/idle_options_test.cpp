@@ -30,7 +30,7 @@ TEST(IdleOptions, WhatNeedsRestarts) {
 
 TEST(IdleOptions, KeysOfC10dInAStaticJob) {
   EXPECT_THAT(config_of({"--rdzv-conf=join_timeout=5,is_host=1,timeout=3"}).notices,
-              ElementsAre("is_host, join_timeout of --rdzv-conf have no effect without --rdzv-backend c10d"));
+              ElementsAre("--rdzv-conf: is_host, join_timeout have no effect without --rdzv-backend c10d"));
   EXPECT_THAT(config_of({"--rdzv-backend=c10d", "--rdzv-conf=join_timeout=5"}).notices, IsEmpty());
 }
 

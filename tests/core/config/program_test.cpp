@@ -113,15 +113,13 @@ TEST(Program, WhatSpeaksAgainstItIsSaid) {
   const auto fault = [](const Options& options, const ProgramFacts& facts) {
     return resolve_program(options, facts_of(facts))->fault;
   };
-  EXPECT_EQ(fault(options_for("train.py"), {}), "train.py is not there; nothing could be started");
+  EXPECT_EQ(fault(options_for("train.py"), {}), "train.py does not exist; a job would end with exit code 127");
   EXPECT_EQ(fault(options_for("train.py"), file(false, "")), "");
-  EXPECT_EQ(fault(options_for("./train"), {}), "./train is not there; nothing could be started");
+  EXPECT_EQ(fault(options_for("./train"), {}), "./train does not exist; a job would end with exit code 127");
   EXPECT_EQ(fault(options_for("train"), {}),
-            "train is not there, and PATH does not have it either; nothing could be "
-            "started");
+            "train does not exist, and PATH does not have it either; a job would end with exit code 127");
   EXPECT_EQ(fault(options_for("./train"), file(false, "#!/bin/sh\n")),
-            "./train may not be executed; chmod +x would "
-            "allow it");
+            "./train may not be executed, chmod +x would allow it; a job would end with exit code 126");
   EXPECT_EQ(fault(options_for("./train"), file(true, "#!/bin/sh\n")), "");
   EXPECT_EQ(fault(options_for("train${local_rank}.py"), {}), "") << "a file of each worker";
   EXPECT_EQ(fault(options_for("-"), {}), "");

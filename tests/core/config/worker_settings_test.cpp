@@ -186,8 +186,7 @@ TEST(WorkerSettings, AHealthPortIsSaidToHaveNoEffect) {
 
 TEST(WorkerSettings, AnEnvironmentThatIsGoneIsNoticed) {
   HostFacts facts = facts_with({{"VIRTUAL_ENV", "/gone"}});
-  EXPECT_THAT(config_of({}, facts).notices,
-              ElementsAre("VIRTUAL_ENV=/gone has no bin/python; taking /usr/bin/python3"));
+  EXPECT_THAT(config_of({}, facts).notices, ElementsAre("VIRTUAL_ENV=/gone has no bin/python; using /usr/bin/python3"));
   facts.venv_python = "/gone/bin/python";
   EXPECT_THAT(config_of({}, facts).notices, IsEmpty());
   EXPECT_THAT(config_of({}, facts_with({{"VIRTUAL_ENV", "/gone"}, {"PYTHON_EXEC", "/bin/python3"}})).notices,

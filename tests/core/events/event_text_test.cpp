@@ -10,7 +10,7 @@ using namespace std::chrono_literals;
 
 TEST(EventText, TheNodesMeet) {
   EXPECT_EQ(to_text(JobStarted{"0.1.0", "t.py", {"python3", "-u", "t.py"}, 2, 1}),
-            "launch 0.1.0 starts t.py: 2 nodes, 1 worker on this one");
+            "launch 0.1.0 starts t.py: 2 nodes, 1 worker on this node");
   Round round;
   round.assignment.group_rank = NodeRank(1);
   round.assignment.group_world_size = 2;
@@ -18,7 +18,7 @@ TEST(EventText, TheNodesMeet) {
   round.assignment.world_size = 8;
   round.restarts = 2;
   EXPECT_EQ(to_text(RendezvousFormed{round, 1500ms}),
-            "node 1 of 2: all have joined after 1.5 s; ranks from 4 on, 8 workers in all; restart 2");
+            "2 nodes joined after 1.5 s; this is node 1, its first rank is 4 of 8; restart 2");
 }
 
 TEST(EventText, WorkersBeginAndEnd) {

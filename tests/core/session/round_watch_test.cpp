@@ -63,7 +63,7 @@ TEST(RoundWatch, ItsWillIsDoneWhenItsMachineFallsSilent) {
   const auto failure = round.aborted();
   ASSERT_TRUE(failure);
   EXPECT_EQ(failure->node_rank, NodeRank(1));
-  EXPECT_EQ(failure->what, "no heartbeat of its launch for 10 s (machine down, network cut, or frozen)");
+  EXPECT_EQ(failure->what, "no heartbeat of its launch for 10 s (machine down, network cut, or launch frozen)");
 }
 
 TEST(RoundWatch, ItIsHeardOfForAsLongAsItLives) {

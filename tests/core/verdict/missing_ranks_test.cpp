@@ -59,6 +59,7 @@ TEST(MissingRanks, AFlightRecorderKnowsIt) {
   const Verdict verdict = timed_out_job(
       {{"has begun 3 collectives", {3}}, {"running (R)", {0}}, {waits, {1}}, {"has begun 4 collectives", {2}}});
   EXPECT_THAT(missing_in(verdict), ElementsAre(3));
+  EXPECT_EQ(missing_ranks(verdict)->doings, (std::vector<RankGroup>{{"has begun 3 collectives, another rank 4", {3}}}));
   EXPECT_THAT(missing_in(timed_out_job({{"has begun 4 collectives", {2, 3}}, {waits, {0}}, {sleeps, {1}}})),
               ElementsAre())
       << "none is behind";
@@ -94,8 +95,8 @@ TEST(MissingRanks, WhoEndedByItselfClosedTheConnection) {
   EXPECT_THAT(missing_in(job_with_a_closed_connection({{"exit code 0", {0, 1, 3}}})), ElementsAre()) << "when told to";
   EXPECT_FALSE(missing_ranks(job_with_a_closed_connection({stopped})));
   const std::string text = render_verdict(job_with_a_closed_connection({stopped, early}));
-  EXPECT_THAT(text, HasSubstr("train.py FAILED (run id none): rank 3 is gone; rank 2 lost its connection\n"
-                              "  gone           rank 3: exit code 0, 3 s before the failure\n"
+  EXPECT_THAT(text, HasSubstr("train.py FAILED (run id none): rank 3 has ended; rank 2 lost its connection\n"
+                              "  ended          rank 3: exit code 0, 3 s before the failure\n"
                               "  lost its peer  rank 2 (local rank -1) on node 0"));
 }
 
