@@ -1,5 +1,6 @@
 #include "launch/app/job_folder.hpp"
 
+#include "launch/core/base/text.hpp"
 #include "launch/core/host/temp_folders.hpp"
 #include "launch/io/clock.hpp"
 #include "launch/io/fd.hpp"
@@ -105,7 +106,7 @@ Status JobFolder::begin(Files& files) {
   for (const WorkerSpec& worker : files.workers) workers_.push_back({worker.error_file, worker.logs});
   streams_ = std::move(files.streams);
   if (keeps_ && hides_streams(config_->logs) && !std::exchange(told_where_, true))
-    log_info(fmt::format("output of the workers is in {} (host {})", attempt_.substr(0, attempt_.rfind('/')),
+    log_info(fmt::format("output of the workers is in {} (host {})", shown(attempt_.substr(0, attempt_.rfind('/'))),
                          config_->hostname));
   return files.made ? streams_->begin() : files.made;
 }

@@ -40,7 +40,7 @@ LAUNCH_SAYS = re.compile("|".join("^launch: " + text for text in (
     r"error: --(?:redirects|tee) \S+: expected .*\n",
     r"(?:waiting for nodes? |.*; waiting for the store of node 0 at ).*\n",
     r"\S+ \(pid \d+\) joins; restarting all workers, at [\d: -]+\n",
-    r"output of the workers is in /\S+ \(host \S+\)\n",
+    r"output of the workers is in .+ \(host \S+\)\n",
     r"\./fails FAILED \(run id J\)\n(?:  .*\n)+",
 )), re.M)
 

@@ -62,12 +62,12 @@ class Images(torch.utils.data.Dataset):
     def __getitem__(self, number):
         if RANK == 1 and number == 3:
             os.kill(os.getpid(), signal.SIGKILL)
-        return torch.ones(1)
+        return number
 
 
 def loses_a_loader():
     """What the kernel does to a process of a data loader when memory runs out."""
-    for _ in DataLoader(Images(), num_workers=1):
+    for _ in DataLoader(Images(), num_workers=1, collate_fn=list):  # no tensors, whose files it would share
         pass
     steps(1)
 
