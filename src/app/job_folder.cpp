@@ -46,14 +46,14 @@ struct JobFolder::Making {
       if (!made) return made.error();
       *folder = *std::move(made);
     }
-    const Status begun = folder->begin_attempt(config.nproc_per_node);
+    Status begun = folder->begin_attempt(config.nproc_per_node);
     if (begun || folder->attempts() == 1) return begun;
     // At a restart it matters more that the job goes on than where its files are.
     auto other = make_temporary(config);
     if (!other) return begun;
     other->go_on_from(*folder);
     *folder = *std::move(other);
-    const Status instead = folder->begin_attempt(config.nproc_per_node);
+    Status instead = folder->begin_attempt(config.nproc_per_node);
     if (instead)
       log_warning(fmt::format("{}; the files of this attempt are in {}", begun.error().message, folder->attempt()));
     return instead;
@@ -89,7 +89,7 @@ boost::asio::awaitable<JobFolder::Files> JobFolder::make(boost::asio::any_io_exe
   attempt_.clear();
   place_ = config_->log_folder.empty() ? "the temporary folder" : config_->log_folder;
   used_ = config_->log_folder != "/dev/null";
-  const auto making = std::make_shared<Making>(std::move(executor), config_, round, folder_);
+  const auto making = std::make_shared<Making>(Making{std::move(executor), config_, round, folder_});
   if (was_in_memory) {
     Status begun = folder_->begin_attempt(config_->nproc_per_node);
     if (begun) co_return making->list(std::move(begun));

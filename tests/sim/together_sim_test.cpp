@@ -244,11 +244,18 @@ class Company {
     finishing_ = true;
     std::vector<std::size_t> last = job_.alive();
     std::erase_if(last, [this](std::size_t index) { return !job_.node(index).running(); });
+    const std::int64_t round = last.empty() ? 0 : job_.node(last.front()).running()->number;
     for (const std::size_t index : last) job_.node(index).end_workers();
     job_.unquiet(Duration::zero());
+    const bool host_leaves = scenario_.hosting == Hosting::torchrun && !last.empty() && odds(0.5);
+    if (host_leaves && job_.run_until_all_have_ended(round, 60s)) {
+      job_.events().run_until(later(job_.events().now(), between(1us, 3ms)));
+      job_.lose_store();
+    }
     job_.run_to_end(600s);
     for (const std::size_t index : last)
       if (job_.node(index).exit_code() != 0) job_.fault(job_.node(index).host() + " does not end well");
+    if (host_leaves) return;
     AgentHost& late = job_.add([](const Round&) { return Plan(); });
     late.start();
     job_.unquiet(Duration::zero());

@@ -1,6 +1,7 @@
 #include "whole_job.hpp"
 
 #include "launch/core/rendezvous/liveness.hpp"
+#include "launch/core/store/keys.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -15,8 +16,11 @@ namespace {
 constexpr Duration after_waking = 500ms;    // for which a machine that was paused may still have old workers
 constexpr Duration workers_patience = 60s;  // with workers that are not there
 constexpr Duration to_be_told = 3s;         // by a node that has heard
+constexpr Duration to_write = 200ms;        // from the start of workers to their last key
 constexpr Duration to_save = 16s;           // for workers that were warned: the time-out of a shutdown, and a second
 const Endpoint lasting_store{"store", 29400};
+const Endpoint static_store{"n0", 29500};
+const std::string workers_key = "workers/round";
 
 }  // namespace
 
@@ -113,6 +117,11 @@ bool WholeJob::run_until_together(Duration limit) {
   return events_.run_until([this] { return together(); }, limit);
 }
 
+bool WholeJob::run_until_all_have_ended(std::int64_t round, Duration limit) {
+  const std::string key = all_ended_key(round_prefix("job", round));
+  return events_.run_until([&] { return store_->has(key); }, limit);
+}
+
 // The silence that the host tolerates, and two of its looks more.
 Duration WholeJob::missed_after() const {
   return plan_heartbeat(scenario_.heartbeat, scenario_.nodes).silence * 11 / 10 + 100ms;
@@ -157,9 +166,30 @@ void WholeJob::started(std::size_t node, const Round& round) {
     fault(fmt::format("{} counts {} restarts after {} failures", nodes_[node]->host(), round.restarts, failures_));
   const Running mine{round, node};
   if (judges(node)) check(mine);
+  if (judges(node) && seats_[node].by_launch) meet(mine);
   running_[round.number].emplace(round.assignment.group_rank.value, mine);
   ++started_;
   if (!seats_[node].by_launch) events_.in(workers_patience, [this, mine] { miss_others(mine); });
+}
+
+// Workers find no keys of another round where they meet, and what they write there stays.
+void WholeJob::meet(const Running& mine) {
+  const Endpoint place = mine.round.master.value_or(static_store);
+  const auto store = network_.store_at(place);
+  if (!store) return;
+  const std::string number = std::to_string(mine.round.number);
+  const std::string there(store->agents().table().get(workers_key).value_or(number));
+  if (there != number)
+    fault(fmt::format("workers of {} find keys of round {} in round {}", nodes_[mine.node]->host(), there, number));
+  store->agents().table().preset(workers_key, number);
+  events_.in(to_write, [this, mine, place, number] {
+    const auto still = network_.store_at(place);
+    const auto& round = nodes_[mine.node]->running();
+    if (!still || !round || round->number != mine.round.number || running_.size() != 1) return;
+    if (!nodes_[mine.node]->undisturbed() || !judges(mine.node)) return;
+    if (still->agents().table().get(workers_key) != number)
+      fault(fmt::format("workers of {} lose their keys", nodes_[mine.node]->host()));
+  });
 }
 
 // PyTorch's workers wait for each other when they begin, and give up. torchrun does not notice that it was thrown out.
@@ -254,6 +284,7 @@ Duration WholeJob::told_after() const {
 void WholeJob::failed(std::size_t node, const Round& round, bool lost) {
   events_.note(fmt::format("{}: workers {}", nodes_[node]->host(), lost ? "are lost" : "fail"));
   if (!lost) ++failures_;
+  if (!lost) at_fault_.insert(nodes_[node]->host());
   if (!all_by_launch_ || scenario_.hosting == Hosting::torchrun) return;
   check_told({node, round.number, events_.now()});
 }
@@ -273,11 +304,37 @@ void WholeJob::check_told(const Failed& failed) {
 void WholeJob::ended(std::size_t node, int code) {
   events_.note(fmt::format("{} ends with {}", nodes_[node]->host(), code));
   on_end_(node);
+  if (seats_[node].by_launch) check_patience(node);
+  if (seats_[node].by_launch) check_blame(node);
   if (!same_ends_ || !nodes_[node]->formed()) return;  // a node that never took part exits with its own code
   if (code_.value_or(code) != code)
     fault(fmt::format("{} ends with {}, others with {}", nodes_[node]->host(), code, *code_));
   code_ = code;
   if (seats_[node].by_launch) compare_verdicts(node);
+}
+
+// No node that had its part, or that is one too many, waits in vain for others that are there.
+void WholeJob::check_patience(std::size_t node) {
+  const auto& report = launch_node(node).report();
+  const bool waited = report && report->end.first && report->end.first->what.find("timed out") != std::string::npos;
+  if (!waited || !scenario_.elastic || !all_by_launch_ || any_immortal()) return;
+  if (scenario_.hosting == Hosting::node && !nodes_.front()->alive()) return;
+  if (later(network_.well_at(), scenario_.join_timeout + to_be_told) > events_.now()) return;
+  const auto others = alive();
+  const bool enough = static_cast<int>(others.size()) >= scenario_.fewest;
+  if (enough) fault(fmt::format("{} gives up though {} nodes are there", nodes_[node]->host(), others.size()));
+}
+
+// Workers that launch or a guard has ended are not the reason for anything.
+void WholeJob::check_blame(std::size_t node) {
+  const auto& report = launch_node(node).report();
+  if (!report || !report->end.first || report->end.first->kind != Failure::Kind::worker) return;
+  const std::string& host = report->end.first->host;
+  if (!at_fault_.contains(host)) fault(fmt::format("{} blames workers of {}", nodes_[node]->host(), host));
+}
+
+bool WholeJob::any_immortal() const {
+  return std::any_of(nodes_.begin(), nodes_.end(), [](const auto& node) { return node->immortal(); });
 }
 
 // All nodes tell the user of the same first failure; but each one that has processes which nothing ends says so.

@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -85,6 +86,9 @@ class WholeJob {
   // The most requests of one second to the store that is never lost.
   int busiest_second() const { return store_ ? store_->busiest_second() : 0; }
   int requests() const { return store_ ? store_->requests() : 0; }
+  // torchrun's agent, which hosts the store that is otherwise never lost, ends once all are in the exit barrier.
+  bool run_until_all_have_ended(std::int64_t round, Duration limit);
+  void lose_store() { network_.end_store(store_); }
   // The last facts, for a failure.
   std::string story() const;
   std::uint64_t hash() const { return events_.hash(); }
@@ -110,9 +114,13 @@ class WholeJob {
   Config make_config(const std::string& host) const;
   play::Eyes eyes();
   void started(std::size_t node, const Round& round);
+  void meet(const Running& mine);
   void gone(std::size_t node, const Round& round);
   void ended(std::size_t node, int code);
   void compare_verdicts(std::size_t node);
+  void check_patience(std::size_t node);
+  void check_blame(std::size_t node);
+  bool any_immortal() const;
   void failed(std::size_t node, const Round& round, bool lost);
   void check_told(const Failed& failed);
   Duration told_after() const;
@@ -133,7 +141,8 @@ class WholeJob {
   std::map<std::int64_t, Party> running_;  // by round
   std::function<void(std::size_t index)> on_end_ = [](std::size_t) {};
   int started_ = 0;
-  int failures_ = 0;  // of workers
+  int failures_ = 0;                // of workers
+  std::set<std::string> at_fault_;  // hosts of these
   bool all_by_launch_ = true;
   std::optional<int> code_;
   std::optional<std::string> verdict_;

@@ -123,57 +123,32 @@ TEST(TwoHalves, NeverRunAtOnceHoweverANodeIsCutOff) {
       }
 }
 
-// ---- what comes late
+// ---- naps
 
-// The store's answers to a node that is about to start are held up for longer than the others wait for it.
-TEST(Late, NewsOfARoundThatTheOthersHaveGivenUpStartNobody) {
-  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+// A whole cluster is suspended while its nodes wait for the last one.
+TEST(WholeJobs, SleepTogetherForLongWhileTheyWaitForOthers) {
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
     WholeScenario scenario;
-    scenario.elastic = true;
-    scenario.fewest = 1;
+    scenario.elastic = seed % 2 == 0;
     scenario.heartbeat = 5s;
-    scenario.longest_delay = 200ms;
     WholeJob job(seed, scenario);
     for (std::size_t i = 0; i < 3; ++i) {
-      job.add([](const Round&) { return Plan{1s, 0}; });
-      job.node(i).start();
+      job.add([](const Round&) { return good(); });
+      if (i < 2) job.node(i).start();
     }
-    job.events().run_until(Time(1h) + seed * 50ms);
-    job.network().cut("n0", "*", later(job.events().now(), 7s));
-    job.allow_different_ends();
-    job.unquiet(60s);
+    Random& dice = job.events().random();
+    job.events().run_until(Time(1h) + dice.between(1s, 3s));
+    const Duration asleep = dice.between(8s, 30s);
+    for (const std::size_t i : {0U, 1U}) job.freeze(i, asleep + dice.between(1us, scenario.heartbeat / 20));
+    job.events().run_until(Time(1h) + 36s);
+    job.node(2).start();
+    job.unquiet(20s);
     job.run_to_end(60s);
+    for (std::size_t i = 0; i < 3; ++i)
+      if (job.node(i).exit_code() != 0) job.fault(job.node(i).host() + " does not end well");
     ASSERT_EQ(job.faults(), std::vector<std::string>()) << "seed " << seed << "\n" << job.story();
   }
 }
-
-// It has tried to tell the others, but nobody can be reached.
-TEST(Late, AFailureOfANodeThatIsCutOffIsKnownAsSoonAsItIsBack) {
-  for (const bool elastic : {false, true})
-    for (const int restarts : {0, 1}) {
-      WholeScenario scenario;
-      scenario.elastic = elastic;
-      scenario.max_restarts = restarts;
-      WholeJob job(1, scenario);
-      for (std::size_t i = 0; i < 3; ++i) {
-        job.add([i](const Round& round) {
-          if (round.restarts > 0) return good();
-          return Plan{i == 1 ? Duration(2s) : Duration(300s), i == 1 ? 7 : 0, i == 1 ? Duration::max() : Duration(1ms)};
-        });
-        job.node(i).start();
-      }
-      job.events().run_until(Time(1h) + 1900ms);
-      for (const auto& [from, to] : {std::pair("n1", "*"), {"*", "n1"}})
-        job.network().cut(from, to, later(job.events().now(), 4s));
-      job.events().run_until(Time(1h) + 7s);
-      job.unquiet(Duration::zero());
-      for (const std::size_t other : {0U, 2U}) EXPECT_FALSE(job.node(other).undisturbed()) << job.story();
-      job.run_to_end(60s);
-      EXPECT_EQ(job.faults(), std::vector<std::string>()) << job.story();
-    }
-}
-
-// ---- naps
 
 // Hosts that are paused for less than nine tenths of the time-out, one after the other, disturb nobody.
 class Naps {
@@ -309,16 +284,18 @@ class Chance {
     const bool one_way = odds(0.3);
     const Duration own_failure = odds(0.2) ? between(1ms, 6s) : Duration::max();  // while it is cut off
     const std::size_t kind = below(7);
+    const bool warned = odds(0.1);  // just before
     const bool cut_or_paused = kind == 2 || kind == 3;
     const bool leaves = scenario_.elastic && kind > 3;  // and the others go on
-    if (!alone || cut_or_paused || leaves || victim == 0) job.allow_different_ends();
-    events.in(when, [this, &job, victim, lasting, one_way, own_failure, kind] {
+    if (!alone || warned || cut_or_paused || leaves || victim == 0) job.allow_different_ends();
+    events.in(when, [this, &job, victim, lasting, one_way, own_failure, kind, warned] {
       NodeHost& node = job.launch_node(victim);
       if (!node.alive()) return;
       const std::string host = node.host();
       job.events().note(fmt::format("TROUBLE {} for {}: {}", kind, to_text(lasting), host));
       const Time mended = later(job.events().now(), lasting);
       job.unquiet(lasting + 60s);
+      if (warned && kind != 5) node.warn(SIGUSR1);
       if (kind == 0) node.kill();
       if (kind == 1) node.lose_power();
       if (kind == 2) job.freeze(victim, lasting);
@@ -330,7 +307,7 @@ class Chance {
       if (kind == 4) node.signal(SIGTERM);
       if (kind == 5) node.warn(SIGUSR1);
       if (kind == 6) node.lose_guard();
-      if (kind == 5) job.allow_time_to_save();
+      if (kind == 5 || warned) job.allow_time_to_save();
     });
   }
 

@@ -30,6 +30,11 @@ std::uint16_t Network::port_of(const Store& store) const {
   return 0;
 }
 
+std::shared_ptr<Store> Network::store_at(const Endpoint& endpoint) const {
+  const auto found = stores_.find({endpoint.host, endpoint.port});
+  return found == stores_.end() ? nullptr : found->second;
+}
+
 std::string Network::host_of(const std::string& from, const std::string& name) const {
   return name == "localhost" || name.starts_with("127.") || name == "::1" ? from : name;
 }

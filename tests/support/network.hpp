@@ -146,6 +146,8 @@ class Network {
   // An error if the port is taken. Port 0 takes a free one.
   Result<std::shared_ptr<Store>> listen(const std::string& host, std::uint16_t port, bool by_launch = true);
   std::uint16_t port_of(const Store& store) const;
+  // The store that listens there; none: nullptr.
+  std::shared_ptr<Store> store_at(const Endpoint& endpoint) const;
   void connect(const std::string& host, const Endpoint& endpoint, Time deadline, OnOpened on_opened);
   // The process has ended, and its kernel closes what it had open.
   void end_store(const std::shared_ptr<Store>& store);

@@ -4,6 +4,8 @@
 #include <csignal>
 #include <utility>
 
+#include <fmt/format.h>
+
 namespace launch::play {
 using namespace std::chrono_literals;
 
@@ -53,11 +55,17 @@ void NodeHost::feed(NodeEvent event) {
 
 // ---- what befalls it
 
-void NodeHost::signal(int number) { feed(FromHost{SignalReceived{number, "", number}}); }
+void NodeHost::signal(int number) {
+  signalled_ = true;
+  if (undisturbed()) eyes_.failed(*running(), true);
+  feed(FromHost{SignalReceived{number, "", number}});
+}
 
 void NodeHost::warn(int number) {
-  if (!running()) return;
-  warned_ = true;
+  if (running()) {
+    warned_ = true;
+    warned_at_ = network_.events().now();
+  }
   feed(FromHost{Warned{number}});
 }
 
@@ -96,7 +104,7 @@ void NodeHost::freeze(Duration duration) {
 void NodeHost::carry_out(const StartWorkers& action) {
   count_change(action.round);
   ++group_;
-  killed_ = looks_ = hastened_ = warned_ = false;
+  killed_ = looks_ = hastened_ = warned_ = cut_short_ = false;
   well_ = true;
   for (int rank = 0; rank < config_.nproc_per_node; ++rank) left_.insert(rank);
   workers_start(action.round);
@@ -112,6 +120,7 @@ void NodeHost::worker_ends(std::uint64_t group, LocalRank local_rank, ExitStatus
   well_ = well_ && status.ok();
   const bool last = left_.empty();
   if (!status.ok() && undisturbed()) eyes_.failed(*running(), false);
+  leaves_early_ = leaves_early_ || (!status.ok() && undisturbed() && !looks_ && warned_ && last_.may_leave);
   feed(FromHost{WorkerExited{local_rank, status, status.ok() ? Failure() : failure_of(local_rank, status)}});
   if (last) all_are_gone();
 }
@@ -132,7 +141,12 @@ void NodeHost::check_early_leave() {
 
 // A round whose workers were stopped, and that does not count as a restart, ends because nodes joined or left.
 void NodeHost::count_change(const Round& next) {
-  if (group_ == 0 || !told_ || well_ || next.restarts != last_.restarts) return;
+  if (group_ == 0) return;
+  if (warned_ && last_.may_leave && (!told_ || told_at_ < later(warned_at_, config_.shutdown_timeout)))
+    eyes_.fault(host() + " starts workers again though it was warned");
+  if (!told_ || next.restarts != last_.restarts) return;
+  if (cut_short_) eyes_.fault(host() + " takes time from its warned workers for a change of members");
+  if (well_) return;
   const auto& most = config_.restarts.max_membership_restarts;
   if (most && ++changes_ > *most) eyes_.fault(host() + " goes on after one change of members too many");
 }
@@ -146,7 +160,10 @@ void NodeHost::end_all_after(Duration delay, ExitStatus status) {
 
 void NodeHost::carry_out(const SignalWorkers& action) {
   if (!running()) return feed(FromHost{AllGone{}});
-  if (!std::exchange(told_, true)) told_at_ = network_.events().now();
+  if (!std::exchange(told_, true)) {
+    told_at_ = network_.events().now();
+    cut_short_ = warned_ && well_ && !hastened_ && told_at_ < later(warned_at_, config_.shutdown_timeout);
+  }
   when_awake(later(network_.events().now(), config_.shutdown_timeout + late), [this, group = group_] {
     if (group == group_ && running() && !killed_) eyes_.fault(host() + " does not kill workers that do not obey");
   });
@@ -173,7 +190,9 @@ void NodeHost::carry_out(const LimitGrace& action) {
       eyes_.fault(host() + " does not kill workers whose time is over");
   });
   when_awake(later(network_.events().now(), action.grace), [this, group = group_] {
-    if (group == group_) end_all_after(plan_.dies_after, killed(SIGKILL));
+    if (group != group_) return;
+    if (undisturbed() && !looks_) eyes_.fault(host() + " has its workers killed before it has told them to exit");
+    end_all_after(plan_.dies_after, killed(SIGKILL));
   });
 }
 
@@ -185,7 +204,10 @@ Failure NodeHost::failure_of(LocalRank local_rank, ExitStatus status) const {
 
 // ---- what takes its time
 
-void NodeHost::carry_out(const AnnounceRound& /*action*/) {
+void NodeHost::carry_out(const AnnounceRound& action) {
+  if (action.restart > 0 && action.restart <= announced_)
+    eyes_.fault(fmt::format("{} announces restart {} after restart {}", host(), action.restart, announced_));
+  announced_ = std::max(announced_, action.restart);
   when_awake(later(network_.events().now(), say), [this] { feed(CarriedOut{}); });
 }
 
@@ -203,6 +225,11 @@ void NodeHost::carry_out(const Conclude& action) {
 
 void NodeHost::carry_out(const Report& action) {
   report_ = action;
+  if (leaves_early_ && action.end.first && action.end.first->kind == Failure::Kind::worker)
+    eyes_.fault(host() + " takes the end of warned workers for a failure");
+  const bool by_warning = action.end.first && describe(*action.end.first).find("early warning") != std::string::npos;
+  if (cut_short_ && by_warning && !signalled_)
+    eyes_.fault(host() + " takes time from its warned workers for a change of members");
   when_awake(later(network_.events().now(), say), [this] { feed(Reported{}); });
 }
 

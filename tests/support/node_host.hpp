@@ -75,8 +75,13 @@ class NodeHost : public AgentHost {
   Time told_at_ = never;     // when they were told to exit
   bool hastened_ = false;    // they may be killed before the time-out of a shutdown
   bool warned_ = false;
-  bool well_ = true;  // all that have ended have ended well
-  int changes_ = 0;   // rounds that ended here because nodes joined or left
+  Time warned_at_ = never;
+  bool cut_short_ = false;     // warned workers were told to exit before they had the time of a shutdown
+  bool leaves_early_ = false;  // workers have ended badly after a warning
+  bool signalled_ = false;     // this node was told to stop
+  int announced_ = 0;          // the last restart that the user was told of
+  bool well_ = true;           // all that have ended have ended well
+  int changes_ = 0;            // rounds that ended here because nodes joined or left
   std::optional<Report> report_;
   std::uint64_t steps_ = 0;
   std::uint64_t kill_after_ = 0;

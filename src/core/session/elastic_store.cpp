@@ -255,7 +255,9 @@ Talk<bool> ElasticStore::look_again(Error lost) {
 
 // The store may have closed the link because it heard nothing of this node for long; or the store itself stalled.
 Talk<bool> ElasticStore::come_back(bool was_silent) {
-  give_up_ = later(stage_.moment(), was_silent ? config_.heartbeat_timeout : second_look);
+  // The agent must know before the time of its workers is over.
+  const Duration look = heartbeat_.grace > Duration::zero() ? std::min(second_look, heartbeat_.grace / 2) : second_look;
+  give_up_ = later(stage_.moment(), was_silent ? config_.heartbeat_timeout : look);
   auto link = co_await look_for_store(*reached_, false);
   if (!link || ending_ || leaving_) co_return false;
   last_link_.reset();
