@@ -183,10 +183,11 @@ def throughput_rows(results, count):
     used = {name: middle(turns, lambda turn: turn.cpu) for name, turns in results.items()}
     for name, turns in results.items():
         shows = name != FILES_ONLY
+        rate = count / used[name] if shows and used[name] else None
         worst = [max(getattr(turn.console, field) for turn in turns) for field in Check._fields[:4]]
         in_files = max(faults(turn.files) for turn in turns)
         yield [name, f"{used[name] * 1e3:.1f}", tools.ratio(used[name], used[TEE]),
-               f"{middle(turns, lambda turn: turn.user) * 1e3:.0f}", f"{count / used[name]:.0f}" if shows else "-",
+               f"{middle(turns, lambda turn: turn.user) * 1e3:.0f}", f"{rate:.0f}" if rate else "-",
                f"{middle(turns, lambda turn: turn.written):.3f}",
                f"{middle(turns, lambda turn: turn.arrived):.3f}" if shows else "-", *worst,
                in_files if turns[0].files else "-"]

@@ -76,7 +76,7 @@ class Rotation(PlayerCase):
         logs = self.folder / "logs"
         said = f"seed {seed}, {len(parts)} workers, {' '.join(options)}, at most {most} files"
         out, err = Console(not slow), Console(not slow)
-        run = self.play(parts, f"--nproc-per-node={len(parts)}", f"--log-dir={logs}", "--log-max-size=64K",
+        run = self.play(parts, "-q", f"--nproc-per-node={len(parts)}", f"--log-dir={logs}", "--log-max-size=64K",
                         f"--log-max-files={most}", *options, out=out, err=err)
 
         def over():

@@ -17,7 +17,8 @@ using Milliseconds = std::chrono::milliseconds;
 
 constexpr std::size_t longest_text = 2000;
 constexpr std::size_t longest_read = 3 * longest_text;  // each byte that is not UTF-8 is written as three
-constexpr std::size_t longest_attendance = 64 * 1024;   // without a limit JSON could take seconds and much memory
+constexpr std::size_t longest_attendance =
+    std::size_t{64} * 1024;  // without a limit JSON could take seconds and much memory
 constexpr std::size_t longest_news = std::size_t{8} * 1024 * 1024;  // it may name each torchrun agent among most_nodes
 constexpr int most_nodes = 1'000'000;
 constexpr int most_workers = 1'000'000'000;

@@ -57,7 +57,7 @@ std::string pid_and_name(const ProcessLook& look) {
 }
 
 std::string joined(const std::vector<std::string>& texts, const char* separator, std::size_t total) {
-  const std::string all = fmt::format("{}", fmt::join(texts, separator));
+  std::string all = fmt::format("{}", fmt::join(texts, separator));
   if (total <= texts.size()) return all;
   return fmt::format("{} and {} more", all, total - texts.size());
 }
@@ -123,12 +123,14 @@ std::string activity(const ProcessLook& look) {
 
 std::string describe_all(const std::vector<ProcessLook>& looks, std::size_t total) {
   std::vector<std::string> texts;
+  texts.reserve(looks.size());
   for (const ProcessLook& look : looks) texts.push_back(to_text(look));
   return joined(texts, "; ", total);
 }
 
 std::string name_all(const std::vector<ProcessLook>& looks, std::size_t total) {
   std::vector<std::string> texts;
+  texts.reserve(looks.size());
   for (const ProcessLook& look : looks) texts.push_back(pid_and_name(look));
   return "pid " + joined(texts, ", ", total);
 }
