@@ -25,6 +25,7 @@ class Verdicts:
         text = re.sub(r"\b(UUID|none)_\w{8}/", r"\1_XXXXXXXX/", text)
         text = re.sub(r"torchelastic_\w{6}/", "torchelastic_XXXXXX/", text)
         text = re.sub(r"pid\(s\) \d+", "pid(s) N", text)
+        text = re.sub(r"sleeping \(S\) in \w+", "sleeping (S)", text)  # names of functions are the kernel's affair
         text = re.sub(r"after [0-9.]+ m?s", "after SOME TIME", text)
         text = re.sub(r"(less than 1|\d+) s before", "SOME TIME before", text)
         text = re.sub(r"peak \d+ MiB", "peak N MiB", text)
