@@ -2,18 +2,17 @@
 import fcntl
 import os
 import pathlib
-import pty
 import re
 import signal
 import struct
 import sys
 import termios
-import threading
 
 import processes
 from harness import Settings, free_port, wait_for
 from job import UP, JobCase
 from screen import rows_of
+from terminals import OnTerminal
 
 WORKERS = pathlib.Path(__file__).parent / "workers"
 SHELL = WORKERS / "foreground.py"
@@ -22,36 +21,8 @@ TICKS = UP + 'while [ ! -e "$TEST_FOLDER/go" ]; do : > "$TEST_FOLDER/tick.$RANK"
 STOP, INTERRUPT = b"\x1a", b"\x03"
 
 
-class TerminalCase(JobCase):
+class TerminalCase(OnTerminal, JobCase):
     load = 0.6
-
-    def setUp(self):
-        super().setUp()
-        self.keyboard, self.terminal = pty.openpty()
-        self.shown = []
-        self.reader = threading.Thread(target=self._read, daemon=True)
-        self.reader.start()
-
-    def tearDown(self):
-        super().tearDown()
-        os.close(self.terminal)
-        self.reader.join(10)
-        os.close(self.keyboard)
-
-    def _read(self):
-        try:
-            while text := os.read(self.keyboard, 1 << 16):
-                self.shown.append(text)
-        except OSError:
-            pass  # the last process has closed the terminal
-
-    def on_terminal(self, *command, **options):
-        """The leader of the terminal's session."""
-        return self.start(command, stdin=self.terminal, start_new_session=True,
-                          preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0), **options)
-
-    def press(self, key):
-        os.write(self.keyboard, key)
 
     def ticks(self):
         """True when the worker runs from now on."""

@@ -47,7 +47,7 @@ class OfOneNode(VerdictCase):
         self.check_one("python exception, on the console", 1, WORKERS / "raises.py")
 
     def test_chained_exceptions(self):
-        self.check_one("python exception, led to by another", 1, WORKERS / "chained.py")
+        self.check_one("python exception, led to by another", 1, WORKERS / "stories.py", "chained")
 
     def test_missing_module(self):
         run = self.launch("--nproc-per-node=2", WORKERS / "lacks_module.py")

@@ -1,12 +1,6 @@
 """Progress bars and a debugger on a terminal: the same with standard error that passes launch as without."""
-import fcntl
-import os
-import pty
-import struct
-import termios
-import threading
-
 from harness import Settings, wait_for
+from terminals import OnTerminal
 from torch_job import TorchCase
 
 TQDM = """
@@ -34,41 +28,20 @@ print("the end", file=sys.stderr)
 """
 
 
-class Bars(TorchCase):
-    def setUp(self):
-        super().setUp()
-        self.keyboard, self.terminal = pty.openpty()
-        fcntl.ioctl(self.terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 83, 0, 0))
-        self.shown = bytearray()
-        self.reader = threading.Thread(target=self._read, daemon=True)
-        self.reader.start()
-
-    def tearDown(self):
-        super().tearDown()
-        os.close(self.terminal)
-        self.reader.join(10)
-        os.close(self.keyboard)
-
-    def _read(self):
-        try:
-            while text := os.read(self.keyboard, 1 << 16):
-                self.shown += text
-        except OSError:
-            pass  # the last process has closed the terminal
-
+class Bars(OnTerminal, TorchCase):
     def begin(self, text, *options):
+        self.resize(24, 83)
         env = {"PYTHON_EXEC": str(self.python("2.13")), "TERM": "xterm-256color"}
-        return self.start([Settings.launch, *options, self.program(text, "worker.py")], env=env, stdin=self.terminal,
-                          stdout=self.terminal, stderr=self.terminal, start_new_session=True,
-                          preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
+        return self.on_terminal(Settings.launch, *options, self.program(text, "worker.py"), env=env,
+                                stdout=self.terminal, stderr=self.terminal)
 
     def check_same(self, text, end):
         seen = []
         for how in ("inherit", "pass"):
             self.shown.clear()
             self.expect([0], [self.begin(text, f"--stderr={how}")])
-            self.assertTrue(wait_for(lambda: end in self.shown, 10), self.shown)
-            seen.append(bytes(self.shown))
+            self.assertTrue(wait_for(lambda: end in self.screen(), 10), self.shown)
+            seen.append(self.screen())
         self.assertEqual(*seen)
         self.assertIn(b"\x1b[", seen[0], "no colours")
 
@@ -84,8 +57,8 @@ class Bars(TorchCase):
                 self.shown.clear()
                 run = self.begin(STOPS, f"--stderr={how}", "--stdin=0")
                 for line, answer in ((b"p factor * 7\n", b"\n42\r\n"), (b"c\n", b"the end")):
-                    self.assertTrue(wait_for(lambda: b"(Pdb) " in self.shown, 20), self.shown)
+                    self.assertTrue(wait_for(lambda: b"(Pdb) " in self.screen(), 20), self.shown)
                     self.shown.clear()
-                    os.write(self.keyboard, line)
-                    self.assertTrue(wait_for(lambda: answer in self.shown, 20), self.shown)
+                    self.press(line)
+                    self.assertTrue(wait_for(lambda: answer in self.screen(), 20), self.shown)
                 self.expect([0], [run])

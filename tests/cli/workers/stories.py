@@ -34,7 +34,7 @@ all_up()
 how = sys.argv[1]
 if how == "all" or (how == "one" and RANK == 3):
     load({})
-elif how == "chained" and RANK == 3:
+elif how == "chained" and RANK == WORLD - 1:
     step()
 elif how == "text" and RANK == 3:
     sys.exit("config is wrong: there is no data set 'imagenet-22k' below /data")
