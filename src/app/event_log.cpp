@@ -93,6 +93,7 @@ boost::asio::awaitable<void> EventLog::flush() { co_await own_.flush(later(now()
 
 void EventLog::tell(const JobEvent& event) {
   if (own_.takes()) own_.write(to_json_line(context_, instant(), event));
+  if (config_.verbosity != Verbosity::verbose) return;
   if (const std::string text = to_text(event); !text.empty()) log_detail(text);
 }
 

@@ -64,20 +64,11 @@ Status check_keys(const Options& options, const KeyValues& conf) {
   return {};
 }
 
-}  // namespace
-
-bool is_c10d_key(std::string_view key) {
-  return key == "is_host" || key == "store_type" ||
-         std::find(c10d_counts.begin(), c10d_counts.end(), key) != c10d_counts.end();
-}
-
-namespace {
-
 void notice_unknown_keys(const Options& options, const KeyValues& conf, Config& config) {
   std::vector<std::string> known = {"timeout", "rank", "is_host", "store_type"};
   known.insert(known.end(), c10d_counts.begin(), c10d_counts.end());
   for (const auto& [key, value] : conf) {
-    if (key == "timeout" || key == "rank" || is_c10d_key(key)) continue;
+    if (std::find(known.begin(), known.end(), key) != known.end()) continue;
     const auto nearest = nearest_name(key, known);
     config.notices.push_back(fmt::format("{}: {} is no key that launch knows, and has no effect{}",
                                          as_typed(options.rdzv_conf), shown(key),
@@ -324,6 +315,11 @@ Status settle_nodes(const Options& options, const HostFacts& facts, Config& conf
   if (Status meeting = settle_meeting(options, facts, *range, config); !meeting) return meeting;
   if (Status join = settle_join(options, config); !join) return join;
   return {};
+}
+
+bool is_c10d_key(std::string_view key) {
+  return key == "is_host" || key == "store_type" ||
+         std::find(c10d_counts.begin(), c10d_counts.end(), key) != c10d_counts.end();
 }
 
 }  // namespace launch

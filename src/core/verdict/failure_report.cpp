@@ -88,6 +88,16 @@ bool errs_by_any(const Failure& failure, std::span<const std::string_view> signs
   return says(failure.detail) || std::any_of(failure.causes.begin(), failure.causes.end(), says);
 }
 
+// A time-out of a download or a lock has nothing to do with other ranks.
+bool is_about_ranks(const Failure& failure) {
+  constexpr std::string_view signs_of_ranks[] = {
+      "gloo",     "nccl",    "NCCL",   "HCCL",         "ollective",    "Dist",          "c10d",
+      "TCPStore", "clients", "arrier", "rocess group", "ProcessGroup", "recv operation"};
+  const auto in_torch = [](const std::string& frame) { return frame.find("torch/distributed/") != std::string::npos; };
+  return failure.kind == Failure::Kind::worker &&
+         (errs_by_any(failure, signs_of_ranks) || std::any_of(failure.frames.begin(), failure.frames.end(), in_torch));
+}
+
 }  // namespace
 
 Failure failure_of_worker(FailurePlace where, FailedWorker who, const ExitStatus& status) {
@@ -189,20 +199,6 @@ bool smells_of_hang(const Failure& failure) {
   return failure.what.find(abort) != std::string::npos || says_any(failure.what, signs_of_time_out) ||
          failure.detail.find(abort) != std::string::npos || errs_by_any(failure, signs_of_time_out);
 }
-
-namespace {
-
-// A time-out of a download or a lock has nothing to do with other ranks.
-bool is_about_ranks(const Failure& failure) {
-  constexpr std::string_view signs_of_ranks[] = {
-      "gloo",     "nccl",    "NCCL",   "HCCL",         "ollective",    "Dist",          "c10d",
-      "TCPStore", "clients", "arrier", "rocess group", "ProcessGroup", "recv operation"};
-  const auto in_torch = [](const std::string& frame) { return frame.find("torch/distributed/") != std::string::npos; };
-  return failure.kind == Failure::Kind::worker &&
-         (errs_by_any(failure, signs_of_ranks) || std::any_of(failure.frames.begin(), failure.frames.end(), in_torch));
-}
-
-}  // namespace
 
 bool timed_out(const Failure& failure) { return errs_by_any(failure, signs_of_time_out) && is_about_ranks(failure); }
 

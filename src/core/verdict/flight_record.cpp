@@ -18,35 +18,33 @@ constexpr std::string_view last_begun{"X\x18\0\0\0last_enqueued_collective", 29}
 constexpr char put = 'q', long_put = 'r';  // behind a text: its number in the pickle's memory, of 1 or 4 bytes
 constexpr char one_byte = 'K', two_bytes = 'M', four_bytes = 'J', long_number = '\x8a';
 
-std::int64_t little_endian(std::string_view bytes) {
-  std::uint64_t number = 0;
+// Two's complement, unless all numbers of that size are above 0.
+std::int64_t little_endian(std::string_view bytes, bool is_signed) {
+  std::uint64_t number = is_signed && (bytes.back() & 0x80) != 0 ? ~std::uint64_t{0} : 0;
   for (std::size_t i = bytes.size(); i-- > 0;) number = number << 8 | static_cast<unsigned char>(bytes[i]);
   return static_cast<std::int64_t>(number);
 }
 
 std::optional<std::int64_t> number_at(std::string_view rest) {
-  if (rest.empty()) return std::nullopt;
-  std::size_t size = 0;
-  if (rest[0] == one_byte) size = 1;
-  if (rest[0] == two_bytes) size = 2;
-  if (rest[0] == four_bytes) size = 4;
+  if (rest.size() < 2) return std::nullopt;
+  const char code = rest[0];
   rest.remove_prefix(1);
-  if (size == 0) return std::nullopt;
-  if (rest.size() < size) return std::nullopt;
-  return little_endian(rest.substr(0, size));
+  std::size_t size = 0;
+  if (code == one_byte) size = 1;
+  if (code == two_bytes) size = 2;
+  if (code == four_bytes) size = 4;
+  if (code == long_number) {
+    size = static_cast<unsigned char>(rest[0]);
+    rest.remove_prefix(1);
+  }
+  if (size == 0 || size > 8 || rest.size() < size) return std::nullopt;
+  return little_endian(rest.substr(0, size), code == four_bytes || code == long_number);
 }
 
 std::string_view without_put(std::string_view rest) {
   if (!rest.empty() && rest[0] == put) return rest.substr(std::min<std::size_t>(2, rest.size()));
   if (!rest.empty() && rest[0] == long_put) return rest.substr(std::min<std::size_t>(5, rest.size()));
   return rest;
-}
-
-std::optional<std::int64_t> long_at(std::string_view rest) {
-  if (rest.size() < 2 || rest[0] != long_number) return std::nullopt;
-  const auto size = static_cast<std::size_t>(static_cast<unsigned char>(rest[1]));
-  if (size == 0 || size > 8 || rest.size() < 2 + size) return std::nullopt;
-  return little_endian(rest.substr(2, size));
 }
 
 }  // namespace
@@ -63,8 +61,7 @@ std::vector<std::string> flight_record_paths(const Environment& env, GlobalRank 
 std::optional<std::int64_t> collectives_begun(std::string_view record) {
   const std::size_t at = record.find(last_begun);
   if (at == record.npos) return std::nullopt;
-  const std::string_view value = without_put(record.substr(at + last_begun.size()));
-  const auto begun = value.starts_with(long_number) ? long_at(value) : number_at(value);
+  const auto begun = number_at(without_put(record.substr(at + last_begun.size())));
   return begun && *begun >= 0 ? begun : std::nullopt;
 }
 

@@ -307,7 +307,8 @@ bool began_nothing(const Verdict& verdict) {
 std::string render_verdict(const Verdict& verdict) {
   // Whoever has stopped the job knows why: a line, and another one about what is left.
   const bool stopped = verdict.first.kind == Failure::Kind::signal;
-  const bool told = stopped || began_nothing(verdict);
+  const bool idle = began_nothing(verdict);
+  const bool told = stopped || idle;
   std::string title = fmt::format("{} {} (run id {})", verdict.program, stopped ? "STOPPED" : "FAILED", verdict.run_id);
   if (told) title += fmt::format(": {}; exit code {}", describe(verdict.first), verdict.first.exit_code);
   const auto missing = missing_ranks(verdict);
@@ -318,7 +319,7 @@ std::string render_verdict(const Verdict& verdict) {
   if (const auto silent = silent_nodes(verdict); !silent.empty())
     screen.say("no report", fmt::format("from {} {}", silent.size() == 1 ? "node" : "nodes", cut(as_ranges(silent))));
   say_logs(verdict.account, screen);
-  if (stopped || !told) say_deeds(verdict, screen);
+  if (!idle) say_deeds(verdict, screen);
   if (!told) screen.say("exit code", std::to_string(verdict.first.exit_code));
   return std::move(screen).text();
 }

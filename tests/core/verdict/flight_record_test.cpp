@@ -29,6 +29,7 @@ TEST(FlightRecord, OtherBytesTellNothing) {
   EXPECT_FALSE(collectives_begun(record("q\x12\x8a\x09"s + std::string(9, '\1')))) << "too large";
   const auto whole = record("q\x12\x8a\x08"s + std::string(8, '\xff'));
   EXPECT_FALSE(collectives_begun(whole)) << "below 0";
+  EXPECT_FALSE(collectives_begun(record("q\x12J\xff\xff\xff\xff"))) << "-1: it has begun none";
   for (std::size_t size = 0; size < whole.size(); ++size) collectives_begun(std::string_view(whole).substr(0, size));
 }
 
