@@ -175,22 +175,23 @@ void Agent::shorten_grace(Duration most, Time now) {
 
 AgentActions Agent::handle(const StoreLost& event, Time now) {
   shorten_grace(event.grace, now);
-  if (winding_down() && !goes_on()) return {};
   if (winding_down()) {
-    blame(failure_of_store(here(), fmt::format("the store went away ({})", event.reason)), now);
+    if (goes_on()) blame(failure_of(event), now);
     return {};
   }
   // torchrun's host leaves as soon as all have passed the barrier; its answer to us may have been on its way.
   if (state_ == State::leaving && !event.host_waits) return handle(BarrierDone{}, now);
+  return fail(failure_of(event), SIGTERM, false, now);
+}
+
+Failure Agent::failure_of(const StoreLost& event) const {
   if (event.stood_still > Duration::zero())
-    return fail(failure_of_store(
-                    here(), fmt::format("this launch was frozen for {}, and the other nodes went on without it ({})",
-                                        to_text(event.stood_still), event.reason)),
-                SIGTERM, false, now);
-  const std::string_view whose = !settings_.node_rank.known() ? "the job's store" : "the store of node 0";
-  return fail(failure_of_store(here(), fmt::format("lost contact with {} ({}); the workers cannot go on without it",
-                                                   whose, event.reason)),
-              SIGTERM, false, now);
+    return failure_of_store(here(),
+                            fmt::format("this launch was frozen for {}, and the other nodes went on without it ({})",
+                                        to_text(event.stood_still), event.reason));
+  const std::string_view whose = settings_.node_rank.known() ? "the store of node 0" : "the job's store";
+  return failure_of_store(
+      here(), fmt::format("lost contact with {} ({}); the workers cannot go on without it", whose, event.reason));
 }
 
 AgentActions Agent::handle(const StoodStill& event, Time now) {

@@ -88,6 +88,16 @@ TEST(AgentRestart, WhoStoodStillAccusesNobodyElse) {
   EXPECT_NE(find<Finish>(agent.on(AllGone{}, start_time))->first->what.find("was frozen for 9 s"), std::string::npos);
 }
 
+TEST(AgentRestart, WhoStopsItsWorkersForARestartCallsTheLossOfTheStoreWhatOthersCallIt) {
+  Agent agent = running(with_restarts(1));
+  agent.on(PeerFailed{restarted(3)}, start_time);
+  agent.on(StoreLost{"closed", Duration::max(), {}, true}, start_time);
+  const auto end = agent.on(AllGone{}, start_time);
+  ASSERT_NE(find<Finish>(end), nullptr) << "there is no store to come together at";
+  EXPECT_EQ(find<Finish>(end)->exit_code, 1);
+  EXPECT_NE(find<Finish>(end)->first->what.find("lost contact with the store of node 0 (closed)"), std::string::npos);
+}
+
 TEST(AgentRestart, InTheBarrierTheLossOfAHostThatWouldHaveWaitedIsAFailure) {
   Agent agent = running(with_restarts(0));
   for (const int local_rank : {0, 1}) agent.on(WorkerExited{LocalRank(local_rank), {}, {}}, start_time);

@@ -190,6 +190,7 @@ class Agent {
   AgentActions kill(Time now);
   AgentActions hurry(Time now);
   void blame(Failure failure, Time now);
+  Failure failure_of(const StoreLost& event) const;
   Finish finish();
   FailurePlace here() const;
 
