@@ -154,15 +154,16 @@ boost::asio::awaitable<void> JobFolder::keep_evidence(DiskThread& disk, std::str
 
 // The error that the worker has reported, otherwise the end of what passed through launch, otherwise of the file that
 // it wrote itself.
-LastWords JobFolder::read_words(LastWords known, const std::string& errors, const std::string& log) {
-  known.error_json = read_file(errors, error_file_bounds.size);
+LastWords JobFolder::read_words(LastWords known, const std::string& log, const std::string& output) {
+  known.error_json = read_file(known.error_file, error_file_bounds.size);
   const bool said = !error_message(known.error_json).empty();
   if (!said && known.errors.empty() && !log.empty()) known.errors = read_tail(log, longest_last_words);
   if (!log.empty() && is_on_full_disk(log)) known.note = note_of_full_disk(log);
+  if (!output.empty() && file_size(output) > 0) known.output_file = output;
   return known;
 }
 
-// Standard error tells why. If it goes to the console, the file of the other stream does not help.
+// Standard error tells why. The file of the other stream is named if there is nothing.
 boost::asio::awaitable<LastWords> JobFolder::words_of(DiskThread& disk, LocalRank local_rank) {
   const WorkerFiles& worker = workers_.at(local_rank.index());
   LastWords known{{}, {}, worker.error_file, worker.logs.err.file};
@@ -170,7 +171,7 @@ boost::asio::awaitable<LastWords> JobFolder::words_of(DiskThread& disk, LocalRan
   const auto passed = streams_ ? streams_->tail(local_rank, worker.logs.err) : std::nullopt;
   known.errors = passed.value_or("");
   const std::string log = passed ? "" : worker.logs.err.file;
-  const auto read = [known, errors = worker.error_file, log] { return read_words(known, errors, log); };
+  const auto read = [known, log, output = worker.logs.out.file] { return read_words(known, log, output); };
   // A link that a worker has put in its place may lead anywhere.
   if (in_memory_ && !is_link(worker.error_file)) co_return read();
   auto reading = disk.run_until(later(now(), time_for_words), read);

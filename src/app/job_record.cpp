@@ -3,6 +3,7 @@
 #include "launch/app/end_report.hpp"
 #include "launch/core/config/program.hpp"
 #include "launch/core/verdict/missing_module.hpp"
+#include "launch/core/verdict/missing_ranks.hpp"
 #include "launch/io/clock.hpp"
 #include "launch/io/flight_files.hpp"
 #include "launch/io/log.hpp"
@@ -112,6 +113,7 @@ asio::awaitable<Account> JobRecord::conclude(Finish end, NodeRank node, std::str
   const bool waited = end.first && timed_out(*end.first);
   Account own = sum_up(node, end.others, end.failed_at);
   own.waited = co_await ranks_that_waited(end);
+  own.hosts = hosts_to_tell(end.first, host_of(node, config_.hostname, end.others));
   co_await folder_.show_rest();  // after that, what they said is no longer kept
   co_await keep_evidence(waited);
   if (end.left_behind && !end.first) log_error("these processes outlived SIGKILL: " + left);

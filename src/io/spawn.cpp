@@ -220,7 +220,8 @@ std::string advice(const SpawnError& error, const std::string& file) {
     case ENOENT:
       if (exists && has_carriage_return(file))
         return "; its first line ends with a carriage return (CRLF, as on Windows): convert it, as with dos2unix";
-      return exists ? "; the file exists, but the interpreter that it names does not"
+      return exists ? "; the file is there, but not what runs it: the interpreter in its first line, or the loader of "
+                      "its C library"
                     : "; the path must be valid on every node";
     case EACCES:
       if (exists && S_ISDIR(info.st_mode)) return "; it is a folder";

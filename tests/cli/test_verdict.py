@@ -49,6 +49,12 @@ class OfOneNode(VerdictCase):
     def test_chained_exceptions(self):
         self.check_one("python exception, led to by another", 1, WORKERS / "stories.py", "chained")
 
+    def test_what_went_to_standard_output_only_is_in_its_file(self):
+        run = self.launch("-r", "3", f"--log-dir={self.folder}/logs", self.worker("echo no such dataset\nexit 3\n"))
+        self.expect([3], [run])
+        self.assert_says(run, r"\n  note +it wrote nothing to standard error; the log is its standard output"
+                              r"\n  log +host \S+ \S+/0/stdout\.log\n")
+
     def test_missing_module(self):
         run = self.launch("--nproc-per-node=2", WORKERS / "lacks_module.py")
         self.expect([1], [run])

@@ -1,4 +1,5 @@
 // What other nodes and workers write about a failure becomes a verdict that is bounded and safe to show.
+#include "launch/core/base/number_ranges.hpp"
 #include "launch/core/verdict/failure_report.hpp"
 #include "launch/core/verdict/verdict.hpp"
 

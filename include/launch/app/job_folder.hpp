@@ -66,7 +66,7 @@ class JobFolder {
     WorkerLogs logs;
   };
 
-  static LastWords read_words(LastWords known, const std::string& errors, const std::string& log);
+  static LastWords read_words(LastWords known, const std::string& log, const std::string& output);
 
   DiskThread& disk_;
   std::shared_ptr<const Config> config_;  // shared with the thread of `disk_`, which may outlive this object

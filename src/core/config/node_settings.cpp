@@ -261,7 +261,7 @@ Result<Endpoint> store_from_address(const Options& options, int nnodes, Config& 
   if (!port) return port.error();
   if (nnodes > 1 && !options.master_addr.given()) {
     config.notices.push_back(
-        fmt::format("--master-addr is not given; expecting node 0 on this machine ({})", local_address));
+        fmt::format("--master-addr is not given, so all nodes are expected on this machine ({})", local_address));
   }
   return Endpoint{address->host, *port};
 }

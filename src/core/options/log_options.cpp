@@ -21,7 +21,7 @@ constexpr OptionRow log_rows[] = {
      .initial = "0",
      .text = "streams of the workers that go to files: 0 (none), 1 (stdout), 2 (stderr), 3 (both), or one for each "
              "local rank, as in 0:3,1:1",
-     .brief = "3: workers' output goes to files"},
+     .brief = "output to files: 0 none, 3 all"},
     {.name = "--tee",
      .short_name = "-t",
      .member = &Options::tee,
@@ -30,7 +30,7 @@ constexpr OptionRow log_rows[] = {
      .variables = {"PET_TEE"},
      .initial = "0",
      .text = "like --redirects, and the output is also shown, line by line with a prefix",
-     .brief = "3: to files and to the console"},
+     .brief = "to files and to the console: 0 none, 3 all"},
     {.name = "--local-ranks-filter",
      .member = &Options::local_ranks_filter,
      .group = OptionGroup::logs,

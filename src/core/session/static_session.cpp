@@ -1,10 +1,10 @@
 #include "launch/core/session/static_session.hpp"
 
 #include "launch/core/base/announcer.hpp"
+#include "launch/core/base/number_ranges.hpp"
 #include "launch/core/base/text.hpp"
 #include "launch/core/session/dialogs.hpp"
 #include "launch/core/session/master_doubt.hpp"
-#include "launch/core/verdict/verdict.hpp"
 
 #include <algorithm>
 #include <functional>

@@ -55,6 +55,10 @@ void add_words(Failure& failure, const LastWords& words) {
   if (failure.detail.empty()) failure.last_lines = last_lines(words.errors);
   failure.log_file = words.log_file;
   failure.note = words.note;
+  if (!said && words.errors.empty() && !words.output_file.empty()) {
+    failure.log_file = words.output_file;
+    if (failure.note.empty()) failure.note = "it wrote nothing to standard error; the log is its standard output";
+  }
 }
 
 std::string note_of_full_disk(const std::string& log_file) {

@@ -110,4 +110,9 @@ std::optional<MissingRanks> missing_ranks(const Verdict& verdict) {
   return all_of(std::move(silent));
 }
 
+std::vector<RanksOnNode> hosts_to_tell(const std::optional<Failure>& first, RanksOnNode workers) {
+  if (!first || !is_due_to_others(*first)) return {};
+  return {std::move(workers)};
+}
+
 }  // namespace launch

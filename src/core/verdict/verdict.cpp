@@ -1,14 +1,10 @@
 #include "launch/core/verdict/verdict.hpp"
 
-#include "launch/core/base/json_reader.hpp"
+#include "launch/core/base/number_ranges.hpp"
 #include "launch/core/base/text.hpp"
 #include "launch/core/verdict/missing_ranks.hpp"
 
 #include <algorithm>
-#include <chrono>
-#include <csignal>
-#include <iterator>
-#include <map>
 #include <set>
 
 #include <fmt/format.h>
@@ -20,162 +16,9 @@ namespace {
 
 using Ordered = nlohmann::ordered_json;
 
-constexpr std::size_t most_nodes_named = 8;  // with their logs: all must fit on one screen
-constexpr std::size_t most_left_named = 6;
-constexpr std::size_t most_groups = 64;  // that are written or read as JSON
-constexpr std::size_t most_places = 8;   // groups that are shown
-constexpr int most_ranks = 1'000'000;
-constexpr std::int64_t most_counted = 1'000'000'000;
+constexpr std::size_t most_groups_shown = 8;
+constexpr std::size_t most_nodes_shown = 4;  // of a group
 constexpr std::size_t longest_ranks = 80;
-constexpr std::size_t longest_line = 300;                               // of what comes from another node
-constexpr std::size_t longest_account = std::size_t{16} * 1024 * 1024;  // room for most_ranks with gaps, and more
-
-std::string as_line(std::string_view text) { return without_controls(text, longest_line); }
-
-std::int64_t count_of(const JsonValue& value) { return value.count(most_counted).value_or(0); }
-
-std::vector<int> ranks_of(const JsonValue& value) { return from_ranges(value.text().value_or("")); }
-
-std::vector<RankGroup> read_groups(const JsonValue& list) {
-  std::vector<RankGroup> groups;
-  for (const JsonValue& one : list.list().value_or(std::vector<JsonValue>()))
-    if (const auto what = one["what"].text(); what && groups.size() < most_groups)
-      groups.push_back({as_line(*what), ranks_of(one["ranks"])});
-  return groups;
-}
-
-Ordered write_groups(const std::vector<RankGroup>& groups) {
-  Ordered list = Ordered::array();
-  for (std::size_t i = 0; i < groups.size() && i < most_groups; ++i)
-    list.push_back({{"what", groups[i].what}, {"ranks", as_ranges(groups[i].ranks)}});
-  return list;
-}
-
-std::string in_one_line(const Ordered& value) { return value.dump(-1, ' ', true, Ordered::error_handler_t::replace); }
-
-void merge_numbers(std::vector<int>& all, const std::vector<int>& others) {
-  std::vector<int> merged;
-  std::set_union(all.begin(), all.end(), others.begin(), others.end(), std::back_inserter(merged));
-  all = std::move(merged);
-}
-
-// Each rank is under one text; the same text is there once.
-void merge_groups(std::vector<RankGroup>& all, const std::vector<RankGroup>& others) {
-  for (const RankGroup& other : others) {
-    auto same = std::find_if(all.begin(), all.end(), [&](const RankGroup& one) { return one.what == other.what; });
-    if (same == all.end()) {
-      all.push_back(other);
-      continue;
-    }
-    merge_numbers(same->ranks, other.ranks);
-  }
-}
-
-// Returns how many of `others` had no room.
-std::int64_t merge_lines(std::vector<std::string>& all, const std::vector<std::string>& others, std::size_t most) {
-  const std::size_t room = all.size() < most ? most - all.size() : 0;
-  const std::size_t taken = std::min(room, others.size());
-  all.insert(all.end(), others.begin(), others.begin() + static_cast<std::ptrdiff_t>(taken));
-  return static_cast<std::int64_t>(others.size() - taken);
-}
-
-// In whole seconds, so that workers that ended together are one group.
-std::string lead_of(const WorkerEnd& worker, Time failed_at) {
-  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(failed_at - worker.ended);
-  return seconds.count() < 1 ? "less than 1 s" : to_text(seconds);
-}
-
-}  // namespace
-
-Account sum_up(NodeRank node, const std::vector<WorkerEnd>& workers, Time failed_at) {
-  Account account;
-  account.nodes = {node.value};
-  std::map<std::string, std::vector<int>> ranks_by_end;
-  for (const WorkerEnd& worker : workers) {
-    const bool killed = worker.stopped_by_us && worker.status.value == SIGKILL;
-    account.stopped += worker.stopped_by_us ? 1 : 0;
-    account.killed += killed ? 1 : 0;
-    std::string how = to_text(worker.status);
-    if (worker.stopped_by_us) how += stopped_by_launch;
-    if (worker.early) how += fmt::format(", {}{}", lead_of(worker, failed_at), before_the_failure);
-    ranks_by_end[how].push_back(worker.rank.value);
-  }
-  for (auto& [how, ranks] : ranks_by_end) account.ends.push_back({how, std::move(ranks)});
-  return account;
-}
-
-std::string on_node(NodeRank node, const std::string& host, const std::string& what) {
-  return fmt::format("node {} (host {}): {}", node.value, host, what);
-}
-
-void merge(Account& all, const Account& other) {
-  merge_numbers(all.nodes, other.nodes);
-  merge_groups(all.ends, other.ends);
-  merge_groups(all.places, other.places);
-  merge_groups(all.states, other.states);
-  merge_numbers(all.waited, other.waited);
-  all.stopped += other.stopped;
-  all.killed += other.killed;
-  all.more_logs += other.more_logs + merge_lines(all.logs, other.logs, most_nodes_named);
-  all.more_left += other.more_left + merge_lines(all.left, other.left, most_left_named);
-}
-
-std::string to_json(const Account& account) {
-  return in_one_line({{"nodes", as_ranges(account.nodes)},
-                      {"ends", write_groups(account.ends)},
-                      {"places", write_groups(account.places)},
-                      {"states", write_groups(account.states)},
-                      {"waited", as_ranges(account.waited)},
-                      {"stopped", account.stopped},
-                      {"killed", account.killed},
-                      {"logs", account.logs},
-                      {"more_logs", account.more_logs},
-                      {"left", account.left},
-                      {"more_left", account.more_left}});
-}
-
-Result<Account> parse_account(std::string_view json) {
-  const JsonValue object = read_json(json, {.size = longest_account});
-  if (!object.is_object()) return Error{ErrorCode::protocol, "what a node reports of its end is not a report"};
-  Account account;
-  account.nodes = ranks_of(object["nodes"]);
-  account.ends = read_groups(object["ends"]);
-  account.places = read_groups(object["places"]);
-  account.states = read_groups(object["states"]);
-  account.waited = ranks_of(object["waited"]);
-  account.stopped = count_of(object["stopped"]);
-  account.killed = count_of(object["killed"]);
-  account.logs = object["logs"].lines(most_nodes_named, longest_line);
-  account.more_logs = count_of(object["more_logs"]);
-  account.left = object["left"].lines(most_left_named, longest_line);
-  account.more_left = count_of(object["more_left"]);
-  return account;
-}
-
-std::string as_ranges(const std::vector<int>& numbers) {
-  std::string text;
-  for (std::size_t first = 0, last = 0; first < numbers.size(); first = ++last) {
-    while (last + 1 < numbers.size() && numbers[last + 1] == numbers[last] + 1) ++last;
-    text += fmt::format("{}{}", text.empty() ? "" : ", ", numbers[first]);
-    if (last > first) text += fmt::format("-{}", numbers[last]);
-  }
-  return text;
-}
-
-std::vector<int> from_ranges(std::string_view text) {
-  std::set<int> numbers;
-  int budget = most_ranks;  // however often a number is repeated
-  for (const std::string_view part : split(text, ',')) {
-    const auto dash = part.find('-', 1);
-    const auto first = parse_int(part.substr(0, dash));
-    const auto last = dash == part.npos ? first : parse_int(part.substr(dash + 1));
-    if (!first || !last || *first < 0) continue;
-    for (int number = *first; number <= *last && number < most_ranks && budget-- > 0; ++number) numbers.insert(number);
-  }
-  return {numbers.begin(), numbers.end()};
-}
-
-namespace {
 
 // The largest group first, or the smallest.
 std::vector<RankGroup> sorted(std::vector<RankGroup> groups, bool largest_first) {
@@ -197,6 +40,22 @@ std::string ranks_in_words(const std::vector<int>& ranks) {
   return fmt::format("{} {}", ranks.size() == 1 ? "rank" : "ranks", cut(as_ranges(ranks)));
 }
 
+// " on node 1 (host n1)"; nothing for ranks whose node is not known.
+std::string nodes_in_words(const std::vector<RanksOnNode>& hosts, const std::vector<int>& ranks) {
+  std::vector<int> nodes;
+  std::vector<std::string> names;
+  for (const RanksOnNode& one : hosts) {
+    const auto runs_here = [&](int rank) { return std::binary_search(one.ranks.begin(), one.ranks.end(), rank); };
+    if (std::none_of(ranks.begin(), ranks.end(), runs_here)) continue;
+    nodes.push_back(one.node.value);
+    names.push_back(one.host);
+  }
+  if (nodes.empty()) return "";
+  if (nodes.size() > most_nodes_shown) return fmt::format(" on {} nodes", nodes.size());
+  const std::string_view s = nodes.size() == 1 ? "" : "s";
+  return fmt::format(" on node{} {} (host{} {})", s, fmt::join(nodes, ", "), s, fmt::join(names, ", "));
+}
+
 // A label stands in front of the first line of its part.
 class Screen {
  public:
@@ -206,12 +65,14 @@ class Screen {
     text_ += fmt::format("\n  {:<14} {}", label == label_ ? "" : label, line);
     label_ = label;
   }
-  void say_groups(std::string_view label, const std::vector<RankGroup>& groups) {
-    for (std::size_t i = 0; i < groups.size() && i < most_places; ++i) {
+  void say_groups(std::string_view label, const std::vector<RankGroup>& groups,
+                  const std::vector<RanksOnNode>& hosts = {}) {
+    for (std::size_t i = 0; i < groups.size() && i < most_groups_shown; ++i) {
       const auto& [what, ranks] = groups[i];
-      say(label, fmt::format("{}: {}", ranks_in_words(ranks), what));
+      say(label, fmt::format("{}{}: {}", ranks_in_words(ranks), nodes_in_words(hosts, ranks), what));
     }
-    if (groups.size() > most_places) say(label, fmt::format("and {} more groups", groups.size() - most_places));
+    if (groups.size() > most_groups_shown)
+      say(label, fmt::format("and {} more groups", groups.size() - most_groups_shown));
   }
   std::string text() && { return std::move(text_); }
 
@@ -242,10 +103,11 @@ std::string_view label_of_first(const Failure& first, const std::optional<Missin
 
 void say_failure(const Verdict& verdict, const std::optional<MissingRanks>& missing, Screen& screen) {
   const Failure& first = verdict.first;
+  const auto hosts = verdict.nnodes > 1 ? verdict.account.hosts : std::vector<RanksOnNode>();
   if (missing && !missing->ranks.empty()) {
-    screen.say_groups(missing->gone ? "ended" : "missing", missing->doings);
+    screen.say_groups(missing->gone ? "ended" : "missing", missing->doings, hosts);
   } else if (missing && verdict.account.places.empty()) {
-    screen.say_groups("may be missing", missing->doings);
+    screen.say_groups("may be missing", missing->doings, hosts);
   }
   screen.say(label_of_first(first, missing), describe(first));
   if (!first.time.empty()) screen.say("time", first.time);
@@ -274,7 +136,9 @@ void say_logs(const Account& account, Screen& screen) {
 void say_deeds(const Verdict& verdict, Screen& screen) {
   const Account& account = verdict.account;
   std::string deeds = account.stopped == 0 ? "" : fmt::format("stopped {}", counted(account.stopped, "worker"));
-  if (account.killed > 0) deeds += fmt::format(", {} of them by SIGKILL", account.killed);
+  if (account.killed > 0)
+    deeds +=
+        account.killed == account.stopped ? ", by SIGKILL" : fmt::format(", {} of them by SIGKILL", account.killed);
   if (verdict.restarts > 0)
     deeds +=
         fmt::format("{}restarted all workers {} before", deeds.empty() ? "" : "; ", counted(verdict.restarts, "time"));
@@ -327,22 +191,25 @@ std::string render_verdict(const Verdict& verdict) {
 std::string verdict_json(const Verdict& verdict) {
   const Account& account = verdict.account;
   const MissingRanks missing = missing_ranks(verdict).value_or(MissingRanks());
-  return in_one_line({{"program", verdict.program},
-                      {"run_id", verdict.run_id},
-                      {"exit_code", verdict.first.exit_code},
-                      {"nnodes", verdict.nnodes},
-                      {"restarts", verdict.restarts},
-                      {"root_cause", Ordered::parse(to_json(verdict.first))},
-                      {"missing", write_groups(missing.doings)},
-                      {"followers", write_groups(sorted(account.ends, true))},
-                      {"at_the_time", write_groups(sorted(account.places, false))},
-                      {"no_account", as_ranges(silent_nodes(verdict))},
-                      {"logs", account.logs},
-                      {"more_logs", account.more_logs},
-                      {"stopped", account.stopped},
-                      {"killed", account.killed},
-                      {"left", account.left},
-                      {"more_left", account.more_left}});
+  const auto as_json = [](const auto& part) { return Ordered::parse(to_json(part)); };
+  return Ordered({{"program", verdict.program},
+                  {"run_id", verdict.run_id},
+                  {"exit_code", verdict.first.exit_code},
+                  {"nnodes", verdict.nnodes},
+                  {"restarts", verdict.restarts},
+                  {"root_cause", as_json(verdict.first)},
+                  {"missing", as_json(missing.doings)},
+                  {"hosts", as_json(account)["hosts"]},
+                  {"followers", as_json(sorted(account.ends, true))},
+                  {"at_the_time", as_json(sorted(account.places, false))},
+                  {"no_account", as_ranges(silent_nodes(verdict))},
+                  {"logs", account.logs},
+                  {"more_logs", account.more_logs},
+                  {"stopped", account.stopped},
+                  {"killed", account.killed},
+                  {"left", account.left},
+                  {"more_left", account.more_left}})
+      .dump(-1, ' ', true, Ordered::error_handler_t::replace);
 }
 
 }  // namespace launch

@@ -43,7 +43,7 @@ TEST(LastWords, OtherExceptionsAndANoteGoWithThem) {
   const std::string chained = std::string(traceback) +
                               "\nDuring handling of the above exception, another exception occurred:\n\n"
                               "Traceback (most recent call last):\n  File \"t.py\", line 9, in g\nOSError: outer\n";
-  const Failure failure = with({"", chained, "", "", note_of_full_disk("/logs/0/stderr.log")});
+  const Failure failure = with({"", chained, "", "", "", note_of_full_disk("/logs/0/stderr.log")});
   EXPECT_EQ(failure.detail, "OSError: outer");
   EXPECT_THAT(failure.causes, testing::ElementsAre("ValueError: bad batch (t.py:3 in <module>)"));
   EXPECT_THAT(failure.note, testing::StartsWith("the file system of /logs/0/stderr.log is full"));
@@ -55,6 +55,14 @@ TEST(LastWords, AnExceptionOfCxxThatEndedTheWorkerComesAfterItsTraceback) {
   EXPECT_EQ(failure.detail, "c10::Error: no device");
   EXPECT_THAT(failure.causes, testing::ElementsAre("ValueError: bad batch"));
   EXPECT_THAT(with({"", terminated, "", ""}).causes, testing::IsEmpty());
+}
+
+TEST(LastWords, WhoWroteNothingToStandardErrorHasItsOutputNamed) {
+  const Failure failure = with({"", "", "", "/logs/stderr.log", "/logs/stdout.log"});
+  EXPECT_EQ(failure.log_file, "/logs/stdout.log");
+  EXPECT_EQ(failure.note, "it wrote nothing to standard error; the log is its standard output");
+  EXPECT_EQ(with({"", "x\n", "", "/logs/stderr.log", "/logs/stdout.log"}).log_file, "/logs/stderr.log");
+  EXPECT_EQ(with({"", "", "", "/logs/stderr.log", ""}).log_file, "/logs/stderr.log") << "nor was there any output";
 }
 
 TEST(LastWords, NothingIsMadeUp) {

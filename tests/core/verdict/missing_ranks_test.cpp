@@ -116,4 +116,17 @@ TEST(MissingRanks, TheTitleNamesThemAndTheRankThatWaited) {
   EXPECT_THAT(text, Not(HasSubstr("root cause")));
 }
 
+TEST(MissingRanks, AreShownWithTheirNodesIfThereAreSeveral) {
+  Verdict verdict = timed_out_job({{"running (R)", {0, 1}}, {sleeps, {3}}}, {0, 1});
+  verdict.account.hosts = {{NodeRank(0), "n0", {0, 1}}, {NodeRank(1), "n1", {3}}};
+  EXPECT_THAT(render_verdict(verdict), HasSubstr("\n  missing        rank 3: sleeping (S)")) << "a single node";
+  verdict.nnodes = 2;
+  verdict.account.nodes = {0, 1};
+  EXPECT_THAT(render_verdict(verdict), HasSubstr("\n  missing        rank 3 on node 1 (host n1): sleeping (S)"));
+  verdict.account.states = {{waits, {0, 1, 3}}};
+  verdict.account.waited = {};
+  EXPECT_THAT(render_verdict(verdict),
+              HasSubstr("\n  may be missing ranks 0-1, 3 on nodes 0, 1 (hosts n0, n1): sleeping (S)"));
+}
+
 }  // namespace launch::missing_ranks_test

@@ -1,5 +1,7 @@
 #include "launch/core/verdict/verdict.hpp"
 
+#include "worker_ends.hpp"
+
 #include <csignal>
 
 #include <fmt/format.h>
@@ -25,19 +27,6 @@ Verdict sample() {
   return verdict;
 }
 
-WorkerEnd ended(int rank, int code) {
-  return {GlobalRank(rank), LocalRank(rank), {ExitStatus::Kind::exited, code}, false};
-}
-WorkerEnd stopped(int rank, int signal) {
-  return {GlobalRank(rank), LocalRank(rank), {ExitStatus::Kind::signalled, signal}, true};
-}
-
-Account together(std::vector<Account> accounts) {
-  Account all;
-  for (const Account& account : accounts) merge(all, account);
-  return all;
-}
-
 TEST(Verdict, IsOneScreenWithTheRootCauseFirst) {
   Verdict verdict = sample();
   verdict.restarts = 2;
@@ -59,19 +48,6 @@ TEST(Verdict, IsOneScreenWithTheRootCauseFirst) {
       "  cleanup        stopped 3 workers, 1 of them by SIGKILL; restarted all workers 2 times before; none left "
       "running\n"
       "  exit code      139");
-}
-
-TEST(Account, TellsHowLongBeforeTheFailureWorkersEndedWell) {
-  using namespace std::chrono_literals;
-  const Time failed_at(100s);
-  const auto early = [](int rank, Time at) {
-    return WorkerEnd{GlobalRank(rank), LocalRank(rank), {}, false, true, at};
-  };
-  const Account account = sum_up(
-      NodeRank(0), {early(0, Time(96s)), early(1, Time(95'700ms)), early(2, Time(99'500ms)), ended(3, 0)}, failed_at);
-  EXPECT_EQ(account.ends, (std::vector<RankGroup>{{"exit code 0", {3}},
-                                                  {"exit code 0, 4 s before the failure", {0, 1}},
-                                                  {"exit code 0, less than 1 s before the failure", {2}}}));
 }
 
 TEST(Verdict, ShowsTheWorkersOwnWordsAndItsTraceback) {
@@ -197,55 +173,6 @@ TEST(Verdict, JsonHoldsAllThatTheTextSays) {
   EXPECT_EQ(json["followers"][0]["ranks"], "0-1");
   EXPECT_EQ(json["no_account"], "1");
   EXPECT_EQ(json["stopped"], 2);
-}
-
-TEST(Account, SurvivesTheWayThroughTheStore) {
-  Account account =
-      together({sum_up(NodeRank(0), {stopped(0, SIGTERM)}), sum_up(NodeRank(7), {ended(1, 3), stopped(2, SIGKILL)})});
-  account.places = {{"in f (x.py:1)", {1, 2}}};
-  account.logs = {"node 0 (host a): /l"};
-  account.left = {"node 7 (host b): pid 1"};
-  account.more_left = 3;
-  EXPECT_EQ(*parse_account(to_json(account)), account);
-}
-
-TEST(Account, ForeignBytesDoNoHarm) {
-  for (const char* text : {"", "{", "[]", "3", "null", "gone"}) EXPECT_FALSE(parse_account(text)) << text;
-  const auto odd = parse_account(
-      R"({"nodes": "-1, 5-x, 7", "ends": [1, {"what": 3, "ranks": "1"}, {"what": "x\u001b[31m", "ranks": "2-3"}],
-          "stopped": "many", "killed": 18446744073709551615, "left": [3], "logs": {}})");
-  ASSERT_TRUE(odd);
-  EXPECT_EQ(odd->nodes, std::vector<int>{7});
-  EXPECT_EQ(odd->ends, (std::vector<RankGroup>{{"x [31m", {2, 3}}}));
-  EXPECT_EQ(odd->killed, 1'000'000'000);
-  EXPECT_TRUE(odd->left.empty());
-}
-
-TEST(Account, ListsOfOthersAreBounded) {
-  Account account;
-  for (int i = 0; i < 1000; ++i) {
-    account.ends.push_back({std::to_string(i), {i}});
-    account.left.push_back("x");
-    account.logs.push_back("x");
-  }
-  const auto read = parse_account(to_json(account));
-  EXPECT_LT(read->ends.size(), 100U);
-  EXPECT_LT(read->left.size(), 10U);
-  EXPECT_LT(read->logs.size(), 10U);
-}
-
-TEST(Ranges, FoldNeighbours) {
-  EXPECT_EQ(as_ranges({0, 1, 2, 4, 6, 7}), "0-2, 4, 6-7");
-  EXPECT_EQ(as_ranges({}), "");
-}
-
-TEST(Ranges, AreReadBack) {
-  EXPECT_EQ(from_ranges("0-2, 4,6-7"), (std::vector<int>{0, 1, 2, 4, 6, 7}));
-  EXPECT_EQ(from_ranges("3, 1, 3"), (std::vector<int>{1, 3}));
-  for (const char* none : {"", "x", "-", "-1", "2-1", "1-", ","}) EXPECT_TRUE(from_ranges(none).empty()) << none;
-  std::string often = "0-999999999";
-  for (int i = 0; i < 1000; ++i) often += ",0-999999999";
-  EXPECT_EQ(from_ranges(often).size(), 1'000'000U);
 }
 
 }  // namespace launch::verdict_test

@@ -10,11 +10,12 @@
 namespace launch {
 
 struct LastWords {
-  std::string error_json;  // in which the worker said what its error is; empty: it did not
-  std::string errors;      // the last part of its standard error
-  std::string error_file;  // where its error.json is
-  std::string log_file;    // where its standard error is, as text for the user; empty: on the console
-  std::string note{};      // why there may be less than it said; else empty
+  std::string error_json;     // in which the worker said what its error is; empty: it did not
+  std::string errors;         // the last part of its standard error
+  std::string error_file;     // where its error.json is
+  std::string log_file;       // where its standard error is, as text for the user; empty: on the console
+  std::string output_file{};  // where its standard output is, if there is any in a file
+  std::string note{};         // why there may be less than it said; else empty
 };
 
 // For words that were read from a file on a disk without room.

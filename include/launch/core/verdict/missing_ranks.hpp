@@ -21,4 +21,7 @@ struct MissingRanks {
 // nullopt: the first failure says nothing of other ranks.
 std::optional<MissingRanks> missing_ranks(const Verdict& verdict);
 
+// What a node tells of where its workers ran: nothing, unless others may have waited for them.
+std::vector<RanksOnNode> hosts_to_tell(const std::optional<Failure>& first, RanksOnNode workers);
+
 }  // namespace launch
