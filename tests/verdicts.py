@@ -18,7 +18,7 @@ class Verdicts:
         text = text.replace(str(self.folder), "FOLDER")
         for folder, name in self.folders.items():
             text = text.replace(str(folder), name)
-        text = re.sub(r"host \S+?([),\n:])", r"host HOST\1", text)
+        text = re.sub(r"host \S+?([),;\n:])", r"host HOST\1", text)
         text = re.sub(r"pid \d+( \([^)]*\))?", "pid N", text)
         text = re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", "TIME", text)
         text = re.sub(r"\w{8}(-\w{4}){3}-\w{12}", "UUID", text)  # the run id of a job that was given none

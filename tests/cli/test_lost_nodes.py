@@ -49,7 +49,7 @@ class Lost(LostCase):
         self.assertEqual([1, 137, 1], self.finish(*runs, seconds=20))
         self.assert_says(runs[1], "the agent of this launch .* was ended by signal 9")
         for run in (runs[0], runs[2]):
-            self.assert_says(run, r"node 1 \(host \S+\): its launch died without a report")
+            self.assert_says(run, r"node 1 \(host \S+\): its launch process died without a report")
             self.assertLess(run.ended - killed, 3)
 
     def test_a_second_lost_node_is_not_waited_for(self):
@@ -81,12 +81,12 @@ class Lost(LostCase):
                 others = [run for run in runs if run is not runs[silent]]
                 self.expect([1, 1], others, seconds=20)
                 for run in others:
-                    self.assert_says(run, "no heartbeat of its launch for 3 s" if silent
+                    self.assert_says(run, "no heartbeat of its launch process for 3 s" if silent
                                      else "the store does not answer")
                 os.kill(agent, signal.SIGCONT)
                 self.expect([1], [runs[silent]], seconds=20)
                 if silent:
-                    self.assert_says(runs[silent], r"launch was frozen for \d")
+                    self.assert_says(runs[silent], r"(launch|process) was frozen for \d")
                 self.forget()
 
     def test_a_short_sleep_harms_nobody(self):

@@ -11,7 +11,7 @@ from job import SLEEP, JobCase
 
 class MemoryLimit(JobCase):
     GREEDY = "x = bytearray(1 << 30)\nx[:] = b'1' * len(x)\n"
-    LIMIT = "; memory limit 512 MiB; peak"
+    LIMIT = r" \(its control group: limit 512 MiB, peak"
 
     def in_a_group(self, *words):
         return self.start(memory_group.inside(self, Settings.launch, *words))

@@ -51,14 +51,14 @@ class Frozen(FrozenCase):
         self.assertLessEqual(set(workers), below)
         self.assertTrue(wait_for(lambda: not any(map(processes.alive, below)), 20), self.tree())
         self.expect([1], runs[:1])
-        self.assert_says(runs[0], r"node 1 \(host \S+\): no heartbeat of its launch for 4 s")
+        self.assert_says(runs[0], r"node 1 \(host \S+\): no heartbeat of its launch process for 4 s")
         said = r"the agent of this launch \(pid \d+\) has been frozen for \S+ s"
         self.assertTrue(wait_for(lambda: "has been frozen for" in runs[1].err, 10), str(runs[1]))
         self.assert_says(runs[1], said)
         self.assertEqual("T", processes.state(agent))
         self.thaw(agent)
         self.expect([1], runs[1:])
-        self.assert_says(runs[1], r"its launch was frozen for \S+ s, so its guard ended the workers")
+        self.assert_says(runs[1], r"its launch process was frozen for \S+ s, so its guard ended the workers")
 
     def test_a_job_of_one_node_goes_on(self):
         run = self.launch("--heartbeat-timeout=1", self.worker(UP, 'while [ ! -e "$TEST_FOLDER/go" ]; do sleep 0.05\n'

@@ -189,7 +189,7 @@ class BetweenTwoAttempts(StaticCase):
         self.touch("fail.2")
         self.await_file("stops.1")
         self.kill(runs[1])
-        self.expect_loss([runs[0], runs[2]], r"root cause +node 1 .*: its launch died without a report")
+        self.expect_loss([runs[0], runs[2]], r"root cause +node 1 .*: its launch process died without a report")
 
     def test_the_loss_of_node_0_ends_the_job(self):
         runs = self.running('[ "$RANK" = 0 ] && ', STOPS_IF_TOLD)
@@ -206,7 +206,7 @@ class BetweenTwoAttempts(StaticCase):
         self.kill(runs[1])
         self.assert_nobody_ends([runs[0]], seconds=0.5)
         self.touch("stop.0")
-        self.expect_loss([runs[0], runs[2]], r"root cause +node 1 .*: its launch died without a report")
+        self.expect_loss([runs[0], runs[2]], r"root cause +node 1 .*: its launch process died without a report")
 
     def test_who_takes_long_to_stop_its_workers_is_still_heard_of(self):
         self.options = ["--max-restarts=1", "--heartbeat-timeout=2"]
@@ -226,4 +226,4 @@ class BetweenTwoAttempts(StaticCase):
         store.close()
         self.kill(runs[1])
         self.touch("fail.2")
-        self.expect_loss([runs[0], runs[2]], r"root cause +node 1 .*: its launch died without a report")
+        self.expect_loss([runs[0], runs[2]], r"root cause +node 1 .*: its launch process died without a report")

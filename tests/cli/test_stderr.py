@@ -82,7 +82,7 @@ class Bytes(TerminalCase):
         self.assertTrue(wait_for(lambda: b"exit code      3" in b"".join(self.shown), 10), self.shown)
         shown = b"".join(self.shown)
         self.assertEqual(1, shown.count(b"wrong"), shown)
-        self.assertIn(b"not kept (see --tee, --redirects): it went to the console of host", shown)
+        self.assertIn(b"not kept: it went to the console of launch on host", shown)
 
 
 class Report(JobCase):
@@ -118,7 +118,7 @@ class Report(JobCase):
         run = self.launch("--stderr=inherit", self.worker("echo wrong >&2; exit 3"))
         self.expect([3], [run])
         self.assertEqual(1, run.err.count("wrong"), run)
-        self.assert_says(run, r"(?m)^  output +not kept \(see --tee, --redirects\): it went to the console of host ")
+        self.assert_says(run, r"(?m)^  output +not kept: it went to the console of launch on host ")
 
     def test_what_a_child_of_the_worker_said_counts(self):
         run = self.launch(self.worker("sh -c 'echo from below >&2'\nexit 3"))

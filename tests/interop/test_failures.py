@@ -54,13 +54,13 @@ class Failures(TorchCase):
         run = self.fail("hangs", "-r", "2", f"--log-dir={self.folder}/logs", nproc=2)
         self.assertEqual(1, run.code)
         self.assert_says(run, r"\n  error  *.*[Tt]imed out", r"rank 0: in load_batch \(.*fails.py:\d+\)",
-                         r"FAILED \(run id \S+\): rank 0 is missing; rank 1 timed out waiting\n")
+                         r"FAILED \(run id \S+\): rank 0 did not come; rank 1 timed out waiting\n")
 
     def test_the_rank_that_is_missing_is_named_without_any_option_or_tool(self):
         run = self.fail("hangs", nproc=2, env={"PATH": "/usr/bin:/bin"})
         self.assertEqual(1, run.code)
-        self.assert_says(run, r"FAILED \(run id \S+\): rank 0 is missing; rank 1 timed out waiting\n"
-                         r"  missing        rank 0: sleeping \(S\).*\n"
+        self.assert_says(run, r"FAILED \(run id \S+\): rank 0 did not come; rank 1 timed out waiting\n"
+                         r"  did not come   rank 0: alive, sleeping \(S\).*\n"
                          r"  timed out      rank 1 \(local rank 1\) on node 0", r"\n  logs  .*/attempt_0\n")
 
     def test_a_watchdog_timer(self):

@@ -21,13 +21,13 @@ class TorchStories(Stories, TorchCase):
                         r"\n  ended +rank 1 on node 0 \(host HOST\): exit code 0(, SOME TIME before the failure)?\n"])
 
     def test_a_collective_times_out_since_one_rank_sleeps(self):
-        title = r"\): rank 3 is missing; rank \d timed out waiting\n"
-        rank_3 = r"\n  missing        rank 3 on node 1 \(host HOST\): "
+        title = r"\): rank 3 did not come; rank \d timed out waiting\n"
+        rank_3 = r"\n  did not come   rank 3 on node 1 \(host HOST\): "
         self.play("a collective times out, one rank sleeps", "sleeps", any_rank=True,
-                  says=[title, rank_3 + r"sleeping \(S\)"])
+                  says=[title, rank_3 + r"alive, sleeping \(S\)"])
         recorders = {"TORCH_FR_BUFFER_SIZE": "100", "TORCH_FR_DUMP_TEMP_FILE": f"{self.folder}/trace_"}
         self.play("a collective times out, and flight recorders tell", "sleeps", any_rank=True, env=recorders,
-                  says=[title, rank_3 + "has begun 3 collectives, another rank 4\n"])
+                  says=[title, rank_3 + "has begun 3 collectives; others have begun 4\n"])
 
     def test_a_data_loader_is_killed(self):
         self.play(None, "loses_a_loader", says=[

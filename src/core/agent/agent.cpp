@@ -197,7 +197,7 @@ Failure Agent::failure_of(const StoreLost& event) const {
 AgentActions Agent::handle(const StoodStill& event, Time now) {
   if (state_ != State::running) return {};
   const std::string what = fmt::format("was frozen for {}, so its guard ended the workers", to_text(event.time));
-  Failure cause = failure_of_lost_node(here(), "its launch " + what);
+  Failure cause = failure_of_lost_node(here(), "its launch process " + what);
   if (settings_.leaves) return change({"this launch " + what, std::move(cause)}, true, now);
   return fail(std::move(cause), SIGTERM, true, now);
 }

@@ -3,8 +3,10 @@
 #include "launch/core/base/text.hpp"
 
 #include <charconv>
+#include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace launch {
 namespace {
@@ -59,9 +61,10 @@ std::string oom_text(bool of_worker, std::int64_t times, std::string_view limit,
   const std::string often = times == 1 ? "once" : fmt::format("{} times", times);
   std::string text = of_worker ? "killed by the out-of-memory killer"
                                : fmt::format("the out-of-memory killer struck {} in this attempt", often);
-  if (const std::string most = mebibytes(limit); !most.empty()) text += fmt::format("; memory limit {}", most);
-  if (const std::string used = mebibytes(peak); !used.empty()) text += fmt::format("; peak {}", used);
-  return text;
+  std::vector<std::string> known;
+  if (const std::string most = mebibytes(limit); !most.empty()) known.push_back("limit " + most);
+  if (const std::string used = mebibytes(peak); !used.empty()) known.push_back("peak " + used);
+  return known.empty() ? text : fmt::format("{} (its control group: {})", text, fmt::join(known, ", "));
 }
 
 }  // namespace launch

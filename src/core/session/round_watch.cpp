@@ -35,9 +35,11 @@ Will last_will(const RoundWatch::Place& place, const std::string& host, bool oth
   Will::Word word;
   word.key = abort_key(place.prefix);
   word.unless = all_ended_key(place.prefix);  // after that the loss of this node harms nobody
-  word.if_closed = loss("its launch died without a report");
-  word.if_silent = loss(fmt::format("no heartbeat of its launch for {} (machine down, network cut, or launch frozen)",
-                                    to_text(place.silence_limit)));
+  word.if_closed = loss("its launch process died without a report");
+  word.if_silent =
+      loss(fmt::format("no heartbeat of its launch process for {} (machine down, network cut, or launch frozen; the "
+                       "limit is --heartbeat-timeout)",
+                       to_text(place.silence_limit)));
   Will will;
   will.words.push_back(std::move(word));
   will.gone.push_back(account_key(place.prefix, place.node_rank.value));  // nobody must wait for this node's account

@@ -31,7 +31,8 @@ std::vector<RankGroup> silent_workers(const Account& account, int first) {
   for (const auto* groups : {&account.states, &account.places})
     for (const RankGroup& group : *groups)
       for (const int rank : group.ranks)
-        if (rank != first && !contains(account.waited, rank)) what_by_rank[rank] = group.what;
+        if (rank != first && !contains(account.waited, rank))
+          what_by_rank[rank] = groups == &account.states ? "alive, " + group.what : group.what;
   std::vector<RankGroup> all;
   for (const auto& entry : what_by_rank) {
     const auto does_it = [&](const RankGroup& one) { return one.what == entry.second; };
@@ -70,7 +71,7 @@ std::vector<RankGroup> behind(const Account& account) {
   std::vector<RankGroup> groups;
   for (const RankGroup& group : account.states)
     if (collectives_in(group.what).value_or(most) < most)
-      groups.push_back({fmt::format("{}, another rank {}", group.what, most), group.ranks});
+      groups.push_back({fmt::format("{}; others have begun {}", group.what, most), group.ranks});
   return groups;
 }
 

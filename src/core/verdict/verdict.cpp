@@ -40,8 +40,12 @@ std::string ranks_in_words(const std::vector<int>& ranks) {
   return fmt::format("{} {}", ranks.size() == 1 ? "rank" : "ranks", cut(as_ranges(ranks)));
 }
 
+std::string nodes_in_words(const std::vector<int>& nodes) {
+  return fmt::format("{} {}", nodes.size() == 1 ? "node" : "nodes", cut(as_ranges(nodes)));
+}
+
 // " on node 1 (host n1)"; nothing for ranks whose node is not known.
-std::string nodes_in_words(const std::vector<RanksOnNode>& hosts, const std::vector<int>& ranks) {
+std::string hosts_in_words(const std::vector<RanksOnNode>& hosts, const std::vector<int>& ranks) {
   std::vector<int> nodes;
   std::vector<std::string> names;
   for (const RanksOnNode& one : hosts) {
@@ -69,7 +73,7 @@ class Screen {
                   const std::vector<RanksOnNode>& hosts = {}) {
     for (std::size_t i = 0; i < groups.size() && i < most_groups_shown; ++i) {
       const auto& [what, ranks] = groups[i];
-      say(label, fmt::format("{}{}: {}", ranks_in_words(ranks), nodes_in_words(hosts, ranks), what));
+      say(label, fmt::format("{}{}: {}", ranks_in_words(ranks), hosts_in_words(hosts, ranks), what));
     }
     if (groups.size() > most_groups_shown)
       say(label, fmt::format("and {} more groups", groups.size() - most_groups_shown));
@@ -91,8 +95,7 @@ std::string title_of(const MissingRanks& missing, GlobalRank waited) {
   if (missing.gone)
     return fmt::format(": {} {} ended; rank {} lost its connection", ranks_in_words(missing.ranks),
                        one ? "has" : "have", waited.value);
-  return fmt::format(": {} {} missing; rank {} timed out waiting", ranks_in_words(missing.ranks), one ? "is" : "are",
-                     waited.value);
+  return fmt::format(": {} did not come; rank {} timed out waiting", ranks_in_words(missing.ranks), waited.value);
 }
 
 // Who lost contact with the store is only the one that saw it.
@@ -105,7 +108,7 @@ void say_failure(const Verdict& verdict, const std::optional<MissingRanks>& miss
   const Failure& first = verdict.first;
   const auto hosts = verdict.nnodes > 1 ? verdict.account.hosts : std::vector<RanksOnNode>();
   if (missing && !missing->ranks.empty()) {
-    screen.say_groups(missing->gone ? "ended" : "missing", missing->doings, hosts);
+    screen.say_groups(missing->gone ? "ended" : "did not come", missing->doings, hosts);
   } else if (missing && verdict.account.places.empty()) {
     screen.say_groups("may be missing", missing->doings, hosts);
   }
@@ -122,7 +125,8 @@ void say_failure(const Verdict& verdict, const std::optional<MissingRanks>& miss
   if (!first.log_file.empty()) screen.say("log", on_host(first, first.log_file));
   if (first.kind == Failure::Kind::worker && first.detail.empty() && first.last_lines.empty() && first.log_file.empty())
     screen.say("output",
-               fmt::format("not kept (see --tee, --redirects): it went to the console of host {}", first.host));
+               fmt::format("not kept: it went to the console of launch on host {}; --tee=3 --log-dir=FOLDER keeps it",
+                           first.host));
   if (!first.why_final.empty()) screen.say("not restarted", first.why_final);
   screen.say_groups("other workers", sorted(verdict.account.ends, true));
 }
@@ -130,6 +134,27 @@ void say_failure(const Verdict& verdict, const std::optional<MissingRanks>& miss
 void say_logs(const Account& account, Screen& screen) {
   for (const std::string& log : account.logs) screen.say("logs", log);
   if (account.more_logs > 0) screen.say("logs", fmt::format("and of {}", counted(account.more_logs, "more node")));
+}
+
+// Nodes that gave no account, except the one whose loss is the cause.
+std::vector<int> silent_nodes(const Verdict& verdict) {
+  std::set<int> told(verdict.account.nodes.begin(), verdict.account.nodes.end());
+  if (verdict.first.kind == Failure::Kind::lost) told.insert(verdict.first.node_rank.value);
+  std::vector<int> silent;
+  for (int node = 0; node < verdict.nnodes; ++node)
+    if (!told.contains(node)) silent.push_back(node);
+  return silent;
+}
+
+// Nodes of which nobody knows what runs there.
+std::vector<int> unknown_nodes(const Verdict& verdict) {
+  std::vector<int> nodes = silent_nodes(verdict);
+  const NodeRank lost = verdict.first.node_rank;
+  const std::vector<int>& told = verdict.account.nodes;
+  if (verdict.first.kind == Failure::Kind::lost && lost.known() &&
+      std::find(told.begin(), told.end(), lost.value) == told.end())
+    nodes.insert(std::lower_bound(nodes.begin(), nodes.end(), lost.value), lost.value);
+  return nodes;
 }
 
 // What launch did, and whether a process is left.
@@ -146,17 +171,9 @@ void say_deeds(const Verdict& verdict, Screen& screen) {
   if (account.more_left > 0)
     screen.say("left behind", fmt::format("and on {}", counted(account.more_left, "more node")));
   if (account.left.empty()) deeds += fmt::format("{}none left running", deeds.empty() ? "" : "; ");
+  if (const auto unknown = unknown_nodes(verdict); !unknown.empty() && account.left.empty())
+    deeds += fmt::format(", except perhaps on {}", nodes_in_words(unknown));
   if (!deeds.empty()) screen.say("cleanup", deeds);
-}
-
-// Nodes that gave no account, except the one whose loss is the cause.
-std::vector<int> silent_nodes(const Verdict& verdict) {
-  std::set<int> told(verdict.account.nodes.begin(), verdict.account.nodes.end());
-  if (verdict.first.kind == Failure::Kind::lost) told.insert(verdict.first.node_rank.value);
-  std::vector<int> silent;
-  for (int node = 0; node < verdict.nnodes; ++node)
-    if (!told.contains(node)) silent.push_back(node);
-  return silent;
 }
 
 // A program that could not be started, before anything ran: there is nothing more to tell.
@@ -181,7 +198,7 @@ std::string render_verdict(const Verdict& verdict) {
   if (!told) say_failure(verdict, missing, screen);
   screen.say_groups("at failure", sorted(verdict.account.places, false));
   if (const auto silent = silent_nodes(verdict); !silent.empty())
-    screen.say("no report", fmt::format("from {} {}", silent.size() == 1 ? "node" : "nodes", cut(as_ranges(silent))));
+    screen.say("no report", "from " + nodes_in_words(silent));
   say_logs(verdict.account, screen);
   if (!idle) say_deeds(verdict, screen);
   if (!told) screen.say("exit code", std::to_string(verdict.first.exit_code));

@@ -52,7 +52,7 @@ Failure lost_node() {
   failure.restart = true;
   failure.node_rank = NodeRank(2);
   failure.host = "n2";
-  failure.what = "its launch died without a report";
+  failure.what = "its launch process died without a report";
   return failure;
 }
 
@@ -95,7 +95,7 @@ TEST(AgentMembership, ItIsTheFailureOfAJobThatCannotGoOnWithoutIt) {
   const auto actions = agent.on(StoodStill{9s}, start_time);
   const Failure& told = find<TellPeers>(actions)->failure;
   EXPECT_EQ(told.kind, Failure::Kind::lost);
-  EXPECT_EQ(told.what, "its launch was frozen for 9 s, so its guard ended the workers");
+  EXPECT_EQ(told.what, "its launch process was frozen for 9 s, so its guard ended the workers");
   for (const int rank : {0, 1}) agent.on(WorkerExited{LocalRank(rank), killed, {}}, start_time);
   EXPECT_EQ(find<Finish>(agent.on(AllGone{}, start_time))->exit_code, 1);
 }
@@ -133,7 +133,7 @@ TEST(AgentMembership, TheEndNamesTheLostNodeWhereItIsKnown) {
   const auto lost = agent.on(PeerFailed{lost_node()}, start_time);
   expected.why_final = find<TellPeers>(lost)->failure.why_final;
   EXPECT_EQ(find<TellPeers>(lost)->failure, expected);
-  EXPECT_EQ(find<SignalWorkers>(lost)->reason, "node 2 (host n2): its launch died without a report");
+  EXPECT_EQ(find<SignalWorkers>(lost)->reason, "node 2 (host n2): its launch process died without a report");
 
   Agent other = running(settings(0));
   EXPECT_EQ(find<SignalWorkers>(other.on(MembersChanged{"n4 joins"}, start_time))->reason, "n4 joins");

@@ -34,11 +34,11 @@ TEST(MemoryEvents, KillsAreCounted) {
 
 TEST(MemoryEvents, InWords) {
   EXPECT_EQ(oom_text(true, 1, "67108864\n", "67100000\n"),
-            "killed by the out-of-memory killer; memory limit 64 MiB; peak 63 MiB");
+            "killed by the out-of-memory killer (its control group: limit 64 MiB, peak 63 MiB)");
   EXPECT_EQ(oom_text(true, 1, "max\n", ""), "killed by the out-of-memory killer");
   EXPECT_EQ(oom_text(true, 1, "9223372036854771712\n", "x"), "killed by the out-of-memory killer");
   EXPECT_EQ(oom_text(false, 1, "67108864\n", ""),
-            "the out-of-memory killer struck once in this attempt; memory limit 64 MiB");
+            "the out-of-memory killer struck once in this attempt (its control group: limit 64 MiB)");
   EXPECT_EQ(oom_text(false, 3, "", ""), "the out-of-memory killer struck 3 times in this attempt");
 }
 

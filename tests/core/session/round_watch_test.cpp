@@ -63,7 +63,9 @@ TEST(RoundWatch, ItsWillIsDoneWhenItsMachineFallsSilent) {
   const auto failure = round.aborted();
   ASSERT_TRUE(failure);
   EXPECT_EQ(failure->node_rank, NodeRank(1));
-  EXPECT_EQ(failure->what, "no heartbeat of its launch for 10 s (machine down, network cut, or launch frozen)");
+  EXPECT_EQ(failure->what,
+            "no heartbeat of its launch process for 10 s (machine down, network cut, or launch frozen; the limit is "
+            "--heartbeat-timeout)");
 }
 
 TEST(RoundWatch, ItIsHeardOfForAsLongAsItLives) {

@@ -123,7 +123,7 @@ TEST(StaticSession, AMachineThatLosesItsPowerIsLostAfterItsSilence) {
   EXPECT_FALSE(job.meeting.take<PeerFailed>(*job.nodes[0], 25s));
   const auto heard = job.meeting.take<PeerFailed>(*job.nodes[0], 20s);
   ASSERT_TRUE(heard);
-  EXPECT_THAT(heard->failure.what, testing::HasSubstr("no heartbeat of its launch for 30 s"));
+  EXPECT_THAT(heard->failure.what, testing::HasSubstr("no heartbeat of its launch process for 30 s"));
 }
 
 TEST(StaticSession, TheLossOfNode0IsKnownAtOnce) {

@@ -59,7 +59,8 @@ TEST(MissingRanks, AFlightRecorderKnowsIt) {
   const Verdict verdict = timed_out_job(
       {{"has begun 3 collectives", {3}}, {"running (R)", {0}}, {waits, {1}}, {"has begun 4 collectives", {2}}});
   EXPECT_THAT(missing_in(verdict), ElementsAre(3));
-  EXPECT_EQ(missing_ranks(verdict)->doings, (std::vector<RankGroup>{{"has begun 3 collectives, another rank 4", {3}}}));
+  EXPECT_EQ(missing_ranks(verdict)->doings,
+            (std::vector<RankGroup>{{"has begun 3 collectives; others have begun 4", {3}}}));
   EXPECT_THAT(missing_in(timed_out_job({{"has begun 4 collectives", {2, 3}}, {waits, {0}}, {sleeps, {1}}})),
               ElementsAre())
       << "none is behind";
@@ -103,15 +104,15 @@ TEST(MissingRanks, WhoEndedByItselfClosedTheConnection) {
 TEST(MissingRanks, ThoseThatMayBeMissingAreShownIfItIsNotClear) {
   const std::string text = render_verdict(timed_out_job({{waits, {0}}, {sleeps, {3}}}));
   EXPECT_THAT(text, HasSubstr("train.py FAILED (run id none)\n"
-                              "  may be missing rank 0: sleeping (S) in futex_wait_queue\n"
-                              "                 rank 3: sleeping (S) in hrtimer_nanosleep\n"
+                              "  may be missing rank 0: alive, sleeping (S) in futex_wait_queue\n"
+                              "                 rank 3: alive, sleeping (S) in hrtimer_nanosleep\n"
                               "  timed out      rank 2"));
 }
 
 TEST(MissingRanks, TheTitleNamesThemAndTheRankThatWaited) {
   const std::string text = render_verdict(timed_out_job({{"running (R)", {0, 1}}, {sleeps, {3}}}, {0, 1}));
-  EXPECT_THAT(text, HasSubstr("train.py FAILED (run id none): rank 3 is missing; rank 2 timed out waiting\n"
-                              "  missing        rank 3: sleeping (S) in hrtimer_nanosleep\n"
+  EXPECT_THAT(text, HasSubstr("train.py FAILED (run id none): rank 3 did not come; rank 2 timed out waiting\n"
+                              "  did not come   rank 3: alive, sleeping (S) in hrtimer_nanosleep\n"
                               "  timed out      rank 2 (local rank -1) on node 0"));
   EXPECT_THAT(text, Not(HasSubstr("root cause")));
 }
@@ -119,14 +120,14 @@ TEST(MissingRanks, TheTitleNamesThemAndTheRankThatWaited) {
 TEST(MissingRanks, AreShownWithTheirNodesIfThereAreSeveral) {
   Verdict verdict = timed_out_job({{"running (R)", {0, 1}}, {sleeps, {3}}}, {0, 1});
   verdict.account.hosts = {{NodeRank(0), "n0", {0, 1}}, {NodeRank(1), "n1", {3}}};
-  EXPECT_THAT(render_verdict(verdict), HasSubstr("\n  missing        rank 3: sleeping (S)")) << "a single node";
+  EXPECT_THAT(render_verdict(verdict), HasSubstr("\n  did not come   rank 3: alive, sleeping (S)")) << "a single node";
   verdict.nnodes = 2;
   verdict.account.nodes = {0, 1};
-  EXPECT_THAT(render_verdict(verdict), HasSubstr("\n  missing        rank 3 on node 1 (host n1): sleeping (S)"));
+  EXPECT_THAT(render_verdict(verdict), HasSubstr("\n  did not come   rank 3 on node 1 (host n1): alive, sleeping (S)"));
   verdict.account.states = {{waits, {0, 1, 3}}};
   verdict.account.waited = {};
   EXPECT_THAT(render_verdict(verdict),
-              HasSubstr("\n  may be missing ranks 0-1, 3 on nodes 0, 1 (hosts n0, n1): sleeping (S)"));
+              HasSubstr("\n  may be missing ranks 0-1, 3 on nodes 0, 1 (hosts n0, n1): alive, sleeping (S)"));
 }
 
 }  // namespace launch::missing_ranks_test

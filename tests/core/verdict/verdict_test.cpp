@@ -39,7 +39,7 @@ TEST(Verdict, IsOneScreenWithTheRootCauseFirst) {
       "train.py FAILED (run id none)\n"
       "  root cause     rank 3 (local rank 1) on node 1 (host n1), pid 42: signal 11 (SIGSEGV), segmentation fault\n"
       "  time           2026-07-03 17:54:25\n"
-      "  output         not kept (see --tee, --redirects): it went to the console of host n1\n"
+      "  output         not kept: it went to the console of launch on host n1; --tee=3 --log-dir=FOLDER keeps it\n"
       "  not restarted  limit reached (--max-restarts=2)\n"
       "  other workers  ranks 0, 2: signal 15 (SIGTERM), stopped by launch\n"
       "                 rank 1: signal 9 (SIGKILL), stopped by launch\n"
@@ -93,10 +93,12 @@ TEST(Verdict, NamesNodesThatGaveNoAccount) {
   verdict.nnodes = 5;
   verdict.account = together({sum_up(NodeRank(2), {}), sum_up(NodeRank(0), {})});
   EXPECT_THAT(render_verdict(verdict), HasSubstr("\n  no report      from nodes 1, 3-4\n"));
+  EXPECT_THAT(render_verdict(verdict), HasSubstr("none left running, except perhaps on nodes 1, 3-4\n"));
   verdict.nnodes = 3;
   EXPECT_THAT(render_verdict(verdict), HasSubstr("\n  no report      from node 1\n"));
   verdict.first.kind = Failure::Kind::lost;
   EXPECT_THAT(render_verdict(verdict), Not(HasSubstr("no report"))) << "it is the cause";
+  EXPECT_THAT(render_verdict(verdict), HasSubstr("none left running, except perhaps on node 1\n"));
 }
 
 TEST(Verdict, NamesWhatIsLeftInPlaceOfTheProof) {
@@ -159,7 +161,7 @@ TEST(Verdict, OfAMembershipThatChangedTooOftenNamesTheChangeAndTheLimit) {
             "  not restarted  nodes have joined or left 3 times, and --max-membership-restarts allows no more than 2\n"
             "  other workers  rank 0: signal 15 (SIGTERM), stopped by launch\n"
             "  no report      from node 1\n"
-            "  cleanup        stopped 1 worker; none left running\n"
+            "  cleanup        stopped 1 worker; none left running, except perhaps on node 1\n"
             "  exit code      1");
 }
 
