@@ -77,7 +77,7 @@ class Stories(Verdicts):
 
 
 def without_ranks(text):
-    """Of a failure of all ranks, one is the first, and how many of the others were stopped is chance, too."""
+    """Of a failure of all ranks, one is the first; how many others were stopped, and on which nodes, is chance."""
     text = re.sub(r"\brank \d+ \(local rank \d+\) on node \d+", "rank R (local rank L) on node K", text)
     text = re.sub(r"\brank \d+ (timed out|lost its)", r"rank R \1", text)
-    return re.sub(r"(?m)^  (other workers|cleanup) +.*\n(?: {17}.*\n)*", "", text)
+    return re.sub(r"(?m)^  (other workers|logs|cleanup) +.*\n(?: {17}.*\n)*", "", text)

@@ -22,12 +22,13 @@ class TorchStories(Stories, TorchCase):
 
     def test_a_collective_times_out_since_one_rank_sleeps(self):
         title = r"\): rank 3 did not come; rank \d timed out waiting\n"
+        logs = r"\n  logs +node \d \(host HOST\): FOLDER/tmp/"  # where evidence.txt is
         rank_3 = r"\n  did not come   rank 3 on node 1 \(host HOST\): "
         self.play("a collective times out, one rank sleeps", "sleeps", any_rank=True,
-                  says=[title, rank_3 + r"alive, sleeping \(S\)"])
+                  says=[title, logs, rank_3 + r"alive, sleeping \(S\)"])
         recorders = {"TORCH_FR_BUFFER_SIZE": "100", "TORCH_FR_DUMP_TEMP_FILE": f"{self.folder}/trace_"}
         self.play("a collective times out, and flight recorders tell", "sleeps", any_rank=True, env=recorders,
-                  says=[title, rank_3 + "has begun 3 collectives; others have begun 4\n"])
+                  says=[title, logs, rank_3 + "has begun 3 collectives; others have begun 4\n"])
 
     def test_a_data_loader_is_killed(self):
         self.play(None, "loses_a_loader", says=[
