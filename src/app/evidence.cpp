@@ -14,7 +14,9 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <sys/mman.h>
+#include <linux/memfd.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 namespace launch {
 namespace asio = boost::asio;
@@ -121,7 +123,7 @@ asio::awaitable<void> Evidence::ask_py_spy(std::string py_spy, std::string searc
 asio::awaitable<void> Evidence::start_dump(Dumps& dumps, Worker worker, pid_t pid, Time deadline) {
   auto dump = std::make_shared<Dump>();
   dump->worker = std::move(worker);
-  dump->output = Fd(::memfd_create("py-spy", MFD_CLOEXEC));
+  dump->output = Fd(static_cast<int>(::syscall(SYS_memfd_create, "py-spy", MFD_CLOEXEC)));
   if (!dump->output.valid()) co_return;
   SpawnRequest request;
   request.executable = dumps.py_spy;

@@ -12,8 +12,8 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/ioctl.h>
-#include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 extern char** environ;  // NOLINT(readability-redundant-declaration): unistd.h has it only with GNU extensions
@@ -141,7 +141,7 @@ std::size_t columns_of(int fd) {
 
 std::uint64_t random_seed() {
   std::uint64_t seed = 0;
-  if (::getrandom(&seed, sizeof seed, 0) != sizeof seed) seed = static_cast<std::uint64_t>(::getpid());
+  if (::syscall(SYS_getrandom, &seed, sizeof seed, 0) != sizeof seed) seed = static_cast<std::uint64_t>(::getpid());
   return seed;
 }
 

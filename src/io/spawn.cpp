@@ -21,10 +21,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#if defined(__GLIBC__)
 // glibc's own name of clone(). The thread sanitizer takes the public name for a fork: it would do its book-keeping for
 // a copied process in this process, and see races ever after.
-// NOLINTNEXTLINE(bugprone-reserved-identifier)
+// NOLINTNEXTLINE(bugprone-reserved-identifier,readability-identifier-naming)
 extern "C" int __clone(int (*main)(void*), void* stack, int flags, void* argument, ...);
+#endif
 
 namespace launch {
 namespace {
@@ -139,7 +141,11 @@ pid_t make_child(ChildPlan& plan, int cgroup, int& pidfd) {
     // This fails with an older kernel, a filter of system calls, or a kind of group that takes no process. Then the
     // child is made in our group.
   }
+#if defined(__GLIBC__)
   return ::__clone(child_main, stack, flags | SIGCHLD, &plan, &pidfd);
+#else
+  return ::clone(child_main, stack, flags | SIGCHLD, &plan, &pidfd);
+#endif
 }
 
 std::vector<char*> pointers(const std::vector<std::string>& strings) {

@@ -28,7 +28,7 @@ class Options(JobCase):
     def test_version(self):
         run = self.launch("--version")
         self.expect([0], [run])
-        self.assertRegex(run.out, r"^launch \d+\.\d+\.\d+\n$")
+        self.assertRegex(run.out, r"^launch \d+\.\d+\.\d+\nbuilt for \S+ by .+\n$")
 
     def test_what_cannot_be_shown_is_said(self):
         for words in (["--help"], ["--version"], ["--explain", self.worker("exit 0\n")]):

@@ -1,11 +1,22 @@
 #include "launch/core/job/job.hpp"
 
+#include <algorithm>
+#include <array>
 #include <csignal>
-#include <cstring>
 
 #include <fmt/format.h>
 
 namespace launch {
+namespace {
+
+// Linux's, from 1 on, as on all machines but MIPS, Alpha and SPARC. Only new C libraries can tell them.
+constexpr std::array<std::string_view, 31> signal_names = {
+    "HUP",  "INT",  "QUIT", "ILL",    "TRAP",   "ABRT",  "BUS",  "FPE",  "KILL", "USR1", "SEGV",
+    "USR2", "PIPE", "ALRM", "TERM",   "STKFLT", "CHLD",  "CONT", "STOP", "TSTP", "TTIN", "TTOU",
+    "URG",  "XCPU", "XFSZ", "VTALRM", "PROF",   "WINCH", "POLL", "PWR",  "SYS"};
+static_assert(SIGBUS == 7 && SIGCHLD == 17 && SIGSYS == 31);
+
+}  // namespace
 
 int exit_code(const ExitStatus& status) {
   return status.kind == ExitStatus::Kind::signalled ? 128 + status.value : status.value;
@@ -49,17 +60,15 @@ std::string_view cause_in_words(const ExitStatus& status) {
 }
 
 std::string signal_name(int signal) {
-  const char* name = sigabbrev_np(signal);
-  return name != nullptr ? fmt::format("SIG{}", name) : fmt::format("signal {}", signal);
+  if (signal < 1 || signal > static_cast<int>(signal_names.size())) return fmt::format("signal {}", signal);
+  return fmt::format("SIG{}", signal_names.at(static_cast<std::size_t>(signal) - 1));
 }
 
 std::optional<int> signal_number(std::string_view name) {
   if (name.starts_with("SIG")) name.remove_prefix(3);
-  for (int signal = 1; signal < NSIG; ++signal) {
-    const char* abbreviation = sigabbrev_np(signal);
-    if (abbreviation != nullptr && name == abbreviation) return signal;
-  }
-  return std::nullopt;
+  const auto* const found = std::find(signal_names.begin(), signal_names.end(), name);
+  if (found == signal_names.end()) return std::nullopt;
+  return static_cast<int>(found - signal_names.begin()) + 1;
 }
 
 }  // namespace launch

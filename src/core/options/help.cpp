@@ -110,7 +110,7 @@ std::string examples_text(std::size_t columns) {
 
 }  // namespace
 
-std::string version_text() { return "launch " LAUNCH_VERSION "\n"; }
+std::string version_text() { return "launch " LAUNCH_VERSION "\n" LAUNCH_BUILD "\n"; }
 
 std::string help_text(std::size_t columns) {
   columns = readable(columns);

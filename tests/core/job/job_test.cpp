@@ -1,6 +1,7 @@
 #include "launch/core/job/job.hpp"
 
 #include <csignal>
+#include <cstring>
 
 #include <gtest/gtest.h>
 
@@ -36,6 +37,13 @@ TEST(ExitStatus, SomeSignalsTellTheCause) {
 TEST(SignalName, UnnamedSignalsAreShownByNumber) {
   EXPECT_EQ(signal_name(SIGHUP), "SIGHUP");
   EXPECT_EQ(signal_name(40), "signal 40");
+}
+
+TEST(SignalName, IsTheOneThatTheCLibraryKnows) {
+  for (int signal = 1; signal < NSIG; ++signal) {
+    const char* name = sigabbrev_np(signal);
+    EXPECT_EQ(signal_name(signal), name != nullptr ? std::string("SIG") + name : "signal " + std::to_string(signal));
+  }
 }
 
 TEST(SignalNumber, IsFoundByNameWithOrWithoutItsPrefix) {

@@ -58,6 +58,8 @@ TEST(Help, ShowsAnExampleOfEachKindOfJob) {
   }
 }
 
-TEST(Help, VersionIsOneLine) { EXPECT_EQ(version_text(), "launch " LAUNCH_VERSION "\n"); }
+TEST(Help, VersionIsALineAndWhatWasBuilt) {
+  EXPECT_THAT(version_text(), testing::MatchesRegex("launch " LAUNCH_VERSION "\nbuilt for .+ by .+\n"));
+}
 
 }  // namespace launch::help_test

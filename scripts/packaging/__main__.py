@@ -1,0 +1,67 @@
+"""scripts/package: builds and packs launch. The order of the work; each part is a module beside this one."""
+import argparse
+import hashlib
+import pathlib
+import sys
+
+import archives
+import binaries
+import bill
+import product
+import tree
+import wheel
+
+
+def _arguments():
+    parser = argparse.ArgumentParser(prog="scripts/package", usage="scripts/package [--out FOLDER] [--binary FILE] "
+                                                                   "[TARGET...]", add_help=False)
+    parser.add_argument("--out", type=pathlib.Path, default=product.ROOT / "dist")
+    parser.add_argument("--binary", type=pathlib.Path)
+    parser.add_argument("targets", nargs="*", metavar="TARGET")
+    arguments = parser.parse_args()
+    unknown = set(arguments.targets) - set(product.TARGETS)
+    if unknown:
+        parser.error(f"unknown target {' '.join(sorted(unknown))}; known are {' '.join(product.TARGETS)}")
+    if arguments.binary and len(arguments.targets) != 1:
+        parser.error("--binary needs the one TARGET that it is")
+    return arguments
+
+
+def _pack(target, binary, out):
+    """Everything that is made of one program."""
+    program = tree.program(binary)
+    made = [product.write(out / f"launch-{product.VERSION}-linux-{target.name}", program, 0o755)]
+    files = tree.files(target, program)
+    made.append(archives.tarball(target, files, out))
+    made.append(wheel.make(target, files, out))
+    made += archives.packages(target, files, out)
+    return made
+
+
+def _sums(out):
+    """Of all that lies there, also from earlier calls for other targets."""
+    lines = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n"
+             for path in sorted(out.iterdir()) if path.is_file() and path.name != "SHA256SUMS"]
+    return product.write(out / "SHA256SUMS", "".join(lines).encode())
+
+
+def main():
+    arguments = _arguments()
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    out = arguments.out.resolve()
+    for name in arguments.targets or product.TARGETS:
+        target = product.TARGETS[name]
+        print(f"== {name}", flush=True)
+        binary = arguments.binary or binaries.build(target)
+        for path in _pack(target, binary, out):
+            print(f"   {path.name}: {path.stat().st_size / 2**20:.2f} MiB", flush=True)
+    for path in (*bill.write(out, by_zig=not arguments.binary), _sums(out)):
+        print(f"   {path.name}")
+    print(f"== done: {out}")
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except product.Failure as failure:
+        sys.exit(f"package: {failure}")

@@ -1,0 +1,68 @@
+"""The tarball, and by nfpm the packages of Debian, of RPM systems and of Alpine. All have the same tree."""
+import io
+import json
+import os
+import subprocess
+import tarfile
+import time
+
+import product
+
+
+def _entry(name, file):
+    entry = tarfile.TarInfo(name)
+    entry.mtime = product.EPOCH
+    entry.uname = entry.gname = "root"
+    if file.link:
+        entry.type, entry.linkname, entry.mode = tarfile.SYMTYPE, file.link, 0o777
+    else:
+        entry.size, entry.mode = len(file.data), file.mode
+    return entry
+
+
+def tarball(target, files, out):
+    top = f"launch-{product.VERSION}-linux-{target.name}"
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w", format=tarfile.GNU_FORMAT) as archive:
+        for place, file in files.items():
+            archive.addfile(_entry(f"{top}/{place}", file), io.BytesIO(file.data))
+    packed = subprocess.run(["zstd", "-q", "-19", "--no-check", "-c"], input=buffer.getvalue(), capture_output=True,
+                            check=True).stdout
+    return product.write(out / f"{top}.tar.zst", packed)
+
+
+def _staged(target, files):
+    """The tree on disk, as nfpm wants it, and its list of contents."""
+    folder = product.WORK / f"tree-{target.name}"
+    when = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(product.EPOCH))
+    contents = []
+    for place, file in files.items():
+        if file.link:
+            contents.append({"src": file.link, "dst": f"/usr/{place}", "type": "symlink",
+                             "file_info": {"mtime": when}})
+            continue
+        path = folder / place
+        product.write(path, file.data, file.mode)
+        contents.append({"src": str(path), "dst": f"/usr/{place}",
+                         "file_info": {"mode": file.mode, "mtime": when, "owner": "root", "group": "root"}})
+    return contents, when
+
+
+def packages(target, files, out):
+    """One of each kind that the target has."""
+    contents, when = _staged(target, files)
+    config = {"name": product.NAME, "arch": target.debian, "platform": "linux", "version": product.VERSION,
+              "version_schema": "semver", "maintainer": "the launch authors <launch@invalid>", "section": "utils",
+              "priority": "optional", "description": product.SUMMARY, "license": "MIT", "mtime": when,
+              "contents": contents, "overrides": {"deb": {"depends": ["libc6 (>= 2.17)"]}},
+              "rpm": {"buildhost": "reproducible", "group": "Applications/System"}}
+    path = product.WORK / f"nfpm-{target.name}.json"  # which is YAML, too
+    product.write(path, json.dumps(config, indent=1).encode())
+    env = dict(os.environ, SOURCE_DATE_EPOCH=str(product.EPOCH))
+    made = []
+    for kind in target.packages:
+        name = f"{product.NAME}-{product.VERSION}-{target.machine}.{kind}"
+        product.run([product.tool(product.NFPM) / "bin" / "nfpm", "package", "--config", path, "--packager", kind,
+                     "--target", out / name], env=env)
+        made.append(out / name)
+    return made

@@ -1,0 +1,31 @@
+# The libraries that launch is made of, as nothing but their headers below LAUNCH_HEADERS: a compiler for another system
+# must not see the rest of Debian's /usr/include. Taken by CMake in place of each library's own package file, through
+# CMAKE_PROJECT_TOP_LEVEL_INCLUDES.
+function(launch_headers_target name)
+  if(NOT TARGET ${name})
+    add_library(${name} INTERFACE IMPORTED GLOBAL)
+    target_include_directories(${name} SYSTEM INTERFACE ${LAUNCH_HEADERS})
+    target_compile_definitions(${name} INTERFACE ${ARGN})
+  endif()
+endfunction()
+
+macro(launch_headers_provider method package)
+  if("${package}" STREQUAL "Boost")
+    launch_headers_target(Boost::headers)
+    set(Boost_FOUND TRUE)
+  elseif("${package}" STREQUAL "CLI11")
+    launch_headers_target(CLI11::CLI11)
+    set(CLI11_FOUND TRUE)
+  elseif("${package}" STREQUAL "fmt")
+    launch_headers_target(fmt::fmt-header-only FMT_HEADER_ONLY=1)
+    set(fmt_FOUND TRUE)
+  elseif("${package}" STREQUAL "nlohmann_json")
+    launch_headers_target(nlohmann_json::nlohmann_json)
+    set(nlohmann_json_FOUND TRUE)
+  elseif("${package}" STREQUAL "spdlog")
+    launch_headers_target(spdlog::spdlog_header_only SPDLOG_FMT_EXTERNAL FMT_HEADER_ONLY=1)
+    set(spdlog_FOUND TRUE)
+  endif()
+endmacro()
+
+cmake_language(SET_DEPENDENCY_PROVIDER launch_headers_provider SUPPORTED_METHODS FIND_PACKAGE)

@@ -1,0 +1,59 @@
+"""A wheel: the program, man page and completions as data files, and a module, so that `python -m launchrun` works."""
+import base64
+import hashlib
+import io
+import time
+import zipfile
+
+import product
+
+SECOND = b"""#!/bin/sh
+# The same program by a name that no other package has.
+exec "$(dirname "$(readlink -f "$0")")/launch" "$@"
+"""
+
+
+def _metadata():
+    readme = (product.ROOT / "README.md").read_text(encoding="utf-8")
+    fields = {"Metadata-Version": "2.1", "Name": product.NAME, "Version": product.VERSION, "Summary": product.SUMMARY,
+              "License": "MIT", "Requires-Python": ">=3.8", "Classifier": "Operating System :: POSIX :: Linux",
+              "Description-Content-Type": "text/markdown"}
+    return "".join(f"{name}: {value}\n" for name, value in fields.items()) + "\n" + readme
+
+
+def _tag_lines(target):
+    return "".join(f"Tag: py3-none-{platform}\n" for platform in target.wheel.split("."))
+
+
+def _contents(target, files):
+    info, data = f"{product.NAME}-{product.VERSION}.dist-info", f"{product.NAME}-{product.VERSION}.data"
+    module = product.ROOT / "scripts/packaging/module"
+    found = {f"{product.NAME}/{path.name}": (path.read_bytes(), 0o644) for path in sorted(module.glob("*.py"))}
+    found[f"{data}/scripts/launch"] = (files["bin/launch"].data, 0o755)
+    found[f"{data}/scripts/{product.NAME}"] = (SECOND, 0o755)
+    for place, file in files.items():
+        if place.startswith(("share/man/", "share/bash-", "share/zsh/", "share/fish/")) and not file.link:
+            found[f"{data}/data/{place}"] = (file.data, file.mode)
+    found[f"{info}/METADATA"] = (_metadata().encode(), 0o644)
+    found[f"{info}/WHEEL"] = (f"Wheel-Version: 1.0\nGenerator: {product.NAME} {product.VERSION}\n"
+                              f"Root-Is-Purelib: false\n{_tag_lines(target)}".encode(), 0o644)
+    found[f"{info}/licenses/LICENSE"] = ((product.ROOT / "LICENSE").read_bytes(), 0o644)
+    lines = [f"{name},sha256={_digest(text)},{len(text)}\n" for name, (text, _) in found.items()]
+    found[f"{info}/RECORD"] = ("".join(lines + [f"{info}/RECORD,,\n"]).encode(), 0o644)
+    return found
+
+
+def _digest(data):
+    return base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
+
+
+def make(target, files, out):
+    buffer = io.BytesIO()
+    when = time.gmtime(max(product.EPOCH, 315532800))[:6]  # the format begins with 1980
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+        for name, (data, mode) in _contents(target, files).items():
+            entry = zipfile.ZipInfo(name, when)
+            entry.external_attr = (0o100000 | mode) << 16
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            archive.writestr(entry, data)
+    return product.write(out / f"{product.NAME}-{product.VERSION}-py3-none-{target.wheel}.whl", buffer.getvalue())
