@@ -16,6 +16,7 @@ from code_blocks import all_blocks, blocks_with, form, shaped
 from harness import ROOT
 
 CHECKED = {  # document, beginning -> who looks at it
+    ("README.md", "pip install ./"): "package/test_packages.Packages.test_the_lines_of_the_readme",
     ("docs/architecture.md", "src/main.cpp"): "house/test_documents.Documents.test_the_map_shows_every_room",
 }
 DRAWN = {  # document, beginning -> what it is
@@ -232,6 +233,16 @@ class Tools(BlockCase):
         check, *tests = block.command_lines()
         self.assertEqual(["scripts/check_house"], check)  # which house/test_check_house runs
         self.check_tests(tests)
+
+    @shows("docs/releasing.md", "scripts/package")
+    def test_lines_that_package(self, block):
+        """They build for half an hour: the targets are those that it names, and all of it begins with no argument."""
+        known = subprocess.run(["python3", ROOT / "scripts/packaging", "none"], check=False, capture_output=True,
+                               text=True).stderr.partition("known are ")[2].split()
+        (one, *none), (same, target) = block.command_lines()
+        self.assertEqual(("scripts/package", "scripts/package", []), (one, same, none))
+        self.assertIn(target, known)
+        self.assertEqual(known, block.lines[1].partition("one target: ")[2].split())
 
     @shows("docs/testing.md", "scripts/test")
     def test_lines_that_test(self, block):
