@@ -109,8 +109,8 @@ class Documents(unittest.TestCase):
 
     def test_shell_scripts_are_clean(self):
         self.tool("shellcheck")
-        scripts = [str(path) for folder in ("scripts", ".ci") for path in ROOT.joinpath(folder).iterdir()
-                   if path.read_bytes().split(b"\n")[0].endswith((b"bash", b"/sh"))]
+        scripts = [str(path) for folder in ("scripts", ".ci") for path in ROOT.joinpath(folder).rglob("*")
+                   if path.is_file() and path.read_bytes().split(b"\n")[0].endswith((b"bash", b"/sh"))]
         self.assertTrue(scripts)
         self.run_quietly("shellcheck", *scripts)
 
