@@ -7,6 +7,7 @@
 #include "launch/io/log.hpp"
 #include "launch/io/log_exchange.hpp"
 #include "launch/io/log_file.hpp"
+#include "launch/io/thread_error.hpp"
 
 #include <algorithm>
 #include <array>
@@ -242,7 +243,7 @@ Status LogRelay::begin() {
     // The writer waits for all givers, also for consoles that have no thread.
     for (auto i = static_cast<std::size_t>(shared_->showing); i < shared_->consoles.size(); ++i)
       shared_->exchange.close();
-    return Error{ErrorCode::system, fmt::format("cannot start a thread for the workers' output: {}", error.what())};
+    return thread_refused("the workers' output", error.code());
   }
   return {};
 }

@@ -3,6 +3,7 @@
 #include "launch/io/clock.hpp"
 #include "launch/io/deadline.hpp"
 #include "launch/io/outlet.hpp"
+#include "launch/io/thread_error.hpp"
 
 #include <algorithm>
 #include <array>
@@ -281,8 +282,7 @@ Status StderrTap::begin() {
       });
     }).detach();
   } catch (const std::system_error& error) {
-    return Error{ErrorCode::system,
-                 fmt::format("cannot start a thread for the workers' standard error: {}", error.what())};
+    return thread_refused("the workers' standard error", error.code());
   }
   shared_->running = true;
   return {};
