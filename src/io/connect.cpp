@@ -43,7 +43,11 @@ void start(const std::shared_ptr<Lookup>& lookup, const Endpoint& endpoint) {
       });
 }
 
-Error lookup_failed(const Endpoint& endpoint, const std::string& reason) {
+// This machine's own name is known even where nothing else is, as in a container without /etc/hosts (RFC 6761).
+Result<std::vector<tcp::endpoint>> lookup_failed(const Endpoint& endpoint, const std::string& reason) {
+  if (endpoint.host == "localhost")
+    return std::vector<tcp::endpoint>{{asio::ip::address_v4::loopback(), endpoint.port},
+                                      {asio::ip::address_v6::loopback(), endpoint.port}};
   return Error{ErrorCode::timeout, fmt::format("the name {} cannot be resolved: {}", endpoint.host, reason)};
 }
 

@@ -40,11 +40,19 @@ TEST(Connect, ANameThatLeadsNowhereIsAnErrorWithTheResolversWords) {
 TEST(Connect, ANameForWhichNoThreadCanBeHadIsAnError) {
   boost::asio::io_context io(1);
   std::optional<NoThreads> none(std::in_place);
-  const auto addresses = run(io, resolve(Endpoint{"localhost", 7}, later(now(), 20s)));
+  const auto addresses = run(io, resolve(Endpoint{"no.such.host.invalid", 7}, later(now(), 20s)));
   ASSERT_FALSE(addresses);
   EXPECT_THAT(addresses.error().message, testing::HasSubstr("cannot be resolved: cannot start a thread for it"));
   none.reset();
   EXPECT_TRUE(run(io, resolve(Endpoint{"localhost", 7}, later(now(), 20s))));
+}
+
+TEST(Connect, LocalhostIsKnownThoughNothingCanBeLookedUp) {
+  boost::asio::io_context io(1);
+  const NoThreads none;
+  const auto addresses = run(io, resolve(Endpoint{"localhost", 7}, later(now(), 20s)));
+  ASSERT_TRUE(addresses);
+  EXPECT_EQ(addresses->at(0), tcp::endpoint(boost::asio::ip::address_v4::loopback(), 7));
 }
 
 TEST(Connect, ReachesAListener) {

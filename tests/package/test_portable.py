@@ -43,7 +43,7 @@ class Portable(Case):
             (root / "bin" / name).chmod(0o755)
         (root / "dev/null").touch()
         script = ("for node in 0 1; do /bin/launch --nnodes=2 --nproc-per-node=2 --node-rank=$node "
-                  "--master-addr=127.0.0.1 --master-port=29513 --no-python "
+                  "--master-addr=localhost --master-port=29513 --no-python "
                   "/bin/sh -c 'echo rank $RANK of $WORLD_SIZE' & done; wait")
         said = call("unshare", "--mount", "bash", "-ec",
                     f"mount --bind /dev/null {root}/dev/null; mount -t proc proc {root}/proc; "
