@@ -17,6 +17,7 @@ def _arguments():
                                                                    "[TARGET...]", add_help=False)
     parser.add_argument("--out", type=pathlib.Path, default=product.ROOT / "dist")
     parser.add_argument("--binary", type=pathlib.Path)
+    parser.add_argument("--tools", nargs="+", choices=product.TOOLS)  # only installs these
     parser.add_argument("targets", nargs="*", metavar="TARGET")
     arguments = parser.parse_args()
     unknown = set(arguments.targets) - set(product.TARGETS)
@@ -47,6 +48,10 @@ def _sums(out):
 
 def main():
     arguments = _arguments()
+    if arguments.tools:
+        for name in arguments.tools:
+            product.tool(product.TOOLS[name])
+        return
     arguments.out.mkdir(parents=True, exist_ok=True)
     out = arguments.out.resolve()
     for name in arguments.targets or product.TARGETS:

