@@ -119,6 +119,14 @@ __attribute__((no_sanitize("thread"))) long clone_into(CloneRequest& request, Ch
   return result;
 }
 
+pid_t clone_process(void* stack, int flags, ChildPlan& plan, int& pidfd) {
+#if defined(__GLIBC__)
+  return ::__clone(child_main, stack, flags, &plan, &pidfd);
+#else
+  return ::clone(child_main, stack, flags, &plan, &pidfd);
+#endif
+}
+
 // The child's pid; negative, with errno set, when there is none.
 pid_t make_child(ChildPlan& plan, int cgroup, int& pidfd) {
   void* const stack = top_of_child_stack();
@@ -141,11 +149,12 @@ pid_t make_child(ChildPlan& plan, int cgroup, int& pidfd) {
     // This fails with an older kernel, a filter of system calls, or a kind of group that takes no process. Then the
     // child is made in our group.
   }
-#if defined(__GLIBC__)
-  return ::__clone(child_main, stack, flags | SIGCHLD, &plan, &pidfd);
-#else
-  return ::clone(child_main, stack, flags | SIGCHLD, &plan, &pidfd);
-#endif
+  const pid_t pid = clone_process(stack, flags | SIGCHLD, plan, pidfd);
+  if (pid >= 0 || errno != EINVAL) return pid;
+  // Some who stand in for a kernel, such as qemu-user, know clone() without that flag only.
+  const pid_t plain = clone_process(stack, (flags & ~CLONE_PIDFD) | SIGCHLD, plan, pidfd);
+  if (plain > 0) pidfd = static_cast<int>(::syscall(SYS_pidfd_open, plain, 0));
+  return plain;
 }
 
 std::vector<char*> pointers(const std::vector<std::string>& strings) {

@@ -1,5 +1,5 @@
 """refusals.py ERROR CALL,... PROGRAM...: runs the program where the kernel refuses these system calls, as an older one
-does (ENOSYS), or a filter of a container (EPERM)."""
+does (ENOSYS), or a filter of a container (EPERM). The call "clone_pidfd" is clone() with CLONE_PIDFD."""
 import ctypes
 import errno
 import os
@@ -14,7 +14,9 @@ NUMBERS = {  # of calls since about 2014; new ones have the same number everywhe
     "epoll_pwait2": 441,
 }
 PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 38, 22, 2
-LOAD_NUMBER, JUMP_IF_EQUAL, RETURN = 0x20, 0x15, 0x06
+CLONE, CLONE_PIDFD = {"x86_64": 56, "aarch64": 220}, 0x1000
+LOAD, JUMP_IF_EQUAL, JUMP_IF_SET, RETURN = 0x20, 0x15, 0x45, 0x06
+NUMBER, FIRST_ARGUMENT = 0, 16  # where they are in what a filter sees
 ALLOW, REFUSE = 0x7FFF0000, 0x00050000
 
 
@@ -28,9 +30,13 @@ def number_of(call):
 
 
 def refuse(error, calls):
-    steps = [(LOAD_NUMBER, 0, 0, 0)]
+    steps = [(LOAD, 0, 0, NUMBER)]
     for call in calls:
-        steps += [(JUMP_IF_EQUAL, 0, 1, number_of(call)), (RETURN, 0, 0, REFUSE | error)]
+        if call == "clone_pidfd":
+            steps += [(JUMP_IF_EQUAL, 0, 4, CLONE[platform.machine()]), (LOAD, 0, 0, FIRST_ARGUMENT),
+                      (JUMP_IF_SET, 0, 1, CLONE_PIDFD), (RETURN, 0, 0, REFUSE | error), (LOAD, 0, 0, NUMBER)]
+        else:
+            steps += [(JUMP_IF_EQUAL, 0, 1, number_of(call)), (RETURN, 0, 0, REFUSE | error)]
     steps.append((RETURN, 0, 0, ALLOW))
     code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *step) for step in steps))
     libc = ctypes.CDLL(None, use_errno=True)
