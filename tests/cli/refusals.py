@@ -1,5 +1,6 @@
 """refusals.py ERROR CALL,... PROGRAM...: runs the program where the kernel refuses these system calls, as an older one
-does (ENOSYS), or a filter of a container (EPERM). The call "clone_pidfd" is clone() with CLONE_PIDFD."""
+does (ENOSYS), or a filter of a container (EPERM). The call "clone_pidfd" is clone() with CLONE_PIDFD;
+CALL:ERROR has an error of its own."""
 import ctypes
 import errno
 import os
@@ -32,11 +33,13 @@ def number_of(call):
 def refuse(error, calls):
     steps = [(LOAD, 0, 0, NUMBER)]
     for call in calls:
+        call, _, own = call.partition(":")
+        answer = (RETURN, 0, 0, REFUSE | (getattr(errno, own) if own else error))
         if call == "clone_pidfd":
             steps += [(JUMP_IF_EQUAL, 0, 4, CLONE[platform.machine()]), (LOAD, 0, 0, FIRST_ARGUMENT),
-                      (JUMP_IF_SET, 0, 1, CLONE_PIDFD), (RETURN, 0, 0, REFUSE | error), (LOAD, 0, 0, NUMBER)]
+                      (JUMP_IF_SET, 0, 1, CLONE_PIDFD), answer, (LOAD, 0, 0, NUMBER)]
         else:
-            steps += [(JUMP_IF_EQUAL, 0, 1, number_of(call)), (RETURN, 0, 0, REFUSE | error)]
+            steps += [(JUMP_IF_EQUAL, 0, 1, number_of(call)), answer]
     steps.append((RETURN, 0, 0, ALLOW))
     code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *step) for step in steps))
     libc = ctypes.CDLL(None, use_errno=True)
