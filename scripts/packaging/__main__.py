@@ -25,18 +25,27 @@ def _arguments():
         parser.error(f"unknown target {' '.join(sorted(unknown))}; known are {' '.join(product.TARGETS)}")
     if arguments.binary and len(arguments.targets) != 1:
         parser.error("--binary needs the one TARGET that it is")
+    if arguments.binary and not arguments.binary.is_file():
+        parser.error(f"--binary: there is no file {arguments.binary}")
     return arguments
 
 
-def _pack(target, binary, out):
+def _pack(target, binary, out, licences):
     """Everything that is made of one program."""
     program = tree.program(binary)
     made = [product.write(out / f"launch-{product.VERSION}-linux-{target.name}", program, 0o755)]
-    files = tree.files(target, program)
+    files = tree.files(target, program, licences)
     made.append(archives.tarball(target, files, out))
     made.append(wheel.make(target, files, out))
     made += archives.packages(target, files, out)
     return made
+
+
+def _forget_other_versions(out):
+    """So that a pattern as in README has one answer."""
+    for path in out.glob("launch*-*"):
+        if path.is_file() and f"-{product.VERSION}" not in path.name:
+            path.unlink()
 
 
 def _sums(out):
@@ -54,13 +63,18 @@ def main():
         return
     arguments.out.mkdir(parents=True, exist_ok=True)
     out = arguments.out.resolve()
-    for name in arguments.targets or product.TARGETS:
-        target = product.TARGETS[name]
-        print(f"== {name}", flush=True)
+    targets = [one for one in product.TARGETS.values() if one.name in (arguments.targets or product.TARGETS)]
+    if not arguments.binary:
+        tree.check(targets)
+    _forget_other_versions(out)
+    by_zig = not arguments.binary
+    licences = bill.licences(by_zig)
+    for target in targets:
+        print(f"== {target.name}", flush=True)
         binary = arguments.binary or binaries.build(target)
-        for path in _pack(target, binary, out):
+        for path in _pack(target, binary, out, licences):
             print(f"   {path.name}: {path.stat().st_size / 2**20:.2f} MiB", flush=True)
-    for path in (*bill.write(out, by_zig=not arguments.binary), _sums(out)):
+    for path in (*bill.write(out, by_zig), _sums(out)):
         print(f"   {path.name}")
     print(f"== done: {out}")
 
@@ -68,5 +82,5 @@ def main():
 if __name__ == "__main__":
     try:
         main()
-    except product.Failure as failure:
+    except (product.Failure, OSError) as failure:
         sys.exit(f"package: {failure}")

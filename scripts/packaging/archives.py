@@ -50,19 +50,24 @@ def _staged(target, files):
 
 def packages(target, files, out):
     """One of each kind that the target has."""
+    return [path for kind in target.packages for path in _package(target, kind, files, out)]
+
+
+def _package(target, kind, files, out):
     contents, when = _staged(target, files)
+    if kind == "deb":  # which has a place of its own for zsh
+        for entry in contents:
+            entry["dst"] = entry["dst"].replace("/zsh/site-functions/", "/zsh/vendor-completions/")
     config = {"name": product.NAME, "arch": target.debian, "platform": "linux", "version": product.VERSION,
               "version_schema": "semver", "maintainer": "the launch authors <launch@invalid>", "section": "utils",
               "priority": "optional", "description": product.SUMMARY, "license": "MIT", "mtime": when,
-              "contents": contents, "overrides": {"deb": {"depends": ["libc6 (>= 2.17)"]}},
+              "contents": contents,
+              "overrides": {"deb": {"depends": ["libc6 (>= 2.17)"]}, "rpm": {"depends": ["glibc >= 2.17"]}},
               "rpm": {"buildhost": "reproducible", "group": "Applications/System"}}
     path = product.WORK / f"nfpm-{target.name}.json"  # which is YAML, too
     product.write(path, json.dumps(config, indent=1).encode())
     env = dict(os.environ, SOURCE_DATE_EPOCH=str(product.EPOCH))
-    made = []
-    for kind in target.packages:
-        name = f"{product.NAME}-{product.VERSION}-{target.machine}.{kind}"
-        product.run([product.tool(product.NFPM) / "bin" / "nfpm", "package", "--config", path, "--packager", kind,
-                     "--target", out / name], env=env)
-        made.append(out / name)
-    return made
+    name = f"{product.NAME}-{product.VERSION}-{target.machine}.{kind}"
+    product.run([product.tool(product.NFPM) / "bin" / "nfpm", "package", "--config", path, "--packager", kind,
+                 "--target", out / name], env=env)
+    return [out / name]

@@ -13,9 +13,9 @@ DEBIAN = (("Boost", "BSL-1.0", "libboost1.81-dev"), ("fmt", "MIT", "libfmt-dev")
 # Of Boost's libraries, those of which something is compiled in: Asio and what it uses.
 BOOST = "align|asio|assert|beast|bind|config|core|date_time|intrusive|mp11|optional|predef|static_assert|system|" \
         "throw_exception|type_traits|utility|variant2|winapi"
-# Name, licence, and the text in zig's package.
-ZIG = (("libc++, libc++abi, libunwind and compiler-rt (LLVM)", "Apache-2.0 WITH LLVM-exception",
-        "lib/libunwind/LICENSE.TXT"), ("musl (static programs only)", "MIT", "lib/libc/musl/COPYRIGHT"))
+# Name, version, licence, and the text in zig's package.
+ZIG = (("libc++, libc++abi, libunwind and compiler-rt (LLVM)", "20.1.2", "Apache-2.0 WITH LLVM-exception",
+        "lib/libunwind/LICENSE.TXT"), ("musl (static programs only)", "1.2.5", "MIT", "lib/libc/musl/COPYRIGHT"))
 
 
 def _version_of(package):
@@ -43,8 +43,8 @@ def _materials(by_zig):
     """Name, version, licence, text."""
     for name, licence, package in DEBIAN:
         yield name, _version_of(package), licence, _text_of(package)
-    for name, licence, path in ZIG if by_zig else ():
-        yield name, f"of {product.ZIG}", licence, (_zig_folder() / path).read_text(encoding="utf-8", errors="replace")
+    for name, version, licence, path in ZIG if by_zig else ():
+        yield name, version, licence, (_zig_folder() / path).read_text(encoding="utf-8", errors="replace")
 
 
 def _spdx(materials):
@@ -67,10 +67,13 @@ def _spdx(materials):
             "packages": packages, "relationships": relations}
 
 
+def licences(by_zig):
+    """The texts, as one."""
+    return "".join(f"{name} {version} ({licence})\n{'=' * 80}\n\n{text.strip()}\n\n\n"
+                   for name, version, licence, text in _materials(by_zig)).encode()
+
+
 def write(out, by_zig):
-    materials = list(_materials(by_zig))
-    texts = [f"{name} {version} ({licence})\n{'=' * 80}\n\n{text.strip()}\n\n\n"
-             for name, version, licence, text in materials]
-    return (product.write(out / f"launch-{product.VERSION}.spdx.json",
-                          json.dumps(_spdx(materials), indent=1).encode() + b"\n"),
-            product.write(out / "THIRD_PARTY_LICENSES", "".join(texts).encode()))
+    bill = json.dumps(_spdx(list(_materials(by_zig))), indent=1).encode() + b"\n"
+    return (product.write(out / f"launch-{product.VERSION}.spdx.json", bill),
+            product.write(out / "THIRD_PARTY_LICENSES", licences(by_zig)))

@@ -1,5 +1,6 @@
 """Builds the program for a target with zig's clang, on any machine that zig runs on."""
 import os
+import shlex
 import subprocess
 
 import product
@@ -28,6 +29,7 @@ def _wrapper(folder, name, command):
 def _tools(target):
     (zig,) = product.tool(product.ZIG).glob("lib/python3*/site-packages/ziglang/zig")
     folder = product.WORK / f"tools-{target.name}"
+    zig = shlex.quote(str(zig))
     compile_for = f"-target {target.triple} {target.flags}"
     return {"CMAKE_C_COMPILER": _wrapper(folder, "cc", f"{zig} cc {compile_for}"),
             "CMAKE_CXX_COMPILER": _wrapper(folder, "c++", f"{zig} c++ {compile_for}"),
@@ -42,7 +44,7 @@ def build(target):
     settings = {
         "CMAKE_BUILD_TYPE": "Release", "CMAKE_SYSTEM_NAME": "Linux", "CMAKE_SYSTEM_PROCESSOR": target.machine,
         # Paths of this machine must not get into the program.
-        "CMAKE_CXX_FLAGS": f"-ffile-prefix-map={source}=. -ffile-prefix-map={_headers()}=.",
+        "CMAKE_CXX_FLAGS": f'"-ffile-prefix-map={source}=." "-ffile-prefix-map={_headers()}=."',
         "CMAKE_CXX_FLAGS_RELEASE": "-O2 -DNDEBUG", "CMAKE_EXE_LINKER_FLAGS": "-s",
         "CMAKE_UNITY_BUILD": "ON", "CMAKE_UNITY_BUILD_BATCH_SIZE": "17", "CMAKE_DISABLE_PRECOMPILE_HEADERS": "ON",
         "LAUNCH_TESTS": "OFF", "LAUNCH_HEADERS": _headers(), "LAUNCH_BUILT_FOR": target.triple,

@@ -2,6 +2,7 @@
 import dataclasses
 import os
 import pathlib
+import platform
 import re
 import subprocess
 import sys
@@ -33,8 +34,20 @@ def _version():
 
 
 VERSION = _version()
+IS_CLONE = _git("rev-parse", "--show-toplevel") == str(ROOT)
 COMMIT = _git("rev-parse", "--short=12", "HEAD") + ("+changes" if _git("status", "--porcelain") else "")
-EPOCH = int(os.environ.get("SOURCE_DATE_EPOCH") or _git("log", "-1", "--format=%ct") or 315532800)  # 1980
+COMMIT = COMMIT if IS_CLONE else ""
+
+
+def _epoch():
+    text = os.environ.get("SOURCE_DATE_EPOCH") or (IS_CLONE and _git("log", "-1", "--format=%ct"))
+    if not text or not text.isdigit():
+        sys.exit("package: the time of the commit is not known: this is no clone of the repository that git may read, "
+                 "and SOURCE_DATE_EPOCH is no number of seconds")
+    return int(text)
+
+
+EPOCH = _epoch()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -65,7 +78,8 @@ def _targets():
                      "-static -D_LARGEFILE64_SOURCE", packages=("apk",))
 
 
-TARGETS = {target.name: target for target in _targets()}
+# Those that run here come first: they print the completions.
+TARGETS = {target.name: target for target in sorted(_targets(), key=lambda one: one.machine != platform.machine())}
 
 
 def write(path, data, mode=0o644):

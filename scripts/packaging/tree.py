@@ -1,11 +1,12 @@
 """The files that every kind of package has, by their place below /usr."""
 import dataclasses
 import gzip
+import platform
 
 import binaries
 import product
 
-COMPLETIONS = {"bash": "share/bash-completion/completions/launch", "zsh": "share/zsh/vendor-completions/_launch",
+COMPLETIONS = {"bash": "share/bash-completion/completions/launch", "zsh": "share/zsh/site-functions/_launch",
                "fish": "share/fish/vendor_completions.d/launch.fish"}
 DOCUMENTS = ("README.md", "LICENSE")
 
@@ -25,30 +26,37 @@ def packed(text):
     return gzip.compress(text, compresslevel=9, mtime=0)
 
 
-def _completions(target, own):
-    """The program prints them. One for another machine says the same as one that was packed before."""
-    kept = product.WORK / "completions"
+_printed = {}  # shell -> completion; a program for another machine says the same as one that runs here
+
+
+def check(targets):
+    """Before anything is built: one of them must run here."""
+    if all(target.machine != platform.machine() for target in targets):
+        raise product.Failure(f"no program for {targets[0].machine} runs on this machine, so none can print the "
+                              f"completions: name a target for {platform.machine()}, too")
+
+
+def _completions(own):
     for shell in COMPLETIONS:
-        text = binaries.says(own, "--print-completion", shell)
-        if text:
-            product.write(kept / shell, text)
-        elif not (kept / shell).exists():
-            raise product.Failure(f"{target.name} does not run on this machine: pack a target that does before it, "
-                                  "which prints the completions")
-    return {place: File((kept / shell).read_bytes()) for shell, place in COMPLETIONS.items()}
+        if shell not in _printed:
+            _printed[shell] = binaries.says(own, "--print-completion", shell)
+        if not _printed[shell]:
+            raise product.Failure(f"{own} does not print its completion for {shell}")
+    return {place: File(_printed[shell]) for shell, place in COMPLETIONS.items()}
 
 
-def files(target, data):
+def files(target, data, licences):
     """Place below /usr -> File, in order."""
     own = product.write(product.WORK / f"launch-{target.name}", data, 0o755)
     manual = (product.ROOT / "docs/launch.1").read_bytes()
-    found = {"bin/launch": File(data, 0o755), f"bin/{product.NAME}": File(b"", link="launch"),
+    found = {f"bin/{product.NAME}": File(data, 0o755), "bin/launch": File(b"", link=product.NAME),
              "share/man/man1/launch.1.gz": File(packed(manual)),
-             f"share/man/man1/{product.NAME}.1.gz": File(b"", link="launch.1.gz"), **_completions(target, own)}
+             f"share/man/man1/{product.NAME}.1.gz": File(b"", link="launch.1.gz"), **_completions(own)}
     home = f"share/doc/{product.NAME}"
     for name in DOCUMENTS:
         found[f"{home}/{'copyright' if name == 'LICENSE' else name}"] = File((product.ROOT / name).read_bytes())
     for path in sorted((product.ROOT / "docs").glob("*.md")):
         found[f"{home}/docs/{path.name}"] = File(path.read_bytes())
+    found[f"{home}/THIRD_PARTY_LICENSES"] = File(licences)
     found[f"{home}/changelog.gz"] = File(packed((product.ROOT / "docs/changelog.md").read_bytes()))
     return dict(sorted(found.items()))

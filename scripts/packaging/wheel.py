@@ -7,12 +7,6 @@ import zipfile
 
 import product
 
-SECOND = b"""#!/bin/sh
-# The same program by a name that no other package has.
-exec "$(dirname "$(readlink -f "$0")")/launch" "$@"
-"""
-
-
 def _metadata():
     readme = (product.ROOT / "README.md").read_text(encoding="utf-8")
     fields = {"Metadata-Version": "2.1", "Name": product.NAME, "Version": product.VERSION, "Summary": product.SUMMARY,
@@ -29,14 +23,17 @@ def _contents(target, files):
     info, data = f"{product.NAME}-{product.VERSION}.dist-info", f"{product.NAME}-{product.VERSION}.data"
     module = product.ROOT / "scripts/packaging/module"
     found = {f"{product.NAME}/{path.name}": (path.read_bytes(), 0o644) for path in sorted(module.glob("*.py"))}
-    found[f"{data}/scripts/launch"] = (files["bin/launch"].data, 0o755)
-    found[f"{data}/scripts/{product.NAME}"] = (SECOND, 0o755)
+    # A wheel has no links, and another package may put its own `launch` there, so each name has the program.
+    for name in ("launch", product.NAME):
+        found[f"{data}/scripts/{name}"] = (files[f"bin/{product.NAME}"].data, 0o755)
     for place, file in files.items():
         if place.startswith(("share/man/", "share/bash-", "share/zsh/", "share/fish/")) and not file.link:
             found[f"{data}/data/{place}"] = (file.data, file.mode)
     found[f"{info}/METADATA"] = (_metadata().encode(), 0o644)
     found[f"{info}/WHEEL"] = (f"Wheel-Version: 1.0\nGenerator: {product.NAME} {product.VERSION}\n"
                               f"Root-Is-Purelib: false\n{_tag_lines(target)}".encode(), 0o644)
+    third = f"share/doc/{product.NAME}/THIRD_PARTY_LICENSES"
+    found[f"{info}/licenses/THIRD_PARTY_LICENSES"] = (files[third].data, 0o644)
     found[f"{info}/licenses/LICENSE"] = ((product.ROOT / "LICENSE").read_bytes(), 0o644)
     lines = [f"{name},sha256={_digest(text)},{len(text)}\n" for name, (text, _) in found.items()]
     found[f"{info}/RECORD"] = ("".join(lines + [f"{info}/RECORD,,\n"]).encode(), 0o644)

@@ -2,6 +2,7 @@
 
 #include "launch/io/clock.hpp"
 #include "launch/io/deadline.hpp"
+#include "launch/io/thread_error.hpp"
 
 #include <algorithm>
 #include <memory>
@@ -73,13 +74,13 @@ asio::awaitable<Result<std::vector<tcp::endpoint>>> resolve(Endpoint endpoint, T
   const auto executor = co_await asio::this_coro::executor;
   auto lookup = std::make_shared<Lookup>(executor);
   lookup->ended.expires_at(to_steady(deadline));
-  std::string refused;
+  std::error_code refused;
   try {
     start(lookup, endpoint);
   } catch (const boost::system::system_error& error) {
-    refused = error.code().message();
+    refused = error.code();
   }
-  if (!refused.empty()) co_return lookup_failed(endpoint, "cannot start a thread for it: " + refused);
+  if (refused) co_return lookup_failed(endpoint, thread_refused("it", refused).message);
   (void)co_await lookup->ended.async_wait(as_values);
   if (!lookup->done) co_return lookup_failed(endpoint, "the name server does not answer");
   if (lookup->error) co_return lookup_failed(endpoint, lookup->error.message());

@@ -127,6 +127,8 @@ pid_t clone_process(void* stack, int flags, ChildPlan& plan, int& pidfd) {
 #endif
 }
 
+constexpr int no_flag = -2;  // what stays in place of a pidfd with a kernel that does not know CLONE_PIDFD
+
 // The child's pid; negative, with errno set, when there is none.
 pid_t make_child(ChildPlan& plan, int cgroup, int& pidfd) {
   void* const stack = top_of_child_stack();
@@ -182,7 +184,7 @@ boost::system::result<Spawned, SpawnError> spawn(const SpawnRequest& request) {
                  {request.in, request.out, request.err},
                  ::getpid(),
                  SpawnError{}};
-  int pidfd = -1;
+  int pidfd = no_flag;
   const pid_t pid = make_child(plan, request.cgroup, pidfd);
   if (pid < 0) return SpawnError{SpawnStage::clone, errno};
   Fd owned(pidfd);
@@ -190,10 +192,11 @@ boost::system::result<Spawned, SpawnError> spawn(const SpawnRequest& request) {
     ::waitpid(pid, nullptr, 0);
     return plan.failure;
   }
-  if (!owned.valid()) {  // a kernel before Linux 5.2 ignores the flag
+  if (!owned.valid()) {
+    const int reason = pidfd == no_flag ? ENOSYS : errno;
     ::kill(pid, SIGKILL);
     ::waitpid(pid, nullptr, 0);
-    return SpawnError{SpawnStage::clone, ENOSYS};
+    return SpawnError{SpawnStage::clone, reason};
   }
   return Spawned{pid, std::move(owned)};
 }
@@ -253,7 +256,7 @@ std::string advice(const SpawnError& error, const std::string& file) {
     case ENFILE:
       return "; the limit of open files is reached (ulimit -n)";
     case ENOSYS:
-      return "; launch needs Linux 5.2 or newer";
+      return "; launch needs Linux 5.3 or newer";
     default:
       return {};
   }

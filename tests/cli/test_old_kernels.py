@@ -17,7 +17,7 @@ class Refused(JobCase):
                            "--no-python", *words])
 
     def each(self):
-        """Each call alone, and all that are new in kernels after 4.18, the oldest of them that people still run."""
+        """Each call alone, and all of them together."""
         for error in ("ENOSYS", "EPERM"):
             for call in NUMBERS:
                 if (error, call) != ("EPERM", "clone3"):  # below

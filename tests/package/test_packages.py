@@ -56,10 +56,12 @@ class Packages(Case):
         folder = self.folder / "packages"
         call(sys.executable, "-m", "pip", "install", "--no-index", "--target", folder, one(self.out, "*manylinux*.whl"))
         runs(["env", f"PYTHONPATH={folder}", sys.executable, "-m", "launchrun"], self.folder)
-        (folder / "bin/launch").unlink()
+        (folder / "bin/launch").unlink()  # as if another package had taken the name
+        runs(["env", f"PYTHONPATH={folder}", sys.executable, "-m", "launchrun"], self.folder)
+        (folder / "bin/launchrun").unlink()
         said = call("env", f"PYTHONPATH={folder}", sys.executable, "-m", "launchrun", code=127)
-        self.assertRegex(said, "^launchrun: error: the program `launch` of this package is in none of .*; install the "
-                               "package again\n$")
+        self.assertRegex(said, "^launchrun: error: its program `launchrun` is in none of .*; install the package "
+                               "again\n$")
 
     def test_what_a_wheel_says_of_itself_is_true(self):
         for path in self.out.glob("*.whl"):
@@ -107,6 +109,10 @@ class Packages(Case):
         self.assertLessEqual({"launch", "Boost", "fmt", "spdlog", "CLI11", "JSON for Modern C++"}, set(named))
         self.assertTrue(all(package["versionInfo"] for package in named.values()))
         texts = (self.out / "THIRD_PARTY_LICENSES").read_text()
+        (wheel,) = self.out.glob("*manylinux*.whl")
+        with zipfile.ZipFile(wheel) as archive:
+            (name,) = [name for name in archive.namelist() if name.endswith("/THIRD_PARTY_LICENSES")]
+            self.assertEqual(texts, archive.read(name).decode())
         for words in ("Boost Software License", "Chris Kohlhoff", "Victor Zverovich"):
             self.assertIn(words, texts)
 
@@ -128,4 +134,7 @@ class Packages(Case):
         self.assertIn("unknown target mips; known are x86_64-glibc", package("mips", code=2))
         said = package("--binary", ROOT / "x", GLIBC, STATIC, code=2)
         self.assertIn("--binary needs the one TARGET that it is", said)
+        self.assertIn("there is no file /none", package("--binary", "/none", GLIBC, code=2))
+        other = {"x86_64": "aarch64", "aarch64": "x86_64"}[MACHINE]
+        self.assertIn(f"name a target for {MACHINE}, too", package(f"{other}-static", code=1))
         self.assertIn("--binary FILE", package("--help"))

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <csignal>
 #include <iterator>
+#include <limits>
 #include <map>
 #include <utility>
 
@@ -76,7 +77,7 @@ std::vector<RanksOnNode> most_telling_hosts(const Account& account) {
         least = std::min(least, group.ranks.size());
       }
   const auto rarity = [&](const RanksOnNode& one) {
-    std::size_t least = account.nodes.size() * one.ranks.size() + 1;
+    std::size_t least = std::numeric_limits<std::size_t>::max();
     for (const int rank : one.ranks)
       if (const auto found = alike.find(rank); found != alike.end()) least = std::min(least, found->second);
     return least;
@@ -84,6 +85,8 @@ std::vector<RanksOnNode> most_telling_hosts(const Account& account) {
   std::stable_sort(hosts.begin(), hosts.end(),
                    [&](const RanksOnNode& a, const RanksOnNode& b) { return rarity(a) < rarity(b); });
   hosts.resize(most_hosts);
+  std::sort(hosts.begin(), hosts.end(),
+            [](const RanksOnNode& a, const RanksOnNode& b) { return a.node.value < b.node.value; });
   return hosts;
 }
 

@@ -44,8 +44,9 @@ std::string nodes_in_words(const std::vector<int>& nodes) {
   return fmt::format("{} {}", nodes.size() == 1 ? "node" : "nodes", cut(as_ranges(nodes)));
 }
 
-// " on node 1 (host n1)"; nothing for ranks whose node is not known.
+// " on node 1 (host n1)"; nothing if the node of one of the ranks is not known.
 std::string hosts_in_words(const std::vector<RanksOnNode>& hosts, const std::vector<int>& ranks) {
+  std::set<int> unknown(ranks.begin(), ranks.end());
   std::vector<int> nodes;
   std::vector<std::string> names;
   for (const RanksOnNode& one : hosts) {
@@ -53,8 +54,9 @@ std::string hosts_in_words(const std::vector<RanksOnNode>& hosts, const std::vec
     if (std::none_of(ranks.begin(), ranks.end(), runs_here)) continue;
     nodes.push_back(one.node.value);
     names.push_back(one.host);
+    for (const int rank : one.ranks) unknown.erase(rank);
   }
-  if (nodes.empty()) return "";
+  if (!unknown.empty() || nodes.empty()) return "";
   if (nodes.size() > most_nodes_shown) return fmt::format(" on {} nodes", nodes.size());
   const std::string_view s = nodes.size() == 1 ? "" : "s";
   return fmt::format(" on node{} {} (host{} {})", s, fmt::join(nodes, ", "), s, fmt::join(names, ", "));

@@ -130,4 +130,12 @@ TEST(MissingRanks, AreShownWithTheirNodesIfThereAreSeveral) {
               HasSubstr("\n  may be missing ranks 0-1, 3 on nodes 0, 1 (hosts n0, n1): alive, sleeping (S)"));
 }
 
+TEST(MissingRanks, AreShownWithoutNodesIfNotAllAreKnown) {
+  Verdict verdict = timed_out_job({{waits, {0, 1, 3}}});
+  verdict.nnodes = 2;
+  verdict.account.nodes = {0, 1};
+  verdict.account.hosts = {{NodeRank(1), "n1", {3}}};
+  EXPECT_THAT(render_verdict(verdict), HasSubstr("\n  may be missing ranks 0-1, 3: alive"));
+}
+
 }  // namespace launch::missing_ranks_test
