@@ -11,7 +11,7 @@ import product
 
 def _entry(name, file):
     entry = tarfile.TarInfo(name)
-    entry.mtime = product.EPOCH
+    entry.mtime = product.epoch()
     entry.uname = entry.gname = "root"
     if file.link:
         entry.type, entry.linkname, entry.mode = tarfile.SYMTYPE, file.link, 0o777
@@ -34,7 +34,7 @@ def tarball(target, files, out):
 def _staged(target, files):
     """The tree on disk, as nfpm wants it, and its list of contents."""
     folder = product.WORK / f"tree-{target.name}"
-    when = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(product.EPOCH))
+    when = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(product.epoch()))
     contents = []
     for place, file in files.items():
         if file.link:
@@ -50,7 +50,7 @@ def _staged(target, files):
 
 def packages(target, files, out):
     """One of each kind that the target has."""
-    return [path for kind in target.packages for path in _package(target, kind, files, out)]
+    return [_package(target, kind, files, out) for kind in target.packages]
 
 
 def _package(target, kind, files, out):
@@ -66,8 +66,8 @@ def _package(target, kind, files, out):
               "rpm": {"buildhost": "reproducible", "group": "Applications/System"}}
     path = product.WORK / f"nfpm-{target.name}.json"  # which is YAML, too
     product.write(path, json.dumps(config, indent=1).encode())
-    env = dict(os.environ, SOURCE_DATE_EPOCH=str(product.EPOCH))
+    env = dict(os.environ, SOURCE_DATE_EPOCH=str(product.epoch()))
     name = f"{product.NAME}-{product.VERSION}-{target.machine}.{kind}"
     product.run([product.tool(product.NFPM) / "bin" / "nfpm", "package", "--config", path, "--packager", kind,
                  "--target", out / name], env=env)
-    return [out / name]
+    return out / name

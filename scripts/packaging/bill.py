@@ -25,11 +25,6 @@ def _version_of(package):
     return done.stdout
 
 
-def _zig_folder():
-    (folder,) = product.tool(product.ZIG).glob("lib/python3*/site-packages/ziglang")
-    return folder
-
-
 def _text_of(package):
     """Debian's account of the copyright; of Boost's, which is 2 MB, the paragraphs that matter."""
     text = pathlib.Path(f"/usr/share/doc/{package}/copyright").read_text(encoding="utf-8", errors="replace")
@@ -44,7 +39,7 @@ def _materials(by_zig):
     for name, licence, package in DEBIAN:
         yield name, _version_of(package), licence, _text_of(package)
     for name, version, licence, path in ZIG if by_zig else ():
-        yield name, version, licence, (_zig_folder() / path).read_text(encoding="utf-8", errors="replace")
+        yield name, version, licence, (product.zig_folder() / path).read_text(encoding="utf-8", errors="replace")
 
 
 def _spdx(materials):
@@ -61,8 +56,8 @@ def _spdx(materials):
                   for one in packages[1:]]
     return {"spdxVersion": "SPDX-2.3", "dataLicense": "CC0-1.0", "SPDXID": "SPDXRef-DOCUMENT",
             "name": f"launch-{product.VERSION}",
-            "documentNamespace": f"{product.HOMEPAGE}:{product.VERSION}:{product.COMMIT}",
-            "creationInfo": {"created": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(product.EPOCH)),
+            "documentNamespace": f"urn:{product.NAME}:{product.VERSION}:{product.COMMIT}",
+            "creationInfo": {"created": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(product.epoch())),
                              "creators": [f"Tool: scripts/package-{product.VERSION}"]},
             "packages": packages, "relationships": relations}
 

@@ -27,9 +27,8 @@ def _wrapper(folder, name, command):
 
 
 def _tools(target):
-    (zig,) = product.tool(product.ZIG).glob("lib/python3*/site-packages/ziglang/zig")
     folder = product.WORK / f"tools-{target.name}"
-    zig = shlex.quote(str(zig))
+    zig = shlex.quote(str(product.zig_folder() / "zig"))
     compile_for = f"-target {target.triple} {target.flags}"
     return {"CMAKE_C_COMPILER": _wrapper(folder, "cc", f"{zig} cc {compile_for}"),
             "CMAKE_CXX_COMPILER": _wrapper(folder, "c++", f"{zig} c++ {compile_for}"),
@@ -51,7 +50,7 @@ def build(target):
         "LAUNCH_COMMIT": product.COMMIT,
         "CMAKE_PROJECT_TOP_LEVEL_INCLUDES": source / "scripts/packaging/headers.cmake", **_tools(target)}
     env = dict(os.environ, ZIG_GLOBAL_CACHE_DIR=str(product.WORK / "zig-cache"),
-               ZIG_LOCAL_CACHE_DIR=str(product.WORK / "zig-cache"), SOURCE_DATE_EPOCH=str(product.EPOCH))
+               ZIG_LOCAL_CACHE_DIR=str(product.WORK / "zig-cache"), SOURCE_DATE_EPOCH=str(product.epoch()))
     configure = ["cmake", "-S", source, "-B", folder, "-G", "Ninja"] + [f"-D{k}={v}" for k, v in settings.items()]
     product.run(configure, product.WORK / f"{target.name}-cmake.log", env=env)
     log = product.WORK / f"{target.name}-build.log"

@@ -1,5 +1,6 @@
 """What is packed: the version, the commit, the time that stands for "now", and the targets."""
 import dataclasses
+import functools
 import os
 import pathlib
 import platform
@@ -10,7 +11,6 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 WORK = ROOT / "build" / "package"
 NAME = "launchrun"  # of the packages and of the second command: neither Debian nor PyPI has it, `launch` is taken
-HOMEPAGE = "urn:launchrun"
 SUMMARY = "Native launcher for distributed training, a drop-in replacement for torchrun"
 
 # Of the Python package index, for building only.
@@ -35,19 +35,17 @@ def _version():
 
 VERSION = _version()
 IS_CLONE = _git("rev-parse", "--show-toplevel") == str(ROOT)
-COMMIT = _git("rev-parse", "--short=12", "HEAD") + ("+changes" if _git("status", "--porcelain") else "")
-COMMIT = COMMIT if IS_CLONE else ""
+COMMIT = _git("rev-parse", "--short=12", "HEAD") + "+changes" * bool(_git("status", "--porcelain")) if IS_CLONE else ""
 
 
-def _epoch():
+@functools.cache
+def epoch():
+    """Seconds since 1970."""
     text = os.environ.get("SOURCE_DATE_EPOCH") or (IS_CLONE and _git("log", "-1", "--format=%ct"))
     if not text or not text.isdigit():
-        sys.exit("package: the time of the commit is not known: this is no clone of the repository that git may read, "
-                 "and SOURCE_DATE_EPOCH is no number of seconds")
+        raise Failure("the time of the commit is not known: this is no clone of the repository that git may read, and "
+                      "SOURCE_DATE_EPOCH is no number of seconds")
     return int(text)
-
-
-EPOCH = _epoch()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,10 +56,6 @@ class Target:
     wheel: str  # the tag of its platform
     flags: str = ""  # for the compiler
     packages: tuple = ()  # kinds of nfpm
-
-    @property
-    def static(self):
-        return self.name.endswith("static")
 
     @property
     def debian(self):
@@ -100,6 +94,12 @@ def run(words, log=None, **options):
         where = f"; all that it said is in {log}" if log else ""
         raise Failure(f"{words[0]} failed with exit code {done.returncode}{where}")
     return done.stdout
+
+
+def zig_folder():
+    """Where zig's program is, and the texts and libraries that came with it."""
+    (folder,) = tool(ZIG).glob("lib/python3*/site-packages/ziglang")
+    return folder
 
 
 def tool(requirement):

@@ -46,7 +46,7 @@ def _digest(data):
 
 def make(target, files, out):
     buffer = io.BytesIO()
-    when = time.gmtime(max(product.EPOCH, 315532800))[:6]  # the format begins with 1980
+    when = time.gmtime(max(product.epoch(), 315532800))[:6]  # the format begins with 1980
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
         for name, (data, mode) in _contents(target, files).items():
             entry = zipfile.ZipInfo(name, when)

@@ -45,7 +45,7 @@ void start(const std::shared_ptr<Lookup>& lookup, const Endpoint& endpoint) {
 }
 
 // This machine's own name is known even where nothing else is, as in a container without /etc/hosts (RFC 6761).
-Result<std::vector<tcp::endpoint>> lookup_failed(const Endpoint& endpoint, const std::string& reason) {
+Result<std::vector<tcp::endpoint>> without_lookup(const Endpoint& endpoint, const std::string& reason) {
   if (endpoint.host == "localhost")
     return std::vector<tcp::endpoint>{{asio::ip::address_v4::loopback(), endpoint.port},
                                       {asio::ip::address_v6::loopback(), endpoint.port}};
@@ -80,10 +80,10 @@ asio::awaitable<Result<std::vector<tcp::endpoint>>> resolve(Endpoint endpoint, T
   } catch (const boost::system::system_error& error) {
     refused = error.code();
   }
-  if (refused) co_return lookup_failed(endpoint, thread_refused("it", refused).message);
+  if (refused) co_return without_lookup(endpoint, thread_refused("it", refused).message);
   (void)co_await lookup->ended.async_wait(as_values);
-  if (!lookup->done) co_return lookup_failed(endpoint, "the name server does not answer");
-  if (lookup->error) co_return lookup_failed(endpoint, lookup->error.message());
+  if (!lookup->done) co_return without_lookup(endpoint, "the name server does not answer");
+  if (lookup->error) co_return without_lookup(endpoint, lookup->error.message());
   co_return lookup->addresses;
 }
 
