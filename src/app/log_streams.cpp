@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr Duration patience = 10s;  // with a console or a file system that takes nothing
+constexpr Duration patience_at_end = 10s;  // with a console or a file system that takes nothing
 constexpr std::size_t most_losses_told = 8;
 
 void tell_unshown(const StderrTap::Outcome& end) {
@@ -129,13 +129,13 @@ std::optional<std::string> LogStreams::tail(LocalRank local_rank, const StreamPl
 
 boost::asio::awaitable<bool> LogStreams::show_rest() {
   if (tap_) {
-    const StderrTap::Outcome end = co_await tap_->drain(patience);
+    const StderrTap::Outcome end = co_await tap_->drain(patience_at_end);
     tell_unshown(end);
     tap_.reset();
   }
   take_terminal_back();
   if (!relay_) co_return true;
-  const LogRelay::Outcome end = co_await relay_->drain(patience);
+  const LogRelay::Outcome end = co_await relay_->drain(patience_at_end);
   relay_.reset();
   tell_what_stalled(end);
   tell_losses(end.losses);

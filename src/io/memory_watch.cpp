@@ -10,12 +10,12 @@
 namespace launch {
 namespace {
 
-constexpr std::size_t most = 4096;  // bytes of such a file
+constexpr std::size_t longest_file = 4096;  // bytes of such a file
 
 }  // namespace
 
 MemoryWatch::MemoryWatch(boost::asio::any_io_executor executor) : timer_(std::move(executor)) {
-  const auto group = memory_group(read_file("/proc/self/cgroup", most));
+  const auto group = memory_group(read_file("/proc/self/cgroup", longest_file));
   if (!group) return;
   version_2_ = group->version_2;
   // In a container the path may be the host's, while the container sees its own group at the top.
@@ -54,7 +54,7 @@ std::optional<std::int64_t> MemoryWatch::kills() const {
 }
 
 std::string MemoryWatch::read(const char* of_version_2, const char* of_version_1) const {
-  return folder_.empty() ? "" : read_file(folder_ + (version_2_ ? of_version_2 : of_version_1), most);
+  return folder_.empty() ? "" : read_file(folder_ + (version_2_ ? of_version_2 : of_version_1), longest_file);
 }
 
 }  // namespace launch

@@ -20,7 +20,7 @@ def environment_task(name, deep=False):
 def step(preset, target):
     configured = BUILD / preset / "build.ninja"
     make = f"cmake --build --preset {preset} --target {target}"
-    script = f"test -e {configured} || cmake --preset {preset}; {make}"
+    script = f"test -e {configured} || cmake --preset {preset} -D LAUNCH_WERROR=ON; {make}"
     return Task(f"build {preset} {target}", ["bash", "-ec", script], LOGS / f"build-{preset}-{target}.log",
                 builds=True, limit=3600)
 

@@ -13,7 +13,7 @@ namespace {
 
 constexpr Duration stacks_take = 200ms;
 constexpr Duration late = 1s;
-constexpr Duration say = 1ms;
+constexpr Duration shortly = 1ms;
 constexpr Duration long_after = 60s;
 constexpr Duration to_be_sure = 8s;  // for a session that it has lost the store
 
@@ -208,7 +208,7 @@ void NodeHost::carry_out(const AnnounceRound& action) {
   if (action.restart > 0 && action.restart <= announced_)
     eyes_.fault(fmt::format("{} announces restart {} after restart {}", host(), action.restart, announced_));
   announced_ = std::max(announced_, action.restart);
-  when_awake(later(network_.events().now(), say), [this] { feed(CarriedOut{}); });
+  when_awake(later(network_.events().now(), shortly), [this] { feed(CarriedOut{}); });
 }
 
 void NodeHost::carry_out(const GatherEvidence& action) {
@@ -219,7 +219,7 @@ void NodeHost::carry_out(const GatherEvidence& action) {
 
 void NodeHost::carry_out(const Conclude& action) {
   const NodeRank node = std::max(last_.assignment.group_rank, NodeRank(0));
-  when_awake(later(network_.events().now(), say),
+  when_awake(later(network_.events().now(), shortly),
              [this, node, end = action.end] { feed(Concluded{sum_up(node, end.others, end.failed_at)}); });
 }
 
@@ -230,7 +230,7 @@ void NodeHost::carry_out(const Report& action) {
   const bool by_warning = action.end.first && describe(*action.end.first).find("early warning") != std::string::npos;
   if (cut_short_ && by_warning && !signalled_)
     eyes_.fault(host() + " takes time from its warned workers for a change of members");
-  when_awake(later(network_.events().now(), say), [this] { feed(Reported{}); });
+  when_awake(later(network_.events().now(), shortly), [this] { feed(Reported{}); });
 }
 
 }  // namespace launch::play

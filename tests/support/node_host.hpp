@@ -16,7 +16,7 @@
 
 namespace launch::play {
 
-class NodeHost : public AgentHost {
+class NodeHost final : public AgentHost {
  public:
   NodeHost(Network& network, Config config, Planner planner, Eyes eyes);
 

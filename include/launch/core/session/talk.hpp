@@ -23,8 +23,8 @@ struct TalkPromise {
     bool await_ready() const noexcept { return false; }
     template <class Promise>
     std::coroutine_handle<> await_suspend(std::coroutine_handle<Promise> ended) const noexcept {
-      const std::coroutine_handle<> next = ended.promise().next;
-      return next ? next : std::noop_coroutine();
+      const std::coroutine_handle<> waiting = ended.promise().next;
+      return waiting ? waiting : std::noop_coroutine();
     }
     void await_resume() const noexcept {}
   };
