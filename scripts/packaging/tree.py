@@ -8,6 +8,8 @@ import product
 
 COMPLETIONS = {"bash": "share/bash-completion/completions/launch", "zsh": "share/zsh/site-functions/_launch",
                "fish": "share/fish/vendor_completions.d/launch.fish"}
+LINKS = {"share/bash-completion/completions/launchrun": "launch",  # which are looked for by the command's name
+         "share/fish/vendor_completions.d/launchrun.fish": "launch.fish"}
 DOCUMENTS = ("README.md", "LICENSE")
 
 
@@ -42,7 +44,8 @@ def _completions(own):
             _printed[shell] = binaries.says(own, "--print-completion", shell)
         if not _printed[shell]:
             raise product.Failure(f"{own} does not print its completion for {shell}")
-    return {place: File(_printed[shell]) for shell, place in COMPLETIONS.items()}
+    links = {place: File(b"", link=link) for place, link in LINKS.items()}
+    return {place: File(_printed[shell]) for shell, place in COMPLETIONS.items()} | links
 
 
 def files(target, data, licences):

@@ -27,8 +27,9 @@ def _contents(target, files):
     for name in ("launch", product.NAME):
         found[f"{data}/scripts/{name}"] = (files[f"bin/{product.NAME}"].data, 0o755)
     for place, file in files.items():
-        if place.startswith(("share/man/", "share/bash-", "share/zsh/", "share/fish/")) and not file.link:
-            found[f"{data}/data/{place}"] = (file.data, file.mode)
+        if place.startswith(("share/man/", "share/bash-", "share/zsh/", "share/fish/")):
+            real = files[f"{place.rpartition('/')[0]}/{file.link}"] if file.link else file
+            found[f"{data}/data/{place}"] = (real.data, real.mode)
     found[f"{info}/METADATA"] = (_metadata().encode(), 0o644)
     found[f"{info}/WHEEL"] = (f"Wheel-Version: 1.0\nGenerator: {product.NAME} {product.VERSION}\n"
                               f"Root-Is-Purelib: false\n{_tag_lines(target)}".encode(), 0o644)

@@ -4,6 +4,7 @@
 #include "launch/io/files.hpp"
 
 #include <cerrno>
+#include <cstring>
 #include <vector>
 
 #include <dirent.h>
@@ -130,6 +131,15 @@ void WorkerCgroup::end_all() {
 
 bool WorkerCgroup::empty() const {
   return folder_.empty() || !is_populated(read_file(folder_ + "/cgroup.events", 4096));
+}
+
+std::optional<std::string> reason_against_group() {
+  const std::string parent = own_cgroup_folder();
+  if (parent.empty()) return "version 2 is not mounted";
+  if (::access(parent.c_str(), W_OK) != 0) return fmt::format("{}: {}", parent, std::strerror(errno));
+  const bool is_top = ::access((parent + "/cgroup.type").c_str(), F_OK) != 0;  // which has less files
+  if (!is_top && ::access((parent + "/cgroup.kill").c_str(), F_OK) != 0) return "Linux before 5.14";
+  return std::nullopt;
 }
 
 void kill_cgroups_of(pid_t pid) {

@@ -7,11 +7,13 @@
 
 #include <poll.h>
 #include <sys/wait.h>
+#include <boost/asio/error.hpp>
 
 namespace launch {
 namespace {
 
 // If a traced process has ended, its debugger still keeps it from us, and only asking again tells when it lets go.
+// Before Linux 5.3 asking is the only way.
 constexpr auto ask_again = std::chrono::milliseconds(50);
 
 constexpr ExitStatus not_known{ExitStatus::Kind::exited, 255};
@@ -38,9 +40,10 @@ std::optional<ExitStatus> reap(int pidfd, pid_t pid) {
   return exit_status_of(info);
 }
 
-bool has_ended(int pidfd) {
+// Also true if the kernel does not tell.
+bool may_have_ended(int pidfd) {
   pollfd entry{pidfd, POLLIN, 0};
-  return ::poll(&entry, 1, 0) > 0;
+  return pidfd < 0 || ::poll(&entry, 1, 0) > 0;
 }
 
 }  // namespace
@@ -51,25 +54,32 @@ ExitStatus exit_status_of(const siginfo_t& info) {
 }
 
 Child::Child(const boost::asio::any_io_executor& executor, Spawned spawned)
-    : pid_(spawned.pid), pidfd_(executor, spawned.pidfd.release()), patience_(executor) {}
+    : pid_(spawned.pid), pidfd_(executor), patience_(executor) {
+  if (spawned.pidfd.valid()) pidfd_.assign(spawned.pidfd.release());
+}
 
 void Child::on_exit(std::function<void(ExitStatus)> callback) {
+  if (!pidfd_.is_open()) return ask_later(std::move(callback));
   pidfd_.async_wait(boost::asio::posix::stream_descriptor::wait_read,
                     [this, callback = std::move(callback)](const boost::system::error_code& error) mutable {
-                      if (!error) collect(std::move(callback));  // otherwise it was closed: nobody waits any more
+                      if (error == boost::asio::error::operation_aborted) return;  // closed: nobody waits any more
+                      error ? ask_later(std::move(callback)) : collect(std::move(callback));
                     });
 }
 
+void Child::ask_later(std::function<void(ExitStatus)> callback) {
+  patience_.expires_after(ask_again);
+  patience_.async_wait([this, callback = std::move(callback)](const boost::system::error_code& error) mutable {
+    if (!error) collect(std::move(callback));
+  });
+}
+
 void Child::collect(std::function<void(ExitStatus)> callback) {
-  const auto status = reap(pidfd_.native_handle(), pid_);
+  const int pidfd = pidfd_.is_open() ? pidfd_.native_handle() : -1;
+  const auto status = reap(pidfd, pid_);
   if (!status) {
     // Asio may wake us for an event of an older descriptor that was closed just as this one was opened.
-    if (!has_ended(pidfd_.native_handle())) return on_exit(std::move(callback));
-    patience_.expires_after(ask_again);
-    patience_.async_wait([this, callback = std::move(callback)](const boost::system::error_code& error) mutable {
-      if (!error) collect(std::move(callback));
-    });
-    return;
+    return may_have_ended(pidfd) ? ask_later(std::move(callback)) : on_exit(std::move(callback));
   }
   ended_ = true;
   pidfd_.close();

@@ -2,8 +2,10 @@
 
 #include "launch/core/base/random.hpp"
 #include "launch/io/accelerators.hpp"
+#include "launch/io/clock.hpp"
 #include "launch/io/fd.hpp"
 #include "launch/io/files.hpp"
+#include "launch/io/kernel_probe.hpp"
 #include "launch/io/topology.hpp"
 
 #include <array>
@@ -118,6 +120,7 @@ HostFacts read_host_facts(const Options& options, Environment env) {
   if (binds || counts_devices(options)) facts.accelerators = read_accelerators();
   if (binds) facts.device_nodes = nodes_of_visible_devices(facts);
   if (binds || options.omp_threads.value == "auto") facts.topology = read_topology();
+  if (!options.explain.value.empty()) facts.kernel_lacks = kernel_lacks();
   return facts;
 }
 
@@ -141,8 +144,9 @@ std::size_t columns_of(int fd) {
 
 std::uint64_t random_seed() {
   std::uint64_t seed = 0;
-  if (::syscall(SYS_getrandom, &seed, sizeof seed, 0) != sizeof seed) seed = static_cast<std::uint64_t>(::getpid());
-  return seed;
+  if (::syscall(SYS_getrandom, &seed, sizeof seed, 0) == sizeof seed) return seed;
+  const auto moment = static_cast<std::uint64_t>(now().time_since_epoch().count());
+  return moment ^ (static_cast<std::uint64_t>(::getpid()) << 40U);
 }
 
 }  // namespace launch

@@ -3,8 +3,6 @@
 #include "launch/io/clock.hpp"
 #include "launch/io/files.hpp"
 
-#include <utility>
-
 #include <unistd.h>
 
 namespace launch {
@@ -14,7 +12,7 @@ constexpr std::size_t longest_file = 4096;  // bytes of such a file
 
 }  // namespace
 
-MemoryWatch::MemoryWatch(boost::asio::any_io_executor executor) : timer_(std::move(executor)) {
+MemoryWatch::MemoryWatch(const boost::asio::any_io_executor& executor) : timer_(executor) {
   const auto group = memory_group(read_file("/proc/self/cgroup", longest_file));
   if (!group) return;
   version_2_ = group->version_2;

@@ -97,10 +97,10 @@ bool Reaper::signal_one(pid_t pid, int signal) const {
   const Fd process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
   const bool refused = !process.valid() && (errno == EPERM || errno == ENOSYS);
   if (!(process.valid() || refused) || !is_of_the_job(pid)) return false;
-  // Some containers refuse pidfd_open. A worker's pid is safe, because the worker is not reaped yet. Another process
+  // Some containers refuse these calls. A worker's pid is safe, because the worker is not reaped yet. Another process
   // would have to end just now, and its pid be reused at once.
-  if (refused) return ::kill(pid, signal) == 0;
-  return ::syscall(SYS_pidfd_send_signal, process.get(), signal, nullptr, 0) == 0;
+  if (!refused && ::syscall(SYS_pidfd_send_signal, process.get(), signal, nullptr, 0) == 0) return true;
+  return (refused || errno == EPERM || errno == ENOSYS) && ::kill(pid, signal) == 0;
 }
 
 bool Reaper::is_of_the_job(pid_t pid) const {

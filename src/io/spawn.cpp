@@ -127,8 +127,6 @@ pid_t clone_process(void* stack, int flags, ChildPlan& plan, int& pidfd) {
 #endif
 }
 
-constexpr int no_flag = -2;  // what stays in place of a pidfd with a kernel that does not know CLONE_PIDFD
-
 // The child's pid; negative, with errno set, when there is none.
 pid_t make_child(ChildPlan& plan, int cgroup, int& pidfd) {
   void* const stack = top_of_child_stack();
@@ -154,9 +152,7 @@ pid_t make_child(ChildPlan& plan, int cgroup, int& pidfd) {
   const pid_t pid = clone_process(stack, flags | SIGCHLD, plan, pidfd);
   if (pid >= 0 || errno != EINVAL) return pid;
   // Some who stand in for a kernel, such as qemu-user, know clone() without that flag only.
-  const pid_t plain = clone_process(stack, (flags & ~CLONE_PIDFD) | SIGCHLD, plan, pidfd);
-  if (plain > 0) pidfd = static_cast<int>(::syscall(SYS_pidfd_open, plain, 0));
-  return plain;
+  return clone_process(stack, (flags & ~CLONE_PIDFD) | SIGCHLD, plan, pidfd);
 }
 
 std::vector<char*> pointers(const std::vector<std::string>& strings) {
@@ -184,7 +180,7 @@ boost::system::result<Spawned, SpawnError> spawn(const SpawnRequest& request) {
                  {request.in, request.out, request.err},
                  ::getpid(),
                  SpawnError{}};
-  int pidfd = no_flag;
+  int pidfd = -1;  // stays so if the kernel does not know CLONE_PIDFD, which is Linux before 5.2
   const pid_t pid = make_child(plan, request.cgroup, pidfd);
   if (pid < 0) return SpawnError{SpawnStage::clone, errno};
   Fd owned(pidfd);
@@ -192,12 +188,7 @@ boost::system::result<Spawned, SpawnError> spawn(const SpawnRequest& request) {
     ::waitpid(pid, nullptr, 0);
     return plan.failure;
   }
-  if (!owned.valid()) {
-    const int reason = pidfd == no_flag ? ENOSYS : errno;
-    ::kill(pid, SIGKILL);
-    ::waitpid(pid, nullptr, 0);
-    return SpawnError{SpawnStage::clone, reason};
-  }
+  if (!owned.valid()) owned = Fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
   return Spawned{pid, std::move(owned)};
 }
 
@@ -255,8 +246,6 @@ std::string advice(const SpawnError& error, const std::string& file) {
     case EMFILE:
     case ENFILE:
       return "; the limit of open files is reached (ulimit -n)";
-    case ENOSYS:
-      return "; launch needs Linux 5.3 or newer";
     default:
       return {};
   }

@@ -24,6 +24,7 @@ class Refused(JobCase):
                     yield error, [call]
         yield "ENOSYS", list(NUMBERS)
         yield "EINVAL", ["clone_pidfd", "clone3:ENOSYS"]  # as qemu-user does
+        yield "ENOSYS", ["clone_pidfd:EINVAL", *NUMBERS]  # no pidfd at all, as before Linux 5.2
 
     def test_a_job_ends_well(self):
         worker = self.worker('echo "rank $RANK"\n')
@@ -45,6 +46,13 @@ class Refused(JobCase):
                 self.assert_says(run, "other workers +rank 0: signal 15 .*, stopped by launch")
                 (self.folder / "up.0").unlink()
                 self.end_all()  # nothing is left behind
+
+    def test_explain_names_what_is_missing(self):
+        run = self.under("ENOSYS", list(NUMBERS), "--explain", self.worker("exit 0\n"))
+        self.expect([0], [run])
+        for what in ("pidfd_open", "pidfd_send_signal", "close_range"):
+            self.assertRegex(run.out, rf"(?m)^Note: this system gives launch no {what}\(\) "
+                                      r"\(Function not implemented\): ")
 
     def test_the_filter_of_an_old_docker(self):
         """The C library of Debian 12 starts no thread then; musl, of the static program, does."""

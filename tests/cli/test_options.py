@@ -94,6 +94,7 @@ class Options(JobCase):
             run = self.launch("--print-completion", shell)
             self.expect([0], [run])
             self.assertIn("nproc-per-node", run.out)
+            self.assertIn("launchrun", run.out)  # its second name
         script = self.folder / "complete"
         script.write_text(self.output_of("--print-completion=bash"))
         for words, expected in ((["--nproc-per"], ["--nproc-per-node"]), (["--numa-binding", "so"], ["socket"]),
@@ -114,7 +115,8 @@ class Options(JobCase):
         script.write_text(self.output_of("--print-completion=fish"))
         for typed, expected in (("launch --nproc-per", ["--nproc-per-node"]),
                                 ("launch --nnodes 2 --node-r", ["--node-rank"]),
-                                ("launch --rdzv-backend c", ["c10d"]), ("launch comp --nproc-per", [])):
+                                ("launch --rdzv-backend c", ["c10d"]), ("launch comp --nproc-per", []),
+                                ("launchrun --nproc-per", ["--nproc-per-node"])):
             ask = f"source {script}; complete -C {typed!r}"
             run = self.start(["fish", "--no-config", "-c", ask], env={"HOME": str(self.folder)})
             self.expect([0], [run])

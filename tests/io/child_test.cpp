@@ -7,7 +7,9 @@
 #include <chrono>
 #include <csignal>
 #include <optional>
+#include <utility>
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
@@ -17,12 +19,16 @@
 
 namespace launch::child_test {
 
-ExitStatus end_of(const std::string& script) {
+Spawned shell(const std::string& script) {
   SpawnRequest request;
   request.executable = "/bin/sh";
   request.argv = {"sh", "-c", script};
+  return *spawn(request);
+}
+
+ExitStatus end_of(Spawned spawned) {
   boost::asio::io_context io(1);
-  Child child(io.get_executor(), *spawn(request));
+  Child child(io.get_executor(), std::move(spawned));
   ExitStatus result{ExitStatus::Kind::exited, -1};
   child.on_exit([&](ExitStatus status) { result = status; });
   EXPECT_FALSE(child.ended());
@@ -30,6 +36,8 @@ ExitStatus end_of(const std::string& script) {
   EXPECT_TRUE(child.ended());
   return result;
 }
+
+ExitStatus end_of(const std::string& script) { return end_of(shell(script)); }
 
 TEST(Child, ToldItsExitCode) {
   EXPECT_EQ(end_of("exit 0"), (ExitStatus{ExitStatus::Kind::exited, 0}));
@@ -53,6 +61,20 @@ TEST(Child, ToldItsExitCodeThoughWaitidIsRefused) {
   ::waitpid(pid, &status, 0);
   EXPECT_TRUE(WIFEXITED(status));
   EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+// Before Linux 5.2 there is none.
+TEST(Child, ToldItsExitCodeWithoutAPidfd) {
+  Spawned spawned = shell("sleep 0.1; exit 7");
+  spawned.pidfd = Fd();
+  EXPECT_EQ(end_of(std::move(spawned)), (ExitStatus{ExitStatus::Kind::exited, 7}));
+}
+
+// Linux 5.2 refuses to wait for it, and poll() says that there is something, as for a file.
+TEST(Child, ToldItsExitCodeThoughNothingWaitsForItsPidfd) {
+  Spawned spawned = shell("sleep 0.1; exit 7");
+  spawned.pidfd = Fd(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
+  EXPECT_EQ(end_of(std::move(spawned)), (ExitStatus{ExitStatus::Kind::exited, 7}));
 }
 
 TEST(Child, ThatWasCollectedElsewhereHasEnded) {

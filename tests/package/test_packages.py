@@ -48,7 +48,9 @@ class Packages(Case):
         link = self.folder / "launchrun"  # as pipx makes it
         link.symlink_to(home / "bin/launchrun")
         runs([link], self.folder)
-        self.assertTrue((home / "share/man/man1/launch.1.gz").exists())
+        for name in ("man/man1/launch.1.gz", "man/man1/launchrun.1.gz", "bash-completion/completions/launchrun",
+                     "fish/vendor_completions.d/launchrun.fish", "zsh/site-functions/_launch"):
+            self.assertTrue((home / "share" / name).is_file(), name)
         call(home / "bin/pip", "uninstall", "-y", "launchrun")
         self.assertEqual(set(), {path for path in self.files_below(home) - before if path.suffix != ".pyc"})
 

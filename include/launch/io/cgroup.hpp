@@ -9,6 +9,7 @@
 
 #include "launch/io/fd.hpp"
 
+#include <optional>
 #include <string>
 
 #include <sys/types.h>
@@ -44,6 +45,9 @@ class WorkerCgroup {
   Fd fd_;
   bool killed_ = false;
 };
+
+// Why no such group can be made here, without trying; nullopt: nothing is known against it.
+std::optional<std::string> reason_against_group();
 
 // Sends SIGKILL to all processes in the groups that the living launch `pid` of this namespace has made below ours.
 void kill_cgroups_of(pid_t pid);

@@ -1,6 +1,7 @@
-// One worker process that was spawned: waits for its exit through a pidfd, and decodes its end once. Exit statuses are
-// read from siginfo only here. It sends no signal: reaper and guard do that. Its callback runs on the loop, once. It
-// does not handle the end of a process that was not spawned here.
+// One worker process that was spawned: waits for its exit through a pidfd, and decodes its end once. If the kernel gives
+// no pidfd that can be waited for, it asks every 50 ms. Exit statuses are read from siginfo only here. It sends no
+// signal: reaper and guard do that. Its callback runs on the loop, once. It does not handle the end of a process that
+// was not spawned here.
 #pragma once
 
 #include "launch/core/job/job.hpp"
@@ -31,6 +32,7 @@ class Child {
 
  private:
   void collect(std::function<void(ExitStatus)> callback);
+  void ask_later(std::function<void(ExitStatus)> callback);
 
   pid_t pid_;
   bool ended_ = false;

@@ -16,7 +16,7 @@ namespace launch {
 
 class MemoryWatch {
  public:
-  explicit MemoryWatch(boost::asio::any_io_executor executor);
+  explicit MemoryWatch(const boost::asio::any_io_executor& executor);
 
   // An attempt begins: remembers how many processes the killer has ended so far.
   void begin();

@@ -34,7 +34,7 @@ struct SpawnRequest {
 
 struct Spawned {
   pid_t pid = 0;
-  Fd pidfd;
+  Fd pidfd;  // not valid if the kernel has none, as Linux before 5.3
 };
 
 // What the child was doing when it failed.

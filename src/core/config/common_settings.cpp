@@ -13,9 +13,17 @@ namespace {
 
 constexpr std::string_view restarts_name = "--max-restarts";
 constexpr std::string_view program_name = "program";
+constexpr std::string_view version_name = "version of launch";
+constexpr std::string_view protocol_name = "protocol of launch";
+
+// What launch's agents say to each other beside PyTorch's protocol. To be raised if an agent of the version before
+// could no longer take part; both then say so, and neither guesses.
+constexpr std::string_view protocol = "1";
 
 // Whether the job can run if the nodes have different values.
-bool may_differ(std::string_view name) { return name == restarts_name || name.starts_with(program_name); }
+bool may_differ(std::string_view name) {
+  return name == restarts_name || name == version_name || name.starts_with(program_name);
+}
 
 // Nodes of different roles may well run different programs, and the same one may be in another folder.
 std::pair<std::string, std::string> program_setting(const Config& config) {
@@ -37,11 +45,13 @@ void compare(const CommonSettings& own, const CommonSettings& job, Visit visit) 
 // The host and the nodes measure each other's silence, so they must use the same limit. Nodes with
 // TORCH_ELASTIC_WORKER_IDENTICAL=1 compute their ranks; the others wait to be told theirs.
 CommonSettings common_settings(const Config& config) {
-  CommonSettings settings = {{"--heartbeat-timeout", to_text(config.heartbeat_timeout)}};
+  CommonSettings settings = {{std::string(protocol_name), std::string(protocol)},
+                             {"--heartbeat-timeout", to_text(config.heartbeat_timeout)}};
   if (config.c10d() == nullptr)
     settings.emplace_back("TORCH_ELASTIC_WORKER_IDENTICAL", config.identical_workers ? "1" : "0");
   settings.emplace_back(restarts_name, std::to_string(config.restarts.max_restarts));
   settings.push_back(program_setting(config));
+  settings.emplace_back(version_name, LAUNCH_VERSION);
   return settings;
 }
 
@@ -82,6 +92,11 @@ std::vector<std::string> find_differences(const CommonSettings& own, const Commo
 }
 
 Error disagreement(std::string_view name, const std::string& node, std::string_view own, std::string_view theirs) {
+  if (name == protocol_name) {
+    return {ErrorCode::conflict,
+            fmt::format("{} speaks {} {}, the job {}; run the same version of launch on every node (this is {})", node,
+                        name, shown(own), shown(theirs), LAUNCH_VERSION)};
+  }
   return {ErrorCode::conflict,
           fmt::format("conflicting {0}: {1} has {2}, the job has {3}; give the same {0} on every node", name, node,
                       shown(own), shown(theirs))};

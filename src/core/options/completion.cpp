@@ -11,6 +11,7 @@
 namespace launch {
 namespace {
 
+// Each script serves both names of the command: `launch`, and `launchrun`, which packages add.
 std::vector<std::string> option_names() {
   std::vector<std::string> names;
   for (const OptionRow& row : option_table()) {
@@ -77,7 +78,7 @@ _launch() {{
     *) mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;
   esac
 }}
-complete -o filenames -F _launch launch
+complete -o filenames -F _launch launch launchrun
 )sh",
                      fmt::join(names_with_values(), " | "), choices, fmt::join(names_with_values(), " | "),
                      fmt::join(names_with_underscores(), " "), fmt::join(option_names(), " "));
@@ -113,14 +114,14 @@ std::string zsh_text() {
     lines += zsh_line(row, row.name);
     if (!row.short_name.empty()) lines += zsh_line(row, row.short_name);
   }
-  return fmt::format(R"sh(#compdef launch
+  return fmt::format(R"sh(#compdef launch launchrun
 # zsh completion for launch: as a file named _launch in a folder of $fpath, or eval "$(launch --print-completion zsh)"
 _launch() {{
   _arguments -S \
 {}    '1:program:_files' \
     '*::arguments:_files'
 }}
-if [ "$funcstack[1]" = _launch ]; then _launch "$@"; else compdef _launch launch; fi
+if [ "$funcstack[1]" = _launch ]; then _launch "$@"; else compdef _launch launch launchrun; fi
 )sh",
                      lines);
 }
@@ -133,10 +134,11 @@ std::string tcsh_text() {
   }
   std::vector<std::string_view> long_names;
   for (const OptionRow& row : option_table()) long_names.push_back(row.name.substr(2));
+  const std::string words = fmt::format("{} \\\n  'c/--/({})/' \\\n  'p/*/f/'\n", values, fmt::join(long_names, " "));
   return fmt::format(
       "# tcsh completion for launch: launch --print-completion tcsh > FILE; source FILE\n"
-      "complete launch{} \\\n  'c/--/({})/' \\\n  'p/*/f/'\n",
-      values, fmt::join(long_names, " "));
+      "complete launch{0}complete launchrun{0}",
+      words);
 }
 
 // Quoted for fish, between single quotes.
@@ -179,7 +181,8 @@ function __launch_before_program
         end
     end
 end
-{})sh",
+{}complete -c launchrun -w launch
+)sh",
       fmt::join(names_with_values(), " "), lines);
 }
 

@@ -17,7 +17,9 @@ TEST(CommonSettings, HaveTheNamesThatTheUserKnows) {
   config.role = "eval";
   config.program.name = "jobs/eval.py";
   CommonSettings expected = example;
+  expected.insert(expected.begin(), {"protocol of launch", "1"});
   expected.insert(expected.end(), {{"--max-restarts", "3"}, {"program (role eval)", "eval.py"}});
+  expected.emplace_back("version of launch", LAUNCH_VERSION);
   EXPECT_EQ(common_settings(config), expected);
 }
 
@@ -37,6 +39,19 @@ TEST(CommonSettings, OnlyAnotherValueIsADisagreement) {
   EXPECT_EQ(found->message,
             "conflicting --heartbeat-timeout: node 1 has \"5 s\", the job has \"60 s\"; give the same "
             "--heartbeat-timeout on every node");
+}
+
+TEST(CommonSettings, AVersionMayDifferIfTheProtocolDoesNot) {
+  const CommonSettings own = {{"protocol of launch", "1"}, {"version of launch", "0.2.0"}};
+  EXPECT_FALSE(find_disagreement("node 1", own, {{"protocol of launch", "1"}, {"version of launch", "0.3.0"}}));
+  EXPECT_EQ(find_differences(own, {{"version of launch", "0.3.0"}}),
+            std::vector<std::string>{"the nodes differ in version of launch: this one has 0.2.0, another one 0.3.0"});
+  const auto found = find_disagreement("node 1", own, {{"protocol of launch", "2"}, {"version of launch", "0.3.0"}});
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->code, ErrorCode::conflict);
+  EXPECT_EQ(found->message,
+            "node 1 speaks protocol of launch 1, the job 2; run the same version of launch on every node (this is " +
+                std::string(LAUNCH_VERSION) + ")");
 }
 
 TEST(CommonSettings, WhatMayDifferIsSaidAndNoDisagreement) {

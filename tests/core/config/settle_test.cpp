@@ -28,6 +28,12 @@ TEST(Settle, ThePlainOneNodeJobKeepsToItself) {
   EXPECT_THAT(config.notices, IsEmpty());
 }
 
+TEST(Settle, WhatTheKernelLacksIsANotice) {
+  HostFacts facts = plain_facts();
+  facts.kernel_lacks = {{KernelPart::close_range, "Function not implemented"}};
+  EXPECT_THAT(config_of({}, facts).notices, ElementsAre(HasSubstr("no close_range() (Function not implemented)")));
+}
+
 // What the table says to be closed is: the parser sees to it for some rows, a rule for the others.
 TEST(Settle, ClosedChoicesAreAllThatAFlagMayBe) {
   for (const OptionRow& row : option_table()) {

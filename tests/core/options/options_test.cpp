@@ -1,5 +1,6 @@
 #include "launch/core/options/options.hpp"
 
+#include "launch/core/options/help.hpp"
 #include "launch/core/options/option_table.hpp"
 
 #include <algorithm>

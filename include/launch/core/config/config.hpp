@@ -9,6 +9,7 @@
 #include "launch/core/config/restart_rules.hpp"
 #include "launch/core/host/accelerator.hpp"
 #include "launch/core/host/binding.hpp"
+#include "launch/core/host/kernel_lack.hpp"
 #include "launch/core/job/endpoint.hpp"
 #include "launch/core/job/rank.hpp"
 #include "launch/core/logs/log_plan.hpp"
@@ -47,6 +48,7 @@ struct HostFacts {
   std::vector<AcceleratorFamily> accelerators;  // all of this host, visible or not
   CpuTopology topology;
   std::vector<int> device_nodes;  // the NUMA node of each visible accelerator
+  std::vector<KernelLack> kernel_lacks;
 };
 
 // What to execute: `executable` is a path; `argv` has argv[0] first, then the arguments.
