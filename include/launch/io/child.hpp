@@ -1,4 +1,4 @@
-// One worker process that was spawned: waits for its exit through a pidfd, and decodes its end once. If the kernel gives
+// One worker process that was spawned: waits for its exit through a pidfd, and decodes its end once. If the kernel has
 // no pidfd that can be waited for, it asks every 50 ms. Exit statuses are read from siginfo only here. It sends no
 // signal: reaper and guard do that. Its callback runs on the loop, once. It does not handle the end of a process that
 // was not spawned here.
