@@ -1,4 +1,5 @@
 """The tarball, and by nfpm the packages of Debian, of RPM systems and of Alpine. All have the same tree."""
+import email.utils
 import io
 import json
 import os
@@ -7,6 +8,12 @@ import tarfile
 import time
 
 import product
+import tree
+
+MAINTAINER = "the launch authors <launch@invalid>"
+LINTIAN = f"""# The authors have no address that takes mail for this package.
+{product.NAME}: bogus-mail-host *
+"""
 
 
 def _entry(name, file):
@@ -48,19 +55,27 @@ def _staged(target, files):
     return contents, when
 
 
+def _of_debian(files):
+    """The tree with what only Debian wants, where Debian wants it."""
+    found = {place.replace("/zsh/site-functions/", "/zsh/vendor-completions/"): file for place, file in files.items()}
+    when = email.utils.formatdate(product.epoch())
+    changelog = (f"{product.NAME} ({product.VERSION}) unstable; urgency=medium\n\n"
+                 f"  * What is new is said in docs/changelog.md beside this file.\n\n -- {MAINTAINER}  {when}\n")
+    found[f"share/doc/{product.NAME}/changelog.gz"] = tree.File(tree.packed(changelog.encode()))
+    found[f"share/lintian/overrides/{product.NAME}"] = tree.File(LINTIAN.encode())
+    return found
+
+
 def packages(target, files, out):
     """One of each kind that the target has."""
     return [_package(target, kind, files, out) for kind in target.packages]
 
 
 def _package(target, kind, files, out):
-    contents, when = _staged(target, files)
-    if kind == "deb":  # which has a place of its own for zsh
-        for entry in contents:
-            entry["dst"] = entry["dst"].replace("/zsh/site-functions/", "/zsh/vendor-completions/")
+    contents, when = _staged(target, _of_debian(files) if kind == "deb" else files)
     config = {"name": product.NAME, "arch": target.debian, "platform": "linux", "version": product.VERSION,
-              "version_schema": "semver", "maintainer": "the launch authors <launch@invalid>", "section": "utils",
-              "priority": "optional", "description": product.SUMMARY, "license": "MIT", "mtime": when,
+              "version_schema": "semver", "maintainer": MAINTAINER, "section": "utils",
+              "priority": "optional", "description": f"{product.SUMMARY}\n{product.DESCRIPTION}", "license": "MIT", "mtime": when,
               "contents": contents,
               "overrides": {"deb": {"depends": ["libc6 (>= 2.17)"]}, "rpm": {"depends": ["glibc >= 2.17"]}},
               "rpm": {"buildhost": "reproducible", "group": "Applications/System"}}

@@ -44,7 +44,7 @@ def build(target, tests=()):
         "CMAKE_BUILD_TYPE": "Release", "CMAKE_SYSTEM_NAME": "Linux", "CMAKE_SYSTEM_PROCESSOR": target.machine,
         # Paths of this machine must not get into the program.
         "CMAKE_CXX_FLAGS": f'"-ffile-prefix-map={source}=." "-ffile-prefix-map={_headers()}=."',
-        "CMAKE_CXX_FLAGS_RELEASE": "-O2 -DNDEBUG", "CMAKE_EXE_LINKER_FLAGS": "-s",
+        "CMAKE_CXX_FLAGS_RELEASE": "-O2 -DNDEBUG", "CMAKE_EXE_LINKER_FLAGS": f"-s {target.link}",
         "CMAKE_UNITY_BUILD": "ON", "CMAKE_UNITY_BUILD_BATCH_SIZE": "17", "CMAKE_DISABLE_PRECOMPILE_HEADERS": "ON",
         "LAUNCH_TESTS": "ON" if tests else "OFF", "LAUNCH_HEADERS": _headers(), "LAUNCH_BUILT_FOR": target.triple,
         "LAUNCH_COMMIT": product.COMMIT,

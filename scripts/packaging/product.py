@@ -12,6 +12,9 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 WORK = ROOT / "build" / "package"
 NAME = "launchrun"  # of the packages and of the second command: neither Debian nor PyPI has it, `launch` is taken
 SUMMARY = "Native launcher for distributed training, a drop-in replacement for torchrun"
+DESCRIPTION = """One launch on every machine starts the worker processes of a training job, gives them their
+ranks and the address where they meet, stops the whole job if one of them fails, and says which one
+failed first and why. It takes the command line of torchrun, and needs no Python."""
 
 # Of the Python package index, for building only.
 ZIG = "ziglang==0.15.2"  # clang 20, libc++, and the C libraries of every target
@@ -55,6 +58,7 @@ class Target:
     triple: str  # as zig names it
     wheel: str  # the tag of its platform
     flags: str = ""  # for the compiler
+    link: str = ""  # for linking
     packages: tuple = ()  # kinds of nfpm
 
     @property
@@ -66,7 +70,7 @@ class Target:
 def _targets():
     for machine in ("x86_64", "aarch64"):
         yield Target(f"{machine}-glibc", machine, f"{machine}-linux-gnu.2.17",
-                     f"manylinux2014_{machine}.manylinux_2_17_{machine}", packages=("deb", "rpm"))
+                     f"manylinux2014_{machine}.manylinux_2_17_{machine}", "-fPIE", "-pie", packages=("deb", "rpm"))
         # musl hides the names with a 64, which spdlog uses.
         yield Target(f"{machine}-static", machine, f"{machine}-linux-musl", f"musllinux_1_1_{machine}",
                      "-static -D_LARGEFILE64_SOURCE", packages=("apk",))

@@ -61,5 +61,4 @@ def files(target, data, licences):
     for path in sorted((product.ROOT / "docs").glob("*.md")):
         found[f"{home}/docs/{path.name}"] = File(path.read_bytes())
     found[f"{home}/THIRD_PARTY_LICENSES"] = File(licences)
-    found[f"{home}/changelog.gz"] = File(packed((product.ROOT / "docs/changelog.md").read_bytes()))
     return dict(sorted(found.items()))
