@@ -13,6 +13,7 @@ import tree
 MAINTAINER = "the launch authors <launch@invalid>"
 LINTIAN = f"""# The authors have no address that takes mail for this package.
 {product.NAME}: bogus-mail-host *
+{product.NAME}: bogus-mail-host-in-debian-changelog *
 """
 
 
@@ -75,7 +76,8 @@ def _package(target, kind, files, out):
     contents, when = _staged(target, _of_debian(files) if kind == "deb" else files)
     config = {"name": product.NAME, "arch": target.debian, "platform": "linux", "version": product.VERSION,
               "version_schema": "semver", "maintainer": MAINTAINER, "section": "utils",
-              "priority": "optional", "description": f"{product.SUMMARY}\n{product.DESCRIPTION}", "license": "MIT", "mtime": when,
+              "priority": "optional", "description": f"{product.SUMMARY}\n{product.DESCRIPTION}",
+              "license": "MIT", "mtime": when,
               "contents": contents,
               "overrides": {"deb": {"depends": ["libc6 (>= 2.17)"]}, "rpm": {"depends": ["glibc >= 2.17"]}},
               "rpm": {"buildhost": "reproducible", "group": "Applications/System"}}

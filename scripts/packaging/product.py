@@ -12,9 +12,10 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 WORK = ROOT / "build" / "package"
 NAME = "launchrun"  # of the packages and of the second command: neither Debian nor PyPI has it, `launch` is taken
 SUMMARY = "Native launcher for distributed training, a drop-in replacement for torchrun"
-DESCRIPTION = """One launch on every machine starts the worker processes of a training job, gives them their
-ranks and the address where they meet, stops the whole job if one of them fails, and says which one
-failed first and why. It takes the command line of torchrun, and needs no Python."""
+DESCRIPTION = """One launch on every machine starts the worker processes of a training
+job, gives them their ranks and the address where they meet, stops the whole
+job if one of them fails, and says which one failed first and why. It takes the
+command line of torchrun, and needs no Python."""
 
 # Of the Python package index, for building only.
 ZIG = "ziglang==0.15.2"  # clang 20, libc++, and the C libraries of every target

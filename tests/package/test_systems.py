@@ -84,6 +84,10 @@ class Systems(Case):
                 self.assertEqual(before, self.files_of(root))
                 shutil.rmtree(root)
 
+    def test_the_debian_package_is_as_debian_wants_it(self):
+        self.need(shutil.which("lintian"), "lintian")
+        self.assertEqual("", call("lintian", "--allow-root", "--fail-on=none", *self.artefacts()[:1]))
+
     def test_the_static_file(self):
         for name in systems.SYSTEMS:
             with self.subTest(system=name):
