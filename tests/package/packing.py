@@ -30,6 +30,15 @@ def pack(out):
     return pathlib.Path(out)
 
 
+def portable(out, *targets):
+    """The folder with the portable programs and all that is made of them. LAUNCH_DIST names one that scripts/package
+    has filled already; otherwise they are compiled, which takes minutes."""
+    if "LAUNCH_DIST" in os.environ:
+        return pathlib.Path(os.environ["LAUNCH_DIST"])
+    package("--out", out, *targets)
+    return pathlib.Path(out)
+
+
 def one(folder, pattern):
     (found,) = pathlib.Path(folder).glob(pattern)
     return found

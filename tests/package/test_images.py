@@ -6,7 +6,7 @@ import subprocess
 import harness
 import systems
 from harness import ROOT, Case
-from packing import GLIBC, MACHINE, STATIC, call, package
+from packing import GLIBC, MACHINE, STATIC, call, portable
 
 
 @harness.long(covered_by="package/test_packages, but for the containers")
@@ -27,24 +27,24 @@ class Images(Case):
         container = call(*self.buildah, "from", name).split()[-1]
         return call(*self.buildah, "mount", container).strip(), config
 
-    def run_in(self, root, config, *words, code=0, add=None):
+    def run_in(self, root, config, *words, code=0):
         """As a runtime does it: namespaces of its own, /proc, and the entry point as process 1."""
         prepare = ('mkdir -p "$0/proc" "$0/dev"; mount -t proc proc "$0/proc"; touch "$0/dev/null"; '
-                   'mount --bind /dev/null "$0/dev/null"; exec chroot "$0" "$@"')
+                   f'mount --bind /dev/null "$0/dev/null"; exec {shutil.which("chroot")} "$0" "$@"')
         entry = config["Entrypoint"]
         if not entry[0].startswith("/"):
             entry = ["/usr/bin/env", *entry]
-        env = dict(line.split("=", 1) for line in config.get("Env", []))
+        env = dict(line.split("=", 1) for line in [*config.get("Env", []), "OMP_NUM_THREADS=1"])
         done = subprocess.run(["unshare", "--mount", "--pid", "--fork", "--kill-child", "bash", "-ec", prepare, root,
-                               *entry, *words], env={**env, **(add or {})}, cwd="/", capture_output=True, text=True,
+                               *entry, *words], env=env, cwd="/", capture_output=True, text=True,
                               check=False)
         self.assertEqual(code, done.returncode, done.stdout + done.stderr)
         return done.stdout + done.stderr
 
     def test_nothing_but_launch(self):
-        package("--out", self.folder / "dist", STATIC)
-        root, config = self.image("launch", ROOT / "scripts/packaging/Dockerfile.scratch", self.folder / "dist",
-                                  "--build-arg", f"MACHINE={MACHINE}")
+        dist = portable(self.folder / "dist", STATIC)
+        root, config = self.image("launch", ROOT / "scripts/packaging/Dockerfile.scratch", dist, "--build-arg",
+                                  f"MACHINE={MACHINE}")
         self.assertRegex(self.run_in(root, config, "--version"), "(?m)^launch [0-9.]+$")
         for name in ("sh", "busybox"):
             shutil.copy(shutil.which("busybox"), f"{root}/bin/{name}")
@@ -66,9 +66,9 @@ class Images(Case):
         (context / "Dockerfile").write_text("FROM scratch\nADD root.tar /\nRUN python3 -m venv /venv\n"
                                             "ENV PATH=/venv/bin:/usr/sbin:/usr/bin:/sbin:/bin\n")
         call(*self.buildah, "bud", "--isolation", "chroot", "-t", "base", context)
-        package("--out", self.folder / "dist", GLIBC, STATIC)
-        root, config = self.image("train", ROOT / "scripts/packaging/Dockerfile", self.folder / "dist",
-                                  "--build-arg", "BASE=localhost/base")
+        dist = portable(self.folder / "dist", GLIBC, STATIC)
+        root, config = self.image("train", ROOT / "scripts/packaging/Dockerfile", dist, "--build-arg",
+                                  "BASE=localhost/base")
         self.assertRegex(self.run_in(root, config, "--version"), "(?m)^launch [0-9.]+$")
         script = "import os; print('rank', os.environ['RANK'], 'of', os.environ['WORLD_SIZE'], flush=True)"
         with open(f"{root}/tmp/train.py", "w", encoding="utf-8") as file:

@@ -4,7 +4,7 @@ import subprocess
 
 import harness
 from harness import Case
-from packing import GLIBC, STATIC, call, one, package, runs
+from packing import GLIBC, STATIC, call, one, portable, runs
 
 MIB = 2**20
 
@@ -15,8 +15,7 @@ class Portable(Case):
     load = 2.0
 
     def built(self, target, most):
-        package("--out", self.folder / "dist", target)
-        program = one(self.folder / "dist", f"launch-*-linux-{target}")
+        program = one(portable(self.folder / "dist", target), f"launch-*-linux-{target}")
         print(f"\n  {program.name}: {program.stat().st_size / MIB:.2f} MiB")
         self.assertLessEqual(program.stat().st_size, most)
         runs([program], self.folder)

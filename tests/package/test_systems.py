@@ -8,7 +8,7 @@ import time
 import harness
 import systems
 from harness import ROOT, Case
-from packing import GLIBC, STATIC, call, one, package
+from packing import GLIBC, MACHINE, STATIC, call, one, portable
 
 MIB = 2**20
 JOB = """
@@ -32,12 +32,12 @@ class Systems(Case):
 
     @classmethod
     def setUpClass(cls):
-        cls.out = os.path.join(tempfile.mkdtemp(prefix="launch-dist-"), "dist")
-        package("--out", cls.out, GLIBC, STATIC)
+        cls.made = tempfile.mkdtemp(prefix="launch-dist-")
+        cls.out = portable(cls.made, GLIBC, STATIC)
 
     @classmethod
     def tearDownClass(cls):
-        shutil.rmtree(os.path.dirname(cls.out))
+        shutil.rmtree(cls.made)
 
     def system(self, name):
         """A copy of it, to be changed."""
@@ -52,7 +52,8 @@ class Systems(Case):
         return root
 
     def artefacts(self):
-        return [one(self.out, pattern) for pattern in ("*.deb", "*manylinux*.whl", f"launch-*-{STATIC}")]
+        patterns = (f"*{MACHINE}.deb", f"*manylinux*{MACHINE}.whl", f"launch-*-{STATIC}")
+        return [one(self.out, pattern) for pattern in patterns]
 
     def inside(self, root, script):
         prepare = 'mount --bind /dev "$1/dev"; mount -t proc proc "$1/proc"; mkdir -p "$1/wheels"; '
