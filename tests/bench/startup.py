@@ -17,6 +17,8 @@ def commands(arguments, size, worker):
     """name -> command line that starts `size` workers."""
     found = {"launch": [arguments.launch, f"--nproc-per-node={size}", worker],
              "fork+exec": [tools.compiled("fork_exec.c", arguments.build), size, worker]}
+    for name, program in arguments.beside:
+        found[name] = [program, f"--nproc-per-node={size}", worker]
     hydra = shutil.which("mpiexec.hydra")
     if hydra:
         found["hydra"] = [hydra, "-n", size, worker]
@@ -71,18 +73,32 @@ def row(size, found):
             tools.ratio(found["launch"], found["fork+exec"])]
 
 
+def rows_of_builds(arguments, size, found):
+    """The same for each other build of launch, and how it compares with the first."""
+    return [[size, name, f"{found[name]:.2f}", tools.ratio(found[name], found["launch"]),
+             tools.ratio(found[name], found.get("hydra")), tools.ratio(found[name], found["fork+exec"])]
+            for name, _ in arguments.beside]
+
+
 def main():
     parser = tools.parser(__doc__)
     parser.add_argument("--full", action="store_true", help="torchrun with 64 and 512 workers too")
+    parser.add_argument("--beside", action="append", default=[], metavar="NAME=FILE",
+                        type=lambda text: tuple(text.split("=", 1)),
+                        help="another build of launch that takes its turns, too, such as a portable one")
     arguments = tools.start(parser.parse_args())
     stopwatch = tools.compiled("stopwatch.c", arguments.build)
     worker = tools.compiled("stamp_worker.c", arguments.build)
-    rows = []
+    rows, others = [], []
     for size in (1, 8, 64) if arguments.quick else (1, 8, 64, 512):
-        rows.append(row(size, measure_size(arguments, stopwatch, worker, size)))
+        found = measure_size(arguments, stopwatch, worker, size)
+        rows.append(row(size, found))
+        others += rows_of_builds(arguments, size, found)
     print("\nmilliseconds from command to last worker started (medians)")
     tools.table(["workers", "launch", "fork+exec", "hydra", "torchrun", "torchrun/launch", "launch/hydra",
                  "launch/fork+exec"], rows)
+    if others:
+        tools.table(["workers", "build", "ms", "build/launch", "build/hydra", "build/fork+exec"], others)
 
 
 if __name__ == "__main__":
