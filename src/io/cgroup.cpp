@@ -137,7 +137,7 @@ std::optional<std::string> reason_against_group() {
   const std::string parent = own_cgroup_folder();
   if (parent.empty()) return "version 2 is not mounted";
   if (::access(parent.c_str(), W_OK) != 0) return fmt::format("{}: {}", parent, std::strerror(errno));
-  const bool is_top = ::access((parent + "/cgroup.type").c_str(), F_OK) != 0;  // which has less files
+  const bool is_top = ::access((parent + "/cgroup.type").c_str(), F_OK) != 0;  // which has fewer files
   if (!is_top && ::access((parent + "/cgroup.kill").c_str(), F_OK) != 0) return "Linux before 5.14";
   return std::nullopt;
 }

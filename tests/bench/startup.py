@@ -2,6 +2,7 @@
 
 The worker is a small C program that notes the time first thing in main. All take turns; medians and ratios are printed.
 """
+import argparse
 import os
 import shutil
 import struct
@@ -11,6 +12,13 @@ import tempfile
 import tools
 
 TORCHRUN_SIZES = {1, 8}  # more only with --full: it needs a minute each
+
+
+def named_build(text):
+    name, _, program = text.partition("=")
+    if not name or not os.access(program, os.X_OK):
+        raise argparse.ArgumentTypeError(f"'{text}' is not NAME=FILE with a program")
+    return name, program
 
 
 def commands(arguments, size, worker):
@@ -84,7 +92,7 @@ def main():
     parser = tools.parser(__doc__)
     parser.add_argument("--full", action="store_true", help="torchrun with 64 and 512 workers too")
     parser.add_argument("--beside", action="append", default=[], metavar="NAME=FILE",
-                        type=lambda text: tuple(text.split("=", 1)),
+                        type=named_build,
                         help="another build of launch that takes its turns, too, such as a portable one")
     arguments = tools.start(parser.parse_args())
     stopwatch = tools.compiled("stopwatch.c", arguments.build)

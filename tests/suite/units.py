@@ -36,10 +36,10 @@ class Unit:
 
     @property
     def environment(self):
-        """The Python environment that it needs, which comes from the network, or none."""
-        if self.folder == "package":
-            return "packers" if "test_packages" in self.name or "test_release" in self.name else "systems"
-        return {"interop": "torch", "bench": "torch"}.get(self.folder, "")
+        """What it needs from the network, or nothing."""
+        if self.folder == "package" and self.name.startswith(("test_portable", "test_systems", "test_images")):
+            return "systems"
+        return {"interop": "torch", "bench": "torch", "package": "packers"}.get(self.folder, "")
 
     @property
     def target(self):
