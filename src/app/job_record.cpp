@@ -85,16 +85,18 @@ asio::awaitable<std::vector<RankGroup>> JobRecord::states_and_records(GlobalRank
   co_return found.value_or(states);
 }
 
-asio::awaitable<std::vector<int>> JobRecord::ranks_that_waited(Finish end) {
-  std::vector<int> ranks;
-  if (!end.first || !is_due_to_others(*end.first)) co_return ranks;
+asio::awaitable<Account> JobRecord::with_waiters(Account own, Finish end) {
+  if (!end.first || !is_due_to_others(*end.first)) co_return own;
   const Time deadline = later(now(), time_for_all_words);
+  Account known = own;
   for (const WorkerEnd& worker : end.others) {
-    if (now() >= deadline) co_return std::vector<int>();  // some would look as if they had said nothing
+    if (now() >= deadline) co_return own;  // some would look as if they had said nothing
     const LastWords words = co_await folder_.words_of(files_, worker.local_rank);
-    if (speak_of_others(words)) ranks.push_back(worker.rank.value);
+    const SaysOfOthers says = says_of_others(words);
+    if (says != SaysOfOthers::nothing) known.waited.push_back(worker.rank.value);
+    if (says == SaysOfOthers::timed_out) known.timed_out.push_back(worker.rank.value);
   }
-  co_return ranks;
+  co_return known;
 }
 
 asio::awaitable<void> JobRecord::announce(AnnounceRound action) {
@@ -110,16 +112,15 @@ asio::awaitable<void> JobRecord::announce(AnnounceRound action) {
 }
 
 asio::awaitable<Account> JobRecord::conclude(Finish end, NodeRank node, std::string left) {
-  const bool waited = end.first && timed_out(*end.first);
-  Account own = sum_up(node, end.others, end.failed_at);
-  own.waited = co_await ranks_that_waited(end);
+  Account own = co_await with_waiters(sum_up(node, end.others, end.failed_at), end);
+  const bool waited = end.first && (timed_out(*end.first) || !own.timed_out.empty());
   own.hosts = hosts_to_tell(end.first, host_of(node, config_.hostname, end.others));
   co_await folder_.show_rest();  // after that, what they said is no longer kept
   co_await keep_evidence(waited);
   if (end.left_behind && !end.first) log_error("these processes outlived SIGKILL: " + left);
   if (end.first) tell_parent(config_, *end.first, files_);
   if (evidence_) own.places = evidence_->notes().places();
-  if (evidence_ && waited) own.states = co_await states_and_records(end.first->rank);
+  if (evidence_ && end.first && is_due_to_others(*end.first)) own.states = co_await states_and_records(end.first->rank);
   if (const std::string folder = folder_.kept(); !folder.empty())
     own.logs.push_back(on_node(node, config_.hostname, folder));
   if (end.left_behind) own.left.push_back(on_node(node, config_.hostname, left));

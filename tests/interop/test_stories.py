@@ -21,11 +21,14 @@ class TorchStories(Stories, TorchCase):
                         r"\n  ended +rank 1 on node 0 \(host HOST\): exit code 0(, SOME TIME before the failure)?\n"])
 
     def test_a_collective_times_out_since_one_rank_sleeps(self):
-        title = r"\): rank 3 did not come; rank \d timed out waiting\n"
+        title = r"\): rank 3 did not come; rank 2 timed out waiting\n"
         logs = r"\n  logs +node \d \(host HOST\): FOLDER/tmp/"  # where evidence.txt is
         rank_3 = r"\n  did not come   rank 3 on node 1 \(host HOST\): "
         self.play("a collective times out, one rank sleeps", "sleeps", any_rank=True,
                   says=[title, logs, rank_3 + r"alive, sleeping \(S\)"])
+        self.play("a collective times out, and one loses its connections", "sleeps_and_one_loses", any_rank=True,
+                  says=[title.replace("rank 2", "rank [02]"), logs, rank_3 + r"alive, sleeping \(S\)",
+                        r"\n  lost its peer  rank 1 "])
         recorders = {"TORCH_FR_BUFFER_SIZE": "100", "TORCH_FR_DUMP_TEMP_FILE": f"{self.folder}/trace_"}
         self.play("a collective times out, and flight recorders tell", "sleeps", any_rank=True, env=recorders,
                   says=[title, logs, rank_3 + "has begun 3 collectives; others have begun 4\n"])

@@ -54,8 +54,8 @@ class JobRecord {
   boost::asio::awaitable<std::string> look_for_module(std::string module);
   // What the workers did, or what their flight recorders and that of the first failure say.
   boost::asio::awaitable<std::vector<RankGroup>> states_and_records(GlobalRank first);
-  // Of these workers, those whose own error is a time-out or a closed connection. None if a disk stalls.
-  boost::asio::awaitable<std::vector<int>> ranks_that_waited(Finish end);
+  // Adds those of these workers whose own error is a time-out or a closed connection. None if a disk stalls.
+  boost::asio::awaitable<Account> with_waiters(Account own, Finish end);
 
   boost::asio::any_io_executor executor_;
   const Config& config_;

@@ -160,6 +160,7 @@ void merge(Account& all, const Account& other) {
   merge_groups(all.places, other.places);
   merge_groups(all.states, other.states);
   merge_numbers(all.waited, other.waited);
+  merge_numbers(all.timed_out, other.timed_out);
   all.hosts.insert(all.hosts.end(), other.hosts.begin(), other.hosts.end());
   all.stopped += other.stopped;
   all.killed += other.killed;
@@ -175,6 +176,7 @@ std::string to_json(const Account& account) {
                       {"places", write_groups(account.places)},
                       {"states", write_groups(account.states)},
                       {"waited", as_ranges(account.waited)},
+                      {"timed_out", as_ranges(account.timed_out)},
                       {"hosts", write_hosts(most_telling_hosts(account))},
                       {"stopped", account.stopped},
                       {"killed", account.killed},
@@ -193,6 +195,7 @@ Result<Account> parse_account(std::string_view json) {
   account.places = read_groups(object["places"]);
   account.states = read_groups(object["states"]);
   account.waited = ranks_of(object["waited"]);
+  account.timed_out = ranks_of(object["timed_out"]);
   account.hosts = read_hosts(object["hosts"]);
   account.stopped = count_of(object["stopped"]);
   account.killed = count_of(object["killed"]);

@@ -67,10 +67,12 @@ std::string note_of_full_disk(const std::string& log_file) {
       log_file);
 }
 
-bool speak_of_others(const LastWords& words) {
+SaysOfOthers says_of_others(const LastWords& words) {
   Failure failure;
+  failure.kind = Failure::Kind::worker;
   add_words(failure, words);
-  return speaks_of_others(failure);
+  if (timed_out(failure)) return SaysOfOthers::timed_out;
+  return speaks_of_others(failure) ? SaysOfOthers::lost_contact : SaysOfOthers::nothing;
 }
 
 }  // namespace launch

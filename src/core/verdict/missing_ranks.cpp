@@ -95,12 +95,8 @@ std::optional<MissingRanks> gone_peers(const Account& account) {
   return missing;
 }
 
-}  // namespace
-
-std::optional<MissingRanks> missing_ranks(const Verdict& verdict) {
+MissingRanks those_that_did_not_come(const Verdict& verdict) {
   const Account& account = verdict.account;
-  if (lost_its_peer(verdict.first)) return gone_peers(account);
-  if (!timed_out(verdict.first)) return std::nullopt;
   if (auto gone = gone_before(account); !gone.empty()) return all_of(std::move(gone));
   if (auto late = behind(account); !late.empty()) return all_of(std::move(late));
   auto silent = silent_workers(account, verdict.first.rank.value);
@@ -109,6 +105,19 @@ std::optional<MissingRanks> missing_ranks(const Verdict& verdict) {
     return MissingRanks{{}, std::move(silent)};
   silent.resize(1);
   return all_of(std::move(silent));
+}
+
+}  // namespace
+
+std::optional<MissingRanks> missing_ranks(const Verdict& verdict) {
+  const bool waited = timed_out(verdict.first);
+  if (!waited && !lost_its_peer(verdict.first)) return std::nullopt;
+  const std::vector<int>& others = verdict.account.timed_out;
+  if (!waited)
+    if (auto gone = gone_peers(verdict.account); gone || others.empty()) return gone;
+  MissingRanks missing = those_that_did_not_come(verdict);
+  missing.waiter = waited ? verdict.first.rank : GlobalRank(others.front());
+  return missing;
 }
 
 std::vector<RanksOnNode> hosts_to_tell(const std::optional<Failure>& first, RanksOnNode workers) {

@@ -92,18 +92,19 @@ std::string on_host(const Failure& failure, const std::string& path) {
   return failure.host.empty() || path.starts_with("not kept") ? path : fmt::format("host {}: {}", failure.host, path);
 }
 
-std::string title_of(const MissingRanks& missing, GlobalRank waited) {
+std::string title_of(const MissingRanks& missing, GlobalRank first) {
   const bool one = missing.ranks.size() == 1;
   if (missing.gone)
     return fmt::format(": {} {} ended; rank {} lost its connection", ranks_in_words(missing.ranks),
-                       one ? "has" : "have", waited.value);
-  return fmt::format(": {} did not come; rank {} timed out waiting", ranks_in_words(missing.ranks), waited.value);
+                       one ? "has" : "have", first.value);
+  return fmt::format(": {} did not come; rank {} timed out waiting", ranks_in_words(missing.ranks),
+                     missing.waiter.value);
 }
 
 // Who lost contact with the store is only the one that saw it.
 std::string_view label_of_first(const Failure& first, const std::optional<MissingRanks>& missing) {
   if (!missing) return first.kind == Failure::Kind::store ? "reported by" : "root cause";
-  return missing->gone ? "lost its peer" : "timed out";
+  return missing->gone || missing->waiter != first.rank ? "lost its peer" : "timed out";
 }
 
 void say_failure(const Verdict& verdict, const std::optional<MissingRanks>& missing, Screen& screen) {

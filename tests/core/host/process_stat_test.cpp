@@ -1,5 +1,6 @@
 #include "launch/core/host/process_stat.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace launch::process_stat_test {
@@ -86,7 +87,7 @@ TEST(ProcessLook, SaysHowItGotThereWhenItIsStuck) {
             "pid 1 (a), uninterruptible sleep (D) in io_schedule [io_schedule < folio_wait_bit]");
   EXPECT_EQ(to_text(ProcessLook{1, "a", 'S', "io_schedule", stack}), "pid 1 (a), sleeping (S) in io_schedule");
   std::string deep;
-  for (char c = 'a'; c < 'z'; ++c) deep += std::string("[<0>] ") + c + "+0x1/0x2\n";
+  for (char c = 'a'; c < 'z'; ++c) deep += fmt::format("[<0>] {}+0x1/0x2\n", c);
   EXPECT_EQ(to_text(ProcessLook{1, "a", 'D', "", deep}),
             "pid 1 (a), uninterruptible sleep (D) [a < b < c < d < e < f]");
   EXPECT_EQ(to_text(ProcessLook{1, "a", 'D', "", "\n\n"}), "pid 1 (a), uninterruptible sleep (D)");

@@ -26,6 +26,8 @@ TEST(Account, SurvivesTheWayThroughTheStore) {
   Account account =
       together({sum_up(NodeRank(0), {stopped(0, SIGTERM)}), sum_up(NodeRank(7), {ended(1, 3), stopped(2, SIGKILL)})});
   account.places = {{"in f (x.py:1)", {1, 2}}};
+  account.waited = {1, 2};
+  account.timed_out = {2};
   account.hosts = {{NodeRank(7), "b", {1, 2}}};
   account.logs = {"node 0 (host a): /l"};
   account.left = {"node 7 (host b): pid 1"};

@@ -1,5 +1,6 @@
 #include "launch/core/verdict/last_words.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -63,6 +64,18 @@ TEST(LastWords, WhoWroteNothingToStandardErrorHasItsOutputNamed) {
   EXPECT_EQ(failure.note, "it wrote nothing to standard error; the log is its standard output");
   EXPECT_EQ(with({"", "x\n", "", "/logs/stderr.log", "/logs/stdout.log"}).log_file, "/logs/stderr.log");
   EXPECT_EQ(with({"", "", "", "/logs/stderr.log", ""}).log_file, "/logs/stderr.log") << "nor was there any output";
+}
+
+TEST(LastWords, ATimeOutAndAClosedConnectionSpeakOfOthers) {
+  const auto says = [](const char* error) {
+    LastWords words;
+    words.errors = fmt::format("Traceback (most recent call last):\n  File \"t.py\", line 1, in f\n{}\n", error);
+    return says_of_others(words);
+  };
+  EXPECT_EQ(says("RuntimeError: gloo: Timed out waiting 4000ms for recv operation"), SaysOfOthers::timed_out);
+  EXPECT_EQ(says("RuntimeError: gloo: Connection closed by peer"), SaysOfOthers::lost_contact);
+  EXPECT_EQ(says("OSError: timed out"), SaysOfOthers::lost_contact) << "of whom is not said";
+  EXPECT_EQ(says("ValueError: bad batch"), SaysOfOthers::nothing);
 }
 
 TEST(LastWords, NothingIsMadeUp) {

@@ -101,6 +101,20 @@ TEST(MissingRanks, WhoEndedByItselfClosedTheConnection) {
                               "  lost its peer  rank 2 (local rank -1) on node 0"));
 }
 
+// All three waited; the one that timed out first closed the connections of the others, and one of those ended first.
+TEST(MissingRanks, WhoTimedOutIsNoMoreTheCauseThanWhoLostItsConnection) {
+  Verdict verdict =
+      job_with_a_closed_connection({{"exit code 1", {0, 1}}, {"signal 15 (SIGTERM), stopped by launch", {3}}}, {0, 1});
+  EXPECT_FALSE(missing_ranks(verdict)) << "nobody timed out: it may be the network";
+  verdict.account.timed_out = {1};
+  EXPECT_THAT(render_verdict(verdict),
+              HasSubstr("train.py FAILED (run id none): rank 3 did not come; rank 1 timed out waiting\n"
+                        "  did not come   rank 3: alive, sleeping (S) in hrtimer_nanosleep\n"
+                        "  lost its peer  rank 2 (local rank -1) on node 0"));
+  verdict.account.ends.push_back({"exit code 1", {4}});
+  EXPECT_THAT(missing_in(verdict), ElementsAre(4)) << "it ended by itself";
+}
+
 TEST(MissingRanks, ThoseThatMayBeMissingAreShownIfItIsNotClear) {
   const std::string text = render_verdict(timed_out_job({{waits, {0}}, {sleeps, {3}}}));
   EXPECT_THAT(text, HasSubstr("train.py FAILED (run id none)\n"

@@ -4,6 +4,7 @@ import os
 import signal
 import sys
 import time
+import traceback
 
 import short_lived  # noqa: F401
 import torch
@@ -36,13 +37,32 @@ def ends_early():
 
 
 def sleeps():
-    """Rank 3 does not come to the third collective, and the flight recorders tell of it, if they are asked to."""
+    """Rank 3 does not come to the third collective, and the flight recorders tell of it, if they are asked to. Rank 2
+    ends first."""
+    wait_in_vain(2)
+
+
+def sleeps_and_one_loses():
+    """As before, but rank 1 ends first, which has lost its connection to another one that timed out."""
+    wait_in_vain(1)
+
+
+def wait_in_vain(ends_first):
+    """`ends_first`: when the others have said that they waited, too."""
     steps(2)
+    store = dist.distributed_c10d._get_default_store()
     try:
         if RANK == 3:
             leave_record()
             time.sleep(300)
         steps(1)
+    except RuntimeError:
+        if RANK == ends_first:
+            store.wait([f"said/{rank}" for rank in range(3) if rank != RANK])
+            raise
+        traceback.print_exc()
+        store.set(f"said/{RANK}", "")
+        time.sleep(300)
     finally:
         leave_record()
 
@@ -72,8 +92,9 @@ def loses_a_loader():
     steps(1)
 
 
-STORIES = {"raises": raises, "ends_early": ends_early, "sleeps": sleeps, "loses_a_loader": loses_a_loader}
-dist.init_process_group("gloo", timeout=datetime.timedelta(seconds=4 if sys.argv[1] == "sleeps" else 60))
+STORIES = {story.__name__: story for story in (raises, ends_early, sleeps, sleeps_and_one_loses, loses_a_loader)}
+SECONDS = {"sleeps": [6, 6, 4, 6], "sleeps_and_one_loses": [6, 60, 4, 60]}.get(sys.argv[1], [60] * 4)
+dist.init_process_group("gloo", timeout=datetime.timedelta(seconds=SECONDS[RANK]))
 steps(1)
 STORIES[sys.argv[1]]()
 time.sleep(0 if RANK == 1 else 300)

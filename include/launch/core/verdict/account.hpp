@@ -50,6 +50,7 @@ struct Account {
   std::vector<RankGroup> places;   // where they were when the failure was known, as far as launch looked
   std::vector<RankGroup> states;   // what /proc said of all that lived then
   std::vector<int> waited;         // of them, those that ended by a time-out, too, or lost a connection; ascending
+  std::vector<int> timed_out;      // of those that waited, those whose wait for others timed out; ascending
   std::vector<RanksOnNode> hosts;  // of those for which others may have waited; as JSON the most telling 64
   std::int64_t stopped = 0;        // workers that launch ended
   std::int64_t killed = 0;         // how many of these by SIGKILL

@@ -24,7 +24,13 @@ std::string note_of_full_disk(const std::string& log_file);
 // The message in its error.json comes first, then the traceback in its standard error, then the last lines there.
 void add_words(Failure& failure, const LastWords& words);
 
-// Whether the worker's error is a time-out, or a connection that another worker closed.
-bool speak_of_others(const LastWords& words);
+// What the worker's error says of others: a time-out that is about other ranks, or any other sign that something it
+// talked to was lost or late.
+enum class SaysOfOthers {
+  nothing,
+  lost_contact,
+  timed_out
+};
+SaysOfOthers says_of_others(const LastWords& words);
 
 }  // namespace launch
