@@ -77,6 +77,7 @@ WorkerStart::Worker WorkerGroup::plan(WorkerSpec spec, const std::string& script
   request.script = script;
   request.reset_signals = inheritance_.reset_signals;
   request.open_files = inheritance_.open_files;
+  request.slots = slots_;
   request.cgroup = cgroup_->descriptor();
   if (!spec.binding.cpus.empty()) request.binding = prepare(spec.binding);
   return worker;

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include <fcntl.h>
 
@@ -42,7 +43,9 @@ struct ChildPlan {
   const CpuBinding* binding;
   std::array<int, 3> streams;  // negative: stays as it is
   pid_t parent;
+  unsigned first_unneeded;  // the child shares our files until it has left behind those from here on; 0: it has copies
   SpawnError failure;
+  bool cannot_leave;  // them behind; nothing else was tried
 };
 
 // From here to execve: async-signal-safe calls only. The thread that made us sleeps meanwhile, so `plan` is ours. What
@@ -60,6 +63,10 @@ void close_descriptors_on_execute() {
 
 __attribute__((no_sanitize("thread"))) int child_main(void* argument) {
   ChildPlan& plan = *static_cast<ChildPlan*>(argument);
+  if (plan.first_unneeded > 0 && ::syscall(SYS_close_range, plan.first_unneeded, ~0U, CLOSE_RANGE_UNSHARE) != 0) {
+    plan.cannot_leave = true;
+    return 127;
+  }
   if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || ::getppid() != plan.parent)
     return give_up(plan, SpawnStage::tie, ESRCH);  // the parent died before the signal was armed
   if (::setsid() < 0) return give_up(plan, SpawnStage::session, errno);
@@ -135,10 +142,10 @@ pid_t make_child(ChildPlan& plan, int cgroup, int& pidfd) {
     return -1;
   }
   // CLONE_VFORK: we sleep until the child has executed or ended.
-  constexpr int flags = CLONE_VM | CLONE_VFORK | CLONE_PIDFD;
+  const int flags = CLONE_VM | CLONE_VFORK | CLONE_PIDFD | (plan.first_unneeded > 0 ? CLONE_FILES : 0);
   if (cgroup >= 0) {
     CloneRequest request{};
-    request.flags = flags | std::uint64_t{0x200000000};  // CLONE_INTO_CGROUP
+    request.flags = static_cast<std::uint64_t>(flags) | std::uint64_t{0x200000000};  // CLONE_INTO_CGROUP
     request.pidfd = reinterpret_cast<std::uintptr_t>(&pidfd);
     request.exit_signal = SIGCHLD;
     request.stack = reinterpret_cast<std::uintptr_t>(stack) - child_stack_size;
@@ -153,6 +160,28 @@ pid_t make_child(ChildPlan& plan, int cgroup, int& pidfd) {
   if (pid >= 0 || errno != EINVAL) return pid;
   // Some who stand in for a kernel, such as qemu-user, know clone() without that flag only.
   return clone_process(stack, (flags & ~CLONE_PIDFD) | SIGCHLD, plan, pidfd);
+}
+
+// The same, with a table of files that ends with the slots. Negative if that is not possible.
+pid_t make_child_by_slots(ChildPlan& plan, const SpawnRequest& request, int& pidfd) {
+  const auto& slots = request.slots;
+  if (!slots || !slots->fill(plan.streams)) return -1;
+  ChildPlan by_slots = plan;
+  by_slots.first_unneeded = slots->end();
+  for (std::size_t i = 0; i < plan.streams.size(); ++i)
+    if (plan.streams[i] >= 0) by_slots.streams[i] = slots->slot(i);
+  const pid_t pid = make_child(by_slots, request.cgroup, pidfd);
+  slots->clear();
+  if (pid > 0 && !by_slots.cannot_leave) {
+    plan.failure = by_slots.failure;
+    return pid;
+  }
+  // This needs Linux 5.9, no filter of system calls that refuses it, and a clone() that knows the flag.
+  slots->give_up();
+  if (pid < 0) return -1;
+  Fd(std::exchange(pidfd, -1)).reset();
+  ::waitpid(pid, nullptr, 0);
+  return -1;
 }
 
 std::vector<char*> pointers(const std::vector<std::string>& strings) {
@@ -179,9 +208,12 @@ boost::system::result<Spawned, SpawnError> spawn(const SpawnRequest& request) {
                  request.binding ? &*request.binding : nullptr,
                  {request.in, request.out, request.err},
                  ::getpid(),
-                 SpawnError{}};
+                 0,
+                 SpawnError{},
+                 false};
   int pidfd = -1;  // stays so if the kernel does not know CLONE_PIDFD, which is Linux before 5.2
-  const pid_t pid = make_child(plan, request.cgroup, pidfd);
+  pid_t pid = make_child_by_slots(plan, request, pidfd);
+  if (pid < 0) pid = make_child(plan, request.cgroup, pidfd);
   if (pid < 0) return SpawnError{SpawnStage::clone, errno};
   Fd owned(pidfd);
   if (plan.failure.error != 0) {

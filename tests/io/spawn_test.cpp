@@ -56,6 +56,43 @@ TEST(Spawn, TheChildLeadsItsOwnSession) {
   EXPECT_EQ(exit_of(shell("set -- $(cat /proc/$$/stat); [ $1 = $5 ] && [ $1 = $6 ]")), 0);
 }
 
+TEST(Spawn, ThroughSlotsTheChildHasItsStreamsAndNothingElse) {
+  SpawnRequest request = shell("read line; echo out $line; echo err >&2; ls /proc/$$/fd | tr '\\n' ' '");
+  request.slots = std::make_shared<StreamSlots>();
+  std::array<int, 2> input{}, output{};
+  ASSERT_EQ(::pipe2(input.data(), O_CLOEXEC), 0);
+  ASSERT_EQ(::pipe2(output.data(), O_CLOEXEC), 0);
+  const Fd in(input[0]), out(output[0]);
+  Fd feed(input[1]), write_end(output[1]);
+  const Fd others_too(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  request.in = in.get();
+  request.out = request.err = write_end.get();
+  write_all(feed.get(), "line\n");
+  EXPECT_EQ(exit_of(request), 0);
+  write_end.reset();
+  std::array<char, 100> said{};
+  std::string all;
+  for (ssize_t size = 1; size > 0; all.append(said.data(), static_cast<std::size_t>(size)))
+    size = ::read(out.get(), said.data(), said.size());  // ends, since no slot holds it
+  EXPECT_EQ(all, "out line\nerr\n0 1 2 ");
+  EXPECT_NE(request.slots->end(), 0U) << "they were not given up";
+  request.in = request.out = request.err = -1;
+  request.argv = {"sh", "-c", "exit 7"};
+  EXPECT_EQ(exit_of(request), 7) << "with our own streams";
+}
+
+TEST(Spawn, ThroughSlotsAFailureIsTold) {
+  SpawnRequest request;
+  request.executable = "/no/such/program";
+  request.argv = {"program"};
+  request.slots = std::make_shared<StreamSlots>();
+  auto spawned = spawn(request);
+  ASSERT_FALSE(spawned);
+  EXPECT_EQ(spawned.error().stage, SpawnStage::execute);
+  EXPECT_EQ(spawned.error().error, ENOENT);
+  EXPECT_NE(request.slots->end(), 0U);
+}
+
 TEST(Spawn, TheChildHasNoDescriptorAbove2AndAnEmptyMask) {
   const Fd leak(::open("/dev/null", O_RDONLY));
   ASSERT_TRUE(leak.valid());

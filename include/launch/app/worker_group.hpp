@@ -77,6 +77,7 @@ class WorkerGroup {
   DiskThread& disk_;
   Inheritance inheritance_;
   ExitCallback on_exit_;
+  std::shared_ptr<StreamSlots> slots_ = std::make_shared<StreamSlots>();
   Reaper reaper_;
   std::unique_ptr<WorkerCgroup> cgroup_;       // of this round, and also of the next one unless it was killed
   std::unique_ptr<WorkerCgroup> last_cgroup_;  // the one that was killed; it is removed when there is time

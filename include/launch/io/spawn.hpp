@@ -8,7 +8,9 @@
 #include "launch/core/base/error.hpp"
 #include "launch/io/cpu_binding.hpp"
 #include "launch/io/fd.hpp"
+#include "launch/io/stream_slots.hpp"
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -26,9 +28,10 @@ struct SpawnRequest {
   std::vector<int> reset_signals;  // to be set to their default
   rlimit open_files{};             // RLIMIT_NOFILE to be restored; left alone when rlim_max is 0
   std::optional<CpuBinding> binding;
-  int in = -1;      // what becomes the standard input; -1: ours
-  int out = -1;     // what becomes the standard output; -1: ours
-  int err = -1;     // the same for errors
+  int in = -1;                         // what becomes the standard input; -1: ours
+  int out = -1;                        // what becomes the standard output; -1: ours
+  int err = -1;                        // the same for errors
+  std::shared_ptr<StreamSlots> slots;  // through which these three go, one spawn at a time; null: there are none
   int cgroup = -1;  // folder of the control group that it starts in, if the kernel can do that; -1: ours
 };
 
