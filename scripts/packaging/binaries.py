@@ -36,9 +36,9 @@ def _tools(target):
             "CMAKE_RANLIB": _wrapper(folder, "ranlib", f"{zig} ranlib")}
 
 
-def build(target):
-    """The path of the program, stripped."""
-    folder = product.WORK / target.name
+def build(target, tests=()):
+    """The path of the program, stripped; or of the folder that has these test programs, too."""
+    folder = product.WORK / (target.name + "-tests" * bool(tests))
     source = product.ROOT
     settings = {
         "CMAKE_BUILD_TYPE": "Release", "CMAKE_SYSTEM_NAME": "Linux", "CMAKE_SYSTEM_PROCESSOR": target.machine,
@@ -46,7 +46,7 @@ def build(target):
         "CMAKE_CXX_FLAGS": f'"-ffile-prefix-map={source}=." "-ffile-prefix-map={_headers()}=."',
         "CMAKE_CXX_FLAGS_RELEASE": "-O2 -DNDEBUG", "CMAKE_EXE_LINKER_FLAGS": f"-s {target.link}",
         "CMAKE_UNITY_BUILD": "ON", "CMAKE_UNITY_BUILD_BATCH_SIZE": "17", "CMAKE_DISABLE_PRECOMPILE_HEADERS": "ON",
-        "LAUNCH_TESTS": "OFF", "LAUNCH_HEADERS": _headers(), "LAUNCH_BUILT_FOR": target.triple,
+        "LAUNCH_TESTS": "ON" if tests else "OFF", "LAUNCH_HEADERS": _headers(), "LAUNCH_BUILT_FOR": target.triple,
         "LAUNCH_COMMIT": product.COMMIT,
         "CMAKE_PROJECT_TOP_LEVEL_INCLUDES": source / "scripts/packaging/headers.cmake", **_tools(target)}
     env = dict(os.environ, ZIG_GLOBAL_CACHE_DIR=str(product.WORK / "zig-cache"),
@@ -55,8 +55,8 @@ def build(target):
     product.run(configure, product.WORK / f"{target.name}-cmake.log", env=env)
     log = product.WORK / f"{target.name}-build.log"
     print(f"   compiling, which takes some minutes: {log}", flush=True)
-    product.run(["ninja", "-C", folder, "launch"], log, env=env)
-    return folder / "launch"
+    product.run(["ninja", "-C", folder, "launch", *tests], log, env=env)
+    return folder if tests else folder / "launch"
 
 
 def says(binary, *words):

@@ -1,6 +1,7 @@
 #include "launch/app/commands.hpp"
 
 #include "launch/app/agent_loop.hpp"
+#include "launch/core/config/cluster_settings.hpp"
 #include "launch/core/config/settle.hpp"
 #include "launch/core/options/help.hpp"
 #include "launch/core/workers/explain.hpp"
@@ -9,6 +10,7 @@
 #include "launch/io/guard.hpp"
 #include "launch/io/host.hpp"
 #include "launch/io/log.hpp"
+#include "launch/io/process_facts.hpp"
 #include "launch/io/signals.hpp"
 
 #include <cerrno>
@@ -61,9 +63,24 @@ int explain(const Options& options, const Config& config, const Environment& env
   return code != 0 || fault.empty() ? code : fail({ErrorCode::usage, fault});
 }
 
+// What the user wants, and what a scheduler says of the rest.
+Result<Config> settle_all(Options& options, HostFacts& facts, Environment env) {
+  const ProcessFacts process = may_be_in_cluster(env) ? read_process_facts() : ProcessFacts();
+  auto use = use_cluster(env, process, options);
+  if (!use) return use.error();
+  facts = read_host_facts(options, std::move(env));
+  auto config = settle(options, facts);
+  if (!config) return config;
+  config->start = std::move(use->told);
+  config->found = std::move(use->found);
+  config->notices.insert(config->notices.begin(), use->notices.begin(), use->notices.end());
+  return config;
+}
+
 int run_job(Config config, SignalPlan& signals) {
   const Guarded guarded = stand_guard(signals);
   if (guarded.exit_code) return leave(*guarded.exit_code);
+  if (!config.start.empty()) log_info(config.start);
   for (const std::string& notice : config.notices) log_warning(notice);
   const rlimit open_files = raise_open_files(few_files + files_per_worker * config.nproc_per_node);
   // Never destroyed: its destructor would wait for a look-up in the system's resolver that we have given up.
@@ -87,9 +104,9 @@ std::variant<int, Config> prepare(const std::vector<std::string>& args, SignalPl
   if (!command) return fail(command.error());
   if (const auto* text = std::get_if<TextCommand>(&*command)) return show(text->text);
   if (const auto* help = std::get_if<HelpCommand>(&*command)) return show(text_of(*help, columns_of(STDOUT_FILENO)));
-  const Options& options = std::get<Options>(*command);
-  const HostFacts facts = read_host_facts(options, std::move(env));
-  auto config = settle(options, facts);
+  Options options = std::get<Options>(*std::move(command));
+  HostFacts facts;
+  auto config = settle_all(options, facts, std::move(env));
   if (!config) return fail(config.error());
   set_verbosity(config->verbosity);
   if (!options.explain.value.empty()) return explain(options, *config, facts.env);

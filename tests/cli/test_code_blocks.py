@@ -17,6 +17,9 @@ from harness import ROOT
 
 CHECKED = {  # document, beginning -> who looks at it
     ("README.md", "pip install ./"): "package/test_packages.Packages.test_the_lines_of_the_readme",
+    ("docs/clusters.md", "#!/bin/bash"): "clusters/test_slurm.Slurm.test_the_scripts_of_the_documents",
+    ("docs/clusters.md", "launch: Slurm step"): "clusters/test_slurm.Slurm.test_the_scripts_of_the_documents",
+    ("docs/clusters.md", "srun launch --rdzv-backend"): "clusters/test_slurm.Slurm.test_the_scripts_of_the_documents",
     ("docs/architecture.md", "src/main.cpp"): "house/test_documents.Documents.test_the_map_shows_every_room",
 }
 DRAWN = {  # document, beginning -> what it is

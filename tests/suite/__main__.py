@@ -19,7 +19,7 @@ from scheduler import Scheduler, Task  # noqa: E402
 
 PR_SET_CHILD_SUBREAPER = 36
 SECONDS = builds.BUILD / "test-seconds.json"  # how long units took the last time
-GUESS = {"interop": 30, "cli": 8, "core": 25, "sim": 8, "bench": 20}  # for those that were never run here
+GUESS = {"interop": 30, "clusters": 20, "cli": 8, "core": 25, "sim": 8, "bench": 20}  # if it was never run here
 
 
 def say(text=""):

@@ -12,7 +12,7 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PYTHON_FOLDERS = ("house", "cli", "interop", "package")
+PYTHON_FOLDERS = ("house", "cli", "interop", "package", "clusters")
 GTEST = re.compile(r"^TEST(?:_F|_P)?\(\s*(\w+),\s*(\w+)\)", re.M)
 
 

@@ -12,7 +12,7 @@
 namespace launch {
 namespace {
 
-constexpr std::string_view digits = "0123456789";
+constexpr std::string_view decimal_digits = "0123456789";
 
 // 0, 1, 2 or 3: which of stdout (1) and stderr (2).
 bool is_streams(std::string_view text) { return text.size() == 1 && text[0] >= '0' && text[0] <= '3'; }
@@ -20,7 +20,7 @@ bool is_streams(std::string_view text) { return text.size() == 1 && text[0] >= '
 bool is_streams_of_rank(std::string_view text) {
   const auto colon = text.find(':');
   if (colon == 0 || colon == std::string_view::npos) return false;
-  return text.substr(0, colon).find_first_not_of(digits) == std::string_view::npos &&
+  return text.substr(0, colon).find_first_not_of(decimal_digits) == std::string_view::npos &&
          is_streams(text.substr(colon + 1));
 }
 

@@ -205,7 +205,10 @@ Status settle_elastic(const Options& options, const HostFacts& facts, const Node
   C10dChoice choice = read_c10d(options, *conf, range);
   config.serves_workers = facts.env.get("TORCH_DISABLE_SHARE_RDZV_TCP_STORE") != "1";
   choice.store = {"localhost", default_c10d_port};
-  if (options.rdzv_endpoint.given() && !options.rdzv_endpoint.value.empty()) {
+  if (options.rdzv_endpoint.source != Source::initial && !options.rdzv_endpoint.value.empty()) {
+    // The scheduler that knows the host of the store also knows which node this is.
+    if (options.rdzv_endpoint.source == Source::cluster && !choice.is_host)
+      choice.is_host = options.node_rank.value == 0;
     const auto endpoint = parse_endpoint(options.rdzv_endpoint.value);
     const int number = endpoint->port.value_or(default_c10d_port);
     // If one node is enough, no other node needs to know the port.
@@ -259,7 +262,7 @@ Result<Endpoint> store_from_address(const Options& options, int nnodes, Config& 
   }
   const auto port = check_port(options.master_port.value, as_typed(options.master_port), nnodes);
   if (!port) return port.error();
-  if (nnodes > 1 && !options.master_addr.given()) {
+  if (nnodes > 1 && options.master_addr.source == Source::initial) {
     config.notices.push_back(
         fmt::format("--master-addr is not given, so all nodes are expected on this machine ({})", local_address));
   }

@@ -40,6 +40,7 @@ Result<int> count_workers(const Options& options, const HostFacts& facts) {
   if (count.value == "cpu") return facts.usable_cpus;
   if (count.value == "auto") {
     const int devices = count_devices(all_accelerator_kinds, facts);
+    if (devices == 0 && count.source == Source::cluster) return 1;  // the user did not ask for one for each CPU
     return devices > 0 ? devices : facts.usable_cpus;
   }
   for (const DeviceWord& word : device_words()) {

@@ -164,6 +164,7 @@ std::string explain_text(const Options& options, const Config& config, const Env
   std::string result = fmt::format("launch {} would start {} worker{} here. Nothing has been started.\n\n",
                                    LAUNCH_VERSION, config.nproc_per_node, config.nproc_per_node == 1 ? "" : "s");
   result += settings_text(options) + "\n" + meeting_text(config);
+  for (const std::string& line : config.found) result += fmt::format("Found: {}\n", line);
   for (const std::string& notice : config.notices) result += fmt::format("Note: {}\n", notice);
   result += binding_text(config);
   for (const WorkerSpec& spec : expected_workers(config)) result += worker_text(spec, config, env);
@@ -177,8 +178,8 @@ std::string explain_json(const Options& options, const Config& config, const Env
   const OrderedJson all = {{"version", LAUNCH_VERSION}, {"settings", settings_json(options)},
                            {"nnodes", config.nnodes()}, {"node_rank", config.node_rank().value},
                            {"run_id", config.run_id},   {"master_addr", config.store().host},
-                           {"master_port", port},       {"notes", config.notices},
-                           {"workers", workers}};
+                           {"master_port", port},       {"found", config.found},
+                           {"notes", config.notices},   {"workers", workers}};
   return all.dump(2, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
 }
 

@@ -19,6 +19,11 @@ inline HostFacts plain_facts() {
   return facts;
 }
 
+inline Options options_of(Args args) {
+  args.emplace_back("train.py");
+  return std::get<Options>(*parse_command(args, {}));
+}
+
 // Through the command line, as a user comes: `args` stand before "train.py".
 inline Result<Config> settle_line(Args args, const HostFacts& facts) {
   args.emplace_back("train.py");

@@ -150,6 +150,8 @@ struct Config {
   Environment worker_env;                   // the base of every worker's environment
   std::vector<std::string> virtual_device;  // by local rank: the one device that it sees; empty: no virtual local ranks
   std::vector<Binding> bindings;            // by local rank; empty: workers are not bound
+  std::string start;                        // one line on the scheduler's start of this node; empty: none was used
+  std::vector<std::string> found;           // what was found of a scheduler, for --explain
   std::vector<std::string> notices;         // one line each, for the log: what was changed or ignored
 
   int nnodes() const;          // the maximum, in a c10d job

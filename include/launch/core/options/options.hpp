@@ -18,6 +18,7 @@ namespace launch {
 enum class Source {
   flag,      // given on the command line
   variable,  // given in the environment
+  cluster,   // not given, but what a scheduler says (config/cluster_settings)
   initial,   // not given: it is the default in the option's row
 };
 
@@ -49,6 +50,7 @@ struct Options {
   Setting<int> master_port;
   Setting<std::string> local_addr;
   Setting<bool> standalone;
+  Setting<std::string> cluster;
   Setting<std::string> rdzv_backend;
   Setting<std::string> rdzv_endpoint;
   Setting<std::string> rdzv_id;
@@ -113,7 +115,7 @@ struct HelpCommand {
 using Command = std::variant<Options, TextCommand, HelpCommand>;
 
 // `args` is the command line without the program's own name.
-// Sources are asked in the order of Source. The first token that is not an option ends our options.
+// Sources are asked in the order of Source, but for `cluster`. The first token that is not an option ends our options.
 // Every error has code usage and names the flag or variable.
 Result<Command> parse_command(const std::vector<std::string>& args, const Environment& env);
 

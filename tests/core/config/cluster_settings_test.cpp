@@ -1,0 +1,143 @@
+#include "launch/core/config/cluster_settings.hpp"
+
+#include "../../support/slurm.hpp"
+#include "settling.hpp"
+
+namespace launch::cluster_settings_test {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+// What becomes of these arguments in the second task of a Slurm step of two nodes.
+struct Settled {
+  ClusterUse use;
+  Options options;
+  Config config;
+};
+
+std::string fault_in(const ClusterView& view, const Args& args) {
+  Options options = options_of(args);
+  const auto use = use_cluster(view, options);
+  return use ? "" : use.error().message;
+}
+
+Settled settled_in(const ClusterView& view, const Args& args) {
+  Settled all;
+  all.options = options_of(args);
+  all.use = *use_cluster(view, all.options);
+  all.config = *settle(all.options, facts_with({}));
+  return all;
+}
+
+ClusterView step() { return *view_cluster(slurm::step(), slurm::task()); }
+Settled settled(const Args& args) { return settled_in(step(), args); }
+std::string fault(const Args& args) { return fault_in(step(), args); }
+
+TEST(ClusterSettings, WithoutAFlagTheJobHasTheNodesOfTheStep) {
+  const Settled job = settled({});
+  EXPECT_EQ(job.use.told, "Slurm step 3.0: 2 nodes, this is node 1 (n2), node 0 is n1");
+  EXPECT_THAT(job.use.notices, IsEmpty());
+  EXPECT_EQ(job.config.nnodes(), 2);
+  EXPECT_EQ(job.config.node_rank(), NodeRank(1));
+  EXPECT_EQ(job.config.store(), (Endpoint{"n1", step().start->port}));
+  EXPECT_EQ(job.config.run_id, "3.0");
+  EXPECT_EQ(job.config.nproc_per_node, 1) << "there is no device, and one for each CPU was not asked for";
+  EXPECT_THAT(job.config.notices, IsEmpty());
+}
+
+TEST(ClusterSettings, WhatTheUserGivesStays) {
+  const Settled job =
+      settled({"--nnodes=2", "--nproc-per-node=3", "--master-port=4000", "--rdzv-id=mine", "--node-rank=1"});
+  EXPECT_EQ(job.config.nproc_per_node, 3);
+  EXPECT_EQ(job.config.store(), (Endpoint{"n1", 4000}));
+  EXPECT_EQ(job.config.run_id, "mine");
+  EXPECT_EQ(settled({"--nnodes=2"}).config.nproc_per_node, 1) << "torchrun's default";
+  EXPECT_EQ(settled({"--nnodes=2"}).options.nproc_per_node.source, Source::initial);
+  EXPECT_EQ(settled({}).options.nproc_per_node.source, Source::cluster);
+}
+
+TEST(ClusterSettings, AJobThatIsDescribedCompletelyIsLeftAlone) {
+  for (const Args& args : {Args{"--nnodes=7", "--node-rank=3", "--master-addr=elsewhere"},
+                           Args{"--nnodes=7", "--node-rank=3", "--rdzv-endpoint=elsewhere:1"},
+                           Args{"--nnodes=7", "--rdzv-backend=c10d", "--rdzv-endpoint=elsewhere:1"}}) {
+    const Settled job = settled(args);
+    EXPECT_EQ(job.use.told, "");
+    EXPECT_THAT(job.use.notices, IsEmpty());
+    EXPECT_EQ(job.config.nnodes(), 7);
+    EXPECT_EQ(job.config.store().host, "elsewhere");
+    EXPECT_EQ(job.config.run_id, "none");
+  }
+}
+
+TEST(ClusterSettings, AContradictionNamesBothSources) {
+  EXPECT_THAT(fault({"--nnodes=4"}), HasSubstr("--nnodes 4, but the Slurm step has 2 nodes (SLURM_STEP_NUM_NODES)"));
+  EXPECT_THAT(fault({"--nnodes=3:4", "--rdzv-backend=c10d"}), HasSubstr("--nnodes 3:4, but the Slurm step has 2"));
+  EXPECT_THAT(fault({"--node-rank=0"}), HasSubstr("--node-rank 0, but SLURM_NODEID says that this is node 1"));
+  EXPECT_EQ(fault({"--nnodes=x"}), "") << "settle() refuses it";
+}
+
+TEST(ClusterSettings, OneNodeIsOneNode) {
+  for (const char* flag : {"--standalone", "--nnodes=1"}) {
+    const Settled job = settled({flag});
+    EXPECT_EQ(job.config.nnodes(), 1);
+    EXPECT_EQ(job.use.told, "");
+    EXPECT_THAT(job.use.notices, ElementsAre(HasSubstr("Slurm step 3.0 has 2 nodes, and each of them runs a job")))
+        << flag;
+  }
+}
+
+TEST(ClusterSettings, C10dMeetsOnTheFirstNode) {
+  const Settled job = settled({"--rdzv-backend=c10d", "--nnodes=1:4"});
+  ASSERT_NE(job.config.c10d(), nullptr);
+  EXPECT_EQ(job.config.store(), (Endpoint{"n1", step().start->port}));
+  EXPECT_EQ(job.config.c10d()->is_host, false);
+  EXPECT_EQ(job.config.run_id, "3.0");
+  EXPECT_EQ(job.config.c10d()->settings.nodes, (NodeLimits{1, 4}));
+  ClusterView first = step();
+  first.start->node_rank = NodeRank(0);
+  EXPECT_EQ(settled_in(first, {"--rdzv-backend=c10d"}).config.c10d()->is_host, true);
+  EXPECT_EQ(settled_in(first, {"--rdzv-backend=c10d"}).config.c10d()->settings.nodes, (NodeLimits{2, 2}));
+}
+
+TEST(ClusterSettings, SeveralStartsOnANodeAreSeveralJobs) {
+  ClusterView view = step();
+  view.start->most_per_node = 8;
+  const Settled job = settled_in(view, {});
+  EXPECT_EQ(job.config.nnodes(), 1);
+  EXPECT_EQ(job.options.nproc_per_node.source, Source::initial);
+  EXPECT_THAT(job.use.notices, ElementsAre(HasSubstr("Slurm step 3.0 started launch 8 times on one node")));
+}
+
+TEST(ClusterSettings, AStepOfOneNodeHasAsManyWorkersAsDevices) {
+  ClusterView view = step();
+  view.start->nodes = 1;
+  view.start->names = {"n2"};
+  view.start->node_rank = NodeRank(0);
+  const Settled job = settled_in(view, {});
+  EXPECT_EQ(job.use.told, "Slurm step 3.0: one node");
+  EXPECT_EQ(job.config.nnodes(), 1);
+  EXPECT_EQ(job.config.store(), (Endpoint{"127.0.0.1", 0})) << "a free port, as ever";
+  EXPECT_EQ(job.options.nproc_per_node.source, Source::cluster);
+}
+
+TEST(ClusterSettings, TheUserMayDoWithoutSlurmOrInsistOnIt) {
+  Options options = options_of({"--cluster=none"});
+  EXPECT_EQ(use_cluster(slurm::step(), slurm::task(), options)->told, "");
+  EXPECT_EQ(options.nnodes.source, Source::initial);
+  options = options_of({"--cluster=slurm"});
+  EXPECT_NE(use_cluster(slurm::step(), slurm::task(), options)->told, "");
+  options = options_of({"--cluster=slurm"});
+  EXPECT_THAT(use_cluster(slurm::batch(), slurm::in_batch(), options).error().message,
+              HasSubstr("--cluster slurm: no Slurm step started this launch; Slurm job 8"));
+  EXPECT_EQ(use_cluster({}, {}, options).error().message, "--cluster slurm: no Slurm step started this launch");
+}
+
+TEST(ClusterSettings, AnAllocationWithoutAStartIsANotice) {
+  const auto view = view_cluster(slurm::batch(), slurm::in_batch());
+  EXPECT_THAT(settled_in(*view, {}).use.notices, ElementsAre(HasSubstr("srun --ntasks-per-node=1 launch ...")));
+  EXPECT_THAT(settled_in(*view, {"--nnodes=1"}).use.notices, IsEmpty());
+  EXPECT_THAT(settled_in(*view, {"--standalone"}).use.notices, IsEmpty());
+}
+
+}  // namespace launch::cluster_settings_test
