@@ -203,6 +203,8 @@ void AgentLoop::worker_exited(LocalRank local_rank, pid_t pid, ExitStatus status
 
 asio::awaitable<void> AgentLoop::worker_failed(Failure failure, ExitStatus status) {
   ++untold_;
+  asio::steady_timer patience(executor_, to_steady(later(now(), desk_.wait_for_same(status))));
+  (void)co_await patience.async_wait(as_values);
   failure.what += to_text(cause_of(static_cast<pid_t>(failure.pid), status), status);
   Failure complete = co_await record_.complete(std::move(failure), status);
   const LocalRank local_rank = complete.local_rank;

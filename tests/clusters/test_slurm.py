@@ -111,6 +111,8 @@ class Slurm(JobCase):
             run = self.on_login(slurm, "srun", "-N2", Settings.launch, "--nproc-per-node=2", worker)
             wait_for(lambda: len(self.up()) == 4, 30)
             slurm.ask("scancel", "1")
-            self.expect([143], [run], seconds=30)
+            self.expect([143], [run], seconds=30)  # Slurm tells the workers, too, and that is no failure of theirs
+            self.assert_says(run, r"STOPPED \(run id 1\.0\): .*launch was told to stop by SIGTERM")
+            self.assertNotIn("FAILED", run.err)
             wait_for(lambda: not slurm.ask("squeue", "-h").strip(), 30)
             self.assertEqual([], [pid for pid in self.leftovers() if processes.command_of(pid).endswith("sleep 300")])

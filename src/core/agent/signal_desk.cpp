@@ -24,6 +24,13 @@ SignalMeaning SignalDesk::meaning_of(int signal, SignalWay way, bool workers, Ti
   return SignalMeaning::warning;
 }
 
+Duration SignalDesk::wait_for_same(const ExitStatus& status) const {
+  constexpr Duration patience = std::chrono::milliseconds(100);
+  // A shell turns the end of its child into an exit code of its own.
+  const int signal = exit_code(status) - 128;
+  return contains(rules_.ending, signal) ? patience : Duration::zero();
+}
+
 bool SignalDesk::has_passed_on(int signal) const { return contains(passed_on_, signal); }
 
 // If the signal is also one that ends the job, only the first one is a warning; otherwise each one is.

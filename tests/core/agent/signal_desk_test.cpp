@@ -36,6 +36,16 @@ TEST(SignalDesk, RemembersWhatTheWorkersHaveGot) {
   EXPECT_FALSE(one.has_passed_on(SIGTERM));
 }
 
+TEST(SignalDesk, AnEndByASignalThatEndsTheJobMayBeFollowedByThatSignal) {
+  const SignalDesk one = desk();
+  EXPECT_GT(one.wait_for_same({ExitStatus::Kind::signalled, SIGTERM}), Duration::zero());
+  EXPECT_GT(one.wait_for_same({ExitStatus::Kind::exited, 128 + SIGTERM}), Duration::zero()) << "a shell's child";
+  for (const ExitStatus& other :
+       {ExitStatus{ExitStatus::Kind::signalled, SIGKILL}, ExitStatus{ExitStatus::Kind::signalled, SIGSEGV},
+        ExitStatus{ExitStatus::Kind::exited, 1}, ExitStatus{ExitStatus::Kind::exited, SIGTERM}})
+    EXPECT_EQ(one.wait_for_same(other), Duration::zero());
+}
+
 TEST(SignalDesk, OneThatComesTwoWaysIsOne) {
   SignalDesk one = desk();
   EXPECT_EQ(one.meaning_of(SIGTERM, SignalWay::direct, true, start_time), SignalMeaning::stop);

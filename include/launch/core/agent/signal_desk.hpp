@@ -5,6 +5,7 @@
 
 #include "launch/core/agent/signal_volley.hpp"
 #include "launch/core/base/time.hpp"
+#include "launch/core/job/job.hpp"
 
 #include <utility>
 #include <vector>
@@ -36,6 +37,9 @@ class SignalDesk {
   SignalMeaning meaning_of(int signal, SignalWay way, bool workers, Time now);
   // The workers have been warned before.
   bool warned() const { return warned_; }
+  // How long a worker's end by a signal is to be kept back, to see whether launch gets that signal as well: a scheduler
+  // may send it to every process of a job, and it reaches the workers first. Zero: such a signal means nothing to launch.
+  Duration wait_for_same(const ExitStatus& status) const;
   // The workers have got this signal of somebody else through launch.
   bool has_passed_on(int signal) const;
 
