@@ -38,7 +38,7 @@ class SignalDesk {
   // The workers have been warned before.
   bool warned() const { return warned_; }
   // How long a worker's end by a signal is to be kept back, to see whether launch gets that signal as well: a scheduler
-  // may send it to every process of a job, and it reaches the workers first. Zero: such a signal means nothing to launch.
+  // may send it to every process of a job, and it reaches the workers first. Zero: this end needs no such wait.
   Duration wait_for_same(const ExitStatus& status) const;
   // The workers have got this signal of somebody else through launch.
   bool has_passed_on(int signal) const;
