@@ -37,7 +37,8 @@ class Unit:
     @property
     def environment(self):
         """What it needs from the network, or nothing."""
-        if self.folder == "package" and self.name.startswith(("test_portable", "test_systems", "test_images")):
+        for_systems = ("test_foreign", "test_images", "test_portable", "test_systems")
+        if self.folder == "package" and self.name.startswith(for_systems):
             return "systems"
         return {"interop": "torch", "bench": "torch", "package": "packers"}.get(self.folder, "")
 

@@ -23,6 +23,12 @@ SetKeys leave_no_account(const ExchangePlace& place) {
   return SetKeys{{{account_key(place.prefix, place.node_rank.value), no_account}}};
 }
 
+SetKeys leave_account(const ExchangePlace& place, const Account& own) {
+  if (place.gatherer == place.node_rank) return leave_no_account(place);
+  return SetKeys{{{account_key(place.prefix, place.node_rank.value), to_json(own)},
+                  {read_key(place.prefix, place.node_rank.value), "1"}}};
+}
+
 AccountExchange::AccountExchange(ExchangePlace place, Account own, Duration report_interval)
     : place_(std::move(place)), all_(std::move(own)), report_interval_(report_interval) {}
 

@@ -34,9 +34,14 @@ ExchangePlace gathered_by_first(ExchangePlace place) {
 
 Talk<Account> EndAccount::share(StoreLink link, ExchangePlace place, Account own) {
   Stage& stage = link.stage();
-  // This node was told to stop just when all had ended well: the others have nothing to report.
+  // This node was told to stop just when all had ended well: the others have nothing to report. But one of them may have
+  // looked a moment too early, and wait for this one.
   auto ended = co_await link.check(KeyList(1, all_ended_key(place.prefix)), later(stage.moment(), quick_answer));
-  if (ended && ended->at(0)) co_return own;
+  if (ended && ended->at(0)) {
+    Operation leave = leave_account(place, own);
+    (void)co_await link.perform(std::move(leave), later(stage.moment(), quick_answer));
+    co_return own;
+  }
   link_.emplace(std::move(link));
   exchange_.emplace(std::move(place), std::move(own), stage.report_interval());
   if (hurried_) exchange_->hurry();

@@ -46,6 +46,37 @@ TEST(EndAccount, NobodyWaitsForOthersThatHaveEndedWell) {
   EXPECT_LT(pair.events.now() - start, 1s);
 }
 
+// Node 0 looks, then the last one ends well, then node 1 hears of a stop and looks; and the other way round.
+TEST(EndAccount, NobodyIsWaitedForWhoFindsThatAllHaveEndedWell) {
+  for (const bool gathers_first : {true, false}) {
+    TwoTalkers pair;
+    EndAccount early, late;
+    const Time start = pair.events.now();
+    const ExchangePlace of_0 = gathering(later(start, 30s));
+    const ExchangePlace of_1{
+        .prefix = "job", .node_rank = NodeRank(1), .gatherer = NodeRank(0), .deadline = later(start, 30s)};
+    StoreLink link = pair.second.link_to(pair.endpoint);
+    std::optional<Account> all;
+    StoreLink of_early = pair.first.link_to(pair.endpoint);
+    const auto wait = [&]() -> Talk<void> {
+      all = co_await early.share(std::move(of_early), gathers_first ? of_0 : of_1, account_of(gathers_first ? 0 : 1));
+    };
+    const auto leave = [&]() -> Talk<bool> {
+      (void)co_await link.set(all_ended_key("job"), "1", pair.soon());
+      (void)co_await late.share(std::move(link), gathers_first ? of_1 : of_0, account_of(gathers_first ? 1 : 0));
+      co_return true;
+    };
+    Scope waiting(pair.first.stage());
+    waiting.start(wait());
+    pair.first.act();
+    pair.events.run_until([] { return false; }, 100ms);
+    EXPECT_TRUE(pair.second.run(leave(), 1s));
+    pair.events.run_until([&] { return all.has_value(); }, 3s);
+    ASSERT_TRUE(all) << gathers_first;
+    EXPECT_EQ(all->nodes, gathers_first ? (std::vector<int>{0, 1}) : std::vector<int>{1});
+  }
+}
+
 TEST(EndAccount, HurriedItWaitsForNobody) {
   TwoTalkers pair;
   EndAccount account;

@@ -28,6 +28,9 @@ struct ExchangePlace {
 // Replaces the exchange for a node that leaves a job which may go on: nobody must wait for its account.
 SetKeys leave_no_account(const ExchangePlace& place);
 
+// For a node that leaves without waiting for the accounts of the others: its own one, as far as somebody gathers it.
+SetKeys leave_account(const ExchangePlace& place, const Account& own);
+
 struct ExchangeStep {
   struct Waiting {
     int ended = 0;
