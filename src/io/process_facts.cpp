@@ -2,12 +2,14 @@
 
 #include "launch/core/base/text.hpp"
 #include "launch/core/host/process_stat.hpp"
+#include "launch/io/fd.hpp"
 #include "launch/io/files.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/types.h>
 #include <unistd.h>
@@ -48,7 +50,7 @@ ProcessFacts read_process_facts() {
     facts.ancestors.push_back({pid, command_of(pid)});
   facts.cgroup = read_file("/proc/self/cgroup", longest_proc_file);
   facts.sees_whole_host = is_in_first_pid_namespace();
-  facts.terminal_in = ::isatty(STDIN_FILENO) != 0;
+  facts.terminal = Fd(::open("/dev/tty", O_RDONLY | O_NOCTTY | O_CLOEXEC)).valid();
   return facts;
 }
 

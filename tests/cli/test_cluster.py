@@ -66,7 +66,7 @@ class SlurmStep(JobCase):
                 (["--cluster=none"], {}, "^$"),
                 (["--nnodes=1"], {}, "Slurm step 3.0 has 2 nodes, and each of them runs a job of its own"),
                 ([], {"SLURM_STEP_TASKS_PER_NODE": "8(x2)", "SLURM_TASKS_PER_NODE": "8(x2)"},
-                 "started launch 8 times on one node"),
+                 "Slurm step 3.0 has 8 tasks on one node"),
                 ([], {"SLURM_STEP_ID": None, "SLURM_JOB_NUM_NODES": 4}, "Slurm job 3 has 4 nodes, and this launch")):
             with self.subTest(words=words, variables=variables):
                 run = self.task(1, *words, self.worker(SAYS_ALL), **variables)

@@ -99,10 +99,13 @@ Status read_names(const Environment& env, ClusterStart& start) {
 Result<ClusterStart> read_step(const Environment& env) {
   ClusterStart start;
   start.starter = "Slurm step";
-  for (const char* name : {"SLURM_JOB_ID", "SLURM_STEP_ID"})
-    if (auto number = number_of(env, name, 0, most_id); !number) return number.error();
-  start.id = *env.get("SLURM_JOB_ID") + "." + *env.get("SLURM_STEP_ID");
-  if (const auto again = env.get("SLURM_RESTART_COUNT"); again && *again != "0") start.id += ".r" + *again;
+  const auto job = number_of(env, "SLURM_JOB_ID", 0, most_id);
+  if (!job) return job.error();
+  const auto step = number_of(env, "SLURM_STEP_ID", 0, most_id);
+  if (!step) return step.error();
+  start.id = fmt::format("{}.{}", *job, *step);
+  const int again = parse_int(env.get("SLURM_RESTART_COUNT").value_or("")).value_or(0);
+  if (again > 0) start.id += fmt::format(".r{}", again);
   start.nodes_from = "SLURM_STEP_NUM_NODES";
   const auto nodes = number_of(env, start.nodes_from, 1, most_step_nodes);
   if (!nodes) return nodes.error();
@@ -131,6 +134,15 @@ void note_allocation(const Environment& env, ClusterView& view) {
         job, *nodes);
 }
 
+// Whoever was started by launch or torchrun, or by MPI, is no task of the step, although it has all of its variables.
+std::string_view other_starter(const Environment& env) {
+  if (env.get("TORCHELASTIC_RUN_ID") && env.get("LOCAL_RANK"))
+    return "a worker of another launch started this one, so what Slurm says is not about it: one node";
+  if (env.get("OMPI_COMM_WORLD_RANK") || env.get("PRTE_LAUNCHED") || env.get("MPI_LOCALRANKID"))
+    return "MPI started this launch, so what Slurm says is not about it; give the options of the job";
+  return "";
+}
+
 std::string_view why_not(SlurmLife life) {
   switch (life) {
     case SlurmLife::ended:
@@ -149,6 +161,10 @@ bool may_be_in_cluster(const Environment& env) { return env.get("SLURM_JOB_ID") 
 Result<ClusterView> view_cluster(const Environment& env, const ProcessFacts& process) {
   ClusterView view;
   if (!may_be_in_cluster(env)) return view;
+  if (const std::string_view other = other_starter(env); !other.empty()) {
+    view.found.emplace_back(other);
+    return view;
+  }
   const SlurmLife life = slurm_life(env, process);
   if (life == SlurmLife::doubtful)
     return usage_error(
@@ -158,6 +174,8 @@ Result<ClusterView> view_cluster(const Environment& env, const ProcessFacts& pro
     note_allocation(env, view);
   } else if (life != SlurmLife::step) {
     view.found.emplace_back(why_not(life));
+    const bool several = parse_int(env.get("SLURM_STEP_NUM_NODES").value_or("")).value_or(1) > 1;
+    if (life == SlurmLife::interactive && several) view.notice = view.found.back();
   } else {
     auto start = read_step(env);
     if (!start) return start.error();

@@ -3,10 +3,12 @@
 #include "launch/core/base/text.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -40,18 +42,24 @@ bool has_step_id(const Environment& env) {
 
 // In each real step they agree; in a batch script that has inherited those of another step they rarely do.
 bool agrees_with_job(const Environment& env) {
-  return env.get("SLURM_STEP_NUM_NODES") == env.get("SLURM_NNODES") &&
-         env.get("SLURM_STEP_NUM_TASKS") == env.get("SLURM_NTASKS") &&
-         env.get("SLURM_STEP_TASKS_PER_NODE") == env.get("SLURM_TASKS_PER_NODE");
+  constexpr std::pair<std::string_view, std::string_view> pairs[] = {
+      {"SLURM_STEP_NUM_NODES", "SLURM_NNODES"},
+      {"SLURM_STEP_NUM_TASKS", "SLURM_NTASKS"},
+      {"SLURM_STEP_TASKS_PER_NODE", "SLURM_TASKS_PER_NODE"}};
+  return std::all_of(std::begin(pairs), std::end(pairs), [&](const auto& names) {
+    const auto of_step = env.get(names.first);
+    const auto of_job = env.get(names.second);
+    return !of_step || !of_job || of_step == of_job;  // people remove single ones
+  });
 }
 
 bool is_pty_shell(const Environment& env, const ProcessFacts& process, std::optional<int> task) {
-  return env.get("SLURM_PTY_PORT") && process.terminal_in && task != process.pid;
+  return env.get("SLURM_PTY_PORT") && process.terminal && task != process.pid;
 }
 
-bool in_cgroup_of_step(const Environment& env, const ProcessFacts& process) {
-  const std::string path =
-      fmt::format("job_{}/step_{}/", env.get("SLURM_JOB_ID").value_or(""), env.get("SLURM_STEP_ID").value_or(""));
+// `step`: a number, or a word such as batch.
+bool in_cgroup_of(const Environment& env, const ProcessFacts& process, std::string_view step) {
+  const std::string path = fmt::format("job_{}/step_{}/", env.get("SLURM_JOB_ID").value_or(""), step);
   return process.cgroup.find(path) != std::string::npos;
 }
 
@@ -74,11 +82,13 @@ SlurmLife slurm_life(const Environment& env, const ProcessFacts& process) {
     });
     return below_task || of_salloc ? SlurmLife::allocation : SlurmLife::ended;
   }
-  if (below_task && is_pty_shell(env, process, task)) return SlurmLife::interactive;
-  if (below_task) return agrees_with_job(env) ? SlurmLife::step : SlurmLife::allocation;
-  if (in_cgroup_of_step(env, process)) return SlurmLife::step;
-  if (process.sees_whole_host) return SlurmLife::ended;
-  return agrees_with_job(env) ? SlurmLife::step : SlurmLife::doubtful;
+  for (const char* word : {"batch", "interactive"})
+    if (in_cgroup_of(env, process, word)) return SlurmLife::allocation;
+  const bool inside = in_cgroup_of(env, process, env.get("SLURM_STEP_ID").value_or(""));
+  if (!inside && !below_task && process.sees_whole_host) return SlurmLife::ended;
+  if (is_pty_shell(env, process, task)) return SlurmLife::interactive;
+  if (inside || agrees_with_job(env)) return SlurmLife::step;
+  return below_task ? SlurmLife::allocation : SlurmLife::doubtful;
 }
 
 }  // namespace launch

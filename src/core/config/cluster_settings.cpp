@@ -1,6 +1,7 @@
 #include "launch/core/config/cluster_settings.hpp"
 
 #include "launch/core/base/text.hpp"
+#include "launch/core/job/endpoint.hpp"
 
 #include <optional>
 #include <string_view>
@@ -48,6 +49,7 @@ Error too_many(const ClusterStart& start, const Options& options) {
 Status check_nodes(const ClusterStart& start, const Options& options) {
   const auto limits = limits_of(options);
   if (!options.nnodes.given() || !limits) return {};
+  if (limits->first < 1 || limits->first > limits->second) return {};  // settle() refuses it
   const bool fits = is_c10d(options) ? limits->first <= start.nodes : limits->second == start.nodes;
   return fits ? Status{} : Status{too_many(start, options)};
 }
@@ -60,9 +62,21 @@ Status check_rank(const ClusterStart& start, const Options& options) {
       as_typed(options.node_rank), start.node_rank_from, start.node_rank.value));
 }
 
-// The user means one node, as torchrun understands it.
-bool means_one_node(const Options& options) {
-  return options.standalone.value || (options.nnodes.given() && options.nnodes.value == "1");
+// The option that has a host or a port that no other node can use; empty: none.
+std::string of_this_machine(const Options& options) {
+  const bool by_endpoint = options.rdzv_endpoint.given() && !options.rdzv_endpoint.value.empty();
+  const Setting<std::string>& setting = by_endpoint ? options.rdzv_endpoint : options.master_addr;
+  const auto endpoint = parse_endpoint(setting.value);
+  if (setting.given() && endpoint && (is_loopback(endpoint->host) || endpoint->port == 0)) return as_typed(setting);
+  return options.master_port.given() && options.master_port.value == 0 ? as_typed(options.master_port) : "";
+}
+
+// The option by which the user means one node, as torchrun understands it; empty: none.
+std::string one_node_by(const Options& options) {
+  if (options.standalone.value) return options.standalone.origin;
+  if (!options.nnodes.given()) return of_this_machine(options);
+  const auto limits = limits_of(options);
+  return limits && limits->second == 1 ? as_typed(options.nnodes) : "";
 }
 
 // Why what was found is not used; empty: it is.
@@ -71,12 +85,12 @@ std::string reason_to_leave(const ClusterStart& start, const Options& options) {
   const std::string has = fmt::format("{} has {}", name, counted(start.nodes, "node"));
   if (start.most_per_node > 1 && !is_complete(options))
     return fmt::format(
-        "{} started launch {} times on one node, and each runs a job of its own, as torchrun would; "
-        "\"srun --ntasks-per-node=1 launch ...\" makes one job of them",
-        name, start.most_per_node);
-  if (means_one_node(options) && start.nodes > 1)
-    return fmt::format("{}, and each of them runs a job of its own ({})", has,
-                       options.standalone.value ? options.standalone.origin : as_typed(options.nnodes));
+        "{} has {} tasks on one node, so nothing is taken from it{}; \"srun --ntasks-per-node=1 launch ...\" makes one "
+        "job of all nodes",
+        name, start.most_per_node,
+        options.nnodes.given() ? "" : ", and each of them runs a job of its own, as with torchrun");
+  if (const std::string by = one_node_by(options); !by.empty() && start.nodes > 1)
+    return fmt::format("{}, and each of them runs a job of its own ({})", has, by);
   return "";
 }
 
@@ -100,11 +114,19 @@ void fill_meeting(const ClusterStart& start, Options& options) {
   fill(options.rdzv_id, start.id, "the number of the " + start.starter);
 }
 
+// It tells a c10d job which node hosts the store, and nothing else: what the user gives is ignored there.
+void fill_rank(const ClusterStart& start, Options& options) {
+  if (is_c10d(options)) options.node_rank = {};
+  fill(options.node_rank, start.node_rank.value, start.node_rank_from);
+}
+
 }  // namespace
 
 Result<ClusterUse> use_cluster(const Environment& env, const ProcessFacts& process, Options& options) {
   if (options.cluster.value == "none") return ClusterUse{};
   const auto view = view_cluster(env, process);
+  if (!view && (is_complete(options) || !one_node_by(options).empty()))
+    return ClusterUse{"", {}, {view.error().message}};
   if (!view) return view.error();
   if (!view->start && options.cluster.value == "slurm")
     return usage_error(fmt::format("{}: no Slurm step started this launch{}{}", as_typed(options.cluster),
@@ -119,7 +141,10 @@ Result<ClusterUse> use_cluster(const ClusterView& view, Options& options) {
   if (!view.start) return use;
   const ClusterStart& start = *view.start;
   if (std::string why = reason_to_leave(start, options); !why.empty()) use.notices.push_back(std::move(why));
-  if (!use.notices.empty() || is_complete(options) || means_one_node(options)) return use;
+  // A step of one node has nothing for a line that speaks of several: they are on one machine, as in a test.
+  const bool speaks_of_several = options.nnodes.given() || options.node_rank.given();
+  if (!use.notices.empty() || is_complete(options) || (start.nodes == 1 && speaks_of_several)) return use;
+  if (!one_node_by(options).empty()) return use;
   if (Status fits = check_nodes(start, options); !fits) return fits.error();
   if (Status fits = check_rank(start, options); !fits) return fits.error();
   use.told = told(start);
@@ -127,7 +152,7 @@ Result<ClusterUse> use_cluster(const ClusterView& view, Options& options) {
   if (!options.nnodes.given()) fill(options.nproc_per_node, std::string("auto"), "the " + start.starter);
   fill(options.nnodes, std::to_string(start.nodes), start.nodes_from);
   if (start.nodes == 1) return use;
-  fill(options.node_rank, start.node_rank.value, start.node_rank_from);
+  fill_rank(start, options);
   fill_meeting(start, options);
   return use;
 }

@@ -34,8 +34,8 @@ ExchangePlace gathered_by_first(ExchangePlace place) {
 
 Talk<Account> EndAccount::share(StoreLink link, ExchangePlace place, Account own) {
   Stage& stage = link.stage();
-  // This node was told to stop just when all had ended well: the others have nothing to report. But one of them may have
-  // looked a moment too early, and wait for this one.
+  // This node was told to stop just when all had ended well: the others have nothing to report. But one of them may
+  // have looked a moment too early, and wait for this one.
   auto ended = co_await link.check(KeyList(1, all_ended_key(place.prefix)), later(stage.moment(), quick_answer));
   if (ended && ended->at(0)) {
     Operation leave = leave_account(place, own);

@@ -89,6 +89,20 @@ TEST(ClusterStart, NonsenseIsOneLineThatNamesIt) {
   }
 }
 
+TEST(ClusterStart, AWorkersOwnLaunchAndOneOfMpiAreNoTasks) {
+  for (const auto& more :
+       {std::vector<std::pair<const char*, const char*>>{{"TORCHELASTIC_RUN_ID", "3.0"}, {"LOCAL_RANK", "1"}},
+        {{"OMPI_COMM_WORLD_RANK", "1"}},
+        {{"MPI_LOCALRANKID", "0"}}}) {
+    Environment env = slurm::step();
+    for (const auto& [name, value] : more) env.set(name, value);
+    const auto view = view_cluster(env, slurm::task());
+    ASSERT_TRUE(view);
+    EXPECT_FALSE(view->start);
+    EXPECT_THAT(view->found, ElementsAre(HasSubstr("what Slurm says is not about it")));
+  }
+}
+
 TEST(ClusterStart, AnAllocationOfSeveralNodesIsNoticed) {
   const auto view = view_cluster(slurm::batch(), slurm::in_batch());
   ASSERT_TRUE(view);

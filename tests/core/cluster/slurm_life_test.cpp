@@ -55,11 +55,29 @@ TEST(SlurmLife, TheShellOfAPtyIsOneNode) {
   Environment env = slurm::step();
   env.set("SLURM_PTY_PORT", "40000");
   ProcessFacts shell = below({{24953, "bash"}, {24900, "slurmstepd: [3.0]"}, init});
-  EXPECT_EQ(slurm_life(env, shell), SlurmLife::step) << "its standard input is no terminal";
-  shell.terminal_in = true;
+  EXPECT_EQ(slurm_life(env, shell), SlurmLife::step) << "it has no terminal";
+  shell.terminal = true;
   EXPECT_EQ(slurm_life(env, shell), SlurmLife::interactive);
+  ProcessFacts in_tmux = below({{50, "tmux: server"}, init});
+  in_tmux.terminal = true;
+  in_tmux.cgroup = "0::/system.slice/slurmstepd.scope/job_3/step_0/user/task_0\n";
+  EXPECT_EQ(slurm_life(env, in_tmux), SlurmLife::interactive);
   shell.pid = 24953;
   EXPECT_EQ(slurm_life(env, shell), SlurmLife::step) << "srun --pty launch";
+}
+
+TEST(SlurmLife, TheControlGroupCountsIfTheTitleIsHidden) {
+  ProcessFacts task = below({{24953, "bash job.sh"}, init});
+  Environment env = slurm::step();
+  env.set("SLURM_NNODES", "4");  // srun -E keeps those of the job
+  EXPECT_EQ(slurm_life(env, task), SlurmLife::allocation);
+  task.cgroup = "0::/system.slice/slurmstepd.scope/job_3/step_0/user/task_0\n";
+  EXPECT_EQ(slurm_life(env, task), SlurmLife::step);
+  task.cgroup = "0::/system.slice/slurmstepd.scope/job_3/step_batch/user/task_0\n";
+  EXPECT_EQ(slurm_life(slurm::step(), task), SlurmLife::allocation) << "they are left over from a step";
+  env.remove("SLURM_NNODES");
+  task.cgroup = "";
+  EXPECT_EQ(slurm_life(env, task), SlurmLife::step) << "people remove single ones";
 }
 
 TEST(SlurmLife, AContainerHidesWhatIsAbove) {

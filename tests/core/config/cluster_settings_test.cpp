@@ -87,6 +87,43 @@ TEST(ClusterSettings, OneNodeIsOneNode) {
   }
 }
 
+TEST(ClusterSettings, AHostOrPortThatNoOtherNodeCanUseMeansOneNode) {
+  for (const Args& args : {Args{"--master-addr=localhost", "--master-port=12345"}, Args{"--master-port=0"},
+                           Args{"--nnodes=1:1"}, Args{"--rdzv-backend=c10d", "--rdzv-endpoint=localhost:29400"},
+                           Args{"--rdzv-backend=c10d", "--rdzv-endpoint=n7:0"}, Args{"--nnodes=01"}}) {
+    const Settled job = settled(args);
+    EXPECT_EQ(job.use.told, "");
+    EXPECT_EQ(job.config.nnodes(), 1);
+    EXPECT_THAT(job.use.notices, ElementsAre(HasSubstr("each of them runs a job of its own (--"))) << args.back();
+  }
+}
+
+TEST(ClusterSettings, NonsenseOfSlurmHarmsNoLineThatNeedsNothing) {
+  Environment env = slurm::step();
+  env.set("SLURM_STEP_NODELIST", "rack[1-2]x3]");
+  for (const Args& args :
+       {Args{"--standalone"}, Args{"--nnodes=1"}, Args{"--nnodes=2", "--node-rank=1", "--master-addr=elsewhere"}}) {
+    Options options = options_of(args);
+    const auto use = use_cluster(env, slurm::task(), options);
+    ASSERT_TRUE(use);
+    EXPECT_THAT(use->found, ElementsAre(HasSubstr("SLURM_STEP_NODELIST"))) << "for --explain";
+  }
+  Options options = options_of({"--nnodes=2"});
+  EXPECT_FALSE(use_cluster(env, slurm::task(), options));
+}
+
+TEST(ClusterSettings, TheHostOfC10dIsNotChosenByAnIgnoredRank) {
+  EXPECT_EQ(settled({"--rdzv-backend=c10d", "--node-rank=0"}).config.c10d()->is_host, false);
+}
+
+TEST(ClusterSettings, AStepOfOneNodeHasNothingForALineOfSeveral) {
+  ClusterView view = step();
+  view.start->nodes = 1;
+  view.start->names = {"n2"};
+  view.start->node_rank = NodeRank(0);
+  EXPECT_EQ(settled_in(view, {"--nnodes=2", "--node-rank=1", "--master-port=4000"}).config.nnodes(), 2);
+}
+
 TEST(ClusterSettings, C10dMeetsOnTheFirstNode) {
   const Settled job = settled({"--rdzv-backend=c10d", "--nnodes=1:4"});
   ASSERT_NE(job.config.c10d(), nullptr);
@@ -106,7 +143,8 @@ TEST(ClusterSettings, SeveralStartsOnANodeAreSeveralJobs) {
   const Settled job = settled_in(view, {});
   EXPECT_EQ(job.config.nnodes(), 1);
   EXPECT_EQ(job.options.nproc_per_node.source, Source::initial);
-  EXPECT_THAT(job.use.notices, ElementsAre(HasSubstr("Slurm step 3.0 started launch 8 times on one node")));
+  EXPECT_THAT(job.use.notices,
+              ElementsAre(HasSubstr("Slurm step 3.0 has 8 tasks on one node, so nothing is taken from it, and each")));
 }
 
 TEST(ClusterSettings, AStepOfOneNodeHasAsManyWorkersAsDevices) {

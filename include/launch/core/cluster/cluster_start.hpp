@@ -27,7 +27,7 @@ struct ProcessFacts {
   std::vector<Ancestor> ancestors;  // the parent first, as far as they can be seen
   std::string cgroup;               // the text of /proc/self/cgroup
   bool sees_whole_host = true;      // it is in the first PID namespace, and not in that of a container
-  bool terminal_in = false;         // standard input is a terminal
+  bool terminal = false;            // it has a controlling terminal, whatever its input is
 };
 
 // The start by one scheduler. Each value comes with the variable that it is from.
