@@ -59,8 +59,9 @@ Status PortListener::listen(const std::string& host, std::uint16_t port, bool lo
   if (!error) return {};
   std::string holder = error == asio::error::address_in_use ? find_port_holder(port) : std::string();
   if (holder.empty() && is_port_cooling(port)) holder = "a closed connection, for up to a minute";
-  return Error{ErrorCode::system, fmt::format("cannot listen on port {}: {}{}; choose another --master-port", port,
-                                              error.message(), holder.empty() ? "" : ", held by " + holder)};
+  return Error{ErrorCode::system, fmt::format("cannot listen on port {}: {}{}; choose another one for --master-port, "
+                                              "or in --rdzv-endpoint if that is given",
+                                              port, error.message(), holder.empty() ? "" : ", held by " + holder)};
 }
 
 void PortListener::accept(Door& door) {

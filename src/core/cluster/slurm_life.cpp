@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -53,8 +54,24 @@ bool agrees_with_job(const Environment& env) {
   });
 }
 
+// "bash -l", but not "bash job.sh": a shell that reads what a user types.
+bool is_bare_shell(std::string_view command) {
+  constexpr std::string_view shells[] = {"bash", "sh", "zsh", "dash", "ash", "ksh", "fish", "tcsh", "csh"};
+  std::vector<std::string_view> words = split(command, ' ');
+  std::string_view name = words.front();
+  name.remove_prefix(std::min(name.size(), name.rfind('/') + 1));  // npos + 1 is 0
+  if (name.starts_with('-')) name.remove_prefix(1);                // a login shell
+  words.erase(words.begin());
+  return std::find(std::begin(shells), std::end(shells), name) != std::end(shells) &&
+         std::all_of(words.begin(), words.end(), [](auto word) { return word.starts_with('-') && word != "-c"; });
+}
+
+// What the task was started as tells it on every node alike; where that is hidden, a terminal does.
 bool is_pty_shell(const Environment& env, const ProcessFacts& process, std::optional<int> task) {
-  return env.get("SLURM_PTY_PORT") && process.terminal && task != process.pid;
+  if (!env.get("SLURM_PTY_PORT") || task == process.pid) return false;
+  for (const Ancestor& ancestor : process.ancestors)
+    if (ancestor.pid == task) return is_bare_shell(ancestor.command);
+  return process.terminal;
 }
 
 // `step`: a number, or a word such as batch.

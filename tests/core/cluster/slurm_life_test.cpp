@@ -54,16 +54,24 @@ TEST(SlurmLife, VariablesOfAnotherStartAreLeftOver) {
 TEST(SlurmLife, TheShellOfAPtyIsOneNode) {
   Environment env = slurm::step();
   env.set("SLURM_PTY_PORT", "40000");
-  ProcessFacts shell = below({{24953, "bash"}, {24900, "slurmstepd: [3.0]"}, init});
-  EXPECT_EQ(slurm_life(env, shell), SlurmLife::step) << "it has no terminal";
-  shell.terminal = true;
-  EXPECT_EQ(slurm_life(env, shell), SlurmLife::interactive);
+  const auto below_task = [](const char* command) {
+    return below({{24960, "xargs launch"}, {24953, command}, {24900, "slurmstepd: [3.0]"}, init});
+  };
+  for (const char* shell : {"bash", "-bash", "/bin/bash -i", "/usr/bin/zsh -l", "sh"})
+    EXPECT_EQ(slurm_life(env, below_task(shell)), SlurmLife::interactive) << shell << ", whatever the input is";
+  for (const char* program : {"bash job.sh", "bash -c launch", "python run.py", "bash -l job.sh", ""})
+    EXPECT_EQ(slurm_life(env, below_task(program)), SlurmLife::step) << program << ", on every node of the step";
+  EXPECT_EQ(slurm_life(env, slurm::task()), SlurmLife::step) << "srun --pty launch";
+}
+
+TEST(SlurmLife, AShellThatCannotBeSeenHasATerminal) {
+  Environment env = slurm::step();
+  env.set("SLURM_PTY_PORT", "40000");
   ProcessFacts in_tmux = below({{50, "tmux: server"}, init});
-  in_tmux.terminal = true;
   in_tmux.cgroup = "0::/system.slice/slurmstepd.scope/job_3/step_0/user/task_0\n";
+  EXPECT_EQ(slurm_life(env, in_tmux), SlurmLife::step);
+  in_tmux.terminal = true;
   EXPECT_EQ(slurm_life(env, in_tmux), SlurmLife::interactive);
-  shell.pid = 24953;
-  EXPECT_EQ(slurm_life(env, shell), SlurmLife::step) << "srun --pty launch";
 }
 
 TEST(SlurmLife, TheControlGroupCountsIfTheTitleIsHidden) {
