@@ -6,7 +6,7 @@
 
 namespace launch::slurm_life_test {
 
-constexpr Ancestor init{1, "/sbin/init"};
+const Ancestor init{1, "/sbin/init"};
 
 ProcessFacts below(std::vector<Ancestor> ancestors) {
   ProcessFacts facts;
