@@ -1,9 +1,9 @@
 #include "launch/core/config/cluster_settings.hpp"
 
 #include "launch/core/base/text.hpp"
+#include "launch/core/config/node_settings.hpp"
 #include "launch/core/job/endpoint.hpp"
 
-#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -30,16 +30,6 @@ bool is_complete(const Options& options) {
   return options.nnodes.given() && has_endpoint(options) && (is_c10d(options) || options.node_rank.given());
 }
 
-// MAX of MIN:MAX, and MIN; nullopt: it is nonsense, which settle() refuses.
-std::optional<std::pair<int, int>> limits_of(const Options& options) {
-  const std::string_view text = options.nnodes.value;
-  const auto colon = text.find(':');
-  const auto min = parse_int(text.substr(0, colon));
-  const auto max = colon == std::string_view::npos ? min : parse_int(text.substr(colon + 1));
-  if (!min || !max) return std::nullopt;
-  return std::pair(*min, *max);
-}
-
 Error too_many(const ClusterStart& start, const Options& options) {
   return usage_error(fmt::format(
       "{}, but the {} has {} ({}); start launch on as many as the job has, leave --nnodes out, or give --cluster=none",
@@ -47,10 +37,10 @@ Error too_many(const ClusterStart& start, const Options& options) {
 }
 
 Status check_nodes(const ClusterStart& start, const Options& options) {
-  const auto limits = limits_of(options);
+  const auto limits = parse_limits(options.nnodes.value);
   if (!options.nnodes.given() || !limits) return {};
-  if (limits->first < 1 || limits->first > limits->second) return {};  // settle() refuses it
-  const bool fits = is_c10d(options) ? limits->first <= start.nodes : limits->second == start.nodes;
+  if (limits->min < 1 || limits->min > limits->max) return {};  // settle() refuses it
+  const bool fits = is_c10d(options) ? limits->min <= start.nodes : limits->max == start.nodes;
   return fits ? Status{} : Status{too_many(start, options)};
 }
 
@@ -75,8 +65,8 @@ std::string of_this_machine(const Options& options) {
 std::string one_node_by(const Options& options) {
   if (options.standalone.value) return options.standalone.origin;
   if (!options.nnodes.given()) return of_this_machine(options);
-  const auto limits = limits_of(options);
-  return limits && limits->second == 1 ? as_typed(options.nnodes) : "";
+  const auto limits = parse_limits(options.nnodes.value);
+  return limits && limits->max == 1 ? as_typed(options.nnodes) : "";
 }
 
 // Why what was found is not used; empty: it is.

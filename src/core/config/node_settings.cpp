@@ -25,26 +25,18 @@ constexpr std::array<const char*, 7> c10d_counts{"join_timeout",      "last_call
                                                  "heartbeat_timeout", "keep_alive_interval", "keep_alive_max_attempt",
                                                  "read_timeout"};
 
-struct NodeRange {
-  int min = 1;
-  int max = 1;
-};
-
-// N means N:N.
-Result<NodeRange> read_range(const Options& options) {
-  const std::string_view text = options.nnodes.value;
-  const auto colon = text.find(':');
-  const auto min = parse_int(text.substr(0, colon));
-  const auto max = colon == std::string_view::npos ? min : parse_int(text.substr(colon + 1));
-  if (!min || !max) {
+Result<NodeLimits> read_range(const Options& options) {
+  const auto range = parse_limits(options.nnodes.value);
+  if (!range) {
     return usage_error(fmt::format("{}: expected a number of nodes, or MIN:MAX", as_typed(options.nnodes)));
   }
-  if (*min < 1 || *max > max_nodes) {
+  if (range->min < 1 || range->max > max_nodes) {
     return usage_error(
         fmt::format("{} is not a possible number of nodes (1 to {})", as_typed(options.nnodes), max_nodes));
   }
-  if (*min > *max) return usage_error(fmt::format("{}: MIN is above MAX; write MIN:MAX", as_typed(options.nnodes)));
-  return NodeRange{*min, *max};
+  if (range->min > range->max)
+    return usage_error(fmt::format("{}: MIN is above MAX; write MIN:MAX", as_typed(options.nnodes)));
+  return *range;
 }
 
 Status check_node_rank(const Options& options, int nnodes) {
@@ -122,7 +114,7 @@ Status check_local_address(const Options& options) {
   return usage_error(fmt::format("{}: expected a host without a port", as_typed(options.local_addr)));
 }
 
-Status settle_standalone(const Options& options, const HostFacts& facts, const NodeRange& range, Config& config) {
+Status settle_standalone(const Options& options, const HostFacts& facts, const NodeLimits& range, Config& config) {
   if (range.min != 1) {
     return usage_error(fmt::format("{} is for one node, but {} says {}; leave one of them out",
                                    options.standalone.origin, as_typed(options.nnodes), range.min));
@@ -179,10 +171,10 @@ Result<std::uint16_t> check_port(int port, const std::string& source, int nnodes
 }
 
 // REQUIRES: check_c10d_keys has accepted the values.
-C10dChoice read_c10d(const Options& options, const KeyValues& conf, const NodeRange& range) {
+C10dChoice read_c10d(const Options& options, const KeyValues& conf, const NodeLimits& range) {
   C10dChoice choice;
   ElasticSettings& settings = choice.settings;
-  settings.nodes = {range.min, range.max};
+  settings.nodes = range;
   const auto seconds = [&](const char* key, Duration& value) {
     if (const auto it = conf.find(key); it != conf.end()) value = std::chrono::seconds(*parse_int(it->second));
   };
@@ -198,7 +190,7 @@ C10dChoice read_c10d(const Options& options, const KeyValues& conf, const NodeRa
   return choice;
 }
 
-Status settle_elastic(const Options& options, const HostFacts& facts, const NodeRange& range, Config& config) {
+Status settle_elastic(const Options& options, const HostFacts& facts, const NodeLimits& range, Config& config) {
   const auto conf = parse_key_values(options.rdzv_conf.value);
   if (const auto it = conf->find("store_type"); it != conf->end() && it->second != "tcp")
     return usage_error(fmt::format("{}: store_type=file is for one node; leave it out", as_typed(options.rdzv_conf)));
@@ -227,7 +219,7 @@ Status settle_elastic(const Options& options, const HostFacts& facts, const Node
   return settle_run_id(options, facts, config);
 }
 
-Status settle_c10d(const Options& options, const HostFacts& facts, const NodeRange& range, Config& config) {
+Status settle_c10d(const Options& options, const HostFacts& facts, const NodeLimits& range, Config& config) {
   if (Status fits = check_c10d_keys(options); !fits) return fits;
   const auto endpoint = parse_endpoint(options.rdzv_endpoint.value);
   if (options.rdzv_endpoint.given() && !options.rdzv_endpoint.value.empty() && !endpoint)
@@ -269,7 +261,7 @@ Result<Endpoint> store_from_address(const Options& options, int nnodes, Config& 
   return Endpoint{address->host, *port};
 }
 
-Status settle_static(const Options& options, const HostFacts& facts, const NodeRange& range, Config& config) {
+Status settle_static(const Options& options, const HostFacts& facts, const NodeLimits& range, Config& config) {
   const bool shared = range.max > 1 || options.rdzv_endpoint.given() || options.master_port.given();
   if (!shared) {
     meet_at_home(options, facts, config);
@@ -301,7 +293,7 @@ Status settle_join(const Options& options, Config& config) {
   return {};
 }
 
-Status settle_meeting(const Options& options, const HostFacts& facts, const NodeRange& range, Config& config) {
+Status settle_meeting(const Options& options, const HostFacts& facts, const NodeLimits& range, Config& config) {
   if (options.standalone.value) return settle_standalone(options, facts, range, config);
   if (options.rdzv_backend.value == "static") return settle_static(options, facts, range, config);
   if (options.rdzv_backend.value == "c10d") return settle_c10d(options, facts, range, config);
@@ -318,6 +310,14 @@ Status settle_nodes(const Options& options, const HostFacts& facts, Config& conf
   if (Status meeting = settle_meeting(options, facts, *range, config); !meeting) return meeting;
   if (Status join = settle_join(options, config); !join) return join;
   return {};
+}
+
+std::optional<NodeLimits> parse_limits(std::string_view text) {
+  const auto colon = text.find(':');
+  const auto min = parse_int(text.substr(0, colon));
+  const auto max = colon == std::string_view::npos ? min : parse_int(text.substr(colon + 1));
+  if (!min || !max) return std::nullopt;
+  return NodeLimits{*min, *max};
 }
 
 bool is_c10d_key(std::string_view key) {

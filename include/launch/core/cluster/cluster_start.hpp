@@ -3,7 +3,7 @@
 // are inherited for longer than they are true. Pure: io/process_facts looks, config/cluster_settings makes settings of
 // it. No program of the scheduler is asked.
 //
-// Source: Slurm 22.05 and 26.11, as recorded in tests/core/cluster.
+// Source: what Slurm 22.05 sets, as recorded in tests/support/slurm.hpp.
 #pragma once
 
 #include "launch/core/base/environment.hpp"
@@ -40,7 +40,7 @@ struct ClusterStart {
   std::string node_rank_from;
   std::vector<std::string> names;  // of the nodes, in order
   std::string names_from;
-  int most_per_node = 1;   // how many times it started launch on the node where it did so most often
+  int most_per_node = 1;   // tasks, on the node that has most of them
   std::uint16_t port = 0;  // for node 0: chosen by the id, so that two jobs rarely choose the same
   std::string port_from;
 };

@@ -6,12 +6,16 @@
 #include "launch/core/config/config.hpp"
 #include "launch/core/options/options.hpp"
 
+#include <optional>
 #include <string_view>
 
 namespace launch {
 
 // Fills meeting, run_id, rendezvous_timeout and what follows from them.
 Status settle_nodes(const Options& options, const HostFacts& facts, Config& config);
+
+// "2:4", or N, which means N:N; whether the numbers are possible is not looked at. nullopt: it is something else.
+std::optional<NodeLimits> parse_limits(std::string_view text);
 
 // Whether this key of --rdzv-conf means something to c10d only.
 bool is_c10d_key(std::string_view key);
