@@ -36,7 +36,7 @@ int exit_of(const SpawnRequest& request) {
 }
 
 std::string temp_file(const std::string& name, const std::string& text, mode_t mode) {
-  const std::string path = testing::TempDir() + "spawn_test_" + std::to_string(::getpid()) + "_" + name;
+  std::string path = testing::TempDir() + "spawn_test_" + std::to_string(::getpid()) + "_" + name;
   std::ofstream(path) << text;
   ::chmod(path.c_str(), mode);
   return path;
