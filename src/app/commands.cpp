@@ -1,6 +1,9 @@
 #include "launch/app/commands.hpp"
 
 #include "launch/app/agent_loop.hpp"
+#include "launch/core/base/text.hpp"
+#include "launch/core/cluster/pmi_talk.hpp"
+#include "launch/core/cluster/task_identity.hpp"
 #include "launch/core/config/cluster_settings.hpp"
 #include "launch/core/config/settle.hpp"
 #include "launch/core/options/help.hpp"
@@ -10,6 +13,7 @@
 #include "launch/io/guard.hpp"
 #include "launch/io/host.hpp"
 #include "launch/io/log.hpp"
+#include "launch/io/pmi_exchange.hpp"
 #include "launch/io/process_facts.hpp"
 #include "launch/io/signals.hpp"
 
@@ -28,6 +32,9 @@ namespace {
 
 namespace asio = boost::asio;
 using namespace std::chrono_literals;
+
+constexpr Duration pmi_time = 15min;         // for all ranks to come
+constexpr std::uint16_t some_port = 61'000;  // shown for the one that rank 0 will choose
 
 constexpr int few_files = 32;        // that are open without workers
 constexpr int files_per_worker = 4;  // its pidfd, and pipes or files of its output
@@ -63,17 +70,44 @@ int explain(const Options& options, const Config& config, const Environment& env
   return code != 0 || fault.empty() ? code : fail({ErrorCode::usage, fault});
 }
 
-// What the user wants, and what a scheduler says of the rest.
+// Where node 0 is, by the starter's PMI server. With --explain nobody is asked, since all would have to be there.
+Status ask_pmi(const Environment& env, const ProcessFacts& process, const Options& options, ClusterStart& start) {
+  if (!options.explain.value.empty()) return add_pmi({"", "HOST-OF-RANK-0", some_port, ""}, start);
+  PmiQuestion question;
+  question.descriptor = parse_int(env.get("PMI_FD").value_or("")).value_or(-1);
+  question.first = start.node_rank.value == NodeRank(0);
+  question.hostname = process.hostname;
+  question.port = static_cast<std::uint16_t>(options.master_port.given() ? options.master_port.value : 0);
+  question.limit = pmi_time;
+  question.on_wait = [&start] {
+    log_info(fmt::format("waiting for all {} ranks of {}", start.nodes.value, start.starter));
+  };
+  const auto answer = exchange_by_pmi(question);
+  return answer ? add_pmi(*answer, start) : answer.error();
+}
+
+// What a scheduler says of what the user has not.
+Result<ClusterUse> look_around(const Environment& env, Options& options) {
+  const ProcessFacts process = may_be_in_cluster(env) ? read_process_facts(env) : ProcessFacts();
+  auto view = find_cluster(env, process, options);
+  if (!view) return view.error();
+  if (must_ask_pmi(*view, options))
+    if (Status asked = ask_pmi(env, process, options, *view->start); !asked) return asked.error();
+  return use_cluster(*view, options);
+}
+
 Result<Config> settle_all(Options& options, HostFacts& facts, Environment env) {
-  const ProcessFacts process = may_be_in_cluster(env) ? read_process_facts() : ProcessFacts();
-  auto use = use_cluster(env, process, options);
+  auto use = look_around(env, options);
   if (!use) return use.error();
   facts = read_host_facts(options, std::move(env));
   auto config = settle(options, facts);
   if (!config) return config;
   config->start = std::move(use->told);
   config->found = std::move(use->found);
+  config->place = use->place;
+  config->verdict.shared_console = use->shares_console;
   config->notices.insert(config->notices.begin(), use->notices.begin(), use->notices.end());
+  if (use->strips_identity) config->worker_env = without_identity(config->worker_env);
   return config;
 }
 

@@ -31,6 +31,8 @@ void show(const Config& config, const Report& report, const Verdict& verdict, co
   end_progress();
   if (config.verdict.json) {
     write_bare(json);
+  } else if (config.verdict.shared_console && !shows_whole(verdict, report.round.assignment.group_rank)) {
+    log_error(render_briefly(verdict));
   } else if (report.formed || verdict.first.rank.known()) {
     write_report(render_verdict(verdict));
   } else {

@@ -7,10 +7,13 @@
 
 #include <algorithm>
 #include <array>
+#include <climits>
 #include <cstddef>
+#include <optional>
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 #include <unistd.h>
 
@@ -20,6 +23,7 @@ namespace {
 constexpr std::size_t most_ancestors = 64;
 constexpr std::size_t longest_command = 256;  // only its beginning matters
 constexpr std::size_t longest_proc_file = 4096;
+constexpr std::size_t longest_hosts_file = 65'536;
 
 // The kernel's number for the PID namespace that a machine starts with.
 constexpr const char* first_pid_namespace = "pid:[4026531836]";
@@ -41,13 +45,47 @@ bool is_in_first_pid_namespace() {
   return size > 0 && std::string_view(text.data(), static_cast<std::size_t>(size)) == first_pid_namespace;
 }
 
+std::string own_hostname() {
+  std::array<char, HOST_NAME_MAX + 1> name{};
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
+}
+
+// In a pod /etc/hosts has "10.1.2.3 job-0.service.space.svc.cluster.local job-0".
+std::string full_name(const std::string& hostname) {
+  const std::string hosts = read_file("/etc/hosts", longest_hosts_file);
+  for (const std::string_view line : split(hosts, '\n')) {
+    std::string text(line.substr(0, line.find('#')));
+    std::replace(text.begin(), text.end(), '\t', ' ');
+    for (const std::string_view word : split(text, ' '))
+      if (word.starts_with(hostname + ".")) return std::string(word);
+  }
+  return "";
+}
+
+// Whether the descriptor that the variable names is a socket.
+bool is_socket(const std::optional<std::string>& number) {
+  const auto descriptor = parse_int(number.value_or(""));
+  struct stat status {};
+  return descriptor && *descriptor > 2 && ::fstat(*descriptor, &status) == 0 && S_ISSOCK(status.st_mode);
+}
+
+bool is_folder(const std::optional<std::string>& path) {
+  struct stat status {};
+  return path && ::stat(path->c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+}
+
 }  // namespace
 
-ProcessFacts read_process_facts() {
+ProcessFacts read_process_facts(const Environment& env) {
   ProcessFacts facts;
   facts.pid = ::getpid();
   for (pid_t pid = ::getppid(); pid > 0 && facts.ancestors.size() < most_ancestors; pid = parent_of(pid))
     facts.ancestors.push_back({pid, command_of(pid)});
+  facts.first_command = command_of(1);
+  facts.hostname = own_hostname();
+  facts.full_hostname = full_name(facts.hostname);
+  facts.pmi_socket = is_socket(env.get("PMI_FD"));
+  facts.pmix_folder = is_folder(env.get("PMIX_SERVER_TMPDIR"));
   facts.cgroup = read_file("/proc/self/cgroup", longest_proc_file);
   facts.sees_whole_host = is_in_first_pid_namespace();
   facts.terminal = Fd(::open("/dev/tty", O_RDONLY | O_NOCTTY | O_CLOEXEC)).valid();

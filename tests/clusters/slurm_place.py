@@ -13,6 +13,11 @@ import hosts
 import processes
 from running import wait_for
 
+# A reader's program: it says its rank in one write, since several write to one pipe.
+TRAIN = f"""#!{sys.executable}
+import os
+os.write(1, b"%s of %s\\n" % (os.environb[b"RANK"], os.environb[b"WORLD_SIZE"]))
+"""
 PROGRAMS = ("slurmctld", "slurmd", "srun", "sbatch", "salloc", "sinfo", "scancel", "munged", "nsenter", "unshare")
 
 CONF = """ClusterName=tiny

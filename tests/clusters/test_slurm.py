@@ -1,6 +1,5 @@
 """launch in steps of a real Slurm: without an option it does what was meant, or says why not."""
 import re
-import sys
 
 import processes
 import slurm_place
@@ -53,8 +52,21 @@ class Slurm(JobCase):
             with self.subTest("several tasks on a node"):
                 run = self.on_login(slurm, "srun", "-N2", "--ntasks-per-node=2", Settings.launch, worker)
                 self.expect([0], [run], seconds=60)
-                self.assertEqual(4, run.out.count("rank 0 of 1"))
-                self.assert_says(run, "Slurm step .* has 2 tasks on one node, so nothing is taken from it")
+                for rank in range(4):
+                    self.assertRegex(run.out, f"rank {rank} of 4, local {rank % 2}, node {rank // 2}, "
+                                              f".*n{rank // 2 + 1}")
+            with self.subTest("tasks that are dealt out in turns, and not as many on each node"):
+                run = self.on_login(slurm, "srun", "-N3", "-n4", "-m", "cyclic", Settings.launch, worker)
+                self.expect([0], [run], seconds=60)
+                self.assertEqual(["rank 0 of 4, local 0, node 0", "rank 1 of 4, local 1, node 0",
+                                  "rank 2 of 4, local 0, node 1", "rank 3 of 4, local 0, node 2"],
+                                 sorted(re.findall(r"rank .* node \d", run.out)), str(run))
+                self.assert_says(run, "so task 3 has rank 1")
+            with self.subTest("as many workers as tasks, times tasks"):
+                run = self.on_login(slurm, "srun", "-N2", "--ntasks-per-node=2", Settings.launch, "--nproc-per-node=2",
+                                    worker)
+                self.expect([2], [run], seconds=60)
+                self.assert_says(run, "--nproc-per-node 2, but the Slurm step has 2 launches on this node")
 
     def test_a_batch_script(self):
         worker = self.worker(SAYS_ALL)
@@ -88,11 +100,11 @@ class Slurm(JobCase):
     def test_the_scripts_of_the_documents(self):
         """As they stand, but for the GPUs. Step 8.0 of the text is the first one of another job here."""
         blocks = {beginning: blocks_with("docs/clusters.md", beginning)[0].text
-                  for beginning in ("#!/bin/bash", "launch: Slurm step", "srun launch --rdzv-backend")}
+                  for beginning in ("#!/bin/bash", "launch: Slurm step", "srun launch --rdzv-backend",
+                                    "srun --ntasks-per-node")}
         (self.folder / "bin").mkdir()
         (self.folder / "bin" / "launch").symlink_to(Settings.launch)
-        self.program(f"#!{sys.executable}\nimport os\nprint(os.environ['RANK'], 'of', os.environ['WORLD_SIZE'])\n",
-                     "train.py")
+        self.program(slurm_place.TRAIN, "train.py")
         whole = self.program(re.sub("#SBATCH --gpus.*\n", "", blocks["#!/bin/bash"]) + "\n", "whole.sh")
         elastic = self.program("#!/bin/bash\n#SBATCH --nodes=4\n" + blocks["srun launch --rdzv-backend"], "elastic.sh")
         with self.place() as slurm:
@@ -104,6 +116,10 @@ class Slurm(JobCase):
                     text = file.read()
                 self.assertEqual([f"{rank} of 4" for rank in range(4)], sorted(re.findall(r"\d of \d", text)), text)
                 self.assertIn(blocks["launch: Slurm step"].replace("8.0", f"{number}.0"), text)
+            line = blocks["srun --ntasks-per-node"].replace(" --gpus-per-task=1", "").replace("=8", "=2")
+            run = self.on_login(slurm, "sh", "-c", f"cd {self.folder} && {line.replace('srun', 'srun -N4', 1)}")
+            self.expect([0], [run], seconds=60)
+            self.assertEqual([f"{rank} of 8" for rank in range(8)], sorted(run.out.splitlines()), str(run))
 
     def test_scancel_leaves_nothing(self):
         worker = self.worker(UP, SLEEP)

@@ -7,7 +7,7 @@
 namespace launch::process_facts_test {
 
 TEST(ProcessFacts, TheParentComesFirstAndThePathLeadsUp) {
-  const ProcessFacts facts = read_process_facts();
+  const ProcessFacts facts = read_process_facts({});
   EXPECT_EQ(facts.pid, ::getpid());
   ASSERT_FALSE(facts.ancestors.empty());
   EXPECT_EQ(facts.ancestors.front().pid, ::getppid());

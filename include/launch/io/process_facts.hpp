@@ -1,12 +1,12 @@
-// Reads what is known of this process and of those above it, for core/cluster, which decides by it if a scheduler's
-// variables are true. commands calls it once, before all else. What cannot be read is left empty. It asks /proc only,
-// and no program.
+// Reads what is known of this process, of its host and of the processes above it, for core/cluster, which decides by it
+// if a scheduler's variables are true. commands calls it once, before all else. What cannot be read is left empty. It
+// asks the kernel and reads /etc/hosts, and asks no program.
 #pragma once
 
 #include "launch/core/cluster/cluster_start.hpp"
 
 namespace launch {
 
-ProcessFacts read_process_facts();
+ProcessFacts read_process_facts(const Environment& env);
 
 }  // namespace launch

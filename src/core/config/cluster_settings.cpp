@@ -30,26 +30,53 @@ bool is_complete(const Options& options) {
   return options.nnodes.given() && has_endpoint(options) && (is_c10d(options) || options.node_rank.given());
 }
 
+// "Slurm step 8.0".
+std::string start_name(const ClusterStart& start) {
+  return start.id.empty() ? start.starter : fmt::format("{} {}", start.starter, start.id);
+}
+
+std::string size_of(const ClusterStart& start) {
+  if (!start.place) return counted(start.nodes.value, "node");
+  const std::string tasks = counted(start.nodes.value, "task");
+  return start.place->nodes == 0 ? tasks : fmt::format("{} on {}", tasks, counted(start.place->nodes, "node"));
+}
+
+// The number of machines; 0: not said.
+int machines_of(const ClusterStart& start) { return start.place ? start.place->nodes : start.nodes.value; }
+
 Error too_many(const ClusterStart& start, const Options& options) {
   return usage_error(fmt::format(
       "{}, but the {} has {} ({}); start launch on as many as the job has, leave --nnodes out, or give --cluster=none",
-      as_typed(options.nnodes), start.starter, counted(start.nodes, "node"), start.nodes_from));
+      as_typed(options.nnodes), start.starter, size_of(start), start.nodes.from));
 }
 
 Status check_nodes(const ClusterStart& start, const Options& options) {
   const auto limits = parse_limits(options.nnodes.value);
-  if (!options.nnodes.given() || !limits) return {};
+  const int nodes = machines_of(start);
+  if (!options.nnodes.given() || !limits || nodes == 0) return {};
   if (limits->min < 1 || limits->min > limits->max) return {};  // settle() refuses it
-  const bool fits = is_c10d(options) ? limits->min <= start.nodes : limits->max == start.nodes;
+  const bool fits = is_c10d(options) ? limits->min <= nodes : limits->max == nodes;
   return fits ? Status{} : Status{too_many(start, options)};
 }
 
 Status check_rank(const ClusterStart& start, const Options& options) {
-  if (is_c10d(options) || !options.node_rank.given() || options.node_rank.value == start.node_rank.value) return {};
+  const NodeRank rank = start.place ? start.place->node : start.node_rank.value;
+  if (is_c10d(options) || !options.node_rank.given() || !rank.known() || options.node_rank.value == rank.value)
+    return {};
   return usage_error(fmt::format(
-      "{}, but {} says that this is node {}; was a variable of Slurm expanded in the batch script, which is on node 0, "
-      "or is it the number of a task? Leave --node-rank out",
-      as_typed(options.node_rank), start.node_rank_from, start.node_rank.value));
+      "{}, but {} says that this is node {}; was a variable expanded in the script that runs on node 0 alone, or is it "
+      "the number of a task? Leave --node-rank out",
+      as_typed(options.node_rank), start.node_rank.from, rank.value));
+}
+
+// Several launches on a node, and several workers of each: as many workers as tasks times tasks.
+Status check_workers(const ClusterStart& start, const Options& options) {
+  if (!start.place || !options.nproc_per_node.given() || options.nproc_per_node.value == "1") return {};
+  return usage_error(
+      fmt::format("{}, but the {} has {} launches on this node, each of which runs one worker; leave --nproc-per-node "
+                  "out, or start "
+                  "one task on each node",
+                  as_typed(options.nproc_per_node), start.starter, start.place->local_tasks));
 }
 
 // The option that has a host or a port that no other node can use; empty: none.
@@ -71,57 +98,93 @@ std::string one_node_by(const Options& options) {
 
 // Why what was found is not used; empty: it is.
 std::string reason_to_leave(const ClusterStart& start, const Options& options) {
-  const std::string name = fmt::format("{} {}", start.starter, start.id);
-  const std::string has = fmt::format("{} has {}", name, counted(start.nodes, "node"));
-  if (start.most_per_node > 1 && !is_complete(options))
-    return fmt::format(
-        "{} has {} tasks on one node, so nothing is taken from it{}; \"srun --ntasks-per-node=1 launch ...\" makes one "
-        "job of all nodes",
-        name, start.most_per_node,
-        options.nnodes.given() ? "" : ", and each of them runs a job of its own, as with torchrun");
-  if (const std::string by = one_node_by(options); !by.empty() && start.nodes > 1)
+  const std::string has = fmt::format("{} has {}", start_name(start), size_of(start));
+  if (start.place && is_c10d(options) && !is_complete(options))
+    return fmt::format("{}, and {} on one node; with c10d nothing is taken from that: start one task on each node", has,
+                       start.place->local_tasks);
+  if (const std::string by = one_node_by(options); !by.empty() && start.nodes.value > 1)
     return fmt::format("{}, and each of them runs a job of its own ({})", has, by);
+  if (start.nodes.value == 0 && !options.nnodes.given()) return start.notice;
   return "";
 }
 
 std::string told(const ClusterStart& start) {
-  if (start.nodes == 1) return fmt::format("{} {}: one node", start.starter, start.id);
-  return fmt::format("{} {}: {}, this is node {} ({}), node 0 is {}", start.starter, start.id,
-                     counted(start.nodes, "node"), start.node_rank.value, start.names[start.node_rank.index()],
-                     start.names.front());
+  const std::string name = start_name(start);
+  if (start.nodes.value == 1) return fmt::format("{}: one node", name);
+  const auto rank = start.node_rank.value;
+  const std::string where = start.host.value.empty() ? "" : fmt::format(", node 0 is {}", start.host.value);
+  if (start.place)
+    return fmt::format("{}: {}, each with one worker; this is rank {}, number {} on its node{}", name, size_of(start),
+                       rank.value, start.place->local_task, where);
+  const std::string own = start.names.empty() ? "" : fmt::format(" ({})", start.names[rank.index()]);
+  const std::string all = start.nodes.value == 0 ? "" : counted(start.nodes.value, "node") + ", ";
+  return fmt::format("{}: {}this is node {}{}{}", name, all, rank.value, own, where);
 }
 
-// Where the nodes meet. Only a node that the scheduler speaks of can be in such a job, so its run id may be ours, too.
-void fill_meeting(const ClusterStart& start, Options& options) {
-  if (has_endpoint(options)) return;
-  const std::string& host = start.names.front();
+// Where the nodes meet. Only a node that the starter speaks of can be in such a job, so its run id may be ours, too.
+Status fill_meeting(const ClusterStart& start, Options& options) {
+  if (has_endpoint(options)) return {};
+  const std::string& host = start.host.value;
+  if (host.empty())
+    return usage_error(fmt::format("{} has {}, but does not say where node 0 is: {}", start_name(start),
+                                   start.nodes.value == 0 ? "several nodes" : size_of(start), start.host_hint));
+  const int port = start.port.value;
   if (is_c10d(options)) {
-    fill(options.rdzv_endpoint, fmt::format("{}:{}", host, start.port), start.names_from);
+    const std::string_view form = host.find(':') == std::string::npos ? "{}:{}" : "[{}]:{}";
+    fill(options.rdzv_endpoint, fmt::format(fmt::runtime(form), host, port), start.host.from);
   } else {
-    fill(options.master_addr, host, start.names_from);
-    fill(options.master_port, static_cast<int>(start.port), start.port_from);
+    fill(options.master_addr, host, start.host.from);
+    fill(options.master_port, port, start.port.from);
   }
-  fill(options.rdzv_id, start.id, "the number of the " + start.starter);
+  if (!start.id.empty()) fill(options.rdzv_id, start.id, start.id_from);
+  return {};
 }
 
-// It tells a c10d job which node hosts the store, and nothing else: what the user gives is ignored there.
+// It tells a c10d job which node hosts the store, and nothing else: what the user gives is ignored there. The user's
+// rank is that of a machine, which a task's differs from.
 void fill_rank(const ClusterStart& start, Options& options) {
-  if (is_c10d(options)) options.node_rank = {};
-  fill(options.node_rank, start.node_rank.value, start.node_rank_from);
+  if (is_c10d(options) || start.place) options.node_rank = {};
+  fill(options.node_rank, start.node_rank.value.value, start.node_rank.from);
+}
+
+Status fill_all(const ClusterStart& start, Options& options) {
+  if (start.place) {
+    options.nnodes = {std::to_string(start.nodes.value), start.nodes.from, Source::cluster};
+    fill(options.nproc_per_node, std::string("1"), "the tasks of the " + start.starter);
+  }
+  // As many workers as devices is what a cluster's user means; torchrun's default of one is for a line with --nnodes.
+  if (!options.nnodes.given()) fill(options.nproc_per_node, std::string("auto"), "the " + start.starter);
+  if (start.nodes.value > 0) fill(options.nnodes, std::to_string(start.nodes.value), start.nodes.from);
+  if (start.grace > 0) fill(options.shutdown_timeout, start.grace, "the time that the " + start.starter + " gives");
+  if (start.nodes.value == 1) return {};
+  if (start.shares_console)
+    fill(options.log_line_prefix_template, std::string("[${host}:${role_name}${local_rank}]:"),
+         "the console that all nodes of the " + start.starter + " share");
+  fill_rank(start, options);
+  return fill_meeting(start, options);
 }
 
 }  // namespace
 
-Result<ClusterUse> use_cluster(const Environment& env, const ProcessFacts& process, Options& options) {
-  if (options.cluster.value == "none") return ClusterUse{};
-  const auto view = view_cluster(env, process);
-  if (!view && (is_complete(options) || !one_node_by(options).empty()))
-    return ClusterUse{"", {}, {view.error().message}};
-  if (!view) return view.error();
-  if (!view->start && options.cluster.value == "slurm")
-    return usage_error(fmt::format("{}: no Slurm step started this launch{}{}", as_typed(options.cluster),
+Result<ClusterView> find_cluster(const Environment& env, const ProcessFacts& process, const Options& options) {
+  const std::string& word = options.cluster.value;
+  if (word == "none") return ClusterView{};
+  const bool any = word == "auto";
+  auto view = view_cluster(env, process, any ? "" : word);
+  if (!view && (is_complete(options) || !one_node_by(options).empty())) {
+    ClusterView nothing;
+    nothing.found = {view.error().message};
+    return nothing;
+  }
+  if (view && !view->start && !any)
+    return usage_error(fmt::format("{}: no such start of this launch was found{}{}", as_typed(options.cluster),
                                    view->found.empty() ? "" : "; ", fmt::join(view->found, "; ")));
-  return use_cluster(*view, options);
+  return view;
+}
+
+bool must_ask_pmi(const ClusterView& view, const Options& options) {
+  if (!view.start || !view.start->has_pmi || view.start->nodes.value < 2) return false;
+  return !has_endpoint(options) && one_node_by(options).empty() && reason_to_leave(*view.start, options).empty();
 }
 
 Result<ClusterUse> use_cluster(const ClusterView& view, Options& options) {
@@ -131,19 +194,20 @@ Result<ClusterUse> use_cluster(const ClusterView& view, Options& options) {
   if (!view.start) return use;
   const ClusterStart& start = *view.start;
   if (std::string why = reason_to_leave(start, options); !why.empty()) use.notices.push_back(std::move(why));
-  // A step of one node has nothing for a line that speaks of several: they are on one machine, as in a test.
+  // A start of one node has nothing for a line that speaks of several: they are on one machine, as in a test.
   const bool speaks_of_several = options.nnodes.given() || options.node_rank.given();
-  if (!use.notices.empty() || is_complete(options) || (start.nodes == 1 && speaks_of_several)) return use;
+  if (!use.notices.empty() || is_complete(options) || (start.nodes.value == 1 && speaks_of_several)) return use;
   if (!one_node_by(options).empty()) return use;
   if (Status fits = check_nodes(start, options); !fits) return fits.error();
   if (Status fits = check_rank(start, options); !fits) return fits.error();
+  if (Status fits = check_workers(start, options); !fits) return fits.error();
   use.told = told(start);
-  // As many workers as devices is what a cluster's user means; torchrun's default of one is for a line with --nnodes.
-  if (!options.nnodes.given()) fill(options.nproc_per_node, std::string("auto"), "the " + start.starter);
-  fill(options.nnodes, std::to_string(start.nodes), start.nodes_from);
-  if (start.nodes == 1) return use;
-  fill_rank(start, options);
-  fill_meeting(start, options);
+  if (!start.notice.empty() && start.nodes.value > 0) use.notices.push_back(start.notice);
+  if (Status filled = fill_all(start, options); !filled) return filled.error();
+  use.place = start.place;
+  // The worker of a launch that was started for it alone may be that rank, unless launch has spoken as the rank itself.
+  use.shares_console = start.shares_console && start.nodes.value > 1;
+  use.strips_identity = !start.place || start.told_by_pmi;
   return use;
 }
 

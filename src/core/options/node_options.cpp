@@ -67,9 +67,12 @@ constexpr OptionRow node_rows[] = {
      .group = OptionGroup::nodes,
      .value = "WHICH",
      .initial = "auto",
-     .text = "whose word counts for what is not given: auto (of the Slurm step that started launch, if one did), slurm "
-             "(the same, and it is an error if none did) or none",
-     .choices = {"auto", "slurm", "none"},
+     .text = "whose word counts for what is not given: auto (of the scheduler, MPI starter or platform that started "
+             "launch, if one did), none, or one by its name (it is an error if that one did not start launch): slurm, "
+             "openmpi, hydra, mvapich2, flux, pals, jsrun, kubernetes, pytorchjob, lws, volcano, sagemaker, azureml, "
+             "awsbatch, skypilot, dstack, ngc",
+     .choices = {"auto", "none", "slurm", "openmpi", "hydra", "mvapich2", "flux", "pals", "jsrun", "kubernetes",
+                 "pytorchjob", "lws", "volcano", "sagemaker", "azureml", "awsbatch", "skypilot", "dstack", "ngc"},
      .closed = Closed::for_flags,
      .ours = true},
     {.name = "--rdzv-backend",

@@ -10,7 +10,7 @@
 namespace launch {
 namespace {
 
-constexpr std::string_view has_begun = "has begun ";
+constexpr std::string_view begun_words = "has begun ";
 
 // The key's opcode, BINUNICODE, and its length come first.
 constexpr std::string_view last_begun{"X\x18\0\0\0last_enqueued_collective", 29};
@@ -66,8 +66,8 @@ std::optional<std::int64_t> collectives_begun(std::string_view record) {
 }
 
 std::optional<std::int64_t> collectives_in(std::string_view words) {
-  if (!words.starts_with(has_begun)) return std::nullopt;
-  words.remove_prefix(has_begun.size());
+  if (!words.starts_with(begun_words)) return std::nullopt;
+  words.remove_prefix(begun_words.size());
   return parse_int(words.substr(0, words.find(' ')));
 }
 
@@ -78,7 +78,7 @@ std::vector<RankGroup> with_collectives(std::vector<RankGroup> doings,
   std::map<std::int64_t, std::vector<int>> ranks_by_count;
   for (const auto& [rank, begun] : begun_by_rank) ranks_by_count[begun].push_back(rank);
   for (auto& [begun, ranks] : ranks_by_count)
-    doings.push_back({std::string(has_begun) + counted(begun, "collective"), std::move(ranks)});
+    doings.push_back({std::string(begun_words) + counted(begun, "collective"), std::move(ranks)});
   return doings;
 }
 

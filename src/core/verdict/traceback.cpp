@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::string_view traceback_header = "Traceback (most recent call last):";
 constexpr std::size_t longest_traceback_line = 300;
+constexpr std::size_t most_before_last_error = 150;
 constexpr std::size_t most_causes = 6;
 constexpr std::size_t most_members = 8;
 constexpr std::size_t most_depth = 8;          // of groups within groups
@@ -272,8 +273,21 @@ class TracebackReader {
       last_->error = without_controls(fmt::format("{} {}", last_->error, trim(line)), longest_traceback_line);
       return true;
     }
+    if (read_last_error(line)) return true;
     message_goes_on_ = message_goes_on_ && set_in;
     return message_goes_on_ || line.starts_with("frame #");
+  }
+
+  // PyTorch's text of an NCCL error ends with what NCCL itself said, after a line of its own.
+  bool read_last_error(std::string_view line) {
+    if (std::exchange(expects_last_error_, false)) {
+      last_->error = without_controls(
+          fmt::format("{}; last error: {}", beginning_of(last_->error, most_before_last_error), trim(line)),
+          longest_traceback_line);
+      return true;
+    }
+    expects_last_error_ = last_ && !ignored_ && depth_ == 0 && trim(line) == "Last error:";
+    return expects_last_error_;
   }
 
   const std::size_t most_lines_;
@@ -286,6 +300,7 @@ class TracebackReader {
   bool ignored_ = false;
   bool message_goes_on_ = false;
   bool lacks_text_ = false;
+  bool expects_last_error_ = false;
   bool lacks_all_text_ = false;
   std::size_t strays_ = 0;
   std::size_t output_after_ = 0;

@@ -208,6 +208,17 @@ std::string render_verdict(const Verdict& verdict) {
   return std::move(screen).text();
 }
 
+bool shows_whole(const Verdict& verdict, NodeRank own) {
+  const std::vector<int>& told = verdict.account.nodes;
+  const bool of_all = std::find(told.begin(), told.end(), own.value) != told.end();
+  return !of_all || told.front() == own.value || verdict.first.node_rank == own;
+}
+
+std::string render_briefly(const Verdict& verdict) {
+  return fmt::format("{}; node {} has the whole report", describe(verdict.first),
+                     verdict.account.nodes.empty() ? 0 : verdict.account.nodes.front());
+}
+
 std::string verdict_json(const Verdict& verdict) {
   const Account& account = verdict.account;
   const MissingRanks missing = missing_ranks(verdict).value_or(MissingRanks());

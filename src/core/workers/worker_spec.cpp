@@ -2,6 +2,7 @@
 
 #include "launch/core/base/template_text.hpp"
 
+#include <algorithm>
 #include <array>
 #include <string_view>
 #include <utility>
@@ -11,6 +12,27 @@ namespace {
 
 constexpr std::array<const char*, 4> names_of_one_worker{"LOCAL_RANK", "RANK", "ROLE_RANK", "TORCHELASTIC_ERROR_FILE"};
 
+// A process that sees one device of several knows it as the first.
+bool sees_one_device(const Environment& env) {
+  constexpr std::array names{"CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "ZE_AFFINITY_MASK",
+                             "ASCEND_RT_VISIBLE_DEVICES"};
+  return std::any_of(names.begin(), names.end(), [&](const char* name) {
+    const std::string devices = env.get(name).value_or("");
+    return !devices.empty() && !devices.starts_with('-') && devices.find(',') == std::string::npos;
+  });
+}
+
+// The worker of a launch that is one task of several on its machine has the numbers of the task.
+void set_place(const TaskPlace& place, Environment& env) {
+  if (place.node.known()) env.set("GROUP_RANK", std::to_string(place.node.value));
+  if (place.nodes > 0) env.set("GROUP_WORLD_SIZE", std::to_string(place.nodes));
+  env.set("LOCAL_WORLD_SIZE", std::to_string(place.local_tasks));
+}
+
+int local_rank_of_task(const Config& config) {
+  return sees_one_device(config.worker_env) ? 0 : config.place->local_task;
+}
+
 // The variables that all workers of this node share, as NAME=VALUE.
 std::vector<std::string> shared_lines(const Config& config, const Round& round) {
   const Assignment& assignment = round.assignment;
@@ -19,6 +41,7 @@ std::vector<std::string> shared_lines(const Config& config, const Round& round) 
   env.set("GROUP_RANK", std::to_string(assignment.group_rank.value));
   env.set("GROUP_WORLD_SIZE", std::to_string(assignment.group_world_size));
   env.set("LOCAL_WORLD_SIZE", std::to_string(config.nproc_per_node));
+  if (config.place) set_place(*config.place, env);
   env.set("WORLD_SIZE", std::to_string(assignment.world_size));
   env.set("ROLE_NAME", config.role);
   env.set("ROLE_WORLD_SIZE", std::to_string(assignment.role_world_size));
@@ -65,7 +88,8 @@ std::vector<WorkerSpec> make_worker_specs(const Config& config, const Round& rou
   std::vector<WorkerSpec> specs(static_cast<std::size_t>(config.nproc_per_node));
   for (LocalRank local_rank; local_rank.value < config.nproc_per_node; ++local_rank.value) {
     WorkerSpec& spec = specs[local_rank.index()];
-    const std::string local_text = std::to_string(local_rank.value);
+    const std::string own_text = std::to_string(local_rank.value);
+    const std::string local_text = config.place ? std::to_string(local_rank_of_task(config)) : own_text;
     spec.local_rank = local_rank;
     spec.global_rank = assignment.base_global_rank + local_rank;
     spec.input = input_of(config.input, spec.global_rank);
@@ -73,7 +97,7 @@ std::vector<WorkerSpec> make_worker_specs(const Config& config, const Round& rou
     spec.argv = config.program.argv;
     for (std::size_t i = 1; i < spec.argv.size(); ++i)
       spec.argv[i] = substitute(spec.argv[i], {{"local_rank", local_text}});
-    if (!folder.empty()) spec.error_file = folder + "/" + local_text + "/error.json";
+    if (!folder.empty()) spec.error_file = folder + "/" + own_text + "/error.json";
     spec.env.reserve(shared.size() + names_of_one_worker.size() + 1);
     spec.env = shared;
     spec.env.push_back("LOCAL_RANK=" + (config.virtual_device.empty() ? local_text : "0"));

@@ -1,6 +1,7 @@
 #include "launch/core/cluster/cluster_start.hpp"
 
 #include "../../support/slurm.hpp"
+#include "../../support/starts.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,119 +11,66 @@ namespace launch::cluster_start_test {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-TEST(ClusterStart, AStepOfTwoNodes) {
+Environment with(Environment env, const Environment& more) {
+  for (const std::string& line : more.lines()) env.set(line.substr(0, line.find('=')), line.substr(line.find('=') + 1));
+  return env;
+}
+
+TEST(ClusterStart, NothingIsFoundWithoutVariables) {
+  const Environment env{{"PATH", "/bin"}, {"RANK", "0"}, {"WORLD_SIZE", "2"}, {"PMI_RANK", "0"}};
+  EXPECT_FALSE(may_be_in_cluster(env));
+  const auto none = view_cluster(env, {});
+  EXPECT_FALSE(none->start);
+  EXPECT_TRUE(none->found.empty());
+}
+
+TEST(ClusterStart, AStepIsSaidInOneLine) {
+  EXPECT_TRUE(may_be_in_cluster(slurm::step()));
   const auto view = view_cluster(slurm::step(), slurm::task());
   ASSERT_TRUE(view && view->start);
-  const ClusterStart& start = *view->start;
-  EXPECT_EQ(start.id, "3.0");
-  EXPECT_EQ(start.nodes, 2);
-  EXPECT_EQ(start.node_rank, NodeRank(1));
-  EXPECT_THAT(start.names, ElementsAre("n1", "n2"));
-  EXPECT_EQ(start.most_per_node, 1);
-  EXPECT_GE(start.port, 61000);
   EXPECT_THAT(view->found, ElementsAre("Slurm step 3.0: 2 nodes, this is node 1"));
 }
 
-TEST(ClusterStart, ThePortIsTheSameOnAllNodesAndAnotherOneForAnotherStart) {
-  const auto port_of = [](const Environment& env) { return view_cluster(env, slurm::task())->start->port; };
-  Environment env = slurm::step();
-  const auto port = port_of(env);
-  env.set("SLURM_NODEID", "0");
-  env.set("SLURMD_NODENAME", "n1");
-  EXPECT_EQ(port_of(env), port);
-  env.set("SLURM_RESTART_COUNT", "1");
-  EXPECT_NE(port_of(env), port);
-  EXPECT_EQ(view_cluster(env, slurm::task())->start->id, "3.0.r1");
-  env.set("SLURM_STEP_RESV_PORTS", "12003-12004");
-  EXPECT_EQ(port_of(env), 12004);
-  env.set("SLURM_STEP_RESV_PORTS", "12003-12004,12010");
-  EXPECT_EQ(port_of(env), 12010);
+// mpirun's daemons are a step of their own, whose numbers are not those of the ranks.
+TEST(ClusterStart, TheInnermostStarterCounts) {
+  const auto view = view_cluster(starts::open_mpi(), starts::below_mpi("n3"));
+  ASSERT_TRUE(view && view->start);
+  EXPECT_EQ(view->start->starter, "Open MPI");
+  EXPECT_EQ(view->start->node_rank.value, NodeRank(2));
+  EXPECT_THAT(view->found, ElementsAre(HasSubstr("Open MPI prterun-n1-10563@1: 3 nodes, this is node 2"),
+                                       "variables of slurm, which are not asked: Open MPI is nearer"));
+  const auto pods = view_cluster(with(slurm::step(), starts::indexed_job()), slurm::task());
+  EXPECT_EQ(pods->start->starter, "Slurm step");
 }
 
-TEST(ClusterStart, TasksPerNode) {
-  Environment env = slurm::step();
-  env.set("SLURM_STEP_NUM_NODES", "3");
-  env.set("SLURM_STEP_NODELIST", "n[1-3]");
-  env.set("SLURM_STEP_TASKS_PER_NODE", "2,1(x2)");
-  EXPECT_EQ(view_cluster(env, slurm::task())->start->most_per_node, 2);
-  for (const char* wrong : {"2", "2,1(x3)", "", "a", "1(x", "0(x3)", "1(x-3)", "1(x3", "3000000000(x3)"}) {
-    env.set("SLURM_STEP_TASKS_PER_NODE", wrong);
-    const auto view = view_cluster(env, slurm::task());
-    ASSERT_FALSE(view) << wrong;
-    EXPECT_THAT(view.error().message, HasSubstr("SLURM_STEP_TASKS_PER_NODE=")) << wrong;
-  }
+TEST(ClusterStart, AStarterThatIsGoneLeavesTheWordToTheNext) {
+  ProcessFacts facts = slurm::task();  // srun, in a shell that mpirun started once
+  Environment env = with(starts::open_mpi(), slurm::step());
+  const auto view = view_cluster(env, facts);
+  ASSERT_TRUE(view && view->start);
+  EXPECT_EQ(view->start->starter, "Slurm step");
 }
 
-// Each variable of a step that is gone is named, or nothing changes: no node waits for others that know better.
-TEST(ClusterStart, AVariableThatIsMissingIsNamedOrNotNeeded) {
-  const ClusterStart whole = *view_cluster(slurm::step(), slurm::task())->start;
-  for (const std::string& line : slurm::step().lines()) {
-    const std::string name = line.substr(0, line.find('='));
-    Environment env = slurm::step();
-    env.remove(name);
-    const auto view = view_cluster(env, slurm::task());
-    if (!view) {
-      EXPECT_THAT(view.error().message, HasSubstr(name + " is not set"));
-      continue;
-    }
-    ASSERT_TRUE(view->start) << name;
-    EXPECT_EQ(view->start->nodes, whole.nodes) << name;
-    EXPECT_EQ(view->start->node_rank, whole.node_rank) << name;
-    EXPECT_EQ(view->start->names, whole.names) << name;
-    EXPECT_TRUE(view->start->port == whole.port || name == "SLURM_CLUSTER_NAME") << name;
-  }
-}
-
-TEST(ClusterStart, NonsenseIsOneLineThatNamesIt) {
-  const std::pair<const char*, const char*> wrong[] = {
-      {"SLURM_STEP_NUM_NODES", "0"},   {"SLURM_STEP_NUM_NODES", "many"}, {"SLURM_STEP_NUM_NODES", "3"},
-      {"SLURM_NODEID", "2"},           {"SLURM_NODEID", "-1"},           {"SLURM_NODEID", ""},
-      {"SLURM_STEP_NODELIST", "n[1-"}, {"SLURM_STEP_NODELIST", ""},      {"SLURM_STEP_NODELIST", "n1"},
-      {"SLURM_JOB_ID", "three"},       {"SLURM_STEP_ID", "99999999999"}};
-  for (const auto& [name, value] : wrong) {
-    Environment env = slurm::step();
-    env.set(name, value);
-    const auto view = view_cluster(env, slurm::task());
-    ASSERT_FALSE(view) << name << "=" << value;
-    EXPECT_EQ(view.error().code, ErrorCode::usage);
-    EXPECT_THAT(view.error().message, HasSubstr(name));
-  }
-}
-
-TEST(ClusterStart, AWorkersOwnLaunchAndOneOfMpiAreNoTasks) {
-  for (const auto& more :
-       {std::vector<std::pair<const char*, const char*>>{{"TORCHELASTIC_RUN_ID", "3.0"}, {"LOCAL_RANK", "1"}},
-        {{"OMPI_COMM_WORLD_RANK", "1"}},
-        {{"MPI_LOCALRANKID", "0"}}}) {
-    Environment env = slurm::step();
-    for (const auto& [name, value] : more) env.set(name, value);
-    const auto view = view_cluster(env, slurm::task());
+TEST(ClusterStart, AWorkersOwnLaunchIsNotWhatWasStarted) {
+  for (const Environment& env : {slurm::step(), starts::open_mpi(), starts::skypilot()}) {
+    const auto view = view_cluster(with(env, {{"TORCHELASTIC_RUN_ID", "3.0"}, {"LOCAL_RANK", "1"}}), slurm::task());
     ASSERT_TRUE(view);
     EXPECT_FALSE(view->start);
-    EXPECT_THAT(view->found, ElementsAre(HasSubstr("what Slurm says is not about it")));
+    EXPECT_THAT(view->found, ElementsAre(HasSubstr("a worker of another launch started this one")));
   }
 }
 
-TEST(ClusterStart, AnAllocationOfSeveralNodesIsNoticed) {
-  const auto view = view_cluster(slurm::batch(), slurm::in_batch());
+TEST(ClusterStart, OneStarterMayBeChosen) {
+  const auto view = view_cluster(with(slurm::step(), starts::open_mpi()), starts::below_mpi("n3"), "slurm");
   ASSERT_TRUE(view);
-  EXPECT_FALSE(view->start);
-  EXPECT_THAT(view->notice, HasSubstr("Slurm job 8 has 3 nodes, and this launch uses one of them"));
-  Environment small = slurm::batch();
-  small.set("SLURM_JOB_NUM_NODES", "1");
-  EXPECT_EQ(view_cluster(small, slurm::in_batch())->notice, "");
+  EXPECT_THAT(view->found.front(), HasSubstr("variables of openmpi, which --cluster leaves out"));
 }
 
-TEST(ClusterStart, NothingIsFoundWithoutVariablesOrInLeftovers) {
-  const auto none = view_cluster({{"PATH", "/bin"}}, {});
-  EXPECT_FALSE(none->start);
-  EXPECT_TRUE(none->found.empty());
-  ProcessFacts elsewhere;
-  elsewhere.ancestors = {{1, "/sbin/init"}};
-  const auto old = view_cluster(slurm::step(), elsewhere);
-  EXPECT_FALSE(old->start);
-  EXPECT_EQ(old->notice, "");
-  EXPECT_THAT(old->found, ElementsAre(HasSubstr("left over")));
+TEST(ClusterStart, EachWordIsThereOnce) {
+  auto words = cluster_words();
+  std::sort(words.begin(), words.end());
+  EXPECT_EQ(std::adjacent_find(words.begin(), words.end()), words.end());
+  EXPECT_EQ(words.size(), 17U);
 }
 
 }  // namespace launch::cluster_start_test

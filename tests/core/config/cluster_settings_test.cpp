@@ -1,6 +1,7 @@
 #include "launch/core/config/cluster_settings.hpp"
 
 #include "../../support/slurm.hpp"
+#include "../../support/starts.hpp"
 #include "settling.hpp"
 
 namespace launch::cluster_settings_test {
@@ -22,6 +23,11 @@ std::string fault_in(const ClusterView& view, const Args& args) {
   return use ? "" : use.error().message;
 }
 
+Result<ClusterUse> use_found(const Environment& env, const ProcessFacts& process, Options& options) {
+  const auto view = find_cluster(env, process, options);
+  return view ? use_cluster(*view, options) : view.error();
+}
+
 Settled settled_in(const ClusterView& view, const Args& args) {
   Settled all;
   all.options = options_of(args);
@@ -34,16 +40,40 @@ ClusterView step() { return *view_cluster(slurm::step(), slurm::task()); }
 Settled settled(const Args& args) { return settled_in(step(), args); }
 std::string fault(const Args& args) { return fault_in(step(), args); }
 
+// As "srun -N2 --ntasks-per-node=2": task 3, the second of the second node.
+ClusterView tasks() {
+  Environment env = slurm::step();
+  for (const char* name : {"SLURM_STEP_TASKS_PER_NODE", "SLURM_TASKS_PER_NODE"}) env.set(name, "2(x2)");
+  env.set("SLURM_LOCALID", "1");
+  env.set("SLURM_PROCID", "3");
+  return *view_cluster(env, slurm::task());
+}
+
 TEST(ClusterSettings, WithoutAFlagTheJobHasTheNodesOfTheStep) {
   const Settled job = settled({});
   EXPECT_EQ(job.use.told, "Slurm step 3.0: 2 nodes, this is node 1 (n2), node 0 is n1");
   EXPECT_THAT(job.use.notices, IsEmpty());
   EXPECT_EQ(job.config.nnodes(), 2);
   EXPECT_EQ(job.config.node_rank(), NodeRank(1));
-  EXPECT_EQ(job.config.store(), (Endpoint{"n1", step().start->port}));
+  EXPECT_EQ(job.config.store(), (Endpoint{"n1", step().start->port.value}));
   EXPECT_EQ(job.config.run_id, "3.0");
   EXPECT_EQ(job.config.nproc_per_node, 1) << "there is no device, and one for each CPU was not asked for";
   EXPECT_THAT(job.config.notices, IsEmpty());
+}
+
+// The console and the time to exit are the starter's.
+TEST(ClusterSettings, WhatTheNodesShare) {
+  const Settled job = settled({});
+  EXPECT_TRUE(job.use.shares_console);
+  EXPECT_TRUE(job.use.strips_identity);
+  EXPECT_EQ(job.config.logs.prefix, "[${host}:${role_name}${local_rank}]:");
+  EXPECT_EQ(job.config.shutdown_timeout, std::chrono::seconds(25));
+  EXPECT_EQ(settled({"--shutdown-timeout=7"}).config.shutdown_timeout, std::chrono::seconds(7));
+  EXPECT_FALSE(settled({"--nnodes=1"}).use.shares_console);
+  EXPECT_FALSE(settled_in(tasks(), {}).use.strips_identity) << "the worker may be the task";
+  const auto cloud = *view_cluster(starts::skypilot(), starts::pod("node1"));
+  EXPECT_FALSE(settled_in(cloud, {}).use.shares_console);
+  EXPECT_EQ(settled_in(cloud, {}).config.shutdown_timeout, std::chrono::seconds(30));
 }
 
 TEST(ClusterSettings, WhatTheUserGivesStays) {
@@ -104,12 +134,12 @@ TEST(ClusterSettings, NonsenseOfSlurmHarmsNoLineThatNeedsNothing) {
   for (const Args& args :
        {Args{"--standalone"}, Args{"--nnodes=1"}, Args{"--nnodes=2", "--node-rank=1", "--master-addr=elsewhere"}}) {
     Options options = options_of(args);
-    const auto use = use_cluster(env, slurm::task(), options);
+    const auto use = use_found(env, slurm::task(), options);
     ASSERT_TRUE(use);
     EXPECT_THAT(use->found, ElementsAre(HasSubstr("SLURM_STEP_NODELIST"))) << "for --explain";
   }
   Options options = options_of({"--nnodes=2"});
-  EXPECT_FALSE(use_cluster(env, slurm::task(), options));
+  EXPECT_FALSE(use_found(env, slurm::task(), options));
 }
 
 TEST(ClusterSettings, TheHostOfC10dIsNotChosenByAnIgnoredRank) {
@@ -118,40 +148,83 @@ TEST(ClusterSettings, TheHostOfC10dIsNotChosenByAnIgnoredRank) {
 
 TEST(ClusterSettings, AStepOfOneNodeHasNothingForALineOfSeveral) {
   ClusterView view = step();
-  view.start->nodes = 1;
+  view.start->nodes.value = 1;
   view.start->names = {"n2"};
-  view.start->node_rank = NodeRank(0);
+  view.start->node_rank.value = NodeRank(0);
   EXPECT_EQ(settled_in(view, {"--nnodes=2", "--node-rank=1", "--master-port=4000"}).config.nnodes(), 2);
 }
 
 TEST(ClusterSettings, C10dMeetsOnTheFirstNode) {
   const Settled job = settled({"--rdzv-backend=c10d", "--nnodes=1:4"});
   ASSERT_NE(job.config.c10d(), nullptr);
-  EXPECT_EQ(job.config.store(), (Endpoint{"n1", step().start->port}));
+  EXPECT_EQ(job.config.store(), (Endpoint{"n1", step().start->port.value}));
   EXPECT_EQ(job.config.c10d()->is_host, false);
   EXPECT_EQ(job.config.run_id, "3.0");
   EXPECT_EQ(job.config.c10d()->settings.nodes, (NodeLimits{1, 4}));
   ClusterView first = step();
-  first.start->node_rank = NodeRank(0);
+  first.start->node_rank.value = NodeRank(0);
   EXPECT_EQ(settled_in(first, {"--rdzv-backend=c10d"}).config.c10d()->is_host, true);
   EXPECT_EQ(settled_in(first, {"--rdzv-backend=c10d"}).config.c10d()->settings.nodes, (NodeLimits{2, 2}));
 }
 
-TEST(ClusterSettings, SeveralStartsOnANodeAreSeveralJobs) {
-  ClusterView view = step();
-  view.start->most_per_node = 8;
-  const Settled job = settled_in(view, {});
+TEST(ClusterSettings, EachOfSeveralTasksOnANodeIsOneWorker) {
+  const Settled job = settled_in(tasks(), {});
+  EXPECT_EQ(job.use.told,
+            "Slurm step 3.0: 4 tasks on 2 nodes, each with one worker; this is rank 3, number 1 on its node, node 0 is "
+            "n1");
+  EXPECT_EQ(job.config.nnodes(), 4);
+  EXPECT_EQ(job.config.node_rank(), NodeRank(3));
+  EXPECT_EQ(job.config.nproc_per_node, 1);
+  ASSERT_TRUE(job.use.place);
+  EXPECT_EQ(job.use.place->node, NodeRank(1));
+  EXPECT_EQ(settled_in(tasks(), {"--nnodes=2", "--nproc-per-node=1", "--node-rank=1"}).config.nnodes(), 4)
+      << "the user counts machines";
+}
+
+TEST(ClusterSettings, WorkersTimesTasksAreRefused) {
+  EXPECT_THAT(fault_in(tasks(), {"--nproc-per-node=2"}),
+              HasSubstr("--nproc-per-node 2, but the Slurm step has 2 launches on this node"));
+  EXPECT_THAT(fault_in(tasks(), {"--nnodes=4"}), HasSubstr("--nnodes 4, but the Slurm step has 4 tasks on 2 nodes"));
+  EXPECT_EQ(fault_in(tasks(), {"--nnodes=2", "--nproc-per-node=2", "--node-rank=1", "--master-addr=n1"}), "")
+      << "as torchrun has it";
+}
+
+TEST(ClusterSettings, SeveralTasksWithC10dAreSeveralJobs) {
+  const Settled job = settled_in(tasks(), {"--rdzv-backend=c10d"});
   EXPECT_EQ(job.config.nnodes(), 1);
-  EXPECT_EQ(job.options.nproc_per_node.source, Source::initial);
-  EXPECT_THAT(job.use.notices,
-              ElementsAre(HasSubstr("Slurm step 3.0 has 8 tasks on one node, so nothing is taken from it, and each")));
+  EXPECT_FALSE(job.use.place);
+  EXPECT_THAT(job.use.notices, ElementsAre(HasSubstr("with c10d nothing is taken from that")));
+}
+
+TEST(ClusterSettings, WhoDoesNotSayWhereNode0IsNeedsTheUsersWord) {
+  const auto view = *view_cluster(starts::intel_mpi(), starts::below_mpi("n3"));
+  EXPECT_THAT(fault_in(view, {}), HasSubstr("Hydra has 5 nodes, but does not say where node 0 is: give --master-addr"));
+  const Settled job = settled_in(view, {"--master-addr=n1"});
+  EXPECT_EQ(job.config.nnodes(), 5);
+  EXPECT_EQ(job.config.node_rank(), NodeRank(4));
+  EXPECT_EQ(job.config.store(), (Endpoint{"n1", 29500}));
+  EXPECT_EQ(job.use.told, "Hydra: 5 nodes, this is node 4");
+}
+
+TEST(ClusterSettings, AnIndexedJobNeedsTheNumberOfItsPods) {
+  ProcessFacts facts = starts::pod("demo-3");
+  facts.full_hostname = "demo-3.service";
+  const auto view = *view_cluster(starts::indexed_job(), facts);
+  const Settled job = settled_in(view, {"--nnodes=4", "--nproc-per-node=2"});
+  EXPECT_EQ(job.config.nnodes(), 4);
+  EXPECT_EQ(job.config.node_rank(), NodeRank(3));
+  EXPECT_EQ(job.config.store(), (Endpoint{"demo-0.service", 29500}));
+  EXPECT_EQ(job.use.told, "Indexed Job demo-0: this is node 3, node 0 is demo-0.service");
+  EXPECT_THAT(job.use.notices, IsEmpty());
+  EXPECT_EQ(settled_in(view, {}).config.nnodes(), 1) << "as with torchrun";
+  EXPECT_THAT(settled_in(view, {}).use.notices, ElementsAre(HasSubstr("nothing tells how many pods there are")));
 }
 
 TEST(ClusterSettings, AStepOfOneNodeHasAsManyWorkersAsDevices) {
   ClusterView view = step();
-  view.start->nodes = 1;
+  view.start->nodes.value = 1;
   view.start->names = {"n2"};
-  view.start->node_rank = NodeRank(0);
+  view.start->node_rank.value = NodeRank(0);
   const Settled job = settled_in(view, {});
   EXPECT_EQ(job.use.told, "Slurm step 3.0: one node");
   EXPECT_EQ(job.config.nnodes(), 1);
@@ -161,14 +234,14 @@ TEST(ClusterSettings, AStepOfOneNodeHasAsManyWorkersAsDevices) {
 
 TEST(ClusterSettings, TheUserMayDoWithoutSlurmOrInsistOnIt) {
   Options options = options_of({"--cluster=none"});
-  EXPECT_EQ(use_cluster(slurm::step(), slurm::task(), options)->told, "");
+  EXPECT_EQ(use_found(slurm::step(), slurm::task(), options)->told, "");
   EXPECT_EQ(options.nnodes.source, Source::initial);
   options = options_of({"--cluster=slurm"});
-  EXPECT_NE(use_cluster(slurm::step(), slurm::task(), options)->told, "");
+  EXPECT_NE(use_found(slurm::step(), slurm::task(), options)->told, "");
   options = options_of({"--cluster=slurm"});
-  EXPECT_THAT(use_cluster(slurm::batch(), slurm::in_batch(), options).error().message,
-              HasSubstr("--cluster slurm: no Slurm step started this launch; Slurm job 8"));
-  EXPECT_EQ(use_cluster({}, {}, options).error().message, "--cluster slurm: no Slurm step started this launch");
+  EXPECT_THAT(use_found(slurm::batch(), slurm::in_batch(), options).error().message,
+              HasSubstr("--cluster slurm: no such start of this launch was found; Slurm job 8"));
+  EXPECT_EQ(use_found({}, {}, options).error().message, "--cluster slurm: no such start of this launch was found");
 }
 
 TEST(ClusterSettings, AnAllocationWithoutAStartIsANotice) {

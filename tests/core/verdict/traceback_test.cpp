@@ -1,5 +1,6 @@
 #include "launch/core/verdict/traceback.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace launch::traceback_test {
@@ -56,6 +57,26 @@ TEST(Traceback, FormsOfTheErrorLine) {
                            "__main__.f.<locals>.Own: x", "socket.timeout", "KeyError: 'k'", "Ünfall: x", "E: a: b"})
     EXPECT_EQ(error_of("Traceback (most recent call last):\n  File \"x.py\", line 3, in f\n" + std::string(line)),
               line);
+}
+
+// As PyTorch 2.11 writes it on each rank.
+TEST(Traceback, WhatNcclSaidBelongsToTheError) {
+  constexpr std::string_view text = R"([rank1]: Traceback (most recent call last):
+[rank1]:   File "ddp.py", line 8, in <module>
+[rank1]:     model = DDP(model)
+[rank1]: torch.distributed.DistBackendError: NCCL error in: NCCLUtils.cpp:93, invalid usage, NCCL version 2.28.9
+[rank1]: ncclInvalidUsage: This usually reflects invalid usage of NCCL library.
+[rank1]: Last error:
+[rank1]: Duplicate GPU detected : rank 1 and rank 0 both on CUDA device 60
+[rank1]:[W1126 14:27:12 ProcessGroupNCCL.cpp:1575] Warning: destroy_process_group() was not called
+)";
+  EXPECT_EQ(error_of(text),
+            "torch.distributed.DistBackendError: NCCL error in: NCCLUtils.cpp:93, invalid usage, NCCL "
+            "version 2.28.9; last error: Duplicate GPU detected : rank 1 and rank 0 "
+            "both on CUDA device 60");
+  const std::string cut(text.substr(0, text.find("[rank1]: Duplicate")));
+  EXPECT_THAT(error_of(cut), testing::EndsWith("NCCL version 2.28.9"));
+  EXPECT_EQ(error_of("Last error:\nx\n"), "none");
 }
 
 TEST(Traceback, MarkersAreLeftOut) {

@@ -131,6 +131,19 @@ TEST(Verdict, FitsOnAScreenHoweverManyNodesThereAre) {
   }
 }
 
+TEST(Verdict, OnASharedConsoleFewNodesShowAllOfIt) {
+  Verdict verdict = sample();
+  verdict.nnodes = 4;
+  for (int node = 0; node < 4; ++node) merge(verdict.account, sum_up(NodeRank(node), {stopped(node, SIGTERM)}));
+  for (int node = 0; node < 4; ++node) EXPECT_EQ(shows_whole(verdict, NodeRank(node)), node < 2) << node;
+  EXPECT_EQ(render_briefly(verdict),
+            "rank 3 (local rank 1) on node 1 (host n1), pid 42: signal 11 (SIGSEGV), segmentation fault; "
+            "node 0 has the whole report");
+  verdict.account = sum_up(NodeRank(3), {stopped(3, SIGTERM)});
+  EXPECT_TRUE(shows_whole(verdict, NodeRank(3))) << "it knows of nobody else";
+  EXPECT_TRUE(shows_whole(verdict, NodeRank(2)));
+}
+
 TEST(Verdict, AJobThatWasToldToStopHasNotFailed) {
   Verdict verdict = sample();
   verdict.first = {};

@@ -1,9 +1,10 @@
-// What a scheduler says of the start of this launch: how many nodes it started launch on, which of them this is, and
-// where the first one is. Found in the environment, and held against what is known of this process, because variables
-// are inherited for longer than they are true. Pure: io/process_facts looks, config/cluster_settings makes settings of
-// it. No program of the scheduler is asked.
+// What a scheduler, an MPI starter or a platform says of the start of this launch: how many nodes it started launch on,
+// which of them this is, and where the first one is. Found in the environment, and held against what is known of this
+// process, because variables are inherited for longer than they are true. Pure: io/process_facts looks,
+// config/cluster_settings makes settings of it. No program of the scheduler is asked.
 //
-// Source: what Slurm 22.05 sets, as recorded in tests/support/slurm.hpp.
+// Who started this process counts, and not which cluster it is on: the starters are asked from the innermost outwards,
+// since below mpirun in a batch script the variables of both are there.
 #pragma once
 
 #include "launch/core/base/environment.hpp"
@@ -13,6 +14,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace launch {
@@ -25,34 +27,52 @@ struct Ancestor {
 struct ProcessFacts {
   int pid = 0;
   std::vector<Ancestor> ancestors;  // the parent first, as far as they can be seen
+  std::string first_command;        // the command line of process 1, as this process sees it
   std::string cgroup;               // the text of /proc/self/cgroup
-  bool sees_whole_host = true;      // it is in the first PID namespace, and not in that of a container
-  bool terminal = false;            // it has a controlling terminal, whatever its input is
+  std::string hostname;
+  std::string full_hostname;    // with its domain, from /etc/hosts; empty: none
+  bool sees_whole_host = true;  // it is in the first PID namespace, and not in that of a container
+  bool terminal = false;        // it has a controlling terminal, whatever its input is
+  bool pmi_socket = false;      // the descriptor that PMI_FD names is an open socket
+  bool pmix_folder = false;     // the folder that PMIX_SERVER_TMPDIR names is there
 };
 
-// The start by one scheduler. Each value comes with the variable that it is from.
+// A value and the variable that it is from.
+template <class T>
+struct Said {
+  T value{};
+  std::string from;
+};
+
 struct ClusterStart {
   std::string starter;  // "Slurm step"
-  std::string id;       // "8.0", with ".rN" if it was requeued N times; another one for each start
-  int nodes = 1;
-  std::string nodes_from;
-  NodeRank node_rank{};
-  std::string node_rank_from;
-  std::vector<std::string> names;  // of the nodes, in order
-  std::string names_from;
-  int most_per_node = 1;   // tasks, on the node that has most of them
-  std::uint16_t port = 0;  // for node 0: chosen by the id, so that two jobs rarely choose the same
-  std::string port_from;
+  std::string id;       // "8.0", with ".rN" if it was requeued N times: another one for each start; empty: not said
+  std::string id_from;
+  Said<int> nodes;                 // the launches of the job: one for each node, or one for each task
+  Said<NodeRank> node_rank;        // of this launch
+  std::optional<TaskPlace> place;  // there if a launch is a task
+  std::vector<std::string> names;  // of the machines, in order; may be empty
+  Said<std::string> host;          // where node 0 is; empty: not said
+  bool shares_console = false;     // what all nodes write ends in one place
+  int grace = 0;                   // seconds for workers to exit, before the starter kills launch itself; 0: not known
+  bool has_pmi = false;            // the starter keeps a PMI server, by which node 0 can tell all where it is
+  bool told_by_pmi = false;        // and it has
+  std::string host_hint;           // what the user can do if it is not said
+  Said<std::uint16_t> port;        // for node 0
+  std::string notice;              // for the user; or empty
 };
 
 struct ClusterView {
   std::optional<ClusterStart> start;
-  std::string notice;              // for the user, if there is no start but there might have been; or empty
+  std::string notice;              // for the user; or empty
   std::vector<std::string> found;  // one line for each thing that was found, and what became of it
 };
 
-// An error if a start is there, but says nonsense or only half.
-Result<ClusterView> view_cluster(const Environment& env, const ProcessFacts& process);
+// What --cluster takes, but for auto and none: "slurm", "openmpi", ...
+const std::vector<std::string_view>& cluster_words();
+
+// An error if a start is there, but says nonsense or only half. `word`: only this starter counts; empty: any does.
+Result<ClusterView> view_cluster(const Environment& env, const ProcessFacts& process, std::string_view word = {});
 
 // Whether there is anything for which ProcessFacts are needed.
 bool may_be_in_cluster(const Environment& env);

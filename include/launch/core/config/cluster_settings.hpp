@@ -6,6 +6,7 @@
 #include "launch/core/cluster/cluster_start.hpp"
 #include "launch/core/options/options.hpp"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,11 +16,15 @@ struct ClusterUse {
   std::string told;                  // what was taken from the scheduler, one line for the user; empty: nothing was
   std::vector<std::string> notices;  // why it was not, if the user should know
   std::vector<std::string> found;    // what is there of a scheduler, for --explain
+  bool shares_console = false;       // what the nodes write ends in one place
+  bool strips_identity = false;      // workers must not be taken for the rank that this launch was started as
+  std::optional<TaskPlace> place;    // there if this launch is one of several on its node, with one worker
 };
 
-// As --cluster wants it.
-Result<ClusterUse> use_cluster(const Environment& env, const ProcessFacts& process, Options& options);
-// The same for what is already known.
+// What is there, as far as --cluster wants it.
+Result<ClusterView> find_cluster(const Environment& env, const ProcessFacts& process, const Options& options);
+// Whether it has to be asked from the starter's PMI server where node 0 is.
+bool must_ask_pmi(const ClusterView& view, const Options& options);
 Result<ClusterUse> use_cluster(const ClusterView& view, Options& options);
 
 }  // namespace launch

@@ -83,8 +83,9 @@ using MeetingChoice = std::variant<AloneChoice, StaticChoice, C10dChoice>;
 
 // The form of the report at the end of a failed job.
 struct VerdictChoice {
-  bool json = false;  // one line instead of the text
-  std::string file;   // gets the json as well; empty: none
+  bool json = false;            // one line instead of the text
+  bool shared_console = false;  // all nodes write to one: a few of them show all of it
+  std::string file;             // gets the json as well; empty: none
 };
 
 // What is recorded about the workers after a failure, before they are told to exit.
@@ -149,6 +150,7 @@ struct Config {
   InputChoice input;
   Environment worker_env;                   // the base of every worker's environment
   std::vector<std::string> virtual_device;  // by local rank: the one device that it sees; empty: no virtual local ranks
+  std::optional<TaskPlace> place;           // there if this launch is one of several on its machine, with one worker
   std::vector<Binding> bindings;            // by local rank; empty: workers are not bound
   std::string start;                        // one line on the scheduler's start of this node; empty: none was used
   std::vector<std::string> found;           // what was found of a scheduler, for --explain

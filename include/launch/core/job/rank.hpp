@@ -27,6 +27,14 @@ using NodeRank = RankOf<struct NodeOfJob>;      // GROUP_RANK
 using LocalRank = RankOf<struct WorkerOfNode>;  // LOCAL_RANK
 using GlobalRank = RankOf<struct WorkerOfJob>;  // RANK
 
+// Which task of its machine a launch is, if a scheduler started several there, each for one worker.
+struct TaskPlace {
+  int local_task = 0;
+  int local_tasks = 1;
+  NodeRank node{};  // the machine; none(): not known
+  int nodes = 0;    // machines; 0: not known
+};
+
 // `base`: the RANK of the node's local rank 0.
 constexpr GlobalRank operator+(GlobalRank base, LocalRank local) { return GlobalRank(base.value + local.value); }
 

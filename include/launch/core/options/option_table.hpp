@@ -33,11 +33,12 @@ enum class OptionValue {
   optional,  // --name or --name=V
 };
 
-// A few words, at most five, that are known when the program is built.
-class Words {
+// A few words, at most so many, that are known when the program is built.
+template <std::size_t most>
+class WordList {
  public:
-  constexpr Words() = default;
-  constexpr Words(std::initializer_list<std::string_view> words) : size_(words.size()) {
+  constexpr WordList() = default;
+  constexpr WordList(std::initializer_list<std::string_view> words) : size_(words.size()) {
     std::copy(words.begin(), words.end(), words_.begin());
   }
   constexpr const std::string_view* begin() const { return words_.data(); }
@@ -47,9 +48,12 @@ class Words {
   constexpr std::string_view back() const { return words_[size_ - 1]; }
 
  private:
-  std::array<std::string_view, 5> words_;
+  std::array<std::string_view, most> words_;
   std::size_t size_ = 0;
 };
+
+using Words = WordList<5>;
+using Choices = WordList<20>;
 
 // What an empty text means, whatever source it comes from.
 enum class EmptyText {
@@ -83,7 +87,7 @@ struct OptionRow {
   EmptyText empty = EmptyText::wrong;
   std::string_view text;     // what --help says
   std::string_view brief{};  // what -h says, in a few words; empty: it does not show the option
-  Words choices{};           // the values, if there are only a few; the first is used if an optional value is left out
+  Choices choices{};         // the values, if there are only a few; the first is used if an optional value is left out
   Closed closed = Closed::no;
   bool ours = false;  // torchrun 2.13 lacks it, so no abbreviation of a torchrun option may select it
 };

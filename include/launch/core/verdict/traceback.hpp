@@ -16,7 +16,9 @@ namespace launch {
 
 struct Traceback {
   std::vector<std::string> frames;  // "  File "x.py", line 3, in f" and "    the source line", outermost first
-  std::string error;  // "ValueError: bad batch": the first line of the exception's text, and the next one after a colon
+  // "ValueError: bad batch": the first line of the exception's text, and the next one after a colon; of an NCCL error,
+  // whose first line is long and says little, also what NCCL said.
+  std::string error;
   std::vector<std::string> causes{};   // at most 6 that led to it, the first one first: "KeyError: 'k' (x.py:3 in f)"
   std::vector<std::string> members{};  // of an exception group, at most 8; those of a group within it are set in
 

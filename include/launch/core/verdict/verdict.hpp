@@ -21,6 +21,11 @@ struct Verdict {
 
 // Several lines without a final newline.
 std::string render_verdict(const Verdict& verdict);
+// For consoles that all nodes share: whether this node shows the whole verdict, or render_briefly() is enough. The node
+// of the failure does, and the first of those that gave an account.
+bool shows_whole(const Verdict& verdict, NodeRank own);
+// One line.
+std::string render_briefly(const Verdict& verdict);
 // One line of JSON, with all that is in the text.
 std::string verdict_json(const Verdict& verdict);
 

@@ -1,0 +1,22 @@
+// The start by a platform that runs one launch on each machine or in each pod: Kubernetes (Indexed Job, JobSet,
+// LeaderWorkerSet, PyTorchJob, Volcano), SageMaker, AzureML, AWS Batch, SkyPilot, dstack, NGC. What sets PET_
+// variables, as Kubeflow's Trainer, needs nothing here. A shell that was opened in a pod by "kubectl exec" has the
+// variables of the pod and is no part of the job. Pure.
+//
+// Source: the controllers' own code for Kubernetes, SageMaker and dstack, public programs for the others; the
+// environments are in tests/support/starts.hpp.
+#pragma once
+
+#include "launch/core/cluster/cluster_start.hpp"
+
+namespace launch {
+
+const std::vector<std::string_view>& platform_words();
+
+// The word of the platform that has left variables; empty: none has.
+std::string_view platform_word(const Environment& env);
+
+// A start whose number of nodes is 0 does not say how many there are: the user must.
+Result<ClusterView> view_platform(const Environment& env, const ProcessFacts& process);
+
+}  // namespace launch

@@ -1,0 +1,14 @@
+// The start by a Slurm step (srun), and the notice in an allocation without one. Source: what Slurm 22.05 sets, as
+// recorded in tests/support/slurm.hpp. Whether the step is alive is decided by slurm_life. Pure; no program of Slurm is
+// asked.
+#pragma once
+
+#include "launch/core/cluster/cluster_start.hpp"
+
+namespace launch {
+
+bool speaks_of_slurm(const Environment& env);
+
+Result<ClusterView> view_slurm(const Environment& env, const ProcessFacts& process);
+
+}  // namespace launch

@@ -1,0 +1,28 @@
+// Learns from the starter's PMI server where rank 0 can be reached, and tells it if this is rank 0. Blocks, before
+// anything is started: commands calls it once, only if the starter has such a server (core/cluster/pmi_talk) and the
+// user has not said where rank 0 is. Afterwards the server is told that we are done, and the descriptor is closed: what
+// launch starts later speaks to nobody by it.
+#pragma once
+
+#include "launch/core/base/error.hpp"
+#include "launch/core/base/time.hpp"
+#include "launch/core/cluster/pmi_talk.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+namespace launch {
+
+struct PmiQuestion {
+  int descriptor = -1;            // the socket that PMI_FD names; closed at the end
+  bool first = false;             // this is rank 0
+  std::string hostname;           // of this host
+  std::uint16_t port = 0;         // that rank 0 will listen on; 0: any that is free
+  Duration limit{};               // all ranks must have come until then
+  std::function<void()> on_wait;  // is called once if that takes long
+};
+
+Result<PmiAnswer> exchange_by_pmi(const PmiQuestion& question);
+
+}  // namespace launch

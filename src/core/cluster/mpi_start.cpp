@@ -1,0 +1,247 @@
+#include "launch/core/cluster/mpi_start.hpp"
+
+#include "launch/core/base/text.hpp"
+#include "launch/core/cluster/host_list.hpp"
+#include "launch/core/cluster/start_values.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace launch {
+namespace {
+
+// What shows that the starter is still there. Its variables are inherited by all that is started below.
+enum class Proof {
+  none,
+  pmi_socket,
+  pmix_folder
+};
+
+struct MpiRow {
+  std::string_view word;
+  std::string_view starter;
+  std::string_view task;  // the variables that tell
+  std::string_view tasks;
+  std::string_view local_task;
+  std::string_view local_tasks{};  // empty: as many on each node
+  std::string_view mark{};         // it is there if this and `task` are set
+  std::string_view node{};         // may be empty: not said
+  std::string_view nodes{};
+  std::string_view id{};
+  Proof proof = Proof::none;
+  int grace = 0;         // 0: launch's own
+  std::string_view how;  // to tell all of them where rank 0 is
+};
+
+constexpr std::array mpi_rows{MpiRow{.word = "openmpi",
+                                     .starter = "Open MPI",
+                                     .task = "OMPI_COMM_WORLD_RANK",
+                                     .tasks = "OMPI_COMM_WORLD_SIZE",
+                                     .local_task = "OMPI_COMM_WORLD_LOCAL_RANK",
+                                     .local_tasks = "OMPI_COMM_WORLD_LOCAL_SIZE",
+                                     .mark = "OMPI_COMM_WORLD_SIZE",
+                                     .id = "PMIX_NAMESPACE",
+                                     .proof = Proof::pmix_folder,
+                                     .how = "mpirun -x PET_MASTER_ADDR=HOST"},
+                              MpiRow{.word = "hydra",
+                                     .starter = "Hydra",
+                                     .task = "PMI_RANK",
+                                     .tasks = "PMI_SIZE",
+                                     .local_task = "MPI_LOCALRANKID",
+                                     .local_tasks = "MPI_LOCALNRANKS",
+                                     .mark = "MPI_LOCALRANKID",
+                                     .proof = Proof::pmi_socket,
+                                     .how = "mpiexec -genv PET_MASTER_ADDR HOST"},
+                              MpiRow{.word = "mvapich2",
+                                     .starter = "MVAPICH2",
+                                     .task = "MV2_COMM_WORLD_RANK",
+                                     .tasks = "MV2_COMM_WORLD_SIZE",
+                                     .local_task = "MV2_COMM_WORLD_LOCAL_RANK",
+                                     .local_tasks = "MV2_COMM_WORLD_LOCAL_SIZE",
+                                     .mark = "MV2_COMM_WORLD_SIZE",
+                                     .how = "mpirun_rsh ... PET_MASTER_ADDR=HOST"},
+                              MpiRow{.word = "flux",
+                                     .starter = "Flux",
+                                     .task = "FLUX_TASK_RANK",
+                                     .tasks = "FLUX_JOB_SIZE",
+                                     .local_task = "FLUX_TASK_LOCAL_ID",
+                                     .mark = "FLUX_JOB_SIZE",
+                                     .nodes = "FLUX_JOB_NNODES",
+                                     .id = "FLUX_JOB_ID",
+                                     .grace = 4,
+                                     .how = "flux run --env=PET_MASTER_ADDR=HOST"},
+                              MpiRow{.word = "pals",
+                                     .starter = "PALS",
+                                     .task = "PALS_RANKID",
+                                     .tasks = "PMI_SIZE",
+                                     .local_task = "PALS_LOCAL_RANKID",
+                                     .local_tasks = "PMI_LOCAL_SIZE",
+                                     .mark = "PALS_NODEID",
+                                     .node = "PALS_NODEID",
+                                     .id = "PALS_APID",
+                                     .grace = 8,
+                                     .how = "mpiexec --env PET_MASTER_ADDR=HOST"},
+                              MpiRow{.word = "jsrun",
+                                     .starter = "jsrun",
+                                     .task = "JSM_NAMESPACE_RANK",
+                                     .tasks = "JSM_NAMESPACE_SIZE",
+                                     .local_task = "JSM_NAMESPACE_LOCAL_RANK",
+                                     .local_tasks = "JSM_NAMESPACE_LOCAL_SIZE",
+                                     .mark = "JSM_NAMESPACE_SIZE",
+                                     .id = "LSB_JOBID",
+                                     .grace = 8,
+                                     .how = "jsrun -E PET_MASTER_ADDR=HOST"}};
+
+// Slurm plays PALS with "--mpi=cray_shasta", and says more itself.
+bool is_slurm(const Environment& env, const MpiRow& row) {
+  const auto id = env.get("PALS_APID");
+  return row.word == "pals" && id &&
+         *id == env.get("SLURM_JOB_ID").value_or("") + "." + env.get("SLURM_STEP_ID").value_or("");
+}
+
+const MpiRow* mpi_row_of(const Environment& env) {
+  const auto* const row = std::find_if(mpi_rows.begin(), mpi_rows.end(), [&](const MpiRow& one) {
+    return env.get(one.task) && env.get(one.mark) && !is_slurm(env, one);
+  });
+  return row == mpi_rows.end() ? nullptr : row;
+}
+
+bool is_alive(const MpiRow& row, const Environment& env, const ProcessFacts& process) {
+  switch (row.proof) {
+    case Proof::pmi_socket:
+      return !env.get("PMI_FD") || process.pmi_socket;
+    case Proof::pmix_folder:
+      return !env.get("PMIX_SERVER_TMPDIR") || process.pmix_folder;
+    case Proof::none:
+      break;
+  }
+  return true;
+}
+
+bool is_same_host(std::string_view one, std::string_view other) {
+  return one.substr(0, one.find('.')) == other.substr(0, other.find('.'));
+}
+
+// jsrun's ranks are on the hosts of the LSF job, but for the first, which only starts them: "batch3 1 c05n01 42".
+std::vector<std::string> hosts_of_lsf(const Environment& env) {
+  const std::string list = env.get("LSB_MCPU_HOSTS").value_or("");
+  std::vector<std::string> hosts;
+  bool is_host = false;  // after each host comes its number of slots; the first pair is left out
+  std::size_t position = 0;
+  for (const std::string_view word : split(trim(list), ' ')) {
+    if (word.empty()) continue;
+    is_host = position % 2 == 0 && position > 0;
+    if (is_host) hosts.emplace_back(word);
+    ++position;
+  }
+  return hosts;
+}
+
+// The names of the machines in the order of the ranks, as far as the scheduler around the starter tells them.
+std::vector<std::string> names_around(const Environment& env, const MpiRow& row, std::string& from) {
+  if (row.word == "jsrun") {
+    from = "LSB_MCPU_HOSTS";
+    return hosts_of_lsf(env);
+  }
+  from = "SLURM_JOB_NODELIST";
+  const auto list = env.get(from);
+  auto names = parse_host_list(list.value_or(""));
+  return names ? *std::move(names) : std::vector<std::string>();
+}
+
+// Only if each rank finds itself where the list has it: the starter may have been given hosts of its own.
+void fill_host(const Environment& env, const ProcessFacts& process, const MpiRow& row, ClusterStart& start) {
+  std::string from;
+  std::vector<std::string> names = names_around(env, row, from);
+  const std::size_t place = start.node_rank.value.index();
+  if (start.place || static_cast<int>(names.size()) != start.nodes.value) return;
+  if (!is_same_host(names[place], process.hostname)) return;
+  start.host = {names.front(), from};
+  start.names = std::move(names);
+}
+
+Result<std::optional<TaskPlace>> read_place(const StartValues& values, const MpiRow& row, int tasks) {
+  Said<int> local_tasks{1, ""};
+  Said<int> nodes{0, ""};
+  if (!row.nodes.empty()) {
+    const auto number = values.number(row.nodes, 1, tasks);
+    if (!number) return number.error();
+    nodes = *number;
+    local_tasks.value = (tasks + nodes.value - 1) / nodes.value;
+  }
+  if (!row.local_tasks.empty()) {
+    const auto number = values.number(row.local_tasks, 1, tasks);
+    if (!number) return number.error();
+    local_tasks = *number;
+  }
+  const auto local = values.number(row.local_task, 0, local_tasks.value - 1);
+  if (!local) return local.error();
+  if (local_tasks.value == 1) return std::optional<TaskPlace>();
+  TaskPlace place{local->value, local_tasks.value, NodeRank::none(), nodes.value};
+  if (!row.node.empty()) {
+    const auto node = values.rank(row.node, tasks);
+    if (!node) return node.error();
+    place.node = node->value;
+  }
+  return std::optional<TaskPlace>(place);
+}
+
+Result<ClusterStart> read_mpi(const Environment& env, const ProcessFacts& process, const MpiRow& row) {
+  const StartValues values(env, row.starter);
+  ClusterStart start;
+  start.starter = row.starter;
+  start.shares_console = true;
+  start.grace = row.grace;
+  auto tasks = values.nodes(row.tasks);
+  if (!tasks) return tasks.error();
+  start.nodes = *std::move(tasks);
+  auto task = values.rank(row.task, start.nodes.value);
+  if (!task) return task.error();
+  start.node_rank = *std::move(task);
+  auto place = read_place(values, row, start.nodes.value);
+  if (!place) return place.error();
+  start.place = *place;
+  start.has_pmi = row.word != "openmpi" && process.pmi_socket;  // Open MPI has another kind of server
+  start.id = env.get(row.id).value_or("");
+  start.id_from = row.id;
+  start.host_hint = fmt::format("give --master-addr with the host of rank 0, or \"{} ...\"", row.how);
+  fill_host(env, process, row, start);
+  start.port = {port_by(fmt::format("{} {}", row.word, start.id)), fmt::format("the id of {}", row.starter)};
+  return start;
+}
+
+}  // namespace
+
+const std::vector<std::string_view>& mpi_words() {
+  static const std::vector<std::string_view> words = [] {
+    std::vector<std::string_view> all(mpi_rows.size());
+    std::transform(mpi_rows.begin(), mpi_rows.end(), all.begin(), [](const MpiRow& row) { return row.word; });
+    return all;
+  }();
+  return words;
+}
+
+std::string_view mpi_word(const Environment& env) {
+  const MpiRow* row = mpi_row_of(env);
+  return row == nullptr ? std::string_view() : row->word;
+}
+
+Result<ClusterView> view_mpi(const Environment& env, const ProcessFacts& process) {
+  ClusterView view;
+  const MpiRow* row = mpi_row_of(env);
+  if (row == nullptr) return view;
+  if (!is_alive(*row, env, process)) {
+    view.found.push_back(fmt::format("the variables of {} are left over: what started them is gone", row->starter));
+    return view;
+  }
+  auto start = read_mpi(env, process, *row);
+  if (!start) return start.error();
+  view.start = *std::move(start);
+  return view;
+}
+
+}  // namespace launch

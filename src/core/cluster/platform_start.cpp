@@ -1,0 +1,311 @@
+#include "launch/core/cluster/platform_start.hpp"
+
+#include "launch/core/base/json_reader.hpp"
+#include "launch/core/base/text.hpp"
+#include "launch/core/cluster/start_values.hpp"
+#include "launch/core/job/endpoint.hpp"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace launch {
+namespace {
+
+using HostNames = std::vector<std::string>;
+
+struct PlatformRow {
+  std::string_view word;
+  std::string_view starter;
+  std::array<std::string_view, 4> marks{};    // it is there if all are set
+  std::array<std::string_view, 2> foreign{};  // it is another one if any is set
+  std::string_view nodes{};                   // the variables that tell; empty: read by `complete`
+  std::string_view rank{};
+  std::string_view host{};  // of node 0: the first of a list
+  std::string_view port{};  // empty: `usual_port`
+  std::string_view id{};
+  std::uint16_t usual_port = 29500;
+  int grace = 0;  // 0: launch's own
+  // Reads what does not stand in a variable of its own; null: nothing.
+  Status (*complete)(const Environment& env, const ProcessFacts& process, ClusterStart& start) = nullptr;
+};
+
+// The numbers of all nodes are turned until the main node is 0. It alone does not have its own address.
+Status complete_aws_batch(const Environment& env, const ProcessFacts& process, ClusterStart& start) {
+  constexpr const char* address = "AWS_BATCH_JOB_MAIN_NODE_PRIVATE_IPV4_ADDRESS";
+  const int nodes = start.nodes.value;
+  const StartValues values(env, start.starter);
+  const auto main = values.rank("AWS_BATCH_JOB_MAIN_NODE_INDEX", nodes);
+  if (!main) return main.error();
+  start.node_rank.value = NodeRank((start.node_rank.value.value - main->value.value + nodes) % nodes);
+  if (start.node_rank.value == NodeRank(0)) {
+    start.host = {process.hostname, "the main node"};
+    return {};
+  }
+  auto host = values.text(address);
+  if (!host) return host.error();
+  start.host = {*std::move(host), address};
+  return {};
+}
+
+// SM_HOSTS is a JSON list, in the same order everywhere.
+Status complete_sagemaker(const Environment& env, const ProcessFacts&, ClusterStart& start) {
+  const std::string text = env.get("SM_HOSTS").value_or("");
+  HostNames names = read_json(text).texts().value_or(HostNames());
+  if (names.empty())
+    return usage_error(
+        fmt::format(R"({}: expected a list of hosts, as in ["algo-1","algo-2"])", as_typed("SM_HOSTS", text)));
+  const std::string own = env.get("SM_CURRENT_HOST").value_or("");
+  const auto place = std::find(names.begin(), names.end(), own);
+  if (place == names.end())
+    return usage_error(fmt::format("{} is not in {}", as_typed("SM_CURRENT_HOST", own), as_typed("SM_HOSTS", text)));
+  start.nodes = {static_cast<int>(names.size()), "SM_HOSTS"};
+  start.node_rank = {NodeRank(static_cast<int>(place - names.begin())), "SM_CURRENT_HOST"};
+  start.host = {names.front(), "SM_HOSTS"};
+  start.names = std::move(names);
+  return {};
+}
+
+std::string_view first_label(std::string_view host) { return host.substr(0, host.find('.')); }
+
+// VC_TASK_INDEX counts the pods of one kind; VC_<KIND>_HOSTS has the hosts of that kind, and each kind has a list.
+Status complete_volcano(const Environment& env, const ProcessFacts& process, ClusterStart& start) {
+  std::string own_name, own_hosts;
+  int lists = 0;
+  const auto index = StartValues(env, start.starter).number("VC_TASK_INDEX", 0, most_cluster_nodes);
+  if (!index) return index.error();
+  for (const std::string& line : env.lines()) {
+    const std::string_view name = std::string_view(line).substr(0, line.find('='));
+    if (!name.starts_with("VC_") || !name.ends_with("_HOSTS")) continue;
+    ++lists;
+    const std::string hosts = line.substr(name.size() + 1);
+    const auto words = split(hosts, ',');
+    const auto place = static_cast<std::size_t>(index->value);
+    if (place >= words.size() || first_label(trim(words[place])) != first_label(process.hostname)) continue;
+    own_name = name;
+    own_hosts = hosts;
+  }
+  if (own_name.empty())
+    return usage_error(
+        fmt::format("no VC_..._HOSTS has {} at place {} (VC_TASK_INDEX); give --cluster=none and all "
+                    "options of the job",
+                    process.hostname, index->value));
+  if (lists > 1 && own_name != "VC_WORKER_HOSTS")
+    return usage_error(
+        fmt::format("{} is one of several lists of Volcano's, and which pods belong to the job is not "
+                    "said; give --cluster=none and all options of the job",
+                    own_name));
+  for (const std::string_view word : split(own_hosts, ',')) start.names.emplace_back(trim(word));
+  start.nodes = {static_cast<int>(start.names.size()), own_name};
+  start.node_rank = {NodeRank(index->value), index->from};
+  start.host = {start.names.front(), own_name};
+  return {};
+}
+
+// The pods of an Indexed Job are JOB-0, JOB-1, ... below one domain, if the job has a headless service.
+Status complete_indexed_job(const Environment& env, const ProcessFacts& process, ClusterStart& start) {
+  auto index = StartValues(env, start.starter).rank("JOB_COMPLETION_INDEX", most_cluster_nodes);
+  if (!index) return index.error();
+  const std::string ending = fmt::format("-{}", index->value.value);
+  start.node_rank = *std::move(index);
+  start.notice = fmt::format(
+      "JOB_COMPLETION_INDEX={}, but nothing tells how many pods there are, so this one runs a job of its own, as with "
+      "torchrun; PET_NNODES in the environment of the pods (the value of spec.completions) makes one job of all",
+      start.node_rank.value.value);
+  start.host_hint =
+      "the pods need a headless service, whose name is spec.template.spec.subdomain of the job; or give --master-addr";
+  const std::string& own = process.full_hostname;
+  const auto label = first_label(own);
+  if (!label.ends_with(ending) || label.size() == own.size()) return {};
+  start.host.value = fmt::format("{}-0{}", label.substr(0, label.size() - ending.size()), own.substr(label.size()));
+  start.host.from = "the name of this pod";
+  start.id = first_label(start.host.value);
+  start.id_from = start.host.from;
+  return {};
+}
+
+// An old PyTorchJob tells its master that it is "localhost".
+Status complete_pytorchjob(const Environment&, const ProcessFacts& process, ClusterStart& start) {
+  if (start.node_rank.value == NodeRank(0) && is_loopback(start.host.value)) start.host.value = process.hostname;
+  return {};
+}
+
+constexpr int grace_of_pods = 25;  // terminationGracePeriodSeconds is 30
+
+constexpr std::array platform_rows{
+    PlatformRow{.word = "sagemaker",
+                .starter = "SageMaker",
+                .marks = {"SM_HOSTS", "SM_CURRENT_HOST"},
+                .id = "TRAINING_JOB_NAME",
+                .usual_port = 7777,
+                .complete = complete_sagemaker},
+    PlatformRow{.word = "azureml",
+                .starter = "AzureML",
+                .marks = {"AZUREML_RUN_ID", "AZUREML_NODE_COUNT", "NODE_RANK", "MASTER_ADDR"},
+                .foreign = {"LOCAL_RANK"},
+                .nodes = "AZUREML_NODE_COUNT",
+                .rank = "NODE_RANK",
+                .host = "MASTER_ADDR",
+                .port = "MASTER_PORT",
+                .id = "AZUREML_RUN_ID"},
+    PlatformRow{.word = "awsbatch",
+                .starter = "AWS Batch",
+                .marks = {"AWS_BATCH_JOB_NUM_NODES", "AWS_BATCH_JOB_NODE_INDEX"},
+                .nodes = "AWS_BATCH_JOB_NUM_NODES",
+                .rank = "AWS_BATCH_JOB_NODE_INDEX",
+                .id = "AWS_BATCH_JOB_ID",
+                .complete = complete_aws_batch},
+    PlatformRow{.word = "skypilot",
+                .starter = "SkyPilot",
+                .marks = {"SKYPILOT_NUM_NODES", "SKYPILOT_NODE_RANK", "SKYPILOT_NODE_IPS"},
+                .nodes = "SKYPILOT_NUM_NODES",
+                .rank = "SKYPILOT_NODE_RANK",
+                .host = "SKYPILOT_NODE_IPS",
+                .id = "SKYPILOT_TASK_ID"},
+    PlatformRow{.word = "dstack",
+                .starter = "dstack",
+                .marks = {"DSTACK_NODES_NUM", "DSTACK_NODE_RANK", "DSTACK_MASTER_NODE_IP"},
+                .nodes = "DSTACK_NODES_NUM",
+                .rank = "DSTACK_NODE_RANK",
+                .host = "DSTACK_MASTER_NODE_IP",
+                .id = "DSTACK_RUN_ID"},
+    PlatformRow{.word = "ngc",
+                .starter = "NGC",
+                .marks = {"NGC_ARRAY_SIZE", "NGC_ARRAY_INDEX", "NGC_MASTER_ADDR"},
+                .nodes = "NGC_ARRAY_SIZE",
+                .rank = "NGC_ARRAY_INDEX",
+                .host = "NGC_MASTER_ADDR",
+                .id = "NGC_JOB_ID"},
+    PlatformRow{.word = "lws",
+                .starter = "LeaderWorkerSet",
+                .marks = {"LWS_GROUP_SIZE", "LWS_WORKER_INDEX", "LWS_LEADER_ADDRESS"},
+                .nodes = "LWS_GROUP_SIZE",
+                .rank = "LWS_WORKER_INDEX",
+                .host = "LWS_LEADER_ADDRESS",
+                .id = "LWS_LEADER_ADDRESS",
+                .grace = grace_of_pods},
+    PlatformRow{.word = "pytorchjob",
+                .starter = "PyTorchJob",
+                .marks = {"KUBERNETES_SERVICE_HOST", "RANK", "WORLD_SIZE", "MASTER_ADDR"},
+                .foreign = {"LOCAL_RANK", "PET_NNODES"},
+                .nodes = "WORLD_SIZE",
+                .rank = "RANK",
+                .host = "MASTER_ADDR",
+                .port = "MASTER_PORT",
+                .usual_port = 23456,
+                .grace = grace_of_pods,
+                .complete = complete_pytorchjob},
+    PlatformRow{.word = "volcano",
+                .starter = "Volcano",
+                .marks = {"VC_TASK_INDEX"},
+                .usual_port = 23456,
+                .grace = grace_of_pods,
+                .complete = complete_volcano},
+    PlatformRow{.word = "kubernetes",
+                .starter = "Indexed Job",
+                .marks = {"KUBERNETES_SERVICE_HOST", "JOB_COMPLETION_INDEX"},
+                .foreign = {"PET_NODE_RANK", "PET_RDZV_ENDPOINT"},
+                .grace = grace_of_pods,
+                .complete = complete_indexed_job}};
+
+template <class Lists>
+bool is_set(const Environment& env, const Lists& names, bool all) {
+  const auto has = [&](std::string_view name) { return name.empty() ? all : env.get(name).has_value(); };
+  return all ? std::all_of(names.begin(), names.end(), has) : std::any_of(names.begin(), names.end(), has);
+}
+
+const PlatformRow* platform_row_of(const Environment& env) {
+  const auto* const row = std::find_if(platform_rows.begin(), platform_rows.end(), [&](const PlatformRow& one) {
+    return is_set(env, one.marks, true) && !is_set(env, one.foreign, false);
+  });
+  return row == platform_rows.end() ? nullptr : row;
+}
+
+// "kubectl exec" starts a process beside the container's own: nothing of the pod is above it, and it is for a person.
+bool is_visitor(const ProcessFacts& process) {
+  const bool below_first = process.pid == 1 || std::any_of(process.ancestors.begin(), process.ancestors.end(),
+                                                           [](const Ancestor& one) { return one.pid == 1; });
+  const bool shared = process.first_command.starts_with("/pause");  // the pods' containers share their process numbers
+  return !below_first && (!shared || process.terminal);
+}
+
+std::string first_host(std::string_view list) {
+  const std::string_view text = trim(list);
+  return std::string(trim(text.substr(0, text.find_first_of(",\n "))));
+}
+
+Status read_variables(const Environment& env, const PlatformRow& row, ClusterStart& start) {
+  const StartValues values(env, start.starter);
+  auto nodes = values.nodes(row.nodes);
+  if (!nodes) return nodes.error();
+  start.nodes = *std::move(nodes);
+  auto rank = values.rank(row.rank, start.nodes.value);
+  if (!rank) return rank.error();
+  start.node_rank = *std::move(rank);
+  if (row.host.empty()) return {};
+  const auto host = values.text(row.host);
+  if (!host) return host.error();
+  start.host = {first_host(*host), std::string(row.host)};
+  return {};
+}
+
+Status read_port(const Environment& env, const PlatformRow& row, ClusterStart& start) {
+  start.port = {row.usual_port, fmt::format("the usual one of {}", row.starter)};
+  if (row.port.empty() || !env.get(row.port)) return {};
+  const auto port = StartValues(env, start.starter).number(row.port, 1, 65'535);
+  if (!port) return port.error();
+  start.port = {static_cast<std::uint16_t>(port->value), port->from};
+  return {};
+}
+
+Result<ClusterStart> read_platform(const Environment& env, const ProcessFacts& process, const PlatformRow& row) {
+  ClusterStart start;
+  start.starter = row.starter;
+  start.grace = row.grace;
+  start.id = env.get(row.id).value_or("");
+  start.id_from = row.id;
+  if (!row.nodes.empty())
+    if (Status done = read_variables(env, row, start); !done) return done.error();
+  if (Status done = read_port(env, row, start); !done) return done.error();
+  if (row.complete != nullptr)
+    if (Status done = row.complete(env, process, start); !done) return done.error();
+  return start;
+}
+
+}  // namespace
+
+const std::vector<std::string_view>& platform_words() {
+  static const std::vector<std::string_view> words = [] {
+    std::vector<std::string_view> all(platform_rows.size());
+    std::transform(platform_rows.begin(), platform_rows.end(), all.begin(),
+                   [](const PlatformRow& row) { return row.word; });
+    return all;
+  }();
+  return words;
+}
+
+std::string_view platform_word(const Environment& env) {
+  const PlatformRow* row = platform_row_of(env);
+  return row == nullptr ? std::string_view() : row->word;
+}
+
+Result<ClusterView> view_platform(const Environment& env, const ProcessFacts& process) {
+  ClusterView view;
+  const PlatformRow* row = platform_row_of(env);
+  if (row == nullptr) return view;
+  if (is_visitor(process)) {
+    view.found.push_back(
+        fmt::format("this process was started beside the one that {} started: one node", row->starter));
+    return view;
+  }
+  auto start = read_platform(env, process, *row);
+  if (!start) return start.error();
+  view.start = *std::move(start);
+  return view;
+}
+
+}  // namespace launch

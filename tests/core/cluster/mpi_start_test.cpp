@@ -1,0 +1,125 @@
+#include "launch/core/cluster/mpi_start.hpp"
+
+#include "../../support/starts.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace launch::mpi_start_test {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+ClusterStart start_of(const Environment& env, const std::string& hostname) {
+  const auto view = view_mpi(env, starts::below_mpi(hostname));
+  return view && view->start ? *view->start : ClusterStart{};
+}
+
+TEST(MpiStart, OpenMpiWithOneRankOnEachNode) {
+  const ClusterStart start = start_of(starts::open_mpi(), "n3.cluster");
+  EXPECT_EQ(start.nodes.value, 3);
+  EXPECT_EQ(start.node_rank.value, NodeRank(2));
+  EXPECT_FALSE(start.place);
+  EXPECT_EQ(start.id, "prterun-n1-10563@1");
+  EXPECT_EQ(start.host.value, "n1");
+  EXPECT_EQ(start.host.from, "SLURM_JOB_NODELIST");
+  EXPECT_THAT(start.names, ElementsAre("n1", "n2", "n3"));
+  EXPECT_GE(start.port.value, 61000);
+}
+
+// mpirun may have been given hosts of its own: then the list of the job says nothing.
+TEST(MpiStart, NobodyGuessesWhereRank0Is) {
+  EXPECT_EQ(start_of(starts::open_mpi(), "n1").host.value, "");
+  Environment fewer = starts::open_mpi();
+  fewer.set("SLURM_JOB_NODELIST", "n[1-4]");
+  EXPECT_EQ(start_of(fewer, "n3").host.value, "");
+  EXPECT_THAT(start_of(fewer, "n3").host_hint, HasSubstr("mpirun -x PET_MASTER_ADDR=HOST"));
+}
+
+TEST(MpiStart, SeveralRanksOnANode) {
+  Environment env = starts::intel_mpi();
+  env.set("PMI_RANK", "3");
+  env.set("MPI_LOCALRANKID", "1");
+  env.set("MPI_LOCALNRANKS", "2");
+  const ClusterStart start = start_of(env, "n2");
+  ASSERT_TRUE(start.place);
+  EXPECT_EQ(start.nodes.value, 5);
+  EXPECT_EQ(start.node_rank.value, NodeRank(3));
+  EXPECT_EQ(start.place->local_task, 1);
+  EXPECT_EQ(start.place->local_tasks, 2);
+  EXPECT_FALSE(start.place->node.known());
+  const ClusterStart cray = start_of(starts::pals(), "n2");
+  ASSERT_TRUE(cray.place);
+  EXPECT_EQ(cray.place->node, NodeRank(1));
+  EXPECT_EQ(cray.place->local_task, 1);
+}
+
+TEST(MpiStart, TheHostsOfJsrunAreThoseAfterTheFirst) {
+  const ClusterStart start = start_of(starts::jsrun(), "c05n02");
+  EXPECT_EQ(start.host.value, "c05n01");
+  EXPECT_EQ(start.node_rank.value, NodeRank(1));
+}
+
+TEST(MpiStart, FluxSaysHowManyNodes) {
+  EXPECT_EQ(start_of(starts::flux(), "n3").nodes.value, 4);
+  EXPECT_FALSE(start_of(starts::flux(), "n3").place);
+  Environment several = starts::flux();
+  several.set("FLUX_JOB_NNODES", "2");
+  ASSERT_TRUE(start_of(several, "n3").place);
+  EXPECT_EQ(start_of(several, "n3").place->local_tasks, 2);
+}
+
+TEST(MpiStart, WhatIsLeftOverDoesNotCount) {
+  ProcessFacts facts = starts::below_mpi("n3");
+  facts.pmi_socket = facts.pmix_folder = false;
+  for (const Environment& env : {starts::open_mpi(), starts::intel_mpi()}) {
+    const auto view = view_mpi(env, facts);
+    ASSERT_TRUE(view);
+    EXPECT_FALSE(view->start);
+    EXPECT_THAT(view->found, ElementsAre(HasSubstr("left over")));
+  }
+}
+
+TEST(MpiStart, SlurmThatPlaysPalsIsSlurm) {
+  Environment env = starts::pals();
+  env.set("PALS_APID", "7.0");
+  env.set("SLURM_JOB_ID", "7");
+  env.set("SLURM_STEP_ID", "0");
+  EXPECT_EQ(mpi_word(env), "");
+  env.set("SLURM_STEP_ID", "1");
+  EXPECT_EQ(mpi_word(env), "pals");
+}
+
+// A variable that is gone is named, or it is another start or none; the numbers are never guessed.
+TEST(MpiStart, AVariableThatIsMissing) {
+  for (const Environment& whole :
+       {starts::open_mpi(), starts::intel_mpi(), starts::flux(), starts::jsrun(), starts::pals()}) {
+    const ClusterStart as_it_is = start_of(whole, "c05n02");
+    for (const std::string& line : whole.lines()) {
+      const std::string name = line.substr(0, line.find('='));
+      Environment env = whole;
+      env.remove(name);
+      const auto view = view_mpi(env, starts::below_mpi("c05n02"));
+      if (!view) {
+        EXPECT_THAT(view.error().message, HasSubstr(name + " is not set"));
+      } else if (view->start) {
+        EXPECT_EQ(view->start->nodes.value, as_it_is.nodes.value) << name;
+        EXPECT_EQ(view->start->node_rank.value, as_it_is.node_rank.value) << name;
+        EXPECT_EQ(view->start->place.has_value(), as_it_is.place.has_value()) << name;
+      }
+    }
+  }
+}
+
+TEST(MpiStart, NonsenseIsNamed) {
+  for (const char* value : {"", "-1", "3", "two", "99999999999"}) {
+    Environment env = starts::open_mpi();
+    env.set("OMPI_COMM_WORLD_RANK", value);
+    const auto view = view_mpi(env, starts::below_mpi("n3"));
+    ASSERT_FALSE(view) << value;
+    EXPECT_EQ(view.error().code, ErrorCode::usage);
+    EXPECT_THAT(view.error().message, HasSubstr("OMPI_COMM_WORLD_RANK"));
+  }
+}
+
+}  // namespace launch::mpi_start_test

@@ -1,0 +1,135 @@
+#include "launch/core/cluster/pmi_talk.hpp"
+
+#include "../../support/starts.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace launch::pmi_talk_test {
+
+using testing::HasSubstr;
+
+const Reach here{"n1", {"10.0.0.1", "fd00::1"}, 61'003};
+
+// What MPICH's server answers, for a job of these values. Any line may be replaced.
+struct Server {
+  std::map<std::string, std::string> store{{"PMI_process_mapping", "(vector,(0,3,2))"}};
+  std::string answer(const std::string& line) {
+    if (line.starts_with("cmd=init")) return "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0";
+    if (line.starts_with("cmd=get_my_kvsname")) return "cmd=my_kvsname kvsname=kvs_5151_0";
+    if (line.starts_with("cmd=barrier_in")) return "cmd=barrier_out rc=0";
+    if (line.starts_with("cmd=finalize")) return "cmd=finalize_ack rc=0";
+    const std::string key =
+        line.substr(line.find("key=") + 4, line.find_first_of(" \n", line.find("key=")) - line.find("key=") - 4);
+    if (line.starts_with("cmd=put")) {
+      store[key] = line.substr(line.find("value=") + 6, line.size() - line.find("value=") - 7);
+      return "cmd=put_result rc=0 msg=success";
+    }
+    if (!store.contains(key)) return "cmd=get_result rc=-1 msg=key_not_found value=unknown";
+    return "cmd=get_result rc=0 msg=success value=" + store[key];
+  }
+};
+
+TEST(PmiTalk, Rank0TellsTheOthersWhereItIs) {
+  Server server;
+  PmiTalk first(here), other(std::nullopt);
+  for (PmiTalk* talk : {&first, &other}) {
+    int lines = 0;
+    for (; !talk->done(); ++lines) ASSERT_TRUE(talk->take(server.answer(talk->next())));
+    EXPECT_EQ(lines, talk == &first ? 7 : 6) << "rank 0 alone puts";
+    EXPECT_EQ(talk->reach(), here);
+    EXPECT_EQ(talk->id(), "kvs_5151_0");
+    EXPECT_EQ(talk->map(), "(vector,(0,3,2))");
+  }
+}
+
+TEST(PmiTalk, AMapThatIsTooLongIsLeftOut) {
+  Server server;
+  server.store.clear();
+  PmiTalk talk(here);
+  while (!talk.done()) ASSERT_TRUE(talk.take(server.answer(talk.next())));
+  EXPECT_EQ(talk.map(), "");
+}
+
+TEST(PmiTalk, AnAnswerToAnotherQuestionIsAnError) {
+  PmiTalk talk(std::nullopt);
+  const auto fault = talk.take("cmd=finalize_ack rc=0");
+  EXPECT_EQ(fault.error().message,
+            R"(the PMI server answered "cmd=finalize_ack rc=0" to "cmd=init pmi_version=1 pmi_subversion=1")");
+  for (const char* line : {"", "cmd=", "rc=0", "cmd=response_to_init rc=-1", "HTTP/1.1 400 Bad Request"})
+    EXPECT_FALSE(PmiTalk(std::nullopt).take(line)) << line;
+}
+
+TEST(PmiTalk, WhatRank0TellsIsChecked) {
+  for (const char* value : {"", "1", "0/n1/", "65536/n1/", "61003//10.0.0.1", "61003/n1", "61003/n1/10.0.0.1/more"}) {
+    Server server;
+    server.store["launch.0"] = value;
+    PmiTalk talk(std::nullopt);
+    Status taken;
+    while (taken && !talk.done()) taken = talk.take(server.answer(talk.next()));
+    ASSERT_FALSE(taken) << value;
+    EXPECT_THAT(taken.error().message, HasSubstr("rank 0 did not tell"));
+  }
+}
+
+TEST(PmiTalk, ManyAddressesAreCutToWhatServersTake) {
+  Reach many = here;
+  many.addresses.assign(100, "2001:db8:1234:5678:9abc:def0:1234:5678");
+  Server server;
+  PmiTalk talk(many);
+  while (!talk.done()) ASSERT_TRUE(talk.take(server.answer(talk.next())));
+  EXPECT_LE(server.store["launch.0"].size(), 1000U);
+  EXPECT_EQ(talk.reach().addresses.front(), many.addresses.front());
+}
+
+// As Hydra, MPICH and Slurm have written them.
+TEST(PmiTalk, TheMapTellsTheNodeOfARank) {
+  const auto of = [](std::string_view map, int task, int tasks) {
+    const auto place = place_by_map(map, task, tasks);
+    return place ? std::vector{place->node.value, place->local_task, place->local_tasks, place->nodes}
+                 : std::vector<int>{};
+  };
+  EXPECT_EQ(of("(vector,(0,3,2))", 4, 6), (std::vector{2, 0, 2, 3}));
+  EXPECT_EQ(of("(vector,(0,2,2),(2,1,1))", 4, 5), (std::vector{2, 0, 1, 3}));
+  EXPECT_EQ(of("(vector,(0,1,3),(1,2,1))", 3, 5), (std::vector{1, 0, 1, 3}));
+  EXPECT_EQ(of("(vector,(0,2,1),(0,2,1))", 3, 4), (std::vector{1, 1, 2, 2})) << "dealt round";
+  EXPECT_EQ(of("(vector,(0,2,1))", 3, 4), (std::vector{1, 1, 2, 2})) << "from the beginning again";
+  EXPECT_EQ(of("(vector,(5,1,2))", 1, 2), (std::vector{0, 1, 2, 1})) << "counted from 0";
+}
+
+TEST(PmiTalk, AMapThatIsNonsense) {
+  for (const char* map :
+       {"", "(vector)", "(vector,", "(vector,)", "(vector,(0,1))", "(vector,(0,0,1))", "(vector,(0,1,0))",
+        "(vector,(-1,1,1))", "(vector,(0,1,1)", "(vector,(0,1,1)x)", "(vector,(0,999999999,1))", "x"})
+    EXPECT_THAT(place_by_map(map, 0, 1).error().message, HasSubstr("map of ranks")) << map;
+}
+
+TEST(PmiTalk, AStartIsCompleted) {
+  const PmiAnswer answer{"kvs_1", "n1", 61'003, "(vector,(0,2,2),(2,1,1))"};
+  ClusterStart start = *view_cluster(starts::intel_mpi(), starts::below_mpi("n3"))->start;
+  ASSERT_TRUE(start.has_pmi);
+  ASSERT_TRUE(add_pmi(answer, start));
+  EXPECT_EQ(start.host.value, "n1");
+  EXPECT_EQ(start.host.from, "the PMI server of Hydra");
+  EXPECT_EQ(start.port.value, 61'003);
+  EXPECT_EQ(start.id, "kvs_1");
+  ASSERT_TRUE(start.place) << "alone on its node, but the ranks of others are not";
+  EXPECT_EQ(start.place->local_tasks, 1);
+  EXPECT_EQ(start.place->node, NodeRank(2));
+  ClusterStart even = *view_cluster(starts::intel_mpi(), starts::below_mpi("n3"))->start;
+  ASSERT_TRUE(add_pmi({"kvs_1", "n1", 61'003, "(vector,(0,5,1))"}, even));
+  EXPECT_FALSE(even.place);
+  EXPECT_FALSE(add_pmi({"kvs_1", "n1", 61'003, "nonsense"}, even));
+}
+
+TEST(PmiTalk, TheNameIsTakenIfItLeadsThereElseAnAddressNearby) {
+  Reach reach{"n1", {"172.17.0.1", "10.0.0.1", "192.168.7.1"}, 1};
+  EXPECT_EQ(choose_host(reach, {{}, {"10.0.0.1"}, {}}), "n1");
+  EXPECT_EQ(choose_host(reach, {{"172.17.0.1", "10.0.0.2"}, {"127.0.1.1"}, {"172.17.0.1", "10.0.0.1"}}), "10.0.0.1")
+      << "a bridge of containers has the same address everywhere";
+  EXPECT_EQ(choose_host(reach, {{"172.17.0.1"}, {}, {}}), "10.0.0.1");
+  EXPECT_EQ(choose_host(reach, {reach.addresses, {}, reach.addresses}), "172.17.0.1") << "on the same host";
+  EXPECT_EQ(choose_host({"n1", {}, 1}, {}), "n1");
+}
+
+}  // namespace launch::pmi_talk_test
