@@ -6,6 +6,7 @@ import typing
 from harness import Settings, free_port, wait_for
 from job import JobCase
 
+SOON = 10_000  # milliseconds: less than any time-out after which a silent node is known, however busy the machine is
 ROUNDS = int(os.environ.get("LAUNCH_MEMBERSHIP_ROUNDS", 1))
 
 # Parts of worker scripts; $1 is the number of the node. A worker ends by a file "go", and fails by a file "fail.$1".

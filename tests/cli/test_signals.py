@@ -142,7 +142,7 @@ class NothingIsLeft(JobCase):
                 self.assertEqual(2, len(processes.children_of(agent)), self.tree())
                 processes.kill([run.pid if victim == "guard" else agent])
                 self.expect([137], [run])
-                self.assertTrue(wait_for(lambda: not self.leftovers(), 2), self.tree())
+                self.assertTrue(wait_for(lambda: not self.leftovers(), 20), self.tree())
                 self.forget()
 
     def test_all_ends_when_either_process_of_launch_is_killed(self):
@@ -157,7 +157,7 @@ class NothingIsLeft(JobCase):
         hide = ["unshare", "--mount", "sh", "-c", 'mount -t tmpfs none /proc && exec "$@"', "sh"]
         run = self.start([*hide, Settings.launch, "--shutdown-timeout=1", self.worker(self.GRANDCHILDREN, "exit 0\n")])
         self.expect([0], [run], seconds=15)
-        self.assertTrue(wait_for(lambda: not self.leftovers(), 2), self.tree())
+        self.assertTrue(wait_for(lambda: not self.leftovers(), 20), self.tree())
         self.kill_either(*hide)
 
     def test_the_next_launch_ends_what_is_left_when_both_are_killed_at_once(self):
@@ -212,7 +212,7 @@ class NothingIsLeft(JobCase):
         run.wait(0.3)
         run.signal(signal.SIGKILL)
         self.expect([137], [run])
-        self.assertTrue(wait_for(lambda: not self.leftovers(), 2), self.tree())
+        self.assertTrue(wait_for(lambda: not self.leftovers(), 20), self.tree())
 
     def test_a_worker_that_ends_leaves_no_children_while_the_others_run(self):
         run = self.launch("--nproc-per-node=2", self.worker('[ "$RANK" = 0 ] && { sleep 301 & sh -c "sleep 302; :" & '
