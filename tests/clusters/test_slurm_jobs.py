@@ -1,0 +1,93 @@
+"""What else a real Slurm does to jobs: several at once, heterogeneous ones, time limits, and starting again."""
+import re
+
+import processes
+import slurm_place
+from harness import MARKER, Settings, wait_for
+from job import SLEEP, UP, JobCase
+
+SAYS_ALL = 'echo "rank $RANK of $WORLD_SIZE, node $GROUP_RANK, run $TORCHELASTIC_RUN_ID, $(hostname)"\n'
+
+
+class SlurmJobs(JobCase):
+    load = 0.5  # Slurm waits most of the time
+
+    def setUp(self):
+        super().setUp()
+        self.need(not slurm_place.missing(), f"Slurm ({slurm_place.missing()})")
+
+    def place(self, count=3):
+        return slurm_place.SlurmPlace(self.folder, count, {MARKER: self.marker, "TEST_FOLDER": str(self.folder),
+                                                           "TMPDIR": str(self.folder / "tmp")})
+
+    def on_login(self, slurm, *command):
+        return self.start(slurm.on_login(*command), env=slurm.environment())
+
+    def test_several_at_once_on_the_same_nodes(self):
+        worker = self.worker(SAYS_ALL)
+        steps = self.program("#!/bin/bash\n" + f"srun -n3 --overlap {Settings.launch} {worker} &\n" * 3 + "wait\n",
+                             "steps.sh")
+        with self.place() as slurm:
+            with self.subTest("an array"):
+                run = self.on_login(slurm, "sbatch", "--wait", "-N3", "-n3", "--array=1-3",
+                                    "-o", self.folder / "array.%a", "--wrap", f"srun {Settings.launch} {worker}")
+                self.expect([0], [run], seconds=90)
+                runs = set()
+                for index in (1, 2, 3):
+                    text = (self.folder / f"array.{index}").read_text()
+                    for rank in range(3):
+                        self.assertRegex(text, rf"rank {rank} of 3, node {rank}, run \d+\.0, n{rank + 1}\n")
+                    runs |= set(re.findall(r"run (\d+\.0)", text))
+                self.assertEqual(3, len(runs))
+            with self.subTest("steps of one job"):
+                run = self.on_login(slurm, "sbatch", "--wait", "-N3", "-n3", "-o", self.folder / "steps.out", steps)
+                self.expect([0], [run], seconds=90)
+                text = (self.folder / "steps.out").read_text()
+                for rank in range(3):
+                    self.assertEqual(3, text.count(f"rank {rank} of 3, node {rank}, run "), text)
+                self.assertEqual(3, len(set(re.findall(r"run (\d+\.\d)", text))))
+
+    def test_a_heterogeneous_job(self):
+        """One step over both components: nodes and tasks are counted over all of it."""
+        worker = self.worker(SAYS_ALL)
+        with self.place() as slurm:
+            run = self.on_login(slurm, "salloc", "-N1", ":", "-N2", "srun", "--het-group=0,1", Settings.launch, worker)
+            self.expect([0], [run], seconds=60)
+            self.assertEqual([f"rank {rank} of 3, node {rank}" for rank in range(3)],
+                             sorted(re.findall(r"rank \d of 3, node \d", run.out)), str(run))
+
+    def test_a_job_that_is_started_again(self):
+        """scontrol requeue: the next attempt has another run id, so that it never meets what is left of this one."""
+        worker = self.worker('echo "$TORCHELASTIC_RUN_ID" >> "$TEST_FOLDER/ran"\n', UP,
+                             '[ -e "$TEST_FOLDER/again" ] && exit 0\n', SLEEP)
+        with self.place(2) as slurm:
+            run = self.on_login(slurm, "sbatch", "--wait", "--requeue", "-N2", "-o", self.folder / "out", "--wrap",
+                                f"srun {Settings.launch} {worker}")
+            wait_for(lambda: len(self.up()) == 2, 30)
+            (self.folder / "again").touch()
+            slurm.ask("scontrol", "requeue", "1")
+            # What is put back waits for a time that is longer than a test.
+            wait_for(lambda: "PD" in slurm.ask("squeue", "-h", "-o", "%t"), 30)
+            wait_for(lambda: slurm.ask("scontrol", "update", "jobid=1", "starttime=now") is not None, 10)
+            self.expect([0], [run], seconds=200)
+            self.assertEqual({"1.0", "1.0.r1"}, set((self.folder / "ran").read_text().split()))
+
+    def test_the_time_is_up(self):
+        """Slurm warns by a signal, which workers get, and ends the job some time later."""
+        saves = self.worker("trap 'touch \"$TEST_FOLDER/saved.$RANK\"; exit 0' USR1\n", UP,
+                            "while :; do sleep 0.1; done\n")
+        with self.place(2) as slurm:
+            run = self.on_login(slurm, "srun", "-N2", "--time=1", "--signal=USR1@55", Settings.launch, saves)
+            wait_for(lambda: len(self.up()) == 2, 30)
+            self.expect([0], [run], seconds=90)
+            self.assertEqual(2, len(list(self.folder.glob("saved.*"))))
+
+    def test_a_step_that_slurm_ends_at_the_first_bad_exit(self):
+        fails = self.worker(UP, '[ "$RANK" = 1 ] && exit 3\n', SLEEP)
+        with self.place(2) as slurm:
+            run = self.on_login(slurm, "srun", "-N2", "--kill-on-bad-exit=1", Settings.launch, fails)
+            self.finish(run, seconds=60)
+            self.assertIn(run.wait(0), (3, 143), str(run))  # Slurm's own signal to the other node may come first
+            self.assert_says(run, "root cause +rank 1 .*exit code 3")
+            self.assertNotIn("STOPPED", run.err)
+            wait_for(lambda: not any("slurmstepd" in processes.command_of(pid) for pid in self.leftovers()), 30)
