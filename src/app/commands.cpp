@@ -33,7 +33,6 @@ namespace {
 namespace asio = boost::asio;
 using namespace std::chrono_literals;
 
-constexpr Duration pmi_time = 15min;         // for all ranks to come
 constexpr std::uint16_t some_port = 61'000;  // shown for the one that rank 0 will choose
 
 constexpr int few_files = 32;        // that are open without workers
@@ -72,13 +71,13 @@ int explain(const Options& options, const Config& config, const Environment& env
 
 // Where node 0 is, by the starter's PMI server. With --explain nobody is asked, since all would have to be there.
 Status ask_pmi(const Environment& env, const ProcessFacts& process, const Options& options, ClusterStart& start) {
-  if (!options.explain.value.empty()) return add_pmi({"", "HOST-OF-RANK-0", some_port, ""}, start);
+  if (!options.explain.value.empty()) return add_pmi(PmiAnswer{"", "HOST-OF-RANK-0", some_port, ""}, start);
   PmiQuestion question;
   question.descriptor = parse_int(env.get("PMI_FD").value_or("")).value_or(-1);
   question.first = start.node_rank.value == NodeRank(0);
   question.hostname = process.hostname;
   question.port = static_cast<std::uint16_t>(options.master_port.given() ? options.master_port.value : 0);
-  question.limit = pmi_time;
+  question.limit = longest_wait(options);
   question.on_wait = [&start] {
     log_info(fmt::format("waiting for all {} ranks of {}", start.nodes.value, start.starter));
   };
@@ -102,9 +101,11 @@ Result<Config> settle_all(Options& options, HostFacts& facts, Environment env) {
   facts = read_host_facts(options, std::move(env));
   auto config = settle(options, facts);
   if (!config) return config;
+  if (Status fits = check_place(*use, options, *config); !fits) return fits.error();
   config->start = std::move(use->told);
   config->found = std::move(use->found);
   config->place = use->place;
+  if (auto* nodes = std::get_if<StaticChoice>(&config->meeting)) nodes->ports = std::move(use->ports);
   config->verdict.shared_console = use->shares_console;
   config->notices.insert(config->notices.begin(), use->notices.begin(), use->notices.end());
   if (use->strips_identity) config->worker_env = without_identity(config->worker_env);

@@ -32,7 +32,8 @@ void show(const Config& config, const Report& report, const Verdict& verdict, co
   if (config.verdict.json) {
     write_bare(json);
   } else if (config.verdict.shared_console && !shows_whole(verdict, report.round.assignment.group_rank)) {
-    log_error(render_briefly(verdict));
+    verdict.first.kind == Failure::Kind::signal ? log_info(render_briefly(verdict))
+                                                : log_error(render_briefly(verdict));
   } else if (report.formed || verdict.first.rank.known()) {
     write_report(render_verdict(verdict));
   } else {

@@ -26,6 +26,7 @@ namespace {
 using Address = asio::ip::address;
 
 constexpr std::chrono::milliseconds long_wait{10'000};
+constexpr Duration greeting = std::chrono::seconds(5);  // a server answers at once
 
 // Above the ports that Linux gives to clients, so that nobody is given it between this look and its use.
 constexpr std::uint16_t first_free_port = 61'000;
@@ -128,8 +129,7 @@ Reach own_reach(const PmiQuestion& question) {
 // The line up to its end, as the server sends one after another only when asked.
 class PmiSocket {
  public:
-  explicit PmiSocket(const PmiQuestion& question)
-      : question_(question), socket_(question.descriptor), deadline_(later(now(), question.limit)) {}
+  explicit PmiSocket(const PmiQuestion& question) : question_(question), socket_(question.descriptor) {}
 
   Status send(const std::string& line) {
     for (std::size_t sent = 0; sent < line.size();) {
@@ -158,6 +158,14 @@ class PmiSocket {
     }
   }
 
+  // One question, and its answer.
+  Status exchange(PmiTalk& talk, Duration limit) {
+    deadline_ = later(now(), limit);
+    if (Status sent = send(talk.next()); !sent) return sent;
+    const auto line = receive();
+    return line ? talk.take(*line) : line.error();
+  }
+
  private:
   static Error failure(int reason) {
     return {ErrorCode::system, fmt::format("cannot speak to the PMI server: {}", std::strerror(reason))};
@@ -183,22 +191,19 @@ class PmiSocket {
 
   const PmiQuestion& question_;
   Fd socket_;
-  Time deadline_;
+  Time deadline_{};
   bool told_ = false;
   std::string held_;
 };
 
 }  // namespace
 
-Result<PmiAnswer> exchange_by_pmi(const PmiQuestion& question) {
+Result<std::optional<PmiAnswer>> exchange_by_pmi(const PmiQuestion& question) {
   PmiSocket socket(question);
   PmiTalk talk(question.first ? std::optional(own_reach(question)) : std::nullopt);
-  while (!talk.done()) {
-    if (Status sent = socket.send(talk.next()); !sent) return sent.error();
-    const auto line = socket.receive();
-    if (!line) return line.error();
-    if (Status taken = talk.take(*line); !taken) return taken.error();
-  }
+  if (!socket.exchange(talk, std::min(question.limit, greeting))) return std::nullopt;
+  while (!talk.done())
+    if (Status done = socket.exchange(talk, question.limit); !done) return done.error();
   return PmiAnswer{talk.id(), choose_host(talk.reach(), networks_for(talk.reach())), talk.reach().port, talk.map()};
 }
 

@@ -1,4 +1,6 @@
 """A Slurm step, as its variables say: the start by Slurm itself is in tests/clusters."""
+import socket
+
 from harness import Settings, free_port
 from job import JobCase
 
@@ -60,6 +62,16 @@ class SlurmStep(JobCase):
         for rank, run in enumerate(runs):
             self.assertEqual(f"rank {rank} of 2, node {rank}, run 3.0\n", run.out)
             self.assert_says(run, rf"^launch: Slurm step 3\.0: 2 nodes, this is node {rank} \(localhost\), node 0 is")
+
+    def test_a_port_that_others_have(self):
+        """Two jobs are given the same port by their steps, and a third program has it already."""
+        with socket.socket() as other:
+            other.bind(("", self.port))
+            other.listen()
+            runs = [self.task(rank, self.worker(SAYS_ALL), SLURM_JOB_ID=job) for job in (4, 5) for rank in (1, 0)]
+            self.expect([0] * 4, runs, seconds=30)
+        self.assertEqual(sorted(f"rank {rank} of 2, node {rank}, run {job}.0\n" for job in (4, 5) for rank in (0, 1)),
+                         sorted(run.out for run in runs))
 
     def test_c10d(self):
         runs = [self.task(rank, "--rdzv-backend=c10d", self.worker(SAYS_ALL), SLURM_RESTART_COUNT=2)

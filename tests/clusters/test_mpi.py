@@ -1,6 +1,7 @@
 """launch as the ranks of MPI's own starters, on hosts of their own, which they reach by Slurm."""
 import re
 import shutil
+import sys
 
 import slurm_place
 from code_blocks import blocks_with
@@ -9,6 +10,16 @@ from job import JobCase
 
 SAYS_ALL = ('echo "rank $RANK of $WORLD_SIZE, local $LOCAL_RANK of $LOCAL_WORLD_SIZE, node $GROUP_RANK, '
             'MPI ${PMI_RANK-}${OMPI_COMM_WORLD_RANK-none}, $(hostname)"\n')
+
+
+INITS = """import ctypes, os
+mpi = ctypes.CDLL("libmpich.so.12", ctypes.RTLD_GLOBAL)
+size = ctypes.c_int()
+assert mpi.MPI_Init(None, None) == 0
+assert mpi.MPI_Comm_size(0x44000000, ctypes.byref(size)) == 0
+os.write(1, b"%d process of MPI\\n" % size.value)
+mpi.MPI_Finalize()
+"""
 
 
 def said(*nodes):
@@ -84,6 +95,11 @@ class Mpi(JobCase):
             self.expect([0], [run], seconds=60)
             self.assertEqual(said(1, 1), sorted(run.out.splitlines()), str(run))
             self.assert_says(run, r"launch: Slurm step 1\.0: 2 nodes, this is node 1 \(n2\), node 0 is n1")
+            with self.subTest("the server of a task can be asked once, and Slurm's names are there as well"):
+                run = self.start(slurm.on_login("srun", "--mpi=pmi2", "-N2", "sh", "-c", '"$0" "$1" && "$0" "$1"',
+                                                Settings.launch, worker), env=slurm.environment())
+                self.expect([0], [run], seconds=60)
+                self.assertEqual(sorted(2 * said(1, 1)), sorted(run.out.splitlines()), str(run))
 
     def test_open_mpi(self):
         mpirun = [self.program_of("mpirun.openmpi"), "--allow-run-as-root"]
@@ -109,6 +125,16 @@ class Mpi(JobCase):
                 self.assert_says(run, "Open MPI .* has 2 nodes, but does not say where node 0 is: give --master-addr")
             with self.subTest("the line of the document"):
                 self.assertEqual([f"{rank} of 4" for rank in range(4)], self.of_document(slurm, "mpirun -N 1"))
+
+    def test_workers_are_alone_for_mpi(self):
+        """They call MPI_Init, whatever rank their launch was started as, and however it was told of the job."""
+        program = self.program(f"#!{sys.executable}\n" + INITS, "inits")
+        hydra = self.program_of("mpiexec.hydra")
+        for words in ([], ["--standalone"], ["--master-addr=127.0.0.1"]):
+            with self.subTest(words=words):
+                run = self.start([hydra, "-n", 2, Settings.launch, *words, program])
+                self.expect([0], [run], seconds=60)
+                self.assertEqual(2, run.out.count("1 process of MPI\n"), str(run))
 
     def test_ranks_of_this_machine(self):
         """Without a scheduler; all addresses are this machine's own."""

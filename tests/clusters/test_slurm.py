@@ -66,7 +66,7 @@ class Slurm(JobCase):
                 run = self.on_login(slurm, "srun", "-N2", "--ntasks-per-node=2", Settings.launch, "--nproc-per-node=2",
                                     worker)
                 self.expect([2], [run], seconds=60)
-                self.assert_says(run, "--nproc-per-node 2, but the Slurm step has 2 launches on this node")
+                self.assert_says(run, "--nproc-per-node 2 means 2 workers, but there are 2 launches on this node")
 
     def test_a_batch_script(self):
         worker = self.worker(SAYS_ALL)

@@ -32,7 +32,7 @@ PmiQuestion question(int descriptor, bool first) {
   PmiQuestion one;
   one.descriptor = descriptor;
   one.first = first;
-  one.hostname = "no-such-host.invalid";
+  one.hostname = "203.0.113.7";
   one.limit = 10s;
   return one;
 }
@@ -55,38 +55,62 @@ TEST(PmiExchange, AnotherRankLearnsWhereRank0Is) {
       serve, pair.server.get(),
       std::vector<std::string>{"cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0\n",
                                "cmd=my_kvsname kvsname=kvs_1\n", "cmd=get_result rc=-1\n", "cmd=barrier_out\n",
-                               "cmd=get_result rc=0 value=61003/n1/203.0.113.7\n", "cmd=finalize_ack\n"});
+                               "cmd=get_result rc=0 value=61003/203.0.113.7/203.0.113.7\n", "cmd=finalize_ack\n"});
   const auto answer = exchange_by_pmi(question(pair.rank, false));
   server.join();
   ASSERT_TRUE(answer) << answer.error().message;
-  EXPECT_EQ(answer->host, "203.0.113.7");
-  EXPECT_EQ(answer->port, 61'003);
-  EXPECT_EQ(answer->id, "kvs_1");
+  ASSERT_TRUE(*answer);
+  EXPECT_EQ((*answer)->host, "203.0.113.7");
+  EXPECT_EQ((*answer)->port, 61'003);
+  EXPECT_EQ((*answer)->id, "kvs_1");
 }
 
-TEST(PmiExchange, AServerThatGoesOrLiesOrSaysNothingIsAnError) {
+const std::string greeting = "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0\n";
+
+// As after another launch of the same task, or if the descriptor is something else.
+TEST(PmiExchange, WhoDoesNotGreetIsNoServer) {
   {
     Pair pair;
     pair.server.reset();
-    EXPECT_FALSE(exchange_by_pmi(question(pair.rank, true)));
+    const auto none = exchange_by_pmi(question(pair.rank, true));
+    ASSERT_TRUE(none);
+    EXPECT_FALSE(*none);
   }
-  {
+  for (const std::string& answer : {std::string("HTTP/1.1 400 Bad Request\n"), std::string(100'000, 'x')}) {
     Pair pair;
-    std::thread server(serve, pair.server.get(), std::vector<std::string>{"HTTP/1.1 400 Bad Request\n"});
-    EXPECT_THAT(exchange_by_pmi(question(pair.rank, true)).error().message,
-                HasSubstr(R"(the PMI server answered "HTTP/1.1)"));
-    server.join();
-  }
-  {
-    Pair pair;
-    std::thread server(serve, pair.server.get(), std::vector<std::string>{std::string(100'000, 'x')});
-    EXPECT_THAT(exchange_by_pmi(question(pair.rank, true)).error().message, HasSubstr("a line without an end"));
+    std::thread server(serve, pair.server.get(), std::vector<std::string>{answer});
+    const auto none = exchange_by_pmi(question(pair.rank, true));
+    EXPECT_TRUE(none && !*none);
     server.join();
   }
   Pair pair;
   PmiQuestion asked = question(pair.rank, true);
   asked.limit = 50ms;
+  const auto none = exchange_by_pmi(asked);
+  EXPECT_TRUE(none && !*none);
+}
+
+TEST(PmiExchange, AServerThatGoesOrLiesOrSaysNothingLaterIsAnError) {
+  const std::pair<std::vector<std::string>, const char*> cases[] = {
+      {{greeting}, "the PMI server has closed the connection"},
+      {{greeting, "HTTP/1.1 400 Bad Request\n"}, R"(the PMI server answered "HTTP/1.1)"},
+      {{greeting, std::string(100'000, 'x')}, "a line without an end"}};
+  for (const auto& one : cases) {
+    Pair pair;
+    std::thread server([&one, socket = pair.server.get()] {
+      serve(socket, one.first);
+      ::shutdown(socket, SHUT_WR);
+    });
+    EXPECT_THAT(exchange_by_pmi(question(pair.rank, true)).error().message, HasSubstr(one.second));
+    server.join();
+  }
+  Pair pair;
+  PmiQuestion asked = question(pair.rank, true);
+  asked.limit = 200ms;
+  std::thread server(serve, pair.server.get(), std::vector<std::string>{greeting});
   const auto late = exchange_by_pmi(asked);
+  server.join();
+  ASSERT_FALSE(late);
   EXPECT_EQ(late.error().code, ErrorCode::timeout);
   EXPECT_THAT(late.error().message, HasSubstr("not all ranks have come"));
 }

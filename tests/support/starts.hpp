@@ -59,9 +59,16 @@ inline Environment intel_mpi() {
 
 // "flux run -N4 launch train.py", the third of four tasks.
 inline Environment flux() {
-  return {{"FLUX_JOB_ID", "f2WU24J4NT"},  {"FLUX_JOB_SIZE", "4"},      {"FLUX_JOB_NNODES", "4"},
-          {"FLUX_TASK_RANK", "2"},        {"FLUX_TASK_LOCAL_ID", "0"}, {"FLUX_URI", "local:///run/flux/local"},
-          {"CUDA_VISIBLE_DEVICES", "-1"}, {"PMI_RANK", "2"},           {"PMI_SIZE", "4"}};
+  return {{"FLUX_JOB_ID", "f2WU24J4NT"},
+          {"FLUX_JOB_SIZE", "4"},
+          {"FLUX_JOB_NNODES", "4"},
+          {"FLUX_TASK_RANK", "2"},
+          {"FLUX_TASK_LOCAL_ID", "0"},
+          {"FLUX_URI", "local:///run/flux/local"},
+          {"CUDA_VISIBLE_DEVICES", "-1"},
+          {"PMI_RANK", "2"},
+          {"PMI_FD", "7"},
+          {"PMI_SIZE", "4"}};
 }
 
 // "jsrun -n 2 -r1 -a1 -g6 -c42 launch train.py", the second of two.
@@ -87,7 +94,7 @@ inline Environment leader_worker_set() {
           {"LWS_WORKER_INDEX", "2"}};
 }
 
-// The second of three pods: a master and two workers.
+// The second of three pods, demo-worker-0: a master and two workers.
 inline Environment pytorch_job() {
   return {{"KUBERNETES_SERVICE_HOST", "10.96.0.1"},
           {"MASTER_ADDR", "demo-master-0"},

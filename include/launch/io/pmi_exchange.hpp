@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 namespace launch {
@@ -23,6 +24,8 @@ struct PmiQuestion {
   std::function<void()> on_wait;  // is called once if that takes long
 };
 
-Result<PmiAnswer> exchange_by_pmi(const PmiQuestion& question);
+// None: no server answers. In each task it may be asked once, so a second launch there finds none, and after a program
+// of MPI there is none either.
+Result<std::optional<PmiAnswer>> exchange_by_pmi(const PmiQuestion& question);
 
 }  // namespace launch

@@ -5,7 +5,8 @@
 #include "launch/core/cluster/platform_start.hpp"
 #include "launch/core/cluster/slurm_step.hpp"
 
-#include <array>
+#include <algorithm>
+#include <functional>
 #include <string_view>
 #include <utility>
 
@@ -14,16 +15,29 @@
 namespace launch {
 namespace {
 
-std::string_view slurm_word(const Environment& env) { return speaks_of_slurm(env) ? "slurm" : ""; }
-
-// One kind of starter: those of one kind exclude each other.
-struct Kind {
-  std::string_view (*word)(const Environment& env);  // of the one that has left variables; empty: none has
-  Result<ClusterView> (*view)(const Environment& env, const ProcessFacts& process);
+struct Starter {
+  std::string_view word;
+  std::function<bool(const Environment& env)> speaks;  // it has left variables
+  std::function<Result<ClusterView>(const Environment& env, const ProcessFacts& process)> view;
 };
 
 // From the innermost outwards: mpirun is called in a Slurm step, and Slurm's nodes may be pods, but not the other way.
-constexpr std::array kinds{Kind{mpi_word, view_mpi}, Kind{slurm_word, view_slurm}, Kind{platform_word, view_platform}};
+const std::vector<Starter>& starters() {
+  static const std::vector<Starter> all = [] {
+    std::vector<Starter> list;
+    for (const std::string_view word : mpi_words())
+      list.push_back(
+          {word, [word](const Environment& env) { return speaks_of_mpi(word, env); },
+           [word](const Environment& env, const ProcessFacts& process) { return view_mpi(word, env, process); }});
+    list.push_back({"slurm", speaks_of_slurm, view_slurm});
+    for (const std::string_view word : platform_words())
+      list.push_back(
+          {word, [word](const Environment& env) { return speaks_of_platform(word, env); },
+           [word](const Environment& env, const ProcessFacts& process) { return view_platform(word, env, process); }});
+    return list;
+  }();
+  return all;
+}
 
 // Whoever was started by launch or torchrun is not what the starter of that one started, and has all its variables.
 bool is_below_worker(const Environment& env) { return env.get("TORCHELASTIC_RUN_ID") && env.get("LOCAL_RANK"); }
@@ -48,35 +62,32 @@ void merge(ClusterView& view, ClusterView&& other) {
 
 const std::vector<std::string_view>& cluster_words() {
   static const std::vector<std::string_view> words = [] {
-    std::vector<std::string_view> all{"slurm"};
-    all.insert(all.end(), mpi_words().begin(), mpi_words().end());
-    all.insert(all.end(), platform_words().begin(), platform_words().end());
+    std::vector<std::string_view> all;
+    for (const Starter& starter : starters()) all.push_back(starter.word);
     return all;
   }();
   return words;
 }
 
 bool may_be_in_cluster(const Environment& env) {
-  for (const Kind& kind : kinds)
-    if (!kind.word(env).empty()) return true;
-  return false;
+  return std::any_of(starters().begin(), starters().end(), [&](const Starter& one) { return one.speaks(env); });
 }
 
 Result<ClusterView> view_cluster(const Environment& env, const ProcessFacts& process, std::string_view word) {
   ClusterView view;
-  for (const Kind& kind : kinds) {
-    const std::string_view own = kind.word(env);
-    if (own.empty()) continue;
+  for (const Starter& starter : starters()) {
+    if (!starter.speaks(env)) continue;
     if (is_below_worker(env)) {
       view.found = {"a worker of another launch started this one, so what a scheduler says is not about it: one node"};
       return view;
     }
-    if (!word.empty() && word != own) {
-      view.found.push_back(fmt::format("variables of {}, which --cluster leaves out", own));
+    if (!word.empty() && word != starter.word) {
+      view.found.push_back(fmt::format("variables of {}, which --cluster leaves out", starter.word));
     } else if (view.start) {
-      view.found.push_back(fmt::format("variables of {}, which are not asked: {} is nearer", own, view.start->starter));
+      view.found.push_back(
+          fmt::format("variables of {}, which are not asked: {} is nearer", starter.word, view.start->starter));
     } else {
-      auto seen = kind.view(env, process);
+      auto seen = starter.view(env, process);
       if (!seen) return seen.error();
       merge(view, *std::move(seen));
     }

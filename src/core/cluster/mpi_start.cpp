@@ -72,6 +72,7 @@ constexpr std::array mpi_rows{MpiRow{.word = "openmpi",
                                      .mark = "FLUX_JOB_SIZE",
                                      .nodes = "FLUX_JOB_NNODES",
                                      .id = "FLUX_JOB_ID",
+                                     .proof = Proof::pmi_socket,
                                      .grace = 4,
                                      .how = "flux run --env=PET_MASTER_ADDR=HOST"},
                               MpiRow{.word = "pals",
@@ -103,11 +104,9 @@ bool is_slurm(const Environment& env, const MpiRow& row) {
          *id == env.get("SLURM_JOB_ID").value_or("") + "." + env.get("SLURM_STEP_ID").value_or("");
 }
 
-const MpiRow* mpi_row_of(const Environment& env) {
-  const auto* const row = std::find_if(mpi_rows.begin(), mpi_rows.end(), [&](const MpiRow& one) {
-    return env.get(one.task) && env.get(one.mark) && !is_slurm(env, one);
-  });
-  return row == mpi_rows.end() ? nullptr : row;
+// REQUIRES: `word` is one of mpi_words().
+const MpiRow& mpi_row_of(std::string_view word) {
+  return *std::find_if(mpi_rows.begin(), mpi_rows.end(), [&](const MpiRow& one) { return one.word == word; });
 }
 
 bool is_alive(const MpiRow& row, const Environment& env, const ProcessFacts& process) {
@@ -155,6 +154,10 @@ std::vector<std::string> names_around(const Environment& env, const MpiRow& row,
 
 // Only if each rank finds itself where the list has it: the starter may have been given hosts of its own.
 void fill_host(const Environment& env, const ProcessFacts& process, const MpiRow& row, ClusterStart& start) {
+  if (start.place && start.place->nodes == 1) {
+    start.host = {"127.0.0.1", "this machine, which has all ranks"};
+    return;
+  }
   std::string from;
   std::vector<std::string> names = names_around(env, row, from);
   const std::size_t place = start.node_rank.value.index();
@@ -164,30 +167,43 @@ void fill_host(const Environment& env, const ProcessFacts& process, const MpiRow
   start.names = std::move(names);
 }
 
-Result<std::optional<TaskPlace>> read_place(const StartValues& values, const MpiRow& row, int tasks) {
-  Said<int> local_tasks{1, ""};
-  Said<int> nodes{0, ""};
-  if (!row.nodes.empty()) {
-    const auto number = values.number(row.nodes, 1, tasks);
-    if (!number) return number.error();
-    nodes = *number;
-    local_tasks.value = (tasks + nodes.value - 1) / nodes.value;
-  }
+// How many ranks this node has at most, for a starter that says how many nodes there are, and not how many are here.
+Result<int> ranks_here(const StartValues& values, const MpiRow& row, int tasks, int& nodes) {
   if (!row.local_tasks.empty()) {
     const auto number = values.number(row.local_tasks, 1, tasks);
-    if (!number) return number.error();
-    local_tasks = *number;
+    return number ? Result<int>(number->value) : number.error();
   }
-  const auto local = values.number(row.local_task, 0, local_tasks.value - 1);
+  const auto number = values.number(row.nodes, 1, tasks);
+  if (!number) return number.error();
+  nodes = number->value;
+  return tasks - nodes + 1;
+}
+
+Result<std::optional<TaskPlace>> read_place(const StartValues& values, const MpiRow& row, int tasks) {
+  TaskPlace place{0, 1, NodeRank::none(), 0};
+  const auto here = ranks_here(values, row, tasks, place.nodes);
+  if (!here) return here.error();
+  const auto local = values.number(row.local_task, 0, *here - 1);
   if (!local) return local.error();
-  if (local_tasks.value == 1) return std::optional<TaskPlace>();
-  TaskPlace place{local->value, local_tasks.value, NodeRank::none(), nodes.value};
-  if (!row.node.empty()) {
-    const auto node = values.rank(row.node, tasks);
-    if (!node) return node.error();
-    place.node = node->value;
-  }
+  place.local_task = local->value;
+  place.local_tasks = *here;
+  if (row.local_tasks.empty()) place.local_tasks = std::max(local->value + 1, (tasks + place.nodes - 1) / place.nodes);
+  if (place.local_tasks == 1) return std::optional<TaskPlace>();
+  if (place.local_tasks == tasks) place.node = NodeRank(0), place.nodes = 1;
+  if (row.node.empty()) return std::optional<TaskPlace>(place);
+  const auto node = values.rank(row.node, tasks);
+  if (!node) return node.error();
+  place.node = node->value;
   return std::optional<TaskPlace>(place);
+}
+
+// Of a start whose own name differs from that of any other in this job; empty: it has none.
+std::string id_of(const Environment& env, const MpiRow& row, std::string& from) {
+  from = row.id;
+  std::string id = env.get(row.id).value_or("");
+  if (row.word != "jsrun") return id;
+  const std::string space = env.get("PMIX_NAMESPACE").value_or("");  // several jsruns may run in one job
+  return space.empty() ? "" : id + "." + space;
 }
 
 Result<ClusterStart> read_mpi(const Environment& env, const ProcessFacts& process, const MpiRow& row) {
@@ -205,12 +221,14 @@ Result<ClusterStart> read_mpi(const Environment& env, const ProcessFacts& proces
   auto place = read_place(values, row, start.nodes.value);
   if (!place) return place.error();
   start.place = *place;
-  start.has_pmi = row.word != "openmpi" && process.pmi_socket;  // Open MPI has another kind of server
-  start.id = env.get(row.id).value_or("");
-  start.id_from = row.id;
+  start.has_pmi = row.proof != Proof::pmix_folder && process.pmi_socket;  // Open MPI has another kind of server
+  start.id = id_of(env, row, start.id_from);
   start.host_hint = fmt::format("give --master-addr with the host of rank 0, or \"{} ...\"", row.how);
   fill_host(env, process, row, start);
-  start.port = {port_by(fmt::format("{} {}", row.word, start.id)), fmt::format("the id of {}", row.starter)};
+  start.port = {29'500, "the usual one"};
+  if (start.id.empty()) return start;
+  start.row = ports_by(fmt::format("{} {}", row.word, start.id));
+  start.port = {start.row.front(), fmt::format("the id of {}", row.starter)};
   return start;
 }
 
@@ -225,20 +243,20 @@ const std::vector<std::string_view>& mpi_words() {
   return words;
 }
 
-std::string_view mpi_word(const Environment& env) {
-  const MpiRow* row = mpi_row_of(env);
-  return row == nullptr ? std::string_view() : row->word;
+bool speaks_of_mpi(std::string_view word, const Environment& env) {
+  const MpiRow& row = mpi_row_of(word);
+  return env.get(row.task) && env.get(row.mark) && !is_slurm(env, row);
 }
 
-Result<ClusterView> view_mpi(const Environment& env, const ProcessFacts& process) {
+Result<ClusterView> view_mpi(std::string_view word, const Environment& env, const ProcessFacts& process) {
   ClusterView view;
-  const MpiRow* row = mpi_row_of(env);
-  if (row == nullptr) return view;
-  if (!is_alive(*row, env, process)) {
-    view.found.push_back(fmt::format("the variables of {} are left over: what started them is gone", row->starter));
+  const MpiRow& row = mpi_row_of(word);
+  if (!speaks_of_mpi(word, env)) return view;
+  if (!is_alive(row, env, process)) {
+    view.found.push_back(fmt::format("the variables of {} are left over: what started them is gone", row.starter));
     return view;
   }
-  auto start = read_mpi(env, process, *row);
+  auto start = read_mpi(env, process, row);
   if (!start) return start.error();
   view.start = *std::move(start);
   return view;

@@ -73,36 +73,34 @@ Status complete_sagemaker(const Environment& env, const ProcessFacts&, ClusterSt
 std::string_view first_label(std::string_view host) { return host.substr(0, host.find('.')); }
 
 // VC_TASK_INDEX counts the pods of one kind; VC_<KIND>_HOSTS has the hosts of that kind, and each kind has a list.
+// Without such a list, or if it cannot be seen which of several is that of the job, it is a pod by itself.
 Status complete_volcano(const Environment& env, const ProcessFacts& process, ClusterStart& start) {
-  std::string own_name, own_hosts;
-  int lists = 0;
-  const auto index = StartValues(env, start.starter).number("VC_TASK_INDEX", 0, most_cluster_nodes);
-  if (!index) return index.error();
+  struct List {
+    std::string name, hosts;
+  };
+  std::vector<List> lists;
   for (const std::string& line : env.lines()) {
     const std::string_view name = std::string_view(line).substr(0, line.find('='));
-    if (!name.starts_with("VC_") || !name.ends_with("_HOSTS")) continue;
-    ++lists;
-    const std::string hosts = line.substr(name.size() + 1);
-    const auto words = split(hosts, ',');
-    const auto place = static_cast<std::size_t>(index->value);
-    if (place >= words.size() || first_label(trim(words[place])) != first_label(process.hostname)) continue;
-    own_name = name;
-    own_hosts = hosts;
+    if (name.starts_with("VC_") && name.ends_with("_HOSTS"))
+      lists.push_back({std::string(name), line.substr(name.size() + 1)});
   }
-  if (own_name.empty())
-    return usage_error(
-        fmt::format("no VC_..._HOSTS has {} at place {} (VC_TASK_INDEX); give --cluster=none and all "
-                    "options of the job",
-                    process.hostname, index->value));
-  if (lists > 1 && own_name != "VC_WORKER_HOSTS")
-    return usage_error(
-        fmt::format("{} is one of several lists of Volcano's, and which pods belong to the job is not "
-                    "said; give --cluster=none and all options of the job",
-                    own_name));
-  for (const std::string_view word : split(own_hosts, ',')) start.names.emplace_back(trim(word));
-  start.nodes = {static_cast<int>(start.names.size()), own_name};
+  const auto index = StartValues(env, start.starter).number("VC_TASK_INDEX", 0, most_cluster_nodes);
+  if (!index) return index.error();
+  const auto place = static_cast<std::size_t>(index->value);
+  std::erase_if(lists, [&, several = lists.size() > 1](const List& list) {
+    const auto words = split(list.hosts, ',');
+    if (place >= words.size()) return true;
+    const bool has_own = first_label(trim(words[place])) == first_label(process.hostname);
+    return several && (!has_own || list.name != "VC_WORKER_HOSTS");
+  });
+  if (lists.empty()) {
+    start.doubt = "Volcano does not say which pods this one belongs to (VC_WORKER_HOSTS)";
+    return {};
+  }
+  for (const std::string_view word : split(lists.front().hosts, ',')) start.names.emplace_back(trim(word));
+  start.nodes = {static_cast<int>(start.names.size()), lists.front().name};
   start.node_rank = {NodeRank(index->value), index->from};
-  start.host = {start.names.front(), own_name};
+  start.host = {start.names.front(), lists.front().name};
   return {};
 }
 
@@ -128,9 +126,17 @@ Status complete_indexed_job(const Environment& env, const ProcessFacts& process,
   return {};
 }
 
-// An old PyTorchJob tells its master that it is "localhost".
-Status complete_pytorchjob(const Environment&, const ProcessFacts& process, ClusterStart& start) {
-  if (start.node_rank.value == NodeRank(0) && is_loopback(start.host.value)) start.host.value = process.hostname;
+// Plain RANK and WORLD_SIZE may be anybody's, but the pods of such a job are JOB-master-0, JOB-worker-0, ..., or have
+// the index that Volcano gives. An old PyTorchJob tells its master that it is "localhost".
+Status complete_pytorchjob(const Environment& env, const ProcessFacts& process, ClusterStart& start) {
+  const std::string& own = process.hostname;
+  const int rank = start.node_rank.value.value;
+  const bool is_master = rank == 0 && own.ends_with("-master-0");
+  const bool is_worker =
+      own.ends_with(fmt::format("-worker-{}", rank)) || own.ends_with(fmt::format("-worker-{}", rank - 1));
+  if (!is_master && !is_worker && !env.get("VC_TASK_INDEX"))
+    start.doubt = "RANK, WORLD_SIZE and MASTER_ADDR are set, but this host has not the name of a pod of a PyTorchJob";
+  if (rank == 0 && is_loopback(start.host.value)) start.host.value = own;
   return {};
 }
 
@@ -161,28 +167,28 @@ constexpr std::array platform_rows{
                 .complete = complete_aws_batch},
     PlatformRow{.word = "skypilot",
                 .starter = "SkyPilot",
-                .marks = {"SKYPILOT_NUM_NODES", "SKYPILOT_NODE_RANK", "SKYPILOT_NODE_IPS"},
+                .marks = {"SKYPILOT_NUM_NODES", "SKYPILOT_NODE_RANK"},
                 .nodes = "SKYPILOT_NUM_NODES",
                 .rank = "SKYPILOT_NODE_RANK",
                 .host = "SKYPILOT_NODE_IPS",
                 .id = "SKYPILOT_TASK_ID"},
     PlatformRow{.word = "dstack",
                 .starter = "dstack",
-                .marks = {"DSTACK_NODES_NUM", "DSTACK_NODE_RANK", "DSTACK_MASTER_NODE_IP"},
+                .marks = {"DSTACK_NODES_NUM", "DSTACK_NODE_RANK"},
                 .nodes = "DSTACK_NODES_NUM",
                 .rank = "DSTACK_NODE_RANK",
                 .host = "DSTACK_MASTER_NODE_IP",
                 .id = "DSTACK_RUN_ID"},
     PlatformRow{.word = "ngc",
                 .starter = "NGC",
-                .marks = {"NGC_ARRAY_SIZE", "NGC_ARRAY_INDEX", "NGC_MASTER_ADDR"},
+                .marks = {"NGC_ARRAY_SIZE", "NGC_ARRAY_INDEX"},
                 .nodes = "NGC_ARRAY_SIZE",
                 .rank = "NGC_ARRAY_INDEX",
                 .host = "NGC_MASTER_ADDR",
                 .id = "NGC_JOB_ID"},
     PlatformRow{.word = "lws",
                 .starter = "LeaderWorkerSet",
-                .marks = {"LWS_GROUP_SIZE", "LWS_WORKER_INDEX", "LWS_LEADER_ADDRESS"},
+                .marks = {"LWS_GROUP_SIZE", "LWS_WORKER_INDEX"},
                 .nodes = "LWS_GROUP_SIZE",
                 .rank = "LWS_WORKER_INDEX",
                 .host = "LWS_LEADER_ADDRESS",
@@ -218,11 +224,10 @@ bool is_set(const Environment& env, const Lists& names, bool all) {
   return all ? std::all_of(names.begin(), names.end(), has) : std::any_of(names.begin(), names.end(), has);
 }
 
-const PlatformRow* platform_row_of(const Environment& env) {
-  const auto* const row = std::find_if(platform_rows.begin(), platform_rows.end(), [&](const PlatformRow& one) {
-    return is_set(env, one.marks, true) && !is_set(env, one.foreign, false);
-  });
-  return row == platform_rows.end() ? nullptr : row;
+// REQUIRES: `word` is one of platform_words().
+const PlatformRow& platform_row_of(std::string_view word) {
+  return *std::find_if(platform_rows.begin(), platform_rows.end(),
+                       [&](const PlatformRow& one) { return one.word == word; });
 }
 
 // "kubectl exec" starts a process beside the container's own: nothing of the pod is above it, and it is for a person.
@@ -288,23 +293,26 @@ const std::vector<std::string_view>& platform_words() {
   return words;
 }
 
-std::string_view platform_word(const Environment& env) {
-  const PlatformRow* row = platform_row_of(env);
-  return row == nullptr ? std::string_view() : row->word;
+bool speaks_of_platform(std::string_view word, const Environment& env) {
+  const PlatformRow& row = platform_row_of(word);
+  return is_set(env, row.marks, true) && !is_set(env, row.foreign, false);
 }
 
-Result<ClusterView> view_platform(const Environment& env, const ProcessFacts& process) {
+Result<ClusterView> view_platform(std::string_view word, const Environment& env, const ProcessFacts& process) {
   ClusterView view;
-  const PlatformRow* row = platform_row_of(env);
-  if (row == nullptr) return view;
+  const PlatformRow& row = platform_row_of(word);
+  if (!speaks_of_platform(word, env)) return view;
   if (is_visitor(process)) {
-    view.found.push_back(
-        fmt::format("this process was started beside the one that {} started: one node", row->starter));
+    view.found.push_back(fmt::format("this process was started beside the one that {} started: one node", row.starter));
     return view;
   }
-  auto start = read_platform(env, process, *row);
+  auto start = read_platform(env, process, row);
   if (!start) return start.error();
-  view.start = *std::move(start);
+  if (start->doubt.empty()) {
+    view.start = *std::move(start);
+  } else {
+    view.found.push_back(start->doubt + ": one node");
+  }
   return view;
 }
 

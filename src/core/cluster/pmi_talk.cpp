@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <numeric>
 #include <utility>
 
 #include <fmt/format.h>
@@ -142,8 +143,9 @@ Status PmiTalk::take(std::string_view line) {
   return {};
 }
 
-Result<TaskPlace> place_by_map(std::string_view map, int task, int tasks) {
+Result<MappedPlace> place_by_map(std::string_view map, int task, int tasks) {
   const auto blocks = parse_map(map);
+  std::vector<int> order;         // the nodes, each at its first rank
   std::map<int, int> counted_on;  // ranks so far, by node
   std::optional<TaskPlace> place;
   int rank = 0;
@@ -153,30 +155,48 @@ Result<TaskPlace> place_by_map(std::string_view map, int task, int tasks) {
       for (int node = first; node < first + nodes; ++node)
         for (int i = 0; i < ranks && rank < tasks; ++i, ++rank) {
           const int local = counted_on[node]++;
+          if (local == 0) order.push_back(node);
           if (rank == task) place = TaskPlace{local, 0, NodeRank(node), 0};
         }
   if (!place) return protocol_error(fmt::format("the PMI server's map of ranks is {}", shown(beginning_of(map, 80))));
-  place->local_tasks = counted_on[place->node.value];
-  place->node = NodeRank(static_cast<int>(std::distance(counted_on.begin(), counted_on.find(place->node.value))));
-  place->nodes = static_cast<int>(counted_on.size());
-  return *place;
+  const int own = place->node.value;
+  place->local_tasks = counted_on[own];
+  place->nodes = static_cast<int>(order.size());
+  const auto at = std::find(order.begin(), order.end(), own);
+  place->node = NodeRank(static_cast<int>(at - order.begin()));
+  const auto add = [&](int before, int node) { return before + counted_on[node]; };
+  return MappedPlace{*place, std::accumulate(order.begin(), at, place->local_task, add)};
 }
 
-Status add_pmi(const PmiAnswer& answer, ClusterStart& start) {
+Status add_pmi(const std::optional<PmiAnswer>& found, ClusterStart& start) {
+  if (!found) {
+    start.host_hint =
+        "its PMI server does not answer; has another program of this task used it, which is possible once? Give "
+        "--master-addr";
+    return {};
+  }
+  const PmiAnswer& answer = *found;
   const std::string from = "the PMI server of " + start.starter;
-  start.told_by_pmi = true;
   start.host = {answer.host, from};
   start.port = {answer.port, from};
+  start.row.clear();  // it is free
   if (start.id.empty() && !answer.id.empty()) {
     start.id = answer.id;
     start.id_from = from;
   }
-  const bool knows_all = start.place ? start.place->nodes > 0 : !start.names.empty();
-  if (knows_all || answer.map.empty()) return {};
-  const auto place = place_by_map(answer.map, start.node_rank.value.value, start.nodes.value);
-  if (!place) return place.error();
+  if (start.knows_places || answer.map.empty()) return {};
+  const int task = start.node_rank.value.value;
+  const auto mapped = place_by_map(answer.map, task, start.nodes.value);
+  if (!mapped) return mapped.error();
+  start.knows_places = true;
+  start.place.reset();
   // One rank on this node may be one of several on another: then each is a worker, as the others think, too.
-  if (place->nodes < start.nodes.value) start.place = *place;
+  if (mapped->place.nodes == start.nodes.value) return {};
+  start.place = mapped->place;
+  if (mapped->rank == task) return {};
+  start.node_rank.value = NodeRank(mapped->rank);
+  start.notice = fmt::format("{} has dealt the ranks out in another order than node by node, so its rank {} is rank {}",
+                             start.starter, task, mapped->rank);
   return {};
 }
 

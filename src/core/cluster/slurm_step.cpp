@@ -48,11 +48,15 @@ std::optional<int> last_port(std::string_view text) {
   return port && *port > 0 && *port < 65'536 ? port : std::nullopt;
 }
 
-Said<std::uint16_t> choose_port(const Environment& env, const std::string& id) {
-  if (const auto reserved = env.get("SLURM_STEP_RESV_PORTS"))
-    if (const auto port = last_port(*reserved)) return {static_cast<std::uint16_t>(*port), "SLURM_STEP_RESV_PORTS"};
+void choose_port(const Environment& env, ClusterStart& start) {
   const std::string cluster = env.get("SLURM_CLUSTER_NAME").value_or("");
-  return {port_by("slurm " + cluster + " " + id), "the number of the Slurm step"};
+  start.row = ports_by("slurm " + cluster + " " + start.id);
+  start.port = {start.row.front(), "the number of the Slurm step"};
+  const auto reserved = env.get("SLURM_STEP_RESV_PORTS");
+  const auto port = reserved ? last_port(*reserved) : std::nullopt;
+  if (!port) return;
+  start.port = {static_cast<std::uint16_t>(*port), "SLURM_STEP_RESV_PORTS"};
+  start.row.insert(start.row.begin(), start.port.value);
 }
 
 Status read_names(const Environment& env, ClusterStart& start) {
@@ -104,6 +108,7 @@ Result<ClusterStart> read_step(const Environment& env) {
   ClusterStart start;
   start.starter = "Slurm step";
   start.shares_console = true;
+  start.knows_places = true;
   start.grace = 25;  // KillWait is 30 s
   auto id = read_id(env, values);
   if (!id) return id.error();
@@ -118,7 +123,7 @@ Result<ClusterStart> read_step(const Environment& env) {
   const auto tasks = tasks_per_node(env, start.nodes.value);
   if (!tasks) return tasks.error();
   if (Status done = read_names(env, start); !done) return done.error();
-  start.port = choose_port(env, start.id);
+  choose_port(env, start);
   if (*std::max_element(tasks->begin(), tasks->end()) == 1) return start;
   if (Status done = count_tasks(values, *tasks, start); !done) return done.error();
   return start;

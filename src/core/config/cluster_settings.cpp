@@ -3,7 +3,9 @@
 #include "launch/core/base/text.hpp"
 #include "launch/core/config/node_settings.hpp"
 #include "launch/core/job/endpoint.hpp"
+#include "launch/core/options/key_values.hpp"
 
+#include <algorithm>
 #include <string_view>
 #include <utility>
 
@@ -44,19 +46,23 @@ std::string size_of(const ClusterStart& start) {
 // The number of machines; 0: not said.
 int machines_of(const ClusterStart& start) { return start.place ? start.place->nodes : start.nodes.value; }
 
-Error too_many(const ClusterStart& start, const Options& options) {
-  return usage_error(fmt::format(
-      "{}, but the {} has {} ({}); start launch on as many as the job has, leave --nnodes out, or give --cluster=none",
-      as_typed(options.nnodes), start.starter, size_of(start), start.nodes.from));
+// As in "but the Slurm step has".
+std::string in_a_sentence(const ClusterStart& start) {
+  return start.starter == "Slurm step" ? "the Slurm step" : start.starter;
 }
 
 Status check_nodes(const ClusterStart& start, const Options& options) {
   const auto limits = parse_limits(options.nnodes.value);
   const int nodes = machines_of(start);
-  if (!options.nnodes.given() || !limits || nodes == 0) return {};
+  if (!options.nnodes.given() || !limits) return {};
   if (limits->min < 1 || limits->min > limits->max) return {};  // settle() refuses it
-  const bool fits = is_c10d(options) ? limits->min <= nodes : limits->max == nodes;
-  return fits ? Status{} : Status{too_many(start, options)};
+  const bool fits = nodes == 0         ? start.nodes.value == 0 || limits->max <= start.nodes.value
+                    : is_c10d(options) ? limits->min <= nodes
+                                       : limits->max == nodes;
+  if (fits) return {};
+  return usage_error(fmt::format(
+      "{}, but {} has {} ({}); start launch on as many as the job has, leave --nnodes out, or give --cluster=none",
+      as_typed(options.nnodes), in_a_sentence(start), size_of(start), start.nodes.from));
 }
 
 Status check_rank(const ClusterStart& start, const Options& options) {
@@ -69,16 +75,6 @@ Status check_rank(const ClusterStart& start, const Options& options) {
       as_typed(options.node_rank), start.node_rank.from, rank.value));
 }
 
-// Several launches on a node, and several workers of each: as many workers as tasks times tasks.
-Status check_workers(const ClusterStart& start, const Options& options) {
-  if (!start.place || !options.nproc_per_node.given() || options.nproc_per_node.value == "1") return {};
-  return usage_error(
-      fmt::format("{}, but the {} has {} launches on this node, each of which runs one worker; leave --nproc-per-node "
-                  "out, or start "
-                  "one task on each node",
-                  as_typed(options.nproc_per_node), start.starter, start.place->local_tasks));
-}
-
 // The option that has a host or a port that no other node can use; empty: none.
 std::string of_this_machine(const Options& options) {
   const bool by_endpoint = options.rdzv_endpoint.given() && !options.rdzv_endpoint.value.empty();
@@ -88,10 +84,12 @@ std::string of_this_machine(const Options& options) {
   return options.master_port.given() && options.master_port.value == 0 ? as_typed(options.master_port) : "";
 }
 
-// The option by which the user means one node, as torchrun understands it; empty: none.
-std::string one_node_by(const Options& options) {
+// The option by which the user means one node, as torchrun understands it; empty: none. All tasks of a start on one
+// machine can use an address of this machine.
+std::string one_node_by(const ClusterStart& start, const Options& options) {
   if (options.standalone.value) return options.standalone.origin;
-  if (!options.nnodes.given()) return of_this_machine(options);
+  const bool one_machine = start.place && start.place->nodes == 1;
+  if (!options.nnodes.given()) return one_machine ? "" : of_this_machine(options);
   const auto limits = parse_limits(options.nnodes.value);
   return limits && limits->max == 1 ? as_typed(options.nnodes) : "";
 }
@@ -99,11 +97,11 @@ std::string one_node_by(const Options& options) {
 // Why what was found is not used; empty: it is.
 std::string reason_to_leave(const ClusterStart& start, const Options& options) {
   const std::string has = fmt::format("{} has {}", start_name(start), size_of(start));
-  if (start.place && is_c10d(options) && !is_complete(options))
+  if (const std::string by = one_node_by(start, options); !by.empty())
+    return start.nodes.value > 1 ? fmt::format("{}, and each of them runs a job of its own ({})", has, by) : "";
+  if (start.place && is_c10d(options) && start.knows_places && !is_complete(options))
     return fmt::format("{}, and {} on one node; with c10d nothing is taken from that: start one task on each node", has,
                        start.place->local_tasks);
-  if (const std::string by = one_node_by(options); !by.empty() && start.nodes.value > 1)
-    return fmt::format("{}, and each of them runs a job of its own ({})", has, by);
   if (start.nodes.value == 0 && !options.nnodes.given()) return start.notice;
   return "";
 }
@@ -148,18 +146,15 @@ void fill_rank(const ClusterStart& start, Options& options) {
 }
 
 Status fill_all(const ClusterStart& start, Options& options) {
-  if (start.place) {
-    options.nnodes = {std::to_string(start.nodes.value), start.nodes.from, Source::cluster};
-    fill(options.nproc_per_node, std::string("1"), "the tasks of the " + start.starter);
-  }
   // As many workers as devices is what a cluster's user means; torchrun's default of one is for a line with --nnodes.
-  if (!options.nnodes.given()) fill(options.nproc_per_node, std::string("auto"), "the " + start.starter);
+  if (start.place) {
+    fill(options.nproc_per_node, std::string("1"), "the tasks of " + in_a_sentence(start));
+    options.nnodes = {std::to_string(start.nodes.value), start.nodes.from, Source::cluster};
+  } else if (!options.nnodes.given()) {
+    fill(options.nproc_per_node, std::string("auto"), in_a_sentence(start));
+  }
   if (start.nodes.value > 0) fill(options.nnodes, std::to_string(start.nodes.value), start.nodes.from);
-  if (start.grace > 0) fill(options.shutdown_timeout, start.grace, "the time that the " + start.starter + " gives");
   if (start.nodes.value == 1) return {};
-  if (start.shares_console)
-    fill(options.log_line_prefix_template, std::string("[${host}:${role_name}${local_rank}]:"),
-         "the console that all nodes of the " + start.starter + " share");
   fill_rank(start, options);
   return fill_meeting(start, options);
 }
@@ -171,7 +166,7 @@ Result<ClusterView> find_cluster(const Environment& env, const ProcessFacts& pro
   if (word == "none") return ClusterView{};
   const bool any = word == "auto";
   auto view = view_cluster(env, process, any ? "" : word);
-  if (!view && (is_complete(options) || !one_node_by(options).empty())) {
+  if (!view && (is_complete(options) || !one_node_by({}, options).empty())) {
     ClusterView nothing;
     nothing.found = {view.error().message};
     return nothing;
@@ -184,8 +179,38 @@ Result<ClusterView> find_cluster(const Environment& env, const ProcessFacts& pro
 
 bool must_ask_pmi(const ClusterView& view, const Options& options) {
   if (!view.start || !view.start->has_pmi || view.start->nodes.value < 2) return false;
-  return !has_endpoint(options) && one_node_by(options).empty() && reason_to_leave(*view.start, options).empty();
+  if (is_complete(options) || !one_node_by(*view.start, options).empty()) return false;
+  // The ranks of an uneven start must know of each other, whatever the user gives, since they decide by it.
+  return !view.start->knows_places || !has_endpoint(options);
 }
+
+Duration longest_wait(const Options& options) {
+  constexpr int usual = 900;
+  const auto conf = parse_key_values(options.rdzv_conf.value);
+  if (!conf || !conf->contains("timeout")) return std::chrono::seconds(usual);
+  return std::chrono::seconds(std::max(1, parse_int(conf->at("timeout")).value_or(usual)));
+}
+
+namespace {
+
+// What is true of each line that this start has started, even of one that describes its job itself.
+void fill_surroundings(const ClusterStart& start, bool shares, Options& options) {
+  if (start.grace > 0) fill(options.shutdown_timeout, start.grace, "the time that " + in_a_sentence(start) + " gives");
+  if (!shares) return;
+  const std::string local = start.place ? std::to_string(start.place->local_task) : "${local_rank}";
+  fill(options.log_line_prefix_template,
+       "[${host}:${role_name}" + local + "]:", "the console that all nodes of " + in_a_sentence(start) + " share");
+}
+
+Status check_start(const ClusterStart& start, const Options& options) {
+  if (start.place && is_c10d(options) && !start.knows_places)
+    return usage_error(fmt::format("{}: {} has {}, several of them on this node; with c10d, start one on each node",
+                                   as_typed(options.rdzv_backend), start_name(start), size_of(start)));
+  if (Status fits = check_nodes(start, options); !fits) return fits;
+  return check_rank(start, options);
+}
+
+}  // namespace
 
 Result<ClusterUse> use_cluster(const ClusterView& view, Options& options) {
   ClusterUse use;
@@ -194,21 +219,47 @@ Result<ClusterUse> use_cluster(const ClusterView& view, Options& options) {
   if (!view.start) return use;
   const ClusterStart& start = *view.start;
   if (std::string why = reason_to_leave(start, options); !why.empty()) use.notices.push_back(std::move(why));
+  const bool one_node = !one_node_by(start, options).empty();
   // A start of one node has nothing for a line that speaks of several: they are on one machine, as in a test.
-  const bool speaks_of_several = options.nnodes.given() || options.node_rank.given();
-  if (!use.notices.empty() || is_complete(options) || (start.nodes.value == 1 && speaks_of_several)) return use;
-  if (!one_node_by(options).empty()) return use;
-  if (Status fits = check_nodes(start, options); !fits) return fits.error();
-  if (Status fits = check_rank(start, options); !fits) return fits.error();
-  if (Status fits = check_workers(start, options); !fits) return fits.error();
+  const bool of_one_machine = start.nodes.value == 1 && (options.nnodes.given() || options.node_rank.given());
+  use.shares_console = start.shares_console && start.nodes.value > 1 && !one_node && use.notices.empty();
+  fill_surroundings(start, use.shares_console && !is_complete(options), options);
+  use.strips_identity = start.has_pmi;  // a worker has not the descriptor that it would need
+  if (!use.notices.empty() || is_complete(options) || of_one_machine || one_node) return use;
+  if (Status fits = check_start(start, options); !fits) return fits.error();
   use.told = told(start);
   if (!start.notice.empty() && start.nodes.value > 0) use.notices.push_back(start.notice);
   if (Status filled = fill_all(start, options); !filled) return filled.error();
   use.place = start.place;
+  if (options.master_port.source == Source::cluster && !is_c10d(options)) use.ports = start.row;
   // The worker of a launch that was started for it alone may be that rank, unless launch has spoken as the rank itself.
-  use.shares_console = start.shares_console && start.nodes.value > 1;
-  use.strips_identity = !start.place || start.told_by_pmi;
+  use.strips_identity = !start.place || start.has_pmi;
   return use;
+}
+
+Status check_place(const ClusterUse& use, const Options& options, const Config& config) {
+  if (!use.place) return {};
+  const std::string here = counted(use.place->local_tasks, "launch", "es");
+  if (config.nproc_per_node != 1)
+    return usage_error(
+        fmt::format("{} means {} workers, but there are {} on this node, each of which runs one worker; "
+                    "leave it out, start one launch on each node, or give --nnodes=1 for a job of each",
+                    as_typed(options.nproc_per_node), config.nproc_per_node, here));
+  const auto by_rank = [](const Setting<std::string>& setting) {
+    return setting.given() && setting.value.find(':') != std::string::npos;
+  };
+  std::string given;
+  if (options.virtual_local_rank.given() && options.virtual_local_rank.value)
+    given = as_typed(options.virtual_local_rank.origin, "");
+  if (by_rank(options.redirects)) given = as_typed(options.redirects);
+  if (by_rank(options.tee)) given = as_typed(options.tee);
+  if (options.local_ranks_filter.given()) given = as_typed(options.local_ranks_filter);
+  if (options.numa_binding.given()) given = as_typed(options.numa_binding);
+  if (given.empty()) return {};
+  return usage_error(
+      fmt::format("{} is about several workers of one launch, but there are {} on this node, each of "
+                  "which runs one worker; start one launch on each node",
+                  given, here));
 }
 
 }  // namespace launch

@@ -5,6 +5,7 @@
 #include "launch/core/base/text.hpp"
 #include "launch/core/session/dialogs.hpp"
 #include "launch/core/session/master_doubt.hpp"
+#include "launch/core/session/port_row.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -35,17 +36,10 @@ Talk<Status> StaticSession::open() {
   if (!hosts()) co_return Status();
   const Duration silence = plan_heartbeat(config_.heartbeat_timeout, nodes_.nnodes).silence;
   stage_.act(PrepareStore{silence, agent_keys(config_.run_id), config_.run_id, nodes_.nnodes});
-  Listening opened = co_await listen();
+  Listening opened = co_await listen_in_row(stage_, nodes_);
   opens_late_ = opened.cooling;
   if (opens_late_) co_return Status();
   co_return std::move(opened.status);
-}
-
-Talk<Listening> StaticSession::listen() {
-  Question listen = Listen{OwnStore::job, nodes_.store};
-  auto listening = stage_.ask<Listening>(std::move(listen));
-  Listening opened = co_await listening;
-  co_return opened;
 }
 
 // The last user of the port has ended, but the kernel keeps the port for a minute. open() does not wait for it: no
@@ -53,7 +47,7 @@ Talk<Listening> StaticSession::listen() {
 Talk<bool> StaticSession::open_late() {
   say_wait_for_port(stage_, nodes_.store.port);
   while (true) {
-    const Listening opened = co_await listen();
+    const Listening opened = co_await listen_in_row(stage_, nodes_);
     opens_late_ = !opened.status;
     if (opened.status) co_return true;
     if (stage_.moment() >= give_up_joining_ || !opened.cooling) {
@@ -139,6 +133,11 @@ Talk<Result<StoreLink>> StaticSession::look_for_node_0() {
                  fmt::format("{}; waiting for the store of node 0 at {}; giving up in {}", reason.message,
                              to_text(nodes_.store), to_text(give_up_joining_ - stage_.moment())));
   };
+  if (!reached_ && !hosts()) {
+    RowSearch search{config_.run_id, give_up_joining_, on_retry};
+    auto found = co_await find_in_row(stage_, nodes_, std::move(search));
+    if (!found) co_return found.error();
+  }
   co_return co_await connect_to_store(stage_, reached_.value_or(store_endpoint()), give_up_joining_, on_retry);
 }
 
@@ -161,6 +160,7 @@ Talk<StaticSession::Joined> StaticSession::join_once() {
   seeking_.give_up();
   watch_->formed();
   formed->number = attempt_;
+  if (!nodes_.ports.empty()) formed->master = nodes_.store;
   // If not, one of the nodes is torchrun's, which waits for others without limit.
   if (formed->can_restart) formed->longest_stall = longest_stall(config_.heartbeat_timeout, nodes_.nnodes);
   stage_.tell(RendezvousDone{*formed});

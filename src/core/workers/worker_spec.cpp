@@ -18,14 +18,17 @@ bool sees_one_device(const Environment& env) {
                              "ASCEND_RT_VISIBLE_DEVICES"};
   return std::any_of(names.begin(), names.end(), [&](const char* name) {
     const std::string devices = env.get(name).value_or("");
-    return !devices.empty() && !devices.starts_with('-') && devices.find(',') == std::string::npos;
+    return !devices.empty() && !devices.starts_with('-') && devices != "NoDevFiles" &&
+           devices.find(',') == std::string::npos;
   });
 }
 
 // The worker of a launch that is one task of several on its machine has the numbers of the task.
 void set_place(const TaskPlace& place, Environment& env) {
-  if (place.node.known()) env.set("GROUP_RANK", std::to_string(place.node.value));
-  if (place.nodes > 0) env.set("GROUP_WORLD_SIZE", std::to_string(place.nodes));
+  if (place.node.known() && place.nodes > 0) {  // else both are those of the launches
+    env.set("GROUP_RANK", std::to_string(place.node.value));
+    env.set("GROUP_WORLD_SIZE", std::to_string(place.nodes));
+  }
   env.set("LOCAL_WORLD_SIZE", std::to_string(place.local_tasks));
 }
 

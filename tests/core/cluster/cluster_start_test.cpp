@@ -51,6 +51,15 @@ TEST(ClusterStart, AStarterThatIsGoneLeavesTheWordToTheNext) {
   EXPECT_EQ(view->start->starter, "Slurm step");
 }
 
+TEST(ClusterStart, AStarterThatIsGoneHidesNoOtherOfItsKind) {
+  ProcessFacts facts = starts::below_mpi("n3");
+  facts.pmix_folder = false;
+  const auto view = view_cluster(with(starts::open_mpi(), starts::flux()), facts);
+  ASSERT_TRUE(view && view->start);
+  EXPECT_EQ(view->start->starter, "Flux");
+  EXPECT_TRUE(view_cluster(with(starts::open_mpi(), starts::flux()), starts::below_mpi("n3"), "flux")->start);
+}
+
 TEST(ClusterStart, AWorkersOwnLaunchIsNotWhatWasStarted) {
   for (const Environment& env : {slurm::step(), starts::open_mpi(), starts::skypilot()}) {
     const auto view = view_cluster(with(env, {{"TORCHELASTIC_RUN_ID", "3.0"}, {"LOCAL_RANK", "1"}}), slurm::task());

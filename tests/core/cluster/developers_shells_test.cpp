@@ -34,6 +34,8 @@ std::vector<Shell> people() {
        {{"NVIDIA_BUILD_ID", "1"}, {"NVIDIA_PYTORCH_VERSION", "25.01"}, {"OMPI_MCA_coll_hcoll_enable", "0"}}},
       {"enroot's hook", {{"MASTER_ADDR", "n1"}, {"MASTER_PORT", "61000"}, {"RANK", "0"}, {"WORLD_SIZE", "2"}}},
       {"an export that stayed", {{"MASTER_ADDR", "n1"}, {"MASTER_PORT", "29500"}, {"NODE_RANK", "1"}, {"NNODES", "2"}}},
+      {"the same in a pod",
+       {{"MASTER_ADDR", "localhost"}, {"RANK", "0"}, {"WORLD_SIZE", "8"}, {"KUBERNETES_SERVICE_HOST", "10.0.0.1"}}},
       {"RANK alone", {{"RANK", "1"}, {"LOCAL_RANK", "1"}, {"WORLD_SIZE", "8"}}},
       {"MPI's tuning", {{"OMPI_MCA_btl", "tcp"}, {"I_MPI_FABRICS", "ofi"}, {"HYDRA_BOOTSTRAP", "slurm"}}},
       {"PMI without its starter", {{"PMI_RANK", "1"}, {"PMI_SIZE", "2"}, {"PMIX_RANK", "1"}}},
@@ -77,7 +79,7 @@ std::vector<Shell> runners() {
 TEST(DevelopersShells, NobodyIsWaitedFor) {
   std::vector<Shell> all = people();
   for (Shell& shell : runners()) all.push_back(std::move(shell));
-  EXPECT_EQ(all.size(), 50U);
+  EXPECT_EQ(all.size(), 51U);
   for (const Shell& shell : all) {
     const auto view = view_cluster(shell.env, starts::pod("n1"));
     ASSERT_TRUE(view) << shell.name << ": " << view.error().message;

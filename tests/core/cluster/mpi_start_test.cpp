@@ -2,6 +2,8 @@
 
 #include "../../support/starts.hpp"
 
+#include "launch/core/cluster/pmi_talk.hpp"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,6 +11,19 @@ namespace launch::mpi_start_test {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+
+// The view of the first starter that has left variables.
+Result<ClusterView> view_mpi(const Environment& env, const ProcessFacts& facts) {
+  for (const std::string_view word : mpi_words())
+    if (speaks_of_mpi(word, env)) return launch::view_mpi(word, env, facts);
+  return ClusterView{};
+}
+
+std::string mpi_word(const Environment& env) {
+  for (const std::string_view word : mpi_words())
+    if (speaks_of_mpi(word, env)) return std::string(word);
+  return "";
+}
 
 ClusterStart start_of(const Environment& env, const std::string& hostname) {
   const auto view = view_mpi(env, starts::below_mpi(hostname));
@@ -63,16 +78,46 @@ TEST(MpiStart, TheHostsOfJsrunAreThoseAfterTheFirst) {
 TEST(MpiStart, FluxSaysHowManyNodes) {
   EXPECT_EQ(start_of(starts::flux(), "n3").nodes.value, 4);
   EXPECT_FALSE(start_of(starts::flux(), "n3").place);
-  Environment several = starts::flux();
-  several.set("FLUX_JOB_NNODES", "2");
-  ASSERT_TRUE(start_of(several, "n3").place);
-  EXPECT_EQ(start_of(several, "n3").place->local_tasks, 2);
+  EXPECT_TRUE(start_of(starts::flux(), "n3").has_pmi) << "which tells where the ranks are";
+  Environment uneven = starts::flux();  // four tasks on the first of two nodes, one on the other
+  uneven.set("FLUX_JOB_SIZE", "5");
+  uneven.set("FLUX_JOB_NNODES", "2");
+  uneven.set("FLUX_TASK_RANK", "3");
+  uneven.set("FLUX_TASK_LOCAL_ID", "3");
+  ClusterStart start = start_of(uneven, "n3");
+  ASSERT_TRUE(start.place);
+  EXPECT_FALSE(start.knows_places);
+  ASSERT_TRUE(add_pmi(PmiAnswer{"f1", "n1", 61'003, "(vector,(0,1,4),(1,1,1))"}, start));
+  EXPECT_EQ(start.place->local_tasks, 4);
+  EXPECT_EQ(start.place->node, NodeRank(0));
+  EXPECT_EQ(start.place->nodes, 2);
+}
+
+TEST(MpiStart, RanksThatAreAllOnThisMachineMeetThere) {
+  Environment env = starts::open_mpi();
+  env.set("OMPI_COMM_WORLD_LOCAL_SIZE", "3");
+  env.set("OMPI_COMM_WORLD_LOCAL_RANK", "2");
+  const ClusterStart start = start_of(env, "laptop");
+  EXPECT_EQ(start.host.value, "127.0.0.1");
+  ASSERT_TRUE(start.place);
+  EXPECT_EQ(start.place->node, NodeRank(0));
+  EXPECT_EQ(start.place->nodes, 1);
+}
+
+TEST(MpiStart, WithoutAnIdThereIsNoPortOfItsOwn) {
+  const Environment env{{"MV2_COMM_WORLD_RANK", "0"},
+                        {"MV2_COMM_WORLD_SIZE", "2"},
+                        {"MV2_COMM_WORLD_LOCAL_RANK", "0"},
+                        {"MV2_COMM_WORLD_LOCAL_SIZE", "1"}};
+  EXPECT_EQ(start_of(env, "n1").port.value, 29'500);
+  EXPECT_TRUE(start_of(env, "n1").row.empty());
+  EXPECT_EQ(start_of(starts::jsrun(), "c05n02").id, "") << "several may run in one LSF job";
 }
 
 TEST(MpiStart, WhatIsLeftOverDoesNotCount) {
   ProcessFacts facts = starts::below_mpi("n3");
   facts.pmi_socket = facts.pmix_folder = false;
-  for (const Environment& env : {starts::open_mpi(), starts::intel_mpi()}) {
+  for (const Environment& env : {starts::open_mpi(), starts::intel_mpi(), starts::flux()}) {
     const auto view = view_mpi(env, facts);
     ASSERT_TRUE(view);
     EXPECT_FALSE(view->start);

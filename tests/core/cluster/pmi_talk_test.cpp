@@ -74,6 +74,7 @@ TEST(PmiTalk, WhatRank0TellsIsChecked) {
 
 TEST(PmiTalk, ManyAddressesAreCutToWhatServersTake) {
   Reach many = here;
+  many.hostname = std::string(500, 'n');
   many.addresses.assign(100, "2001:db8:1234:5678:9abc:def0:1234:5678");
   Server server;
   PmiTalk talk(many);
@@ -85,16 +86,17 @@ TEST(PmiTalk, ManyAddressesAreCutToWhatServersTake) {
 // As Hydra, MPICH and Slurm have written them.
 TEST(PmiTalk, TheMapTellsTheNodeOfARank) {
   const auto of = [](std::string_view map, int task, int tasks) {
-    const auto place = place_by_map(map, task, tasks);
-    return place ? std::vector{place->node.value, place->local_task, place->local_tasks, place->nodes}
-                 : std::vector<int>{};
+    const auto found = place_by_map(map, task, tasks);
+    if (!found) return std::vector<int>{};
+    const TaskPlace& place = found->place;
+    return std::vector{place.node.value, place.local_task, place.local_tasks, place.nodes, found->rank};
   };
-  EXPECT_EQ(of("(vector,(0,3,2))", 4, 6), (std::vector{2, 0, 2, 3}));
-  EXPECT_EQ(of("(vector,(0,2,2),(2,1,1))", 4, 5), (std::vector{2, 0, 1, 3}));
-  EXPECT_EQ(of("(vector,(0,1,3),(1,2,1))", 3, 5), (std::vector{1, 0, 1, 3}));
-  EXPECT_EQ(of("(vector,(0,2,1),(0,2,1))", 3, 4), (std::vector{1, 1, 2, 2})) << "dealt round";
-  EXPECT_EQ(of("(vector,(0,2,1))", 3, 4), (std::vector{1, 1, 2, 2})) << "from the beginning again";
-  EXPECT_EQ(of("(vector,(5,1,2))", 1, 2), (std::vector{0, 1, 2, 1})) << "counted from 0";
+  EXPECT_EQ(of("(vector,(0,3,2))", 4, 6), (std::vector{2, 0, 2, 3, 4}));
+  EXPECT_EQ(of("(vector,(0,2,2),(2,1,1))", 4, 5), (std::vector{2, 0, 1, 3, 4}));
+  EXPECT_EQ(of("(vector,(0,1,3),(1,2,1))", 3, 5), (std::vector{1, 0, 1, 3, 3}));
+  EXPECT_EQ(of("(vector,(0,2,1),(0,2,1))", 2, 4), (std::vector{0, 1, 2, 2, 1})) << "dealt round";
+  EXPECT_EQ(of("(vector,(0,2,1))", 1, 4), (std::vector{1, 0, 2, 2, 2})) << "from the beginning again";
+  EXPECT_EQ(of("(vector,(5,1,2))", 1, 2), (std::vector{0, 1, 2, 1, 1})) << "counted from 0";
 }
 
 TEST(PmiTalk, AMapThatIsNonsense) {
@@ -117,9 +119,29 @@ TEST(PmiTalk, AStartIsCompleted) {
   EXPECT_EQ(start.place->local_tasks, 1);
   EXPECT_EQ(start.place->node, NodeRank(2));
   ClusterStart even = *view_cluster(starts::intel_mpi(), starts::below_mpi("n3"))->start;
-  ASSERT_TRUE(add_pmi({"kvs_1", "n1", 61'003, "(vector,(0,5,1))"}, even));
+  ASSERT_TRUE(add_pmi(PmiAnswer{"kvs_1", "n1", 61'003, "(vector,(0,5,1))"}, even));
   EXPECT_FALSE(even.place);
-  EXPECT_FALSE(add_pmi({"kvs_1", "n1", 61'003, "nonsense"}, even));
+  ClusterStart other = *view_cluster(starts::intel_mpi(), starts::below_mpi("n3"))->start;
+  EXPECT_FALSE(add_pmi(PmiAnswer{"kvs_1", "n1", 61'003, "nonsense"}, other));
+  ClusterStart none = *view_cluster(starts::intel_mpi(), starts::below_mpi("n3"))->start;
+  EXPECT_TRUE(add_pmi(std::nullopt, none));
+  EXPECT_EQ(none.host.value, "");
+  EXPECT_THAT(none.host_hint, HasSubstr("its PMI server does not answer"));
+}
+
+TEST(PmiTalk, RanksThatAreDealtRoundAreCountedNodeByNode) {
+  std::vector<int> ranks;
+  for (int task = 0; task < 4; ++task) {
+    Environment env = starts::intel_mpi();
+    env.set("PMI_SIZE", "4");
+    env.set("PMI_RANK", std::to_string(task));
+    env.set("MPI_LOCALNRANKS", "2");
+    ClusterStart start = *view_cluster(env, starts::below_mpi("n1"))->start;
+    ASSERT_TRUE(add_pmi(PmiAnswer{"kvs_1", "n1", 61'003, "(vector,(1,1,1),(0,1,1),(1,1,1),(0,1,1))"}, start));
+    ranks.push_back(start.node_rank.value.value);
+    EXPECT_EQ(start.notice.empty(), task == 0 || task == 3) << task;
+  }
+  EXPECT_EQ(ranks, (std::vector{0, 2, 1, 3})) << "the node of rank 0 comes first";
 }
 
 TEST(PmiTalk, TheNameIsTakenIfItLeadsThereElseAnAddressNearby) {

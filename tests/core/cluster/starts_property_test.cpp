@@ -91,14 +91,22 @@ struct Decision {
   std::string host;
   std::uint16_t port = 0;
   std::string id;
+  bool tasks = false;  // each of several launches on a node is a worker
+  bool asks = false;   // where the others are
   bool operator==(const Decision&) const = default;
 };
 
 Decision decision_of(const Result<ClusterView>& view) {
-  if (!view) return {"refused", 0, "", 0, ""};
-  if (!view->start) return {};
+  if (!view) return {"refused", 0, "", 0, "", false, false};
+  if (!view->start || view->start->nodes.value == 1) return {};  // it waits for nobody
   const ClusterStart& start = *view->start;
-  return {start.starter, start.nodes.value, start.host.value, start.port.value, start.id};
+  return {start.starter,
+          start.nodes.value,
+          start.host.value,
+          start.port.value,
+          start.id,
+          start.place.has_value(),
+          start.has_pmi && !start.knows_places};
 }
 
 // The same happens to one variable on all nodes, as in the script that starts them.
@@ -126,7 +134,7 @@ TEST(Starts, AllNodesDecideAlike) {
     for (const Node& node : nodes) {
       const auto view = view_cluster(node.env, node.facts);
       ASSERT_EQ(decision_of(view), first) << kind.name << ": " << done;
-      if (view && view->start) ranks.insert(view->start->node_rank.value);
+      if (view && view->start && first.nodes != 1) ranks.insert(view->start->node_rank.value);
     }
     if (!first.starter.empty() && first.starter != "refused") {
       ASSERT_EQ(ranks.size(), nodes.size()) << kind.name << ": " << done;

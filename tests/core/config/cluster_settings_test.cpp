@@ -181,12 +181,73 @@ TEST(ClusterSettings, EachOfSeveralTasksOnANodeIsOneWorker) {
       << "the user counts machines";
 }
 
+// What is wrong with these arguments in a task of several on its node, which sees so many GPUs.
+std::string fault_in_task(const Args& args, int devices = 0) {
+  Options options = options_of(args);
+  const auto use = use_cluster(tasks(), options);
+  if (!use) return use.error().message;
+  HostFacts facts = facts_with({});
+  AcceleratorFamily family{AcceleratorKind::cuda, {}};
+  for (int i = 0; i < devices; ++i) family.devices.push_back({});
+  if (devices > 0) facts.accelerators = {family};
+  const auto config = settle(options, facts);
+  if (!config) return config.error().message;
+  const Status fits = check_place(*use, options, *config);
+  return fits ? "" : fits.error().message;
+}
+
 TEST(ClusterSettings, WorkersTimesTasksAreRefused) {
-  EXPECT_THAT(fault_in(tasks(), {"--nproc-per-node=2"}),
-              HasSubstr("--nproc-per-node 2, but the Slurm step has 2 launches on this node"));
+  EXPECT_EQ(fault_in_task({}, 4), "") << "one worker, however many devices it sees";
+  EXPECT_EQ(fault_in_task({"--nproc-per-node=1"}, 4), "");
+  EXPECT_EQ(fault_in_task({"--nproc-per-node=gpu"}, 1), "");
+  EXPECT_EQ(fault_in_task({"--nproc-per-node=gpu"}, 4),
+            "--nproc-per-node gpu means 4 workers, but there are 2 launches on this node, each of which runs one "
+            "worker; leave it out, start one launch on each node, or give --nnodes=1 for a job of each");
+  EXPECT_THAT(fault_in_task({"--nproc-per-node=2"}), HasSubstr("--nproc-per-node 2 means 2 workers"));
   EXPECT_THAT(fault_in(tasks(), {"--nnodes=4"}), HasSubstr("--nnodes 4, but the Slurm step has 4 tasks on 2 nodes"));
-  EXPECT_EQ(fault_in(tasks(), {"--nnodes=2", "--nproc-per-node=2", "--node-rank=1", "--master-addr=n1"}), "")
+  EXPECT_EQ(fault_in_task({"--nnodes=2", "--nproc-per-node=2", "--node-rank=1", "--master-addr=n1"}), "")
       << "as torchrun has it";
+}
+
+TEST(ClusterSettings, OptionsAboutSeveralWorkersAreRefusedWhereEachLaunchHasOne) {
+  for (const char* option : {"--local-ranks-filter=1", "--tee=1:3", "-r=0:3"})
+    EXPECT_THAT(fault_in_task({option}), HasSubstr("is about several workers of one launch")) << option;
+  EXPECT_EQ(fault_in_task({"--tee=3", "--redirects=1"}), "");
+}
+
+// Ranks 0 and 1 on one node, rank 2 alone on another: what they decide must not depend on where they are.
+TEST(ClusterSettings, RanksOfAnUnevenStartAskBeforeTheyDecide) {
+  for (const Args& args : {Args{}, Args{"--master-addr=n1"}, Args{"--rdzv-backend=c10d"}, Args{"--nnodes=2"}}) {
+    for (const char* count : {"1", "2"}) {
+      Environment env = starts::intel_mpi();
+      env.set("MPI_LOCALNRANKS", count);
+      EXPECT_TRUE(must_ask_pmi(*view_cluster(env, starts::below_mpi("n3")), options_of(args)));
+    }
+  }
+  const auto view = *view_cluster(starts::intel_mpi(), starts::below_mpi("n3"));
+  EXPECT_FALSE(must_ask_pmi(view, options_of({"--nnodes=1"})));
+  EXPECT_FALSE(must_ask_pmi(view, options_of({"--nnodes=5", "--node-rank=4", "--master-addr=n1"})));
+  EXPECT_EQ(longest_wait(options_of({"--rdzv-conf=timeout=7"})), std::chrono::seconds(7));
+  EXPECT_EQ(longest_wait(options_of({})), std::chrono::seconds(900));
+}
+
+TEST(ClusterSettings, AnAddressOfThisMachineIsEnoughIfAllRanksAreOnIt) {
+  Environment env = starts::open_mpi();
+  env.set("OMPI_COMM_WORLD_LOCAL_SIZE", "3");
+  env.set("OMPI_COMM_WORLD_LOCAL_RANK", "2");
+  const auto view = *view_cluster(env, starts::below_mpi("laptop"));
+  for (const Args& args : {Args{}, Args{"--master-addr=localhost"}}) {
+    const Settled job = settled_in(view, args);
+    EXPECT_EQ(job.config.nnodes(), 3);
+    EXPECT_THAT(job.use.notices, IsEmpty());
+  }
+}
+
+TEST(ClusterSettings, ALineThatIsCompleteHasTheConsoleOfItsStart) {
+  const Settled job = settled({"--nnodes=2", "--node-rank=1", "--master-addr=n1"});
+  EXPECT_TRUE(job.use.shares_console);
+  EXPECT_EQ(job.config.shutdown_timeout, std::chrono::seconds(25));
+  EXPECT_EQ(job.config.logs.prefix, "[${role_name}${local_rank}]:") << "as torchrun has it";
 }
 
 TEST(ClusterSettings, SeveralTasksWithC10dAreSeveralJobs) {

@@ -51,15 +51,17 @@ struct ClusterStart {
   Said<int> nodes;                 // the launches of the job: one for each node, or one for each task
   Said<NodeRank> node_rank;        // of this launch
   std::optional<TaskPlace> place;  // there if a launch is a task
+  bool knows_places = false;       // `place` is right for all: each launch of the start knows how many are on each node
   std::vector<std::string> names;  // of the machines, in order; may be empty
   Said<std::string> host;          // where node 0 is; empty: not said
   bool shares_console = false;     // what all nodes write ends in one place
   int grace = 0;                   // seconds for workers to exit, before the starter kills launch itself; 0: not known
   bool has_pmi = false;            // the starter keeps a PMI server, by which node 0 can tell all where it is
-  bool told_by_pmi = false;        // and it has
   std::string host_hint;           // what the user can do if it is not said
   Said<std::uint16_t> port;        // for node 0
+  std::vector<std::uint16_t> row;  // the ports that node 0 may take if that one is busy, it included; may be empty
   std::string notice;              // for the user; or empty
+  std::string doubt;               // why it is none after all; empty: it is one
 };
 
 struct ClusterView {

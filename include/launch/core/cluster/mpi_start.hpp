@@ -12,9 +12,9 @@ namespace launch {
 
 const std::vector<std::string_view>& mpi_words();
 
-// The word of the starter that has left variables, the innermost if there are several; empty: none has.
-std::string_view mpi_word(const Environment& env);
+// Whether the starter of this word, one of mpi_words(), has left variables.
+bool speaks_of_mpi(std::string_view word, const Environment& env);
 
-Result<ClusterView> view_mpi(const Environment& env, const ProcessFacts& process);
+Result<ClusterView> view_mpi(std::string_view word, const Environment& env, const ProcessFacts& process);
 
 }  // namespace launch

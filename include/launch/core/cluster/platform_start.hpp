@@ -13,10 +13,10 @@ namespace launch {
 
 const std::vector<std::string_view>& platform_words();
 
-// The word of the platform that has left variables; empty: none has.
-std::string_view platform_word(const Environment& env);
+// Whether the platform of this word, one of platform_words(), has left variables.
+bool speaks_of_platform(std::string_view word, const Environment& env);
 
 // A start whose number of nodes is 0 does not say how many there are: the user must.
-Result<ClusterView> view_platform(const Environment& env, const ProcessFacts& process);
+Result<ClusterView> view_platform(std::string_view word, const Environment& env, const ProcessFacts& process);
 
 }  // namespace launch

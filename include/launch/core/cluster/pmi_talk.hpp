@@ -63,9 +63,15 @@ class PmiTalk {
   Reach reach_;
 };
 
+// Where a task of the starter is, and its number if the tasks are counted node by node, from the node of task 0 on.
+struct MappedPlace {
+  TaskPlace place;
+  int rank = 0;
+};
+
 // The places of a rank by a map as "(vector,(0,3,2))": from node 0 on, three nodes, two ranks on each. An error unless
 // the map has `tasks` ranks.
-Result<TaskPlace> place_by_map(std::string_view map, int task, int tasks);
+Result<MappedPlace> place_by_map(std::string_view map, int task, int tasks);
 
 // What was learned by it.
 struct PmiAnswer {
@@ -75,8 +81,9 @@ struct PmiAnswer {
   std::string map;
 };
 
-// Completes a start, as far as its own variables have not told more. An error if they contradict each other.
-Status add_pmi(const PmiAnswer& answer, ClusterStart& start);
+// Completes a start, as far as its own variables have not told more. An error if they contradict each other. No answer:
+// there is no such server.
+Status add_pmi(const std::optional<PmiAnswer>& answer, ClusterStart& start);
 
 // Which of its names and addresses another host takes: its name, if that leads to one of its addresses here; else an
 // address in one of the networks of this host; else the first that this host does not have itself.

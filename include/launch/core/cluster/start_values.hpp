@@ -9,6 +9,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace launch {
 
@@ -33,5 +34,7 @@ class StartValues {
 // The port that all nodes of a start choose by themselves: above those that Linux gives to clients, and rarely the same
 // for two starts.
 std::uint16_t port_by(std::string_view text);
+// A row of such ports, for the case that others have the first.
+std::vector<std::uint16_t> ports_by(std::string_view text);
 
 }  // namespace launch

@@ -3,9 +3,12 @@
 // whoever does so may start several jobs in one step, or know better than the scheduler.
 #pragma once
 
+#include "launch/core/base/time.hpp"
 #include "launch/core/cluster/cluster_start.hpp"
+#include "launch/core/config/config.hpp"
 #include "launch/core/options/options.hpp"
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,6 +19,7 @@ struct ClusterUse {
   std::string told;                  // what was taken from the scheduler, one line for the user; empty: nothing was
   std::vector<std::string> notices;  // why it was not, if the user should know
   std::vector<std::string> found;    // what is there of a scheduler, for --explain
+  std::vector<std::uint16_t> ports;  // that node 0 may take, if nobody has given one
   bool shares_console = false;       // what the nodes write ends in one place
   bool strips_identity = false;      // workers must not be taken for the rank that this launch was started as
   std::optional<TaskPlace> place;    // there if this launch is one of several on its node, with one worker
@@ -25,6 +29,10 @@ struct ClusterUse {
 Result<ClusterView> find_cluster(const Environment& env, const ProcessFacts& process, const Options& options);
 // Whether it has to be asked from the starter's PMI server where node 0 is.
 bool must_ask_pmi(const ClusterView& view, const Options& options);
+// How long that may take.
+Duration longest_wait(const Options& options);
 Result<ClusterUse> use_cluster(const ClusterView& view, Options& options);
+// After settle(): an error if an option speaks of several workers, and each of several launches on a node has one.
+Status check_place(const ClusterUse& use, const Options& options, const Config& config);
 
 }  // namespace launch

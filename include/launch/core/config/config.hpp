@@ -69,6 +69,8 @@ struct StaticChoice {
   Endpoint store;  // on node 0
   int nnodes = 2;
   NodeRank node_rank{};
+  // If nobody has given the port: those that node 0 may take, that of `store` first; the others look for it there.
+  std::vector<std::uint16_t> ports{};
 };
 
 struct C10dChoice {

@@ -49,7 +49,6 @@ class StaticSession : public Session {
   RoundWatch::Place place(int attempt) const;
   Will will() const;
   Will will_in_barrier() const;
-  Talk<Listening> listen();
   Talk<bool> open_late();
   void begin_seeking();
   Talk<void> look_for_another_node_0();
@@ -64,7 +63,7 @@ class StaticSession : public Session {
   StaticJob static_job() const;
   Talk<Result<StoreLink>> connect_again(Time deadline);
 
-  const StaticChoice& nodes_;
+  StaticChoice nodes_;    // with the port of node 0 that was found
   std::string identity_;  // tells this agent from others that may claim its node rank
   int attempt_ = -1;      // the attempt that was joined last
   Time give_up_joining_ = never;

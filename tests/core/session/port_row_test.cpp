@@ -1,0 +1,121 @@
+#include "launch/core/session/port_row.hpp"
+
+#include "../../support/meeting.hpp"
+
+#include "launch/core/cluster/start_values.hpp"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace launch::port_row_test {
+
+using namespace play;
+using namespace std::chrono_literals;
+
+Config node_of(const std::string& run_id, int rank) {
+  Config config = static_config(rank, 2, 2);
+  config.run_id = run_id;
+  std::get<StaticChoice>(config.meeting).ports = {29500, 29501, 29502};
+  return config;
+}
+
+// The port at which both nodes of the job meet.
+std::optional<std::uint16_t> port_of(Meeting& meeting, const std::vector<Meeting::Node*>& nodes) {
+  std::optional<std::uint16_t> port;
+  for (Meeting::Node* node : nodes) {
+    const auto done = meeting.take<RendezvousDone>(*node, 20s);
+    if (!done || !done->round.master || (port && *port != done->round.master->port)) return std::nullopt;
+    port = done->round.master->port;
+  }
+  return port;
+}
+
+TEST(PortRow, TheFirstPortIsTakenIfItIsFree) {
+  Meeting meeting;
+  std::vector<Meeting::Node*> nodes{&meeting.add(node_of("a", 0)), &meeting.add(node_of("a", 1))};
+  for (Meeting::Node* node : nodes) {
+    EXPECT_TRUE(node->session->open());
+    node->session->feed(JoinRound{});
+  }
+  EXPECT_EQ(port_of(meeting, nodes), 29500);
+}
+
+TEST(PortRow, APortOfAnotherProgramIsPassedOver) {
+  for (const bool host_first : {true, false}) {
+    Meeting meeting;
+    const auto taken = meeting.network().listen("n0", 29500);
+    std::vector<Meeting::Node*> nodes{&meeting.add(node_of("a", 0)), &meeting.add(node_of("a", 1))};
+    if (!host_first) std::swap(nodes[0], nodes[1]);
+    for (Meeting::Node* node : nodes) {
+      EXPECT_TRUE(node->session->open());
+      node->session->feed(JoinRound{});
+    }
+    EXPECT_EQ(port_of(meeting, nodes), 29501);
+  }
+}
+
+// Three jobs on the same two nodes, with the same row; the guests of one come before its host.
+TEST(PortRow, JobsThatBeginAtOnceDoNotMeet) {
+  Meeting meeting;
+  std::map<std::string, std::vector<Meeting::Node*>> jobs;
+  for (const int rank : {1, 0})
+    for (const char* run_id : {"a", "b", "c"}) {
+      Meeting::Node& node = meeting.add(node_of(run_id, rank));
+      EXPECT_TRUE(node.session->open());
+      node.session->feed(JoinRound{});
+      jobs[run_id].push_back(&node);
+    }
+  std::set<std::uint16_t> ports;
+  for (auto& [run_id, nodes] : jobs) {
+    const auto port = port_of(meeting, nodes);
+    ASSERT_TRUE(port) << run_id;
+    ports.insert(*port);
+  }
+  EXPECT_EQ(ports.size(), 3U);
+}
+
+TEST(PortRow, AHundredJobsOfACluster) {
+  Meeting meeting;
+  std::map<int, std::vector<Meeting::Node*>> jobs;
+  for (int job = 1; job <= 100; ++job)
+    for (const int rank : {1, 0}) {
+      Config config = node_of(fmt::format("{}.0", job), rank);
+      auto& nodes = std::get<StaticChoice>(config.meeting);
+      nodes.ports = ports_by(fmt::format("slurm tiny {}", config.run_id));
+      nodes.store.port = nodes.ports.front();
+      Meeting::Node& node = meeting.add(std::move(config));
+      EXPECT_TRUE(node.session->open());
+      node.session->feed(JoinRound{});
+      jobs[job].push_back(&node);
+    }
+  std::set<std::uint16_t> ports;
+  for (auto& [job, nodes] : jobs) {
+    const auto port = port_of(meeting, nodes);
+    ASSERT_TRUE(port) << job;
+    ports.insert(*port);
+  }
+  EXPECT_EQ(ports.size(), jobs.size());
+}
+
+TEST(PortRow, IfAllAreTakenTheErrorComesBeforeAnythingElse) {
+  Meeting meeting;
+  const auto first = meeting.network().listen("n0", 29500);
+  const auto second = meeting.network().listen("n0", 29501);
+  const auto third = meeting.network().listen("n0", 29502);
+  EXPECT_FALSE(meeting.add(node_of("a", 0)).session->open());
+}
+
+TEST(PortRow, AGuestWithoutAHostGivesUpAtItsTimeOut) {
+  Meeting meeting;
+  Config config = node_of("a", 1);
+  config.rendezvous_timeout = 3s;
+  Meeting::Node& node = meeting.add(std::move(config));
+  EXPECT_TRUE(node.session->open());
+  node.session->feed(JoinRound{});
+  const auto failed = meeting.take<RendezvousFailed>(node, 4s);
+  ASSERT_TRUE(failed);
+  EXPECT_EQ(failed->error.code, ErrorCode::timeout);
+}
+
+}  // namespace launch::port_row_test
