@@ -1,23 +1,24 @@
 // Whatever a PMI server answers, the talk ends with an error of one line, or tells a port and a host; the map of ranks
-// that it gives is refused, or has each rank at one place.
+// that it gives is refused, or counts each of them once.
 #include "launch/core/base/text.hpp"
 #include "launch/core/cluster/pmi_talk.hpp"
 
 #include <cstdlib>
+#include <set>
 
 namespace {
 
 void check_map(std::string_view map) {
   constexpr int tasks = 5;
-  int places = 0;
+  std::set<int> ranks;
   for (int task = 0; task < tasks; ++task) {
-    const auto place = launch::place_by_map(map, task, tasks);
-    if (!place) continue;
-    ++places;
-    if (place->local_task < 0 || place->local_task >= place->local_tasks || place->node.value >= place->nodes)
-      std::abort();
+    const auto found = launch::place_by_map(map, task, tasks);
+    if (!found) continue;
+    const launch::TaskPlace& place = found->place;
+    if (place.local_task < 0 || place.local_task >= place.local_tasks || place.node.value >= place.nodes) std::abort();
+    if (found->rank < 0 || found->rank >= tasks || !ranks.insert(found->rank).second) std::abort();
   }
-  if (places != 0 && places != tasks) std::abort();
+  if (!ranks.empty() && ranks.size() != tasks) std::abort();
 }
 
 }  // namespace
