@@ -3,7 +3,6 @@
 #include "launch/app/agent_loop.hpp"
 #include "launch/core/base/text.hpp"
 #include "launch/core/cluster/pmi_talk.hpp"
-#include "launch/core/cluster/task_identity.hpp"
 #include "launch/core/config/cluster_settings.hpp"
 #include "launch/core/config/settle.hpp"
 #include "launch/core/options/help.hpp"
@@ -71,7 +70,10 @@ int explain(const Options& options, const Config& config, const Environment& env
 
 // Where node 0 is, by the starter's PMI server. With --explain nobody is asked, since all would have to be there.
 Status ask_pmi(const Environment& env, const ProcessFacts& process, const Options& options, ClusterStart& start) {
-  if (!options.explain.value.empty()) return add_pmi(PmiAnswer{"", "HOST-OF-RANK-0", some_port, ""}, start);
+  if (!options.explain.value.empty()) {
+    start.knows_places = true;  // as it will
+    return add_pmi(PmiAnswer{"", "HOST-OF-RANK-0", some_port, ""}, start);
+  }
   PmiQuestion question;
   question.descriptor = parse_int(env.get("PMI_FD").value_or("")).value_or(-1);
   question.first = start.node_rank.value == NodeRank(0);
@@ -105,10 +107,11 @@ Result<Config> settle_all(Options& options, HostFacts& facts, Environment env) {
   config->start = std::move(use->told);
   config->found = std::move(use->found);
   config->place = use->place;
+  config->started_as_rank = use->has_ranks && !use->told.empty();
   if (auto* nodes = std::get_if<StaticChoice>(&config->meeting)) nodes->ports = std::move(use->ports);
   config->verdict.shared_console = use->shares_console;
   config->notices.insert(config->notices.begin(), use->notices.begin(), use->notices.end());
-  if (use->strips_identity) config->worker_env = without_identity(config->worker_env);
+  config->worker_env = worker_environment(*use, *config);
   return config;
 }
 

@@ -168,7 +168,9 @@ class PmiSocket {
 
  private:
   static Error failure(int reason) {
-    return {ErrorCode::system, fmt::format("cannot speak to the PMI server: {}", std::strerror(reason))};
+    const bool gone = reason == EPIPE || reason == ECONNRESET;
+    return {gone ? ErrorCode::closed : ErrorCode::system,
+            fmt::format("cannot speak to the PMI server: {}", std::strerror(reason))};
   }
 
   Status wait(short events) {
@@ -201,7 +203,12 @@ class PmiSocket {
 Result<std::optional<PmiAnswer>> exchange_by_pmi(const PmiQuestion& question) {
   PmiSocket socket(question);
   PmiTalk talk(question.first ? std::optional(own_reach(question)) : std::nullopt);
-  if (!socket.exchange(talk, std::min(question.limit, greeting))) return std::nullopt;
+  const Status greeted = socket.exchange(talk, std::min(question.limit, greeting));
+  if (!greeted && greeted.error().code == ErrorCode::closed) return std::nullopt;
+  if (!greeted)
+    return Error{greeted.error().code, fmt::format("what PMI_FD names does not greet as a PMI server: {}; give "
+                                                   "--cluster=none and all options of the job",
+                                                   greeted.error().message)};
   while (!talk.done())
     if (Status done = socket.exchange(talk, question.limit); !done) return done.error();
   return PmiAnswer{talk.id(), choose_host(talk.reach(), networks_for(talk.reach())), talk.reach().port, talk.map()};

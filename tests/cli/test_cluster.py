@@ -20,7 +20,7 @@ class OtherStarters(JobCase):
                                  "PMIX_NAMESPACE": self.marker, "PET_MASTER_ADDR": "localhost"},
                                 f"--master-port={port}", "--nnodes=2", "--cluster=openmpi") for rank in range(2)]
         self.expect([0, 0], runs, seconds=20)
-        self.assertEqual([f"rank {rank} of 2, node {rank}, run none\n" for rank in range(2)],
+        self.assertEqual([f"rank {rank} of 2, node {rank}, run {self.marker}\n" for rank in range(2)],
                          [run.out for run in runs])
 
     def test_a_platform(self):

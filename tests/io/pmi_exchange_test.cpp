@@ -67,27 +67,28 @@ TEST(PmiExchange, AnotherRankLearnsWhereRank0Is) {
 
 const std::string greeting = "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0\n";
 
-// As after another launch of the same task, or if the descriptor is something else.
-TEST(PmiExchange, WhoDoesNotGreetIsNoServer) {
-  {
-    Pair pair;
-    pair.server.reset();
-    const auto none = exchange_by_pmi(question(pair.rank, true));
-    ASSERT_TRUE(none);
-    EXPECT_FALSE(*none);
-  }
+// As after another launch of the same task.
+TEST(PmiExchange, AServerThatHasClosedIsNone) {
+  Pair pair;
+  pair.server.reset();
+  const auto none = exchange_by_pmi(question(pair.rank, true));
+  ASSERT_TRUE(none);
+  EXPECT_FALSE(*none);
+}
+
+// Other tasks may have a server: this one must not go its own way.
+TEST(PmiExchange, WhoDoesNotGreetIsAnError) {
   for (const std::string& answer : {std::string("HTTP/1.1 400 Bad Request\n"), std::string(100'000, 'x')}) {
     Pair pair;
     std::thread server(serve, pair.server.get(), std::vector<std::string>{answer});
-    const auto none = exchange_by_pmi(question(pair.rank, true));
-    EXPECT_TRUE(none && !*none);
+    EXPECT_THAT(exchange_by_pmi(question(pair.rank, true)).error().message,
+                HasSubstr("does not greet as a PMI server"));
     server.join();
   }
   Pair pair;
   PmiQuestion asked = question(pair.rank, true);
   asked.limit = 50ms;
-  const auto none = exchange_by_pmi(asked);
-  EXPECT_TRUE(none && !*none);
+  EXPECT_EQ(exchange_by_pmi(asked).error().code, ErrorCode::timeout);
 }
 
 TEST(PmiExchange, AServerThatGoesOrLiesOrSaysNothingLaterIsAnError) {

@@ -24,8 +24,8 @@ struct PmiQuestion {
   std::function<void()> on_wait;  // is called once if that takes long
 };
 
-// None: no server answers. In each task it may be asked once, so a second launch there finds none, and after a program
-// of MPI there is none either.
+// None: the server has closed. In each task it may be asked once, so a second launch there finds none, and after a
+// program of MPI there is none either.
 Result<std::optional<PmiAnswer>> exchange_by_pmi(const PmiQuestion& question);
 
 }  // namespace launch

@@ -18,7 +18,7 @@ namespace {
 struct Starter {
   std::string_view word;
   std::function<bool(const Environment& env)> speaks;  // it has left variables
-  std::function<Result<ClusterView>(const Environment& env, const ProcessFacts& process)> view;
+  std::function<Result<ClusterView>(const Environment& env, const ProcessFacts& process, bool insists)> view;
 };
 
 // From the innermost outwards: mpirun is called in a Slurm step, and Slurm's nodes may be pods, but not the other way.
@@ -28,12 +28,15 @@ const std::vector<Starter>& starters() {
     for (const std::string_view word : mpi_words())
       list.push_back(
           {word, [word](const Environment& env) { return speaks_of_mpi(word, env); },
-           [word](const Environment& env, const ProcessFacts& process) { return view_mpi(word, env, process); }});
-    list.push_back({"slurm", speaks_of_slurm, view_slurm});
+           [word](const Environment& env, const ProcessFacts& process, bool) { return view_mpi(word, env, process); }});
+    list.push_back({"slurm", speaks_of_slurm, [](const Environment& env, const ProcessFacts& process, bool) {
+                      return view_slurm(env, process);
+                    }});
     for (const std::string_view word : platform_words())
-      list.push_back(
-          {word, [word](const Environment& env) { return speaks_of_platform(word, env); },
-           [word](const Environment& env, const ProcessFacts& process) { return view_platform(word, env, process); }});
+      list.push_back({word, [word](const Environment& env) { return speaks_of_platform(word, env); },
+                      [word](const Environment& env, const ProcessFacts& process, bool insists) {
+                        return view_platform(word, env, process, insists);
+                      }});
     return list;
   }();
   return all;
@@ -87,7 +90,7 @@ Result<ClusterView> view_cluster(const Environment& env, const ProcessFacts& pro
       view.found.push_back(
           fmt::format("variables of {}, which are not asked: {} is nearer", starter.word, view.start->starter));
     } else {
-      auto seen = starter.view(env, process);
+      auto seen = starter.view(env, process, !word.empty());
       if (!seen) return seen.error();
       merge(view, *std::move(seen));
     }

@@ -30,6 +30,8 @@ struct PlatformRow {
   std::string_view id{};
   std::uint16_t usual_port = 29500;
   int grace = 0;  // 0: launch's own
+  // Why it may be something else, whose variables have the same names; empty: it is this. Null: there is no doubt.
+  std::string (*doubt)(const Environment& env, const ProcessFacts& process) = nullptr;
   // Reads what does not stand in a variable of its own; null: nothing.
   Status (*complete)(const Environment& env, const ProcessFacts& process, ClusterStart& start) = nullptr;
 };
@@ -127,16 +129,20 @@ Status complete_indexed_job(const Environment& env, const ProcessFacts& process,
 }
 
 // Plain RANK and WORLD_SIZE may be anybody's, but the pods of such a job are JOB-master-0, JOB-worker-0, ..., or have
-// the index that Volcano gives. An old PyTorchJob tells its master that it is "localhost".
-Status complete_pytorchjob(const Environment& env, const ProcessFacts& process, ClusterStart& start) {
+// the index that Volcano gives.
+std::string doubt_pytorchjob(const Environment& env, const ProcessFacts& process) {
   const std::string& own = process.hostname;
-  const int rank = start.node_rank.value.value;
+  const auto rank = parse_int(env.get("RANK").value_or(""));
   const bool is_master = rank == 0 && own.ends_with("-master-0");
   const bool is_worker =
-      own.ends_with(fmt::format("-worker-{}", rank)) || own.ends_with(fmt::format("-worker-{}", rank - 1));
-  if (!is_master && !is_worker && !env.get("VC_TASK_INDEX"))
-    start.doubt = "RANK, WORLD_SIZE and MASTER_ADDR are set, but this host has not the name of a pod of a PyTorchJob";
-  if (rank == 0 && is_loopback(start.host.value)) start.host.value = own;
+      rank && (own.ends_with(fmt::format("-worker-{}", *rank)) || own.ends_with(fmt::format("-worker-{}", *rank - 1)));
+  if (is_master || is_worker || env.get("VC_TASK_INDEX")) return "";
+  return "RANK, WORLD_SIZE and MASTER_ADDR are set, but this host has not the name of a pod of a PyTorchJob";
+}
+
+// An old one tells its master that it is "localhost".
+Status complete_pytorchjob(const Environment&, const ProcessFacts& process, ClusterStart& start) {
+  if (start.node_rank.value == NodeRank(0) && is_loopback(start.host.value)) start.host.value = process.hostname;
   return {};
 }
 
@@ -204,6 +210,7 @@ constexpr std::array platform_rows{
                 .port = "MASTER_PORT",
                 .usual_port = 23456,
                 .grace = grace_of_pods,
+                .doubt = doubt_pytorchjob,
                 .complete = complete_pytorchjob},
     PlatformRow{.word = "volcano",
                 .starter = "Volcano",
@@ -298,7 +305,8 @@ bool speaks_of_platform(std::string_view word, const Environment& env) {
   return is_set(env, row.marks, true) && !is_set(env, row.foreign, false);
 }
 
-Result<ClusterView> view_platform(std::string_view word, const Environment& env, const ProcessFacts& process) {
+Result<ClusterView> view_platform(std::string_view word, const Environment& env, const ProcessFacts& process,
+                                  bool insists) {
   ClusterView view;
   const PlatformRow& row = platform_row_of(word);
   if (!speaks_of_platform(word, env)) return view;
@@ -306,13 +314,19 @@ Result<ClusterView> view_platform(std::string_view word, const Environment& env,
     view.found.push_back(fmt::format("this process was started beside the one that {} started: one node", row.starter));
     return view;
   }
-  auto start = read_platform(env, process, row);
-  if (!start) return start.error();
-  if (start->doubt.empty()) {
-    view.start = *std::move(start);
-  } else {
-    view.found.push_back(start->doubt + ": one node");
+  std::string doubt = row.doubt == nullptr || insists ? "" : row.doubt(env, process);
+  if (doubt.empty()) {
+    auto start = read_platform(env, process, row);
+    if (!start) return start.error();
+    doubt = start->doubt;
+    if (doubt.empty()) view.start = *std::move(start);
   }
+  if (doubt.empty()) return view;
+  view.found.push_back(doubt + ": one node");
+  view.notice = fmt::format(
+      "{}; this launch is a job of one node, as with torchrun, unless --cluster={} says that it is "
+      "one of several, or the options of the job are given",
+      doubt, word);
   return view;
 }
 

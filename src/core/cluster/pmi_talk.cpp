@@ -171,8 +171,10 @@ Result<MappedPlace> place_by_map(std::string_view map, int task, int tasks) {
 Status add_pmi(const std::optional<PmiAnswer>& found, ClusterStart& start) {
   if (!found) {
     start.host_hint =
-        "its PMI server does not answer; has another program of this task used it, which is possible once? Give "
+        "its PMI server has closed; has another program of this task used it, which is possible once? Give "
         "--master-addr";
+    start.notice = fmt::format("the PMI server of this {} has closed, so node 0 is looked for without it",
+                               start.place ? "task" : "node");
     return {};
   }
   const PmiAnswer& answer = *found;

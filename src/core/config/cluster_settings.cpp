@@ -1,6 +1,7 @@
 #include "launch/core/config/cluster_settings.hpp"
 
 #include "launch/core/base/text.hpp"
+#include "launch/core/cluster/task_identity.hpp"
 #include "launch/core/config/node_settings.hpp"
 #include "launch/core/job/endpoint.hpp"
 #include "launch/core/options/key_values.hpp"
@@ -75,13 +76,19 @@ Status check_rank(const ClusterStart& start, const Options& options) {
       as_typed(options.node_rank), start.node_rank.from, rank.value));
 }
 
-// The option that has a host or a port that no other node can use; empty: none.
-std::string of_this_machine(const Options& options) {
+// The option that has a port that no other node can know; empty: none.
+std::string with_any_port(const Options& options) {
+  const auto endpoint = parse_endpoint(options.rdzv_endpoint.value);
+  if (options.rdzv_endpoint.given() && endpoint && endpoint->port == 0) return as_typed(options.rdzv_endpoint);
+  return options.master_port.given() && options.master_port.value == 0 ? as_typed(options.master_port) : "";
+}
+
+// The option that has a host that no other machine can use; empty: none.
+std::string with_loopback(const Options& options) {
   const bool by_endpoint = options.rdzv_endpoint.given() && !options.rdzv_endpoint.value.empty();
   const Setting<std::string>& setting = by_endpoint ? options.rdzv_endpoint : options.master_addr;
   const auto endpoint = parse_endpoint(setting.value);
-  if (setting.given() && endpoint && (is_loopback(endpoint->host) || endpoint->port == 0)) return as_typed(setting);
-  return options.master_port.given() && options.master_port.value == 0 ? as_typed(options.master_port) : "";
+  return setting.given() && endpoint && is_loopback(endpoint->host) ? as_typed(setting) : "";
 }
 
 // The option by which the user means one node, as torchrun understands it; empty: none. All tasks of a start on one
@@ -89,7 +96,10 @@ std::string of_this_machine(const Options& options) {
 std::string one_node_by(const ClusterStart& start, const Options& options) {
   if (options.standalone.value) return options.standalone.origin;
   const bool one_machine = start.place && start.place->nodes == 1;
-  if (!options.nnodes.given()) return one_machine ? "" : of_this_machine(options);
+  if (!options.nnodes.given()) {
+    std::string any_port = with_any_port(options);
+    return any_port.empty() && !one_machine ? with_loopback(options) : any_port;
+  }
   const auto limits = parse_limits(options.nnodes.value);
   return limits && limits->max == 1 ? as_typed(options.nnodes) : "";
 }
@@ -121,9 +131,9 @@ std::string told(const ClusterStart& start) {
 
 // Where the nodes meet. Only a node that the starter speaks of can be in such a job, so its run id may be ours, too.
 Status fill_meeting(const ClusterStart& start, Options& options) {
-  if (has_endpoint(options)) return {};
+  if (options.rdzv_endpoint.given() && !options.rdzv_endpoint.value.empty()) return {};
   const std::string& host = start.host.value;
-  if (host.empty())
+  if (host.empty() && !has_endpoint(options))
     return usage_error(fmt::format("{} has {}, but does not say where node 0 is: {}", start_name(start),
                                    start.nodes.value == 0 ? "several nodes" : size_of(start), start.host_hint));
   const int port = start.port.value;
@@ -225,6 +235,7 @@ Result<ClusterUse> use_cluster(const ClusterView& view, Options& options) {
   use.shares_console = start.shares_console && start.nodes.value > 1 && !one_node && use.notices.empty();
   fill_surroundings(start, use.shares_console && !is_complete(options), options);
   use.strips_identity = start.has_pmi;  // a worker has not the descriptor that it would need
+  use.has_ranks = start.starter != "Slurm step";
   if (!use.notices.empty() || is_complete(options) || of_one_machine || one_node) return use;
   if (Status fits = check_start(start, options); !fits) return fits.error();
   use.told = told(start);
@@ -235,6 +246,11 @@ Result<ClusterUse> use_cluster(const ClusterView& view, Options& options) {
   // The worker of a launch that was started for it alone may be that rank, unless launch has spoken as the rank itself.
   use.strips_identity = !start.place || start.has_pmi;
   return use;
+}
+
+Environment worker_environment(const ClusterUse& use, const Config& config) {
+  const bool several = use.has_ranks && config.nproc_per_node > 1;  // which would all be the same rank
+  return use.strips_identity || several ? without_identity(config.worker_env) : config.worker_env;
 }
 
 Status check_place(const ClusterUse& use, const Options& options, const Config& config) {

@@ -133,10 +133,9 @@ Talk<Result<StoreLink>> StaticSession::look_for_node_0() {
                  fmt::format("{}; waiting for the store of node 0 at {}; giving up in {}", reason.message,
                              to_text(nodes_.store), to_text(give_up_joining_ - stage_.moment())));
   };
-  if (!reached_ && !hosts()) {
+  if (!reached_ && !hosts() && !nodes_.ports.empty()) {
     RowSearch search{config_.run_id, give_up_joining_, on_retry};
-    auto found = co_await find_in_row(stage_, nodes_, std::move(search));
-    if (!found) co_return found.error();
+    co_return co_await find_in_row(stage_, nodes_, std::move(search));
   }
   co_return co_await connect_to_store(stage_, reached_.value_or(store_endpoint()), give_up_joining_, on_retry);
 }
@@ -181,9 +180,8 @@ Talk<StaticSession::Joined> StaticSession::join_again(Error why) {
     co_return Joined::over;
   }
   watch_.reset();
-  if (held) co_return Joined::rank_held;
-  reached_.reset();
-  co_return Joined::store_gone;
+  if (!held || !nodes_.ports.empty()) reached_.reset();  // node 0 may come back at another port
+  co_return held ? Joined::rank_held : Joined::store_gone;
 }
 
 // Usual case: this host lost its power, and is back before the store has noticed. The agent that claims the rank may

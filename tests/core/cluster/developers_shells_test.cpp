@@ -84,7 +84,8 @@ TEST(DevelopersShells, NobodyIsWaitedFor) {
     const auto view = view_cluster(shell.env, starts::pod("n1"));
     ASSERT_TRUE(view) << shell.name << ": " << view.error().message;
     EXPECT_FALSE(view->start) << shell.name;
-    EXPECT_EQ(view->notice, "") << shell.name;
+    EXPECT_EQ(view->notice.empty(), shell.env.get("RANK") != "0" || !shell.env.get("KUBERNETES_SERVICE_HOST"))
+        << shell.name;  // which might be a pod of a PyTorchJob
   }
 }
 

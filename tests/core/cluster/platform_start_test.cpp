@@ -134,12 +134,21 @@ TEST(PlatformStart, VolcanoWithSeveralKindsOfPods) {
 
 // Anybody may have exported them: a notebook, or a script.
 TEST(PlatformStart, PlainRanksCountOnlyInThePodsOfAPyTorchJob) {
-  for (const char* hostname : {"jupyter-ann", "demo-worker-7", "demo-master-1", ""})
-    EXPECT_FALSE(view_platform(starts::pytorch_job(), starts::pod(hostname))->start) << hostname;
+  for (const char* hostname : {"jupyter-ann", "demo-worker-7", "demo-master-1", ""}) {
+    const auto view = view_platform(starts::pytorch_job(), starts::pod(hostname));
+    EXPECT_FALSE(view->start) << hostname;
+    EXPECT_THAT(view->notice, HasSubstr("unless --cluster=pytorchjob says that it is one of several")) << hostname;
+  }
   EXPECT_TRUE(view_platform(starts::pytorch_job(), starts::pod("demo-worker-1"))->start) << "without a master";
+  EXPECT_TRUE(launch::view_platform("pytorchjob", starts::pytorch_job(), starts::pod("n7"), true)->start)
+      << "with the network of the host";
   Environment volcano = starts::pytorch_job();
   volcano.set("VC_TASK_INDEX", "0");
   EXPECT_TRUE(view_platform(volcano, starts::pod("demo-worker-0"))->start);
+  Environment nonsense = starts::pytorch_job();
+  nonsense.set("RANK", "8");
+  nonsense.set("MASTER_ADDR", "");
+  EXPECT_TRUE(view_platform(nonsense, starts::pod("jupyter-ann"))) << "it may be of something else";
 }
 
 TEST(PlatformStart, ListsOfSageMakerThatAreNonsense) {

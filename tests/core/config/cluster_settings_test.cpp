@@ -243,6 +243,31 @@ TEST(ClusterSettings, AnAddressOfThisMachineIsEnoughIfAllRanksAreOnIt) {
   }
 }
 
+TEST(ClusterSettings, AnyPortMeansOneNodeAlsoForTasksOfOneMachine) {
+  Environment env = starts::open_mpi();
+  env.set("OMPI_COMM_WORLD_LOCAL_SIZE", "3");
+  const auto view = *view_cluster(env, starts::below_mpi("laptop"));
+  for (const char* option : {"--master-port=0", "--rdzv-endpoint=localhost:0"})
+    EXPECT_EQ(settled_in(view, {option}).config.nnodes(), 1) << option;
+}
+
+TEST(ClusterSettings, AHostAloneLeavesPortAndIdToTheStart) {
+  const Settled job = settled({"--master-addr=n7"});
+  EXPECT_EQ(job.config.store(), (Endpoint{"n7", step().start->port.value}));
+  EXPECT_EQ(job.config.run_id, "3.0");
+  EXPECT_EQ(job.use.ports, step().start->row);
+  EXPECT_TRUE(settled({"--master-port=4000"}).use.ports.empty());
+}
+
+TEST(ClusterSettings, SeveralWorkersAreNotTheRankThatTheirLaunchIs) {
+  const auto view = *view_cluster(starts::open_mpi(), starts::below_mpi("n3"));
+  for (const bool several : {false, true}) {
+    Settled job = settled_in(view, {"--nnodes=1", several ? "--nproc-per-node=2" : "--nproc-per-node=1"});
+    job.config.worker_env = starts::open_mpi();
+    EXPECT_EQ(worker_environment(job.use, job.config).get("OMPI_COMM_WORLD_RANK").has_value(), !several);
+  }
+}
+
 TEST(ClusterSettings, ALineThatIsCompleteHasTheConsoleOfItsStart) {
   const Settled job = settled({"--nnodes=2", "--node-rank=1", "--master-addr=n1"});
   EXPECT_TRUE(job.use.shares_console);

@@ -61,7 +61,7 @@ struct ClusterStart {
   Said<std::uint16_t> port;        // for node 0
   std::vector<std::uint16_t> row;  // the ports that node 0 may take if that one is busy, it included; may be empty
   std::string notice;              // for the user; or empty
-  std::string doubt;               // why it is none after all; empty: it is one
+  std::string doubt;               // why it may be none after all; empty: it is one
 };
 
 struct ClusterView {

@@ -17,6 +17,8 @@ const std::vector<std::string_view>& platform_words();
 bool speaks_of_platform(std::string_view word, const Environment& env);
 
 // A start whose number of nodes is 0 does not say how many there are: the user must.
-Result<ClusterView> view_platform(std::string_view word, const Environment& env, const ProcessFacts& process);
+// `insists`: the user says that it is this one, whatever speaks against it.
+Result<ClusterView> view_platform(std::string_view word, const Environment& env, const ProcessFacts& process,
+                                  bool insists = false);
 
 }  // namespace launch

@@ -22,6 +22,7 @@ struct ClusterUse {
   std::vector<std::uint16_t> ports;  // that node 0 may take, if nobody has given one
   bool shares_console = false;       // what the nodes write ends in one place
   bool strips_identity = false;      // workers must not be taken for the rank that this launch was started as
+  bool has_ranks = false;            // launch was started as a rank, as by MPI
   std::optional<TaskPlace> place;    // there if this launch is one of several on its node, with one worker
 };
 
@@ -32,6 +33,8 @@ bool must_ask_pmi(const ClusterView& view, const Options& options);
 // How long that may take.
 Duration longest_wait(const Options& options);
 Result<ClusterUse> use_cluster(const ClusterView& view, Options& options);
+// What workers get, after settle(): without what the starter says about one rank alone, where that would be wrong.
+Environment worker_environment(const ClusterUse& use, const Config& config);
 // After settle(): an error if an option speaks of several workers, and each of several launches on a node has one.
 Status check_place(const ClusterUse& use, const Options& options, const Config& config);
 

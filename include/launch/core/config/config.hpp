@@ -153,6 +153,7 @@ struct Config {
   Environment worker_env;                   // the base of every worker's environment
   std::vector<std::string> virtual_device;  // by local rank: the one device that it sees; empty: no virtual local ranks
   std::optional<TaskPlace> place;           // there if this launch is one of several on its machine, with one worker
+  bool started_as_rank = false;             // by a starter that does not tell each rank how many are on other machines
   std::vector<Binding> bindings;            // by local rank; empty: workers are not bound
   std::string start;                        // one line on the scheduler's start of this node; empty: none was used
   std::vector<std::string> found;           // what was found of a scheduler, for --explain

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "launch/core/config/config.hpp"
-#include "launch/core/session/stage.hpp"
+#include "launch/core/session/store_link.hpp"
 
 #include <functional>
 #include <string>
@@ -19,10 +19,12 @@ Talk<Listening> listen_in_row(Stage& stage, StaticChoice& nodes);
 struct RowSearch {
   std::string run_id;
   Time deadline;
-  std::function<void(const Error&)> on_retry;  // is told after each turn in vain why node 0 is not at the first port
+  std::function<void(const Error&)> on_retry;  // is told after each try in vain why node 0 is not at the first port
 };
 
-// Finds the port of node 0, which becomes that of nodes.store; at once if there is no row.
-Talk<Status> find_in_row(Stage& stage, StaticChoice& nodes, RowSearch search);
+// The connection at which node 0 was found; its port becomes that of nodes.store. The first port is tried again before
+// each of the others, and the longer the look-up of the name takes, the longer is each try. An error comes at the
+// deadline. REQUIRES: there is a row.
+Talk<Result<StoreLink>> find_in_row(Stage& stage, StaticChoice& nodes, RowSearch search);
 
 }  // namespace launch
