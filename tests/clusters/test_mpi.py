@@ -68,7 +68,8 @@ class Mpi(JobCase):
         worker = self.worker(SAYS_ALL)
         with self.place(4) as slurm:
             def mpiexec(*words):
-                return self.start(slurm.on_login("salloc", "-N3", hydra, *words), env=slurm.environment())
+                return self.start(slurm.on_login("salloc", "-N3", "-w", "n[1-3]", hydra, *words),
+                                  env=slurm.environment())
 
             with self.subTest("one rank on each node"):
                 run = mpiexec("-n", 3, "-ppn", 1, Settings.launch, "--nproc-per-node=2", worker)
@@ -108,8 +109,8 @@ class Mpi(JobCase):
             slurm.env |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 
             def run_with(*words):
-                return self.start(slurm.on_login("salloc", "-N3", "--ntasks-per-node=2", *mpirun, *words),
-                                  env=slurm.environment())
+                return self.start(slurm.on_login("salloc", "-N3", "-w", "n[1-3]", "--ntasks-per-node=2", *mpirun,
+                                                 *words), env=slurm.environment())
 
             with self.subTest("the nodes of the job, one rank on each"):
                 run = run_with("-N", 1, Settings.launch, "--nproc-per-node=2", worker)

@@ -50,7 +50,8 @@ class Slurm(JobCase):
                 self.expect([2], [run], seconds=60)
                 self.assert_says(run, r"--nnodes 3, but the Slurm step has 2 nodes \(SLURM_STEP_NUM_NODES\)")
             with self.subTest("several tasks on a node"):
-                run = self.on_login(slurm, "srun", "-N2", "--ntasks-per-node=2", Settings.launch, worker)
+                run = self.on_login(slurm, "srun", "-N2", "-w", "n[1-2]", "--ntasks-per-node=2", Settings.launch,
+                                    worker)
                 self.expect([0], [run], seconds=60)
                 for rank in range(4):
                     self.assertRegex(run.out, f"rank {rank} of 4, local {rank % 2}, node {rank // 2}, "

@@ -112,7 +112,7 @@ Decision decision_of(const Result<ClusterView>& view) {
 // The same happens to one variable on all nodes, as in the script that starts them.
 std::string mutate(std::vector<Node>& nodes, std::mt19937& random) {
   const std::vector<std::string> lines = nodes.front().env.lines();
-  const std::string line = lines[random() % lines.size()];
+  const std::string& line = lines[random() % lines.size()];
   const std::string name = line.substr(0, line.find('='));
   const std::vector<std::string> values{"", "x", "-1", "99999999999999999999", "0x2", "n[1-", "\x01\x02", " "};
   const std::size_t which = random() % (values.size() + 1);
