@@ -3,6 +3,7 @@
 #include "launch/app/agent_loop.hpp"
 #include "launch/core/base/text.hpp"
 #include "launch/core/cluster/pmi_talk.hpp"
+#include "launch/core/cluster/start_values.hpp"
 #include "launch/core/config/cluster_settings.hpp"
 #include "launch/core/config/settle.hpp"
 #include "launch/core/options/help.hpp"
@@ -31,8 +32,6 @@ namespace {
 
 namespace asio = boost::asio;
 using namespace std::chrono_literals;
-
-constexpr std::uint16_t some_port = 61'000;  // shown for the one that rank 0 will choose
 
 constexpr int few_files = 32;        // that are open without workers
 constexpr int files_per_worker = 4;  // its pidfd, and pipes or files of its output
@@ -72,7 +71,7 @@ int explain(const Options& options, const Config& config, const Environment& env
 Status ask_pmi(const Environment& env, const ProcessFacts& process, const Options& options, ClusterStart& start) {
   if (!options.explain.value.empty()) {
     start.knows_places = true;  // as it will
-    return add_pmi(PmiAnswer{"", "HOST-OF-RANK-0", some_port, ""}, start);
+    return add_pmi(PmiAnswer{"", "HOST-OF-RANK-0", first_own_port, ""}, start);
   }
   PmiQuestion question;
   question.descriptor = parse_int(env.get("PMI_FD").value_or("")).value_or(-1);

@@ -1,5 +1,6 @@
 #include "launch/io/pmi_exchange.hpp"
 
+#include "launch/core/cluster/start_values.hpp"
 #include "launch/io/clock.hpp"
 #include "launch/io/fd.hpp"
 
@@ -27,10 +28,6 @@ using Address = asio::ip::address;
 
 constexpr std::chrono::milliseconds long_wait{10'000};
 constexpr Duration greeting = std::chrono::seconds(5);  // a server answers at once
-
-// Above the ports that Linux gives to clients, so that nobody is given it between this look and its use.
-constexpr std::uint16_t first_free_port = 61'000;
-constexpr std::uint16_t last_free_port = 65'534;
 
 std::optional<Address> address_of(const sockaddr* raw) {
   if (raw == nullptr || (raw->sa_family != AF_INET && raw->sa_family != AF_INET6)) return std::nullopt;
@@ -111,13 +108,13 @@ bool is_free(std::uint16_t port) {
 }
 
 std::uint16_t free_port() {
-  const auto count = static_cast<std::uint16_t>(last_free_port - first_free_port + 1);
-  const auto begin = static_cast<std::uint16_t>(::getpid() * 31 % count);  // several launches of a host begin apart
-  for (std::uint16_t i = 0; i < count; ++i) {
-    const auto port = static_cast<std::uint16_t>(first_free_port + (begin + i) % count);
+  const auto begin =
+      static_cast<std::uint16_t>(::getpid() * 31 % own_port_count);  // several launches of a host begin apart
+  for (std::uint16_t i = 0; i < own_port_count; ++i) {
+    const auto port = static_cast<std::uint16_t>(first_own_port + (begin + i) % own_port_count);
     if (is_free(port)) return port;
   }
-  return first_free_port;  // that it is busy will be said when it is listened on
+  return first_own_port;  // that it is busy will be said when it is listened on
 }
 
 Reach own_reach(const PmiQuestion& question) {

@@ -5,8 +5,8 @@ import sys
 
 import slurm_place
 from code_blocks import blocks_with
-from harness import MARKER, Settings
-from job import JobCase
+from harness import Settings
+from slurm_case import SlurmCase
 
 SAYS_ALL = ('echo "rank $RANK of $WORLD_SIZE, local $LOCAL_RANK of $LOCAL_WORLD_SIZE, node $GROUP_RANK, '
             'MPI ${PMI_RANK-}${OMPI_COMM_WORLD_RANK-none}, $(hostname)"\n')
@@ -31,17 +31,7 @@ def said(*nodes):
     return sorted(lines)
 
 
-class Mpi(JobCase):
-    load = 1.0
-
-    def setUp(self):
-        super().setUp()
-        self.need(not slurm_place.missing(), f"Slurm ({slurm_place.missing()})")
-
-    def place(self, count):
-        return slurm_place.SlurmPlace(self.folder, count, {MARKER: self.marker, "TEST_FOLDER": str(self.folder),
-                                                           "TMPDIR": str(self.folder / "tmp")})
-
+class Mpi(SlurmCase):
     def program_of(self, starter):
         path = shutil.which(starter)
         self.need(path, starter)

@@ -4,30 +4,18 @@ import re
 import processes
 import slurm_place
 from code_blocks import blocks_with
-from harness import MARKER, Settings, wait_for
-from job import SLEEP, UP, JobCase
+from harness import Settings, wait_for
+from job import SLEEP, UP
+from slurm_case import SlurmCase
 
 SAYS_ALL = ('echo "rank $RANK of $WORLD_SIZE, local $LOCAL_RANK, node $GROUP_RANK, run $TORCHELASTIC_RUN_ID, '
             '$(hostname)"\n')
 
 
-class Slurm(JobCase):
-    load = 1.0
-
-    def setUp(self):
-        super().setUp()
-        self.need(not slurm_place.missing(), f"Slurm ({slurm_place.missing()})")
-
-    def place(self, count=4):
-        return slurm_place.SlurmPlace(self.folder, count, {MARKER: self.marker, "TEST_FOLDER": str(self.folder),
-                                                           "TMPDIR": str(self.folder / "tmp")})
-
-    def on_login(self, slurm, *command):
-        return self.start(slurm.on_login(*command), env=slurm.environment())
-
+class Slurm(SlurmCase):
     def test_srun_starts_one_job_on_all_nodes(self):
         worker = self.worker(SAYS_ALL)
-        with self.place() as slurm:
+        with self.place(4) as slurm:
             run = self.on_login(slurm, "srun", "-N4", Settings.launch, worker)
             self.expect([0], [run], seconds=60)
             self.assertEqual([f"rank {rank} of 4, local 0, node {rank}, run 1.0, n{rank + 1}" for rank in range(4)],
@@ -78,7 +66,7 @@ class Slurm(JobCase):
                               f"sbatch -N1 -o {self.folder}/inner.out --wrap '{Settings.launch} {worker}'\n"
                               f"srun -N2 -n2 sbatch -N2 -o {self.folder}/leaked.%j.out"
                               f" --wrap '{Settings.launch} {worker}'\n", "job.sh")
-        with self.place() as slurm:
+        with self.place(4) as slurm:
             out = self.folder / "job.out"
             run = self.on_login(slurm, "sbatch", "--wait", "-o", out, script)
             self.expect([0], [run], seconds=90)
@@ -108,7 +96,7 @@ class Slurm(JobCase):
         self.program(slurm_place.TRAIN, "train.py")
         whole = self.program(re.sub("#SBATCH --gpus.*\n", "", blocks["#!/bin/bash"]) + "\n", "whole.sh")
         elastic = self.program("#!/bin/bash\n#SBATCH --nodes=4\n" + blocks["srun launch --rdzv-backend"], "elastic.sh")
-        with self.place() as slurm:
+        with self.place(4) as slurm:
             slurm.env["PATH"] = f"{self.folder}/bin:{slurm.environment()['PATH']}"
             for number, script in enumerate((whole, elastic), 1):
                 run = self.on_login(slurm, "sbatch", "--wait", f"--chdir={self.folder}", "-o", f"{script}.out", script)

@@ -2,32 +2,21 @@
 import re
 
 import processes
-import slurm_place
-from harness import MARKER, Settings, wait_for
-from job import SLEEP, UP, JobCase
+from harness import Settings, wait_for
+from job import SLEEP, UP
+from slurm_case import SlurmCase
 
 SAYS_ALL = 'echo "rank $RANK of $WORLD_SIZE, node $GROUP_RANK, run $TORCHELASTIC_RUN_ID, $(hostname)"\n'
 
 
-class SlurmJobs(JobCase):
+class SlurmJobs(SlurmCase):
     load = 0.5  # Slurm waits most of the time
-
-    def setUp(self):
-        super().setUp()
-        self.need(not slurm_place.missing(), f"Slurm ({slurm_place.missing()})")
-
-    def place(self, count=3):
-        return slurm_place.SlurmPlace(self.folder, count, {MARKER: self.marker, "TEST_FOLDER": str(self.folder),
-                                                           "TMPDIR": str(self.folder / "tmp")})
-
-    def on_login(self, slurm, *command):
-        return self.start(slurm.on_login(*command), env=slurm.environment())
 
     def test_several_at_once_on_the_same_nodes(self):
         worker = self.worker(SAYS_ALL)
         steps = self.program("#!/bin/bash\n" + f"srun -n3 --overlap {Settings.launch} {worker} &\n" * 3 + "wait\n",
                              "steps.sh")
-        with self.place() as slurm:
+        with self.place(3) as slurm:
             with self.subTest("an array"):
                 run = self.on_login(slurm, "sbatch", "--wait", "-N3", "-n3", "--array=1-3",
                                     "-o", self.folder / "array.%a", "--wrap", f"srun {Settings.launch} {worker}")
@@ -50,7 +39,7 @@ class SlurmJobs(JobCase):
     def test_a_heterogeneous_job(self):
         """One step over both components: nodes and tasks are counted over all of it."""
         worker = self.worker(SAYS_ALL)
-        with self.place() as slurm:
+        with self.place(3) as slurm:
             run = self.on_login(slurm, "salloc", "-N1", ":", "-N2", "srun", "--het-group=0,1", Settings.launch, worker)
             self.expect([0], [run], seconds=60)
             self.assertEqual([f"rank {rank} of 3, node {rank}" for rank in range(3)],

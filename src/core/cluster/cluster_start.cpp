@@ -46,7 +46,7 @@ const std::vector<Starter>& starters() {
 bool is_below_worker(const Environment& env) { return env.get("TORCHELASTIC_RUN_ID") && env.get("LOCAL_RANK"); }
 
 std::string line_about(const ClusterStart& start) {
-  const std::string name = start.id.empty() ? start.starter : fmt::format("{} {}", start.starter, start.id);
+  const std::string name = start_name(start);
   const std::string_view what = start.place ? "task" : "node";
   if (start.nodes.value == 0) return fmt::format("{}: this is {} {}", name, what, start.node_rank.value.value);
   return fmt::format("{}: {}, this is {} {}", name, counted(start.nodes.value, what), what,
@@ -62,6 +62,10 @@ void merge(ClusterView& view, ClusterView&& other) {
 }
 
 }  // namespace
+
+std::string start_name(const ClusterStart& start) {
+  return start.id.empty() ? start.starter : fmt::format("{} {}", start.starter, start.id);
+}
 
 const std::vector<std::string_view>& cluster_words() {
   static const std::vector<std::string_view> words = [] {

@@ -121,20 +121,14 @@ bool is_alive(const MpiRow& row, const Environment& env, const ProcessFacts& pro
   return true;
 }
 
-bool is_same_host(std::string_view one, std::string_view other) {
-  return one.substr(0, one.find('.')) == other.substr(0, other.find('.'));
-}
-
 // jsrun's ranks are on the hosts of the LSF job, but for the first, which only starts them: "batch3 1 c05n01 42".
 std::vector<std::string> hosts_of_lsf(const Environment& env) {
   const std::string list = env.get("LSB_MCPU_HOSTS").value_or("");
   std::vector<std::string> hosts;
-  bool is_host = false;  // after each host comes its number of slots; the first pair is left out
-  std::size_t position = 0;
+  std::size_t position = 0;  // after each host comes its number of slots; the first pair is left out
   for (const std::string_view word : split(trim(list), ' ')) {
     if (word.empty()) continue;
-    is_host = position % 2 == 0 && position > 0;
-    if (is_host) hosts.emplace_back(word);
+    if (position % 2 == 0 && position > 0) hosts.emplace_back(word);
     ++position;
   }
   return hosts;
@@ -162,7 +156,7 @@ void fill_host(const Environment& env, const ProcessFacts& process, const MpiRow
   std::vector<std::string> names = names_around(env, row, from);
   const std::size_t place = start.node_rank.value.index();
   if (start.place || static_cast<int>(names.size()) != start.nodes.value) return;
-  if (!is_same_host(names[place], process.hostname)) return;
+  if (first_label(names[place]) != first_label(process.hostname)) return;
   start.host = {names.front(), from};
   start.names = std::move(names);
 }
@@ -189,7 +183,10 @@ Result<std::optional<TaskPlace>> read_place(const StartValues& values, const Mpi
   place.local_tasks = *here;
   if (row.local_tasks.empty()) place.local_tasks = std::max(local->value + 1, (tasks + place.nodes - 1) / place.nodes);
   if (place.local_tasks == 1) return std::optional<TaskPlace>();
-  if (place.local_tasks == tasks) place.node = NodeRank(0), place.nodes = 1;
+  if (place.local_tasks == tasks) {
+    place.node = NodeRank(0);
+    place.nodes = 1;
+  }
   if (row.node.empty()) return std::optional<TaskPlace>(place);
   const auto node = values.rank(row.node, tasks);
   if (!node) return node.error();
@@ -211,6 +208,7 @@ Result<ClusterStart> read_mpi(const Environment& env, const ProcessFacts& proces
   ClusterStart start;
   start.starter = row.starter;
   start.shares_console = true;
+  start.of_ranks = true;
   start.grace = row.grace;
   auto tasks = values.nodes(row.tasks);
   if (!tasks) return tasks.error();

@@ -72,8 +72,6 @@ Status complete_sagemaker(const Environment& env, const ProcessFacts&, ClusterSt
   return {};
 }
 
-std::string_view first_label(std::string_view host) { return host.substr(0, host.find('.')); }
-
 // VC_TASK_INDEX counts the pods of one kind; VC_<KIND>_HOSTS has the hosts of that kind, and each kind has a list.
 // Without such a list, or if it cannot be seen which of several is that of the job, it is a pod by itself.
 Status complete_volcano(const Environment& env, const ProcessFacts& process, ClusterStart& start) {

@@ -7,10 +7,6 @@
 namespace launch {
 namespace {
 
-// Above the ports that Linux gives to clients, and below the end.
-constexpr std::uint64_t first_port = 61'000;
-constexpr std::uint64_t port_count = 4'535;
-
 constexpr std::uint64_t row_step = 977;  // so that two rows that meet in one port part again
 constexpr std::size_t row_length = 16;
 
@@ -38,16 +34,19 @@ Result<Said<NodeRank>> StartValues::rank(std::string_view name, int nodes) const
   return Said<NodeRank>{NodeRank(value->value), std::move(value->from)};
 }
 
+std::string_view first_label(std::string_view host) { return host.substr(0, host.find('.')); }
+
 std::uint16_t port_by(std::string_view text) {
   std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a: the same on every node, whatever it was built with
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  return static_cast<std::uint16_t>(first_port + hash % port_count);
+  return static_cast<std::uint16_t>(first_own_port + hash % own_port_count);
 }
 
 std::vector<std::uint16_t> ports_by(std::string_view text) {
   std::vector<std::uint16_t> ports{port_by(text)};
   while (ports.size() < row_length)
-    ports.push_back(static_cast<std::uint16_t>(first_port + (ports.back() - first_port + row_step) % port_count));
+    ports.push_back(
+        static_cast<std::uint16_t>(first_own_port + (ports.back() - first_own_port + row_step) % own_port_count));
   return ports;
 }
 

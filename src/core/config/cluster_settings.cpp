@@ -33,11 +33,6 @@ bool is_complete(const Options& options) {
   return options.nnodes.given() && has_endpoint(options) && (is_c10d(options) || options.node_rank.given());
 }
 
-// "Slurm step 8.0".
-std::string start_name(const ClusterStart& start) {
-  return start.id.empty() ? start.starter : fmt::format("{} {}", start.starter, start.id);
-}
-
 std::string size_of(const ClusterStart& start) {
   if (!start.place) return counted(start.nodes.value, "node");
   const std::string tasks = counted(start.nodes.value, "task");
@@ -136,13 +131,11 @@ Status fill_meeting(const ClusterStart& start, Options& options) {
   if (host.empty() && !has_endpoint(options))
     return usage_error(fmt::format("{} has {}, but does not say where node 0 is: {}", start_name(start),
                                    start.nodes.value == 0 ? "several nodes" : size_of(start), start.host_hint));
-  const int port = start.port.value;
   if (is_c10d(options)) {
-    const std::string_view form = host.find(':') == std::string::npos ? "{}:{}" : "[{}]:{}";
-    fill(options.rdzv_endpoint, fmt::format(fmt::runtime(form), host, port), start.host.from);
+    fill(options.rdzv_endpoint, to_text(Endpoint{host, start.port.value}), start.host.from);
   } else {
     fill(options.master_addr, host, start.host.from);
-    fill(options.master_port, port, start.port.from);
+    fill(options.master_port, static_cast<int>(start.port.value), start.port.from);
   }
   if (!start.id.empty()) fill(options.rdzv_id, start.id, start.id_from);
   return {};
@@ -235,7 +228,7 @@ Result<ClusterUse> use_cluster(const ClusterView& view, Options& options) {
   use.shares_console = start.shares_console && start.nodes.value > 1 && !one_node && use.notices.empty();
   fill_surroundings(start, use.shares_console && !is_complete(options), options);
   use.strips_identity = start.has_pmi;  // a worker has not the descriptor that it would need
-  use.has_ranks = start.starter != "Slurm step";
+  use.has_ranks = start.of_ranks;
   if (!use.notices.empty() || is_complete(options) || of_one_machine || one_node) return use;
   if (Status fits = check_start(start, options); !fits) return fits.error();
   use.told = told(start);

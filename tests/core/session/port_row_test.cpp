@@ -20,6 +20,13 @@ Config node_of(const std::string& run_id, int rank) {
   return config;
 }
 
+Meeting::Node* join(Meeting& meeting, Config config) {
+  Meeting::Node& node = meeting.add(std::move(config));
+  EXPECT_TRUE(node.session->open());
+  node.session->feed(JoinRound{});
+  return &node;
+}
+
 // The port at which both nodes of the job meet.
 std::optional<std::uint16_t> port_of(Meeting& meeting, const std::vector<Meeting::Node*>& nodes) {
   std::optional<std::uint16_t> port;
@@ -33,11 +40,7 @@ std::optional<std::uint16_t> port_of(Meeting& meeting, const std::vector<Meeting
 
 TEST(PortRow, TheFirstPortIsTakenIfItIsFree) {
   Meeting meeting;
-  std::vector<Meeting::Node*> nodes{&meeting.add(node_of("a", 0)), &meeting.add(node_of("a", 1))};
-  for (Meeting::Node* node : nodes) {
-    EXPECT_TRUE(node->session->open());
-    node->session->feed(JoinRound{});
-  }
+  const std::vector<Meeting::Node*> nodes{join(meeting, node_of("a", 0)), join(meeting, node_of("a", 1))};
   EXPECT_EQ(port_of(meeting, nodes), 29500);
 }
 
@@ -45,12 +48,8 @@ TEST(PortRow, APortOfAnotherProgramIsPassedOver) {
   for (const bool host_first : {true, false}) {
     Meeting meeting;
     const auto taken = meeting.network().listen("n0", 29500);
-    std::vector<Meeting::Node*> nodes{&meeting.add(node_of("a", 0)), &meeting.add(node_of("a", 1))};
-    if (!host_first) std::swap(nodes[0], nodes[1]);
-    for (Meeting::Node* node : nodes) {
-      EXPECT_TRUE(node->session->open());
-      node->session->feed(JoinRound{});
-    }
+    const int first = host_first ? 0 : 1;
+    const std::vector<Meeting::Node*> nodes{join(meeting, node_of("a", first)), join(meeting, node_of("a", 1 - first))};
     EXPECT_EQ(port_of(meeting, nodes), 29501);
   }
 }
@@ -61,10 +60,7 @@ TEST(PortRow, JobsThatBeginAtOnceDoNotMeet) {
   std::map<std::string, std::vector<Meeting::Node*>> jobs;
   for (const int rank : {1, 0})
     for (const char* run_id : {"a", "b", "c"}) {
-      Meeting::Node& node = meeting.add(node_of(run_id, rank));
-      EXPECT_TRUE(node.session->open());
-      node.session->feed(JoinRound{});
-      jobs[run_id].push_back(&node);
+      jobs[run_id].push_back(join(meeting, node_of(run_id, rank)));
     }
   std::set<std::uint16_t> ports;
   for (auto& [run_id, nodes] : jobs) {
@@ -84,10 +80,7 @@ TEST(PortRow, AHundredJobsOfACluster) {
       auto& nodes = std::get<StaticChoice>(config.meeting);
       nodes.ports = ports_by(fmt::format("slurm tiny {}", config.run_id));
       nodes.store.port = nodes.ports.front();
-      Meeting::Node& node = meeting.add(std::move(config));
-      EXPECT_TRUE(node.session->open());
-      node.session->feed(JoinRound{});
-      jobs[job].push_back(&node);
+      jobs[job].push_back(join(meeting, std::move(config)));
     }
   std::set<std::uint16_t> ports;
   for (auto& [job, nodes] : jobs) {
@@ -110,10 +103,7 @@ TEST(PortRow, AGuestWithoutAHostGivesUpAtItsTimeOut) {
   Meeting meeting;
   Config config = node_of("a", 1);
   config.rendezvous_timeout = 3s;
-  Meeting::Node& node = meeting.add(std::move(config));
-  EXPECT_TRUE(node.session->open());
-  node.session->feed(JoinRound{});
-  const auto failed = meeting.take<RendezvousFailed>(node, 4s);
+  const auto failed = meeting.take<RendezvousFailed>(*join(meeting, std::move(config)), 4s);
   ASSERT_TRUE(failed);
   EXPECT_EQ(failed->error.code, ErrorCode::timeout);
 }

@@ -50,6 +50,7 @@ struct ClusterStart {
   std::string id_from;
   Said<int> nodes;                 // the launches of the job: one for each node, or one for each task
   Said<NodeRank> node_rank;        // of this launch
+  bool of_ranks = false;           // launch was started as a rank, as by MPI
   std::optional<TaskPlace> place;  // there if a launch is a task
   bool knows_places = false;       // `place` is right for all: each launch of the start knows how many are on each node
   std::vector<std::string> names;  // of the machines, in order; may be empty
@@ -63,6 +64,9 @@ struct ClusterStart {
   std::string notice;              // for the user; or empty
   std::string doubt;               // why it may be none after all; empty: it is one
 };
+
+// "Slurm step 8.0"; without an id, the starter alone.
+std::string start_name(const ClusterStart& start);
 
 struct ClusterView {
   std::optional<ClusterStart> start;

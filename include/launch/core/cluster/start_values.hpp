@@ -31,8 +31,14 @@ class StartValues {
   std::string_view starter_;
 };
 
-// The port that all nodes of a start choose by themselves: above those that Linux gives to clients, and rarely the same
-// for two starts.
+// Of the host's name: "n1" of "n1.cluster.org".
+std::string_view first_label(std::string_view host);
+
+// Ports for node 0 that nobody has given: above those that Linux gives to clients, and below the end.
+constexpr std::uint16_t first_own_port = 61'000;
+constexpr std::uint16_t own_port_count = 4'535;
+
+// The one of them that all nodes of a start choose by themselves; rarely the same for two starts.
 std::uint16_t port_by(std::string_view text);
 // A row of such ports, for the case that others have the first.
 std::vector<std::uint16_t> ports_by(std::string_view text);
