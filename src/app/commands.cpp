@@ -14,6 +14,7 @@
 #include "launch/io/host.hpp"
 #include "launch/io/log.hpp"
 #include "launch/io/pmi_exchange.hpp"
+#include "launch/io/pmix_exchange.hpp"
 #include "launch/io/process_facts.hpp"
 #include "launch/io/signals.hpp"
 
@@ -67,14 +68,15 @@ int explain(const Options& options, const Config& config, const Environment& env
   return code != 0 || fault.empty() ? code : fail({ErrorCode::usage, fault});
 }
 
-// Where node 0 is, by the starter's PMI server. With --explain nobody is asked, since all would have to be there.
-Status ask_pmi(const Environment& env, const ProcessFacts& process, const Options& options, ClusterStart& start) {
+// Where node 0 is, by the starter's server. With --explain nobody is asked, since all would have to be there.
+Status ask_server(const Environment& env, const ProcessFacts& process, const Options& options, ClusterStart& start) {
   if (!options.explain.value.empty()) {
     start.knows_places = true;  // as it will
-    return add_pmi(PmiAnswer{"", "HOST-OF-RANK-0", first_own_port, ""}, start);
+    return add_answer(RankAnswer{"", "HOST-OF-RANK-0", first_own_port, ""}, start);
   }
-  PmiQuestion question;
+  RankQuestion question;
   question.descriptor = parse_int(env.get("PMI_FD").value_or("")).value_or(-1);
+  question.ranks = start.nodes.value;
   question.first = start.node_rank.value == NodeRank(0);
   question.hostname = process.hostname;
   question.port = static_cast<std::uint16_t>(options.master_port.given() ? options.master_port.value : 0);
@@ -82,8 +84,9 @@ Status ask_pmi(const Environment& env, const ProcessFacts& process, const Option
   question.on_wait = [&start] {
     log_info(fmt::format("waiting for all {} ranks of {}", start.nodes.value, start.starter));
   };
-  const auto answer = exchange_by_pmi(question);
-  return answer ? add_pmi(*answer, start) : answer.error();
+  const bool by_library = start.server == RankServer::pmix;
+  return add_answer(by_library ? exchange_by_pmix(question, pmix_libraries(process)) : exchange_by_pmi(question),
+                    start);
 }
 
 // What a scheduler says of what the user has not.
@@ -91,8 +94,8 @@ Result<ClusterUse> look_around(const Environment& env, Options& options) {
   const ProcessFacts process = may_be_in_cluster(env) ? read_process_facts(env) : ProcessFacts();
   auto view = find_cluster(env, process, options);
   if (!view) return view.error();
-  if (must_ask_pmi(*view, options))
-    if (Status asked = ask_pmi(env, process, options, *view->start); !asked) return asked.error();
+  if (must_ask_server(*view, options))
+    if (Status asked = ask_server(env, process, options, *view->start); !asked) return asked.error();
   return use_cluster(*view, options);
 }
 

@@ -1,11 +1,8 @@
 #include "launch/io/pmi_exchange.hpp"
 
-#include "launch/core/cluster/start_values.hpp"
 #include "launch/io/clock.hpp"
 #include "launch/io/fd.hpp"
-
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/ip/tcp.hpp>
+#include "launch/io/own_reach.hpp"
 
 #include <algorithm>
 #include <array>
@@ -14,119 +11,20 @@
 #include <optional>
 
 #include <fmt/format.h>
-#include <ifaddrs.h>
-#include <net/if.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 namespace launch {
-namespace asio = boost::asio;
 namespace {
-
-using Address = asio::ip::address;
 
 constexpr std::chrono::milliseconds long_wait{10'000};
 constexpr Duration greeting = std::chrono::seconds(5);  // a server answers at once
 
-std::optional<Address> address_of(const sockaddr* raw) {
-  if (raw == nullptr || (raw->sa_family != AF_INET && raw->sa_family != AF_INET6)) return std::nullopt;
-  asio::ip::tcp::endpoint endpoint;
-  std::memcpy(endpoint.data(), raw, raw->sa_family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6));
-  return endpoint.address();
-}
-
-// Whether the first bits of both are equal as far as the mask has ones.
-template <class Bytes>
-bool agree(const Bytes& one, const Bytes& other, const Bytes& mask) {
-  for (std::size_t i = 0; i < mask.size(); ++i)
-    if (((one[i] ^ other[i]) & mask[i]) != 0) return false;
-  return true;
-}
-
-bool in_network(const Address& address, const Address& own, const Address& mask) {
-  if (address.is_v4() != own.is_v4() || mask.is_v4() != own.is_v4()) return false;
-  if (own.is_v4()) return agree(address.to_v4().to_bytes(), own.to_v4().to_bytes(), mask.to_v4().to_bytes());
-  return agree(address.to_v6().to_bytes(), own.to_v6().to_bytes(), mask.to_v6().to_bytes());
-}
-
-// Addresses that other hosts may reach: none of the loopback, and none that needs the name of an interface.
-bool is_for_others(const Address& address) {
-  return !address.is_loopback() && !(address.is_v6() && address.to_v6().is_link_local());
-}
-
-struct Interface {
-  Address address, mask;
-};
-
-std::vector<Interface> interfaces() {
-  std::vector<Interface> all;
-  ifaddrs* first = nullptr;
-  if (::getifaddrs(&first) != 0) return all;
-  for (const ifaddrs* at = first; at != nullptr; at = at->ifa_next) {
-    const auto address = address_of(at->ifa_addr);
-    const auto mask = address_of(at->ifa_netmask);
-    const bool is_up = (at->ifa_flags & IFF_UP) != 0;
-    if (address && mask && is_up && is_for_others(*address)) all.push_back({*address, *mask});
-  }
-  ::freeifaddrs(first);
-  return all;
-}
-
-// What the name leads to on this host; nothing if it is not known.
-std::vector<std::string> look_up(const std::string& name) {
-  asio::io_context context(1);
-  asio::ip::tcp::resolver resolver(context);
-  boost::system::error_code error;
-  std::vector<std::string> addresses;
-  for (const auto& found : resolver.resolve(name, "", error))
-    addresses.push_back(found.endpoint().address().to_string());
-  return addresses;
-}
-
-OwnNetworks networks_for(const Reach& reach) {
-  OwnNetworks own;
-  const auto all = interfaces();
-  for (const Interface& one : all) own.addresses.push_back(one.address.to_string());
-  own.name_leads_to = look_up(reach.hostname);
-  for (const std::string& text : reach.addresses) {
-    boost::system::error_code error;
-    const Address address = asio::ip::make_address(text, error);
-    const auto is_near = [&](const Interface& one) { return in_network(address, one.address, one.mask); };
-    if (!error && std::any_of(all.begin(), all.end(), is_near)) own.near.push_back(text);
-  }
-  return own;
-}
-
-bool is_free(std::uint16_t port) {
-  asio::io_context context(1);
-  asio::ip::tcp::acceptor acceptor(context);
-  boost::system::error_code error;
-  acceptor.open(asio::ip::tcp::v4(), error);
-  if (!error) acceptor.bind({asio::ip::tcp::v4(), port}, error);
-  return !error;
-}
-
-std::uint16_t free_port() {
-  const auto begin =
-      static_cast<std::uint16_t>(::getpid() * 31 % own_port_count);  // several launches of a host begin apart
-  for (std::uint16_t i = 0; i < own_port_count; ++i) {
-    const auto port = static_cast<std::uint16_t>(first_own_port + (begin + i) % own_port_count);
-    if (is_free(port)) return port;
-  }
-  return first_own_port;  // that it is busy will be said when it is listened on
-}
-
-Reach own_reach(const PmiQuestion& question) {
-  Reach reach{question.hostname, {}, question.port == 0 ? free_port() : question.port};
-  for (const Interface& one : interfaces()) reach.addresses.push_back(one.address.to_string());
-  return reach;
-}
-
 // The line up to its end, as the server sends one after another only when asked.
 class PmiSocket {
  public:
-  explicit PmiSocket(const PmiQuestion& question) : question_(question), socket_(question.descriptor) {}
+  explicit PmiSocket(const RankQuestion& question) : question_(question), socket_(question.descriptor) {}
 
   Status send(const std::string& line) {
     for (std::size_t sent = 0; sent < line.size();) {
@@ -188,7 +86,7 @@ class PmiSocket {
     }
   }
 
-  const PmiQuestion& question_;
+  const RankQuestion& question_;
   Fd socket_;
   Time deadline_{};
   bool told_ = false;
@@ -197,18 +95,22 @@ class PmiSocket {
 
 }  // namespace
 
-Result<std::optional<PmiAnswer>> exchange_by_pmi(const PmiQuestion& question) {
+Result<RankAnswer> exchange_by_pmi(const RankQuestion& question) {
   PmiSocket socket(question);
-  PmiTalk talk(question.first ? std::optional(own_reach(question)) : std::nullopt);
+  PmiTalk talk(question.first ? std::optional(own_reach(question.hostname, question.port)) : std::nullopt);
   const Status greeted = socket.exchange(talk, std::min(question.limit, greeting));
-  if (!greeted && greeted.error().code == ErrorCode::closed) return std::nullopt;
+  if (!greeted && greeted.error().code == ErrorCode::closed)
+    return Error{ErrorCode::closed, "it has closed; has another program of this task used it, which is possible once?"};
   if (!greeted)
     return Error{greeted.error().code, fmt::format("what PMI_FD names does not greet as a PMI server: {}; give "
                                                    "--cluster=none and all options of the job",
                                                    greeted.error().message)};
-  while (!talk.done())
-    if (Status done = socket.exchange(talk, question.limit); !done) return done.error();
-  return PmiAnswer{talk.id(), choose_host(talk.reach(), networks_for(talk.reach())), talk.reach().port, talk.map()};
+  while (!talk.done()) {
+    const Status done = socket.exchange(talk, question.limit);
+    if (!done && done.error().code == ErrorCode::closed) return protocol_error(done.error().message);
+    if (!done) return done.error();
+  }
+  return RankAnswer{talk.id(), host_for(talk.reach()), talk.reach().port, talk.map()};
 }
 
 }  // namespace launch

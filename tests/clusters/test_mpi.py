@@ -110,10 +110,16 @@ class Mpi(SlurmCase):
                 run = run_with("-N", 2, "-x", "PET_MASTER_ADDR=n1", Settings.launch, worker)
                 self.expect([0], [run], seconds=60)
                 self.assertEqual(6, len(set(re.findall(r"rank \d of 6, local \d of 2", run.out))), str(run))
-            with self.subTest("nobody says where rank 0 is"):
+            with self.subTest("ranks in another order, of whom rank 0 alone knows where it is"):
                 run = run_with("-N", 1, "--host", "n3,n2", Settings.launch, worker)
-                self.expect([2], [run], seconds=60)
-                self.assert_says(run, "Open MPI .* has 2 nodes, but does not say where node 0 is: give --master-addr")
+                self.expect([0], [run], seconds=60)
+                self.assertEqual([], [line for line in run.out.splitlines() if "MPI none" not in line])
+                self.assert_says(run, r"launch: Open MPI \d+: 2 nodes, this is node 1, node 0 is n")
+            with self.subTest("several on a node, not as many on each, dealt out in turns"):
+                run = run_with("-n", 5, "--map-by", "node", Settings.launch, worker)
+                self.expect([0], [run], seconds=60)
+                self.assertEqual(said(2, 2, 1), sorted(run.out.splitlines()), str(run))
+                self.assert_says(run, "Open MPI has dealt the ranks out in another order than node by node")
             with self.subTest("the line of the document"):
                 self.assertEqual([f"{rank} of 4" for rank in range(4)], self.of_document(slurm, "mpirun -N 1"))
 

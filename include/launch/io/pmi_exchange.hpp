@@ -10,22 +10,22 @@
 
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <string>
 
 namespace launch {
 
-struct PmiQuestion {
+struct RankQuestion {
   int descriptor = -1;            // the socket that PMI_FD names; closed at the end
   bool first = false;             // this is rank 0
+  int ranks = 1;                  // of the start
   std::string hostname;           // of this host
   std::uint16_t port = 0;         // that rank 0 will listen on; 0: any that is free
   Duration limit{};               // all ranks must have come until then
   std::function<void()> on_wait;  // is called once if that takes long
 };
 
-// None: the server has closed. In each task it may be asked once, so a second launch there finds none, and after a
-// program of MPI there is none either.
-Result<std::optional<PmiAnswer>> exchange_by_pmi(const PmiQuestion& question);
+// ErrorCode::closed: the server has closed. In each task it may be asked once, so a second launch there finds none, and
+// after a program of MPI there is none either.
+Result<RankAnswer> exchange_by_pmi(const RankQuestion& question);
 
 }  // namespace launch

@@ -203,6 +203,11 @@ std::string id_of(const Environment& env, const MpiRow& row, std::string& from) 
   return space.empty() ? "" : id + "." + space;
 }
 
+RankServer server_of(const MpiRow& row, const ProcessFacts& process) {
+  if (row.proof == Proof::pmix_folder) return process.pmix_folder ? RankServer::pmix : RankServer::none;
+  return process.pmi_socket ? RankServer::pmi : RankServer::none;
+}
+
 Result<ClusterStart> read_mpi(const Environment& env, const ProcessFacts& process, const MpiRow& row) {
   const StartValues values(env, row.starter);
   ClusterStart start;
@@ -219,7 +224,7 @@ Result<ClusterStart> read_mpi(const Environment& env, const ProcessFacts& proces
   auto place = read_place(values, row, start.nodes.value);
   if (!place) return place.error();
   start.place = *place;
-  start.has_pmi = row.proof != Proof::pmix_folder && process.pmi_socket;  // Open MPI has another kind of server
+  start.server = server_of(row, process);
   start.id = id_of(env, row, start.id_from);
   start.host_hint = fmt::format("give --master-addr with the host of rank 0, or \"{} ...\"", row.how);
   fill_host(env, process, row, start);

@@ -15,10 +15,6 @@
 namespace launch {
 namespace {
 
-constexpr std::string_view key = "launch.0";
-constexpr std::size_t most_addresses = 16;
-constexpr std::size_t longest_value = 900;  // servers take 1,024
-
 using Fields = std::map<std::string_view, std::string_view>;
 
 Fields fields_of(std::string_view line) {
@@ -32,25 +28,6 @@ Fields fields_of(std::string_view line) {
 std::string_view field(const Fields& fields, std::string_view name) {
   const auto it = fields.find(name);
   return it == fields.end() ? std::string_view() : it->second;
-}
-
-// "61003/n1/10.0.0.1,10.1.0.1": as many addresses as fit.
-std::string text_of(const Reach& reach) {
-  std::string text = fmt::format("{}/{}/", reach.port, reach.hostname);
-  for (std::size_t i = 0; i < std::min(reach.addresses.size(), most_addresses); ++i)
-    if (text.size() + reach.addresses[i].size() < longest_value) text += (i == 0 ? "" : ",") + reach.addresses[i];
-  return text;
-}
-
-std::optional<Reach> parse_reach(std::string_view text) {
-  const auto parts = split(text, '/');
-  if (parts.size() != 3 || text.size() > 1024) return std::nullopt;
-  const auto port = parse_int(parts[0]);
-  if (!port || *port < 1 || *port > 65'535 || parts[1].empty()) return std::nullopt;
-  Reach reach{std::string(parts[1]), {}, static_cast<std::uint16_t>(*port)};
-  for (const std::string_view address : split(parts[2], ','))
-    if (!address.empty() && reach.addresses.size() < most_addresses) reach.addresses.emplace_back(address);
-  return reach;
 }
 
 // "(0,3,2)": from a node on, so many nodes, so many ranks on each.
@@ -85,10 +62,6 @@ std::optional<std::vector<Block>> parse_map(std::string_view map) {
   return map.empty() && !blocks.empty() ? std::optional(std::move(blocks)) : std::nullopt;
 }
 
-bool contains(const std::vector<std::string>& list, const std::string& text) {
-  return std::find(list.begin(), list.end(), text) != list.end();
-}
-
 }  // namespace
 
 std::string PmiTalk::next() const {
@@ -100,11 +73,11 @@ std::string PmiTalk::next() const {
     case Step::map:
       return fmt::format("cmd=get kvsname={} key=PMI_process_mapping\n", space_);
     case Step::put:
-      return fmt::format("cmd=put kvsname={} key={} value={}\n", space_, key, text_of(*own_));
+      return fmt::format("cmd=put kvsname={} key={} value={}\n", space_, reach_key, to_text(*own_));
     case Step::barrier:
       return "cmd=barrier_in\n";
     case Step::get:
-      return fmt::format("cmd=get kvsname={} key={}\n", space_, key);
+      return fmt::format("cmd=get kvsname={} key={}\n", space_, reach_key);
     case Step::finalize:
     case Step::done:
       break;
@@ -168,20 +141,42 @@ Result<MappedPlace> place_by_map(std::string_view map, int task, int tasks) {
   return MappedPlace{*place, std::accumulate(order.begin(), at, place->local_task, add)};
 }
 
-Status add_pmi(const std::optional<PmiAnswer>& found, ClusterStart& start) {
+std::string map_of_hosts(const std::vector<std::string>& hosts) {
+  std::map<std::string, int> numbers;
+  std::vector<Block> blocks;  // first one for each run of ranks on a node
+  for (const std::string& host : hosts) {
+    const int node = numbers.emplace(host, static_cast<int>(numbers.size())).first->second;
+    if (!blocks.empty() && blocks.back()[0] == node) {
+      ++blocks.back()[2];
+    } else {
+      blocks.push_back({node, 1, 1});
+    }
+  }
+  std::string text;
+  for (std::size_t i = 0; i < blocks.size();) {
+    auto [first, nodes, ranks] = blocks[i++];
+    for (; i < blocks.size() && blocks[i][0] == first + nodes && blocks[i][2] == ranks; ++i) ++nodes;
+    text += fmt::format(",({},{},{})", first, nodes, ranks);
+  }
+  return text.empty() ? "" : "(vector" + text + ")";
+}
+
+Status add_answer(const Result<RankAnswer>& found, ClusterStart& start) {
+  const std::string from =
+      fmt::format("the {} server of {}", start.server == RankServer::pmix ? "PMIx" : "PMI", start.starter);
+  if (!found && found.error().code != ErrorCode::closed) return found.error();
   if (!found) {
-    start.host_hint =
-        "its PMI server has closed; has another program of this task used it, which is possible once? Give "
-        "--master-addr";
-    start.notice = fmt::format("the PMI server of this {} has closed, so node 0 is looked for without it",
-                               start.place ? "task" : "node");
+    start.host_hint = fmt::format("{} cannot be asked: {}; {}", from, found.error().message, start.host_hint);
+    start.notice =
+        fmt::format("{} cannot be asked, so node 0 is looked for without it: {}", from, found.error().message);
+    start.server = RankServer::none;
     return {};
   }
-  const PmiAnswer& answer = *found;
-  const std::string from = "the PMI server of " + start.starter;
+  const RankAnswer& answer = *found;
   start.host = {answer.host, from};
   start.port = {answer.port, from};
   start.row.clear();  // it is free
+  start.asked = true;
   if (start.id.empty() && !answer.id.empty()) {
     start.id = answer.id;
     start.id_from = from;
@@ -200,20 +195,6 @@ Status add_pmi(const std::optional<PmiAnswer>& found, ClusterStart& start) {
   start.notice = fmt::format("{} has dealt the ranks out in another order than node by node, so its rank {} is rank {}",
                              start.starter, task, mapped->rank);
   return {};
-}
-
-std::string choose_host(const Reach& reach, const OwnNetworks& own) {
-  const auto is_its = [&](const std::string& address) { return contains(reach.addresses, address); };
-  if (std::any_of(own.name_leads_to.begin(), own.name_leads_to.end(), is_its)) return reach.hostname;
-  const auto is_own = [&](const std::string& address) { return contains(own.addresses, address); };
-  const auto is_better = [&](const std::string& address) { return !is_own(address) && contains(own.near, address); };
-  if (const auto it = std::find_if(reach.addresses.begin(), reach.addresses.end(), is_better);
-      it != reach.addresses.end())
-    return *it;
-  if (const auto it = std::find_if_not(reach.addresses.begin(), reach.addresses.end(), is_own);
-      it != reach.addresses.end())
-    return *it;
-  return reach.addresses.empty() ? reach.hostname : reach.addresses.front();
 }
 
 }  // namespace launch

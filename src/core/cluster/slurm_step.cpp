@@ -173,7 +173,7 @@ Result<ClusterView> view_slurm(const Environment& env, const ProcessFacts& proce
     auto start = read_step(env);
     if (!start) return start.error();
     view.start = *std::move(start);
-    view.start->has_pmi = process.pmi_socket;  // "srun --mpi=pmi2"
+    if (process.pmi_socket) view.start->server = RankServer::pmi;  // "srun --mpi=pmi2"
   }
   return view;
 }

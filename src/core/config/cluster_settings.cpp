@@ -180,9 +180,12 @@ Result<ClusterView> find_cluster(const Environment& env, const ProcessFacts& pro
   return view;
 }
 
-bool must_ask_pmi(const ClusterView& view, const Options& options) {
-  if (!view.start || !view.start->has_pmi || view.start->nodes.value < 2) return false;
+bool must_ask_server(const ClusterView& view, const Options& options) {
+  if (!view.start || view.start->server == RankServer::none || view.start->nodes.value < 2) return false;
   if (is_complete(options) || !one_node_by(*view.start, options).empty()) return false;
+  // A worker of Open MPI may be the rank itself, unless launch has spoken as that rank before.
+  const bool one_machine = view.start->place && view.start->place->nodes == 1;
+  if (view.start->server == RankServer::pmix) return !one_machine && !has_endpoint(options);
   // The ranks of an uneven start must know of each other, whatever the user gives, since they decide by it.
   return !view.start->knows_places || !has_endpoint(options);
 }
@@ -227,7 +230,7 @@ Result<ClusterUse> use_cluster(const ClusterView& view, Options& options) {
   const bool of_one_machine = start.nodes.value == 1 && (options.nnodes.given() || options.node_rank.given());
   use.shares_console = start.shares_console && start.nodes.value > 1 && !one_node && use.notices.empty();
   fill_surroundings(start, use.shares_console && !is_complete(options), options);
-  use.strips_identity = start.has_pmi;  // a worker has not the descriptor that it would need
+  use.strips_identity = start.server == RankServer::pmi;  // a worker has not the descriptor that it would need
   use.has_ranks = start.of_ranks;
   if (!use.notices.empty() || is_complete(options) || of_one_machine || one_node) return use;
   if (Status fits = check_start(start, options); !fits) return fits.error();
@@ -237,7 +240,7 @@ Result<ClusterUse> use_cluster(const ClusterView& view, Options& options) {
   use.place = start.place;
   if (options.master_port.source == Source::cluster && !is_c10d(options)) use.ports = start.row;
   // The worker of a launch that was started for it alone may be that rank, unless launch has spoken as the rank itself.
-  use.strips_identity = !start.place || start.has_pmi;
+  use.strips_identity = !start.place || start.server == RankServer::pmi || start.asked;
   return use;
 }
 

@@ -78,7 +78,7 @@ TEST(MpiStart, TheHostsOfJsrunAreThoseAfterTheFirst) {
 TEST(MpiStart, FluxSaysHowManyNodes) {
   EXPECT_EQ(start_of(starts::flux(), "n3").nodes.value, 4);
   EXPECT_FALSE(start_of(starts::flux(), "n3").place);
-  EXPECT_TRUE(start_of(starts::flux(), "n3").has_pmi) << "which tells where the ranks are";
+  EXPECT_TRUE(start_of(starts::flux(), "n3").server == RankServer::pmi) << "which tells where the ranks are";
   Environment uneven = starts::flux();  // four tasks on the first of two nodes, one on the other
   uneven.set("FLUX_JOB_SIZE", "5");
   uneven.set("FLUX_JOB_NNODES", "2");
@@ -87,7 +87,7 @@ TEST(MpiStart, FluxSaysHowManyNodes) {
   ClusterStart start = start_of(uneven, "n3");
   ASSERT_TRUE(start.place);
   EXPECT_FALSE(start.knows_places);
-  ASSERT_TRUE(add_pmi(PmiAnswer{"f1", "n1", 61'003, "(vector,(0,1,4),(1,1,1))"}, start));
+  ASSERT_TRUE(add_answer(RankAnswer{"f1", "n1", 61'003, "(vector,(0,1,4),(1,1,1))"}, start));
   EXPECT_EQ(start.place->local_tasks, 4);
   EXPECT_EQ(start.place->node, NodeRank(0));
   EXPECT_EQ(start.place->nodes, 2);

@@ -99,6 +99,13 @@ TEST(PmiTalk, TheMapTellsTheNodeOfARank) {
   EXPECT_EQ(of("(vector,(5,1,2))", 1, 2), (std::vector{0, 1, 2, 1, 1})) << "counted from 0";
 }
 
+TEST(PmiTalk, AMapOfHosts) {
+  EXPECT_EQ(map_of_hosts({}), "");
+  EXPECT_EQ(map_of_hosts({"n1", "n1", "n2", "n2", "n3"}), "(vector,(0,2,2),(2,1,1))");
+  EXPECT_EQ(map_of_hosts({"n1", "n2", "n1", "n2"}), "(vector,(0,2,1),(0,2,1))");
+  EXPECT_EQ(map_of_hosts({"n1", "n2", "n2", "n1"}), "(vector,(0,1,1),(1,1,2),(0,1,1))");
+}
+
 TEST(PmiTalk, AMapThatIsNonsense) {
   for (const char* map :
        {"", "(vector)", "(vector,", "(vector,)", "(vector,(0,1))", "(vector,(0,0,1))", "(vector,(0,1,0))",
@@ -107,10 +114,10 @@ TEST(PmiTalk, AMapThatIsNonsense) {
 }
 
 TEST(PmiTalk, AStartIsCompleted) {
-  const PmiAnswer answer{"kvs_1", "n1", 61'003, "(vector,(0,2,2),(2,1,1))"};
+  const RankAnswer answer{"kvs_1", "n1", 61'003, "(vector,(0,2,2),(2,1,1))"};
   ClusterStart start = *view_cluster(starts::intel_mpi(), starts::below_mpi("n3"))->start;
-  ASSERT_TRUE(start.has_pmi);
-  ASSERT_TRUE(add_pmi(answer, start));
+  ASSERT_TRUE(start.server == RankServer::pmi);
+  ASSERT_TRUE(add_answer(answer, start));
   EXPECT_EQ(start.host.value, "n1");
   EXPECT_EQ(start.host.from, "the PMI server of Hydra");
   EXPECT_EQ(start.port.value, 61'003);
@@ -119,14 +126,14 @@ TEST(PmiTalk, AStartIsCompleted) {
   EXPECT_EQ(start.place->local_tasks, 1);
   EXPECT_EQ(start.place->node, NodeRank(2));
   ClusterStart even = *view_cluster(starts::intel_mpi(), starts::below_mpi("n3"))->start;
-  ASSERT_TRUE(add_pmi(PmiAnswer{"kvs_1", "n1", 61'003, "(vector,(0,5,1))"}, even));
+  ASSERT_TRUE(add_answer(RankAnswer{"kvs_1", "n1", 61'003, "(vector,(0,5,1))"}, even));
   EXPECT_FALSE(even.place);
   ClusterStart other = *view_cluster(starts::intel_mpi(), starts::below_mpi("n3"))->start;
-  EXPECT_FALSE(add_pmi(PmiAnswer{"kvs_1", "n1", 61'003, "nonsense"}, other));
+  EXPECT_FALSE(add_answer(RankAnswer{"kvs_1", "n1", 61'003, "nonsense"}, other));
   ClusterStart none = *view_cluster(starts::intel_mpi(), starts::below_mpi("n3"))->start;
-  EXPECT_TRUE(add_pmi(std::nullopt, none));
+  EXPECT_TRUE(add_answer(Error{ErrorCode::closed, "it has closed"}, none));
   EXPECT_EQ(none.host.value, "");
-  EXPECT_THAT(none.host_hint, HasSubstr("its PMI server has closed"));
+  EXPECT_THAT(none.host_hint, HasSubstr("the PMI server of Hydra cannot be asked: it has closed; give --master-addr"));
 }
 
 TEST(PmiTalk, RanksThatAreDealtRoundAreCountedNodeByNode) {
@@ -137,21 +144,11 @@ TEST(PmiTalk, RanksThatAreDealtRoundAreCountedNodeByNode) {
     env.set("PMI_RANK", std::to_string(task));
     env.set("MPI_LOCALNRANKS", "2");
     ClusterStart start = *view_cluster(env, starts::below_mpi("n1"))->start;
-    ASSERT_TRUE(add_pmi(PmiAnswer{"kvs_1", "n1", 61'003, "(vector,(1,1,1),(0,1,1),(1,1,1),(0,1,1))"}, start));
+    ASSERT_TRUE(add_answer(RankAnswer{"kvs_1", "n1", 61'003, "(vector,(1,1,1),(0,1,1),(1,1,1),(0,1,1))"}, start));
     ranks.push_back(start.node_rank.value.value);
     EXPECT_EQ(start.notice.empty(), task == 0 || task == 3) << task;
   }
   EXPECT_EQ(ranks, (std::vector{0, 2, 1, 3})) << "the node of rank 0 comes first";
-}
-
-TEST(PmiTalk, TheNameIsTakenIfItLeadsThereElseAnAddressNearby) {
-  Reach reach{"n1", {"172.17.0.1", "10.0.0.1", "192.168.7.1"}, 1};
-  EXPECT_EQ(choose_host(reach, {{}, {"10.0.0.1"}, {}}), "n1");
-  EXPECT_EQ(choose_host(reach, {{"172.17.0.1", "10.0.0.2"}, {"127.0.1.1"}, {"172.17.0.1", "10.0.0.1"}}), "10.0.0.1")
-      << "a bridge of containers has the same address everywhere";
-  EXPECT_EQ(choose_host(reach, {{"172.17.0.1"}, {}, {}}), "10.0.0.1");
-  EXPECT_EQ(choose_host(reach, {reach.addresses, {}, reach.addresses}), "172.17.0.1") << "on the same host";
-  EXPECT_EQ(choose_host({"n1", {}, 1}, {}), "n1");
 }
 
 }  // namespace launch::pmi_talk_test

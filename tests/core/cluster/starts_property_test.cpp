@@ -106,7 +106,7 @@ Decision decision_of(const Result<ClusterView>& view) {
           start.port.value,
           start.id,
           start.place.has_value(),
-          start.has_pmi && !start.knows_places};
+          start.server == RankServer::pmi && !start.knows_places};
 }
 
 // The same happens to one variable on all nodes, as in the script that starts them.

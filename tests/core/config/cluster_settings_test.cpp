@@ -2,6 +2,7 @@
 
 #include "../../support/slurm.hpp"
 #include "../../support/starts.hpp"
+#include "launch/core/cluster/pmi_talk.hpp"
 #include "settling.hpp"
 
 namespace launch::cluster_settings_test {
@@ -221,14 +222,31 @@ TEST(ClusterSettings, RanksOfAnUnevenStartAskBeforeTheyDecide) {
     for (const char* count : {"1", "2"}) {
       Environment env = starts::intel_mpi();
       env.set("MPI_LOCALNRANKS", count);
-      EXPECT_TRUE(must_ask_pmi(*view_cluster(env, starts::below_mpi("n3")), options_of(args)));
+      EXPECT_TRUE(must_ask_server(*view_cluster(env, starts::below_mpi("n3")), options_of(args)));
     }
   }
   const auto view = *view_cluster(starts::intel_mpi(), starts::below_mpi("n3"));
-  EXPECT_FALSE(must_ask_pmi(view, options_of({"--nnodes=1"})));
-  EXPECT_FALSE(must_ask_pmi(view, options_of({"--nnodes=5", "--node-rank=4", "--master-addr=n1"})));
+  EXPECT_FALSE(must_ask_server(view, options_of({"--nnodes=1"})));
+  EXPECT_FALSE(must_ask_server(view, options_of({"--nnodes=5", "--node-rank=4", "--master-addr=n1"})));
   EXPECT_EQ(longest_wait(options_of({"--rdzv-conf=timeout=7"})), std::chrono::seconds(7));
   EXPECT_EQ(longest_wait(options_of({})), std::chrono::seconds(900));
+}
+
+// A worker may be the rank itself for Open MPI, unless launch has spoken as that rank.
+TEST(ClusterSettings, OpenMpisServerIsAskedOnlyIfNobodySaysWhereNode0Is) {
+  Environment env = starts::open_mpi();
+  ClusterView view = *view_cluster(env, starts::below_mpi("n3"));
+  EXPECT_TRUE(must_ask_server(view, options_of({})));
+  EXPECT_FALSE(must_ask_server(view, options_of({"--master-addr=n1"})));
+  EXPECT_FALSE(must_ask_server(view, options_of({"--nnodes=1"})));
+  env.set("OMPI_COMM_WORLD_LOCAL_SIZE", "2");
+  view = *view_cluster(env, starts::below_mpi("n3"));
+  ASSERT_TRUE(add_answer(RankAnswer{"", "n1", 61'003, "(vector,(0,1,1),(1,1,2))"}, *view.start));
+  EXPECT_EQ(view.start->host.from, "the PMIx server of Open MPI");
+  Options options = options_of({});
+  EXPECT_TRUE(use_cluster(view, options)->strips_identity);
+  env.set("OMPI_COMM_WORLD_LOCAL_SIZE", "3");
+  EXPECT_FALSE(must_ask_server(*view_cluster(env, starts::below_mpi("n3")), options_of({}))) << "all on one machine";
 }
 
 TEST(ClusterSettings, AnAddressOfThisMachineIsEnoughIfAllRanksAreOnIt) {

@@ -44,6 +44,13 @@ struct Said {
   std::string from;
 };
 
+// What the starter keeps for its ranks, so that node 0 can tell all others where it is.
+enum class RankServer {
+  none,
+  pmi,  // PMI-1, on a socket that was inherited: core/cluster/pmi_talk
+  pmix  // PMIx, by the starter's library
+};
+
 struct ClusterStart {
   std::string starter;  // "Slurm step"
   std::string id;       // "8.0", with ".rN" if it was requeued N times: another one for each start; empty: not said
@@ -57,7 +64,8 @@ struct ClusterStart {
   Said<std::string> host;          // where node 0 is; empty: not said
   bool shares_console = false;     // what all nodes write ends in one place
   int grace = 0;                   // seconds for workers to exit, before the starter kills launch itself; 0: not known
-  bool has_pmi = false;            // the starter keeps a PMI server, by which node 0 can tell all where it is
+  RankServer server = RankServer::none;
+  bool asked = false;              // launch has spoken to it as this rank
   std::string host_hint;           // what the user can do if it is not said
   Said<std::uint16_t> port;        // for node 0
   std::vector<std::uint16_t> row;  // the ports that node 0 may take if that one is busy, it included; may be empty

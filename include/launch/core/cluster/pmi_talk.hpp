@@ -8,6 +8,7 @@
 
 #include "launch/core/base/error.hpp"
 #include "launch/core/cluster/cluster_start.hpp"
+#include "launch/core/cluster/reach.hpp"
 #include "launch/core/job/rank.hpp"
 
 #include <cstdint>
@@ -17,15 +18,6 @@
 #include <vector>
 
 namespace launch {
-
-// Where rank 0 can be reached.
-struct Reach {
-  std::string hostname;
-  std::vector<std::string> addresses;  // of its interfaces, without the loopback
-  std::uint16_t port = 0;
-
-  bool operator==(const Reach&) const = default;
-};
 
 class PmiTalk {
  public:
@@ -73,25 +65,19 @@ struct MappedPlace {
 // the map has `tasks` ranks.
 Result<MappedPlace> place_by_map(std::string_view map, int task, int tasks);
 
-// What was learned by it.
-struct PmiAnswer {
+// The same of ranks whose hosts are known, in their order; empty if none is.
+std::string map_of_hosts(const std::vector<std::string>& hosts);
+
+// What was learned from such a server.
+struct RankAnswer {
   std::string id;    // of the start
   std::string host;  // of rank 0, as it is reached from here
   std::uint16_t port = 0;
   std::string map;
 };
 
-// Completes a start, as far as its own variables have not told more. An error if they contradict each other. No answer:
-// there is no such server.
-Status add_pmi(const std::optional<PmiAnswer>& answer, ClusterStart& start);
-
-// Which of its names and addresses another host takes: its name, if that leads to one of its addresses here; else an
-// address in one of the networks of this host; else the first that this host does not have itself.
-struct OwnNetworks {
-  std::vector<std::string> addresses;      // of this host
-  std::vector<std::string> name_leads_to;  // what the name of rank 0 is resolved to here
-  std::vector<std::string> near;           // which of rank 0's addresses are in a network of this host
-};
-std::string choose_host(const Reach& reach, const OwnNetworks& own);
+// Completes a start, as far as its own variables have not told more. An error if they contradict each other, or if it
+// was an error to ask, but for ErrorCode::closed: there is no server that answers.
+Status add_answer(const Result<RankAnswer>& answer, ClusterStart& start);
 
 }  // namespace launch

@@ -28,8 +28,8 @@ struct ClusterUse {
 
 // What is there, as far as --cluster wants it.
 Result<ClusterView> find_cluster(const Environment& env, const ProcessFacts& process, const Options& options);
-// Whether it has to be asked from the starter's PMI server where node 0 is.
-bool must_ask_pmi(const ClusterView& view, const Options& options);
+// Whether it has to be asked from the server that the starter keeps for its ranks where node 0 is.
+bool must_ask_server(const ClusterView& view, const Options& options);
 // How long that may take.
 Duration longest_wait(const Options& options);
 Result<ClusterUse> use_cluster(const ClusterView& view, Options& options);
