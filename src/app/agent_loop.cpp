@@ -36,7 +36,7 @@ AgentLoop::AgentLoop(asio::any_io_executor executor, std::shared_ptr<const Confi
       config_(*config),
       signals_(executor, start.signals),
       guard_(start.guard),
-      desk_({SIGCHLD, guard_gone_signal(), start.signals.passed, config_.signals, config_.preempt_signal}),
+      desk_({SIGCHLD, guard_gone_signal(), start.signals.passed, config_.signals, config_.preemption.signal}),
       node_(config_, {::getpid(), random_seed()}),
       moment_(executor),
       exited_(executor),
@@ -57,6 +57,7 @@ asio::awaitable<int> AgentLoop::run() {
     co_await record_.events().flush();
     co_return exit_code(opened.error().code);
   }
+  run_in_background(executor_, watch_time());
   feed(StartNode{});
   while (!exit_code_) {
     exited_.expires_at(to_steady(never));
@@ -136,6 +137,18 @@ asio::awaitable<void> AgentLoop::watch_signals() {
   }
 }
 
+// The scheduler will end the job: its workers are told in time.
+asio::awaitable<void> AgentLoop::watch_time() {
+  const auto until = time_until_warning(config_.preemption, instant().wall);
+  if (const std::string late = too_late_to_warn(config_.preemption, instant().wall); !late.empty()) log_warning(late);
+  if (!until) co_return;
+  asio::steady_timer timer(executor_, to_steady(later(now(), *until)));
+  (void)co_await timer.async_wait(as_values);
+  log_info("the time that this job has left: " + time_left(config_.preemption, instant().wall));
+  const int signal = warning_signal(config_.preemption);
+  desk_.meaning_of_time(started_) == SignalMeaning::warning ? warn(signal) : stop_by({signal});
+}
+
 void AgentLoop::take(const ReceivedSignal& received) {
   if (received.sender == guard_) pulse_.hear();
   switch (desk_.meaning_of(received.signal, way_of(received), started_, now())) {
@@ -176,8 +189,7 @@ SignalWay AgentLoop::way_of(const ReceivedSignal& received) const {
 void AgentLoop::warn(int signal) {
   put(Warned{signal});  // before any exit that it causes
   workers_.warn(signal);
-  log_info(fmt::format("received {} as an early warning and passed it on: the workers may save and exit",
-                       signal_name(signal)));
+  log_info(fmt::format("sent {} to the workers as an early warning: they may save and exit", signal_name(signal)));
 }
 
 void AgentLoop::pass_on(int signal) {
@@ -244,7 +256,8 @@ EndCause AgentLoop::cause_of(pid_t pid, ExitStatus status) {
   if (const auto expired = expired_scopes_.find(pid); expired != expired_scopes_.end())
     cause.expired_timer = expired->second;
   cause.passed_on = status.kind == ExitStatus::Kind::signalled && desk_.has_passed_on(status.value);
-  cause.warned = desk_.warned() && status == ExitStatus{ExitStatus::Kind::signalled, config_.preempt_signal};
+  cause.warned =
+      desk_.warned() && status == ExitStatus{ExitStatus::Kind::signalled, warning_signal(config_.preemption)};
   MemoryWatch::Evidence memory = memory_.evidence(status == ExitStatus{ExitStatus::Kind::signalled, SIGKILL});
   cause.out_of_memory = memory.of_worker;
   cause.memory = std::move(memory.text);
@@ -376,7 +389,9 @@ void AgentLoop::carry_out(const Exit& action) { run_in_background(executor_, lea
 
 asio::awaitable<void> AgentLoop::leave(int code) {
   co_await record_.leave();
-  exit_code_ = code;
+  exit_code_ = exit_code_for_scheduler(config_.preemption, code, desk_.warned());
+  if (exit_code_ != code)
+    log_info(fmt::format("exit code {} in place of {}: the job is to be started again", *exit_code_, code));
   exited_.cancel();
 }
 

@@ -113,7 +113,7 @@ Result<Config> settle_all(Options& options, HostFacts& facts, Environment env) {
   if (auto* nodes = std::get_if<StaticChoice>(&config->meeting)) nodes->ports = std::move(use->ports);
   config->verdict.shared_console = use->shares_console;
   config->notices.insert(config->notices.begin(), use->notices.begin(), use->notices.end());
-  config->worker_env = worker_environment(*use, *config);
+  config->worker_env = worker_environment(*use, options, *config);
   return config;
 }
 
@@ -151,7 +151,7 @@ std::variant<int, Config> prepare(const std::vector<std::string>& args, SignalPl
   set_verbosity(config->verbosity);
   if (!options.explain.value.empty()) return explain(options, *config, facts.env);
   std::vector<int> wanted = config->signals;
-  if (config->preempt_signal != 0) wanted.push_back(config->preempt_signal);
+  if (config->preemption.signal != 0) wanted.push_back(config->preemption.signal);
   choose_signals(signals, wanted);
   signals.ending = config->signals;
   signals.ending.push_back(SIGALRM);

@@ -50,8 +50,13 @@ void tell_parent(const Config& config, const Failure& first, DiskThread& disk) {
 
 asio::awaitable<void> report_end(const Config& config, Report report, DiskThread& disk) {
   const std::string verdict_file = config.verdict.file;
-  Verdict verdict{config.program.name,   config.run_id,     config.nnodes(),
-                  report.round.restarts, *report.end.first, report.account};
+  Verdict verdict{config.program.name,
+                  config.run_id,
+                  config.nnodes(),
+                  report.round.restarts,
+                  *report.end.first,
+                  report.account,
+                  time_left(config.preemption, instant().wall)};
   if (report.formed) verdict.nnodes = report.round.assignment.group_world_size;
   const std::string json = verdict_json(verdict);
   show(config, report, verdict, json);

@@ -20,7 +20,8 @@ from harness import ROOT
 
 CHECKED = {  # document, beginning -> who looks at it
     ("README.md", "pip install ./"): "package/test_packages.Packages.test_the_lines_of_the_readme",
-    ("docs/clusters.md", "#!/bin/bash"): "clusters/test_slurm.Slurm.test_the_scripts_of_the_documents",
+    ("docs/clusters.md", "#!/bin/bash\n#SBATCH --nodes"): "clusters/test_slurm.Slurm.test_the_scripts_of_the_documents",
+    ("docs/clusters.md", "#!/bin/bash\n#SBATCH --time"): "clusters/test_slurm_jobs.SlurmJobs.test_a_job_that_is_warned",
     ("docs/clusters.md", "launch: Slurm step"): "clusters/test_slurm.Slurm.test_the_scripts_of_the_documents",
     ("docs/clusters.md", "srun launch --rdzv-backend"): "clusters/test_slurm.Slurm.test_the_scripts_of_the_documents",
     ("docs/clusters.md", "srun --ntasks-per-node"): "clusters/test_slurm.Slurm.test_the_scripts_of_the_documents",

@@ -278,7 +278,7 @@ class EarlyWarning(SignalCase):
         run.signal(signal.SIGTERM)
         self.expect([0], [run])
         self.assertEqual([["TERM"], ["TERM"]], [self.got(rank) for rank in (0, 1)])
-        self.assert_says(run, "received SIGTERM as an early warning")
+        self.assert_says(run, "sent SIGTERM to the workers as an early warning")
 
     def test_the_warning_reaches_no_helper_and_the_second_one_ends_the_job(self):
         run = self.launch("--preempt-signal=SIGTERM", self.worker(

@@ -8,6 +8,7 @@ from harness import Settings, wait_for
 from job import SLEEP, UP
 from slurm_case import SlurmCase
 
+WHOLE = "#!/bin/bash\n#SBATCH --nodes"  # the beginning of the first script in docs/clusters.md
 SAYS_ALL = ('echo "rank $RANK of $WORLD_SIZE, local $LOCAL_RANK, node $GROUP_RANK, run $TORCHELASTIC_RUN_ID, '
             '$(hostname)"\n')
 
@@ -89,12 +90,12 @@ class Slurm(SlurmCase):
     def test_the_scripts_of_the_documents(self):
         """As they stand, but for the GPUs. Step 8.0 of the text is the first one of another job here."""
         blocks = {beginning: blocks_with("docs/clusters.md", beginning)[0].text
-                  for beginning in ("#!/bin/bash", "launch: Slurm step", "srun launch --rdzv-backend",
+                  for beginning in (WHOLE, "launch: Slurm step", "srun launch --rdzv-backend",
                                     "srun --ntasks-per-node")}
         (self.folder / "bin").mkdir()
         (self.folder / "bin" / "launch").symlink_to(Settings.launch)
         self.program(slurm_place.TRAIN, "train.py")
-        whole = self.program(re.sub("#SBATCH --gpus.*\n", "", blocks["#!/bin/bash"]) + "\n", "whole.sh")
+        whole = self.program(re.sub("#SBATCH --gpus.*\n", "", blocks[WHOLE]) + "\n", "whole.sh")
         elastic = self.program("#!/bin/bash\n#SBATCH --nodes=4\n" + blocks["srun launch --rdzv-backend"], "elastic.sh")
         with self.place(4) as slurm:
             slurm.env["PATH"] = f"{self.folder}/bin:{slurm.environment()['PATH']}"

@@ -1,11 +1,21 @@
 """What else a real Slurm does to jobs: several at once, heterogeneous ones, time limits, and starting again."""
 import re
+import sys
 
 import processes
+from code_blocks import blocks_with
 from harness import Settings, wait_for
 from job import SLEEP, UP
 from slurm_case import SlurmCase
 
+SAVES = """import os, pathlib, signal, sys
+rank, size, run = (os.environ[name] for name in ("RANK", "WORLD_SIZE", "TORCHELASTIC_RUN_ID"))
+os.write(1, f"{rank} of {size} in {run}\\n".encode())
+if not run.endswith(".r1"):
+    signal.signal(signal.SIGUSR1, lambda *_: sys.exit(0))
+    pathlib.Path(os.environ["TEST_FOLDER"], f"up.{rank}").touch()
+    signal.pause()
+"""
 SAYS_ALL = 'echo "rank $RANK of $WORLD_SIZE, node $GROUP_RANK, run $TORCHELASTIC_RUN_ID, $(hostname)"\n'
 
 
@@ -60,6 +70,27 @@ class SlurmJobs(SlurmCase):
             wait_for(lambda: slurm.ask("scontrol", "update", "jobid=1", "starttime=now") is not None, 10)
             self.expect([0], [run], seconds=200)
             self.assertEqual({"1.0", "1.0.r1"}, set((self.folder / "ran").read_text().split()))
+
+    def test_a_job_that_is_warned(self):
+        """The script of the document, as it stands: its workers save, and Slurm starts it again."""
+        (block,) = blocks_with("docs/clusters.md", "#!/bin/bash\n#SBATCH --time")
+        self.program(f"#!{sys.executable}\n" + SAVES, "train.py")
+        script = self.program(block.text, "job.sh")
+        (self.folder / "bin").mkdir()
+        (self.folder / "bin" / "launch").symlink_to(Settings.launch)
+        with self.place(4) as slurm:
+            slurm.env["PATH"] = f"{self.folder}/bin:{slurm.environment()['PATH']}"
+            run = self.on_login(slurm, "sbatch", "--wait", f"--chdir={self.folder}", "--open-mode=append", "-o",
+                                self.folder / "out", script)
+            wait_for(lambda: len(self.up()) == 4, 30)
+            slurm.ask("scancel", "-s", "USR1", "1")
+            wait_for(lambda: "PD" in slurm.ask("squeue", "-h", "-o", "%t"), 30)
+            wait_for(lambda: slurm.ask("scontrol", "update", "jobid=1", "starttime=now") is not None, 10)
+            self.expect([0], [run], seconds=200)
+        text = (self.folder / "out").read_text()
+        self.assertIn("exit code 75 in place of 0: the job is to be started again", text)
+        self.assertEqual(sorted(f"{rank} of 4 in 1.0{again}" for rank in range(4) for again in ("", ".r1")),
+                         sorted(re.findall(r"\d of 4 in \S+", text)), text)
 
     def test_the_time_is_up(self):
         """Slurm warns by a signal, which workers get, and ends the job some time later."""

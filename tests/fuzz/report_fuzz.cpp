@@ -10,7 +10,7 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace launch;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  Verdict verdict{"train.py", "none", 4, 0, {}, {}};
+  Verdict verdict{"train.py", "none", 4, 0, {}, {}, ""};
   if (auto failure = parse_failure(text)) {
     if (parse_failure(to_json(*failure))->exit_code != failure->exit_code) std::abort();
     verdict.first = *std::move(failure);

@@ -57,6 +57,7 @@ class AgentLoop {
 
   // Sources of events.
   Task watch_signals();
+  Task watch_time();
   void take(const ReceivedSignal& received);
   void lose_guard();
   void stop_by(const ReceivedSignal& received);

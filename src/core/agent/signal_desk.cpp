@@ -24,6 +24,12 @@ SignalMeaning SignalDesk::meaning_of(int signal, SignalWay way, bool workers, Ti
   return SignalMeaning::warning;
 }
 
+SignalMeaning SignalDesk::meaning_of_time(bool workers) {
+  if (!workers) return SignalMeaning::stop;
+  warned_ = true;
+  return SignalMeaning::warning;
+}
+
 Duration SignalDesk::wait_for_same(const ExitStatus& status) const {
   constexpr Duration patience = std::chrono::milliseconds(100);
   // A shell turns the end of its child into an exit code of its own.

@@ -82,6 +82,7 @@ bool may_be_in_cluster(const Environment& env) {
 
 Result<ClusterView> view_cluster(const Environment& env, const ProcessFacts& process, std::string_view word) {
   ClusterView view;
+  view.in_pod = env.get("KUBERNETES_SERVICE_HOST").has_value();
   for (const Starter& starter : starters()) {
     if (!starter.speaks(env)) continue;
     if (is_below_worker(env)) {
@@ -99,6 +100,8 @@ Result<ClusterView> view_cluster(const Environment& env, const ProcessFacts& pro
       merge(view, *std::move(seen));
     }
   }
+  // The job around any start, if the user does not speak of another one.
+  if (word.empty() || word == "slurm") view.job_end = slurm_job_end(env, process);
   return view;
 }
 

@@ -144,8 +144,6 @@ Status complete_pytorchjob(const Environment&, const ProcessFacts& process, Clus
   return {};
 }
 
-constexpr int grace_of_pods = 25;  // terminationGracePeriodSeconds is 30
-
 constexpr std::array platform_rows{
     PlatformRow{.word = "sagemaker",
                 .starter = "SageMaker",

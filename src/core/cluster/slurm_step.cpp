@@ -1,6 +1,7 @@
 #include "launch/core/cluster/slurm_step.hpp"
 
 #include "launch/core/base/text.hpp"
+#include "launch/core/base/time.hpp"
 #include "launch/core/cluster/host_list.hpp"
 #include "launch/core/cluster/slurm_life.hpp"
 #include "launch/core/cluster/start_values.hpp"
@@ -155,6 +156,14 @@ std::string_view why_not(SlurmLife life) {
 }  // namespace
 
 bool speaks_of_slurm(const Environment& env) { return env.get("SLURM_JOB_ID") || env.get("SLURM_STEP_ID"); }
+
+Said<std::string> slurm_job_end(const Environment& env, const ProcessFacts& process) {
+  constexpr std::string_view name = "SLURM_JOB_END_TIME";
+  const auto text = env.get(name);
+  const bool is_time = text && parse_wall_time(*text).has_value();
+  if (!is_time || slurm_life(env, process) == SlurmLife::ended) return {};
+  return {*text, std::string(name)};
+}
 
 Result<ClusterView> view_slurm(const Environment& env, const ProcessFacts& process) {
   ClusterView view;

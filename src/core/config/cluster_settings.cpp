@@ -221,6 +221,8 @@ Status check_start(const ClusterStart& start, const Options& options) {
 Result<ClusterUse> use_cluster(const ClusterView& view, Options& options) {
   ClusterUse use;
   use.found = view.found;
+  if (!view.job_end.value.empty()) fill(options.job_end, view.job_end.value, view.job_end.from);
+  if (!view.start && view.in_pod) fill(options.shutdown_timeout, grace_of_pods, "the time that Kubernetes gives");
   if (!view.notice.empty() && !options.nnodes.given() && !options.standalone.value) use.notices.push_back(view.notice);
   if (!view.start) return use;
   const ClusterStart& start = *view.start;
@@ -244,9 +246,10 @@ Result<ClusterUse> use_cluster(const ClusterView& view, Options& options) {
   return use;
 }
 
-Environment worker_environment(const ClusterUse& use, const Config& config) {
+Environment worker_environment(const ClusterUse& use, const Options& options, const Config& config) {
   const bool several = use.has_ranks && config.nproc_per_node > 1;  // which would all be the same rank
-  return use.strips_identity || several ? without_identity(config.worker_env) : config.worker_env;
+  const bool strips = (use.strips_identity || several) && !options.keep_cluster_env.value;
+  return strips ? without_identity(config.worker_env) : config.worker_env;
 }
 
 Status check_place(const ClusterUse& use, const Options& options, const Config& config) {

@@ -21,26 +21,41 @@ constexpr double most_heartbeat_s = 86'400;
 constexpr double least_kill_grace_s = 0.1;  // the kernel needs a moment for any process
 constexpr double most_kill_grace_s = 86'400;
 
-Result<EndSet> read_ends(const Setting<std::string>& setting) {
-  EndSet ends;
+// A set of exit codes and signals, and of one word that stands for another end.
+struct Ends {
+  EndSet set;
+  bool has_word = false;
+};
+
+Result<Ends> read_ends(const Setting<std::string>& setting, std::string_view word) {
+  Ends ends;
   if (!setting.given()) return ends;
   for (const std::string_view part : split(setting.value, ',')) {
-    const std::string_view word = trim(part);
-    const auto code = parse_int(word);
-    const auto signal = signal_number(word);
-    if (word == "start") {
-      ends.start = true;
+    const std::string_view end = trim(part);
+    const auto code = parse_int(end);
+    const auto signal = signal_number(end);
+    if (end == word) {
+      ends.has_word = true;
     } else if (code && *code >= 1 && *code <= 255) {
-      ends.codes.insert(*code);
+      ends.set.codes.insert(*code);
     } else if (signal) {
-      ends.codes.insert(128 + *signal);
+      ends.set.codes.insert(128 + *signal);
     } else {
       return usage_error(fmt::format(
-          "{}: {} is not a valid exit condition; expected exit codes from 1 to 255, signals such as SIGKILL, or start",
-          as_typed(setting), shown(word)));
+          "{}: {} is not a valid exit condition; expected exit codes from 1 to 255, signals such as SIGKILL, or {}",
+          as_typed(setting), shown(end), word));
     }
   }
   return ends;
+}
+
+// With "start", for a worker that could not be started.
+Status read_ends_of_worker(const Setting<std::string>& setting, EndSet& set) {
+  auto ends = read_ends(setting, "start");
+  if (!ends) return ends.error();
+  set = std::move(ends->set);
+  set.start = ends->has_word;
+  return {};
 }
 
 Status settle_restarts(const Options& options, const HostFacts&, Config& config) {
@@ -48,12 +63,8 @@ Status settle_restarts(const Options& options, const HostFacts&, Config& config)
   config.restarts.repeat_errors = options.repeat_errors.value;
   if (options.max_restarts.value < 0)
     return usage_error(fmt::format("{}: expected 0 or more restarts", as_typed(options.max_restarts)));
-  auto restart_on = read_ends(options.restart_on);
-  if (!restart_on) return restart_on.error();
-  config.restarts.restart_on = *std::move(restart_on);
-  auto fail_on = read_ends(options.fail_on);
-  if (!fail_on) return fail_on.error();
-  config.restarts.fail_on = *std::move(fail_on);
+  if (Status read = read_ends_of_worker(options.restart_on, config.restarts.restart_on); !read) return read;
+  if (Status read = read_ends_of_worker(options.fail_on, config.restarts.fail_on); !read) return read;
   config.restarts.max_membership_restarts = options.max_membership_restarts.value;
   if (const auto& most = options.max_membership_restarts; most.value.value_or(0) < 0)
     return usage_error(
@@ -140,7 +151,38 @@ Status settle_signals(const Options& options, const HostFacts&, Config& config) 
   if (!options.preempt_signal.given()) return {};
   const auto warning = read_signal(options.preempt_signal.value, options.preempt_signal);
   if (!warning) return warning.error();
-  config.preempt_signal = *warning;
+  config.preemption.signal = *warning;
+  return {};
+}
+
+Status settle_time_limit(const Options& options, Preemption& preemption) {
+  if (!options.job_end.value.empty()) {
+    preemption.job_end = parse_wall_time(options.job_end.value);
+    if (!preemption.job_end)
+      return usage_error(
+          fmt::format("{}: expected seconds since 1970, as \"date +%s\" prints them", as_typed(options.job_end)));
+    preemption.job_end_from = options.job_end.origin;
+  }
+  if (!options.stop_before_end.value) return {};
+  const int notice = *options.stop_before_end.value;
+  const std::string given = as_typed(options.stop_before_end.origin, std::to_string(notice));
+  if (notice < 1) return usage_error(given + ": expected seconds above 0");
+  if (!preemption.job_end)
+    return usage_error(given + ": nothing says when the job ends (SLURM_JOB_END_TIME is not set); give --job-end");
+  preemption.notice = std::chrono::seconds(notice);
+  return {};
+}
+
+Status settle_preemption(const Options& options, const HostFacts&, Config& config) {
+  Preemption& preemption = config.preemption;
+  if (Status settled = settle_time_limit(options, preemption); !settled) return settled;
+  auto ends = read_ends(options.requeue_on, "warned");
+  if (!ends) return ends.error();
+  preemption.requeue_on = std::move(ends->set);
+  preemption.requeue_warned = ends->has_word;
+  preemption.requeue_exit = options.requeue_exit.value;
+  if (preemption.requeue_exit < 1 || preemption.requeue_exit > 255)
+    return usage_error(fmt::format("{}: expected an exit code from 1 to 255", as_typed(options.requeue_exit)));
   return {};
 }
 
@@ -151,7 +193,7 @@ Result<Config> settle(const Options& options, const HostFacts& facts) {
   config.hostname = facts.hostname;
   config.parent_error_file = facts.env.get("TORCHELASTIC_ERROR_FILE").value_or("");
   for (const auto step : {settle_nodes, settle_workers, settle_restarts, settle_stopping, settle_verdict,
-                          settle_evidence, settle_signals, settle_logs}) {
+                          settle_evidence, settle_signals, settle_preemption, settle_logs}) {
     if (Status done = step(options, facts, config); !done) return done.error();
   }
   notice_idle_options(options, config);

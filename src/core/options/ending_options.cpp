@@ -106,6 +106,33 @@ constexpr OptionRow ending_rows[] = {
      .text = "a scheduler's early warning: it is passed on to the workers, which may save and exit by themselves. If "
              "it is one of --signals-to-handle, the second one stops the job. SIGUSR1 and SIGUSR2 are always passed on",
      .ours = true},
+    {.name = "--stop-before-end",
+     .member = &Options::stop_before_end,
+     .group = OptionGroup::ending,
+     .value = "SECONDS",
+     .text = "warn the workers in the same way, by --preempt-signal or else by SIGTERM, so many seconds before the "
+             "scheduler ends the job",
+     .ours = true},
+    {.name = "--job-end",
+     .member = &Options::job_end,
+     .group = OptionGroup::ending,
+     .value = "SECONDS",
+     .text = "when that is, in seconds since 1970. Without it: SLURM_JOB_END_TIME, which Slurm sets since version 23",
+     .ours = true},
+    {.name = "--requeue-on",
+     .member = &Options::requeue_on,
+     .group = OptionGroup::ending,
+     .value = "END,...",
+     .text = "end with --requeue-exit if the job ends with one of these exit codes or signals, or warned (well, or by "
+             "the warning, after its workers were warned), so that the scheduler starts it again",
+     .ours = true},
+    {.name = "--requeue-exit",
+     .member = &Options::requeue_exit,
+     .group = OptionGroup::ending,
+     .value = "CODE",
+     .initial = "75",
+     .text = "the exit code that asks the scheduler to start the job again",
+     .ours = true},
 };
 
 }  // namespace

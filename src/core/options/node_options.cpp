@@ -75,6 +75,13 @@ constexpr OptionRow node_rows[] = {
                  "pytorchjob", "lws", "volcano", "sagemaker", "azureml", "awsbatch", "skypilot", "dstack", "ngc"},
      .closed = Closed::for_flags,
      .ours = true},
+    {.name = "--keep-cluster-env",
+     .member = &Options::keep_cluster_env,
+     .group = OptionGroup::nodes,
+     .takes = OptionValue::none,
+     .text = "workers also get what an MPI starter says about the one rank that launch is, such as PMI_RANK; several "
+             "workers that call MPI_Init as the same rank hang",
+     .ours = true},
     {.name = "--rdzv-backend",
      .member = &Options::rdzv_backend,
      .group = OptionGroup::rendezvous,

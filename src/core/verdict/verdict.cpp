@@ -204,6 +204,7 @@ std::string render_verdict(const Verdict& verdict) {
     screen.say("no report", "from " + nodes_in_words(silent));
   say_logs(verdict.account, screen);
   if (!idle) say_deeds(verdict, screen);
+  if (!verdict.time_left.empty()) screen.say("job's time left", verdict.time_left);
   if (!told) screen.say("exit code", std::to_string(verdict.first.exit_code));
   return std::move(screen).text();
 }
@@ -228,6 +229,7 @@ std::string verdict_json(const Verdict& verdict) {
                   {"exit_code", verdict.first.exit_code},
                   {"nnodes", verdict.nnodes},
                   {"restarts", verdict.restarts},
+                  {"time_left", verdict.time_left},
                   {"root_cause", as_json(verdict.first)},
                   {"missing", as_json(missing.doings)},
                   {"hosts", as_json(account)["hosts"]},

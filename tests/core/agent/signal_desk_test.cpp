@@ -60,6 +60,18 @@ TEST(SignalDesk, AWarningThatEndsTheJobWarnsOnce) {
   EXPECT_EQ(meaning(one, SIGTERM, true, start_time + 4s), SignalMeaning::stop);
 }
 
+TEST(SignalDesk, TheTimeMayBeTheWarning) {
+  SignalDesk one = desk();
+  EXPECT_EQ(one.meaning_of_time(false), SignalMeaning::stop) << "there is nobody to warn";
+  EXPECT_FALSE(one.warned());
+  EXPECT_EQ(one.meaning_of_time(true), SignalMeaning::warning);
+  EXPECT_TRUE(one.warned());
+  EXPECT_EQ(meaning(one, SIGTERM), SignalMeaning::stop);
+  SignalDesk other = desk(SIGTERM);
+  (void)other.meaning_of_time(true);
+  EXPECT_EQ(meaning(other, SIGTERM), SignalMeaning::stop) << "they have been warned";
+}
+
 TEST(SignalDesk, AnotherWarningMayComeAgain) {
   SignalDesk one = desk(SIGALRM);
   for (const Duration after : {0s, 2s, 4s})

@@ -15,6 +15,13 @@ TEST(Time, LaterAddsAndStaysAtNeverInsteadOfOverflowing) {
   EXPECT_EQ(later(never - 2s, 1s), never - 1s);
 }
 
+TEST(Time, SecondsSince1970AreReadIfTheyAreATime) {
+  EXPECT_EQ(parse_wall_time("1700000000"), WallTime(1'700'000'000s));
+  EXPECT_EQ(parse_wall_time("4000000000"), WallTime(4'000'000'000s)) << "more than 31 bits";
+  for (const char* text : {"", "x", "0", "-1", " 1", "1x", "4294967295", "99999999999999999999", "2026-11-26T12:00:00"})
+    EXPECT_FALSE(parse_wall_time(text)) << text;
+}
+
 TEST(Time, DurationsReadAsPeopleSayThem) {
   EXPECT_EQ(to_text(Duration{0}), "0 ms");
   EXPECT_EQ(to_text(300ms), "300 ms");

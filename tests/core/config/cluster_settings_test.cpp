@@ -249,6 +249,29 @@ TEST(ClusterSettings, OpenMpisServerIsAskedOnlyIfNobodySaysWhereNode0Is) {
   EXPECT_FALSE(must_ask_server(*view_cluster(env, starts::below_mpi("n3")), options_of({}))) << "all on one machine";
 }
 
+TEST(ClusterSettings, TheTimeOfTheJobIsThatOfSlurmWhoeverStartedLaunchInIt) {
+  Environment env = starts::open_mpi();
+  env.set("SLURM_JOB_ID", "8");
+  env.set("SLURM_TASK_PID", "400");
+  env.set("SLURM_JOB_END_TIME", "1700000000");
+  const Preemption one = settled_in(*view_cluster(env, starts::below_mpi("n3")), {"--nnodes=1"}).config.preemption;
+  EXPECT_EQ(one.job_end_from, "SLURM_JOB_END_TIME");
+  const Args own{"--nnodes=1", "--job-end=1800000000"};
+  EXPECT_EQ(settled_in(*view_cluster(env, starts::below_mpi("n3")), own).config.preemption.job_end_from, "--job-end");
+  for (const char* text : {"", "UNLIMITED", "4294967295", "0"}) {
+    env.set("SLURM_JOB_END_TIME", text);
+    EXPECT_FALSE(settled_in(*view_cluster(env, starts::below_mpi("n3")), {"--nnodes=1"}).config.preemption.job_end);
+  }
+}
+
+TEST(ClusterSettings, APodHasLessTimeWhateverStartedLaunchInIt) {
+  Environment env;
+  env.set("KUBERNETES_SERVICE_HOST", "10.96.0.1");
+  const ClusterView view = *view_cluster(env, {});
+  EXPECT_EQ(settled_in(view, {}).config.shutdown_timeout, std::chrono::seconds(25));
+  EXPECT_EQ(settled_in(view, {"--shutdown-timeout=50"}).config.shutdown_timeout, std::chrono::seconds(50));
+}
+
 TEST(ClusterSettings, AnAddressOfThisMachineIsEnoughIfAllRanksAreOnIt) {
   Environment env = starts::open_mpi();
   env.set("OMPI_COMM_WORLD_LOCAL_SIZE", "3");
@@ -282,7 +305,10 @@ TEST(ClusterSettings, SeveralWorkersAreNotTheRankThatTheirLaunchIs) {
   for (const bool several : {false, true}) {
     Settled job = settled_in(view, {"--nnodes=1", several ? "--nproc-per-node=2" : "--nproc-per-node=1"});
     job.config.worker_env = starts::open_mpi();
-    EXPECT_EQ(worker_environment(job.use, job.config).get("OMPI_COMM_WORLD_RANK").has_value(), !several);
+    Options options;
+    EXPECT_EQ(worker_environment(job.use, options, job.config).get("OMPI_COMM_WORLD_RANK").has_value(), !several);
+    options.keep_cluster_env.value = true;
+    EXPECT_TRUE(worker_environment(job.use, options, job.config).get("OMPI_COMM_WORLD_RANK"));
   }
 }
 

@@ -22,6 +22,8 @@ TEST(IdleOptions, WhatNeedsFiles) {
 }
 
 TEST(IdleOptions, WhatNeedsRestarts) {
+  EXPECT_THAT(config_of({"--requeue-exit=7"}).notices,
+              ElementsAre("--requeue-exit has no effect without --requeue-on"));
   EXPECT_THAT(config_of({"--restart-on=7", "--repeat-errors"}).notices,
               ElementsAre("--restart-on, --repeat-errors have no effect without --max-restarts"));
   EXPECT_THAT(config_of({"--restart-on=7", "--fail-on=3", "--restart-window=60", "--max-restarts=1"}).notices,

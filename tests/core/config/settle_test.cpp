@@ -64,8 +64,23 @@ TEST(Settle, TheFormOfTheVerdictIsRead) {
 }
 
 TEST(Settle, TheWarningOfASchedulerIsRead) {
-  EXPECT_EQ(config_of({}).preempt_signal, 0);
-  EXPECT_EQ(config_of({"--preempt-signal=SIGTERM"}).preempt_signal, SIGTERM);
+  EXPECT_EQ(config_of({}).preemption.signal, 0);
+  EXPECT_EQ(config_of({"--preempt-signal=SIGTERM"}).preemption.signal, SIGTERM);
+}
+
+TEST(Settle, TheEndOfTheJobsTimeIsRead) {
+  const Preemption none = config_of({}).preemption;
+  EXPECT_FALSE(none.job_end);
+  EXPECT_EQ(none.requeue_exit, 75);
+  const Preemption one =
+      config_of({"--job-end=1700000000", "--stop-before-end=120", "--requeue-on=3,SIGKILL,warned", "--requeue-exit=99"})
+          .preemption;
+  EXPECT_EQ(one.job_end, WallTime(1'700'000'000s));
+  EXPECT_EQ(one.job_end_from, "--job-end");
+  EXPECT_EQ(one.notice, 120s);
+  EXPECT_EQ(one.requeue_on.codes, (std::set{3, 137}));
+  EXPECT_TRUE(one.requeue_warned);
+  EXPECT_EQ(one.requeue_exit, 99);
 }
 
 TEST(Settle, EvidenceIsReadWithItsSignal) {
@@ -100,6 +115,14 @@ TEST(Settle, BadInputIsOneClearLineThatNamesItsOrigin) {
       {{"--evidence=none:SIGUSR1"}, "--evidence none:SIGUSR1: expected none"},
       {{"--max-restarts=-1"}, "--max-restarts -1: expected 0 or more restarts"},
       {{"--restart-on=0"}, "--restart-on 0: 0 is not a valid exit condition"},
+      {{"--restart-on=warned"}, "or start"},
+      {{"--requeue-on=start"},
+       "--requeue-on start: start is not a valid exit condition; expected exit codes from 1 to "
+       "255, signals such as SIGKILL, or warned"},
+      {{"--requeue-exit=256", "--requeue-on=1"}, "--requeue-exit 256: expected an exit code from 1 to 255"},
+      {{"--job-end=soon"}, "--job-end soon: expected seconds since 1970"},
+      {{"--stop-before-end=0"}, "--stop-before-end 0: expected seconds above 0"},
+      {{"--stop-before-end=60"}, "--stop-before-end 60: nothing says when the job ends"},
       {{"--fail-on=SIGFOO"}, "--fail-on SIGFOO: SIGFOO is not a valid exit condition"},
       {{"--max-membership-restarts=-1"}, "--max-membership-restarts -1: expected 0 or more restarts"},
       {{"--restart-window=0"}, "--restart-window 0: expected seconds above 0"},

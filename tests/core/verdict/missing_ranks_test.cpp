@@ -14,7 +14,7 @@ const std::string sleeps = "sleeping (S) in hrtimer_nanosleep";
 
 // Rank 2 of one node timed out.
 Verdict timed_out_job(std::vector<RankGroup> states, std::vector<int> waited = {}) {
-  Verdict verdict{"train.py", "none", 1, 0, {}, {}};
+  Verdict verdict{"train.py", "none", 1, 0, {}, {}, ""};
   verdict.first.rank = GlobalRank(2);
   verdict.first.what = "exit code 1";
   verdict.first.detail = "RuntimeError: Timed out waiting 3000ms for recv operation to complete";

@@ -15,7 +15,7 @@ using testing::HasSubstr;
 using testing::Not;
 
 Verdict sample() {
-  Verdict verdict{"train.py", "none", 2, 0, {}, {}};
+  Verdict verdict{"train.py", "none", 2, 0, {}, {}, ""};
   verdict.first.exit_code = 139;
   verdict.first.node_rank = NodeRank(1);
   verdict.first.host = "n1";
@@ -187,6 +187,7 @@ TEST(Verdict, JsonHoldsAllThatTheTextSays) {
   EXPECT_EQ(json["root_cause"]["what"], "signal 11 (SIGSEGV), segmentation fault");
   EXPECT_EQ(json["followers"][0]["ranks"], "0-1");
   EXPECT_EQ(json["no_account"], "1");
+  EXPECT_EQ(json["time_left"], "");
   EXPECT_EQ(json["stopped"], 2);
 }
 

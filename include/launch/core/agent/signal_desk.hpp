@@ -35,6 +35,8 @@ class SignalDesk {
 
   // `workers`: whether they have been started.
   SignalMeaning meaning_of(int signal, SignalWay way, bool workers, Time now);
+  // The same if no signal has come, but the time of the job is nearly up.
+  SignalMeaning meaning_of_time(bool workers);
   // The workers have been warned before.
   bool warned() const { return warned_; }
   // How long a worker's end by a signal is to be kept back, to see whether launch gets that signal as well: a scheduler

@@ -4,7 +4,9 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
 #include <string>
+#include <string_view>
 
 namespace launch {
 
@@ -33,6 +35,10 @@ struct WallClock {
   static constexpr bool is_steady = false;
 };
 using WallTime = WallClock::time_point;  // since 1970
+
+// Seconds since 1970, as "date +%s" prints them; nullopt: it is something else, or beyond the year 2105, which Slurm
+// means to be no time at all.
+std::optional<WallTime> parse_wall_time(std::string_view text);
 
 // The same moment on both clocks of this host.
 struct Instant {

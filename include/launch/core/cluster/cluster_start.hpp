@@ -73,12 +73,17 @@ struct ClusterStart {
   std::string doubt;               // why it may be none after all; empty: it is one
 };
 
+// Seconds for workers to exit in a pod, whose terminationGracePeriodSeconds is usually 30.
+constexpr int grace_of_pods = 25;
+
 // "Slurm step 8.0"; without an id, the starter alone.
 std::string start_name(const ClusterStart& start);
 
 struct ClusterView {
   std::optional<ClusterStart> start;
   std::string notice;              // for the user; or empty
+  bool in_pod = false;             // of Kubernetes, whatever started launch there
+  Said<std::string> job_end;       // when the scheduler ends the job, in seconds since 1970; empty: not said
   std::vector<std::string> found;  // one line for each thing that was found, and what became of it
 };
 

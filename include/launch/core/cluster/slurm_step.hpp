@@ -9,6 +9,9 @@ namespace launch {
 
 bool speaks_of_slurm(const Environment& env);
 
+// When Slurm ends the job that this process belongs to, in seconds since 1970; empty: it does not say.
+Said<std::string> slurm_job_end(const Environment& env, const ProcessFacts& process);
+
 Result<ClusterView> view_slurm(const Environment& env, const ProcessFacts& process);
 
 }  // namespace launch

@@ -34,7 +34,7 @@ bool must_ask_server(const ClusterView& view, const Options& options);
 Duration longest_wait(const Options& options);
 Result<ClusterUse> use_cluster(const ClusterView& view, Options& options);
 // What workers get, after settle(): without what the starter says about one rank alone, where that would be wrong.
-Environment worker_environment(const ClusterUse& use, const Config& config);
+Environment worker_environment(const ClusterUse& use, const Options& options, const Config& config);
 // After settle(): an error if an option speaks of several workers, and each of several launches on a node has one.
 Status check_place(const ClusterUse& use, const Options& options, const Config& config);
 

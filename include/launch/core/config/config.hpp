@@ -6,6 +6,7 @@
 #include "launch/core/base/environment.hpp"
 #include "launch/core/base/time.hpp"
 #include "launch/core/config/elastic_settings.hpp"
+#include "launch/core/config/preemption.hpp"
 #include "launch/core/config/restart_rules.hpp"
 #include "launch/core/host/accelerator.hpp"
 #include "launch/core/host/binding.hpp"
@@ -140,7 +141,7 @@ struct Config {
   VerdictChoice verdict;
   EvidenceChoice evidence;
   std::vector<int> signals;  // that are passed on and end the job
-  int preempt_signal = 0;    // is passed on and, the first time, ends nothing; 0: none
+  Preemption preemption;
   std::string hostname;
   std::string parent_error_file;  // where the process that started launch looks for the failure; empty: it does not
   std::string log_folder;         // where the job's folder is made; empty: a temporary one; /dev/null: none

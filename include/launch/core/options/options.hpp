@@ -51,6 +51,7 @@ struct Options {
   Setting<std::string> local_addr;
   Setting<bool> standalone;
   Setting<std::string> cluster;
+  Setting<bool> keep_cluster_env;
   Setting<std::string> rdzv_backend;
   Setting<std::string> rdzv_endpoint;
   Setting<std::string> rdzv_id;
@@ -79,6 +80,10 @@ struct Options {
   Setting<std::string> evidence;
   Setting<std::string> signals_to_handle;
   Setting<std::string> preempt_signal;
+  Setting<std::optional<int>> stop_before_end;  // seconds
+  Setting<std::string> job_end;                 // seconds since 1970
+  Setting<std::string> requeue_on;
+  Setting<int> requeue_exit;
   Setting<std::string> log_dir;
   Setting<std::string> redirects;
   Setting<std::string> tee;

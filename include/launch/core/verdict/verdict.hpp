@@ -16,7 +16,8 @@ struct Verdict {
   int nnodes = 1;
   int restarts = 0;  // that the job has had
   Failure first;
-  Account account;  // of the nodes that gave one
+  Account account;        // of the nodes that gave one
+  std::string time_left;  // until the scheduler ends the job; empty: not known
 };
 
 // Several lines without a final newline.
