@@ -7,13 +7,10 @@ import functools
 import json
 import os
 import re
-import shlex
 import shutil
 import subprocess
 import sys
 
-import hosts
-import yaml
 from block_case import WORKERS, BlockCase, shows
 from code_blocks import all_blocks, blocks_with, form, shaped
 from harness import ROOT
@@ -27,6 +24,11 @@ CHECKED = {  # document, beginning -> who looks at it
     ("docs/clusters.md", "srun --ntasks-per-node"): "clusters/test_slurm.Slurm.test_the_scripts_of_the_documents",
     ("docs/clusters.md", "mpiexec -n 4"): "clusters/test_mpi.Mpi.test_mpich",
     ("docs/clusters.md", "mpirun -N 1"): "clusters/test_mpi.Mpi.test_open_mpi",
+    ("docs/kubernetes.md", "apiVersion: v1"): "cli/test_kubernetes.Manifests.test_indexed_job",
+    ("docs/kubernetes.md", "apiVersion: jobset"): "cli/test_kubernetes.Manifests.test_jobset",
+    ("docs/kubernetes.md", "apiVersion: kubeflow"): "cli/test_kubernetes.Manifests.test_pytorchjob",
+    ("docs/kubernetes.md", "apiVersion: trainer"): "cli/test_kubernetes.Manifests.test_trainjob",
+    ("docs/kubernetes.md", "apiVersion: leaderworkerset"): "cli/test_kubernetes.Manifests.test_leader_worker_set",
     ("docs/architecture.md", "src/main.cpp"): "house/test_documents.Documents.test_the_map_shows_every_room",
 }
 DRAWN = {  # document, beginning -> what it is
@@ -164,31 +166,6 @@ print(f'Process {{pid}}: python\\nPython v3.11.2 (python)\\n\\nThread {{pid}} (i
 
 
 class SeveralMachines(BlockCase):
-    @shows("docs/clusters.md", "apiVersion: v1")
-    def test_an_indexed_job(self, block):
-        """What Kubernetes makes of the manifest: pods with these names, in this domain, with this environment."""
-        service, job = yaml.safe_load_all(block.text)
-        name, spec = job["metadata"]["name"], job["spec"]
-        pod = spec["template"]["spec"]
-        (container,) = pod["containers"]
-        self.assertEqual((service["metadata"]["name"], {"job-name": name}), (pod["subdomain"],
-                                                                              service["spec"]["selector"]))
-        env = {entry["name"]: entry["value"] for entry in container["env"]}
-        self.assertEqual(env["PET_NNODES"], str(spec["completions"]))
-        self.assertEqual(spec["parallelism"], spec["completions"])
-        domain = f"{pod['subdomain']}.default.svc.cluster.local"
-        (self.folder / "hosts").write_text("127.0.0.1 localhost\n" + "".join(
-            f"{hosts.address(index + 1)} {name}-{index}.{domain} {name}-{index}\n" for index in range(4)))
-        with hosts.Hosts(4) as place:
-            runs = [self.shell(shlex.join(container["command"]), f"{name}-{index}", place.inside(index + 1),
-                               **{**env, "PET_NPROC_PER_NODE": "1", "JOB_COMPLETION_INDEX": str(index),
-                                  "KUBERNETES_SERVICE_HOST": "10.96.0.1"}) for index in range(4)]
-            self.expect([0] * 4, runs)
-        seen = self.seen()
-        self.assertEqual([0, 1, 2, 3], sorted(seen))
-        self.assertEqual({f"train-0.{domain}"}, {one["MASTER_ADDR"] for one in seen.values()})
-        self.assert_says(runs[2], rf"launch: Indexed Job train-0: this is node 2, node 0 is train-0\.{domain}")
-
     @shows("README.md", "#!/bin/sh")
     def test_two_machines(self, block):
         self.program(block.text + "\n", "job.sh")

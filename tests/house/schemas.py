@@ -1,4 +1,4 @@
-"""Makes build/schemas, a Python environment with kubernetes-validate: the schemas that Kubernetes has for its own kinds.
+"""Makes build/schemas, a Python environment with kubernetes-validate, which has the schemas of Kubernetes.
 
 Needs the network, which tests have not; so the suite calls it before test_manifests. What is there stays.
 """

@@ -93,7 +93,8 @@ class Documents(unittest.TestCase):
                 text = "".join(re.findall(r'"((?:[^"\\\n]|\\.)*)"', adjacent))
                 pieces |= {piece.strip(" ;:,(") for piece in re.split(r"\{[^}]*\}", text)}
         pieces = {piece for piece in pieces | {os.strerror(code) for code in errno.errorcode} if len(piece) >= 6}
-        rows = re.findall(r"(?m)^\| (`.*?) \| ", text_of("docs/troubleshooting.md"))
+        pages = text_of("docs/troubleshooting.md") + text_of("docs/kubernetes.md").partition("| What you see |")[2]
+        rows = re.findall(r"(?m)^\| (`.*?) \| ", pages.partition("\n## What launch reads")[0])
         self.assertGreater(len(rows), 20)
         for message in re.findall(r"`([^`]+)`", " ".join(rows)):
             if not message.startswith("error "):  # which are the worker's
