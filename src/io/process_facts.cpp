@@ -1,6 +1,7 @@
 #include "launch/io/process_facts.hpp"
 
 #include "launch/core/base/text.hpp"
+#include "launch/core/cluster/allocation.hpp"
 #include "launch/core/host/process_stat.hpp"
 #include "launch/io/fd.hpp"
 #include "launch/io/files.hpp"
@@ -24,6 +25,7 @@ constexpr std::size_t most_ancestors = 64;
 constexpr std::size_t longest_command = 256;  // only its beginning matters
 constexpr std::size_t longest_proc_file = 4096;
 constexpr std::size_t longest_hosts_file = 65'536;
+constexpr std::size_t most_of_named_file = 16 * 1024 * 1024;  // for 100,000 ranks
 
 // The kernel's number for the PID namespace that a machine starts with.
 constexpr const char* first_pid_namespace = "pid:[4026531836]";
@@ -69,6 +71,13 @@ bool is_socket(const std::optional<std::string>& number) {
   return descriptor && *descriptor > 2 && ::fstat(*descriptor, &status) == 0 && S_ISSOCK(status.st_mode);
 }
 
+// What a variable names may be anything; a pipe would be waited for.
+std::string read_regular_file(const std::string& path) {
+  struct stat status {};
+  const bool regular = !path.empty() && ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
+  return regular ? read_file(path, most_of_named_file) : "";
+}
+
 bool is_folder(const std::optional<std::string>& path) {
   struct stat status {};
   return path && ::stat(path->c_str(), &status) == 0 && S_ISDIR(status.st_mode);
@@ -86,6 +95,8 @@ ProcessFacts read_process_facts(const Environment& env) {
   facts.full_hostname = full_name(facts.hostname);
   facts.pmi_socket = is_socket(env.get("PMI_FD"));
   facts.pmix_folder = is_folder(env.get("PMIX_SERVER_TMPDIR"));
+  facts.apinfo = read_regular_file(env.get("PALS_APINFO").value_or(""));
+  facts.host_file = read_regular_file(host_file(env));
   facts.cgroup = read_file("/proc/self/cgroup", longest_proc_file);
   facts.sees_whole_host = is_in_first_pid_namespace();
   facts.terminal = Fd(::open("/dev/tty", O_RDONLY | O_NOCTTY | O_CLOEXEC)).valid();

@@ -1,4 +1,5 @@
 """A Slurm step, as its variables say: the start by Slurm itself is in tests/clusters."""
+import os
 import socket
 
 from harness import Settings, free_port
@@ -151,3 +152,37 @@ class SlurmStep(JobCase):
                 self.expect([0], [run], seconds=10)
                 self.assertRegex(run.out, "^rank 0 of 1, node 0, ")
                 self.assert_says(run, says)
+
+
+class BatchSystems(JobCase):
+    """A file that a batch system's variable names."""
+
+    def warned(self, file, *words):
+        run = self.launch(*words, self.worker(SAYS_ALL), env={"PBS_JOBID": "12.pbs", "PBS_NODEFILE": str(file)})
+        self.expect([0], [run], seconds=20)
+        self.assertIn("rank 0 of 1, node 0", run.out)
+        return "has 2 nodes, and this launch uses one of them" in run.err
+
+    def test_the_nodes_of_a_job_are_said(self):
+        file = self.folder / "nodes"
+        file.write_text("n1\nn1\nn2\nn2\n")
+        self.assertTrue(self.warned(file))
+        self.assertFalse(self.warned(file, "--nnodes=1"), "that is what the user has said")
+        self.assertFalse(self.warned(file, "--cluster=none"))
+
+    def test_what_is_no_list_is_passed_over(self):
+        pipe = self.folder / "pipe"
+        os.mkfifo(pipe)
+        huge = self.folder / "huge"
+        huge.write_bytes(b"")
+        os.truncate(huge, 1 << 40)
+        for file in (pipe, huge, self.folder, self.folder / "missing", "/dev/zero"):
+            self.assertFalse(self.warned(file), file)
+
+    def test_the_file_of_pals_may_be_nonsense(self):
+        file = self.folder / "apinfo"
+        file.write_bytes(b"x" * 1000)
+        run = self.launch(self.worker(SAYS_ALL), env={"PALS_APID": "1", "PALS_RANKID": "0", "PALS_NODEID": "0",
+                                                      "PALS_APINFO": str(file)})
+        self.expect([2], [run])
+        self.assert_says(run, "the file of PALS_APINFO has the unknown version")

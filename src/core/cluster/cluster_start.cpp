@@ -1,6 +1,7 @@
 #include "launch/core/cluster/cluster_start.hpp"
 
 #include "launch/core/base/text.hpp"
+#include "launch/core/cluster/allocation.hpp"
 #include "launch/core/cluster/mpi_start.hpp"
 #include "launch/core/cluster/platform_start.hpp"
 #include "launch/core/cluster/slurm_step.hpp"
@@ -77,7 +78,8 @@ const std::vector<std::string_view>& cluster_words() {
 }
 
 bool may_be_in_cluster(const Environment& env) {
-  return std::any_of(starters().begin(), starters().end(), [&](const Starter& one) { return one.speaks(env); });
+  return speaks_of_allocation(env) ||
+         std::any_of(starters().begin(), starters().end(), [&](const Starter& one) { return one.speaks(env); });
 }
 
 Result<ClusterView> view_cluster(const Environment& env, const ProcessFacts& process, std::string_view word) {
@@ -99,6 +101,10 @@ Result<ClusterView> view_cluster(const Environment& env, const ProcessFacts& pro
       if (!seen) return seen.error();
       merge(view, *std::move(seen));
     }
+  }
+  if (!view.start && word.empty() && speaks_of_allocation(env)) {
+    if (is_below_worker(env)) return view;
+    merge(view, view_allocation(env, process));
   }
   // The job around any start, if the user does not speak of another one.
   if (word.empty() || word == "slurm") view.job_end = slurm_job_end(env, process);

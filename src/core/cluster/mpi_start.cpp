@@ -1,7 +1,9 @@
 #include "launch/core/cluster/mpi_start.hpp"
 
 #include "launch/core/base/text.hpp"
+#include "launch/core/cluster/apinfo.hpp"
 #include "launch/core/cluster/host_list.hpp"
+#include "launch/core/cluster/pmi_talk.hpp"
 #include "launch/core/cluster/start_values.hpp"
 
 #include <algorithm>
@@ -208,7 +210,19 @@ RankServer server_of(const MpiRow& row, const ProcessFacts& process) {
   return process.pmi_socket ? RankServer::pmi : RankServer::none;
 }
 
-Result<ClusterStart> read_mpi(const Environment& env, const ProcessFacts& process, const MpiRow& row) {
+// What PALS has put into its file, as if it were in variables, for the others are not always there.
+Environment with_apinfo(Environment env, const ApInfo& info) {
+  const auto rank = parse_int(env.get("PALS_RANKID").value_or(""));
+  if (!rank || *rank < 0 || static_cast<std::size_t>(*rank) >= info.hosts.size()) return env;
+  const auto at = static_cast<std::size_t>(*rank);
+  const auto here = std::count(info.hosts.begin(), info.hosts.end(), info.hosts[at]);
+  env.set("PMI_SIZE", std::to_string(info.hosts.size()));
+  env.set("PMI_LOCAL_SIZE", std::to_string(here));
+  env.set("PALS_LOCAL_RANKID", std::to_string(info.local_ranks[at]));
+  return env;
+}
+
+Result<ClusterStart> read_ranks(const Environment& env, const ProcessFacts& process, const MpiRow& row) {
   const StartValues values(env, row.starter);
   ClusterStart start;
   start.starter = row.starter;
@@ -232,6 +246,18 @@ Result<ClusterStart> read_mpi(const Environment& env, const ProcessFacts& proces
   if (start.id.empty()) return start;
   start.row = ports_by(fmt::format("{} {}", row.word, start.id));
   start.port = {start.row.front(), fmt::format("the id of {}", row.starter)};
+  return start;
+}
+
+Result<ClusterStart> read_mpi(const Environment& env, const ProcessFacts& process, const MpiRow& row) {
+  if (row.word != "pals" || process.apinfo.empty()) return read_ranks(env, process, row);
+  const auto info = parse_apinfo(process.apinfo);
+  if (!info) return info.error();
+  auto start = read_ranks(with_apinfo(env, *info), process, row);
+  if (!start) return start;
+  start->host = {info->hosts.front(), "PALS_APINFO"};
+  if (Status added = add_map(map_of_hosts(info->hosts), *start); !added) return added.error();
+  if (!start->place) start->names = info->hosts;
   return start;
 }
 

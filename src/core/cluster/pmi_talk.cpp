@@ -30,38 +30,6 @@ std::string_view field(const Fields& fields, std::string_view name) {
   return it == fields.end() ? std::string_view() : it->second;
 }
 
-// "(0,3,2)": from a node on, so many nodes, so many ranks on each.
-using Block = std::array<int, 3>;
-
-// Below 0: nonsense.
-std::optional<Block> parse_block(std::string_view text) {
-  const auto numbers = split(text, ',');
-  if (numbers.size() != 3) return std::nullopt;
-  Block block{};
-  for (std::size_t i = 0; i < block.size(); ++i) {
-    const auto number = parse_int(numbers[i]);
-    if (!number || *number < (i == 0 ? 0 : 1) || *number > most_cluster_nodes) return std::nullopt;
-    block[i] = *number;
-  }
-  return block;
-}
-
-std::optional<std::vector<Block>> parse_map(std::string_view map) {
-  constexpr std::string_view begin = "(vector,";
-  if (!map.starts_with(begin) || !map.ends_with(')')) return std::nullopt;
-  map = map.substr(begin.size(), map.size() - begin.size() - 1);
-  std::vector<Block> blocks;
-  while (map.starts_with('(')) {
-    const auto end = map.find(')');
-    const auto block = end == std::string_view::npos ? std::nullopt : parse_block(map.substr(1, end - 1));
-    if (!block) return std::nullopt;
-    blocks.push_back(*block);
-    map.remove_prefix(end + 1);
-    if (map.starts_with(",(")) map.remove_prefix(1);
-  }
-  return map.empty() && !blocks.empty() ? std::optional(std::move(blocks)) : std::nullopt;
-}
-
 }  // namespace
 
 std::string PmiTalk::next() const {
@@ -116,51 +84,6 @@ Status PmiTalk::take(std::string_view line) {
   return {};
 }
 
-Result<MappedPlace> place_by_map(std::string_view map, int task, int tasks) {
-  const auto blocks = parse_map(map);
-  std::vector<int> order;         // the nodes, each at its first rank
-  std::map<int, int> counted_on;  // ranks so far, by node
-  std::optional<TaskPlace> place;
-  int rank = 0;
-  // A map may be shorter than the job: then it is dealt out again from its beginning.
-  while (blocks && rank < tasks)
-    for (const auto& [first, nodes, ranks] : *blocks)
-      for (int node = first; node < first + nodes; ++node)
-        for (int i = 0; i < ranks && rank < tasks; ++i, ++rank) {
-          const int local = counted_on[node]++;
-          if (local == 0) order.push_back(node);
-          if (rank == task) place = TaskPlace{local, 0, NodeRank(node), 0};
-        }
-  if (!place) return protocol_error(fmt::format("the PMI server's map of ranks is {}", shown(beginning_of(map, 80))));
-  const int own = place->node.value;
-  place->local_tasks = counted_on[own];
-  place->nodes = static_cast<int>(order.size());
-  const auto at = std::find(order.begin(), order.end(), own);
-  place->node = NodeRank(static_cast<int>(at - order.begin()));
-  const auto add = [&](int before, int node) { return before + counted_on[node]; };
-  return MappedPlace{*place, std::accumulate(order.begin(), at, place->local_task, add)};
-}
-
-std::string map_of_hosts(const std::vector<std::string>& hosts) {
-  std::map<std::string, int> numbers;
-  std::vector<Block> blocks;  // first one for each run of ranks on a node
-  for (const std::string& host : hosts) {
-    const int node = numbers.emplace(host, static_cast<int>(numbers.size())).first->second;
-    if (!blocks.empty() && blocks.back()[0] == node) {
-      ++blocks.back()[2];
-    } else {
-      blocks.push_back({node, 1, 1});
-    }
-  }
-  std::string text;
-  for (std::size_t i = 0; i < blocks.size();) {
-    auto [first, nodes, ranks] = blocks[i++];
-    for (; i < blocks.size() && blocks[i][0] == first + nodes && blocks[i][2] == ranks; ++i) ++nodes;
-    text += fmt::format(",({},{},{})", first, nodes, ranks);
-  }
-  return text.empty() ? "" : "(vector" + text + ")";
-}
-
 Status add_answer(const Result<RankAnswer>& found, ClusterStart& start) {
   const std::string from =
       fmt::format("the {} server of {}", start.server == RankServer::pmix ? "PMIx" : "PMI", start.starter);
@@ -181,9 +104,12 @@ Status add_answer(const Result<RankAnswer>& found, ClusterStart& start) {
     start.id = answer.id;
     start.id_from = from;
   }
-  if (start.knows_places || answer.map.empty()) return {};
+  return start.knows_places || answer.map.empty() ? Status() : add_map(answer.map, start);
+}
+
+Status add_map(std::string_view map, ClusterStart& start) {
   const int task = start.node_rank.value.value;
-  const auto mapped = place_by_map(answer.map, task, start.nodes.value);
+  const auto mapped = place_by_map(map, task, start.nodes.value);
   if (!mapped) return mapped.error();
   start.knows_places = true;
   start.place.reset();

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 namespace launch {
 using namespace std::chrono_literals;
@@ -31,9 +32,35 @@ Talk<Result<StoreLink>> look_at(Stage& stage, Look look, const RowSearch& search
   StoreLink link(stage, id, opened);
   const Time deadline = std::min(search.deadline, later(stage.moment(), for_claim));
   auto claim = co_await await_claim(link, search.run_id, NodeRank(0), deadline);
-  if (!claim) co_return Error{claim.error().code, "another job's store is at " + to_text(link.peer())};
+  if (!claim) co_return Error{ErrorCode::conflict, "another job's store is at " + to_text(link.peer())};
   co_return std::move(link);
 }
+
+// Which port is looked at next: every other time the first that has not been seen to be another job's, where node 0 is
+// in all likelihood; between them each of the others, since node 0 may have come earlier or later than that job.
+class PortRound {
+ public:
+  explicit PortRound(std::size_t size) : foreign_(size) {}
+
+  std::size_t next() {
+    const auto own = std::find(foreign_.begin(), foreign_.end(), false);
+    const auto first = own == foreign_.end() ? 0 : static_cast<std::size_t>(own - foreign_.begin());
+    is_other_ = !is_other_ && foreign_.size() > 1;
+    if (!is_other_) return first;
+    for (;;) {
+      other_ = (other_ + 1) % foreign_.size();
+      if (other_ != first) return other_;
+    }
+  }
+  void saw(std::size_t at, bool foreign) { foreign_[at] = foreign; }
+  // The first port was looked at before, and so was another one.
+  bool is_complete() const { return is_other_ || foreign_.size() == 1; }
+
+ private:
+  std::vector<bool> foreign_;
+  bool is_other_ = true;
+  std::size_t other_ = 0;
+};
 
 }  // namespace
 
@@ -57,10 +84,10 @@ Talk<Result<StoreLink>> find_in_row(Stage& stage, StaticChoice& nodes, RowSearch
   Backoff backoff(10ms, 500ms, stage.random());
   Duration limit = shortest_try;
   Error reason{ErrorCode::timeout, ""};
-  for (std::size_t turn = 0;; ++turn) {
-    // 0, 1, 0, 2, 0, 3, ...
-    const std::size_t other = nodes.ports.size() < 2 ? 0 : 1 + turn / 2 % (nodes.ports.size() - 1);
-    const std::uint16_t port = nodes.ports[turn % 2 == 0 ? 0 : other];
+  PortRound round(nodes.ports.size());
+  for (;;) {
+    const std::size_t at = round.next();
+    const std::uint16_t port = nodes.ports[at];
     const Time began = stage.moment();
     Look look{{nodes.store.host, port}, limit};
     auto found = co_await look_at(stage, std::move(look), search);
@@ -69,11 +96,12 @@ Talk<Result<StoreLink>> find_in_row(Stage& stage, StaticChoice& nodes, RowSearch
       co_return std::move(found);
     }
     if (stage.moment() >= later(began, limit)) limit = std::min(2 * limit, longest_try);
-    if (turn % 2 == 0) reason.message = found.error().message;
+    round.saw(at, found.error().code == ErrorCode::conflict);
+    if (at == 0) reason.message = found.error().message;
     const bool over = stage.moment() >= search.deadline;
     if (over) co_return reason;
     search.on_retry(reason);
-    if (turn % 2 == 0) continue;
+    if (!round.is_complete()) continue;
     auto pause = stage.until(std::min(later(stage.moment(), backoff.next()), search.deadline));
     co_await pause;
   }

@@ -1,5 +1,6 @@
 #include "launch/core/cluster/mpi_start.hpp"
 
+#include "../../support/apinfo.hpp"
 #include "../../support/starts.hpp"
 
 #include "launch/core/cluster/pmi_talk.hpp"
@@ -67,6 +68,31 @@ TEST(MpiStart, SeveralRanksOnANode) {
   ASSERT_TRUE(cray.place);
   EXPECT_EQ(cray.place->node, NodeRank(1));
   EXPECT_EQ(cray.place->local_task, 1);
+}
+
+TEST(MpiStart, PalsHasAFileAboutAllRanks) {
+  ProcessFacts facts = starts::below_mpi("n2");
+  facts.apinfo = starts::apinfo({"n1", "n2"}, {{0, 0}, {1, 0}, {0, 1}, {1, 1}});
+  const Environment few{{"PALS_APID", "5e4a"}, {"PALS_RANKID", "3"}, {"PALS_NODEID", "1"}};  // as old versions
+  for (const Environment& env : {starts::pals(), few}) {
+    const auto view = view_mpi(env, facts);
+    ASSERT_TRUE(view && view->start);
+    const ClusterStart& start = *view->start;
+    EXPECT_EQ(start.nodes.value, 4);
+    EXPECT_EQ(start.host.value, "n1");
+    EXPECT_EQ(start.host.from, "PALS_APINFO");
+    ASSERT_TRUE(start.place);
+    EXPECT_TRUE(start.knows_places);
+    EXPECT_EQ(start.place->local_task, 1);
+    EXPECT_EQ(start.place->node, NodeRank(1));
+    EXPECT_EQ(start.place->nodes, 2);
+  }
+  facts.apinfo = starts::apinfo({"n1", "n2"}, {{0, 0}, {0, 1}});
+  const ClusterStart nodes = *view_mpi({{"PALS_RANKID", "1"}, {"PALS_NODEID", "1"}}, facts)->start;
+  EXPECT_FALSE(nodes.place);
+  EXPECT_THAT(nodes.names, ElementsAre("n1", "n2"));
+  facts.apinfo = "nonsense";
+  EXPECT_THAT(view_mpi(starts::pals(), facts).error().message, HasSubstr("the file of PALS_APINFO has no header"));
 }
 
 TEST(MpiStart, TheHostsOfJsrunAreThoseAfterTheFirst) {

@@ -83,36 +83,6 @@ TEST(PmiTalk, ManyAddressesAreCutToWhatServersTake) {
   EXPECT_EQ(talk.reach().addresses.front(), many.addresses.front());
 }
 
-// As Hydra, MPICH and Slurm have written them.
-TEST(PmiTalk, TheMapTellsTheNodeOfARank) {
-  const auto of = [](std::string_view map, int task, int tasks) {
-    const auto found = place_by_map(map, task, tasks);
-    if (!found) return std::vector<int>{};
-    const TaskPlace& place = found->place;
-    return std::vector{place.node.value, place.local_task, place.local_tasks, place.nodes, found->rank};
-  };
-  EXPECT_EQ(of("(vector,(0,3,2))", 4, 6), (std::vector{2, 0, 2, 3, 4}));
-  EXPECT_EQ(of("(vector,(0,2,2),(2,1,1))", 4, 5), (std::vector{2, 0, 1, 3, 4}));
-  EXPECT_EQ(of("(vector,(0,1,3),(1,2,1))", 3, 5), (std::vector{1, 0, 1, 3, 3}));
-  EXPECT_EQ(of("(vector,(0,2,1),(0,2,1))", 2, 4), (std::vector{0, 1, 2, 2, 1})) << "dealt round";
-  EXPECT_EQ(of("(vector,(0,2,1))", 1, 4), (std::vector{1, 0, 2, 2, 2})) << "from the beginning again";
-  EXPECT_EQ(of("(vector,(5,1,2))", 1, 2), (std::vector{0, 1, 2, 1, 1})) << "counted from 0";
-}
-
-TEST(PmiTalk, AMapOfHosts) {
-  EXPECT_EQ(map_of_hosts({}), "");
-  EXPECT_EQ(map_of_hosts({"n1", "n1", "n2", "n2", "n3"}), "(vector,(0,2,2),(2,1,1))");
-  EXPECT_EQ(map_of_hosts({"n1", "n2", "n1", "n2"}), "(vector,(0,2,1),(0,2,1))");
-  EXPECT_EQ(map_of_hosts({"n1", "n2", "n2", "n1"}), "(vector,(0,1,1),(1,1,2),(0,1,1))");
-}
-
-TEST(PmiTalk, AMapThatIsNonsense) {
-  for (const char* map :
-       {"", "(vector)", "(vector,", "(vector,)", "(vector,(0,1))", "(vector,(0,0,1))", "(vector,(0,1,0))",
-        "(vector,(-1,1,1))", "(vector,(0,1,1)", "(vector,(0,1,1)x)", "(vector,(0,999999999,1))", "x"})
-    EXPECT_THAT(place_by_map(map, 0, 1).error().message, HasSubstr("map of ranks")) << map;
-}
-
 TEST(PmiTalk, AStartIsCompleted) {
   const RankAnswer answer{"kvs_1", "n1", 61'003, "(vector,(0,2,2),(2,1,1))"};
   ClusterStart start = *view_cluster(starts::intel_mpi(), starts::below_mpi("n3"))->start;

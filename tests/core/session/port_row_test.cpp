@@ -71,6 +71,24 @@ TEST(PortRow, JobsThatBeginAtOnceDoNotMeet) {
   EXPECT_EQ(ports.size(), 3U);
 }
 
+// A guest that comes before its host has seen the store of another job. It does not look at all ports, a second each,
+// before it finds its own.
+TEST(PortRow, AHostThatComesLaterIsFoundSoon) {
+  Meeting meeting;
+  const auto in_long_row = [](const char* run_id, int rank) {
+    Config config = node_of(run_id, rank);
+    auto& nodes = std::get<StaticChoice>(config.meeting);
+    nodes.ports = ports_by("sixteen ports");
+    nodes.store.port = nodes.ports.front();
+    return config;
+  };
+  (void)join(meeting, in_long_row("b", 0));
+  Meeting::Node* const guest = join(meeting, in_long_row("a", 1));
+  EXPECT_FALSE(meeting.take<RendezvousDone>(*guest, 10s));
+  (void)join(meeting, in_long_row("a", 0));
+  EXPECT_TRUE(meeting.take<RendezvousDone>(*guest, 4s));
+}
+
 TEST(PortRow, AHundredJobsOfACluster) {
   Meeting meeting;
   std::map<int, std::vector<Meeting::Node*>> jobs;

@@ -35,6 +35,8 @@ struct ProcessFacts {
   bool terminal = false;        // it has a controlling terminal, whatever its input is
   bool pmi_socket = false;      // the descriptor that PMI_FD names is an open socket
   bool pmix_folder = false;     // the folder that PMIX_SERVER_TMPDIR names is there
+  std::string apinfo;           // the bytes of the file that PALS_APINFO names; empty: there is none to read
+  std::string host_file;        // the text of the file that a batch system names (core/cluster/allocation)
 };
 
 // A value and the variable that it is from.

@@ -8,6 +8,7 @@
 
 #include "launch/core/base/error.hpp"
 #include "launch/core/cluster/cluster_start.hpp"
+#include "launch/core/cluster/rank_map.hpp"
 #include "launch/core/cluster/reach.hpp"
 #include "launch/core/job/rank.hpp"
 
@@ -55,18 +56,8 @@ class PmiTalk {
   Reach reach_;
 };
 
-// Where a task of the starter is, and its number if the tasks are counted node by node, from the node of task 0 on.
-struct MappedPlace {
-  TaskPlace place;
-  int rank = 0;
-};
-
-// The places of a rank by a map as "(vector,(0,3,2))": from node 0 on, three nodes, two ranks on each. An error unless
-// the map has `tasks` ranks.
-Result<MappedPlace> place_by_map(std::string_view map, int task, int tasks);
-
-// The same of ranks whose hosts are known, in their order; empty if none is.
-std::string map_of_hosts(const std::vector<std::string>& hosts);
+// Makes the launches of a start workers, if there are several on any node, and counts them node by node.
+Status add_map(std::string_view map, ClusterStart& start);
 
 // What was learned from such a server.
 struct RankAnswer {

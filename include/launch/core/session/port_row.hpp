@@ -22,9 +22,9 @@ struct RowSearch {
   std::function<void(const Error&)> on_retry;  // is told after each try in vain why node 0 is not at the first port
 };
 
-// The connection at which node 0 was found; its port becomes that of nodes.store. The first port is tried again before
-// each of the others, and the longer the look-up of the name takes, the longer is each try. An error comes at the
-// deadline. REQUIRES: there is a row.
+// The connection at which node 0 was found; its port becomes that of nodes.store. The first port at which no other job
+// was seen is tried again before each of the others, and the longer the look-up of the name takes, the longer is each
+// try. An error comes at the deadline. REQUIRES: there is a row.
 Talk<Result<StoreLink>> find_in_row(Stage& stage, StaticChoice& nodes, RowSearch search);
 
 }  // namespace launch
