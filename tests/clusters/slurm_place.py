@@ -1,16 +1,11 @@
-"""A real Slurm of several nodes on this machine: each has a name, a network and a /etc/hosts of its own.
-
-The daemons stay in the foreground, so that their end is seen, and all that they write is in the test's folder. Needs
-root, iproute2, and Debian's packages slurmctld, slurmd, slurm-client and munge.
-"""
+"""A real Slurm of several hosts on this machine. Needs Debian's packages slurmctld, slurmd, slurm-client and munge."""
 import os
 import pathlib
-import shutil
-import subprocess
+import stat
 import sys
 
 import hosts
-import processes
+import named_hosts
 from running import wait_for
 
 # A reader's program: it says its rank in one write, since several write to one pipe.
@@ -18,7 +13,7 @@ TRAIN = f"""#!{sys.executable}
 import os
 os.write(1, b"%s of %s\\n" % (os.environb[b"RANK"], os.environb[b"WORLD_SIZE"]))
 """
-PROGRAMS = ("slurmctld", "slurmd", "srun", "sbatch", "salloc", "sinfo", "scancel", "munged", "nsenter", "unshare")
+PROGRAMS = ("slurmctld", "slurmd", "srun", "sbatch", "salloc", "sinfo", "scancel", "scontrol", "munged")
 
 CONF = """ClusterName=tiny
 SlurmctldHost=login({login})
@@ -42,97 +37,57 @@ ReturnToService=2
 KillWait=5
 SelectType=select/cons_tres
 SelectTypeParameters=CR_Core
-NodeName=n[1-{count}] CPUs=8 RealMemory=1000
+SchedulerParameters=bf_interval=1,sched_min_interval=0,default_queue_depth=1000
+GresTypes=gpu
+NodeName=n[1-{count}] CPUs={cpus} RealMemory=1000 Gres=gpu:{gpus}
 PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 """
 
 
 def missing():
     """What a machine lacks for this; empty: nothing."""
-    path = os.environ["PATH"] + ":/usr/sbin:/sbin"
-    lacks = [program for program in PROGRAMS if not shutil.which(program, path=path)]
-    return ", ".join(lacks) if lacks else "" if hosts.possible() else "network namespaces (root, iproute2)"
+    return named_hosts.missing(PROGRAMS)
 
 
-class SlurmPlace:
-    """Nodes n1, n2, …, and one more host, login, from which jobs are started. Use as a context manager."""
+class SlurmPlace(named_hosts.NamedHosts):
+    """Use as a context manager.
 
-    def __init__(self, folder, count=4, env=None):
-        self.env = env or {}  # of all that runs in it
-        self.folder = pathlib.Path(folder) / "slurm"
-        self.count = count
-        self.place = hosts.Hosts(count + 1)
-        self.daemons = []
+    `gpus`: how many files each node has that Slurm takes for devices; it sets CUDA_VISIBLE_DEVICES.
+    """
 
-    def __enter__(self):
-        self.place.__enter__()
-        try:
-            self._begin()
-        except BaseException:
-            self.__exit__(*sys.exc_info())
-            raise
-        return self
+    def __init__(self, folder, count=4, env=None, *, cpus=8, gpus=0):
+        super().__init__(pathlib.Path(folder) / "slurm", count, env)
+        self.cpus, self.gpus = cpus, gpus
 
-    def _begin(self):
-        for folder in ("munge", "state"):
-            (self.folder / folder).mkdir(parents=True)
-        os.chmod(self.folder.parent, 0o755)
-        names = [*(f"n{number}" for number in range(1, self.count + 1)), "login"]
-        lines = [f"{hosts.address(number)} {name}" for number, name in enumerate(names, 1)]
-        (self.folder / "hosts").write_text("127.0.0.1 localhost\n" + "\n".join(lines) + "\n")
-        (self.folder / "nsswitch").write_text("passwd: files\ngroup: files\nhosts: files\n")
-        login = hosts.address(self.count + 1)
-        (self.folder / "slurm.conf").write_text(CONF.format(folder=self.folder, count=self.count, login=login))
-        key = self.folder / "munge" / "key"
+    def begin(self):
+        munge = self.folder / "munge"
+        for folder in (munge, self.folder / "state"):
+            folder.mkdir()
+        conf = self.folder / "slurm.conf"
+        conf.write_text(CONF.format(folder=self.folder, count=self.count, login=hosts.address(self.count + 1),
+                                    cpus=self.cpus, gpus=self.gpus))
+        self._make_gpus()
+        key = munge / "key"
         key.write_bytes(os.urandom(128))
         key.chmod(0o400)
-        munge = key.parent
-        self._daemon(None, "munged", "--foreground", "--force", f"--socket={munge}/socket", f"--key-file={key}",
-                     f"--pid-file={munge}/pid", f"--seed-file={munge}/seed", f"--log-file={munge}/log")
-        wait_for((self.folder / "munge" / "socket").exists, 10)
-        self._daemon(self.count + 1, "slurmctld", "-D", "-f", self.folder / "slurm.conf")
+        self.daemon(None, "munged", "--foreground", "--force", f"--socket={munge}/socket", f"--key-file={key}",
+                    f"--pid-file={munge}/pid", f"--seed-file={munge}/seed", f"--log-file={munge}/log")
+        wait_for((munge / "socket").exists, 10)
+        self.daemon(self.count + 1, "slurmctld", "-D", "-f", conf)
         for number in range(1, self.count + 1):
-            self._daemon(number, "slurmd", "-D", "-f", self.folder / "slurm.conf", "-N", f"n{number}")
+            self.daemon(number, "slurmd", "-D", "-f", conf, "-N", self.name(number))
         wait_for(lambda: self.count == self.ask("sinfo", "-h", "-N", "-o", "%T").split().count("idle"), 30)
 
-    def _daemon(self, number, *command):
-        line = [str(word) for word in (self.inside(number, *command) if number else command)]
-        with open(self.folder / f"{command[0]}.{number}.out", "wb") as out:
-            self.daemons.append(subprocess.Popen(line, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT,
-                                                 env=self.environment()))
+    def _make_gpus(self):
+        devices = [self.folder / f"gpu{number}" for number in range(self.gpus)]
+        for device in devices:
+            os.mknod(device, stat.S_IFCHR | 0o666, os.makedev(1, 3))  # /dev/null by another name
+        (self.folder / "gres.conf").write_text("".join(f"Name=gpu File={device}\n" for device in devices))
 
-    def __exit__(self, *_):
+    def empty(self):
         if self.ask("squeue", "-h").strip():
             self.ask("scancel", "--full", "-u", "root")
             wait_for(lambda: not self.ask("squeue", "-h").strip(), 20)
-        for daemon in reversed(self.daemons):
-            wait_for(lambda daemon=daemon: self._end(daemon), 10)
-        self.place.__exit__()
-
-    def _end(self, daemon):
-        """A daemon's children, such as the steps, end with it."""
-        if daemon.poll() is None:
-            processes.kill([*processes.descendants_of(daemon.pid), daemon.pid])
-        return daemon.poll() is not None
 
     def environment(self):
-        return {"PATH": os.environ["PATH"] + ":/usr/sbin:/sbin", "SLURM_CONF": str(self.folder / "slurm.conf"),
-                "HOME": "/root", "LC_ALL": "C.UTF-8", **self.env}
-
-    def inside(self, number, *command):
-        """The command line that runs `command` on host `number`, which knows its name and those of the others."""
-        name = f"n{number}" if number <= self.count else "login"
-        # What tests/place has put there is on deleted files, which nothing can be put on.
-        script = (f'umount /etc/hosts /etc/nsswitch.conf 2>&-; mount --bind {self.folder}/hosts /etc/hosts && '
-                  f'mount --bind {self.folder}/nsswitch /etc/nsswitch.conf && hostname {name} && exec "$0" "$@"')
-        network = f"--net=/run/netns/{self.place.names[number - 1]}"
-        return ["nsenter", network, "unshare", "--uts", "--mount", "sh", "-c", script, *command]
-
-    def on_login(self, *command):
-        return self.inside(self.count + 1, *command)
-
-    def ask(self, *command):
-        """What a command of Slurm prints; nothing if it fails."""
-        done = subprocess.run([str(word) for word in self.on_login(*command)], capture_output=True, text=True,
-                              check=False, env=self.environment())
-        return done.stdout if done.returncode == 0 else ""
+        return {"SLURM_CONF": str(self.folder / "slurm.conf"), **super().environment()}

@@ -69,7 +69,7 @@ class Slurm(SlurmCase):
                               f" --wrap '{Settings.launch} {worker}'\n", "job.sh")
         with self.place(4) as slurm:
             out = self.folder / "job.out"
-            run = self.on_login(slurm, "sbatch", "--wait", "-o", out, script)
+            run = self.batch(slurm, "-o", out, script)
             self.expect([0], [run], seconds=90)
             text = out.read_text()
             with self.subTest("the script itself"):
@@ -100,7 +100,7 @@ class Slurm(SlurmCase):
         with self.place(4) as slurm:
             slurm.env["PATH"] = f"{self.folder}/bin:{slurm.environment()['PATH']}"
             for number, script in enumerate((whole, elastic), 1):
-                run = self.on_login(slurm, "sbatch", "--wait", f"--chdir={self.folder}", "-o", f"{script}.out", script)
+                run = self.batch(slurm, f"--chdir={self.folder}", "-o", f"{script}.out", script)
                 self.expect([0], [run], seconds=90)
                 with open(f"{script}.out", encoding="utf-8") as file:
                     text = file.read()

@@ -28,7 +28,7 @@ class SlurmJobs(SlurmCase):
                              "steps.sh")
         with self.place(3) as slurm:
             with self.subTest("an array"):
-                run = self.on_login(slurm, "sbatch", "--wait", "-N3", "-n3", "--array=1-3",
+                run = self.batch(slurm, "-N3", "-n3", "--array=1-3",
                                     "-o", self.folder / "array.%a", "--wrap", f"srun {Settings.launch} {worker}")
                 self.expect([0], [run], seconds=90)
                 runs = set()
@@ -39,7 +39,7 @@ class SlurmJobs(SlurmCase):
                     runs |= set(re.findall(r"run (\d+\.0)", text))
                 self.assertEqual(3, len(runs))
             with self.subTest("steps of one job"):
-                run = self.on_login(slurm, "sbatch", "--wait", "-N3", "-n3", "-o", self.folder / "steps.out", steps)
+                run = self.batch(slurm, "-N3", "-n3", "-o", self.folder / "steps.out", steps)
                 self.expect([0], [run], seconds=90)
                 text = (self.folder / "steps.out").read_text()
                 for rank in range(3):
@@ -60,7 +60,7 @@ class SlurmJobs(SlurmCase):
         worker = self.worker('echo "$TORCHELASTIC_RUN_ID" >> "$TEST_FOLDER/ran"\n', UP,
                              '[ -e "$TEST_FOLDER/again" ] && exit 0\n', SLEEP)
         with self.place(2) as slurm:
-            run = self.on_login(slurm, "sbatch", "--wait", "--requeue", "-N2", "-o", self.folder / "out", "--wrap",
+            run = self.batch(slurm, "--requeue", "-N2", "-o", self.folder / "out", "--wrap",
                                 f"srun {Settings.launch} {worker}")
             wait_for(lambda: len(self.up()) == 2, 30)
             (self.folder / "again").touch()
@@ -70,6 +70,24 @@ class SlurmJobs(SlurmCase):
             wait_for(lambda: slurm.ask("scontrol", "update", "jobid=1", "starttime=now") is not None, 10)
             self.expect([0], [run], seconds=200)
             self.assertEqual({"1.0", "1.0.r1"}, set((self.folder / "ran").read_text().split()))
+
+    def test_a_gpu_for_each_task(self):
+        """Slurm shows each task its own; four files stand for those of a node."""
+        worker = self.worker('echo "rank $RANK of $WORLD_SIZE, local $LOCAL_RANK, node $GROUP_RANK, '
+                             'GPU $CUDA_VISIBLE_DEVICES, $(hostname)"\n')
+        with self.place(2, gpus=4) as slurm:
+            with self.subTest("one launch for each"):
+                run = self.on_login(slurm, "srun", "-N2", "--ntasks-per-node=2", "--gpus-per-task=1", Settings.launch,
+                                    worker)
+                self.expect([0], [run], seconds=60)
+                self.assertEqual([f"rank {rank} of 4, local 0, node {rank // 2}, GPU {rank % 2}, n{rank // 2 + 1}"
+                                  for rank in range(4)], sorted(run.out.splitlines()), str(run))
+            with self.subTest("one launch for all of a node"):
+                run = self.on_login(slurm, "srun", "-N2", "--gpus-per-task=2", Settings.launch,
+                                    "--nproc-per-node=2", worker)
+                self.expect([0], [run], seconds=60)
+                self.assertEqual([f"rank {rank} of 4, local {rank % 2}, node {rank // 2}, GPU 0,1, n{rank // 2 + 1}"
+                                  for rank in range(4)], sorted(run.out.splitlines()), str(run))
 
     def test_a_job_that_is_warned(self):
         """The script of the document, as it stands: its workers save, and Slurm starts it again."""

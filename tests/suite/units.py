@@ -40,6 +40,8 @@ class Unit:
         for_systems = ("test_foreign", "test_images", "test_portable", "test_systems")
         if self.folder == "package" and self.name.startswith(for_systems):
             return "systems"
+        if self.folder == "clusters":
+            return {"test_mixed": "torch", "test_starters": "mpi"}.get(self.name.partition(".")[0], "")
         if self.folder == "house" and self.name.startswith("test_manifests"):
             return "schemas"
         return {"interop": "torch", "bench": "torch", "package": "packers"}.get(self.folder, "")
