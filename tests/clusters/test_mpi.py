@@ -92,6 +92,15 @@ class Mpi(SlurmCase):
                 self.expect([0], [run], seconds=60)
                 self.assertEqual(sorted(2 * said(1, 1)), sorted(run.out.splitlines()), str(run))
 
+    def test_pals_as_slurm_plays_it(self):
+        """By the file that it writes for the ranks, if Slurm's own variables are hidden."""
+        with self.place(2) as slurm:
+            run = self.on_login(slurm, "srun", "--mpi=cray_shasta", "-N2", "-n3", "env", "-u", "SLURM_JOB_ID", "-u",
+                                "SLURM_STEP_ID", Settings.launch, self.worker(SAYS_ALL))
+            self.expect([0], [run], seconds=60)
+            self.assertEqual(said(2, 1), sorted(run.out.splitlines()), str(run))
+            self.assert_says(run, r"launch: PALS 1\.0: 3 tasks on 2 nodes, .*, node 0 is n1")
+
     def test_open_mpi(self):
         mpirun = [self.program_of("mpirun.openmpi"), "--allow-run-as-root"]
         worker = self.worker(SAYS_ALL)

@@ -31,6 +31,31 @@ class OverSsh(MpiCase):
                 self.expect([0], [run])
                 self.assertEqual(["1 in the world of MPI"] * 2, run.out.splitlines(), str(run))
 
+    def test_open_mpi(self):
+        """Rank 0 tells the others where it is, by PMIx."""
+        mpi, worker = self.starter("Debian's Open MPI"), self.worker(SAYS_ALL)
+        with self.ssh_place() as place:
+            with self.subTest("one rank on each node"):
+                run = self.run_by(place, mpi, *mpi.line(hosts=NODES, on_each=1), Settings.launch,
+                                  "--nproc-per-node=2", worker)
+                self.expect([0], [run])
+                self.assertEqual(said(2, 2, 2, 2), sorted(run.out.splitlines()), str(run))
+                self.assert_says(run, r"launch: Open MPI \d+: 4 nodes, this is node 3, node 0 is n1")
+            with self.subTest("several ranks on a node, not as many on each"):
+                run = self.run_by(place, mpi, *mpi.line(hosts=NODES, ranks=7, on_each=2), Settings.launch, worker)
+                self.expect([0], [run])
+                self.assertEqual(said(2, 2, 2, 1), sorted(run.out.splitlines()), str(run))
+            with self.subTest("a worker fails"):
+                fails = self.worker('[ "$RANK" = 2 ] && exit 3\n', "sleep 300\n", name="fails")
+                run = self.run_by(place, mpi, *mpi.line(hosts=NODES, on_each=1), Settings.launch, fails)
+                self.expect([3], [run])
+                self.assert_says(run, "root cause +rank 2 ")
+            with self.subTest("each worker is alone for MPI"):
+                run = self.run_by(place, mpi, *mpi.line(hosts=NODES[:2], on_each=1), Settings.launch,
+                                  self.program(mpi.program_of_mpi()))
+                self.expect([0], [run])
+                self.assertEqual(["1 in the world of MPI"] * 2, run.out.splitlines(), str(run))
+
     def test_open_mpi_is_told_the_address(self):
         mpi, worker = self.starter("Debian's Open MPI"), self.worker(SAYS_ALL)
         where = {"PET_MASTER_ADDR": "n1"}
