@@ -116,8 +116,8 @@ class Talk {
 
   // Where each rank runs; empty if it is not known of all.
   std::vector<std::string> hosts() {
-    std::vector<std::string> hosts;
-    for (int rank = 0; rank < question_.ranks; ++rank) hosts.push_back(text_of(rank, "pmix.hname"));
+    std::vector<std::string> hosts(static_cast<std::size_t>(question_.ranks));
+    for (std::size_t rank = 0; rank < hosts.size(); ++rank) hosts[rank] = text_of(static_cast<int>(rank), "pmix.hname");
     if (std::find(hosts.begin(), hosts.end(), "") != hosts.end()) hosts.clear();
     return hosts;
   }

@@ -25,7 +25,7 @@ constexpr std::size_t most_ancestors = 64;
 constexpr std::size_t longest_command = 256;  // only its beginning matters
 constexpr std::size_t longest_proc_file = 4096;
 constexpr std::size_t longest_hosts_file = 65'536;
-constexpr std::size_t most_of_named_file = 16 * 1024 * 1024;  // for 100,000 ranks
+constexpr std::size_t most_of_named_file = 16'777'216;  // for 100,000 ranks
 
 // The kernel's number for the PID namespace that a machine starts with.
 constexpr const char* first_pid_namespace = "pid:[4026531836]";
