@@ -1,5 +1,6 @@
 #include "launch/app/agent_loop.hpp"
 
+#include "launch/app/time_limit.hpp"
 #include "launch/core/agent/agent_settings.hpp"
 #include "launch/core/base/text.hpp"
 #include "launch/core/workers/worker_spec.hpp"
@@ -139,19 +140,19 @@ asio::awaitable<void> AgentLoop::watch_signals() {
 
 // The scheduler will end the job: its workers are told in time.
 asio::awaitable<void> AgentLoop::watch_time() {
-  const auto until = time_until_warning(config_.preemption, instant().wall);
-  if (const std::string late = too_late_to_warn(config_.preemption, instant().wall); !late.empty()) log_warning(late);
-  if (!until) co_return;
-  asio::steady_timer timer(executor_, to_steady(later(now(), *until)));
-  (void)co_await timer.async_wait(as_values);
-  log_info("the time that this job has left: " + time_left(config_.preemption, instant().wall));
+  if (!co_await time_is_short(executor_, config_.preemption)) co_return;
   const int signal = warning_signal(config_.preemption);
-  desk_.meaning_of_time(started_) == SignalMeaning::warning ? warn(signal) : stop_by({signal});
+  desk_.meaning_of_time(workers_are()) == SignalMeaning::warning ? warn(signal) : stop_by({signal, 0, clock_sender});
+}
+
+WorkersAre AgentLoop::workers_are() const {
+  if (!started_) return WorkersAre::not_there;
+  return workers_.ended() ? WorkersAre::ended : WorkersAre::running;
 }
 
 void AgentLoop::take(const ReceivedSignal& received) {
   if (received.sender == guard_) pulse_.hear();
-  switch (desk_.meaning_of(received.signal, way_of(received), started_, now())) {
+  switch (desk_.meaning_of(received.signal, way_of(received), workers_are(), now())) {
     case SignalMeaning::child_ended:
       return started_ ? look_for_end() : void();
     case SignalMeaning::guard_gone:
@@ -187,6 +188,7 @@ SignalWay AgentLoop::way_of(const ReceivedSignal& received) const {
 }
 
 void AgentLoop::warn(int signal) {
+  if (workers_.ended()) return log_info("a warning came when the workers had ended: it changes nothing");
   put(Warned{signal});  // before any exit that it causes
   workers_.warn(signal);
   log_info(fmt::format("sent {} to the workers as an early warning: they may save and exit", signal_name(signal)));
@@ -391,7 +393,7 @@ asio::awaitable<void> AgentLoop::leave(int code) {
   co_await record_.leave();
   exit_code_ = exit_code_for_scheduler(config_.preemption, code, desk_.warned());
   if (exit_code_ != code)
-    log_info(fmt::format("exit code {} in place of {}: the job is to be started again", *exit_code_, code));
+    log_info(fmt::format("exit code {} in place of {}: the scheduler should start the job again", *exit_code_, code));
   exited_.cancel();
 }
 

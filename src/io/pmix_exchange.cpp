@@ -22,9 +22,8 @@ namespace launch {
 namespace {
 
 constexpr const char* library_name = "libpmix.so.2";
-constexpr Duration start_of_library =
-    std::chrono::seconds(10);                              // the library loads its parts, and speaks to its server
-constexpr Duration quiet_wait = std::chrono::seconds(10);  // after that the user is told that others are waited for
+constexpr Duration time_to_load = std::chrono::seconds(60);  // from a file system that all nodes share
+constexpr Duration quiet_wait = std::chrono::seconds(10);    // after that the user is told that others are waited for
 
 // ---- the library's own types and numbers
 
@@ -89,9 +88,9 @@ class Talk {
     const auto library = load(paths, why);
     if (!library) return say("unusable", why);
     library_ = *library;
+    say("loaded", "");
     if (const int rc = library_.init(&self_, nullptr, 0); rc != success)
       return say("unusable", fmt::format("PMIx_Init failed with {}", rc));
-    say("ready", "");
     if (const std::string fault = exchange(); !fault.empty()) say("failed", fault);
     library_.finalize(nullptr, 0);
     say("end", "");
@@ -156,7 +155,8 @@ Result<Line> next_line(SideProcess& process, Time deadline) {
   return Line{line->substr(0, blank), line->substr(blank + 1)};
 }
 
-// The line after the greeting: nobody waits for launch alone, so the user is told once what is waited for.
+// From here on the other ranks may wait for this one: it does not go its own way because of a delay. The user is told
+// once what is waited for.
 Result<Line> awaited_line(SideProcess& process, RankQuestion& question) {
   const Time begin = now();
   if (question.on_wait && question.limit > quiet_wait) {
@@ -176,8 +176,9 @@ Result<RankAnswer> read_answer(SideProcess& process, RankQuestion question, Reac
   for (;;) {
     const auto line = awaited_line(process, question);
     if (!line && line.error().code == ErrorCode::closed)
-      return protocol_error("the PMIx library ended the process that spoke to the server");
+      return protocol_error("the PMIx library ended the process that spoke to the server; give --master-addr");
     if (!line) return line.error();
+    if (line->word == "unusable") return Error{ErrorCode::closed, line->text};
     if (line->word == "failed") return protocol_error(line->text);
     if (line->word == "map") map = line->text;
     if (line->word == "reach") {
@@ -220,9 +221,9 @@ Result<RankAnswer> exchange_by_pmix(const RankQuestion& question, const std::vec
   auto process = SideProcess::start(
       [&](int output) { Talk(output, question, question.first ? to_text(reach) : "").run(libraries); });
   if (!process) return process.error();
-  const auto greeted = next_line(*process, later(now(), std::min(question.limit, start_of_library)));
-  if (!greeted || greeted->word != "ready")
-    return Error{ErrorCode::closed, greeted ? greeted->text : "the PMIx library: " + greeted.error().message};
+  const auto loaded = next_line(*process, later(now(), time_to_load));
+  if (!loaded || loaded->word != "loaded")
+    return Error{ErrorCode::closed, loaded ? loaded->text : "loading the PMIx library: " + loaded.error().message};
   return read_answer(*process, question, reach);
 }
 

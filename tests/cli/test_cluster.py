@@ -185,4 +185,4 @@ class BatchSystems(JobCase):
         run = self.launch(self.worker(SAYS_ALL), env={"PALS_APID": "1", "PALS_RANKID": "0", "PALS_NODEID": "0",
                                                       "PALS_APINFO": str(file)})
         self.expect([2], [run])
-        self.assert_says(run, "the file of PALS_APINFO has the unknown version")
+        self.assert_says(run, "PALS_APINFO=.*apinfo: the file has the unknown version")

@@ -2,7 +2,7 @@
 import signal
 import time
 
-from harness import free_port
+from harness import free_port, wait_for
 from job import SLEEP, UP, JobCase
 
 SAVES = "trap 'exit 0' TERM USR1\n" + UP + "while :; do sleep 0.02; done\n"
@@ -16,7 +16,7 @@ class Requeue(JobCase):
         fails = self.worker('[ "$RANK" = 1 ] && exit 7\n', SLEEP)
         run = self.launch("--nproc-per-node=2", "--requeue-on=7,SIGKILL", fails)
         self.expect([75], [run])
-        self.assert_says(run, r"exit code +7\n", "exit code 75 in place of 7: the job is to be started again")
+        self.assert_says(run, r"exit code +7\n", "exit code 75 in place of 7: the scheduler should start the job again")
         with self.subTest("a signal, and a code of the user's"):
             run = self.launch("--requeue-on=7,SIGKILL", "--requeue-exit=99", self.worker("kill -9 $$\n"))
             self.expect([99], [run])
@@ -57,9 +57,22 @@ class Time(JobCase):
         """A node that waits for others ends as if it had got the signal."""
         end = int(time.time() + SOON)
         run = self.launch("--nnodes=2", "--node-rank=1", "--master-port", free_port(), f"--job-end={end}",
-                          f"--stop-before-end={SOON - 2:.0f}", self.worker(SAVES))
-        self.expect([143], [run])
+                          f"--stop-before-end={SOON - 2:.0f}", "--requeue-on=warned", self.worker(SAVES))
+        self.expect([75], [run])
         self.assertLess(time.time(), end)
+        self.assert_says(run, "received SIGTERM from the clock, since the time of the job is nearly up, stopping")
+
+    def test_workers_that_have_ended_have_nothing_to_save(self):
+        """The job has ended well here, and is not started again because another node takes longer."""
+        end = int(time.time() + SOON)
+        slow = self.worker('[ "$RANK" = 0 ] || exit 0\n', 'while [ ! -e "$TEST_FOLDER/end" ]; do sleep 0.02; done\n')
+        port = free_port()
+        first = self.node(0, 2, 1, slow, port=port)
+        other = self.node(1, 2, 1, slow, port=port, options=[f"--job-end={end}", f"--stop-before-end={SOON - 2:.0f}",
+                                                             "--requeue-on=warned"])
+        self.assertTrue(wait_for(lambda: "when the workers had ended" in other.err, SOON + 20), str(other))
+        (self.folder / "end").touch()
+        self.expect([0, 0], [first, other])
 
     def test_too_late_for_a_warning(self):
         run = self.launch(f"--job-end={int(time.time() + 60)}", "--stop-before-end=120", self.worker("exit 0\n"))

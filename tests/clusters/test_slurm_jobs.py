@@ -106,7 +106,7 @@ class SlurmJobs(SlurmCase):
             ended = wait_for(lambda: "JobState=COMPLETED" in slurm.ask("scontrol", "show", "job", "1"), 60)
         text = (self.folder / "out").read_text()
         self.assertTrue(ended, text)
-        self.assertIn("exit code 75 in place of 0: the job is to be started again", text)
+        self.assertIn("exit code 75 in place of 0: the scheduler should start the job again", text)
         self.assertEqual(sorted(f"{rank} of 4 in 1.0{again}" for rank in range(4) for again in ("", ".r1")),
                          sorted(re.findall(r"\d of 4 in \S+", text)), text)
 
@@ -119,6 +119,19 @@ class SlurmJobs(SlurmCase):
             wait_for(lambda: len(self.up()) == 2, 30)
             self.expect([0], [run], seconds=90)
             self.assertEqual(2, len(list(self.folder.glob("saved.*"))))
+            with self.subTest("the batch script is warned alone, and hands it on"):
+                for path in [*self.folder.glob("saved.*"), *self.folder.glob("up.*")]:
+                    path.unlink()
+                script = self.program("#!/bin/bash\n"
+                                      f"srun {Settings.launch} --preempt-signal=SIGUSR1 {saves} &\n"
+                                      "trap 'kill -USR1 $!' USR1\n"
+                                      "wait $!  # until the signal\nwait $!\n", "job.sh")
+                run = self.batch(slurm, "-N2", "--time=1", "--signal=B:USR1@55", "-o", self.folder / "out", script)
+                wait_for(lambda: len(self.up()) == 2, 30)
+                self.finish(run, seconds=90)
+                text = (self.folder / "out").read_text()
+                self.assertEqual(0, run.code, text)
+                self.assertEqual(2, len(list(self.folder.glob("saved.*"))), text)
 
     def test_a_step_that_slurm_ends_at_the_first_bad_exit(self):
         fails = self.worker(UP, '[ "$RANK" = 1 ] && exit 3\n', SLEEP)

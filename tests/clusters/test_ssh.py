@@ -45,6 +45,11 @@ class OverSsh(MpiCase):
                 run = self.run_by(place, mpi, *mpi.line(hosts=NODES, ranks=7, on_each=2), Settings.launch, worker)
                 self.expect([0], [run])
                 self.assertEqual(said(2, 2, 2, 1), sorted(run.out.splitlines()), str(run))
+            with self.subTest("twice in a task"):
+                run = self.run_by(place, mpi, *mpi.line(hosts=NODES[:2], on_each=1), "sh", "-c",
+                                  '"$0" "$1" && "$0" "$1"', Settings.launch, worker)
+                self.expect([0], [run])
+                self.assertEqual(sorted(2 * said(1, 1)), sorted(run.out.splitlines()), str(run))
             with self.subTest("a worker fails"):
                 fails = self.worker('[ "$RANK" = 2 ] && exit 3\n', "sleep 300\n", name="fails")
                 run = self.run_by(place, mpi, *mpi.line(hosts=NODES, on_each=1), Settings.launch, fails)

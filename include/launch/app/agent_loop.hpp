@@ -61,6 +61,7 @@ class AgentLoop {
   void take(const ReceivedSignal& received);
   void lose_guard();
   void stop_by(const ReceivedSignal& received);
+  WorkersAre workers_are() const;
   SignalWay way_of(const ReceivedSignal& received) const;
   void pass_on(int signal);
   void warn(int signal);

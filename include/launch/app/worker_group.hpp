@@ -61,6 +61,8 @@ class WorkerGroup {
   bool collect() { return !start_ && reaper_.collect(); }
   // Local rank and pid of each worker that has not ended.
   std::vector<std::pair<LocalRank, pid_t>> running() const;
+  // All that were made have ended.
+  bool ended() const { return !starting_ && running().empty(); }
   std::vector<pid_t> remaining() const { return reaper_.remaining(); }
 
  private:

@@ -40,6 +40,7 @@ void choose_signals(SignalPlan& plan, const std::vector<int>& wanted);
 sigset_t all_signals(const SignalPlan& plan);
 
 inline constexpr pid_t terminal_sender = -1;  // a key that the user pressed
+inline constexpr pid_t clock_sender = -2;     // no signal: the time of the job is nearly up
 
 struct ReceivedSignal {
   int signal = 0;

@@ -11,23 +11,21 @@ bool contains(const std::vector<int>& signals, int signal) {
 
 }  // namespace
 
-SignalMeaning SignalDesk::meaning_of(int signal, SignalWay way, bool workers, Time now) {
+SignalMeaning SignalDesk::meaning_of(int signal, SignalWay way, WorkersAre workers, Time now) {
   if (signal == rules_.child_ended) return SignalMeaning::child_ended;
   if (signal == rules_.guard_gone) return SignalMeaning::guard_gone;
   if (!volley_.is_new(signal, way, now)) return SignalMeaning::known;
   if (contains(rules_.passed, signal)) {
-    if (workers && !has_passed_on(signal)) passed_on_.push_back(signal);
+    if (workers == WorkersAre::running && !has_passed_on(signal)) passed_on_.push_back(signal);
     return SignalMeaning::pass_on;
   }
-  if (!is_warning(signal, workers)) return SignalMeaning::stop;
-  warned_ = true;
-  return SignalMeaning::warning;
+  return is_warning(signal) ? meaning_of_time(workers) : SignalMeaning::stop;
 }
 
-SignalMeaning SignalDesk::meaning_of_time(bool workers) {
-  if (!workers) return SignalMeaning::stop;
-  warned_ = true;
-  return SignalMeaning::warning;
+// Nothing else could end a job that waits for its nodes. One whose workers have ended has nothing to save.
+SignalMeaning SignalDesk::meaning_of_time(WorkersAre workers) {
+  warned_ = warned_ || workers != WorkersAre::ended;
+  return workers == WorkersAre::not_there ? SignalMeaning::stop : SignalMeaning::warning;
 }
 
 Duration SignalDesk::wait_for_same(const ExitStatus& status) const {
@@ -40,8 +38,8 @@ Duration SignalDesk::wait_for_same(const ExitStatus& status) const {
 bool SignalDesk::has_passed_on(int signal) const { return contains(passed_on_, signal); }
 
 // If the signal is also one that ends the job, only the first one is a warning; otherwise each one is.
-bool SignalDesk::is_warning(int signal, bool workers) const {
-  return signal == rules_.preempt && workers && (!contains(rules_.ending, signal) || !warned_);
+bool SignalDesk::is_warning(int signal) const {
+  return signal == rules_.preempt && (!contains(rules_.ending, signal) || !warned_);
 }
 
 }  // namespace launch

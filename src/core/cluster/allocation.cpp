@@ -43,16 +43,6 @@ std::set<std::string_view> hosts_in_lines(std::string_view text) {
   return hosts;
 }
 
-std::set<std::string_view> hosts_in_pairs(std::string_view text) {
-  std::set<std::string_view> hosts;
-  std::size_t position = 0;
-  for (const std::string_view word : split(text, ' ')) {
-    if (word.empty()) continue;
-    if (position++ % 2 == 0) hosts.insert(word);
-  }
-  return hosts;
-}
-
 // PBS numbers its tasks in hexadecimal digits; the script is the first one.
 bool is_task_of_pbs(const Environment& env) {
   const std::string number = env.get("PBS_TASKNUM").value_or("");
@@ -61,6 +51,17 @@ bool is_task_of_pbs(const Environment& env) {
 }
 
 }  // namespace
+
+std::vector<std::string> hosts_of_lsf(const Environment& env) {
+  const std::string list = env.get("LSB_MCPU_HOSTS").value_or("");
+  std::vector<std::string> hosts;
+  std::size_t position = 0;
+  for (const std::string_view word : split(trim(list), ' ')) {
+    if (word.empty()) continue;
+    if (position++ % 2 == 0) hosts.emplace_back(word);
+  }
+  return hosts;
+}
 
 bool speaks_of_allocation(const Environment& env) { return system_of(env) != nullptr || is_task_of_pbs(env); }
 
@@ -81,14 +82,16 @@ ClusterView view_allocation(const Environment& env, const ProcessFacts& process)
   }
   const System* const system = system_of(env);
   if (system == nullptr) return view;
-  const std::string list = env.get(system->list).value_or("");
-  const auto hosts = system->file.empty() ? hosts_in_pairs(list) : hosts_in_lines(process.host_file);
+  std::vector<std::string> list = hosts_of_lsf(env);
+  if (env.get("LSB_DJOB_RANKFILE") && !list.empty()) list.erase(list.begin());  // which only starts jsrun's ranks
+  const auto hosts =
+      system->file.empty() ? std::set<std::string_view>(list.begin(), list.end()) : hosts_in_lines(process.host_file);
   const std::string job = fmt::format("{} job {}", system->name, env.get(system->job).value_or(""));
   view.found = {fmt::format("{}: nothing was started on its other nodes, so launch starts one node", job)};
   if (hosts.size() < 2) return view;
   view.notice = fmt::format(
       "{} has {} nodes, and this launch uses one of them, as torchrun would; \"mpiexec -n {} -ppn 1 launch ...\" uses "
-      "all, and --nnodes=1 says that one is meant",
+      "all (with Open MPI \"mpirun -N 1 launch ...\"), and --nnodes=1 says that one is meant",
       job, hosts.size(), hosts.size());
   return view;
 }

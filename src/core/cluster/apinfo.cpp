@@ -55,7 +55,7 @@ bool is_name(std::string_view name) {
          std::all_of(name.begin(), name.end(), [](unsigned char one) { return std::isgraph(one) != 0; });
 }
 
-Error nonsense(std::string_view what) { return usage_error(fmt::format("the file of PALS_APINFO has {}", what)); }
+Error nonsense(std::string_view what) { return usage_error(fmt::format("the file has {}", what)); }
 
 }  // namespace
 

@@ -77,14 +77,20 @@ const std::vector<std::string_view>& cluster_words() {
   return words;
 }
 
+ClusterView view_surroundings(const Environment& env, const ProcessFacts& process) {
+  ClusterView view;
+  view.in_pod = env.get("KUBERNETES_SERVICE_HOST").has_value();
+  view.job_end = slurm_job_end(env, process);
+  return view;
+}
+
 bool may_be_in_cluster(const Environment& env) {
   return speaks_of_allocation(env) ||
          std::any_of(starters().begin(), starters().end(), [&](const Starter& one) { return one.speaks(env); });
 }
 
 Result<ClusterView> view_cluster(const Environment& env, const ProcessFacts& process, std::string_view word) {
-  ClusterView view;
-  view.in_pod = env.get("KUBERNETES_SERVICE_HOST").has_value();
+  ClusterView view = view_surroundings(env, process);
   for (const Starter& starter : starters()) {
     if (!starter.speaks(env)) continue;
     if (is_below_worker(env)) {
@@ -106,8 +112,6 @@ Result<ClusterView> view_cluster(const Environment& env, const ProcessFacts& pro
     if (is_below_worker(env)) return view;
     merge(view, view_allocation(env, process));
   }
-  // The job around any start, if the user does not speak of another one.
-  if (word.empty() || word == "slurm") view.job_end = slurm_job_end(env, process);
   return view;
 }
 

@@ -1,6 +1,7 @@
 #include "launch/core/cluster/mpi_start.hpp"
 
 #include "launch/core/base/text.hpp"
+#include "launch/core/cluster/allocation.hpp"
 #include "launch/core/cluster/apinfo.hpp"
 #include "launch/core/cluster/host_list.hpp"
 #include "launch/core/cluster/pmi_talk.hpp"
@@ -123,24 +124,13 @@ bool is_alive(const MpiRow& row, const Environment& env, const ProcessFacts& pro
   return true;
 }
 
-// jsrun's ranks are on the hosts of the LSF job, but for the first, which only starts them: "batch3 1 c05n01 42".
-std::vector<std::string> hosts_of_lsf(const Environment& env) {
-  const std::string list = env.get("LSB_MCPU_HOSTS").value_or("");
-  std::vector<std::string> hosts;
-  std::size_t position = 0;  // after each host comes its number of slots; the first pair is left out
-  for (const std::string_view word : split(trim(list), ' ')) {
-    if (word.empty()) continue;
-    if (position % 2 == 0 && position > 0) hosts.emplace_back(word);
-    ++position;
-  }
-  return hosts;
-}
-
 // The names of the machines in the order of the ranks, as far as the scheduler around the starter tells them.
 std::vector<std::string> names_around(const Environment& env, const MpiRow& row, std::string& from) {
   if (row.word == "jsrun") {
     from = "LSB_MCPU_HOSTS";
-    return hosts_of_lsf(env);
+    std::vector<std::string> hosts = hosts_of_lsf(env);
+    if (!hosts.empty()) hosts.erase(hosts.begin());  // which only starts the ranks
+    return hosts;
   }
   from = "SLURM_JOB_NODELIST";
   const auto list = env.get(from);
@@ -210,16 +200,33 @@ RankServer server_of(const MpiRow& row, const ProcessFacts& process) {
   return process.pmi_socket ? RankServer::pmi : RankServer::none;
 }
 
-// What PALS has put into its file, as if it were in variables, for the others are not always there.
+// What PALS has put into its file, as if it were in variables, for the others are not always there. REQUIRES: it fits.
 Environment with_apinfo(Environment env, const ApInfo& info) {
-  const auto rank = parse_int(env.get("PALS_RANKID").value_or(""));
-  if (!rank || *rank < 0 || static_cast<std::size_t>(*rank) >= info.hosts.size()) return env;
-  const auto at = static_cast<std::size_t>(*rank);
+  const auto at = static_cast<std::size_t>(*parse_int(env.get("PALS_RANKID").value_or("")));
   const auto here = std::count(info.hosts.begin(), info.hosts.end(), info.hosts[at]);
   env.set("PMI_SIZE", std::to_string(info.hosts.size()));
   env.set("PMI_LOCAL_SIZE", std::to_string(here));
   env.set("PALS_LOCAL_RANKID", std::to_string(info.local_ranks[at]));
   return env;
+}
+
+// It may be left over from another start.
+Status check_apinfo(const Environment& env, const Result<ApInfo>& info) {
+  const auto refused = [&env](std::string_view what) {
+    return usage_error(fmt::format("{}: {}; give --cluster=none and all options of the job",
+                                   as_typed("PALS_APINFO", env.get("PALS_APINFO").value_or("")), what));
+  };
+  if (!info) return refused(info.error().message);
+  const auto ranks = static_cast<int>(info->hosts.size());
+  for (const std::string_view name : {"PALS_RANKID", "PMI_SIZE"}) {
+    const auto number = parse_int(env.get(name).value_or(""));
+    const bool is_rank = name == "PALS_RANKID";
+    const bool fits = is_rank ? number && *number >= 0 && *number < ranks : !env.get(name) || number == ranks;
+    if (!fits)
+      return refused(fmt::format("the file has {}, but {} is {}", counted(ranks, "rank"), name,
+                                 shown(env.get(name).value_or(""))));
+  }
+  return {};
 }
 
 Result<ClusterStart> read_ranks(const Environment& env, const ProcessFacts& process, const MpiRow& row) {
@@ -252,7 +259,7 @@ Result<ClusterStart> read_ranks(const Environment& env, const ProcessFacts& proc
 Result<ClusterStart> read_mpi(const Environment& env, const ProcessFacts& process, const MpiRow& row) {
   if (row.word != "pals" || process.apinfo.empty()) return read_ranks(env, process, row);
   const auto info = parse_apinfo(process.apinfo);
-  if (!info) return info.error();
+  if (Status fits = check_apinfo(env, info); !fits) return fits.error();
   auto start = read_ranks(with_apinfo(env, *info), process, row);
   if (!start) return start;
   start->host = {info->hosts.front(), "PALS_APINFO"};

@@ -6,11 +6,9 @@
 #include <algorithm>
 #include <array>
 #include <map>
-#include <numeric>
 #include <utility>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 namespace launch {
 namespace {
@@ -28,6 +26,10 @@ Fields fields_of(std::string_view line) {
 std::string_view field(const Fields& fields, std::string_view name) {
   const auto it = fields.find(name);
   return it == fields.end() ? std::string_view() : it->second;
+}
+
+void add_notice(const std::string& text, ClusterStart& start) {
+  start.notice += (start.notice.empty() ? "" : "; ") + text;
 }
 
 }  // namespace
@@ -89,9 +91,10 @@ Status add_answer(const Result<RankAnswer>& found, ClusterStart& start) {
       fmt::format("the {} server of {}", start.server == RankServer::pmix ? "PMIx" : "PMI", start.starter);
   if (!found && found.error().code != ErrorCode::closed) return found.error();
   if (!found) {
+    start.asked = start.server == RankServer::pmi;  // the descriptor is closed: no worker can be this rank
     start.host_hint = fmt::format("{} cannot be asked: {}; {}", from, found.error().message, start.host_hint);
-    start.notice =
-        fmt::format("{} cannot be asked, so node 0 is looked for without it: {}", from, found.error().message);
+    add_notice(fmt::format("{} cannot be asked, so node 0 is looked for without it: {}", from, found.error().message),
+               start);
     start.server = RankServer::none;
     return {};
   }
@@ -118,8 +121,9 @@ Status add_map(std::string_view map, ClusterStart& start) {
   start.place = mapped->place;
   if (mapped->rank == task) return {};
   start.node_rank.value = NodeRank(mapped->rank);
-  start.notice = fmt::format("{} has dealt the ranks out in another order than node by node, so its rank {} is rank {}",
-                             start.starter, task, mapped->rank);
+  add_notice(fmt::format("{} has dealt the ranks out in another order than node by node, so its rank {} is rank {}",
+                         start.starter, task, mapped->rank),
+             start);
   return {};
 }
 

@@ -22,7 +22,7 @@ class MapReader {
  public:
   explicit MapReader(std::string_view text) : text_(text) {}
 
-  // nullopt: it is none, or it speaks of more than a start can have.
+  // nullopt: it is nonsense, or speaks of more than a start can have.
   std::optional<std::vector<Block>> read() {
     if (!take("(vector")) return std::nullopt;
     std::vector<Block> blocks;
@@ -89,7 +89,7 @@ Result<MappedPlace> place_by_map(std::string_view map, int task, int tasks) {
   // A map may be shorter than the job: then it is dealt out again from its beginning.
   while (blocks && rank < tasks)
     for (const auto& [first, nodes, ranks] : *blocks)
-      for (int node = first; node < first + nodes; ++node)
+      for (int node = first; node < first + nodes && rank < tasks; ++node)
         for (int i = 0; i < ranks && rank < tasks; ++i, ++rank) {
           const int local = counted_on[node]++;
           if (local == 0) order.push_back(node);

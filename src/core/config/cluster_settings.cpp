@@ -170,7 +170,7 @@ Result<ClusterView> find_cluster(const Environment& env, const ProcessFacts& pro
   const bool any = word == "auto";
   auto view = view_cluster(env, process, any ? "" : word);
   if (!view && (is_complete(options) || !one_node_by({}, options).empty())) {
-    ClusterView nothing;
+    ClusterView nothing = view_surroundings(env, process);
     nothing.found = {view.error().message};
     return nothing;
   }
@@ -199,9 +199,16 @@ Duration longest_wait(const Options& options) {
 
 namespace {
 
+void fill_grace(const ClusterView& view, Options& options) {
+  if (view.start && view.start->grace > 0) {
+    fill(options.shutdown_timeout, view.start->grace, "the time that " + in_a_sentence(*view.start) + " gives");
+  } else if (view.in_pod) {
+    fill(options.shutdown_timeout, grace_of_pods, "the time that Kubernetes gives");
+  }
+}
+
 // What is true of each line that this start has started, even of one that describes its job itself.
 void fill_surroundings(const ClusterStart& start, bool shares, Options& options) {
-  if (start.grace > 0) fill(options.shutdown_timeout, start.grace, "the time that " + in_a_sentence(start) + " gives");
   if (!shares) return;
   const std::string local = start.place ? std::to_string(start.place->local_task) : "${local_rank}";
   fill(options.log_line_prefix_template,
@@ -222,7 +229,7 @@ Result<ClusterUse> use_cluster(const ClusterView& view, Options& options) {
   ClusterUse use;
   use.found = view.found;
   if (!view.job_end.value.empty()) fill(options.job_end, view.job_end.value, view.job_end.from);
-  if (!view.start && view.in_pod) fill(options.shutdown_timeout, grace_of_pods, "the time that Kubernetes gives");
+  fill_grace(view, options);
   if (!view.notice.empty() && !options.nnodes.given() && !options.standalone.value) use.notices.push_back(view.notice);
   if (!view.start) return use;
   const ClusterStart& start = *view.start;

@@ -29,6 +29,8 @@ std::optional<Duration> time_until_warning(const Preemption& preemption, WallTim
 
 std::string too_late_to_warn(const Preemption& preemption, WallTime now) {
   if (preemption.notice == Duration::zero() || time_until_warning(preemption, now)) return "";
+  if (*preemption.job_end <= now)
+    return fmt::format("the time of this job is up ({}), so its workers are not warned", preemption.job_end_from);
   return fmt::format("this job has {} left, so its workers are not warned {} before its end",
                      time_left(preemption, now), to_text(preemption.notice));
 }

@@ -168,7 +168,9 @@ Status settle_time_limit(const Options& options, Preemption& preemption) {
   const std::string given = as_typed(options.stop_before_end.origin, std::to_string(notice));
   if (notice < 1) return usage_error(given + ": expected seconds above 0");
   if (!preemption.job_end)
-    return usage_error(given + ": nothing says when the job ends (SLURM_JOB_END_TIME is not set); give --job-end");
+    return usage_error(
+        given +
+        ": launch does not know when the job ends (SLURM_JOB_END_TIME is missing, or not used); give --job-end");
   preemption.notice = std::chrono::seconds(notice);
   return {};
 }

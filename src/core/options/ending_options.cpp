@@ -123,8 +123,8 @@ constexpr OptionRow ending_rows[] = {
      .member = &Options::requeue_on,
      .group = OptionGroup::ending,
      .value = "END,...",
-     .text = "end with --requeue-exit if the job ends with one of these exit codes or signals, or warned (well, or by "
-             "the warning, after its workers were warned), so that the scheduler starts it again",
+     .text = "end with --requeue-exit if the job ends with one of these exit codes or signals, or warned (its workers "
+             "were warned, and then exited with 0 or by that signal), so that the scheduler starts it again",
      .ours = true},
     {.name = "--requeue-exit",
      .member = &Options::requeue_exit,

@@ -12,7 +12,7 @@ constexpr Time start_time = Time(1h);
 
 SignalDesk desk(int preempt = 0) { return SignalDesk({SIGCHLD, 40, {SIGUSR1, SIGUSR2}, {SIGTERM, SIGINT}, preempt}); }
 
-SignalMeaning meaning(SignalDesk& desk, int signal, bool workers = true, Time now = start_time) {
+SignalMeaning meaning(SignalDesk& desk, int signal, WorkersAre workers = WorkersAre::running, Time now = start_time) {
   return desk.meaning_of(signal, SignalWay::guard, workers, now);
 }
 
@@ -27,9 +27,9 @@ TEST(SignalDesk, EachHasItsMeaning) {
 
 TEST(SignalDesk, RemembersWhatTheWorkersHaveGot) {
   SignalDesk one = desk();
-  (void)meaning(one, SIGUSR1, false);
+  (void)meaning(one, SIGUSR1, WorkersAre::not_there);
   EXPECT_FALSE(one.has_passed_on(SIGUSR1)) << "there was nobody to get it";
-  (void)meaning(one, SIGUSR1, true, start_time + 2s);
+  (void)meaning(one, SIGUSR1, WorkersAre::running, start_time + 2s);
   EXPECT_TRUE(one.has_passed_on(SIGUSR1));
   EXPECT_FALSE(one.has_passed_on(SIGUSR2));
   (void)meaning(one, SIGTERM);
@@ -48,34 +48,48 @@ TEST(SignalDesk, AnEndByASignalThatEndsTheJobMayBeFollowedByThatSignal) {
 
 TEST(SignalDesk, OneThatComesTwoWaysIsOne) {
   SignalDesk one = desk();
-  EXPECT_EQ(one.meaning_of(SIGTERM, SignalWay::direct, true, start_time), SignalMeaning::stop);
-  EXPECT_EQ(one.meaning_of(SIGTERM, SignalWay::guard, true, start_time + 10ms), SignalMeaning::known);
+  EXPECT_EQ(one.meaning_of(SIGTERM, SignalWay::direct, WorkersAre::running, start_time), SignalMeaning::stop);
+  EXPECT_EQ(one.meaning_of(SIGTERM, SignalWay::guard, WorkersAre::running, start_time + 10ms), SignalMeaning::known);
 }
 
 TEST(SignalDesk, AWarningThatEndsTheJobWarnsOnce) {
   SignalDesk one = desk(SIGTERM);
-  EXPECT_EQ(meaning(one, SIGTERM, false), SignalMeaning::stop) << "there is nobody to warn";
-  EXPECT_EQ(meaning(one, SIGTERM, true, start_time + 2s), SignalMeaning::warning);
+  EXPECT_EQ(meaning(one, SIGTERM), SignalMeaning::warning);
   EXPECT_TRUE(one.warned());
-  EXPECT_EQ(meaning(one, SIGTERM, true, start_time + 4s), SignalMeaning::stop);
+  EXPECT_EQ(meaning(one, SIGTERM, WorkersAre::running, start_time + 2s), SignalMeaning::stop);
+}
+
+TEST(SignalDesk, IfThereIsNobodyToWarnTheJobEnds) {
+  SignalDesk by_signal = desk(SIGTERM);
+  EXPECT_EQ(meaning(by_signal, SIGTERM, WorkersAre::not_there), SignalMeaning::stop);
+  EXPECT_TRUE(by_signal.warned()) << "the scheduler wants the node back";
+  SignalDesk by_time = desk();
+  EXPECT_EQ(by_time.meaning_of_time(WorkersAre::not_there), SignalMeaning::stop);
+  EXPECT_TRUE(by_time.warned());
+}
+
+TEST(SignalDesk, WorkersThatHaveEndedHaveNothingToSave) {
+  SignalDesk one = desk(SIGTERM);
+  EXPECT_EQ(meaning(one, SIGTERM, WorkersAre::ended), SignalMeaning::warning) << "the others may still need this node";
+  EXPECT_FALSE(one.warned());
+  EXPECT_EQ(one.meaning_of_time(WorkersAre::ended), SignalMeaning::warning);
+  EXPECT_FALSE(one.warned());
 }
 
 TEST(SignalDesk, TheTimeMayBeTheWarning) {
   SignalDesk one = desk();
-  EXPECT_EQ(one.meaning_of_time(false), SignalMeaning::stop) << "there is nobody to warn";
-  EXPECT_FALSE(one.warned());
-  EXPECT_EQ(one.meaning_of_time(true), SignalMeaning::warning);
+  EXPECT_EQ(one.meaning_of_time(WorkersAre::running), SignalMeaning::warning);
   EXPECT_TRUE(one.warned());
   EXPECT_EQ(meaning(one, SIGTERM), SignalMeaning::stop);
   SignalDesk other = desk(SIGTERM);
-  (void)other.meaning_of_time(true);
+  (void)other.meaning_of_time(WorkersAre::running);
   EXPECT_EQ(meaning(other, SIGTERM), SignalMeaning::stop) << "they have been warned";
 }
 
 TEST(SignalDesk, AnotherWarningMayComeAgain) {
   SignalDesk one = desk(SIGALRM);
   for (const Duration after : {0s, 2s, 4s})
-    EXPECT_EQ(meaning(one, SIGALRM, true, start_time + after), SignalMeaning::warning);
+    EXPECT_EQ(meaning(one, SIGALRM, WorkersAre::running, start_time + after), SignalMeaning::warning);
 }
 
 }  // namespace launch::signal_desk_test

@@ -30,7 +30,7 @@ TEST(Allocation, ABatchScriptIsToldHowAllNodesAreUsed) {
   EXPECT_EQ(
       view.notice,
       "PBS job 1234.pbs01 has 3 nodes, and this launch uses one of them, as torchrun would; \"mpiexec -n 3 -ppn 1 "
-      "launch ...\" uses all, and --nnodes=1 says that one is meant");
+      "launch ...\" uses all (with Open MPI \"mpirun -N 1 launch ...\"), and --nnodes=1 says that one is meant");
   EXPECT_THAT(view.found, ElementsAre(HasSubstr("PBS job 1234.pbs01: nothing was started on its other nodes")));
 }
 
@@ -42,6 +42,8 @@ TEST(Allocation, OtherSystemsHaveOtherFiles) {
   const Environment lsf{{"LSB_JOBID", "7"}, {"LSB_MCPU_HOSTS", "n1 8 n2 8 "}};
   EXPECT_EQ(host_file(lsf), "");
   EXPECT_THAT(view_cluster(lsf, {})->notice, StartsWith("LSF job 7 has 2 nodes"));
+  const Environment with_jsrun{{"LSB_JOBID", "7"}, {"LSB_MCPU_HOSTS", "batch3 1 n1 42"}, {"LSB_DJOB_RANKFILE", "/r"}};
+  EXPECT_EQ(view_cluster(with_jsrun, {})->notice, "") << "the batch host is no node of the job";
   const Environment sge{{"JOB_ID", "9"}, {"PE_HOSTFILE", "/spool/pe"}};
   EXPECT_THAT(view_cluster(sge, with_file("n1 8 all.q@n1 UNDEFINED\nn2 8 all.q@n2 UNDEFINED\n"))->notice,
               StartsWith("SGE job 9 has 2 nodes"));

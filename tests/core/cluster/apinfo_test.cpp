@@ -27,7 +27,7 @@ TEST(ApInfo, TellsWhereEachRankIs) {
 }
 
 TEST(ApInfo, NonsenseIsAnError) {
-  EXPECT_THAT(parse_apinfo("").error().message, HasSubstr("the file of PALS_APINFO has no header"));
+  EXPECT_THAT(parse_apinfo("").error().message, HasSubstr("the file has no header"));
   EXPECT_THAT(parse_apinfo(with(0, 0)).error().message, HasSubstr("the unknown version 0"));
   EXPECT_THAT(parse_apinfo(with(8, 1'000'000)).error().message, HasSubstr("less than its header says"));
   for (const std::size_t at : {std::size_t{64}, std::size_t{80}, std::size_t{88}, std::size_t{104}})

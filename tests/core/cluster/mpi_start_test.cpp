@@ -92,7 +92,19 @@ TEST(MpiStart, PalsHasAFileAboutAllRanks) {
   EXPECT_FALSE(nodes.place);
   EXPECT_THAT(nodes.names, ElementsAre("n1", "n2"));
   facts.apinfo = "nonsense";
-  EXPECT_THAT(view_mpi(starts::pals(), facts).error().message, HasSubstr("the file of PALS_APINFO has no header"));
+  Environment env = starts::pals();
+  env.set("PALS_APINFO", "/run/apinfo");
+  EXPECT_EQ(view_mpi(env, facts).error().message,
+            "PALS_APINFO=/run/apinfo: the file has no header; give --cluster=none and all options of the job");
+}
+
+TEST(MpiStart, AFileOfPalsThatIsLeftOverIsRefused) {
+  ProcessFacts facts = starts::below_mpi("n2");
+  facts.apinfo = starts::apinfo({"n1", "n2"}, {{0, 0}, {0, 1}});
+  EXPECT_THAT(view_mpi(starts::pals(), facts).error().message, HasSubstr("the file has 2 ranks, but PALS_RANKID is 3"));
+  Environment env = starts::pals();
+  env.set("PALS_RANKID", "1");
+  EXPECT_THAT(view_mpi(env, facts).error().message, HasSubstr("the file has 2 ranks, but PMI_SIZE is 4"));
 }
 
 TEST(MpiStart, TheHostsOfJsrunAreThoseAfterTheFirst) {

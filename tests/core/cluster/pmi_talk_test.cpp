@@ -103,6 +103,7 @@ TEST(PmiTalk, AStartIsCompleted) {
   ClusterStart none = *view_cluster(starts::intel_mpi(), starts::below_mpi("n3"))->start;
   EXPECT_TRUE(add_answer(Error{ErrorCode::closed, "it has closed"}, none));
   EXPECT_EQ(none.host.value, "");
+  EXPECT_TRUE(none.asked) << "its socket is closed, and no worker must look for it";
   EXPECT_THAT(none.host_hint, HasSubstr("the PMI server of Hydra cannot be asked: it has closed; give --master-addr"));
 }
 

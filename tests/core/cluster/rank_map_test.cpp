@@ -37,6 +37,10 @@ TEST(RankMap, OfHosts) {
   EXPECT_EQ(map_of_hosts({"n1", "n2", "n2", "n1"}), "(vector,(0,1,1),(1,1,2),(0,1,1))");
 }
 
+TEST(RankMap, OfMoreThanThereIsCostsNoTime) {
+  EXPECT_EQ(place_by_map("(vector,[(0,100000,1)]x100000)", 1, 2)->place.node, NodeRank(1));
+}
+
 TEST(RankMap, ThatIsNonsense) {
   for (const char* map : {"",
                           "(vector)",

@@ -270,6 +270,9 @@ TEST(ClusterSettings, APodHasLessTimeWhateverStartedLaunchInIt) {
   const ClusterView view = *view_cluster(env, {});
   EXPECT_EQ(settled_in(view, {}).config.shutdown_timeout, std::chrono::seconds(25));
   EXPECT_EQ(settled_in(view, {"--shutdown-timeout=50"}).config.shutdown_timeout, std::chrono::seconds(50));
+  Environment cloud = starts::skypilot();
+  cloud.set("KUBERNETES_SERVICE_HOST", "10.96.0.1");
+  EXPECT_EQ(settled_in(*view_cluster(cloud, {}), {}).config.shutdown_timeout, std::chrono::seconds(25));
 }
 
 TEST(ClusterSettings, AnAddressOfThisMachineIsEnoughIfAllRanksAreOnIt) {

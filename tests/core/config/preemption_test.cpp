@@ -28,6 +28,8 @@ TEST(Preemption, WorkersAreWarnedBeforeTheEnd) {
 TEST(Preemption, ItIsSaidIfItIsTooLateForThat) {
   EXPECT_EQ(too_late_to_warn(ends_in(90s, 2min), now_is),
             "this job has 90 s (SLURM_JOB_END_TIME) left, so its workers are not warned 2 min before its end");
+  EXPECT_EQ(too_late_to_warn(ends_in(-1s, 2min), now_is),
+            "the time of this job is up (SLURM_JOB_END_TIME), so its workers are not warned");
   EXPECT_EQ(too_late_to_warn(ends_in(10min, 2min), now_is), "");
   EXPECT_EQ(too_late_to_warn(ends_in(90s), now_is), "");
   EXPECT_EQ(too_late_to_warn({}, now_is), "");

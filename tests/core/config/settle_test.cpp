@@ -122,7 +122,7 @@ TEST(Settle, BadInputIsOneClearLineThatNamesItsOrigin) {
       {{"--requeue-exit=256", "--requeue-on=1"}, "--requeue-exit 256: expected an exit code from 1 to 255"},
       {{"--job-end=soon"}, "--job-end soon: expected seconds since 1970"},
       {{"--stop-before-end=0"}, "--stop-before-end 0: expected seconds above 0"},
-      {{"--stop-before-end=60"}, "--stop-before-end 60: nothing says when the job ends"},
+      {{"--stop-before-end=60"}, "--stop-before-end 60: launch does not know when the job ends"},
       {{"--fail-on=SIGFOO"}, "--fail-on SIGFOO: SIGFOO is not a valid exit condition"},
       {{"--max-membership-restarts=-1"}, "--max-membership-restarts -1: expected 0 or more restarts"},
       {{"--restart-window=0"}, "--restart-window 0: expected seconds above 0"},

@@ -21,6 +21,13 @@ enum class SignalMeaning {
   stop,        // the job must end
 };
 
+// Of this round, when a signal comes.
+enum class WorkersAre {
+  not_there,  // the nodes are still meeting, or meet again
+  running,
+  ended,  // and the node waits for others, or closes down
+};
+
 struct SignalRules {
   int child_ended = 0;
   int guard_gone = 0;
@@ -33,11 +40,10 @@ class SignalDesk {
  public:
   explicit SignalDesk(SignalRules rules) : rules_(std::move(rules)) {}
 
-  // `workers`: whether they have been started.
-  SignalMeaning meaning_of(int signal, SignalWay way, bool workers, Time now);
+  SignalMeaning meaning_of(int signal, SignalWay way, WorkersAre workers, Time now);
   // The same if no signal has come, but the time of the job is nearly up.
-  SignalMeaning meaning_of_time(bool workers);
-  // The workers have been warned before.
+  SignalMeaning meaning_of_time(WorkersAre workers);
+  // The scheduler has warned before the job's workers ended.
   bool warned() const { return warned_; }
   // How long a worker's end by a signal is to be kept back, to see whether launch gets that signal as well: a scheduler
   // may send it to every process of a job, and it reaches the workers first. Zero: this end needs no such wait.
@@ -46,7 +52,7 @@ class SignalDesk {
   bool has_passed_on(int signal) const;
 
  private:
-  bool is_warning(int signal, bool workers) const;
+  bool is_warning(int signal) const;
 
   SignalRules rules_;
   SignalVolley volley_;

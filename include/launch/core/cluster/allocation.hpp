@@ -8,6 +8,7 @@
 #include "launch/core/cluster/cluster_start.hpp"
 
 #include <string>
+#include <vector>
 
 namespace launch {
 
@@ -16,6 +17,9 @@ bool speaks_of_allocation(const Environment& env);
 
 // The file that has the hosts, one in each line; empty: there is none.
 std::string host_file(const Environment& env);
+
+// The hosts of an LSF job, from "n1 8 n2 8"; on machines with jsrun the first only starts the ranks.
+std::vector<std::string> hosts_of_lsf(const Environment& env);
 
 // Has only what is said of it.
 ClusterView view_allocation(const Environment& env, const ProcessFacts& process);

@@ -67,7 +67,7 @@ struct ClusterStart {
   bool shares_console = false;     // what all nodes write ends in one place
   int grace = 0;                   // seconds for workers to exit, before the starter kills launch itself; 0: not known
   RankServer server = RankServer::none;
-  bool asked = false;              // launch has spoken to it as this rank
+  bool asked = false;              // by launch, so that no worker can be this rank
   std::string host_hint;           // what the user can do if it is not said
   Said<std::uint16_t> port;        // for node 0
   std::vector<std::uint16_t> row;  // the ports that node 0 may take if that one is busy, it included; may be empty
@@ -88,6 +88,9 @@ struct ClusterView {
   Said<std::string> job_end;       // when the scheduler ends the job, in seconds since 1970; empty: not said
   std::vector<std::string> found;  // one line for each thing that was found, and what became of it
 };
+
+// What is true of this process whatever started it: the pod, and the time of the job.
+ClusterView view_surroundings(const Environment& env, const ProcessFacts& process);
 
 // What --cluster takes, but for auto and none: "slurm", "openmpi", ...
 const std::vector<std::string_view>& cluster_words();

@@ -68,7 +68,7 @@ struct RankAnswer {
 };
 
 // Completes a start, as far as its own variables have not told more. An error if they contradict each other, or if it
-// was an error to ask, but for ErrorCode::closed: there is no server that answers.
+// was an error to ask; but ErrorCode::closed only means that there is no server that answers.
 Status add_answer(const Result<RankAnswer>& answer, ClusterStart& start);
 
 }  // namespace launch
