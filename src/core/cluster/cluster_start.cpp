@@ -108,10 +108,8 @@ Result<ClusterView> view_cluster(const Environment& env, const ProcessFacts& pro
       merge(view, *std::move(seen));
     }
   }
-  if (!view.start && word.empty() && speaks_of_allocation(env)) {
-    if (is_below_worker(env)) return view;
+  if (!view.start && word.empty() && speaks_of_allocation(env) && !is_below_worker(env))
     merge(view, view_allocation(env, process));
-  }
   return view;
 }
 

@@ -218,14 +218,13 @@ Status check_apinfo(const Environment& env, const Result<ApInfo>& info) {
   };
   if (!info) return refused(info.error().message);
   const auto ranks = static_cast<int>(info->hosts.size());
-  for (const std::string_view name : {"PALS_RANKID", "PMI_SIZE"}) {
-    const auto number = parse_int(env.get(name).value_or(""));
-    const bool is_rank = name == "PALS_RANKID";
-    const bool fits = is_rank ? number && *number >= 0 && *number < ranks : !env.get(name) || number == ranks;
-    if (!fits)
-      return refused(fmt::format("the file has {}, but {} is {}", counted(ranks, "rank"), name,
-                                 shown(env.get(name).value_or(""))));
-  }
+  const auto differs = [&](std::string_view name) {
+    return refused(
+        fmt::format("the file has {}, but {} is {}", counted(ranks, "rank"), name, shown(env.get(name).value_or(""))));
+  };
+  const auto rank = parse_int(env.get("PALS_RANKID").value_or(""));
+  if (!rank || *rank < 0 || *rank >= ranks) return differs("PALS_RANKID");
+  if (const auto size = env.get("PMI_SIZE"); size && parse_int(*size) != ranks) return differs("PMI_SIZE");
   return {};
 }
 
