@@ -2,6 +2,7 @@
 import fcntl
 import os
 import pty
+import select
 import struct
 import termios
 import threading
@@ -13,6 +14,7 @@ class OnTerminal:
     def setUp(self):
         super().setUp()
         self.keyboard, self.terminal = pty.openpty()
+        self.until, self.enough = os.pipe()
         self.shown = []
         self.reader = threading.Thread(target=self._read, daemon=True)
         self.reader.start()
@@ -21,14 +23,25 @@ class OnTerminal:
         super().tearDown()
         os.close(self.terminal)
         self.reader.join(10)
-        os.close(self.keyboard)
+        for descriptor in (self.keyboard, self.until, self.enough):
+            if descriptor is not None:
+                os.close(descriptor)
 
     def _read(self):
         try:
-            while text := os.read(self.keyboard, 1 << 16):
+            while (select.select([self.keyboard, self.until], [], [])[0] == [self.keyboard]
+                   and (text := os.read(self.keyboard, 1 << 16))):
                 self.shown.append(text)
         except OSError:
             pass  # the last process has closed the terminal
+
+    def close_window(self):
+        """The terminal goes away, under the programs that run in it."""
+        os.close(self.enough)
+        self.enough = None
+        self.reader.join(10)
+        os.close(self.keyboard)
+        self.keyboard = None
 
     def screen(self):
         """All that was shown so far."""

@@ -1,11 +1,10 @@
 #include "launch/app/commands.hpp"
 
 #include "launch/app/agent_loop.hpp"
+#include "launch/app/head_run.hpp"
+#include "launch/app/remote_run.hpp"
+#include "launch/app/settle_line.hpp"
 #include "launch/core/base/text.hpp"
-#include "launch/core/cluster/pmi_talk.hpp"
-#include "launch/core/cluster/start_values.hpp"
-#include "launch/core/config/cluster_settings.hpp"
-#include "launch/core/config/settle.hpp"
 #include "launch/core/options/help.hpp"
 #include "launch/core/workers/explain.hpp"
 #include "launch/io/background.hpp"
@@ -13,14 +12,12 @@
 #include "launch/io/guard.hpp"
 #include "launch/io/host.hpp"
 #include "launch/io/log.hpp"
-#include "launch/io/pmi_exchange.hpp"
-#include "launch/io/pmix_exchange.hpp"
-#include "launch/io/process_facts.hpp"
 #include "launch/io/signals.hpp"
 
 #include <cerrno>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <variant>
 
@@ -68,55 +65,6 @@ int explain(const Options& options, const Config& config, const Environment& env
   return code != 0 || fault.empty() ? code : fail({ErrorCode::usage, fault});
 }
 
-// Where node 0 is, by the starter's server. With --explain nobody is asked, since all would have to be there.
-Status ask_server(const Environment& env, const ProcessFacts& process, const Options& options, ClusterStart& start) {
-  if (!options.explain.value.empty()) {
-    start.knows_places = true;  // as it will
-    return add_answer(RankAnswer{"", "HOST-OF-RANK-0", first_own_port, ""}, start);
-  }
-  RankQuestion question;
-  question.descriptor = parse_int(env.get("PMI_FD").value_or("")).value_or(-1);
-  question.ranks = start.nodes.value;
-  question.first = start.node_rank.value == NodeRank(0);
-  question.hostname = process.hostname;
-  question.port = static_cast<std::uint16_t>(options.master_port.given() ? options.master_port.value : 0);
-  question.limit = longest_wait(options);
-  question.on_wait = [&start] {
-    log_info(fmt::format("waiting for all {} ranks of {}", start.nodes.value, start.starter));
-  };
-  const bool by_library = start.server == RankServer::pmix;
-  return add_answer(by_library ? exchange_by_pmix(question, pmix_libraries(process)) : exchange_by_pmi(question),
-                    start);
-}
-
-// What a scheduler says of what the user has not.
-Result<ClusterUse> look_around(const Environment& env, Options& options) {
-  const ProcessFacts process = may_be_in_cluster(env) ? read_process_facts(env) : ProcessFacts();
-  auto view = find_cluster(env, process, options);
-  if (!view) return view.error();
-  if (must_ask_server(*view, options))
-    if (Status asked = ask_server(env, process, options, *view->start); !asked) return asked.error();
-  return use_cluster(*view, options);
-}
-
-Result<Config> settle_all(Options& options, HostFacts& facts, Environment env) {
-  auto use = look_around(env, options);
-  if (!use) return use.error();
-  facts = read_host_facts(options, std::move(env));
-  auto config = settle(options, facts);
-  if (!config) return config;
-  if (Status fits = check_place(*use, options, *config); !fits) return fits.error();
-  config->start = std::move(use->told);
-  config->found = std::move(use->found);
-  config->place = use->place;
-  config->started_as_rank = use->has_ranks && !use->told.empty();
-  if (auto* nodes = std::get_if<StaticChoice>(&config->meeting)) nodes->ports = std::move(use->ports);
-  config->verdict.shared_console = use->shares_console;
-  config->notices.insert(config->notices.begin(), use->notices.begin(), use->notices.end());
-  config->worker_env = worker_environment(*use, options, *config);
-  return config;
-}
-
 int run_job(Config config, SignalPlan& signals) {
   const Guarded guarded = stand_guard(signals);
   if (guarded.exit_code) return leave(*guarded.exit_code);
@@ -136,17 +84,39 @@ int run_job(Config config, SignalPlan& signals) {
   return code;
 }
 
+// The process that starts a launch on each of several hosts.
+int start_hosts(const std::vector<std::string>& args, const Options& options, const Environment& env,
+                SignalPlan& signals) {
+  const auto line = read_option_line(args);
+  if (!line) return fail(line.error());
+  const auto facts = read_head_facts(options, env);
+  if (!facts) return fail(facts.error());
+  auto plan = plan_hosts(options, *line, *facts);
+  if (!plan) return fail(plan.error());
+  set_verbosity(plan->verbosity);
+  if (!options.explain.value.empty()) return show(hosts_text(*plan));
+  return leave(run_head(*std::move(plan), env, signals));
+}
+
+// The exit code, if something else than a job is asked for.
+std::optional<int> answer(const Command& command, SignalPlan& signals) {
+  if (const auto* text = std::get_if<TextCommand>(&command)) return show(text->text);
+  if (const auto* help = std::get_if<HelpCommand>(&command)) return show(text_of(*help, columns_of(STDOUT_FILENO)));
+  if (const auto* remote = std::get_if<RemoteCommand>(&command)) return leave(run_remote(remote->protocol, signals));
+  return std::nullopt;
+}
+
 // Returns the job, or the exit code if something else was asked for. The options and the environment that the job was
 // made from are freed here. Otherwise the guard and the agent would each keep them in memory as long as the job runs.
 std::variant<int, Config> prepare(const std::vector<std::string>& args, SignalPlan& signals) {
   Environment env = read_environment();
   auto command = parse_command(args, env);
   if (!command) return fail(command.error());
-  if (const auto* text = std::get_if<TextCommand>(&*command)) return show(text->text);
-  if (const auto* help = std::get_if<HelpCommand>(&*command)) return show(text_of(*help, columns_of(STDOUT_FILENO)));
+  if (const auto code = answer(*command, signals)) return *code;
   Options options = std::get<Options>(*std::move(command));
+  if (names_hosts(options)) return start_hosts(args, options, env, signals);
   HostFacts facts;
-  auto config = settle_all(options, facts, std::move(env));
+  auto config = settle_line(options, facts, std::move(env));
   if (!config) return fail(config.error());
   set_verbosity(config->verbosity);
   if (!options.explain.value.empty()) return explain(options, *config, facts.env);

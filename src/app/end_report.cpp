@@ -27,8 +27,14 @@ bool keep_verdict(const std::string& path, const std::string& json) {
   return true;
 }
 
+std::string text_of(const Report& report, const Verdict& verdict) {
+  if (report.formed || verdict.first.rank.known()) return render_verdict(verdict);
+  return fmt::format("{} (exit code {})\n", describe(verdict.first), report.end.exit_code);
+}
+
 void show(const Config& config, const Report& report, const Verdict& verdict, const std::string& json) {
   end_progress();
+  if (!config.verdict.text_file.empty() && write_file(config.verdict.text_file, text_of(report, verdict))) return;
   if (config.verdict.json) {
     write_bare(json);
   } else if (config.verdict.shared_console && !shows_whole(verdict, report.round.assignment.group_rank)) {

@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <linux/magic.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/vfs.h>
@@ -37,6 +38,27 @@ std::string read_file(const std::string& path, std::size_t limit) {
 std::size_t file_size(const std::string& path) {
   struct stat info {};
   return ::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) ? static_cast<std::size_t>(info.st_size) : 0;
+}
+
+Result<std::string> read_whole(const std::string& path, std::size_t limit) {
+  const Fd opened(path == "-" ? -1 : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (path != "-" && !opened.valid()) return Error{ErrorCode::usage, std::strerror(errno)};
+  const int fd = path == "-" ? STDIN_FILENO : opened.get();
+  std::string text;
+  std::array<char, 65536> bytes{};
+  for (;;) {
+    const ssize_t size = ::read(fd, bytes.data(), bytes.size());
+    if (size < 0 && errno == EINTR) continue;
+    if (size < 0 && errno == EAGAIN) {  // somebody who shares our input has made it so
+      pollfd more{fd, POLLIN, 0};
+      ::poll(&more, 1, -1);
+      continue;
+    }
+    if (size < 0) return Error{ErrorCode::usage, std::strerror(errno)};
+    if (size == 0) return text;
+    text.append(bytes.data(), static_cast<std::size_t>(size));
+    if (text.size() > limit) return Error{ErrorCode::usage, fmt::format("it has more than {} bytes", limit)};
+  }
 }
 
 bool was_written_since(const std::string& path, WallTime since) {

@@ -69,6 +69,7 @@ class NamedHosts:
         with open(self.folder / f"{pathlib.Path(command[0]).name}.{number}.out", "wb") as out:
             self.daemons.append(subprocess.Popen(line, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT,
                                                  env=self.environment()))
+        return self.daemons[-1]
 
     def environment(self):
         return {"PATH": os.environ["PATH"] + ":/usr/sbin:/sbin", "HOME": "/root", "LC_ALL": "C.UTF-8", **self.env}
@@ -76,11 +77,16 @@ class NamedHosts:
     def name(self, number):
         return f"n{number}" if number <= self.count else "login"
 
+    def files_of(self, number):
+        """What lies on host `number` in place of the machine's own: there -> which file of the test's folder."""
+        return {"/etc/hosts": "hosts", "/etc/nsswitch.conf": "nsswitch"}
+
     def inside(self, number, *command):
         """The command line that runs `command` on host `number`, which knows its name and those of the others."""
+        mounts = " && ".join(f"mount --bind {self.folder}/{file} {there}"
+                             for there, file in self.files_of(number).items())
         # What tests/place has put there is on deleted files, which nothing can be put on.
-        script = (f'umount /etc/hosts /etc/nsswitch.conf 2>&-; mount --bind {self.folder}/hosts /etc/hosts && '
-                  f'mount --bind {self.folder}/nsswitch /etc/nsswitch.conf && hostname {self.name(number)} && '
+        script = (f'umount /etc/hosts /etc/nsswitch.conf 2>&-; {mounts} && hostname {self.name(number)} && '
                   'exec "$0" "$@"')
         network = f"--net=/run/netns/{self.place.names[number - 1]}"
         return ["nsenter", network, "unshare", "--uts", "--mount", "sh", "-c", script, *command]

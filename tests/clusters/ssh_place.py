@@ -4,6 +4,7 @@ import pathlib
 import shutil
 import subprocess
 
+import hosts
 import named_hosts
 from running import wait_for
 
@@ -25,21 +26,35 @@ class SshPlace(named_hosts.NamedHosts):
     def begin(self):
         for name in ("host", "user"):
             subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", self.folder / name], check=True)
-        key = (self.folder / "host.pub").read_text()
-        (self.folder / "known").write_text("".join(f"{self.name(number)} {key}"
-                                                   for number in range(1, self.count + 2)))
+        numbers = range(1, self.count + 2)
+        self.know(numbers)
         wrapper = self.folder / "bin" / "ssh"
         wrapper.parent.mkdir()
         wrapper.write_text(f'#!/bin/sh\nexec {shutil.which("ssh")} -F none -i {self.folder}/user -o BatchMode=yes '
                            f'-o UserKnownHostsFile={self.folder}/known "$@"\n')
         wrapper.chmod(0o755)
         os.makedirs("/run/sshd", exist_ok=True)
+        for number in numbers:
+            self.start_sshd(number)
+        for number in numbers:
+            wait_for(self.file_of_pid(number).exists, 10)
+
+    def know(self, numbers):
+        """The user knows the keys of these hosts, and of no other."""
+        key = (self.folder / "host.pub").read_text()
+        (self.folder / "known").write_text("".join(f"{self.name(number)},{hosts.address(number)} {key}"
+                                                   for number in numbers))
+
+    def start_sshd(self, number):
         sshd = shutil.which("sshd", path=self.environment()["PATH"])
-        for number in range(1, self.count + 2):
-            options = {"HostKey": self.folder / "host", "AuthorizedKeysFile": self.folder / "user.pub",
-                       "PidFile": self.folder / f"{self.name(number)}.pid", "StrictModes": "no", "UsePAM": "no",
-                       "UseDNS": "no", "MaxStartups": "100", "SetEnv": f"PATH={self.env['PATH']}"}
-            self.daemon(number, sshd, "-D", "-e", "-f", "none",
-                        *(word for name, value in options.items() for word in ("-o", f"{name}={value}")))
-        for number in range(1, self.count + 2):
-            wait_for((self.folder / f"{self.name(number)}.pid").exists, 10)
+        words = (word for name, value in self.options_of_sshd(number).items() for word in ("-o", f"{name}={value}"))
+        return self.daemon(number, sshd, "-D", "-e", "-f", "none", *words)
+
+    def options_of_sshd(self, number):
+        return {"HostKey": self.folder / "host", "AuthorizedKeysFile": self.folder / "user.pub",
+                "PidFile": self.file_of_pid(number), "StrictModes": "no", "UsePAM": "no", "UseDNS": "no",
+                "MaxStartups": "100", "SetEnv": f"PATH={self.env['PATH']}"}
+
+    def file_of_pid(self, number):
+        """Has the sshd of that host, once it listens."""
+        return self.folder / f"{self.name(number)}.pid"

@@ -93,8 +93,10 @@ class Documents(unittest.TestCase):
                 text = "".join(re.findall(r'"((?:[^"\\\n]|\\.)*)"', adjacent))
                 pieces |= {piece.strip(" ;:,(") for piece in re.split(r"\{[^}]*\}", text)}
         pieces = {piece for piece in pieces | {os.strerror(code) for code in errno.errorcode} if len(piece) >= 6}
-        pages = text_of("docs/troubleshooting.md") + text_of("docs/kubernetes.md").partition("| What you see |")[2]
-        rows = re.findall(r"(?m)^\| (`.*?) \| ", pages.partition("\n## What launch reads")[0])
+        pages = [text_of("docs/troubleshooting.md") + text_of("docs/kubernetes.md").partition("| What you see |")[2],
+                 text_of("docs/hosts.md").partition("| what you see |")[2]]
+        ends = re.compile("\n## (What launch reads|Instead of)")
+        rows = [row for page in pages for row in re.findall(r"(?m)^\| (`.*?) \| ", ends.split(page)[0])]
         self.assertGreater(len(rows), 20)
         for message in re.findall(r"`([^`]+)`", " ".join(rows)):
             if not message.startswith("error "):  # which are the worker's

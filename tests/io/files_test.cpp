@@ -2,7 +2,10 @@
 
 #include <filesystem>
 #include <fstream>
+#include <string>
+#include <thread>
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <linux/magic.h>
 #include <sys/vfs.h>
@@ -35,6 +38,83 @@ TEST(Files, ReadsTheEndOfWhatGrows) {
   EXPECT_EQ(read_tail("", 4), "");
   EXPECT_EQ(read_tail(path + "/nothing", 4), "");
   EXPECT_EQ(file_size(temp_folder()), 0U) << "a folder";
+}
+
+TEST(Files, ReadsTheWholeOfWhatTheUserHasNamed) {
+  const std::string path = temp_folder() + "/whole";
+  std::string text;
+  for (int i = 0; i < 100'000; ++i) text += std::to_string(i) + '\n';
+  std::ofstream(path) << text;
+  const auto whole = read_whole(path, text.size());
+  ASSERT_TRUE(whole) << whole.error().message;
+  EXPECT_TRUE(*whole == text) << whole->size();
+  std::ofstream(path).close();
+  EXPECT_EQ(read_whole(path, 0).value(), "");
+}
+
+TEST(Files, OfAWholeFileMoreThanTheLimitIsAnError) {
+  const std::string path = temp_folder() + "/whole";
+  std::ofstream(path) << "0123456789";
+  for (const std::string& what : {path, std::string("/dev/zero")}) {
+    const auto whole = read_whole(what, 9);
+    ASSERT_FALSE(whole) << what;
+    EXPECT_EQ(whole.error().code, ErrorCode::usage);
+    EXPECT_EQ(whole.error().message, "it has more than 9 bytes");
+  }
+}
+
+TEST(Files, AWholeFileThatCannotBeReadIsAnErrorInTheSystemsWords) {
+  const auto missing = read_whole(temp_folder() + "/nothing", 10), folder = read_whole(temp_folder(), 10);
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().message, "No such file or directory");
+  ASSERT_FALSE(folder);
+  EXPECT_EQ(folder.error().message, "Is a directory");
+}
+
+// The pipe becomes our standard input, and is given in two halves, the second when the first has been read.
+class Halves {
+ public:
+  explicit Halves(int flags) : before_(::dup(STDIN_FILENO)) {
+    int ends[2];
+    EXPECT_EQ(::pipe2(ends, O_CLOEXEC | flags), 0);
+    EXPECT_EQ(::dup2(ends[0], STDIN_FILENO), STDIN_FILENO);
+    ::close(ends[0]);
+    writer_ = Fd(ends[1]);
+    EXPECT_TRUE(write_all(writer_.get(), "first "));
+    second_ = std::thread([this] {
+      while (bytes_waiting(STDIN_FILENO) > 0) std::this_thread::yield();
+      EXPECT_TRUE(write_all(writer_.get(), "second"));
+      writer_.reset();
+    });
+  }
+  Halves(const Halves&) = delete;
+  Halves& operator=(const Halves&) = delete;
+  ~Halves() {
+    second_.join();
+    ::dup2(before_.get(), STDIN_FILENO);
+  }
+
+ private:
+  Fd before_, writer_;
+  std::thread second_;
+};
+
+TEST(Files, APipeIsReadToItsEnd) {
+  const Halves input(0);
+  EXPECT_EQ(read_whole("/proc/self/fd/0", 100).value(), "first second");
+}
+
+TEST(Files, ADashIsTheStandardInput) {
+  const Halves input(0);
+  EXPECT_EQ(read_whole("-", 100).value(), "first second");
+}
+
+// As after a program that shares it, such as some shells' and Node.js.
+TEST(Files, AStandardInputThatDoesNotBlockIsWaitedFor) {
+  const Halves input(O_NONBLOCK);
+  const auto whole = read_whole("-", 100);
+  ASSERT_TRUE(whole) << whole.error().message;
+  EXPECT_EQ(*whole, "first second");
 }
 
 TEST(Files, AnInputThatCannotBeOpenedIsAnErrorThatNamesIt) {

@@ -15,6 +15,10 @@ namespace launch {
 // At most `limit` bytes of the file; empty when it cannot be read.
 std::string read_file(const std::string& path, std::size_t limit);
 
+// All of a file that the user has named, which may be a pipe; "-" is standard input. An error if it cannot be read or
+// has more bytes than `limit`.
+Result<std::string> read_whole(const std::string& path, std::size_t limit);
+
 // Whether there is a regular file, and it was changed at this time or later.
 bool was_written_since(const std::string& path, WallTime since);
 

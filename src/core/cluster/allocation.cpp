@@ -90,8 +90,10 @@ ClusterView view_allocation(const Environment& env, const ProcessFacts& process)
   view.found = {fmt::format("{}: nothing was started on its other nodes, so launch starts one node", job)};
   if (hosts.size() < 2) return view;
   view.notice = fmt::format(
-      "{} has {} nodes, and this launch uses one of them, as torchrun would; \"mpiexec -n {} -ppn 1 launch ...\" uses "
-      "all (with Open MPI \"mpirun -N 1 launch ...\"), and --nnodes=1 says that one is meant",
+      "{} has {} nodes, and this launch uses one of them, as torchrun would; \"launch --hosts=auto ...\" uses all, as "
+      "does "
+      "\"mpiexec -n {} -ppn 1 launch ...\" (with Open MPI \"mpirun -N 1 launch ...\"), and --nnodes=1 says that one is "
+      "meant",
       job, hosts.size(), hosts.size());
   return view;
 }

@@ -137,8 +137,9 @@ void note_allocation(const Environment& env, ClusterView& view) {
   view.found.push_back(fmt::format("Slurm job {}: launch was not started by srun, so it starts one node", job));
   if (nodes && *nodes > 1)
     view.notice = fmt::format(
-        "Slurm job {} has {} nodes, and this launch uses one of them, as torchrun would; \"srun "
-        "--ntasks-per-node=1 launch ...\" uses all, and --nnodes=1 says that one is meant",
+        "Slurm job {} has {} nodes, and this launch uses one of them, as torchrun would; \"launch "
+        "--hosts=auto ...\" uses all, as does \"srun --ntasks-per-node=1 launch ...\", and --nnodes=1 says that one "
+        "is meant",
         job, *nodes);
 }
 

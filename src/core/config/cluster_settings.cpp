@@ -247,7 +247,9 @@ Result<ClusterUse> use_cluster(const ClusterView& view, Options& options) {
   if (!start.notice.empty() && start.nodes.value > 0) use.notices.push_back(start.notice);
   if (Status filled = fill_all(start, options); !filled) return filled.error();
   use.place = start.place;
-  if (options.master_port.source == Source::cluster && !is_c10d(options)) use.ports = start.row;
+  const bool by_start = is_c10d(options) ? options.rdzv_endpoint.source == Source::cluster
+                                         : options.master_port.source == Source::cluster;
+  if (by_start) use.ports = start.row;
   // The worker of a launch that was started for it alone may be that rank, unless launch has spoken as the rank itself.
   use.strips_identity = !start.place || start.server == RankServer::pmi || start.asked;
   return use;

@@ -1,5 +1,7 @@
 #include "launch/core/config/config.hpp"
 
+#include <utility>
+
 namespace launch {
 
 int Config::nnodes() const {
@@ -14,6 +16,13 @@ NodeRank Config::node_rank() const {
 
 const Endpoint& Config::store() const {
   return std::visit([](const auto& choice) -> const Endpoint& { return choice.store; }, meeting);
+}
+
+void set_ports(Config& config, std::vector<std::uint16_t> ports) {
+  if (auto* nodes = std::get_if<StaticChoice>(&config.meeting)) nodes->ports = std::move(ports);
+  // Where any node may host the store, all of them look at one port.
+  else if (auto* c10d = std::get_if<C10dChoice>(&config.meeting); c10d != nullptr && c10d->is_host)
+    c10d->ports = std::move(ports);
 }
 
 bool goes_on_without_a_node(const Config& config) {

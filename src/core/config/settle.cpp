@@ -105,8 +105,12 @@ Status settle_verdict(const Options& options, const HostFacts&, Config& config) 
   const std::string& form = options.verdict.value;
   config.verdict.json = form == "json";
   if (form.starts_with("json:")) config.verdict.file = form.substr(5);
+  if (const auto comma = form.find(','); form.starts_with("files:") && comma != std::string::npos) {
+    config.verdict.text_file = form.substr(6, comma - 6);
+    config.verdict.file = form.substr(comma + 1);
+  }
   if (form == "text" || config.verdict.json || !config.verdict.file.empty()) return {};
-  return usage_error(fmt::format("{}: expected text, json or json:FILE", as_typed(options.verdict)));
+  return usage_error(fmt::format("{}: expected text, json, json:FILE or files:TEXT,JSON", as_typed(options.verdict)));
 }
 
 Status settle_evidence(const Options& options, const HostFacts&, Config& config) {

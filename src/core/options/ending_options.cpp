@@ -79,7 +79,7 @@ constexpr OptionRow ending_rows[] = {
      .value = "FORM",
      .initial = "text",
      .text = "format of the failure report on standard error: text, or json in one line; json:FILE writes the json to "
-             "FILE and shows the text",
+             "FILE and shows the text; files:TEXT,JSON writes both and shows nothing",
      .choices = {"text", "json"},
      .ours = true},
     {.name = "--evidence",

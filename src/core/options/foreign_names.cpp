@@ -20,8 +20,8 @@ constexpr Foreign foreign[] = {
     {{"--machine-rank", "--nodeid"}, "for the number of this node, counted from 0, give --node-rank"},
     {{"--main-process-ip"}, "for the address of node 0 give --master-addr"},
     {{"--main-process-port"}, "for the port of node 0 give --master-port"},
-    {{"-H", "-f", "--host", "--hosts", "--hostfile", "--hostlist", "-machinefile", "-hostfile"},
-     "launch is started on every host, with the same --nnodes and --master-addr and a --node-rank of its own"},
+    {{"-H", "-f", "--host", "--hostlist", "-machinefile", "-hostfile"},
+     "to start the job on all of its hosts from here give --hosts LIST or --hostfile FILE"},
     {{"--dry-run", "--dryrun"}, "give --explain, which starts nothing"},
     {{"-V"}, "give --version"},
 };

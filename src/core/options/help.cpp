@@ -43,6 +43,7 @@ constexpr Example examples[] = {
     {"Two nodes with two workers each: this line on both, K is 0 on HOST and 1 on the other:",
      "    launch --nnodes=2 --nproc-per-node=2 --node-rank=K \\\n"
      "      --master-addr=HOST --master-port=29500 train.py\n"},
+    {"All hosts from here, by ssh:", "    launch --hosts n[1-8] --nproc-per-node=8 train.py\n"},
     {"What would be started, and where each setting comes from:", "    launch --explain --nproc-per-node=4 ./train\n"},
 };
 

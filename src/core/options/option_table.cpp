@@ -1,6 +1,7 @@
 #include "launch/core/options/option_table.hpp"
 
 #include "launch/core/options/ending_options.hpp"
+#include "launch/core/options/host_options.hpp"
 #include "launch/core/options/log_options.hpp"
 #include "launch/core/options/node_options.hpp"
 #include "launch/core/options/worker_options.hpp"
@@ -37,8 +38,8 @@ constexpr OptionRow other_rows[] = {
 
 std::vector<const OptionRow*> all_rows() {
   std::vector<const OptionRow*> all;
-  for (const std::span<const OptionRow> part :
-       {node_options(), worker_options(), ending_options(), log_options(), std::span<const OptionRow>(other_rows)}) {
+  for (const std::span<const OptionRow> part : {node_options(), host_options(), worker_options(), ending_options(),
+                                                log_options(), std::span<const OptionRow>(other_rows)}) {
     for (const OptionRow& row : part) all.push_back(&row);
   }
   return all;
@@ -62,6 +63,8 @@ std::string_view heading(OptionGroup group) {
   switch (group) {
     case nodes:
       return "Job and nodes";
+    case hosts:
+      return "Several hosts from one command";
     case rendezvous:
       return "Rendezvous (how the nodes find each other)";
     case workers:

@@ -192,6 +192,7 @@ Result<Command> parse_command(const std::vector<std::string>& args, const Enviro
   if (!line) return line.error();
   const Flags flags(line->options);
   if (auto text = text_command(flags, line->short_help)) return *std::move(text);
+  if (const auto protocol = flags.value_of("--remote")) return RemoteCommand{*protocol};
   auto options = gather(flags, env);
   if (!options) return options.error();
   if (line->program.empty() || line->program.front().empty()) {

@@ -3,6 +3,7 @@
 #include "launch/core/base/announcer.hpp"
 #include "launch/core/c10d/elastic_rendezvous.hpp"
 #include "launch/core/session/dialogs.hpp"
+#include "launch/core/session/port_row.hpp"
 #include "launch/core/store/keys.hpp"
 
 #include <algorithm>
@@ -36,15 +37,14 @@ ElasticStore::ElasticStore(Stage& stage, const Config& config, const C10dChoice&
       choice_(choice),
       owner_(owner),
       heartbeat_(plan_heartbeat(config.heartbeat_timeout, choice.settings.nodes.max)),
+      store_(choice.store),
       ended_(stage),
       scope_(stage) {}
 
 Talk<Status> ElasticStore::open() {
   stage_.act(PrepareStore{heartbeat_.silence});
   if (!choice_.is_host.value_or(false)) co_return Status();
-  Question listen = Listen{OwnStore::job, choice_.store};
-  auto listening = stage_.ask<Listening>(std::move(listen));
-  const Listening opened = co_await listening;
+  const Listening opened = co_await listen_in_row(stage_, store_, choice_.ports);
   hosts_ = opened.status.has_value();
   port_ = opened.port;
   // The agent that had the port was killed, but its connections keep the port. This node tries again while it looks for
@@ -156,10 +156,21 @@ Talk<Result<StoreLink>> ElasticStore::look_for_store(Endpoint endpoint, bool may
     if (may_host) scope_.start(try_to_host());
     if (announcer.due(stage_.moment(), stage_.report_interval()))
       stage_.say(Say::Level::progress, fmt::format("{}; waiting for the store at {}; giving up in {}", reason.message,
-                                                   to_text(choice_.store), to_text(give_up_ - stage_.moment())));
+                                                   to_text(store_), to_text(give_up_ - stage_.moment())));
   };
+  if (may_host && !hosts_ && !choice_.ports.empty()) co_return co_await look_in_row(on_retry);
   if (may_host) co_return co_await connect_to_store(stage_, std::move(endpoint), give_up_, on_retry);
   co_return co_await try_to_connect(stage_, std::move(endpoint), give_up_, on_retry);
+}
+
+Talk<Result<StoreLink>> ElasticStore::look_in_row(std::function<void(const Error&)> on_retry) {
+  RowSearch search{config_.run_id, give_up_, std::move(on_retry)};
+  co_return co_await find_in_row(stage_, store_, choice_.ports, std::move(search));
+}
+
+// So that nodes of this job know the store for theirs, and those of others do not.
+Talk<void> ElasticStore::claim() {
+  if (hosts_ && !choice_.ports.empty()) (void)co_await link_->set(claim_key(config_.run_id, 0), "host", give_up_);
 }
 
 Talk<bool> ElasticStore::connect() {
@@ -174,6 +185,7 @@ Talk<bool> ElasticStore::connect() {
     co_return false;
   }
   take(*std::move(connected));
+  co_await claim();
   reached_ = link_->peer();
   address_ = choice_.address;
   if (address_.empty()) address_ = hosts_ ? choice_.store.host : link_->own_address();

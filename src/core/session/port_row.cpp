@@ -64,35 +64,34 @@ class PortRound {
 
 }  // namespace
 
-Talk<Listening> listen_in_row(Stage& stage, StaticChoice& nodes) {
-  std::vector<std::uint16_t> ports = nodes.ports;
-  if (ports.empty()) ports.push_back(nodes.store.port);
+Talk<Listening> listen_in_row(Stage& stage, Endpoint& store, std::vector<std::uint16_t> row) {
+  if (row.empty()) row.push_back(store.port);
   Listening opened;
-  for (const std::uint16_t port : ports) {
-    Endpoint at{nodes.store.host, port};
+  for (const std::uint16_t port : row) {
+    Endpoint at{store.host, port};
     Question question = Listen{OwnStore::job, std::move(at)};
     auto listening = stage.ask<Listening>(std::move(question));
     opened = co_await listening;
     if (!opened.status) continue;
-    nodes.store.port = opened.port;
+    store.port = opened.port;
     break;
   }
   co_return opened;
 }
 
-Talk<Result<StoreLink>> find_in_row(Stage& stage, StaticChoice& nodes, RowSearch search) {
+Talk<Result<StoreLink>> find_in_row(Stage& stage, Endpoint& store, std::vector<std::uint16_t> row, RowSearch search) {
   Backoff backoff(10ms, 500ms, stage.random());
   Duration limit = shortest_try;
   Error reason{ErrorCode::timeout, ""};
-  PortRound round(nodes.ports.size());
+  PortRound round(row.size());
   for (;;) {
     const std::size_t at = round.next();
-    const std::uint16_t port = nodes.ports[at];
+    const std::uint16_t port = row[at];
     const Time began = stage.moment();
-    Look look{{nodes.store.host, port}, limit};
+    Look look{{store.host, port}, limit};
     auto found = co_await look_at(stage, std::move(look), search);
     if (found) {
-      nodes.store.port = port;
+      store.port = port;
       co_return std::move(found);
     }
     if (stage.moment() >= later(began, limit)) limit = std::min(2 * limit, longest_try);

@@ -36,7 +36,7 @@ Talk<Status> StaticSession::open() {
   if (!hosts()) co_return Status();
   const Duration silence = plan_heartbeat(config_.heartbeat_timeout, nodes_.nnodes).silence;
   stage_.act(PrepareStore{silence, agent_keys(config_.run_id), config_.run_id, nodes_.nnodes});
-  Listening opened = co_await listen_in_row(stage_, nodes_);
+  Listening opened = co_await listen_in_row(stage_, nodes_.store, nodes_.ports);
   opens_late_ = opened.cooling;
   if (opens_late_) co_return Status();
   co_return std::move(opened.status);
@@ -47,7 +47,7 @@ Talk<Status> StaticSession::open() {
 Talk<bool> StaticSession::open_late() {
   say_wait_for_port(stage_, nodes_.store.port);
   while (true) {
-    const Listening opened = co_await listen_in_row(stage_, nodes_);
+    const Listening opened = co_await listen_in_row(stage_, nodes_.store, nodes_.ports);
     opens_late_ = !opened.status;
     if (opened.status) co_return true;
     if (stage_.moment() >= give_up_joining_ || !opened.cooling) {
@@ -135,7 +135,7 @@ Talk<Result<StoreLink>> StaticSession::look_for_node_0() {
   };
   if (!reached_ && !hosts() && !nodes_.ports.empty()) {
     RowSearch search{config_.run_id, give_up_joining_, on_retry};
-    co_return co_await find_in_row(stage_, nodes_, std::move(search));
+    co_return co_await find_in_row(stage_, nodes_.store, nodes_.ports, std::move(search));
   }
   co_return co_await connect_to_store(stage_, reached_.value_or(store_endpoint()), give_up_joining_, on_retry);
 }

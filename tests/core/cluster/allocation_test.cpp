@@ -29,8 +29,9 @@ TEST(Allocation, ABatchScriptIsToldHowAllNodesAreUsed) {
   EXPECT_FALSE(view.start);
   EXPECT_EQ(
       view.notice,
-      "PBS job 1234.pbs01 has 3 nodes, and this launch uses one of them, as torchrun would; \"mpiexec -n 3 -ppn 1 "
-      "launch ...\" uses all (with Open MPI \"mpirun -N 1 launch ...\"), and --nnodes=1 says that one is meant");
+      "PBS job 1234.pbs01 has 3 nodes, and this launch uses one of them, as torchrun would; \"launch --hosts=auto "
+      "...\" uses all, as does \"mpiexec -n 3 -ppn 1 launch ...\" (with Open MPI \"mpirun -N 1 launch ...\"), and "
+      "--nnodes=1 says that one is meant");
   EXPECT_THAT(view.found, ElementsAre(HasSubstr("PBS job 1234.pbs01: nothing was started on its other nodes")));
 }
 

@@ -14,7 +14,7 @@ TEST(ForeignNames, OfOtherLaunchersLeadToOurs) {
     EXPECT_THAT(std::string(hint_for_foreign(name).value_or("")), HasSubstr("--nproc-per-node")) << name;
   for (const char* name : {"-N", "--num_nodes", "--num_machines"})
     EXPECT_THAT(std::string(hint_for_foreign(name).value_or("")), HasSubstr("--nnodes")) << name;
-  EXPECT_THAT(std::string(hint_for_foreign("--hosts").value_or("")), HasSubstr("on every host"));
+  EXPECT_THAT(std::string(hint_for_foreign("--host").value_or("")), HasSubstr("--hostfile FILE"));
   EXPECT_THAT(std::string(hint_for_foreign("--dry-run").value_or("")), HasSubstr("--explain"));
 }
 

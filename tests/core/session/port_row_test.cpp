@@ -126,4 +126,47 @@ TEST(PortRow, AGuestWithoutAHostGivesUpAtItsTimeOut) {
   EXPECT_EQ(failed->error.code, ErrorCode::timeout);
 }
 
+Config elastic_node(const std::string& run_id, int number, int pid) {
+  Config config = elastic_config("n" + std::to_string(number), pid, {2, 2});
+  config.run_id = run_id;
+  C10dChoice& choice = c10d_of(config);
+  choice.settings.run_id = run_id;
+  choice.is_host = number == 0;
+  set_ports(config, {29500, 29501, 29502});
+  choice.store.port = 29500;
+  return config;
+}
+
+// As with static jobs, the guests of one come before its host.
+TEST(PortRow, ElasticJobsThatBeginAtOnceDoNotMeet) {
+  Meeting meeting;
+  std::map<std::string, std::vector<Meeting::Node*>> jobs;
+  int pid = 100;
+  for (const int number : {1, 0})
+    for (const char* run_id : {"a", "b", "c"})
+      jobs[run_id].push_back(join(meeting, elastic_node(run_id, number, ++pid)));
+  for (auto& [run_id, nodes] : jobs)
+    for (Meeting::Node* node : nodes) {
+      const auto done = meeting.take<RendezvousDone>(*node, 30s);
+      ASSERT_TRUE(done) << run_id;
+      EXPECT_EQ(done->round.assignment.group_world_size, 2) << run_id;
+    }
+}
+
+TEST(PortRow, AnElasticJobPassesOverThePortOfAnotherProgram) {
+  Meeting meeting;
+  const auto taken = meeting.network().listen("n0", 29500);
+  const std::vector<Meeting::Node*> nodes{join(meeting, elastic_node("a", 1, 101)),
+                                          join(meeting, elastic_node("a", 0, 102))};
+  for (Meeting::Node* node : nodes) EXPECT_TRUE(meeting.take<RendezvousDone>(*node, 30s));
+}
+
+// Where any node may host the store, they all look at one port.
+TEST(PortRow, AnElasticJobWithoutAChosenHostHasNone) {
+  Config config = elastic_config("n0", 100, {2, 2});
+  c10d_of(config).is_host.reset();
+  set_ports(config, {29500, 29501});
+  EXPECT_TRUE(c10d_of(config).ports.empty());
+}
+
 }  // namespace launch::port_row_test

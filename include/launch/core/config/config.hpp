@@ -80,6 +80,7 @@ struct C10dChoice {
   std::optional<bool> is_host;  // whether it hosts the store; nullopt: the node that `store` leads to does
   std::string address;          // this node's, for the others, from --local-addr; empty: it must be found out
   bool joins_wait = false;      // a node that joins while workers run waits until they restart for another reason
+  std::vector<std::uint16_t> ports{};  // as in StaticChoice; there if it is known which node hosts the store
 };
 
 using MeetingChoice = std::variant<AloneChoice, StaticChoice, C10dChoice>;
@@ -89,6 +90,7 @@ struct VerdictChoice {
   bool json = false;            // one line instead of the text
   bool shared_console = false;  // all nodes write to one: a few of them show all of it
   std::string file;             // gets the json as well; empty: none
+  std::string text_file;        // gets the text in place of the console; empty: it is shown there
 };
 
 // What is recorded about the workers after a failure, before they are told to exit.
@@ -166,6 +168,9 @@ struct Config {
   const Endpoint& store() const;
   const C10dChoice* c10d() const { return std::get_if<C10dChoice>(&meeting); }  // null: another kind of job
 };
+
+// The row of ports that the store may have, if it has one and several nodes meet there.
+void set_ports(Config& config, std::vector<std::uint16_t> ports);
 
 // The other nodes form another round if one is lost or told to stop; otherwise the job ends.
 bool goes_on_without_a_node(const Config& config);

@@ -20,6 +20,7 @@ namespace launch {
 enum class OptionGroup {
   nodes,       // the job and its nodes
   rendezvous,  // how the nodes find each other
+  hosts,       // one command for all of them
   workers,     // what is started, and how
   ending,      // restarts, signals, stopping
   logs,        // output and events

@@ -57,6 +57,19 @@ struct Options {
   Setting<std::string> rdzv_id;
   Setting<std::string> rdzv_conf;
   Setting<std::string> join;
+  Setting<std::string> hosts;
+  Setting<std::string> hostfile;
+  Setting<std::string> include;
+  Setting<std::string> exclude;
+  Setting<std::string> start_with;
+  Setting<std::string> ssh;
+  Setting<int> fanout;
+  Setting<std::string> network;
+  Setting<std::string> env;  // the last of several; all are in the option line
+  Setting<bool> env_none;
+  Setting<bool> no_copy;
+  Setting<bool> no_ifname;
+  Setting<std::string> remote;
   Setting<bool> module;
   Setting<bool> no_python;
   Setting<bool> run_path;
@@ -117,7 +130,12 @@ struct HelpCommand {
   bool brief = false;
 };
 
-using Command = std::variant<Options, TextCommand, HelpCommand>;
+// --remote: wait on standard input for what launch --hosts says.
+struct RemoteCommand {
+  std::string protocol;
+};
+
+using Command = std::variant<Options, TextCommand, HelpCommand, RemoteCommand>;
 
 // `args` is the command line without the program's own name.
 // Sources are asked in the order of Source, but for `cluster`. The first token that is not an option ends our options.

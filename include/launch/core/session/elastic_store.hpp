@@ -9,6 +9,7 @@
 #include "launch/core/rendezvous/liveness.hpp"
 #include "launch/core/session/store_link.hpp"
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -67,6 +68,8 @@ class ElasticStore {
  private:
   Talk<void> run();
   Talk<Result<StoreLink>> look_for_store(Endpoint endpoint, bool may_host);
+  Talk<Result<StoreLink>> look_in_row(std::function<void(const Error&)> on_retry);
+  Talk<void> claim();
   Talk<bool> connect();
   Talk<bool> look_again(Error lost);
   Talk<void> find_out_who_hosts();
@@ -85,6 +88,7 @@ class ElasticStore {
   Owner& owner_;
   Heartbeat heartbeat_;
   bool hosts_ = false;
+  Endpoint store_;           // where it is, as far as that is known
   std::uint16_t port_ = 0;   // where the store of this node listens
   bool could_host_ = false;  // the endpoint leads here
   std::string address_;

@@ -1,0 +1,17 @@
+// `launch --hosts …`: the process that the user typed. Makes a connection to each host, shows what comes from there,
+// and carries out what core/hosts/head decides. commands calls it once; it needs no guard, since nothing but
+// connections are its children, and each host's launch ends when its connection does.
+#pragma once
+
+#include "launch/core/config/hosts_settings.hpp"
+#include "launch/io/signals.hpp"
+
+namespace launch {
+
+// What this host says that the plan needs. An error if the host file cannot be read.
+Result<HeadFacts> read_head_facts(const Options& options, Environment env);
+
+// The exit code of the job.
+int run_head(HostsPlan plan, const Environment& env, SignalPlan& signals);
+
+}  // namespace launch

@@ -1,0 +1,47 @@
+// What the head of `launch --hosts` knows of one host, how long it waits for each thing that the host must do, and what
+// it says of a host that takes longer. Used by core/hosts/head alone, which decides what follows. Pure; times are those
+// of one host's clock.
+#pragma once
+
+#include "launch/core/base/time.hpp"
+#include "launch/core/hosts/host_messages.hpp"
+#include "launch/core/logs/line_router.hpp"
+
+#include <chrono>
+#include <string>
+
+namespace launch {
+
+constexpr Duration longest_host_silence = std::chrono::seconds(15);
+
+struct HeadHost {
+  enum class State {
+    waiting,     // to be connected to, from `due` on
+    connecting,  // until its greeting
+    asked,       // whether it can start
+    ready,       // or has said which addresses it reaches
+    reaching,    // asked for that
+    running,
+    ended,  // its node has ended, or it takes no part
+    lost    // without a word
+  };
+  State state = State::waiting;
+  bool connected = false;
+  bool copies = false;  // this program, since it has none or another version
+  Time due = never;
+  Time heard = never;
+  int tries = 0;
+  std::string noise;  // of its login
+  NodeReady ready;
+  ReachAnswer reach;
+  NodeEnd end;
+  LineRouter out, err;
+};
+
+// For what a host in this state must do; zero: there is no limit.
+Duration limit_of(const HeadHost& host);
+
+// Why it is given up when that time is over; empty: it is not.
+std::string why_late(const HeadHost& host);
+
+}  // namespace launch

@@ -1,0 +1,46 @@
+// What the head of `launch --hosts` is to do, settled before anything is started (config/hosts_settings makes it), and
+// what each node is told of it: the question whether it could start, and the command line of its launch. Used by
+// core/hosts/head. Pure.
+#pragma once
+
+#include "launch/core/hosts/host_messages.hpp"
+#include "launch/core/job/endpoint.hpp"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace launch {
+
+struct HeadNode {
+  std::string host;                    // as it is shown
+  std::vector<std::string> options{};  // for this node alone
+  std::vector<std::string> env{};
+};
+
+struct HeadPlan {
+  std::vector<HeadNode> nodes;       // by node rank
+  std::vector<std::string> options;  // of the ordinary launch, for all nodes
+  std::vector<std::string> program;  // and its arguments
+  std::vector<std::string> env;      // NAME=VALUE
+  std::string folder;
+  int umask = 022;
+  std::string version;  // of this launch
+  std::string run_id;
+  std::string nnodes;  // as for --nnodes
+  bool c10d = false;
+  bool keeps_output = false;    // the remotes keep the workers' output in files of their own, so that it comes whole
+  bool may_copy = false;        // this program may be sent to hosts that have none, or another version
+  bool sets_interface = false;  // each node says to NCCL and Gloo on which interface it meets the others
+  std::uint16_t port = 0;       // of node 0; 0: any
+  std::string network{};        // on which the nodes meet: an address with a mask, or an interface; empty: any
+  int fanout = 64;              // connections that are being made at the same time
+};
+
+// The command line of the ordinary launch on a node; `store`: where node 0 has its store.
+std::vector<std::string> node_line(const HeadPlan& plan, int node, const Endpoint& store);
+
+// Whether it could start.
+NodeJob node_job(const HeadPlan& plan, int node, std::int64_t silence_ms);
+
+}  // namespace launch

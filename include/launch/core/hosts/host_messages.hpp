@@ -1,0 +1,145 @@
+// What a head and the launches that it has started on other hosts (remotes) say to each other: the messages as values
+// and as the bytes in a frame. core/hosts/host_frames uses it, which writes and reads the frames; app/head and
+// app/remote_node see the values. Pure; nothing is written or read here.
+//
+// Each size and number that comes is bounded; what is not understood is an error with code protocol that says in one
+// line what was wrong. Members of JSON that are not known are ignored, so that a later version may say more.
+#pragma once
+
+#include "launch/core/base/error.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace launch {
+
+// Head to remote: what the node is to be.
+struct NodeJob {
+  int node = 0;  // its number
+  int nodes = 1;
+  std::vector<std::string> args;  // of the ordinary launch, as far as they are known: to be checked
+  std::vector<std::string> env;   // NAME=VALUE, on top of the remote's own
+  std::string folder;             // to work in
+  int umask = 022;
+  std::int64_t silence_ms = 15'000;  // without any frame, after which the remote ends
+  bool keeps_output = false;         // the remote keeps the workers' output in files until the job has ended well
+  std::uint16_t port = 0;            // of the store, on node 0; 0: a free one
+  std::string token{};               // what that port says to whom connects to it, until the node starts
+
+  bool operator==(const NodeJob&) const = default;
+};
+
+// Remote to head: the node could start.
+struct NodeReady {
+  std::string hostname;
+  std::string boot_id;                    // equal on two remotes: they are on one machine
+  std::vector<std::string> addresses;     // of its interfaces, without the loopback
+  std::uint16_t port = 0;                 // that the store may have there; only node 0 is asked for it
+  std::vector<std::string> interfaces{};  // the names of these, in the same order
+
+  bool operator==(const NodeReady&) const = default;
+};
+
+// Remote to head: it cannot. Nothing was started.
+struct NodeCannot {
+  std::string reason;  // one line
+  int exit_code = 1;
+
+  bool operator==(const NodeCannot&) const = default;
+};
+
+// Head to remote: which of these can be connected to?
+struct ReachQuestion {
+  std::vector<std::string> addresses;
+  std::uint16_t port = 0;
+  std::string token{};  // what it says there
+
+  bool operator==(const ReachQuestion&) const = default;
+};
+
+// Remote to head: for each address of the question, why it cannot be reached; empty: it can.
+struct ReachAnswer {
+  std::vector<std::string> faults;
+
+  bool operator==(const ReachAnswer&) const = default;
+};
+
+// Head to remote: start the ordinary launch with these arguments.
+struct NodeGo {
+  std::vector<std::string> args;
+  std::string meeting{};  // the address of node 0, if NCCL and Gloo are to use the interface that leads there
+
+  bool operator==(const NodeGo&) const = default;
+};
+
+// Head to remote: pass this signal to the node.
+struct NodeSignal {
+  int number = 0;
+
+  bool operator==(const NodeSignal&) const = default;
+};
+
+// Remote to head: bytes that the node has written.
+struct NodeOutput {
+  bool errors = false;  // to its standard error
+  std::string bytes;
+
+  bool operator==(const NodeOutput&) const = default;
+};
+
+// Head to remote: bytes for the node's standard input; empty: its end.
+struct NodeInput {
+  std::string bytes;
+
+  bool operator==(const NodeInput&) const = default;
+};
+
+// Either way: nothing but a sign of life.
+struct HostBeat {
+  bool operator==(const HostBeat&) const = default;
+};
+
+// Remote to head: the node has ended, and all of its output was sent.
+struct NodeEnd {
+  int exit_code = 0;
+  std::string report;  // of a job that failed, as text for people; may be empty
+  std::string json{};  // the same for programs
+
+  bool operator==(const NodeEnd&) const = default;
+};
+
+using HostMessage = std::variant<NodeJob, NodeReady, NodeCannot, ReachQuestion, ReachAnswer, NodeGo, NodeSignal,
+                                 NodeOutput, NodeInput, HostBeat, NodeEnd>;
+
+using MessageKind = std::size_t;  // the place of a message in HostMessage, from 1 on
+constexpr MessageKind last_message_kind = std::variant_size_v<HostMessage>;
+
+inline MessageKind kind_of(const HostMessage& message) { return message.index() + 1; }
+std::string_view kind_name(MessageKind kind);  // "job"; REQUIRES: 1 <= kind <= last_message_kind
+
+constexpr std::size_t longest_body = std::size_t{8} << 20;
+constexpr std::size_t longest_output = std::size_t{64} << 10;  // bytes in one NodeOutput or NodeInput
+constexpr std::size_t longest_report = std::size_t{1} << 20;
+constexpr std::size_t longest_words = 1'000'000;                   // NodeJob::args, NodeGo::options
+constexpr std::size_t longest_environment = std::size_t{4} << 20;  // NodeJob::env
+
+// What words take of these limits: as execve(2) counts them, each with a zero byte and a pointer.
+std::size_t counted_size(const std::vector<std::string>& words);
+
+// How long the body of such a message may be. A message within its limits has one within this.
+std::size_t longest_body_of(MessageKind kind);
+
+// Output and input are their bytes (output: one byte before says which stream). All others are JSON, in which a text
+// that is not printable ASCII is {"b64": ...}: arguments and variables may be any bytes but zero. A report, a reason
+// and the other texts for people are cut to what the other side takes; all else must be within its limits, or the other
+// side refuses it.
+void append_body(std::string& bytes, const HostMessage& message);
+
+// REQUIRES: 1 <= kind <= last_message_kind
+Result<HostMessage> parse_body(MessageKind kind, std::string_view body);
+
+}  // namespace launch

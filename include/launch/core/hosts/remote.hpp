@@ -1,0 +1,79 @@
+// The other end of `launch --hosts`, on each host: `launch --remote 1`, which starts the ordinary launch of its node
+// when the head says so, and ends it when the head does. A machine: app/remote_run has the pipes and the processes.
+//
+// The node is told to end (SIGTERM, as by a user) if the connection to the head ends or nothing comes for too long, and
+// whatever happens this process leaves only when the node has ended: nothing is left behind. It starts at most one
+// node.
+#pragma once
+
+#include "launch/core/base/time.hpp"
+#include "launch/core/hosts/host_frames.hpp"
+
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace launch {
+
+struct TellHead {
+  HostMessage message;
+};
+// Is everything there? on_checked() is the answer.
+struct CheckNode {
+  NodeJob job;
+};
+// on_reach() is the answer.
+struct TryToReach {
+  ReachQuestion question;
+};
+struct RunNode {
+  std::vector<std::string> args;
+  std::string meeting;  // as in NodeGo
+};
+struct SignalNode {
+  int number;
+};
+struct FeedNode {
+  std::string bytes;  // empty: the end of its input
+};
+struct LeaveRemote {};
+using RemoteAction = std::variant<TellHead, CheckNode, TryToReach, RunNode, SignalNode, FeedNode, LeaveRemote>;
+using RemoteActions = std::vector<RemoteAction>;
+
+class Remote {
+ public:
+  RemoteActions start(Time now);
+  RemoteActions on_message(HostMessage message, Time now);
+  // The head has gone, or what it says makes no sense.
+  RemoteActions on_lost();
+  RemoteActions on_checked(HostMessage answer);
+  RemoteActions on_reach(ReachAnswer answer);
+  // Told to end by somebody on this host.
+  RemoteActions on_signal(int number);
+  RemoteActions on_output(NodeOutput output);
+  // The node has ended, and all that it wrote has been told; or it could not be started.
+  RemoteActions on_end(NodeEnd end);
+  RemoteActions on_deadline(Time now);
+  Time deadline() const;
+
+ private:
+  enum class State {
+    waiting,  // for the job
+    checking,
+    ready,
+    unfit,  // has said that it cannot
+    running,
+    over
+  };
+
+  RemoteActions leave();
+
+  State state_ = State::waiting;
+  bool headless_ = false;
+  Duration silence_ = std::chrono::minutes(1);  // until the job says how long
+  Time lost_at_ = never;
+  Time beat_ = never;
+};
+
+}  // namespace launch

@@ -1,0 +1,47 @@
+// Lines on their way to a console that may be slow, written without waiting by the one thread of control: for a
+// process that must go on hearing others meanwhile. What is not taken at once is kept, all of it and in order; whoever
+// fills the queue asks `held()` and stops filling while it is too much, and hears by `on_less` when it is less. Used
+// by the head of launch --hosts. A console whose reader has gone takes everything, and nobody sees it. A file may
+// block, and a terminal that may not be opened again. No flag that others see is changed. The program must ignore
+// SIGPIPE.
+#pragma once
+
+#include "launch/io/outlet.hpp"
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace launch {
+
+class ConsoleQueue {
+ public:
+  // `fd` stays the caller's. This object must outlive all that runs on the executor.
+  ConsoleQueue(const boost::asio::any_io_executor& executor, int fd, std::function<void()> on_less);
+
+  void write(std::string_view lines);
+  std::size_t held() const { return held_.size() - written_; }
+  // Until all is written, or for so long.
+  boost::asio::awaitable<void> drained(Duration patience);
+
+ private:
+  bool push();
+  boost::asio::awaitable<void> write_later();
+
+  boost::asio::any_io_executor executor_;
+  std::function<void()> on_less_;
+  Outlet outlet_;
+  boost::asio::posix::stream_descriptor watched_;  // the same file as the outlet's, to wait for it, if that is possible
+  boost::asio::steady_timer empty_, pause_;
+  std::string held_;
+  std::size_t written_ = 0;  // of held_
+  bool writing_ = false;
+};
+
+}  // namespace launch

@@ -1,0 +1,281 @@
+#include "launch/app/head_run.hpp"
+
+#include "launch/core/base/announcer.hpp"
+#include "launch/core/base/random.hpp"
+#include "launch/core/base/text.hpp"
+#include "launch/core/cluster/allocation.hpp"
+#include "launch/io/background.hpp"
+#include "launch/io/clock.hpp"
+#include "launch/io/console_queue.hpp"
+#include "launch/io/deadline.hpp"
+#include "launch/io/files.hpp"
+#include "launch/io/host.hpp"
+#include "launch/io/log.hpp"
+#include "launch/io/piped_program.hpp"
+#include "launch/io/remote_place.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+#include <unistd.h>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+namespace launch {
+namespace asio = boost::asio;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr std::size_t most_shown_later = std::size_t{1} << 20;  // bytes for a slow console, until hosts have to wait
+constexpr std::size_t longest_host_file = std::size_t{8} << 20;
+constexpr Duration console_patience = 10s;     // with a console that takes nothing
+constexpr Duration time_for_connections = 5s;  // to end, once they are closed
+constexpr int files_of_head = 32;
+constexpr int files_per_host = 4;
+
+class HeadRun {
+ public:
+  HeadRun(asio::io_context& context, HostsPlan plan, const Environment& env, const SignalPlan& signals)
+      : context_(context),
+        executor_(context.get_executor()),
+        signals_(executor_, signals),
+        reset_(signals.reset),
+        plan_(std::move(plan)),
+        env_(env),
+        machine_(plan_.head, random_seed()),
+        hosts_(plan_.hosts.size()),
+        moment_(executor_),
+        ended_(executor_),
+        out_(executor_, STDOUT_FILENO, [this] { pace(); }),
+        err_(executor_, STDERR_FILENO, [this] { pace(); }),
+        announcer_(now()) {}
+
+  int run() {
+    run_in_background(executor_, watch_signals());
+    act(machine_.start(now()));
+    context_.run();
+    return code_;
+  }
+
+ private:
+  using Task = asio::awaitable<void>;
+
+  struct Host {
+    std::shared_ptr<PipedProgram> connection;
+    FrameReader reader{true};
+    bool greeted = false;
+    bool broken = false;
+  };
+
+  void act(HeadActions actions) {
+    for (HeadAction& action : actions) std::visit([this](auto& one) { carry_out(std::move(one)); }, action);
+    if (over_) return;
+    report_progress();
+    const Time next = machine_.deadline();
+    moment_.expires_at(to_steady(machine_.waits() ? std::min(next, announcer_.next()) : next));
+    moment_.async_wait([this](const boost::system::error_code& error) {
+      if (!error) act(machine_.on_deadline(now()));
+    });
+  }
+
+  void report_progress() {
+    if (!machine_.waits()) return end_progress();
+    if (announcer_.due(now(), progress_interval())) log_progress(machine_.progress());
+  }
+
+  Task watch_signals() {
+    for (;;) {
+      const auto received = co_await signals_.next();
+      if (!received) co_return;
+      if (received->signal != SIGCHLD) act(machine_.on_signal(received->signal, now()));
+    }
+  }
+
+  Host& at(int node) { return hosts_[static_cast<std::size_t>(node)]; }
+
+  void carry_out(const ConnectHost& action) {
+    const int node = action.node;
+    const HostEntry& entry = plan_.hosts[static_cast<std::size_t>(node)];
+    ProgramLine line{"", start_line(entry, plan_.start, action.copies), env_.lines(), reset_};
+    const std::string& program = line.argv.front();
+    const bool is_path = program.find('/') != std::string::npos;
+    line.executable = is_path ? program : find_on_path(program, env_.get("PATH").value_or("")).value_or("");
+    at(node) = Host();
+    if (line.executable.empty())
+      return lose(node, {ExitStatus::Kind::exited, 127}, fmt::format("{} is not on this host's PATH", program));
+    ProgramHandlers handlers;
+    handlers.on_bytes = [this, node](std::string_view bytes) { take(node, bytes); };
+    handlers.on_end = [this, node](ExitStatus status, const std::string& errors) { lose(node, status, errors); };
+    auto started = PipedProgram::start(executor_, line, handlers);
+    if (!started) return lose(node, {ExitStatus::Kind::exited, 126}, started.error().message);
+    at(node).connection = *std::move(started);
+    at(node).connection->hold(is_full());
+    if (action.copies) at(node).connection->send_file(plan_.start.self);
+    ++connected_;
+  }
+
+  // Later, because it may be within an action.
+  void lose(int node, ExitStatus status, const std::string& errors) {
+    LostConnection lost;
+    lost.program = starter_name(plan_.start);
+    lost.host = plan_.head.nodes[static_cast<std::size_t>(node)].host;
+    lost.status = status;
+    lost.errors = errors;
+    lost.noise = at(node).reader.noise();
+    lost.port = plan_.hosts[static_cast<std::size_t>(node)].port.value_or(22);
+    run_in_background(executor_, [](HeadRun& self, int which, LostConnection what) -> Task {
+      if (std::exchange(self.at(which).connection, nullptr)) --self.connected_;
+      self.act(self.machine_.on_lost(what, which, now()));
+      if (self.connected_ == 0) self.ended_.cancel();
+      co_return;
+    }(*this, node, std::move(lost)));
+  }
+
+  void take(int node, std::string_view bytes) {
+    Host& host = at(node);
+    if (host.broken) return;
+    host.reader.feed(bytes);
+    if (!host.greeted && !take_greeting(node)) return;
+    for (;;) {
+      auto message = host.reader.next();
+      if (!message) return break_off(node, message.error().message);
+      if (!*message) return;
+      act(machine_.on_message(node, **std::move(message), now()));
+    }
+  }
+
+  bool take_greeting(int node) {
+    Host& host = at(node);
+    const auto greeting = host.reader.greeting();
+    if (!greeting) break_off(node, greeting.error().message);
+    if (greeting && !*greeting) machine_.on_noise(node, host.reader.noise());
+    if (!greeting || !*greeting) return false;
+    host.greeted = true;
+    act(machine_.on_greeting(node, **greeting, now()));
+    return true;
+  }
+
+  void break_off(int node, const std::string& what) {
+    at(node).broken = true;
+    act(machine_.on_nonsense(node, what, now()));
+  }
+
+  void carry_out(TellHost action) {
+    if (const auto& connection = at(action.node).connection) connection->send(to_frame(action.message));
+  }
+
+  void carry_out(const LeaveHost& action) {
+    if (const auto& connection = at(action.node).connection) connection->close();
+  }
+
+  void carry_out(const ShowLines& action) {
+    end_progress();
+    (action.errors ? err_ : out_).write(action.lines);
+    pace();
+  }
+
+  bool is_full() const { return out_.held() + err_.held() > most_shown_later; }
+
+  // A console that takes nothing holds up the hosts, and there only what is shown.
+  void pace() {
+    const bool full = is_full();
+    if (std::exchange(holding_, full) == full) return;
+    for (Host& host : hosts_)
+      if (host.connection) host.connection->hold(full);
+  }
+
+  void carry_out(const SayLine& action) { action.wrong ? log_error(action.text) : log_info(action.text); }
+
+  void carry_out(FinishHead action) {
+    if (std::exchange(over_, true)) return;
+    moment_.cancel();
+    end_progress();
+    run_in_background(executor_, finish(std::move(action)));
+  }
+
+  Task finish(FinishHead end) {
+    code_ = end.exit_code;
+    for (Host& host : hosts_)
+      if (host.connection) host.connection->close();
+    auto showing = out_.drained(console_patience);
+    co_await std::move(showing);
+    auto telling = err_.drained(console_patience);
+    co_await std::move(telling);
+    show_report(end);
+    ended_.expires_at(to_steady(later(now(), time_for_connections)));
+    if (connected_ > 0) (void)co_await ended_.async_wait(as_values);
+    for (Host& host : hosts_)
+      if (host.connection) host.connection->signal(SIGKILL);
+    context_.stop();
+  }
+
+  void show_report(const FinishHead& end) {
+    if (!end.json.empty() && plan_.verdict.json) return write_bare(std::string(trim(end.json)));
+    if (!end.report.empty()) write_report(end.report);
+    if (end.json.empty() || plan_.verdict.file.empty()) return;
+    if (const Status written = write_file(plan_.verdict.file, end.json); !written)
+      log_warning(
+          fmt::format("cannot write the report to {} (--verdict): {}", plan_.verdict.file, written.error().message));
+  }
+
+  asio::io_context& context_;
+  asio::any_io_executor executor_;
+  SignalStream signals_;
+  std::vector<int> reset_;
+  HostsPlan plan_;
+  Environment env_;
+  Head machine_;
+  std::vector<Host> hosts_;
+  int connected_ = 0;
+  asio::steady_timer moment_, ended_;
+  ConsoleQueue out_, err_;
+  Announcer announcer_;
+  bool holding_ = false;
+  bool over_ = false;
+  int code_ = 1;
+};
+
+std::vector<std::string> names_of_this_host() {
+  std::vector<std::string> names{own_hostname()};
+  for (const NamedAddress& one : own_addresses()) names.push_back(one.address);
+  return names;
+}
+
+}  // namespace
+
+Result<HeadFacts> read_head_facts(const Options& options, Environment env) {
+  HeadFacts facts;
+  facts.own_names = names_of_this_host();
+  facts.folder = current_folder();
+  facts.umask = current_umask();
+  facts.self = self_path();
+  facts.self_size = file_size(facts.self);
+  facts.machine = machine();
+  Random random(random_seed());
+  facts.fresh_id = make_uuid(random);
+  facts.terminal = ::isatty(STDOUT_FILENO) == 1;
+  const std::string batch = host_file(env);
+  if (options.hosts.value == "auto" && !batch.empty()) facts.batch_file = read_file(batch, longest_host_file);
+  if (options.hostfile.given()) {
+    auto text = read_whole(options.hostfile.value, longest_host_file);
+    if (!text) return usage_error(fmt::format("{}: {}", as_typed(options.hostfile), text.error().message));
+    facts.host_file = *std::move(text);
+  }
+  facts.env = std::move(env);
+  return facts;
+}
+
+int run_head(HostsPlan plan, const Environment& env, SignalPlan& signals) {
+  choose_signals(signals, {SIGTERM, SIGINT, SIGHUP, SIGQUIT});
+  for (const std::string& notice : plan.notices) log_warning(notice);
+  raise_open_files(files_of_head + files_per_host * static_cast<int>(plan.hosts.size()));
+  asio::io_context& context = *new asio::io_context(1);
+  HeadRun run(context, std::move(plan), env, signals);
+  return run.run();
+}
+
+}  // namespace launch

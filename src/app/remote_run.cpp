@@ -1,0 +1,268 @@
+#include "launch/app/remote_run.hpp"
+
+#include "launch/app/settle_line.hpp"
+#include "launch/core/base/text.hpp"
+#include "launch/core/cluster/task_identity.hpp"
+#include "launch/core/hosts/remote.hpp"
+#include "launch/core/hosts/start_line.hpp"
+#include "launch/io/background.hpp"
+#include "launch/io/clock.hpp"
+#include "launch/io/deadline.hpp"
+#include "launch/io/host.hpp"
+#include "launch/io/log.hpp"
+#include "launch/io/own_reach.hpp"
+#include "launch/io/piped_program.hpp"
+#include "launch/io/reach_door.hpp"
+#include "launch/io/remote_place.hpp"
+
+#include <array>
+#include <cerrno>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+#include <unistd.h>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/write.hpp>
+
+namespace launch {
+namespace asio = boost::asio;
+
+namespace {
+
+constexpr std::size_t most_unsent = std::size_t{1} << 20;  // until the node has to wait
+constexpr std::size_t longest_report = std::size_t{256} << 10;
+
+class RemoteRun {
+ public:
+  RemoteRun(asio::io_context& context, const SignalPlan& signals)
+      : context_(context),
+        executor_(context.get_executor()),
+        signals_(executor_, signals),
+        reset_(signals.reset),
+        input_(executor_, STDIN_FILENO),
+        output_(executor_, STDOUT_FILENO),
+        moment_(executor_) {}
+
+  void start() {
+    unsent_ = to_line({host_protocol, LAUNCH_VERSION, ::getpid(), own_hostname()});
+    flush();
+    run_in_background(executor_, hear());
+    run_in_background(executor_, watch_signals());
+    act(machine_.start(now()));
+  }
+
+ private:
+  using Task = asio::awaitable<void>;
+
+  void act(RemoteActions actions) {
+    for (RemoteAction& action : actions) std::visit([this](auto& one) { carry_out(std::move(one)); }, action);
+    moment_.expires_at(to_steady(machine_.deadline()));
+    moment_.async_wait([this](const boost::system::error_code& error) {
+      if (!error) act(machine_.on_deadline(now()));
+    });
+  }
+
+  Task hear() {
+    std::array<char, 65536> bytes{};
+    for (;;) {
+      auto reading = input_.async_read_some(asio::buffer(bytes), as_values);
+      const auto [error, size] = co_await std::move(reading);
+      if (error || !take({bytes.data(), size})) break;
+    }
+    act(machine_.on_lost());
+  }
+
+  // False: it makes no sense.
+  bool take(std::string_view bytes) {
+    reader_.feed(bytes);
+    for (;;) {
+      auto message = reader_.next();
+      if (!message) return false;
+      if (!*message) return true;
+      act(machine_.on_message(**std::move(message), now()));
+    }
+  }
+
+  Task watch_signals() {
+    for (;;) {
+      const auto received = co_await signals_.next();
+      if (!received) co_return;
+      if (received->signal != SIGCHLD) act(machine_.on_signal(received->signal));
+    }
+  }
+
+  void flush() {
+    if (!std::exchange(writing_, true)) run_in_background(executor_, write());
+  }
+
+  Task write() {
+    while (!unsent_.empty()) {
+      const std::string bytes = std::exchange(unsent_, {});
+      auto writing = asio::async_write(output_, asio::buffer(bytes), as_values);
+      const auto [error, size] = co_await std::move(writing);
+      if (error) deaf_ = true;
+      if (node_ && unsent_.size() < most_unsent) node_->hold(false);
+    }
+    writing_ = false;
+    if (leaving_) context_.stop();
+  }
+
+  void carry_out(TellHead action) {
+    if (deaf_) return;
+    unsent_ += to_frame(action.message);
+    if (node_ && unsent_.size() > most_unsent) node_->hold(true);
+    flush();
+  }
+
+  void carry_out(CheckNode action) {
+    job_ = std::move(action.job);
+    auto answer = check();
+    act(machine_.on_checked(answer ? HostMessage(*std::move(answer))
+                                   : HostMessage(NodeCannot{answer.error().message, exit_code(answer.error().code)})));
+  }
+
+  // Whether the node could start here.
+  Result<NodeReady> check() {
+    if (Status entered = enter_folder(job_.folder, job_.umask); !entered) return entered.error();
+    env_ = without_identity(read_environment());
+    env_.remove(copy_variable);
+    for (const std::string& line : job_.env) env_.set(line.substr(0, line.find('=')), line.substr(line.find('=') + 1));
+    auto command = parse_command(job_.args, env_);
+    if (!command) return command.error();
+    auto* options = std::get_if<Options>(&*command);
+    if (options == nullptr) return usage_error("it is not the line of a job");
+    HostFacts facts;
+    auto config = settle_line(*options, facts, env_);
+    if (!config) return config.error();
+    if (!config->program.fault.empty()) return usage_error(config->program.fault);
+    return look_around(facts.hostname);
+  }
+
+  Result<NodeReady> look_around(const std::string& hostname) {
+    NodeReady ready;
+    ready.hostname = hostname;
+    ready.boot_id = boot_id();
+    for (NamedAddress& one : own_addresses()) {
+      ready.addresses.push_back(std::move(one.address));
+      ready.interfaces.push_back(std::move(one.interface));
+    }
+    if (job_.node > 0 || job_.nodes == 1) return ready;
+    ready.port = own_reach(hostname, job_.port).port;
+    door_ = std::make_unique<ReachDoor>(executor_, job_.token);
+    if (Status opened = door_->open(ready.port); !opened) return opened.error();
+    return ready;
+  }
+
+  void carry_out(TryToReach action) { run_in_background(executor_, reach(std::move(action.question))); }
+
+  Task reach(ReachQuestion question) {
+    auto trying = try_to_reach(std::move(question));
+    auto answer = co_await std::move(trying);
+    act(machine_.on_reach(std::move(answer)));
+  }
+
+  // NCCL and Gloo would take the first interface, or the one that the host's name leads to.
+  void set_interface(const std::string& meeting) {
+    const std::string interface = meeting.empty() ? "" : interface_towards(meeting);
+    if (interface.empty()) return;
+    for (const char* name : {"NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME"})
+      if (!env_.get(name)) env_.set(name, interface);
+  }
+
+  void carry_out(RunNode action) {
+    door_.reset();
+    set_interface(action.meeting);
+    auto& args = action.args;
+    std::vector<std::string> more;
+    if (job_.keeps_output) {
+      kept_ = make_private_folder("launch-");
+      if (!kept_.empty()) more = {"--tee=3", "--log-dir=" + kept_};
+    }
+    if (report_.valid() && json_.valid())
+      more.push_back(fmt::format("--verdict=files:{},{}", report_.path(), json_.path()));
+    more.insert(more.end(), args.begin(), args.end());
+    more.insert(more.begin(), "launch");
+    ProgramHandlers handlers;
+    handlers.on_bytes = [this](std::string_view bytes) { tell_output(bytes, false); };
+    handlers.on_errors = [this](std::string_view bytes) { tell_output(bytes, true); };
+    handlers.on_end = [this](ExitStatus status, const std::string&) { end(status); };
+    auto started = PipedProgram::start(executor_, {"/proc/self/exe", std::move(more), env_.lines(), reset_}, handlers);
+    if (!started) {
+      tell_output(started.error().message + "\n", true);
+      return act(machine_.on_end({1, "", ""}));
+    }
+    node_ = *std::move(started);
+    node_->close();
+  }
+
+  void tell_output(std::string_view bytes, bool errors) {
+    while (!bytes.empty()) {
+      const auto part = bytes.substr(0, longest_output);
+      act(machine_.on_output({errors, std::string(part)}));
+      bytes.remove_prefix(part.size());
+    }
+  }
+
+  void end(ExitStatus status) {
+    if (status.ok()) remove_folder(kept_);
+    act(machine_.on_end({exit_code(status), report_.text(longest_report), json_.text(longest_report)}));
+  }
+
+  void carry_out(const SignalNode& action) {
+    if (node_) node_->signal(action.number);
+  }
+
+  void carry_out(FeedNode) {}
+
+  void carry_out(const LeaveRemote&) {
+    leaving_ = true;
+    if (!writing_ || deaf_) context_.stop();
+  }
+
+  asio::io_context& context_;
+  asio::any_io_executor executor_;
+  SignalStream signals_;
+  std::vector<int> reset_;
+  asio::posix::stream_descriptor input_, output_;
+  asio::steady_timer moment_;
+  Remote machine_;
+  FrameReader reader_{false};
+  NodeJob job_;
+  Environment env_;
+  MemoryFile report_, json_;
+  std::string kept_;  // the folder of the workers' output
+  std::unique_ptr<ReachDoor> door_;
+  std::shared_ptr<PipedProgram> node_;
+  std::string unsent_;
+  bool writing_ = false;
+  bool deaf_ = false;  // nobody reads
+  bool leaving_ = false;
+};
+
+// The head has sent this program here. It needs its file no more, even to start itself.
+void remove_own_copy(const std::string& folder) {
+  if (!folder.empty() && self_path() == folder + "/launch") remove_folder(folder);
+}
+
+}  // namespace
+
+int run_remote(const std::string& protocol, SignalPlan& signals) {
+  if (protocol != std::to_string(host_protocol)) {
+    log_error(fmt::format("--remote {}: this launch speaks protocol {}", shown(protocol), host_protocol));
+    return 2;
+  }
+  choose_signals(signals, {SIGTERM, SIGINT, SIGHUP, SIGQUIT});
+  remove_own_copy(read_environment().get(copy_variable).value_or(""));
+  asio::io_context& context = *new asio::io_context(1);
+  RemoteRun run(context, signals);
+  run.start();
+  context.run();
+  return 0;
+}
+
+}  // namespace launch

@@ -1,0 +1,260 @@
+#include "launch/core/config/hosts_settings.hpp"
+
+#include "launch/core/base/text.hpp"
+#include "launch/core/cluster/allocation.hpp"
+#include "launch/core/cluster/host_list.hpp"
+#include "launch/core/config/node_settings.hpp"
+#include "launch/core/hosts/forwarded_env.hpp"
+#include "launch/core/hosts/host_file.hpp"
+#include "launch/core/hosts/host_reach.hpp"
+#include "launch/core/hosts/host_selection.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <unordered_set>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace launch {
+namespace {
+
+constexpr int most_fanout = 4096;
+constexpr int most_port = 65'535;
+constexpr const char* host_prefix = "[${host}:${role_name}${local_rank}]:";
+
+Error option_error(const Setting<std::string>& setting, const std::string& what) {
+  return usage_error(fmt::format("{}: {}", as_typed(setting), what));
+}
+
+// What launch finds out itself. A value from the cluster does not count.
+Status refuse_own(const Options& options) {
+  const auto refuse = [](const std::string& origin, const char* why) {
+    return usage_error(fmt::format("{}: with --hosts, {}; leave it out", origin, why));
+  };
+  if (options.node_rank.given()) return refuse(options.node_rank.origin, "launch counts the nodes itself");
+  if (options.master_addr.given())
+    return refuse(options.master_addr.origin, "launch finds the address of node 0 itself (--network chooses it)");
+  if (options.rdzv_endpoint.given() && !options.rdzv_endpoint.value.empty())
+    return refuse(options.rdzv_endpoint.origin, "launch finds the address of node 0 itself (--network chooses it)");
+  if (options.standalone.value) return refuse(options.standalone.origin, "there may be several nodes");
+  return {};
+}
+
+std::vector<HostEntry> entries_of(const std::vector<std::string>& names) {
+  std::vector<HostEntry> entries;
+  std::unordered_set<std::string_view> known;
+  for (const std::string& name : names)
+    if (known.insert(name).second) entries.push_back({"", name, std::nullopt, std::nullopt, {}, false});
+  return entries;
+}
+
+Result<std::vector<HostEntry>> hosts_of_allocation(const Options& options, const HeadFacts& facts) {
+  if (const auto list = facts.env.get("SLURM_JOB_NODELIST")) {
+    auto names = parse_host_list(*list);
+    if (!names) return usage_error(fmt::format("SLURM_JOB_NODELIST={}: {}", *list, names.error().message));
+    return entries_of(*names);
+  }
+  if (!facts.batch_file.empty()) {
+    auto file = parse_host_file(facts.batch_file);
+    if (!file) return usage_error(fmt::format("{}: {}", host_file(facts.env), file.error().message));
+    for (HostEntry& host : file->hosts) host.workers.reset();  // slots are processors there
+    return std::move(file->hosts);
+  }
+  auto names = hosts_of_lsf(facts.env);
+  if (facts.env.get("LSB_DJOB_RANKFILE") && names.size() > 1) names.erase(names.begin());  // which only starts jsrun
+  if (!names.empty()) return entries_of(names);
+  return option_error(options.hosts,
+                      "there is no allocation: none of SLURM_JOB_NODELIST, PBS_NODEFILE, PE_HOSTFILE, OAR_NODEFILE and "
+                      "LSB_MCPU_HOSTS is set here; name the hosts, or start this in a job");
+}
+
+Result<std::vector<HostEntry>> read_hosts(const Options& options, const HeadFacts& facts, HostsPlan& plan) {
+  if (options.hosts.given() && options.hostfile.given())
+    return option_error(options.hostfile, "--hosts names the hosts already; give one of the two");
+  if (options.hostfile.given()) {
+    auto file = parse_host_file(facts.host_file);
+    if (!file) return option_error(options.hostfile, file.error().message);
+    for (const std::string& notice : file->notices)
+      plan.notices.push_back(fmt::format("{}: {}", options.hostfile.value, notice));
+    return std::move(file->hosts);
+  }
+  if (options.hosts.value == "auto") return hosts_of_allocation(options, facts);
+  auto hosts = parse_hosts(options.hosts.value);
+  if (!hosts) return option_error(options.hosts, hosts.error().message);
+  return hosts;
+}
+
+Status choose_start(const Options& options, const HeadFacts& facts, HostsPlan& plan) {
+  StartChoice& start = plan.start;
+  start.self = facts.self;
+  start.self_size = facts.self_size;
+  start.machine = facts.machine;
+  start.own_names = facts.own_names;
+  for (const std::string_view word : split(options.ssh.value, ' '))
+    if (!trim(word).empty()) start.ssh.emplace_back(trim(word));
+  if (start.ssh.empty()) return option_error(options.ssh, "expected a program");
+  const std::string& how = options.start_with.value;
+  const bool in_slurm = facts.env.get("SLURM_JOB_ID").has_value() && options.hosts.value == "auto";
+  if (how.starts_with("exec:")) {
+    start.by = StartChoice::By::command;
+    start.command = trim(std::string_view(how).substr(5));
+    if (start.command.empty())
+      return option_error(options.start_with, "expected a command after exec:, as in 'exec:docker exec -i {host}'");
+  } else if (how == "srun" || (how == "auto" && in_slurm)) {
+    start.by = StartChoice::By::srun;
+    if (!facts.env.get("SLURM_JOB_ID"))
+      return option_error(options.start_with, "this is not in an allocation of Slurm (SLURM_JOB_ID is not set)");
+  } else if (how != "ssh" && how != "auto") {
+    return option_error(options.start_with, "expected auto, ssh, srun or exec:COMMAND");
+  }
+  if (options.fanout.value < 1 || options.fanout.value > most_fanout)
+    return usage_error(fmt::format("{}: expected hosts from 1 to {}", as_typed(options.fanout), most_fanout));
+  plan.head.fanout = options.fanout.value;
+  return {};
+}
+
+// How many nodes the job has, and which of the hosts.
+Status choose_nodes(const Options& options, HostsPlan& plan) {
+  auto& hosts = plan.hosts;
+  const auto count = static_cast<int>(hosts.size());
+  const auto spares =
+      static_cast<int>(std::count_if(hosts.begin(), hosts.end(), [](const HostEntry& host) { return host.spare; }));
+  std::stable_partition(hosts.begin(), hosts.end(), [](const HostEntry& host) { return !host.spare; });
+  HeadPlan& head = plan.head;
+  if (options.rdzv_backend.value != "static" && options.rdzv_backend.value != "c10d")
+    return option_error(options.rdzv_backend, "must be static or c10d");
+  if (spares > 0 && options.rdzv_backend.given() && options.rdzv_backend.value != "c10d")
+    return option_error(options.rdzv_backend, "a job with spares is elastic; leave it out");
+  head.c10d = options.rdzv_backend.value == "c10d" || spares > 0;
+  head.nnodes = options.nnodes.given() ? options.nnodes.value : std::to_string(count - spares);
+  const auto limits = parse_limits(head.nnodes);
+  if (!limits || limits->min < 1 || limits->min > limits->max)
+    return option_error(options.nnodes, "expected a number of nodes, or MIN:MAX");
+  if (limits->max > count - spares)
+    return option_error(options.nnodes, fmt::format("there are {} (--hosts)", counted(count - spares, "host")));
+  if (spares > 0 && limits->max == 1)
+    return usage_error("a job of one node has no spares; name more hosts, or leave the spares out");
+  const bool others_stand_by = head.c10d && (spares > 0 || limits->min < limits->max);
+  if (!others_stand_by) hosts.resize(static_cast<std::size_t>(limits->max));
+  return {};
+}
+
+bool is_of_head(const OptionRow& row) {
+  constexpr std::array others{"--nnodes", "--cluster", "--verdict", "--rdzv-id", "--explain", "--master-port"};
+  return row.group == OptionGroup::hosts || std::find(others.begin(), others.end(), row.name) != others.end();
+}
+
+// The line of the ordinary launch on each host: what the user gave, and how its output looks here.
+void write_line(const Options& options, const OptionLine& line, const HeadFacts& facts, HeadPlan& head) {
+  for (const GivenOption& given : line.options)
+    if (!is_of_head(*given.row))
+      head.options.push_back(given.value ? fmt::format("{}={}", given.row->name, *given.value)
+                                         : std::string(given.row->name));
+  if (!options.verbose.given() && !options.quiet.given()) head.options.push_back("--quiet");
+  // One that a variable gives stays here with the variable.
+  const auto& prefix = options.log_line_prefix_template;
+  if (prefix.source != Source::flag)
+    head.options.push_back("--log-line-prefix-template=" + (prefix.given() ? prefix.value : std::string(host_prefix)));
+  const bool no_color = !facts.env.get("NO_COLOR").value_or("").empty();
+  if (!options.color.given() && facts.terminal && !no_color) head.options.push_back("--color=always");
+  if (head.c10d) head.options.push_back("--rdzv-backend=c10d");
+  head.keeps_output = !options.tee.given() && !options.redirects.given() && !options.log_dir.given();
+  head.program = line.program;
+}
+
+std::string joined(const std::vector<int>& numbers) { return fmt::format("{}", fmt::join(numbers, ",")); }
+
+void name_nodes(HostsPlan& plan) {
+  for (const HostEntry& host : plan.hosts) {
+    HeadNode node;
+    node.host = shown_host(host);
+    if (host.workers) node.options.push_back(fmt::format("--nproc-per-node={}", *host.workers));
+    if (!host.devices.empty()) node.env.push_back("CUDA_VISIBLE_DEVICES=" + joined(host.devices));
+    plan.head.nodes.push_back(std::move(node));
+  }
+}
+
+// Of torchrun's variables those that say what the head says to each node.
+constexpr std::array own_variables{"PET_NNODES",        "PET_NODE_RANK",  "PET_MASTER_ADDR", "PET_MASTER_PORT",
+                                   "PET_RDZV_ENDPOINT", "PET_STANDALONE", "PET_RDZV_ID",     "PET_RDZV_BACKEND"};
+
+Status forward(const Options& options, const OptionLine& line, const HeadFacts& facts, HeadPlan& head) {
+  EnvironmentChoice choice;
+  choice.none = options.env_none.value;
+  for (const GivenOption& given : line.options)
+    if (given.row->name == "--env" && given.value) choice.named.push_back(*given.value);
+  if (Status fits = check_named(choice, facts.env); !fits) return fits;
+  Environment env = facts.env;
+  for (const char* name : own_variables) env.remove(name);
+  head.env = forwarded(env, choice);
+  head.folder = facts.folder;
+  head.umask = facts.umask;
+  return {};
+}
+
+Status choose_port(const Options& options, HeadPlan& head) {
+  if (!options.master_port.given()) return {};
+  const int port = options.master_port.value;
+  if (port < 0 || port > most_port)
+    return usage_error(fmt::format("{} is not a possible port (1 to {})", as_typed(options.master_port), most_port));
+  head.port = static_cast<std::uint16_t>(port);
+  return {};
+}
+
+Status read_verdict(const Options& options, VerdictChoice& verdict) {
+  const std::string& form = options.verdict.value;
+  verdict.json = form == "json";
+  if (form.starts_with("json:")) verdict.file = form.substr(5);
+  if (form == "text" || verdict.json || !verdict.file.empty()) return {};
+  return option_error(options.verdict, "expected text, json or json:FILE");
+}
+
+}  // namespace
+
+bool names_hosts(const Options& options) { return options.hosts.given() || options.hostfile.given(); }
+
+Result<HostsPlan> plan_hosts(const Options& options, const OptionLine& line, const HeadFacts& facts) {
+  HostsPlan plan;
+  if (Status fits = refuse_own(options); !fits) return fits.error();
+  auto hosts = read_hosts(options, facts, plan);
+  if (!hosts) return hosts.error();
+  auto selected = select_hosts(*std::move(hosts), options.include.given() ? options.include.value : "",
+                               options.exclude.given() ? options.exclude.value : "");
+  if (!selected) return selected.error();
+  plan.hosts = *std::move(selected);
+  if (Status fits = choose_start(options, facts, plan); !fits) return fits.error();
+  if (Status fits = choose_nodes(options, plan); !fits) return fits.error();
+  if (Status fits = read_verdict(options, plan.verdict); !fits) return fits.error();
+  plan.verbosity = options.quiet.value     ? Verbosity::quiet
+                   : options.verbose.value ? Verbosity::verbose
+                                           : Verbosity::usual;
+  name_nodes(plan);
+  plan.head.run_id = options.rdzv_id.given() && !options.rdzv_id.value.empty() ? options.rdzv_id.value : facts.fresh_id;
+  if (Status fits = choose_port(options, plan.head); !fits) return fits.error();
+  if (Status fits = check_network(options.network.value); !fits)
+    return option_error(options.network, fits.error().message);
+  plan.head.network = options.network.given() ? options.network.value : "";
+  plan.head.version = LAUNCH_VERSION;
+  plan.head.may_copy = !options.no_copy.value && plan.start.by == StartChoice::By::ssh;
+  plan.head.sets_interface = !options.no_ifname.value;
+  write_line(options, line, facts, plan.head);
+  if (Status fits = forward(options, line, facts, plan.head); !fits) return fits.error();
+  return plan;
+}
+
+std::string hosts_text(const HostsPlan& plan) {
+  std::string text;
+  for (std::size_t i = 0; i < plan.hosts.size(); ++i)
+    text += fmt::format("node {}  {}\n        {}\n", i, plan.head.nodes[i].host,
+                        fmt::join(start_line(plan.hosts[i], plan.start, false), " "));
+  text +=
+      fmt::format("\non each: launch {} {}\n", fmt::join(plan.head.options, " "), fmt::join(plan.head.program, " "));
+  text += fmt::format("in {}\nwith these variables:\n", plan.head.folder);
+  for (const std::string& line : plan.head.env) text += fmt::format("  {}\n", without_controls(line, 200));
+  return text;
+}
+
+}  // namespace launch

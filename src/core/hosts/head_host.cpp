@@ -1,0 +1,52 @@
+#include "launch/core/hosts/head_host.hpp"
+
+#include <fmt/format.h>
+
+namespace launch {
+
+using namespace std::chrono_literals;
+
+Duration limit_of(const HeadHost& host) {
+  switch (host.state) {
+    case HeadHost::State::waiting:
+      return host.connected ? 10s : 0s;  // to leave, for a launch of another version
+    case HeadHost::State::connecting:
+      return host.copies ? 60s : 30s;  // ssh gives up after 10 s, but a login may be slow
+    case HeadHost::State::asked:
+      return 60s;  // the folder may be on a file system that is being mounted
+    case HeadHost::State::reaching:
+      return 15s;
+    case HeadHost::State::ready:
+    case HeadHost::State::running:
+    case HeadHost::State::ended:
+    case HeadHost::State::lost:
+      break;
+  }
+  return 0s;
+}
+
+std::string why_late(const HeadHost& host) {
+  const std::string limit = to_text(limit_of(host));
+  switch (host.state) {
+    case HeadHost::State::waiting:
+      if (!host.connected) return "";
+      return fmt::format("launch there is of another version, and does not end within {}", limit);
+    case HeadHost::State::connecting:
+      if (host.noise.empty()) return fmt::format("launch did not answer within {} of the login", limit);
+      return fmt::format("the login said \"{}\" and launch did not start within {}; look at its shell's rc files",
+                         host.noise, limit);
+    case HeadHost::State::asked:
+      return fmt::format("did not say within {} whether it can start", limit);
+    case HeadHost::State::reaching:
+      return fmt::format("did not say within {} whether it reaches node 0", limit);
+    case HeadHost::State::running:
+      return fmt::format("no sign of life for {}: its node is given up", to_text(longest_host_silence));
+    case HeadHost::State::ready:
+    case HeadHost::State::ended:
+    case HeadHost::State::lost:
+      break;
+  }
+  return "";
+}
+
+}  // namespace launch

@@ -1,0 +1,97 @@
+#include "launch/core/hosts/remote.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <utility>
+
+namespace launch {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Duration between_signs = 5s;
+
+}  // namespace
+
+RemoteActions Remote::start(Time now) {
+  lost_at_ = later(now, silence_);
+  beat_ = later(now, between_signs);
+  return {};
+}
+
+// Nobody will say anything any more.
+RemoteActions Remote::leave() {
+  state_ = State::over;
+  return {LeaveRemote{}};
+}
+
+RemoteActions Remote::on_lost() {
+  lost_at_ = never;
+  if (std::exchange(headless_, true) || state_ == State::over) return {};
+  if (state_ != State::running) return leave();
+  return {SignalNode{SIGTERM}};
+}
+
+RemoteActions Remote::on_message(HostMessage message, Time now) {
+  if (headless_ || state_ == State::over) return {};
+  lost_at_ = later(now, silence_);
+  if (auto* job = std::get_if<NodeJob>(&message); job != nullptr && state_ == State::waiting) {
+    state_ = State::checking;
+    silence_ = std::chrono::milliseconds(job->silence_ms);
+    lost_at_ = later(now, silence_);
+    beat_ = later(now, std::min(between_signs, silence_ / 3));
+    return {CheckNode{std::move(*job)}};
+  }
+  if (auto* question = std::get_if<ReachQuestion>(&message); question != nullptr && state_ == State::ready)
+    return {TryToReach{std::move(*question)}};
+  if (auto* go = std::get_if<NodeGo>(&message); go != nullptr && state_ == State::ready) {
+    state_ = State::running;
+    return {RunNode{std::move(go->args), std::move(go->meeting)}};
+  }
+  if (const auto* signal = std::get_if<NodeSignal>(&message); signal != nullptr && state_ == State::running)
+    return {SignalNode{signal->number}};
+  if (auto* input = std::get_if<NodeInput>(&message); input != nullptr && state_ == State::running)
+    return {FeedNode{std::move(input->bytes)}};
+  return std::holds_alternative<HostBeat>(message) ? RemoteActions{} : on_lost();
+}
+
+RemoteActions Remote::on_checked(HostMessage answer) {
+  if (state_ != State::checking) return {};
+  state_ = std::holds_alternative<NodeReady>(answer) ? State::ready : State::unfit;
+  return {TellHead{std::move(answer)}};
+}
+
+RemoteActions Remote::on_reach(ReachAnswer answer) {
+  if (state_ != State::ready) return {};
+  return {TellHead{std::move(answer)}};
+}
+
+RemoteActions Remote::on_signal(int number) {
+  if (state_ == State::over) return {};
+  return state_ == State::running ? RemoteActions{SignalNode{number}} : leave();
+}
+
+RemoteActions Remote::on_output(NodeOutput output) {
+  if (headless_ || state_ != State::running) return {};
+  return {TellHead{std::move(output)}};
+}
+
+RemoteActions Remote::on_end(NodeEnd end) {
+  if (state_ != State::running) return {};
+  state_ = State::over;
+  if (headless_) return {LeaveRemote{}};
+  return {TellHead{std::move(end)}, LeaveRemote{}};
+}
+
+RemoteActions Remote::on_deadline(Time now) {
+  if (now >= lost_at_) return on_lost();
+  if (now < beat_) return {};
+  beat_ = later(now, std::min(between_signs, silence_ / 3));
+  if (headless_ || state_ == State::over) return {};
+  return {TellHead{HostBeat{}}};
+}
+
+Time Remote::deadline() const { return headless_ || state_ == State::over ? never : std::min(lost_at_, beat_); }
+
+}  // namespace launch

@@ -1,0 +1,118 @@
+#include "launch/core/hosts/start_line.hpp"
+
+#include "launch/core/job/endpoint.hpp"
+
+#include <algorithm>
+#include <string_view>
+
+#include <fmt/format.h>
+
+namespace launch {
+namespace {
+
+constexpr const char* remote_command = "launch --remote 1";
+
+// It means the same to every shell.
+bool is_plain_path(std::string_view path) {
+  return path.starts_with('/') && path.find_first_not_of(
+                                      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                      "0123456789/._-+") == std::string_view::npos;
+}
+
+// sh, csh and fish read it alike. The same path is tried first, since a shared folder has the same version.
+std::string command_for_login(const std::string& self) {
+  if (!is_plain_path(self)) return fmt::format("exec {}", remote_command);
+  return fmt::format("test -x {0} && exec {0} --remote 1; exec {1}", self, remote_command);
+}
+
+// Nothing stays behind if it cannot be executed, or is not all there. It has no single quote in it.
+std::string command_to_copy(const StartChoice& choice) {
+  return fmt::format(
+      "exec sh -c 'test \"$(uname -m)\" = {0} || {{ echo \"launch cannot be copied: this host is $(uname -m), and not "
+      "{0}\" >&2; exit 126; }}; umask 077; d=$(mktemp -d \"${{TMPDIR:-/tmp}}/launch-copy-XXXXXX\") || exit 126; "
+      "{{ head -c {1} > \"$d/launch\" && chmod 700 \"$d/launch\" && \"$d/launch\" --version > /dev/null; }} || "
+      "{{ rm -rf \"$d\"; exit 126; }}; {2}=\"$d\" exec \"$d/launch\" --remote 1'",
+      choice.machine, choice.self_size, copy_variable);
+}
+
+std::vector<std::string> ssh_line(const HostEntry& host, const StartChoice& choice, bool copies) {
+  std::vector<std::string> line = choice.ssh;
+  line.insert(line.end(), {"-T", "-x", "-a"});
+  for (const char* option :
+       {"BatchMode=yes", "ConnectTimeout=10", "ServerAliveInterval=5", "ServerAliveCountMax=3", "LogLevel=INFO"})
+    line.insert(line.end(), {"-o", option});
+  if (host.port) line.insert(line.end(), {"-p", std::to_string(*host.port)});
+  if (!host.user.empty()) line.insert(line.end(), {"-l", host.user});
+  line.insert(line.end(), {host.name, "--", copies ? command_to_copy(choice) : command_for_login(choice.self)});
+  return line;
+}
+
+std::vector<std::string> srun_line(const HostEntry& host, const StartChoice& choice) {
+  return {"srun",
+          "--nodes=1",
+          "--ntasks=1",
+          "--ntasks-per-node=1",
+          "--nodelist=" + host.name,
+          "--overlap",
+          "--mpi=none",
+          "--cpu-bind=none",
+          "--kill-on-bad-exit=0",
+          "--export=NONE",
+          "--unbuffered",
+          "--quiet",
+          choice.self,
+          "--remote",
+          "1"};
+}
+
+std::string replaced(std::string text, std::string_view word, std::string_view by) {
+  for (auto at = text.find(word); at != std::string::npos; at = text.find(word, at + by.size()))
+    text.replace(at, word.size(), by);
+  return text;
+}
+
+std::vector<std::string> shell_line(const HostEntry& host, const StartChoice& choice) {
+  std::string line = choice.command;
+  if (line.find("{command}") == std::string::npos) line += " {command}";
+  line = replaced(line, "{command}", remote_command);
+  return {"/bin/sh", "-c", replaced(line, "{host}", shown_host(host))};
+}
+
+}  // namespace
+
+bool is_here(const HostEntry& host, const StartChoice& choice) {
+  if (choice.by == StartChoice::By::command || !host.user.empty() || host.port) return false;
+  return is_loopback(host.name) ||
+         std::find(choice.own_names.begin(), choice.own_names.end(), host.name) != choice.own_names.end();
+}
+
+std::vector<std::string> start_line(const HostEntry& host, const StartChoice& choice, bool copies) {
+  if (is_here(host, choice)) return {choice.self, "--remote", "1"};
+  switch (choice.by) {
+    case StartChoice::By::ssh:
+      return ssh_line(host, choice, copies);
+    case StartChoice::By::srun:
+      return srun_line(host, choice);
+    case StartChoice::By::command:
+      return shell_line(host, choice);
+  }
+  return {};
+}
+
+std::string starter_name(const StartChoice& choice) {
+  switch (choice.by) {
+    case StartChoice::By::ssh:
+      return "ssh";
+    case StartChoice::By::srun:
+      return "srun";
+    case StartChoice::By::command:
+      return "the command of --start-with";
+  }
+  return "";
+}
+
+std::string shown_host(const HostEntry& host) {
+  return host.user.empty() ? host.name : fmt::format("{}@{}", host.user, host.name);
+}
+
+}  // namespace launch

@@ -1,0 +1,96 @@
+#include "launch/io/reach_door.hpp"
+
+#include "launch/io/background.hpp"
+#include "launch/io/clock.hpp"
+#include "launch/io/connect.hpp"
+#include "launch/io/deadline.hpp"
+
+#include <array>
+#include <memory>
+#include <utility>
+
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/read.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/write.hpp>
+
+namespace launch {
+namespace asio = boost::asio;
+using asio::ip::tcp;
+
+namespace {
+
+// What the door says. It has an end, since one token may begin as another does.
+std::string to_words(const std::string& token) { return token + '\n'; }
+
+// The visitor closes first: the port of whoever does is taken for another minute.
+asio::awaitable<void> greet(tcp::socket socket, std::string words) {
+  const Deadline deadline(socket, later(now(), ReachDoor::longest_try));
+  auto saying = asio::async_write(socket, asio::buffer(words), as_values);
+  const auto [error, size] = co_await std::move(saying);
+  if (error) co_return;
+  std::array<char, 1> nothing{};
+  auto waiting = socket.async_read_some(asio::buffer(nothing), as_values);
+  (void)co_await std::move(waiting);
+}
+
+// All tries of one question.
+struct Tries {
+  explicit Tries(const asio::any_io_executor& executor) : done(executor) {}
+  ReachQuestion question;
+  ReachAnswer answer;
+  Time until = never;
+  std::size_t left = 0;
+  asio::steady_timer done;
+};
+
+// What is wrong; empty: nothing is.
+asio::awaitable<std::string> try_one(Endpoint endpoint, std::string words, Time until) {
+  auto resolving = resolve(endpoint, until);
+  const auto places = co_await std::move(resolving);
+  if (!places) co_return places.error().message;
+  const auto executor = co_await asio::this_coro::executor;
+  tcp::socket socket(executor);
+  const Deadline deadline(socket, until);
+  auto connecting = socket.async_connect(places->front(), as_values);
+  const auto [refused] = co_await std::move(connecting);
+  if (deadline.passed()) co_return "no answer (a firewall?)";
+  if (refused) co_return refused.message();
+  if (is_own_peer(socket)) co_return "another process answers there";
+  std::string said(words.size(), '\0');
+  auto reading = asio::async_read(socket, asio::buffer(said), as_values);
+  const auto [error, size] = co_await std::move(reading);
+  co_return said == words && !error ? "" : "another process answers there";
+}
+
+asio::awaitable<void> try_for(std::shared_ptr<Tries> tries, std::size_t which) {
+  const Endpoint endpoint{tries->question.addresses[which], tries->question.port};
+  auto trying = try_one(endpoint, to_words(tries->question.token), tries->until);
+  tries->answer.faults[which] = co_await std::move(trying);
+  if (--tries->left == 0) tries->done.cancel();
+}
+
+}  // namespace
+
+ReachDoor::ReachDoor(const asio::any_io_executor& executor, std::string token)
+    : executor_(executor), token_(std::move(token)), listener_(executor, [this](tcp::socket socket) {
+        run_in_background(executor_, greet(std::move(socket), to_words(token_)));
+      }) {}
+
+Status ReachDoor::open(std::uint16_t port) { return listener_.listen("", port, false); }
+
+asio::awaitable<ReachAnswer> try_to_reach(ReachQuestion question, Duration each) {
+  const auto executor = co_await asio::this_coro::executor;
+  const auto tries = std::make_shared<Tries>(executor);
+  const std::size_t count = question.addresses.size();
+  tries->question = std::move(question);
+  tries->answer.faults.resize(count);
+  tries->left = count;
+  tries->until = later(now(), each);
+  for (std::size_t i = 0; i < count; ++i) run_in_background(executor, try_for(tries, i));
+  tries->done.expires_at(to_steady(never));
+  if (tries->left > 0) (void)co_await tries->done.async_wait(as_values);
+  co_return std::move(tries->answer);
+}
+
+}  // namespace launch

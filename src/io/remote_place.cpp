@@ -1,0 +1,133 @@
+#include "launch/io/remote_place.hpp"
+
+#include "launch/io/files.hpp"
+
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+
+#include <fmt/format.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netdb.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/udp.hpp>
+
+namespace launch {
+namespace {
+
+// Loopback addresses, and those that need the name of an interface, are of no use to others.
+bool is_for_others(const ifaddrs& one) {
+  if (one.ifa_addr == nullptr || (one.ifa_flags & IFF_UP) == 0 || (one.ifa_flags & IFF_LOOPBACK) != 0) return false;
+  if (one.ifa_addr->sa_family == AF_INET) return true;
+  if (one.ifa_addr->sa_family != AF_INET6) return false;
+  const auto* address = reinterpret_cast<const sockaddr_in6*>(one.ifa_addr);
+  return !IN6_IS_ADDR_LINKLOCAL(&address->sin6_addr);
+}
+
+}  // namespace
+
+Status enter_folder(const std::string& folder, int umask) {
+  ::umask(static_cast<mode_t>(umask));
+  if (::chdir(folder.c_str()) == 0) return {};
+  const bool missing = errno == ENOENT || errno == ENOTDIR;
+  return Error{ErrorCode::usage,
+               missing ? fmt::format("the folder {} is not there; start this in one that all hosts share", folder)
+                       : fmt::format("cannot work in {}: {}", folder, std::strerror(errno))};
+}
+
+std::string current_folder() {
+  std::array<char, PATH_MAX> path{};
+  return ::getcwd(path.data(), path.size()) != nullptr ? path.data() : "/";
+}
+
+int current_umask() {
+  const mode_t mask = ::umask(077);
+  ::umask(mask);
+  return static_cast<int>(mask);
+}
+
+std::string boot_id() {
+  std::string text = read_file("/proc/sys/kernel/random/boot_id", 64);
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  return text;
+}
+
+std::string own_hostname() {
+  std::array<char, HOST_NAME_MAX + 1> name{};
+  return ::gethostname(name.data(), name.size()) == 0 ? name.data() : "";
+}
+
+std::string machine() {
+  utsname names{};
+  return ::uname(&names) == 0 ? names.machine : "";
+}
+
+std::string self_path() {
+  std::array<char, PATH_MAX> path{};
+  const ssize_t size = ::readlink("/proc/self/exe", path.data(), path.size());
+  return size > 0 ? std::string(path.data(), static_cast<std::size_t>(size)) : "/proc/self/exe";
+}
+
+std::vector<NamedAddress> own_addresses() {
+  std::vector<NamedAddress> all;
+  ifaddrs* first = nullptr;
+  if (::getifaddrs(&first) != 0) return all;
+  for (const ifaddrs* at = first; at != nullptr; at = at->ifa_next) {
+    if (!is_for_others(*at)) continue;
+    std::array<char, NI_MAXHOST> text{};
+    const socklen_t size = at->ifa_addr->sa_family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
+    if (::getnameinfo(at->ifa_addr, size, text.data(), text.size(), nullptr, 0, NI_NUMERICHOST) == 0)
+      all.push_back({at->ifa_name, text.data()});
+  }
+  ::freeifaddrs(first);
+  return all;
+}
+
+std::string interface_towards(const std::string& address) {
+  boost::asio::io_context context(1);
+  boost::system::error_code error;
+  using boost::asio::ip::udp;
+  const auto there = boost::asio::ip::make_address(address, error);
+  udp::socket socket(context);
+  // It sends nothing: the kernel chooses the way.
+  if (!error) socket.connect(udp::endpoint(there, 9), error);
+  const std::string own = error ? "" : socket.local_endpoint(error).address().to_string();
+  for (const NamedAddress& one : own_addresses())
+    if (one.address == own) return one.interface;
+  return "";
+}
+
+MemoryFile::MemoryFile() : fd_(static_cast<int>(::syscall(SYS_memfd_create, "launch-report", 1U))) {}  // close-on-exec
+
+std::string MemoryFile::path() const { return fmt::format("/proc/{}/fd/{}", ::getpid(), fd_.get()); }
+
+std::string MemoryFile::text(std::size_t most) const {
+  std::string text(most, '\0');
+  const ssize_t size = ::pread(fd_.get(), text.data(), text.size(), 0);
+  text.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
+  return text;
+}
+
+std::string make_private_folder(const std::string& name) {
+  std::error_code error;
+  const auto base = std::filesystem::temp_directory_path(error);
+  std::string path = (error ? std::filesystem::path("/tmp") : base) / (name + "XXXXXX");
+  return ::mkdtemp(path.data()) != nullptr ? path : "";
+}
+
+void remove_folder(const std::string& folder) {
+  std::error_code ignored;
+  if (!folder.empty()) std::filesystem::remove_all(folder, ignored);
+}
+
+}  // namespace launch

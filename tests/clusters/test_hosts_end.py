@@ -1,0 +1,174 @@
+"""launch --hosts ends everywhere: after a failure, a signal, a death, a cut, at any moment, and says why once."""
+import signal
+
+import processes
+from harness import Settings, wait_for
+from hosts_case import HostsCase
+from job import SLEEP, UP
+from terminals import OnTerminal
+
+STUBBORN = "trap '' HUP INT TERM\n"
+
+
+class EndCase(HostsCase):
+    def job(self, place, *options, parts=(UP, SLEEP), hosts=3, **start):
+        """A job on the first hosts, whose workers run."""
+        run = self.head(place, f"--hosts=n[1-{hosts}]", "--nproc-per-node=2", *options, self.worker(*parts), **start)
+        self.wait_until_up(2 * hosts, run)
+        return run
+
+
+class Failures(EndCase):
+    def test_a_worker_fails(self):
+        with self.place(4) as place:
+            run = self.head(place, "--hosts=n[1-4]", "--nproc-per-node=2",
+                            self.worker(UP, '[ "$RANK" = 5 ] && { echo "no data" >&2; exit 3; }\n', SLEEP))
+            self.expect([3], [run])
+            self.assert_reported_once(run, r"FAILED", r"^  exit code +3$",
+                                      r"root cause +rank 5 \(local rank 1\) on node 2 \(host n3\).*code 3")
+            self.assert_says(run, "no data")
+            self.expect_empty(place)
+
+    def test_a_worker_is_killed(self):
+        with self.place(2) as place:
+            run = self.job(place, hosts=2)
+            (victim, *_) = [pid for pid in place.running(2) if processes.command_of(pid) == "sleep 300"]
+            processes.kill([victim])
+            self.expect([137], [run])
+            self.assert_reported_once(run, r"root cause .*\(host n2\).*SIGKILL")
+            self.expect_empty(place)
+
+    def test_a_restart(self):
+        fails_once = '[ "$TORCHELASTIC_RESTART_COUNT$RANK" = 01 ] && exit 3\necho "rank $RANK of $WORLD_SIZE"\n'
+        with self.place(2) as place:
+            run = self.head(place, "--hosts=n[1-2]", "--max-restarts=1", self.worker(fails_once))
+            self.expect([0], [run])
+            self.assertIn("rank 1 of 2", run.out)
+            self.expect_empty(place)
+
+
+class Signals(EndCase):
+    def test_signals(self):
+        with self.place(3) as place:
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+                with self.subTest(number.name):
+                    self.forget()
+                    run = self.job(place)
+                    run.signal(number)
+                    self.expect([128 + number], [run])
+                    self.assertNotIn("FAILED", run.err)
+                    self.expect_empty(place)
+
+    def test_workers_that_do_not_want_to(self):
+        with self.place(2) as place:
+            run = self.job(place, "--shutdown-timeout=1", parts=(STUBBORN, UP, SLEEP), hosts=2)
+            run.signal(signal.SIGTERM)
+            self.expect([143], [run], seconds=30)
+            self.expect_empty(place)
+
+    def test_before_all_hosts_have_answered(self):
+        """One of them never does; ssh would wait for 10 s."""
+        with self.place(2) as place:
+            place.cut(2)
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
+                with self.subTest(number.name):
+                    run = self.head(place, "--hosts=n[1-2]", self.worker(UP))
+                    self.assertTrue(wait_for(lambda: place.running(1), 20), str(run))
+                    run.signal(number)
+                    self.expect([128 + number], [run], seconds=8)
+                    self.expect_empty(place)
+                    self.assertEqual([], self.up())
+
+
+class Deaths(EndCase):
+    def test_the_head_is_killed(self):
+        with self.place(3) as place:
+            for name, parts in (("workers that end", (UP, SLEEP)),
+                                ("workers that do not want to", (STUBBORN, UP, SLEEP))):
+                with self.subTest(name):
+                    self.forget()
+                    run = self.job(place, "--shutdown-timeout=1", parts=parts)
+                    run.signal(signal.SIGKILL)
+                    self.expect([137], [run])
+                    self.expect_empty(place)
+
+    def test_a_client_of_ssh_is_killed(self):
+        with self.place(3) as place:
+            run = self.job(place)
+            place.kill_client(3)
+            self.finish(run)
+            self.assertNotEqual(0, run.code, str(run))
+            self.assert_says(run, r"\bn3\b")
+            self.expect_empty(place)
+
+    def test_the_launch_of_a_host_is_killed(self):
+        """All of it, as by a host that has no memory left."""
+        with self.place(3) as place:
+            run = self.job(place)
+            processes.kill([pid for pid in place.running(2) if processes.command_of(pid) != "sleep 300"])
+            self.finish(run)
+            self.assertNotEqual(0, run.code, str(run))
+            self.assert_says(run, r"\bn2\b")
+            self.expect_empty(place, 1, 3, 4)
+            processes.kill(place.running(2))
+
+
+class Cuts(EndCase):
+    """The cable of a host is out: nobody is told."""
+
+    def check_cut(self, number, says):
+        with self.place(3) as place:
+            run = self.job(place, "--heartbeat-timeout=2", "--shutdown-timeout=2")
+            place.cut(number)
+            self.finish(run, seconds=60)
+            self.assertNotEqual(0, run.code, str(run))
+            self.assert_says(run, says)
+            self.expect_empty(place, seconds=40)
+            place.plug_in(number)
+
+    def test_a_host(self):
+        self.check_cut(3, r"\bn3\b")
+
+    def test_the_host_of_node_0(self):
+        self.check_cut(1, r"\bn1\b")
+
+    def test_the_host_of_the_head(self):
+        self.check_cut(4, r"\bn\[1-3\]|\bn1\b")
+
+    def test_a_host_that_never_answers(self):
+        with self.place(3) as place:
+            place.cut(2)
+            run = self.head(place, "--hosts=n[1-3]", self.worker(UP))
+            self.expect([1], [run], seconds=30)
+            self.assert_lines(run, r"n2: no (answer|route to it) on port 22")
+            self.assertEqual([], self.up())
+            self.expect_empty(place)
+
+
+class Window(OnTerminal, EndCase):
+    def in_window(self, place, *parts):
+        run = self.on_terminal(*place.on_login(Settings.launch, "--hosts=n[1-3]", "--nproc-per-node=2",
+                                               "--shutdown-timeout=2", self.worker(*parts)),
+                               stdout=self.terminal, stderr=self.terminal, env=place.environment(), cwd=self.folder)
+        self.wait_until_up(6, run)
+        return run
+
+    def test_is_closed(self):
+        with self.place(3) as place:
+            run = self.in_window(place, UP, SLEEP)
+            self.close_window()
+            self.expect([129], [run])
+            self.expect_empty(place)
+
+    def test_key_that_interrupts(self):
+        """Workers save; the clients of ssh are in the same session, and must not die of the key.
+
+        A node may hear of it from node 0 before it gets the signal, and then ends its workers by SIGTERM.
+        """
+        saves = "trap 'echo \"saved $RANK.\"; exit 0' INT TERM\n" + UP + "while :; do sleep 0.05; done\n"
+        with self.place(3) as place:
+            run = self.in_window(place, saves)
+            self.press(b"\x03")
+            self.expect([130], [run])
+            self.assertTrue(wait_for(lambda: self.screen().count(b"saved") == 6, 10), self.screen())
+            self.expect_empty(place)

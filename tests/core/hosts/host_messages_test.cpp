@@ -1,0 +1,179 @@
+#include "launch/core/hosts/host_messages.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace launch::host_messages_test {
+
+using testing::HasSubstr;
+using Words = std::vector<std::string>;
+
+std::string body_of(const HostMessage& message) {
+  std::string body;
+  append_body(body, message);
+  return body;
+}
+
+// What the other side has of it.
+HostMessage passed(const HostMessage& message) {
+  const std::string body = body_of(message);
+  EXPECT_LE(body.size(), longest_body_of(kind_of(message)));
+  auto read = parse_body(kind_of(message), body);
+  EXPECT_TRUE(read) << (read ? "" : read.error().message);
+  return read ? *read : HostBeat();
+}
+
+template <class T>
+T passed_as(const T& message) {
+  return std::get<T>(passed(message));
+}
+
+std::string fault_of(MessageKind kind, std::string_view body) {
+  const auto read = parse_body(kind, body);
+  if (read) return "";
+  EXPECT_EQ(read.error().code, ErrorCode::protocol);
+  EXPECT_EQ(read.error().message.find('\n'), std::string::npos);
+  return read.error().message;
+}
+
+NodeJob some_job() {
+  return {3, 8, {"--nproc-per-node", "2", "train.py"}, {"A=1", "B=x y", "C="}, "/home/me", 027, 20'000};
+}
+
+std::string changed_job(std::string_view from, std::string_view to) {
+  std::string body = body_of(some_job());
+  const std::size_t at = body.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return body.replace(at, from.size(), to);
+}
+
+TEST(HostMessages, EachIsReadAsItWasWritten) {
+  const std::vector<HostMessage> all = {some_job(),
+                                        NodeJob(),
+                                        NodeReady{"n1", "8d7c", {"10.0.0.1", "fe80::1%ib0"}, 61'003},
+                                        NodeReady(),
+                                        NodeCannot{"no program train.py in /home/me", 127},
+                                        ReachQuestion{{"10.0.0.1", "10.1.0.1"}, 65'535},
+                                        ReachAnswer{{"", "connection refused"}},
+                                        NodeGo{{"--node-rank", "3"}},
+                                        NodeSignal{64},
+                                        NodeOutput{true, std::string("a\0b\n", 4)},
+                                        NodeOutput{false, std::string(longest_output, 'x')},
+                                        NodeInput{"y\n"},
+                                        NodeInput(),
+                                        HostBeat(),
+                                        NodeEnd{255, "rank 3 failed\n  \"why\"\n"}};
+  for (const HostMessage& message : all) EXPECT_EQ(passed(message), message) << kind_name(kind_of(message));
+}
+
+TEST(HostMessages, ArgumentsAndVariablesAreAnyBytes) {
+  std::string bytes;
+  for (int byte = 1; byte < 256; ++byte) bytes += static_cast<char>(byte);
+  NodeJob job = some_job();
+  job.args = {bytes, "", "\xff", "\xc3", "caf\xc3\xa9", "\"", "\\", "{\"b64\": \"\"}"};
+  for (int byte = 1; byte < 256; ++byte) job.args.emplace_back(1, static_cast<char>(byte));
+  job.env = {"ALL=" + bytes};
+  job.folder = "/home/" + bytes;
+  EXPECT_EQ(passed_as(job), job);
+  EXPECT_EQ(passed_as(NodeGo{job.args}).args, job.args);
+  EXPECT_EQ(passed_as(NodeEnd{1, bytes + '\0'}).report, bytes + '\0');
+}
+
+TEST(HostMessages, WordsWithAZeroByteAreRefused) {
+  NodeJob job = some_job();
+  job.env = {std::string("A=\0", 3)};
+  EXPECT_THAT(fault_of(kind_of(job), body_of(job)), HasSubstr("\"env\""));
+  EXPECT_THAT(fault_of(kind_of(job), changed_job("train.py", R"(train\u0000.py)")), HasSubstr("\"args\""));
+}
+
+TEST(HostMessages, AnEnvironmentOfTwoMebibytesPasses) {
+  NodeJob job = some_job();
+  std::size_t size = 0;
+  for (job.env.clear(); size < std::size_t{2} << 20; size += job.env.back().size() + 1)
+    job.env.push_back("VARIABLE_" + std::to_string(size) + "=\xff\x01" + std::string(200, 'v'));
+  EXPECT_TRUE(passed_as(job) == job);
+  job.env = {"LONG=" + std::string(std::size_t{2} << 20, '"')};
+  EXPECT_TRUE(passed_as(job) == job);
+}
+
+// One-byte texts that are not ASCII grow most when they are written.
+TEST(HostMessages, WhatIsWithinItsLimitsHasABodyWithinItsOwn) {
+  const NodeGo go{Words(1'000, "\xff")};
+  EXPECT_LE(body_of(go).size(), counted_size(go.args) * 3 / 2 + 100);
+  EXPECT_LE(body_of(NodeGo{{std::string(10'000, '\n')}}).size(), 15'000U);
+  EXPECT_LE((longest_words + longest_environment) * 3 / 2 + 10'000, longest_body);
+  EXPECT_LE(longest_report * 3 / 2 + 100, longest_body);
+}
+
+TEST(HostMessages, WordsAreBounded) {
+  const auto fault = [](std::size_t arguments, std::size_t variables) {
+    NodeJob job = some_job();
+    job.args = {std::string(arguments - 9, 'a')};
+    job.env = {std::string(variables - 9, 'v')};
+    return fault_of(kind_of(job), body_of(job));
+  };
+  EXPECT_EQ(fault(longest_words, 10), "");
+  EXPECT_EQ(fault(longest_words + 1, 10), "a frame job without a valid \"args\"");
+  EXPECT_EQ(fault(10, longest_environment), "");
+  EXPECT_EQ(fault(10, longest_environment + 1), "a frame job without a valid \"env\"");
+  const NodeGo many{Words(longest_words / 9 + 1)};
+  EXPECT_EQ(fault_of(kind_of(many), body_of(many)), "a frame go without a valid \"args\"");
+}
+
+TEST(HostMessages, TextsForPeopleAreCutToOneSafeLine) {
+  EXPECT_EQ(passed_as(NodeCannot{"no\nway \x1b[31m", 1}).reason, "no way  [31m");
+  EXPECT_EQ(passed_as(NodeCannot{std::string(5'000, 'x'), 1}).reason.size(), 1'000U);
+  EXPECT_EQ(passed_as(ReachAnswer{{std::string(5'000, 'x')}}).faults[0].size(), 1'000U);
+  EXPECT_EQ(passed_as(NodeEnd{1, std::string(longest_report + 1, 'x')}).report.size(), longest_report);
+  const auto read = parse_body(kind_of(NodeCannot()), R"({"reason":"a\u001bb","exit_code":1})");
+  EXPECT_EQ(std::get<NodeCannot>(*read).reason, "a b") << "from another side, too";
+}
+
+TEST(HostMessages, NumbersAreBounded) {
+  const auto fault = [](std::string_view from, std::string_view to) { return fault_of(1, changed_job(from, to)); };
+  EXPECT_EQ(fault("\"node\":3", "\"node\":7"), "");
+  EXPECT_EQ(fault("\"node\":3", "\"node\":8"), "a frame job without a valid \"node\"");
+  EXPECT_THAT(fault("\"node\":3", "\"node\":-1"), HasSubstr("\"node\""));
+  EXPECT_THAT(fault("\"nodes\":8", "\"nodes\":0"), HasSubstr("\"nodes\""));
+  EXPECT_EQ(fault("\"nodes\":8", "\"nodes\":1000000"), "");
+  EXPECT_THAT(fault("\"nodes\":8", "\"nodes\":1000001"), HasSubstr("\"nodes\""));
+  EXPECT_EQ(fault("\"umask\":23", "\"umask\":511"), "");
+  EXPECT_THAT(fault("\"umask\":23", "\"umask\":512"), HasSubstr("\"umask\""));
+  for (const char* good : {"1000", "86400000"}) EXPECT_EQ(fault("20000", good), "");
+  for (const char* bad : {"999", "86400001", "1e4", "99999999999999999999", "\"20000\"", "null"})
+    EXPECT_THAT(fault("20000", bad), HasSubstr("\"silence_ms\"")) << bad;
+  for (const int bad : {0, -1, 65}) EXPECT_NE(fault_of(7, body_of(NodeSignal{bad})), "");
+  for (const int bad : {-1, 256}) EXPECT_NE(fault_of(11, body_of(NodeEnd{bad, ""})), "");
+  for (const int bad : {-1, 0, 256}) EXPECT_NE(fault_of(3, body_of(NodeCannot{"x", bad})), "");
+  EXPECT_THAT(fault_of(4, R"({"addresses":[],"port":65536})"), HasSubstr("\"port\""));
+}
+
+TEST(HostMessages, ListsAreBounded) {
+  EXPECT_EQ(passed_as(ReachQuestion{Words(256, "10.0.0.1"), 1}).addresses.size(), 256U);
+  EXPECT_THAT(fault_of(4, body_of(ReachQuestion{Words(257, "10.0.0.1"), 1})), HasSubstr("\"addresses\""));
+  EXPECT_THAT(fault_of(2, body_of(NodeReady{"n", "b", Words(257), 1})), HasSubstr("\"addresses\""));
+  EXPECT_THAT(fault_of(5, body_of(ReachAnswer{Words(257)})), HasSubstr("\"faults\""));
+}
+
+TEST(HostMessages, WhatIsNoMessageIsOneLine) {
+  EXPECT_EQ(fault_of(10, ""), "a frame beat that is not JSON");
+  EXPECT_EQ(fault_of(1, "[]"), "a frame job that is not JSON");
+  EXPECT_EQ(fault_of(1, "{}"), "a frame job without a valid \"nodes\"");
+  EXPECT_EQ(fault_of(10, std::string(9, '[') + std::string(9, ']')), "a frame beat that is not JSON");
+  EXPECT_EQ(fault_of(8, ""), "a frame output without its stream");
+  EXPECT_EQ(fault_of(8, "\x07x"), "a frame output of an unknown stream 7");
+  for (const char* args : {"{}", "[1]", "[null]", "[[]]", R"([{"b64":1}])", R"([{"b64":"A"}])", R"([{"b64":"AA=="}])",
+                           R"([{"B64":"QQ=="}])", "\"x\"", "[\"\xff\"]"})
+    EXPECT_NE(fault_of(6, std::string("{\"args\":") + args + R"(,"meeting":""})"), "") << args;
+  EXPECT_EQ(fault_of(6, R"({"args":[{"b64":"QQ=="},"\u00e9"],"meeting":"","later":{"x":[{"y":1}]}})"), "");
+}
+
+TEST(HostMessages, EachMemberIsNeeded) {
+  for (const char* name : {"node", "nodes", "args", "env", "folder", "umask", "silence_ms"}) {
+    const std::string quoted = '"' + std::string(name) + '"';
+    EXPECT_EQ(fault_of(1, changed_job(quoted + ":", "\"other\":")), "a frame job without a valid " + quoted);
+  }
+  for (const MessageKind kind : {2U, 3U, 4U, 5U, 6U, 7U, 11U}) EXPECT_NE(fault_of(kind, "{}"), "") << kind;
+}
+
+}  // namespace launch::host_messages_test

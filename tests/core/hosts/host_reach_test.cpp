@@ -1,0 +1,116 @@
+#include "launch/core/hosts/host_reach.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace launch::host_reach_test {
+
+using testing::ElementsAre;
+using testing::ElementsAreArray;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+using Words = std::vector<std::string>;
+
+const Words addresses{"10.1.2.3", "192.168.0.9", "10.2.0.1", "fd00:1::5", "fe80::1"};
+const Words interfaces{"ib0", "eth0", "ib0", "eth0", "eth1"};
+
+struct Network {
+  const char* text;
+  Words fitting;  // empty: an error
+};
+
+TEST(HostReach, AddressesOnANetwork) {
+  for (const Network& one : std::vector<Network>{{"", addresses},
+                                                 {"10.0.0.0/8", {"10.1.2.3", "10.2.0.1"}},
+                                                 {"10.1.0.0/16", {"10.1.2.3"}},
+                                                 {"10.1.77.77/16", {"10.1.2.3"}},
+                                                 {"10.1.2.2/31", {"10.1.2.3"}},
+                                                 {"10.1.2.2/32", {}},
+                                                 {"10.1.2.3", {"10.1.2.3"}},
+                                                 {"0.0.0.0/0", {"10.1.2.3", "192.168.0.9", "10.2.0.1"}},
+                                                 {"fd00:1::/32", {"fd00:1::5"}},
+                                                 {"fd00:2::/32", {}},
+                                                 {"fd00:2::/28", {"fd00:1::5"}},
+                                                 {"::/0", {"fd00:1::5", "fe80::1"}},
+                                                 {"ib0", {"10.1.2.3", "10.2.0.1"}},
+                                                 {"eth0", {"192.168.0.9", "fd00:1::5"}},
+                                                 {"ib", {}},
+                                                 {"IB0", {}},
+                                                 {"10.1.0.0/33", {}},
+                                                 {"10.1.0.0/-1", {}},
+                                                 {"10.1.0.0/", {}},
+                                                 {"10.1.0.0/x", {}},
+                                                 {"fd00::/129", {}},
+                                                 {"10.1/16", {}},
+                                                 {"/16", {}}}) {
+    const auto fitting = on_network(addresses, interfaces, one.text);
+    if (one.fitting.empty()) {
+      ASSERT_FALSE(fitting) << one.text;
+      EXPECT_EQ(fitting.error().code, ErrorCode::usage);
+    } else {
+      ASSERT_TRUE(fitting) << one.text;
+      EXPECT_THAT(*fitting, ElementsAreArray(one.fitting)) << one.text;
+    }
+  }
+}
+
+TEST(HostReach, TheErrorNamesWhatIsThere) {
+  EXPECT_EQ(on_network({"10.0.0.1", "fd00::1"}, {"eth0", "ib0"}, "eth9").error().message,
+            "nothing there is on the network eth9 (--network); it has eth0 10.0.0.1, ib0 fd00::1");
+  EXPECT_EQ(on_network({"10.0.0.1"}, {}, "eth9").error().message,
+            "nothing there is on the network eth9 (--network); it has 10.0.0.1");
+  EXPECT_THAT(on_network({}, {}, "eth\n9").error().message,
+              testing::AllOf(HasSubstr("it has no network"), testing::Not(HasSubstr("\n"))));
+}
+
+TEST(HostReach, NoAddressIsANetworkOnlyIfNoneIsNamed) {
+  EXPECT_THAT(*on_network({}, {}, ""), IsEmpty());
+  EXPECT_THAT(*on_network({"not an address", "10.0.0.1"}, {"a", "b"}, "10.0.0.0/8"), ElementsAre("10.0.0.1"));
+}
+
+TEST(HostReach, TheFirstThatAllReach) {
+  const Words three{"a", "b", "c"};
+  EXPECT_EQ(choose_address(three, {}), "a");
+  EXPECT_EQ(choose_address(three, {{"n2", {"", "", ""}}, {"n3", {"", "", ""}}}), "a");
+  EXPECT_EQ(choose_address(three, {{"n2", {"", "", ""}}, {"n3", {"refused", "", ""}}}), "b");
+  EXPECT_EQ(choose_address(three, {{"n2", {"", "refused", ""}}, {"n3", {"refused", "", ""}}}), "c");
+  EXPECT_EQ(choose_address(three, {{"n2", {"", "no", "no"}}, {"n3", {"no", "", "no"}}}), std::nullopt);
+  EXPECT_EQ(choose_address({}, {{"n2", {}}}), std::nullopt);
+  EXPECT_EQ(choose_address(three, {{"n2", {"no", ""}}}), "b");
+  EXPECT_EQ(choose_address(three, {{"n2", {}}}), std::nullopt) << "no answer is no";
+  EXPECT_EQ(choose_address({"a"}, {{"n2", {"", "", "", "more"}}}), "a");
+}
+
+TEST(HostReach, WhoDoesNotReachWhat) {
+  const Words two{"10.0.0.1", "fd00::1"};
+  EXPECT_THAT(
+      explain_reach("n1", 29500, two,
+                    {{"n2", {"Connection refused", "no route"}},
+                     {"n3", {"", "no route"}},
+                     {"n4", {"Connection refused", "no route"}},
+                     {"n5", {"", ""}}}),
+      testing::UnorderedElementsAre(
+          "n[2,4] cannot reach node 0 (n1) at 10.0.0.1:29500 (Connection refused) nor [fd00::1]:29500 (no route)",
+          "n3 cannot reach node 0 (n1) at [fd00::1]:29500 (no route)",
+          "a firewall between the hosts? --network chooses another network, --master-port the port"));
+  EXPECT_THAT(explain_reach("n1", 1, {"10.0.0.1"}, {{"n2", {}}}).front(), HasSubstr("10.0.0.1:1 (no answer)"));
+}
+
+TEST(HostReach, WhatHelpsIsTheLastLine) {
+  EXPECT_THAT(explain_reach("n1", 1, {"a"}, {{"n2", {"x"}}, {"n3", {"y"}}}).back(), HasSubstr("a firewall"));
+}
+
+TEST(HostReach, TextOfOthersIsBoundedAndPlain) {
+  const auto lines = explain_reach("n1", 1, {"10.0.0.1"}, {{"n2", {std::string(5000, 'x') + "\n\x1b[31m"}}});
+  EXPECT_LT(lines.front().size(), 200U);
+  const auto plain = explain_reach("n1", 1, {"10.0.0.1"}, {{"n2", {"a\nb\x1b"}}});
+  EXPECT_EQ(plain.front().find_first_of("\n\x1b"), std::string::npos);
+}
+
+TEST(HostReach, WithoutAnAddressThatIsSaid) {
+  EXPECT_THAT(explain_reach("n1", 1, {}, {{"n2", {}}}),
+              ElementsAre("n1 (node 0) has no network that others could use"));
+}
+
+}  // namespace launch::host_reach_test

@@ -1,0 +1,358 @@
+// A head and its remotes, whatever comes and in whatever order: logins that fail, hosts that stop, connections that
+// end at any step, nonsense, signals and late answers as chance wills, and what must hold after each step.
+#include "launch/core/base/random.hpp"
+#include "launch/core/hosts/head.hpp"
+#include "walk_place.hpp"
+
+#include <csignal>
+
+#include <gtest/gtest.h>
+
+namespace launch::hosts_walk_test {
+
+using namespace std::chrono_literals;
+using hosts_walk::Place;
+
+constexpr int walks = 1'500;
+constexpr int framed_walks = 40;  // in which messages are bytes, read in pieces
+constexpr int most_steps = 300;
+constexpr int steps_to_end = 4'000;
+// After the last fault: a login that hangs, a retry, a check, a question and a silence, and what they are noticed late.
+constexpr Duration time_to_end = 30s + 7s + 60s + 15s + 15s + 20s;
+
+class Walk {
+ public:
+  Walk(std::uint64_t seed, bool framed)
+      : random_(seed), framed_(framed), faults_(one_in(3) ? 0 : 1 + draw(60)), plan_(draw_plan()), head_(plan_, seed) {
+    for (int i = 0; i < size(); ++i) places_.emplace_back(i, random_);
+    shown_.resize(places_.size());
+    ended_.resize(places_.size());
+    act(head_.start(now_));
+    const int steps = draw(most_steps);
+    for (int i = 0; i < steps && !failed(); ++i) {
+      if (!over_ && faults_ > 0 && one_in(faults_))
+        err(draw(size()));
+      else
+        step(draw(size()));
+    }
+    wind_down();
+    if (!failed()) check_end();
+  }
+
+  bool ran() const { return runs_; }
+  int code() const { return code_; }
+
+ private:
+  int draw(int below) { return static_cast<int>(random_.next() % static_cast<unsigned>(below)); }
+  bool one_in(int count) { return draw(count) == 0; }
+  static bool failed() { return testing::Test::HasFailure(); }
+  int size() const { return static_cast<int>(plan_.nodes.size()); }
+  Place& at(int node) { return places_[static_cast<std::size_t>(node)]; }
+  // One of so many answers of a host is a bad one.
+  int odds() const { return faults_ == 0 || quiet_ ? 0 : 20 + faults_; }
+
+  HeadPlan draw_plan() {
+    HeadPlan plan;
+    plan.may_copy = one_in(2);
+    const int nodes = 1 + draw(8);
+    for (int i = 0; i < nodes; ++i) plan.nodes.push_back({"n" + std::to_string(i)});
+    plan.program = {"train.py"};
+    plan.version = "1";
+    plan.run_id = "run";
+    plan.nnodes = std::to_string(nodes);
+    plan.c10d = one_in(3);
+    plan.fanout = 1 + draw(4);
+    return plan;
+  }
+
+  // ---- the head's actions
+
+  void act(const HeadActions& actions) {
+    for (const HeadAction& action : actions) {
+      EXPECT_FALSE(over_) << "an action after the last one";
+      std::visit([this](const auto& one) { carry_out(one); }, action);
+    }
+    int connecting = 0;
+    for (const Place& place : places_) connecting += place.connecting ? 1 : 0;
+    EXPECT_LE(connecting, plan_.fanout);
+    EXPECT_EQ(head_.deadline() == never, over_);
+    if (one_in(8)) check_progress();
+  }
+
+  void check_progress() const { EXPECT_EQ(head_.progress().empty(), over_ || runs_) << head_.progress(); }
+
+  void carry_out(const ConnectHost& action) {
+    Place& place = at(action.node);
+    EXPECT_FALSE(place.open || place.connecting || place.there());
+    EXPECT_EQ(place.starts, 0);
+    place = Place(action.node, random_);
+    place.open = place.connecting = true;
+    place.hangs = odds() > 0 && one_in(odds());
+    if (!place.hangs) place.start(now_);
+  }
+
+  void carry_out(const TellHost& action) {
+    Place& place = at(action.node);
+    EXPECT_TRUE(place.open) << "told without a connection";
+    EXPECT_FALSE(place.left) << "told after it was left";
+    EXPECT_TRUE(place.greeted) << "told before it was there";
+    if (std::holds_alternative<NodeGo>(action.message)) {
+      runs_ = true;
+      for (const Place& one : places_) EXPECT_TRUE(one.said_ready) << "a node starts, and not all hosts are ready";
+    }
+    place.to_remote.push_back(action.message);
+  }
+
+  void carry_out(const LeaveHost& action) {
+    Place& place = at(action.node);
+    EXPECT_TRUE(place.open);
+    EXPECT_FALSE(std::exchange(place.left, true));
+    place.connecting = false;
+  }
+
+  // Whole lines of one node.
+  void carry_out(const ShowLines& action) {
+    EXPECT_TRUE(action.lines.ends_with('\n'));
+    const int node = action.lines[0] - '0';
+    ASSERT_TRUE(node >= 0 && node < size()) << action.lines;
+    shown_[static_cast<std::size_t>(node)] += action.lines;
+  }
+
+  void carry_out(const SayLine& action) { EXPECT_EQ(action.text.find('\n'), std::string::npos); }
+
+  void carry_out(const FinishHead& action) {
+    over_ = true;
+    code_ = action.exit_code;
+    for (Place& place : places_) {
+      place.left = place.left || place.open;
+      place.connecting = false;
+    }
+  }
+
+  // ---- what happens
+
+  void step(int node) {
+    switch (draw(8)) {
+      case 0:
+      case 1:
+      case 2:
+        return deliver_to_head(node);
+      case 3:
+      case 4:
+        return deliver_to_remote(node);
+      case 5:
+        return close(node);
+      case 6:
+        return one_in(4) ? pass_time() : at(node).live(odds());
+      default:
+        return at(node).live(odds());
+    }
+  }
+
+  // Something goes wrong.
+  void err(int node) {
+    Place& place = at(node);
+    const bool listens = place.open && !place.left;
+    switch (draw(8)) {
+      case 0:
+        return cut(node, "kex_exchange_identification: Connection closed by remote host\n");
+      case 1:
+        return cut(node, "");
+      case 2:
+        place.stalled = true;
+        return;
+      case 3:
+        if (listens && !place.babbled) babble(place, node);
+        return;
+      case 4:
+        return act(head_.on_signal(one_in(2) ? SIGINT : SIGTERM, now_));
+      case 5:
+        return place.signal(SIGTERM);
+      case 6:
+        now_ += Duration(draw(20'000) * 1ms);
+        return;
+      default:
+        if (listens) place.to_remote.push_back(NodeReady{});  // which no head says
+    }
+  }
+
+  void babble(Place& place, int node) {
+    if (place.greeted && one_in(2)) {
+      place.to_head.push_back(NodeJob{});
+    } else {
+      place.babbled = true;
+      act(head_.on_nonsense(node, "no frame", now_));
+    }
+  }
+
+  // The connection ends from the side of the host.
+  void cut(int node, const char* errors) {
+    Place& place = at(node);
+    if (!place.open) return;
+    place.open = place.connecting = place.hangs = false;
+    place.hear_end();
+    LostConnection lost;
+    lost.program = "ssh";
+    lost.status = {ExitStatus::Kind::exited, 255};
+    lost.errors = errors;
+    act(head_.on_lost(lost, node, now_));
+  }
+
+  // What was left is closed, and what has gone takes its connection with it.
+  void close(int node) {
+    Place& place = at(node);
+    if (place.left && !place.stalled && (place.to_remote.empty() || !place.hears())) place.hear_end();
+    const bool heard = place.to_head.empty() || place.stalled || place.babbled || over_;
+    if (place.hangs ? place.left : place.gone && heard) cut(node, "");
+  }
+
+  void deliver_to_head(int node) {
+    Place& place = at(node);
+    if (!place.open || place.hangs || place.stalled || place.babbled || over_) return;
+    if (!place.greeted) return greet(node);
+    if (place.to_head.empty()) return;
+    HostMessage message = std::move(place.to_head.front());
+    place.to_head.pop_front();
+    if (framed_) message = through(place.head_reader, message);
+    if (!place.left && std::holds_alternative<NodeEnd>(message)) ended_[static_cast<std::size_t>(node)] = true;
+    act(head_.on_message(node, std::move(message), now_));
+  }
+
+  void greet(int node) {
+    Place& place = at(node);
+    Greeting greeting{host_protocol, odds() > 0 && one_in(2 * odds()) ? "2" : "1", 4711, "h"};
+    if (framed_) {
+      place.head_reader.feed("Welcome!\n" + to_line(greeting));
+      greeting = **place.head_reader.greeting();
+    }
+    place.greeted = true;
+    place.connecting = false;
+    act(head_.on_greeting(node, greeting, now_));
+  }
+
+  void deliver_to_remote(int node) {
+    Place& place = at(node);
+    if (!place.hears() || place.stalled || place.to_remote.empty()) return;
+    HostMessage message = std::move(place.to_remote.front());
+    place.to_remote.pop_front();
+    if (framed_) message = through(place.remote_reader, message);
+    place.hear(std::move(message), now_);
+  }
+
+  // As bytes that come in two pieces.
+  HostMessage through(FrameReader& reader, const HostMessage& message) {
+    const std::string bytes = to_frame(message);
+    const auto middle = static_cast<std::size_t>(draw(static_cast<int>(bytes.size())));
+    reader.feed(std::string_view(bytes).substr(0, middle));
+    EXPECT_FALSE(*reader.next());
+    reader.feed(std::string_view(bytes).substr(middle));
+    const auto read = reader.next();
+    EXPECT_EQ(**read, message);
+    return **read;
+  }
+
+  // To the next deadline, which may be met late.
+  void pass_time() {
+    Time next = head_.deadline();
+    for (const Place& place : places_) next = std::min(next, place.deadline());
+    if (next == never) return;
+    now_ = std::max(now_, next) + (one_in(4) ? Duration(draw(500) * 1ms) : Duration(0));
+    if (now_ >= head_.deadline()) {
+      act(head_.on_deadline(now_));
+      EXPECT_GT(head_.deadline(), now_) << "it spins";
+    }
+    for (Place& place : places_) place.expire(now_);
+  }
+
+  // ---- the end
+
+  // Without further faults: everything goes on that can, and time passes only when nothing can.
+  void wind_down() {
+    quiet_ = true;
+    const Time begin = now_;
+    Time end = over_ ? now_ : never;
+    for (int i = 0; i < steps_to_end && !failed() && !all_over(); ++i) {
+      const std::string before = state();
+      for (int node = 0; node < size(); ++node) {
+        deliver_to_head(node);
+        deliver_to_remote(node);
+        at(node).live(0);
+        close(node);
+      }
+      if (before == state()) pass_time();
+      if (over_ && end == never) end = now_;
+    }
+    EXPECT_TRUE(all_over()) << "it waits for ever: " << state();
+    EXPECT_LE(end - begin, time_to_end);
+  }
+
+  bool all_over() const {
+    for (const Place& place : places_)
+      if (place.open || place.there()) return false;
+    return over_;
+  }
+
+  std::string state() const {
+    std::string text = over_ ? "over" : "";
+    for (const Place& place : places_) text += ' ' + place.state();
+    return text;
+  }
+
+  void check_end() {
+    bool all_well = runs_;
+    for (std::size_t i = 0; i < places_.size(); ++i) {
+      const Place& place = places_[i];
+      EXPECT_FALSE(place.runs);
+      all_well = all_well && ended_[i] && place.code == 0;
+      EXPECT_TRUE(ended_[i] ? shown_[i] == place.written : is_beginning(shown_[i], place.written))
+          << shown_[i] << "of\n"
+          << place.written;
+    }
+    EXPECT_TRUE(!all_well || code_ == 0) << code_;
+    EXPECT_TRUE(code_ != 0 || (plan_.c10d ? runs_ : all_well));
+  }
+
+  // Whole lines from the first on, and perhaps the beginning of one more.
+  static bool is_beginning(std::string shown, const std::string& written) {
+    if (written.starts_with(shown)) return true;
+    shown.pop_back();
+    return written.starts_with(shown);
+  }
+
+  Random random_;
+  bool framed_;
+  int faults_;  // one of so many steps is one; 0: none
+  HeadPlan plan_;
+  Head head_;
+  std::vector<Place> places_;
+  std::vector<std::string> shown_;
+  std::vector<bool> ended_;  // so the head was told
+  Time now_{1h};
+  bool quiet_ = false;  // no more faults
+  bool runs_ = false;
+  bool over_ = false;
+  int code_ = -1;
+};
+
+TEST(HostsWalk, WhateverComesAllEndsAndNothingIsLeftBehind) {
+  int ran = 0;
+  int well = 0;
+  for (std::uint64_t seed = 1; seed <= walks && !testing::Test::HasFailure(); ++seed) {
+    SCOPED_TRACE(seed);
+    const Walk walk(seed, false);
+    ran += walk.ran() ? 1 : 0;
+    well += walk.code() == 0 ? 1 : 0;
+  }
+  EXPECT_GT(ran, walks / 4) << "nothing is learnt of nodes";
+  EXPECT_LT(ran, walks * 3 / 4);
+  EXPECT_GT(well, walks / 20);
+}
+
+TEST(HostsWalk, AlsoInBytes) {
+  for (std::uint64_t seed = 1; seed <= framed_walks && !testing::Test::HasFailure(); ++seed) {
+    SCOPED_TRACE(seed);
+    const Walk walk(seed, true);
+  }
+}
+
+}  // namespace launch::hosts_walk_test

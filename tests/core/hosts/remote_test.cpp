@@ -1,0 +1,212 @@
+#include "launch/core/hosts/remote.hpp"
+
+#include <chrono>
+#include <csignal>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace launch::remote_test {
+
+using namespace std::chrono_literals;
+
+constexpr Time begin{1h};
+
+NodeJob job_with(std::chrono::milliseconds silence = 15s) {
+  NodeJob job;
+  job.folder = "/work";
+  job.silence_ms = silence.count();
+  return job;
+}
+
+// The actions in their order: t:KIND told, C check, R reach, S start, s:N signalled, F fed, L left.
+std::string order(const RemoteActions& actions) {
+  std::string text;
+  for (const RemoteAction& action : actions) {
+    if (!text.empty()) text += ' ';
+    if (const auto* told = std::get_if<TellHead>(&action)) text.append("t:").append(kind_name(kind_of(told->message)));
+    if (std::holds_alternative<CheckNode>(action)) text += 'C';
+    if (std::holds_alternative<TryToReach>(action)) text += 'R';
+    if (std::holds_alternative<RunNode>(action)) text += 'S';
+    if (const auto* signal = std::get_if<SignalNode>(&action)) text += "s:" + std::to_string(signal->number);
+    if (std::holds_alternative<FeedNode>(action)) text += 'F';
+    if (std::holds_alternative<LeaveRemote>(action)) text += 'L';
+  }
+  return text;
+}
+
+enum State {
+  waiting,
+  checking,
+  ready,
+  unfit,
+  running,
+  headless,  // its node still runs
+  over,
+  all_states
+};
+
+Remote remote_in(State state, NodeJob job = job_with()) {
+  Remote remote;
+  EXPECT_EQ(order(remote.start(begin)), "");
+  if (state == waiting) return remote;
+  EXPECT_EQ(order(remote.on_message(std::move(job), begin)), "C");
+  if (state == checking) return remote;
+  if (state == unfit) {
+    EXPECT_EQ(order(remote.on_checked(NodeCannot{"no", 2})), "t:cannot");
+    return remote;
+  }
+  EXPECT_EQ(order(remote.on_checked(NodeReady{})), "t:ready");
+  if (state == ready) return remote;
+  EXPECT_EQ(order(remote.on_message(NodeGo{{"a"}}, begin)), "S");
+  if (state == running) return remote;
+  if (state == headless) {
+    EXPECT_EQ(order(remote.on_lost()), "s:15");
+    return remote;
+  }
+  EXPECT_EQ(order(remote.on_end({})), "t:end L");
+  return remote;
+}
+
+// ---- each state
+
+struct Row {
+  HostMessage message;
+  const char* expected[all_states];
+};
+
+TEST(Remote, EachMessageInEachState) {
+  const Row rows[] = {
+      // message                  waiting checking ready unfit running headless over
+      {job_with(), {"C", "L", "L", "L", "s:15", "", ""}},
+      {ReachQuestion{}, {"L", "L", "R", "L", "s:15", "", ""}},
+      {NodeGo{}, {"L", "L", "S", "L", "s:15", "", ""}},
+      {NodeSignal{SIGUSR1}, {"L", "L", "L", "L", "s:10", "", ""}},
+      {NodeInput{"x"}, {"L", "L", "L", "L", "F", "", ""}},
+      {HostBeat{}, {"", "", "", "", "", "", ""}},
+      {NodeReady{}, {"L", "L", "L", "L", "s:15", "", ""}},
+      {NodeCannot{}, {"L", "L", "L", "L", "s:15", "", ""}},
+      {ReachAnswer{}, {"L", "L", "L", "L", "s:15", "", ""}},
+      {NodeOutput{}, {"L", "L", "L", "L", "s:15", "", ""}},
+      {NodeEnd{}, {"L", "L", "L", "L", "s:15", "", ""}},
+  };
+  for (const Row& row : rows)
+    for (int state = 0; state < all_states; ++state)
+      EXPECT_EQ(order(remote_in(static_cast<State>(state)).on_message(row.message, begin)), row.expected[state])
+          << kind_name(kind_of(row.message)) << " in state " << state;
+}
+
+TEST(Remote, EverythingElseInEachState) {
+  for (int i = 0; i < all_states; ++i) {
+    const auto state = static_cast<State>(i);
+    const bool runs = state == running || state == headless;
+    EXPECT_EQ(order(remote_in(state).on_lost()), state == running                     ? "s:15"
+                                                 : state == headless || state == over ? ""
+                                                                                      : "L")
+        << i;
+    EXPECT_EQ(order(remote_in(state).on_signal(SIGINT)), runs ? "s:2" : state == over ? "" : "L") << i;
+    EXPECT_EQ(order(remote_in(state).on_checked(NodeReady{})), state == checking ? "t:ready" : "") << i;
+    EXPECT_EQ(order(remote_in(state).on_reach({})), state == ready ? "t:reached" : "") << i;
+    EXPECT_EQ(order(remote_in(state).on_output({false, "x"})), state == running ? "t:output" : "") << i;
+    EXPECT_EQ(order(remote_in(state).on_end({})), state == running ? "t:end L" : state == headless ? "L" : "") << i;
+  }
+}
+
+// ---- what goes through
+
+TEST(Remote, WhatIsSaidArrivesAsItIs) {
+  Remote remote;
+  remote.start(begin);
+  NodeJob job = job_with();
+  job.env = {"A=1"};
+  EXPECT_EQ(std::get<CheckNode>(remote.on_message(job, begin).at(0)).job, job);
+  NodeReady answer;
+  answer.port = 7;
+  EXPECT_EQ(std::get<TellHead>(remote.on_checked(answer).at(0)).message, HostMessage(answer));
+  const ReachQuestion question{{"10.0.0.1"}, 7, "t"};
+  EXPECT_EQ(std::get<TryToReach>(remote.on_message(question, begin).at(0)).question, question);
+  EXPECT_EQ(std::get<TellHead>(remote.on_reach({{"refused"}}).at(0)).message, HostMessage(ReachAnswer{{"refused"}}));
+  EXPECT_EQ(std::get<RunNode>(remote.on_message(NodeGo{{"a", "b"}}, begin).at(0)).args,
+            (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(std::get<FeedNode>(remote.on_message(NodeInput{"in"}, begin).at(0)).bytes, "in");
+  EXPECT_EQ(std::get<TellHead>(remote.on_output({true, "e"}).at(0)).message, HostMessage(NodeOutput{true, "e"}));
+  const NodeEnd end{7, "report", "{}"};
+  EXPECT_EQ(std::get<TellHead>(remote.on_end(end).at(0)).message, HostMessage(end));
+}
+
+TEST(Remote, TheAddressesMayBeAskedForAgain) {
+  Remote remote = remote_in(ready);
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(order(remote.on_message(ReachQuestion{}, begin)), "R");
+    EXPECT_EQ(order(remote.on_reach({})), "t:reached");
+  }
+}
+
+TEST(Remote, WhoHasSaidNoStartsNothing) {
+  Remote remote = remote_in(unfit);
+  EXPECT_EQ(order(remote.on_message(HostBeat{}, begin)), "");
+  EXPECT_EQ(order(remote.on_message(NodeGo{}, begin)), "L");
+  EXPECT_EQ(order(remote.on_message(NodeGo{}, begin)), "");
+}
+
+TEST(Remote, WhenTheHeadIsGoneItLeavesAfterItsNodeAndSaysNothing) {
+  Remote remote = remote_in(headless);
+  EXPECT_EQ(order(remote.on_lost()), "") << "the node is told once";
+  EXPECT_EQ(order(remote.on_output({false, "x"})), "");
+  EXPECT_EQ(remote.deadline(), never);
+  EXPECT_EQ(order(remote.on_deadline(begin + 1h)), "");
+  EXPECT_EQ(order(remote.on_signal(SIGTERM)), "s:15") << "somebody here may still be impatient";
+  EXPECT_EQ(order(remote.on_end({})), "L");
+  EXPECT_EQ(order(remote.on_end({})), "");
+}
+
+// ---- time
+
+TEST(Remote, SilenceOfTheHeadIsItsEnd) {
+  for (int i = checking; i <= running; ++i) {
+    Remote remote = remote_in(static_cast<State>(i));
+    EXPECT_EQ(order(remote.on_deadline(begin + 15s - 1ns)), "t:beat") << i;
+    EXPECT_EQ(order(remote.on_deadline(begin + 15s)), i == running ? "s:15" : "L") << i;
+    EXPECT_EQ(remote.deadline(), never);
+  }
+}
+
+TEST(Remote, BeforeTheJobItIsPatientForAMinute) {
+  Remote remote = remote_in(waiting);
+  EXPECT_EQ(order(remote.on_deadline(begin + 59s)), "t:beat");
+  EXPECT_EQ(remote.deadline(), begin + 60s);
+  EXPECT_EQ(order(remote.on_deadline(begin + 60s)), "L");
+}
+
+TEST(Remote, TheJobSaysHowLongTheSilenceMayBe) {
+  Remote remote = remote_in(ready, job_with(2s));
+  EXPECT_EQ(remote.deadline(), begin + Duration(2s) / 3) << "beats are as much more frequent";
+  EXPECT_EQ(order(remote.on_deadline(begin + 2s - 1ns)), "t:beat");
+  EXPECT_EQ(order(remote.on_deadline(begin + 2s)), "L");
+}
+
+TEST(Remote, AnyMessageIsASignOfLife) {
+  Remote remote = remote_in(running);
+  remote.on_message(HostBeat{}, begin + 14s);
+  EXPECT_EQ(order(remote.on_deadline(begin + 28s)), "t:beat");
+  remote.on_message(NodeSignal{SIGUSR2}, begin + 28s);
+  EXPECT_EQ(order(remote.on_deadline(begin + 42s)), "t:beat");
+  EXPECT_EQ(order(remote.on_deadline(begin + 43s)), "s:15");
+}
+
+TEST(Remote, ItBeatsEach5SecondsInEveryState) {
+  for (int i = waiting; i <= running; ++i) {
+    Remote remote = remote_in(static_cast<State>(i));
+    Time now = begin;
+    for (int beats = 0; beats < 5; ++beats) {
+      EXPECT_EQ(remote.deadline(), now + 5s) << i;
+      EXPECT_EQ(order(remote.on_deadline(now + 5s - 1ns)), "") << i;
+      now += 5s;
+      EXPECT_EQ(order(remote.on_deadline(now)), "t:beat") << i;
+      remote.on_message(HostBeat{}, now);
+    }
+  }
+  EXPECT_EQ(remote_in(over).deadline(), never);
+}
+
+}  // namespace launch::remote_test
