@@ -90,7 +90,7 @@ class Documents(unittest.TestCase):
         pieces = set()
         for path in ROOT.joinpath("src").rglob("*.cpp"):
             for adjacent in re.findall(r'(?:"(?:[^"\\\n]|\\.)*"\s*)+', path.read_text(encoding="utf-8")):
-                text = "".join(re.findall(r'"((?:[^"\\\n]|\\.)*)"', adjacent))
+                text = "".join(re.findall(r'"((?:[^"\\\n]|\\.)*)"', adjacent)).replace('\\"', '"')
                 pieces |= {piece.strip(" ;:,(") for piece in re.split(r"\{[^}]*\}", text)}
         pieces = {piece for piece in pieces | {os.strerror(code) for code in errno.errorcode} if len(piece) >= 6}
         pages = [text_of("docs/troubleshooting.md") + text_of("docs/kubernetes.md").partition("| What you see |")[2],
@@ -98,7 +98,7 @@ class Documents(unittest.TestCase):
         ends = re.compile("\n## (What launch reads|Instead of)")
         rows = [row for page in pages for row in re.findall(r"(?m)^\| (`.*?) \| ", ends.split(page)[0])]
         self.assertGreater(len(rows), 20)
-        for message in re.findall(r"`([^`]+)`", " ".join(rows)):
+        for message in re.findall(r"`(?:n[][\d-]+: )?([^`]+)`", " ".join(rows)):
             if not message.startswith("error "):  # which are the worker's
                 rest = message
                 for piece in sorted(pieces, key=len, reverse=True):
