@@ -22,6 +22,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 
 namespace launch {
@@ -31,19 +32,28 @@ using namespace std::chrono_literals;
 namespace {
 
 constexpr std::size_t most_shown_later = std::size_t{1} << 20;  // bytes for a slow console, until hosts have to wait
+constexpr std::size_t little_shown_later = std::size_t{256} << 10;
 constexpr std::size_t longest_host_file = std::size_t{8} << 20;
 constexpr Duration console_patience = 10s;     // with a console that takes nothing
 constexpr Duration time_for_connections = 5s;  // to end, once they are closed
 constexpr int files_of_head = 32;
 constexpr int files_per_host = 4;
 
+// What this process was started with.
+struct HeadStart {
+  const SignalPlan& signals;
+  rlimit open_files{};
+};
+
 class HeadRun {
  public:
-  HeadRun(asio::io_context& context, HostsPlan plan, const Environment& env, const SignalPlan& signals)
+  HeadRun(asio::io_context& context, HostsPlan plan, const Environment& env, const HeadStart& start)
       : context_(context),
         executor_(context.get_executor()),
-        signals_(executor_, signals),
-        reset_(signals.reset),
+        signals_(executor_, start.signals),
+        passed_(start.signals.passed),
+        reset_(start.signals.reset),
+        open_files_(start.open_files),
         plan_(std::move(plan)),
         env_(env),
         machine_(plan_.head, random_seed()),
@@ -91,8 +101,15 @@ class HeadRun {
     for (;;) {
       const auto received = co_await signals_.next();
       if (!received) co_return;
-      if (received->signal != SIGCHLD) act(machine_.on_signal(received->signal, now()));
+      hear(received->signal);
     }
+  }
+
+  // A window that changes its size, for one, is nobody's business.
+  void hear(int signal) {
+    const bool passed = std::find(passed_.begin(), passed_.end(), signal) != passed_.end();
+    if (signal == SIGUSR1 || signal == SIGUSR2) return act(machine_.on_passed_signal(signal));
+    if (!passed && signal != SIGCHLD) act(machine_.on_signal(signal, now()));
   }
 
   Host& at(int node) { return hosts_[static_cast<std::size_t>(node)]; }
@@ -100,7 +117,7 @@ class HeadRun {
   void carry_out(const ConnectHost& action) {
     const int node = action.node;
     const HostEntry& entry = plan_.hosts[static_cast<std::size_t>(node)];
-    ProgramLine line{"", start_line(entry, plan_.start, action.copies), env_.lines(), reset_};
+    ProgramLine line{"", start_line(entry, plan_.start, action.copies), env_.lines(), reset_, open_files_};
     const std::string& program = line.argv.front();
     const bool is_path = program.find('/') != std::string::npos;
     line.executable = is_path ? program : find_on_path(program, env_.get("PATH").value_or("")).value_or("");
@@ -127,12 +144,11 @@ class HeadRun {
     lost.errors = errors;
     lost.noise = at(node).reader.noise();
     lost.port = plan_.hosts[static_cast<std::size_t>(node)].port.value_or(22);
-    run_in_background(executor_, [](HeadRun& self, int which, LostConnection what) -> Task {
-      if (std::exchange(self.at(which).connection, nullptr)) --self.connected_;
-      self.act(self.machine_.on_lost(what, which, now()));
-      if (self.connected_ == 0) self.ended_.cancel();
-      co_return;
-    }(*this, node, std::move(lost)));
+    asio::post(executor_, [this, node, lost = std::move(lost)] {
+      if (std::exchange(at(node).connection, nullptr)) --connected_;
+      act(machine_.on_lost(lost, node, now()));
+      if (connected_ == 0) ended_.cancel();
+    });
   }
 
   void take(int node, std::string_view bytes) {
@@ -178,12 +194,14 @@ class HeadRun {
     pace();
   }
 
-  bool is_full() const { return out_.held() + err_.held() > most_shown_later; }
+  // Once it was, much of it must be gone before it is not.
+  bool is_full() const { return out_.held() + err_.held() > (holding_ ? little_shown_later : most_shown_later); }
 
   // A console that takes nothing holds up the hosts, and there only what is shown.
   void pace() {
     const bool full = is_full();
     if (std::exchange(holding_, full) == full) return;
+    machine_.on_console(full, now());
     for (Host& host : hosts_)
       if (host.connection) host.connection->hold(full);
   }
@@ -205,6 +223,8 @@ class HeadRun {
     co_await std::move(showing);
     auto telling = err_.drained(console_patience);
     co_await std::move(telling);
+    if (const std::size_t left = out_.held() + err_.held(); left > 0)
+      log_warning(fmt::format("nobody reads the console: {} bytes of what the hosts wrote were not shown", left));
     show_report(end);
     ended_.expires_at(to_steady(later(now(), time_for_connections)));
     if (connected_ > 0) (void)co_await ended_.async_wait(as_values);
@@ -225,7 +245,8 @@ class HeadRun {
   asio::io_context& context_;
   asio::any_io_executor executor_;
   SignalStream signals_;
-  std::vector<int> reset_;
+  std::vector<int> passed_, reset_;
+  rlimit open_files_;
   HostsPlan plan_;
   Environment env_;
   Head machine_;
@@ -250,7 +271,8 @@ std::vector<std::string> names_of_this_host() {
 Result<HeadFacts> read_head_facts(const Options& options, Environment env) {
   HeadFacts facts;
   facts.own_names = names_of_this_host();
-  facts.folder = current_folder();
+  facts.folder = current_folder(env.get("PWD").value_or(""));
+  if (facts.folder.empty()) return usage_error("the folder that this was started in is gone; start it in another one");
   facts.umask = current_umask();
   facts.self = self_path();
   facts.self_size = file_size(facts.self);
@@ -272,9 +294,9 @@ Result<HeadFacts> read_head_facts(const Options& options, Environment env) {
 int run_head(HostsPlan plan, const Environment& env, SignalPlan& signals) {
   choose_signals(signals, {SIGTERM, SIGINT, SIGHUP, SIGQUIT});
   for (const std::string& notice : plan.notices) log_warning(notice);
-  raise_open_files(files_of_head + files_per_host * static_cast<int>(plan.hosts.size()));
+  const rlimit open_files = raise_open_files(files_of_head + files_per_host * static_cast<int>(plan.hosts.size()));
   asio::io_context& context = *new asio::io_context(1);
-  HeadRun run(context, std::move(plan), env, signals);
+  HeadRun run(context, std::move(plan), env, {signals, open_files});
   return run.run();
 }
 

@@ -15,6 +15,7 @@
 #include "launch/io/reach_door.hpp"
 #include "launch/io/remote_place.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <memory>
@@ -43,6 +44,7 @@ class RemoteRun {
       : context_(context),
         executor_(context.get_executor()),
         signals_(executor_, signals),
+        passed_(signals.passed),
         reset_(signals.reset),
         input_(executor_, STDIN_FILENO),
         output_(executor_, STDOUT_FILENO),
@@ -92,7 +94,8 @@ class RemoteRun {
     for (;;) {
       const auto received = co_await signals_.next();
       if (!received) co_return;
-      if (received->signal != SIGCHLD) act(machine_.on_signal(received->signal));
+      const bool passed = std::find(passed_.begin(), passed_.end(), received->signal) != passed_.end();
+      if (!passed && received->signal != SIGCHLD) act(machine_.on_signal(received->signal));
     }
   }
 
@@ -131,7 +134,9 @@ class RemoteRun {
     if (Status entered = enter_folder(job_.folder, job_.umask); !entered) return entered.error();
     env_ = without_identity(read_environment());
     env_.remove(copy_variable);
-    for (const std::string& line : job_.env) env_.set(line.substr(0, line.find('=')), line.substr(line.find('=') + 1));
+    for (const std::string& line : job_.env)
+      if (const auto equals = line.find('='); equals != std::string::npos)
+        env_.set(line.substr(0, equals), line.substr(equals + 1));
     auto command = parse_command(job_.args, env_);
     if (!command) return command.error();
     auto* options = std::get_if<Options>(&*command);
@@ -193,6 +198,7 @@ class RemoteRun {
     handlers.on_end = [this](ExitStatus status, const std::string&) { end(status); };
     auto started = PipedProgram::start(executor_, {"/proc/self/exe", std::move(more), env_.lines(), reset_}, handlers);
     if (!started) {
+      remove_folder(kept_);
       tell_output(started.error().message + "\n", true);
       return act(machine_.on_end({1, "", ""}));
     }
@@ -201,6 +207,8 @@ class RemoteRun {
   }
 
   void tell_output(std::string_view bytes, bool errors) {
+    // A warning of the node names the files if the console did not get all.
+    if (errors && !kept_.empty()) needed_ = needed_ || bytes.find(kept_) != std::string_view::npos;
     while (!bytes.empty()) {
       const auto part = bytes.substr(0, longest_output);
       act(machine_.on_output({errors, std::string(part)}));
@@ -209,7 +217,7 @@ class RemoteRun {
   }
 
   void end(ExitStatus status) {
-    if (status.ok()) remove_folder(kept_);
+    if (status.ok() && !needed_) remove_folder(kept_);
     act(machine_.on_end({exit_code(status), report_.text(longest_report), json_.text(longest_report)}));
   }
 
@@ -219,6 +227,13 @@ class RemoteRun {
 
   void carry_out(FeedNode) {}
 
+  void carry_out(const ForgetHead&) {
+    deaf_ = true;
+    unsent_.clear();
+    if (node_) node_->hold(false);
+    if (leaving_) context_.stop();
+  }
+
   void carry_out(const LeaveRemote&) {
     leaving_ = true;
     if (!writing_ || deaf_) context_.stop();
@@ -227,7 +242,7 @@ class RemoteRun {
   asio::io_context& context_;
   asio::any_io_executor executor_;
   SignalStream signals_;
-  std::vector<int> reset_;
+  std::vector<int> passed_, reset_;
   asio::posix::stream_descriptor input_, output_;
   asio::steady_timer moment_;
   Remote machine_;
@@ -235,7 +250,8 @@ class RemoteRun {
   NodeJob job_;
   Environment env_;
   MemoryFile report_, json_;
-  std::string kept_;  // the folder of the workers' output
+  std::string kept_;     // the folder of the workers' output
+  bool needed_ = false;  // the user has been told of it
   std::unique_ptr<ReachDoor> door_;
   std::shared_ptr<PipedProgram> node_;
   std::string unsent_;

@@ -86,9 +86,12 @@ asio::awaitable<void> ConsoleQueue::write_later() {
 }
 
 asio::awaitable<void> ConsoleQueue::drained(Duration patience) {
-  if (!writing_) co_return;
-  empty_.expires_at(to_steady(later(now(), patience)));
-  (void)co_await empty_.async_wait(as_values);
+  while (writing_) {
+    const std::size_t before = held();
+    empty_.expires_at(to_steady(later(now(), patience)));
+    (void)co_await empty_.async_wait(as_values);
+    if (held() == before) co_return;
+  }
 }
 
 }  // namespace launch

@@ -68,6 +68,7 @@ Result<std::shared_ptr<PipedProgram>> PipedProgram::start(const asio::any_io_exe
   request.argv = line.argv;
   request.env = line.env;
   request.reset_signals = line.reset_signals;
+  request.open_files = line.open_files;
   request.in = pipes->its_in.get();
   request.out = pipes->its_out.get();
   request.err = pipes->its_err.get();

@@ -2,6 +2,7 @@
 
 #include "launch/core/base/text.hpp"
 #include "launch/core/cluster/allocation.hpp"
+#include "launch/core/cluster/platform_start.hpp"
 #include "launch/core/host/process_stat.hpp"
 #include "launch/io/fd.hpp"
 #include "launch/io/files.hpp"
@@ -84,6 +85,10 @@ bool is_folder(const std::optional<std::string>& path) {
 }
 
 }  // namespace
+
+Environment with_platform_files(const Environment& env) {
+  return with_sagemaker_file(env, read_regular_file(sagemaker_file));
+}
 
 ProcessFacts read_process_facts(const Environment& env) {
   ProcessFacts facts;

@@ -45,9 +45,14 @@ Status enter_folder(const std::string& folder, int umask) {
                        : fmt::format("cannot work in {}: {}", folder, std::strerror(errno))};
 }
 
-std::string current_folder() {
+std::string current_folder(const std::string& named) {
+  struct stat here {
+  }, there{};
+  const bool same = named.starts_with('/') && ::stat(".", &here) == 0 && ::stat(named.c_str(), &there) == 0 &&
+                    here.st_dev == there.st_dev && here.st_ino == there.st_ino;
   std::array<char, PATH_MAX> path{};
-  return ::getcwd(path.data(), path.size()) != nullptr ? path.data() : "/";
+  if (same) return named;
+  return ::getcwd(path.data(), path.size()) != nullptr ? path.data() : "";
 }
 
 int current_umask() {

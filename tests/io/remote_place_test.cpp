@@ -47,12 +47,13 @@ int apart(const std::function<void()>& check) {
 }
 
 class RemotePlaces : public testing::Test {
- protected:
+ public:
   RemotePlaces() : folder_(fs::canonical(testing::TempDir()).string() + "/remote_place_" + std::to_string(::getpid())) {
     fs::create_directories(folder_);
   }
   ~RemotePlaces() override { fs::remove_all(folder_); }
 
+ protected:
   std::string folder_;
 };
 
@@ -60,7 +61,9 @@ TEST_F(RemotePlaces, AFolderIsEntered) {
   EXPECT_EQ(apart([this] {
               const Status entered = enter_folder(folder_, 027);
               ASSERT_TRUE(entered) << entered.error().message;
-              EXPECT_EQ(current_folder(), folder_);
+              EXPECT_EQ(current_folder(""), folder_);
+              EXPECT_EQ(current_folder(folder_ + "/."), folder_ + "/.") << "a name that leads there counts";
+              EXPECT_EQ(current_folder("/"), folder_);
               EXPECT_EQ(current_umask(), 027);
               EXPECT_EQ(current_umask(), 027) << "to look does not change it";
               std::ofstream("made") << "here";

@@ -27,7 +27,7 @@ class ConsoleQueue {
 
   void write(std::string_view lines);
   std::size_t held() const { return held_.size() - written_; }
-  // Until all is written, or for so long.
+  // Until all is written, or nothing was for so long.
   boost::asio::awaitable<void> drained(Duration patience);
 
  private:

@@ -31,6 +31,7 @@ struct ProgramLine {
   std::vector<std::string> argv;
   std::vector<std::string> env;    // NAME=VALUE
   std::vector<int> reset_signals;  // to be set to their default
+  rlimit open_files{};             // RLIMIT_NOFILE to be restored; left alone when rlim_max is 0
 };
 
 struct ProgramHandlers {

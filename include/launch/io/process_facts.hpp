@@ -7,6 +7,9 @@
 
 namespace launch {
 
+// The environment, and what a platform writes into a file where others set variables.
+Environment with_platform_files(const Environment& env);
+
 ProcessFacts read_process_facts(const Environment& env);
 
 }  // namespace launch

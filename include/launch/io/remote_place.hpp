@@ -14,7 +14,9 @@ namespace launch {
 // Goes to the folder, for good. An error if it is not there, or if this user may not work in it.
 Status enter_folder(const std::string& folder, int umask);
 
-std::string current_folder();
+// The folder that this process works in, as `named` names it if that leads there (an automounted home has two names).
+// Empty: it is gone.
+std::string current_folder(const std::string& named);
 int current_umask();
 
 // Of the machine since it was started; the same for all of its containers and networks. Empty if it is not known.

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 namespace launch {
 namespace {
@@ -54,6 +55,9 @@ Status complete_aws_batch(const Environment& env, const ProcessFacts& process, C
   return {};
 }
 
+// Set in what is looked at alone, if the two others come from the file.
+constexpr const char* from_sagemaker_file = "resourceconfig.json";
+
 // SM_HOSTS is a JSON list, in the same order everywhere.
 Status complete_sagemaker(const Environment& env, const ProcessFacts&, ClusterStart& start) {
   const std::string text = env.get("SM_HOSTS").value_or("");
@@ -65,9 +69,11 @@ Status complete_sagemaker(const Environment& env, const ProcessFacts&, ClusterSt
   const auto place = std::find(names.begin(), names.end(), own);
   if (place == names.end())
     return usage_error(fmt::format("{} is not in {}", as_typed("SM_CURRENT_HOST", own), as_typed("SM_HOSTS", text)));
-  start.nodes = {static_cast<int>(names.size()), "SM_HOSTS"};
-  start.node_rank = {NodeRank(static_cast<int>(place - names.begin())), "SM_CURRENT_HOST"};
-  start.host = {names.front(), "SM_HOSTS"};
+  const bool by_file = env.get(from_sagemaker_file).has_value();
+  const std::string list = by_file ? from_sagemaker_file : "SM_HOSTS";
+  start.nodes = {static_cast<int>(names.size()), list};
+  start.node_rank = {NodeRank(static_cast<int>(place - names.begin())), by_file ? list : "SM_CURRENT_HOST"};
+  start.host = {names.front(), list};
   start.names = std::move(names);
   return {};
 }
@@ -294,6 +300,19 @@ const std::vector<std::string_view>& platform_words() {
     return all;
   }();
   return words;
+}
+
+Environment with_sagemaker_file(Environment env, std::string_view text) {
+  const JsonValue file = text.empty() ? JsonValue() : read_json(text);
+  const auto hosts = file["hosts"].texts();
+  const auto own = file["current_host"].text();
+  if (!hosts || !own || env.get("SM_HOSTS")) return env;
+  nlohmann::json list = *hosts;
+  std::sort(list.begin(), list.end());  // it may stand in another order on each host
+  env.set("SM_HOSTS", list.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace));
+  env.set("SM_CURRENT_HOST", *own);
+  env.set(from_sagemaker_file, "");
+  return env;
 }
 
 bool speaks_of_platform(std::string_view word, const Environment& env) {

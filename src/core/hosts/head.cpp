@@ -332,6 +332,17 @@ void Head::finish(int code) {
   actions_.push_back(FinishHead{code});
 }
 
+void Head::on_console(bool full, Time now) {
+  deaf_ = full;
+  for (Host& host : hosts_) host.heard = now;
+}
+
+HeadActions Head::on_passed_signal(int signal) {
+  for (std::size_t i = 0; i < hosts_.size() && phase_ == Phase::run; ++i)
+    if (hosts_[i].state == State::running) actions_.push_back(TellHost{static_cast<int>(i), NodeSignal{signal}});
+  return take();
+}
+
 HeadActions Head::on_signal(int signal, Time) {
   if (phase_ == Phase::over) return take();
   if (phase_ != Phase::run) {
@@ -344,9 +355,7 @@ HeadActions Head::on_signal(int signal, Time) {
     finish(128 + signal);
     return take();
   }
-  for (std::size_t i = 0; i < hosts_.size(); ++i)
-    if (hosts_[i].state == State::running) actions_.push_back(TellHost{static_cast<int>(i), NodeSignal{signal}});
-  return take();
+  return on_passed_signal(signal);
 }
 
 void Head::on_noise(int node, std::string noise) { at(node).noise = std::move(noise); }
@@ -354,7 +363,7 @@ void Head::on_noise(int node, std::string noise) { at(node).noise = std::move(no
 // Nothing was heard of it in time.
 void Head::expire(int node, Time now) {
   const Host& host = at(node);
-  const bool silent = host.state == State::running && now - host.heard >= longest_host_silence;
+  const bool silent = !deaf_ && host.state == State::running && now - host.heard >= longest_host_silence;
   if (!silent && now < host.due) return;
   if (std::string why = why_late(host); !why.empty()) drop(node, {name(node), std::move(why), 124});
 }
@@ -379,7 +388,7 @@ Time Head::deadline() const {
   for (const Host& host : hosts_) {
     const bool held_up = host.state == State::waiting && connecting_ >= plan_.fanout;
     if (!held_up) first = std::min(first, host.due);
-    if (host.state == State::running) first = std::min(first, later(host.heard, longest_host_silence));
+    if (host.state == State::running && !deaf_) first = std::min(first, later(host.heard, longest_host_silence));
   }
   return first;
 }

@@ -37,7 +37,7 @@ class HostFileRows {
     }
     has_counts_ = has_counts_ || line.count != HostCount::none;
     for (const std::string& name : line.word.names)
-      if (const Status done = add_host(line, name); !done) return done;
+      if (Status done = add_host(line, name); !done) return done;
     return {};
   }
 

@@ -65,7 +65,7 @@ Status set_workers(HostLine& line, std::string_view number, HostCount how) {
 }
 
 Status set_user(HostLine& line, std::string_view user) {
-  if (const Status sound = check_host_user(user); !sound) return sound;
+  if (Status sound = check_host_user(user); !sound) return sound;
   if (!line.word.user.empty() && line.word.user != user)
     return usage_error(fmt::format("{} has two users, {} and {}; write one", host_of(line), line.word.user, user));
   line.word.user = user;

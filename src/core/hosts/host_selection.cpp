@@ -53,7 +53,7 @@ Status add_selected(Selection& selection, std::string_view word,
   for (const std::string& name : *names) {
     const auto host = known.find(name);
     if (host == known.end()) return usage_error(fmt::format("{} is not in the list of hosts", shown(name)));
-    if (const Status fits = check_devices(*host->second, devices); !fits) return fits;
+    if (Status fits = check_devices(*host->second, devices); !fits) return fits;
     if (!selection.emplace(name, devices).second) return usage_error(fmt::format("{} is named twice", shown(name)));
   }
   return {};

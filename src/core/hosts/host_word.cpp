@@ -11,6 +11,7 @@ namespace launch {
 namespace {
 
 constexpr std::size_t most_name_bytes = 255;
+constexpr int most_groups = 8;  // of brackets; each makes all names once more
 constexpr std::string_view digits_of_word = "0123456789";
 constexpr std::string_view letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
@@ -68,6 +69,9 @@ Status check_pattern(std::string_view text) {
         fmt::format("{} has a box of several dimensions (x), which launch does not read; write it as "
                     "ranges, as in n[0-1][0-3]",
                     shown(text)));
+  if (std::count(text.begin(), text.end(), '[') > most_groups)
+    return usage_error(
+        fmt::format("{} has more than {} ranges in brackets; write it as several words", shown(text), most_groups));
   bool inside = false;
   for (const char c : text) {
     if (c == ',' && !inside)

@@ -28,14 +28,19 @@ RemoteActions Remote::leave() {
 
 RemoteActions Remote::on_lost() {
   lost_at_ = never;
-  if (std::exchange(headless_, true) || state_ == State::over) return {};
-  if (state_ != State::running) return leave();
-  return {SignalNode{SIGTERM}};
+  if (std::exchange(headless_, true)) return {};
+  RemoteActions actions{ForgetHead{}};
+  const bool runs = state_ == State::running;
+  if (runs) actions.push_back(SignalNode{SIGTERM});
+  if (!runs && state_ != State::over) actions.push_back(LeaveRemote{});
+  if (!runs) state_ = State::over;
+  return actions;
 }
 
 RemoteActions Remote::on_message(HostMessage message, Time now) {
-  if (headless_ || state_ == State::over) return {};
+  if (headless_) return {};
   lost_at_ = later(now, silence_);
+  if (state_ == State::over) return {};
   if (auto* job = std::get_if<NodeJob>(&message); job != nullptr && state_ == State::waiting) {
     state_ = State::checking;
     silence_ = std::chrono::milliseconds(job->silence_ms);
@@ -92,6 +97,10 @@ RemoteActions Remote::on_deadline(Time now) {
   return {TellHead{HostBeat{}}};
 }
 
-Time Remote::deadline() const { return headless_ || state_ == State::over ? never : std::min(lost_at_, beat_); }
+// What is told last may be held up for ever.
+Time Remote::deadline() const {
+  if (headless_) return never;
+  return state_ == State::over ? lost_at_ : std::min(lost_at_, beat_);
+}
 
 }  // namespace launch

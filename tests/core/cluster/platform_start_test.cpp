@@ -163,6 +163,29 @@ TEST(PlatformStart, ListsOfSageMakerThatAreNonsense) {
   }
 }
 
+// A container of the user's own, in which the toolkit does not run.
+TEST(PlatformStart, TheFileOfSageMakerStandsForItsVariables) {
+  const std::string text = R"({"current_host":"algo-1","current_group_name":"g","hosts":["algo-2","algo-1"],)"
+                           R"("network_interface_name":"eth0"})";
+  const Environment env = with_sagemaker_file({{"TRAINING_JOB_NAME", "demo"}}, text);
+  const auto view = view_platform(env, starts::pod("algo-1"));
+  ASSERT_TRUE(view && view->start);
+  EXPECT_EQ(view->start->nodes.value, 2);
+  EXPECT_EQ(view->start->nodes.from, "resourceconfig.json");
+  EXPECT_EQ(view->start->node_rank.value, NodeRank(0))
+      << "the list is sorted, since it need not be the same everywhere";
+  EXPECT_EQ(view->start->host.value, "algo-1");
+  EXPECT_EQ(view->start->id, "demo");
+}
+
+TEST(PlatformStart, AFileOfSageMakerThatIsSomethingElseSaysNothing) {
+  for (const char* text : {"", "{}", "[]", "x", R"({"hosts":["a"]})", R"({"hosts":"a","current_host":"a"})",
+                           R"({"hosts":[1],"current_host":"a"})", R"({"hosts":["a"],"current_host":1})"})
+    EXPECT_EQ(with_sagemaker_file({{"A", "1"}}, text).lines(), std::vector<std::string>{"A=1"}) << text;
+  const Environment env = with_sagemaker_file(starts::sagemaker(), R"({"hosts":["a"],"current_host":"a"})");
+  EXPECT_EQ(env.lines(), starts::sagemaker().lines()) << "the variables count";
+}
+
 // "kubectl exec -it POD -- bash", and a launch in it.
 TEST(PlatformStart, AShellInAPodIsNoPartOfItsJob) {
   ProcessFacts facts = starts::pod("demo-worker-1");

@@ -213,4 +213,30 @@ TEST(HeadNodes, AfterASignalTheCodeIsTheNodes) {
   EXPECT_THAT(end_of(d).report, StartsWith("stopped"));
 }
 
+// ---- the console, and signals that end nothing
+
+TEST(HeadNodes, SilenceSaysNothingWhileTheConsoleTakesNothing) {
+  Driver d(plan_of(1));
+  d.run_all();
+  d.head.on_console(true, d.now);
+  for (int i = 0; i < 20; ++i) d.wait(std::chrono::seconds(5));
+  EXPECT_FALSE(d.code());
+  d.head.on_console(false, d.now);
+  d.wait(std::chrono::seconds(14));
+  EXPECT_FALSE(d.code()) << "it has its time from then on";
+  d.wait(std::chrono::seconds(1));
+  EXPECT_TRUE(d.code());
+}
+
+TEST(HeadNodes, ASignalThatIsPassedOnEndsNothingHoweverOftenItComes) {
+  Driver d(plan_of(2));
+  EXPECT_TRUE(d.head.on_passed_signal(SIGUSR1).empty()) << "no node runs yet";
+  d.run_all();
+  for (int i = 0; i < 5; ++i) {
+    const auto told = heads::all_of<TellHost>(d.head.on_passed_signal(SIGUSR1));
+    ASSERT_EQ(told.size(), 2U);
+    EXPECT_EQ(std::get<NodeSignal>(told.front().message).number, SIGUSR1);
+  }
+}
+
 }  // namespace launch::head_nodes_test

@@ -206,7 +206,31 @@ TEST(Remote, ItBeatsEach5SecondsInEveryState) {
       remote.on_message(HostBeat{}, now);
     }
   }
-  EXPECT_EQ(remote_in(over).deadline(), never);
+  EXPECT_EQ(order(remote_in(over).on_deadline(begin + 5s)), "") << "all has been told";
+}
+
+// Its words may be held up for ever if the network is gone; then it must not wait for them.
+TEST(Remote, WhoeverHasLostTheHeadForgetsItWhateverItDoes) {
+  const auto forgets = [](const RemoteActions& actions) {
+    return !actions.empty() && std::holds_alternative<ForgetHead>(actions.front());
+  };
+  Remote waiting;
+  waiting.start(Time());
+  EXPECT_TRUE(forgets(waiting.on_lost()));
+  EXPECT_TRUE(waiting.on_lost().empty()) << "once";
+  for (const bool silent : {true, false}) {
+    Remote ended;
+    ended.start(Time());
+    NodeJob job;
+    job.silence_ms = 15'000;
+    ended.on_message(job, Time());
+    ended.on_checked(NodeReady());
+    ended.on_message(NodeGo(), Time());
+    ended.on_end({0, "", ""});
+    EXPECT_EQ(ended.deadline(), Time(std::chrono::seconds(15)));
+    EXPECT_TRUE(forgets(silent ? ended.on_deadline(ended.deadline()) : ended.on_lost()));
+    EXPECT_EQ(ended.deadline(), never);
+  }
 }
 
 }  // namespace launch::remote_test

@@ -150,6 +150,8 @@ class Place {
 
   void carry_out(const FeedNode&) { ADD_FAILURE() << "nobody has sent input"; }
 
+  void carry_out(const ForgetHead&) { EXPECT_FALSE(std::exchange(forgot_, true)); }
+
   void carry_out(const LeaveRemote&) {
     EXPECT_FALSE(runs) << "it leaves its node behind";
     gone = true;
@@ -159,6 +161,7 @@ class Place {
   Random* random_;
   std::optional<Remote> remote_;
   bool heard_end_ = false;  // of the connection
+  bool forgot_ = false;     // the head
   bool checks_ = false;
   bool asked_to_reach_ = false;
   int lines_ = 0;

@@ -70,7 +70,11 @@ class Head {
   HeadActions on_nonsense(int node, const std::string& what, Time now);
   // The connection has ended, in whatever way.
   HeadActions on_lost(const LostConnection& lost, int node, Time now);
+  // The console takes nothing for now, so that the hosts are not heard: silence says nothing until it does again.
+  void on_console(bool full, Time now);
   HeadActions on_signal(int signal, Time now);
+  // One that ends nothing: the nodes get it.
+  HeadActions on_passed_signal(int signal);
   HeadActions on_deadline(Time now);
   Time deadline() const;
 
@@ -130,6 +134,7 @@ class Head {
   std::vector<HostProblem> problems_;
   int connecting_ = 0;
   int signals_ = 0;
+  bool deaf_ = false;  // the console is full
   Time beat_ = never;
   std::map<std::string, int, std::less<>> warned_;  // a line, and the node that said it first
   HeadActions actions_;

@@ -37,8 +37,11 @@ struct SignalNode {
 struct FeedNode {
   std::string bytes;  // empty: the end of its input
 };
+// Nobody hears what is told from now on.
+struct ForgetHead {};
 struct LeaveRemote {};
-using RemoteAction = std::variant<TellHead, CheckNode, TryToReach, RunNode, SignalNode, FeedNode, LeaveRemote>;
+using RemoteAction =
+    std::variant<TellHead, CheckNode, TryToReach, RunNode, SignalNode, FeedNode, ForgetHead, LeaveRemote>;
 using RemoteActions = std::vector<RemoteAction>;
 
 class Remote {
