@@ -320,8 +320,9 @@ void Head::settle_run() {
     if (!end.report.empty() || host.end.report.empty()) continue;
     end = {host.end.exit_code, host.end.report, host.end.json};
   }
-  const bool went_on = plan_.c10d && count(State::ended) > 0;  // without the hosts that were lost
-  if (end.exit_code == 0 && count(State::lost) > 0 && !went_on) end.exit_code = 1;
+  const bool went_on = plan_.c10d && count(State::ended) > 0;               // without the hosts that were lost
+  const bool told_by_us = end.exit_code == 128 + SIGTERM && signals_ == 0;  // since the host was lost
+  if ((end.exit_code == 0 || told_by_us) && count(State::lost) > 0 && !went_on) end.exit_code = 1;
   phase_ = Phase::over;
   actions_.push_back(std::move(end));
 }
