@@ -51,8 +51,7 @@ class HeadRun {
       : context_(context),
         executor_(context.get_executor()),
         signals_(executor_, start.signals),
-        passed_(start.signals.passed),
-        reset_(start.signals.reset),
+        signal_plan_(start.signals),
         open_files_(start.open_files),
         plan_(std::move(plan)),
         env_(env),
@@ -107,9 +106,8 @@ class HeadRun {
 
   // A window that changes its size, for one, is nobody's business.
   void hear(int signal) {
-    const bool passed = std::find(passed_.begin(), passed_.end(), signal) != passed_.end();
     if (signal == SIGUSR1 || signal == SIGUSR2) return act(machine_.on_passed_signal(signal));
-    if (!passed && signal != SIGCHLD) act(machine_.on_signal(signal, now()));
+    if (is_ending(signal_plan_, signal)) act(machine_.on_signal(signal, now()));
   }
 
   Host& at(int node) { return hosts_[static_cast<std::size_t>(node)]; }
@@ -117,7 +115,7 @@ class HeadRun {
   void carry_out(const ConnectHost& action) {
     const int node = action.node;
     const HostEntry& entry = plan_.hosts[static_cast<std::size_t>(node)];
-    ProgramLine line{"", start_line(entry, plan_.start, action.copies), env_.lines(), reset_, open_files_};
+    ProgramLine line{"", start_line(entry, plan_.start, action.copies), env_.lines(), signal_plan_.reset, open_files_};
     const std::string& program = line.argv.front();
     const bool is_path = program.find('/') != std::string::npos;
     line.executable = is_path ? program : find_on_path(program, env_.get("PATH").value_or("")).value_or("");
@@ -245,7 +243,7 @@ class HeadRun {
   asio::io_context& context_;
   asio::any_io_executor executor_;
   SignalStream signals_;
-  std::vector<int> passed_, reset_;
+  const SignalPlan& signal_plan_;
   rlimit open_files_;
   HostsPlan plan_;
   Environment env_;

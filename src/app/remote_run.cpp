@@ -15,7 +15,6 @@
 #include "launch/io/reach_door.hpp"
 #include "launch/io/remote_place.hpp"
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <memory>
@@ -44,8 +43,7 @@ class RemoteRun {
       : context_(context),
         executor_(context.get_executor()),
         signals_(executor_, signals),
-        passed_(signals.passed),
-        reset_(signals.reset),
+        signal_plan_(signals),
         input_(executor_, STDIN_FILENO),
         output_(executor_, STDOUT_FILENO),
         moment_(executor_) {}
@@ -94,8 +92,7 @@ class RemoteRun {
     for (;;) {
       const auto received = co_await signals_.next();
       if (!received) co_return;
-      const bool passed = std::find(passed_.begin(), passed_.end(), received->signal) != passed_.end();
-      if (!passed && received->signal != SIGCHLD) act(machine_.on_signal(received->signal));
+      if (is_ending(signal_plan_, received->signal)) act(machine_.on_signal(received->signal));
     }
   }
 
@@ -196,7 +193,8 @@ class RemoteRun {
     handlers.on_bytes = [this](std::string_view bytes) { tell_output(bytes, false); };
     handlers.on_errors = [this](std::string_view bytes) { tell_output(bytes, true); };
     handlers.on_end = [this](ExitStatus status, const std::string&) { end(status); };
-    auto started = PipedProgram::start(executor_, {"/proc/self/exe", std::move(more), env_.lines(), reset_}, handlers);
+    auto started =
+        PipedProgram::start(executor_, {"/proc/self/exe", std::move(more), env_.lines(), signal_plan_.reset}, handlers);
     if (!started) {
       remove_folder(kept_);
       tell_output(started.error().message + "\n", true);
@@ -242,7 +240,7 @@ class RemoteRun {
   asio::io_context& context_;
   asio::any_io_executor executor_;
   SignalStream signals_;
-  std::vector<int> passed_, reset_;
+  const SignalPlan& signal_plan_;
   asio::posix::stream_descriptor input_, output_;
   asio::steady_timer moment_;
   Remote machine_;

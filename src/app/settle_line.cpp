@@ -42,7 +42,8 @@ Status ask_server(const Environment& env, const ProcessFacts& process, const Opt
 
 // What a scheduler says of what the user has not.
 Result<ClusterUse> look_around(const Environment& own, Options& options) {
-  const Environment env = with_platform_files(own);
+  const auto extended = with_platform_files(own);
+  const Environment& env = extended ? *extended : own;
   const ProcessFacts process = may_be_in_cluster(env) ? read_process_facts(env) : ProcessFacts();
   auto view = find_cluster(env, process, options);
   if (!view) return view.error();

@@ -86,8 +86,10 @@ bool is_folder(const std::optional<std::string>& path) {
 
 }  // namespace
 
-Environment with_platform_files(const Environment& env) {
-  return with_sagemaker_file(env, read_regular_file(sagemaker_file));
+std::optional<Environment> with_platform_files(const Environment& env) {
+  const std::string text = read_regular_file(sagemaker_file);
+  if (text.empty()) return std::nullopt;
+  return with_sagemaker_file(env, text);
 }
 
 ProcessFacts read_process_facts(const Environment& env) {

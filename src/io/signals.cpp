@@ -33,6 +33,10 @@ sigset_t set_of(const std::vector<int>& signals) {
 
 }  // namespace
 
+bool is_ending(const SignalPlan& plan, int signal) {
+  return signal != SIGCHLD && std::find(plan.handled.begin(), plan.handled.end(), signal) != plan.handled.end();
+}
+
 sigset_t all_signals(const SignalPlan& plan) {
   sigset_t set = set_of(plan.handled);
   for (const int signal : plan.passed) sigaddset(&set, signal);

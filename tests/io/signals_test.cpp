@@ -107,6 +107,14 @@ TEST_F(Signals, AreThoseThatWereChosen) {
   EXPECT_EQ(run(io, stream.next())->signal, SIGUSR1);
 }
 
+TEST_F(Signals, OnesThatArePassedOnOrAboutAChildEndNothing) {
+  SignalPlan plan;
+  plan.handled = {SIGCHLD, SIGTERM, SIGALRM};
+  plan.passed = {SIGUSR1, SIGWINCH};
+  for (const int signal : {SIGTERM, SIGALRM}) EXPECT_TRUE(is_ending(plan, signal));
+  for (const int signal : {SIGCHLD, SIGUSR1, SIGWINCH, SIGINT}) EXPECT_FALSE(is_ending(plan, signal));
+}
+
 TEST_F(Signals, AHangUpThatNohupIgnoresIsNotChosen) {
   ::signal(SIGHUP, SIG_IGN);
   SignalPlan plan = take_over_signals();

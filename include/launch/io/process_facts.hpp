@@ -5,10 +5,12 @@
 
 #include "launch/core/cluster/cluster_start.hpp"
 
+#include <optional>
+
 namespace launch {
 
-// The environment, and what a platform writes into a file where others set variables.
-Environment with_platform_files(const Environment& env);
+// The environment with what a platform writes into a file where others set variables; nullopt: there is no such file.
+std::optional<Environment> with_platform_files(const Environment& env);
 
 ProcessFacts read_process_facts(const Environment& env);
 

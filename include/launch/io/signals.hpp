@@ -36,6 +36,9 @@ SignalPlan take_over_signals();
 // Blocks all these. Must be called before any thread and any SignalStream is made.
 void choose_signals(SignalPlan& plan, const std::vector<int>& wanted);
 
+// Whether it ends what this process does: it is handled, and neither passed on nor about a child.
+bool is_ending(const SignalPlan& plan, int signal);
+
 // Those that are handled and those that are passed on.
 sigset_t all_signals(const SignalPlan& plan);
 

@@ -63,6 +63,12 @@ std::vector<std::string> hosts_of_lsf(const Environment& env) {
   return hosts;
 }
 
+std::vector<std::string> working_hosts_of_lsf(const Environment& env) {
+  std::vector<std::string> hosts = hosts_of_lsf(env);
+  if (env.get("LSB_DJOB_RANKFILE") && hosts.size() > 1) hosts.erase(hosts.begin());
+  return hosts;
+}
+
 bool speaks_of_allocation(const Environment& env) { return system_of(env) != nullptr || is_task_of_pbs(env); }
 
 std::string host_file(const Environment& env) {
@@ -82,8 +88,7 @@ ClusterView view_allocation(const Environment& env, const ProcessFacts& process)
   }
   const System* const system = system_of(env);
   if (system == nullptr) return view;
-  std::vector<std::string> list = hosts_of_lsf(env);
-  if (env.get("LSB_DJOB_RANKFILE") && !list.empty()) list.erase(list.begin());  // which only starts jsrun's ranks
+  const std::vector<std::string> list = working_hosts_of_lsf(env);
   const auto hosts =
       system->file.empty() ? std::set<std::string_view>(list.begin(), list.end()) : hosts_in_lines(process.host_file);
   const std::string job = fmt::format("{} job {}", system->name, env.get(system->job).value_or(""));
@@ -91,9 +96,8 @@ ClusterView view_allocation(const Environment& env, const ProcessFacts& process)
   if (hosts.size() < 2) return view;
   view.notice = fmt::format(
       "{} has {} nodes, and this launch uses one of them, as torchrun would; \"launch --hosts=auto ...\" uses all, as "
-      "does "
-      "\"mpiexec -n {} -ppn 1 launch ...\" (with Open MPI \"mpirun -N 1 launch ...\"), and --nnodes=1 says that one is "
-      "meant",
+      "does \"mpiexec -n {} -ppn 1 launch ...\" (with Open MPI \"mpirun -N 1 launch ...\"), and --nnodes=1 says that "
+      "one is meant",
       job, hosts.size(), hosts.size());
   return view;
 }

@@ -303,7 +303,7 @@ const std::vector<std::string_view>& platform_words() {
 }
 
 Environment with_sagemaker_file(Environment env, std::string_view text) {
-  const JsonValue file = text.empty() ? JsonValue() : read_json(text);
+  const JsonValue file = read_json(text);
   const auto hosts = file["hosts"].texts();
   const auto own = file["current_host"].text();
   if (!hosts || !own || env.get("SM_HOSTS")) return env;

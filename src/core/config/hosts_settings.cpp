@@ -22,7 +22,6 @@ namespace launch {
 namespace {
 
 constexpr int most_fanout = 4096;
-constexpr int most_port = 65'535;
 constexpr const char* host_prefix = "[${host}:${role_name}${local_rank}]:";
 
 Error option_error(const Setting<std::string>& setting, const std::string& what) {
@@ -63,9 +62,7 @@ Result<std::vector<HostEntry>> hosts_of_allocation(const Options& options, const
     for (HostEntry& host : file->hosts) host.workers.reset();  // slots are processors there
     return std::move(file->hosts);
   }
-  auto names = hosts_of_lsf(facts.env);
-  if (facts.env.get("LSB_DJOB_RANKFILE") && names.size() > 1) names.erase(names.begin());  // which only starts jsrun
-  if (!names.empty()) return entries_of(names);
+  if (const auto names = working_hosts_of_lsf(facts.env); !names.empty()) return entries_of(names);
   return option_error(options.hosts,
                       "there is no allocation: none of SLURM_JOB_NODELIST, PBS_NODEFILE, PE_HOSTFILE, OAR_NODEFILE and "
                       "LSB_MCPU_HOSTS is set here; name the hosts, or start this in a job");
@@ -197,10 +194,9 @@ Status forward(const Options& options, const OptionLine& line, const HeadFacts& 
 
 Status choose_port(const Options& options, HeadPlan& head) {
   if (!options.master_port.given()) return {};
-  const int port = options.master_port.value;
-  if (port < 0 || port > most_port)
-    return usage_error(fmt::format("{} is not a possible port (1 to {})", as_typed(options.master_port), most_port));
-  head.port = static_cast<std::uint16_t>(port);
+  const auto port = check_port(options.master_port.value, as_typed(options.master_port), 1);
+  if (!port) return port.error();
+  head.port = *port;
   return {};
 }
 

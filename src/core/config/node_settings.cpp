@@ -161,15 +161,6 @@ Status check_c10d_keys(const Options& options) {
   return {};
 }
 
-Result<std::uint16_t> check_port(int port, const std::string& source, int nnodes) {
-  if (port == 0 && nnodes > 1) {
-    return usage_error(
-        fmt::format("{}: port 0 (any free one) is for one node; give all nodes the same port from 1 to 65535", source));
-  }
-  if (port < 0 || port > 65'535) return usage_error(fmt::format("{} is not a possible port (1 to 65535)", source));
-  return static_cast<std::uint16_t>(port);
-}
-
 // REQUIRES: check_c10d_keys has accepted the values.
 C10dChoice read_c10d(const Options& options, const KeyValues& conf, const NodeLimits& range) {
   C10dChoice choice;
@@ -301,6 +292,15 @@ Status settle_meeting(const Options& options, const HostFacts& facts, const Node
 }
 
 }  // namespace
+
+Result<std::uint16_t> check_port(int port, const std::string& source, int nnodes) {
+  if (port == 0 && nnodes > 1) {
+    return usage_error(
+        fmt::format("{}: port 0 (any free one) is for one node; give all nodes the same port from 1 to 65535", source));
+  }
+  if (port < 0 || port > 65'535) return usage_error(fmt::format("{} is not a possible port (1 to 65535)", source));
+  return static_cast<std::uint16_t>(port);
+}
 
 Status settle_nodes(const Options& options, const HostFacts& facts, Config& config) {
   const auto range = read_range(options);

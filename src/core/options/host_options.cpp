@@ -10,7 +10,7 @@ constexpr OptionRow host_rows[] = {
      .value = "LIST",
      .empty = EmptyText::wrong,
      .text = "start the job on all of these hosts from here, as one program: a,b,n[01-16]; USER@HOST, HOST:N for N "
-             "workers there, ^HOST to leave it out, +N at the end: the last N are spares; auto: those of the "
+             "workers there, ^HOST to leave it out, +N at the end: so many of them are spares; auto: those of the "
              "allocation. The order is that of the nodes",
      .brief = "start the job on all of these hosts",
      .ours = true},

@@ -20,6 +20,8 @@ std::string host_file(const Environment& env);
 
 // The hosts of an LSF job, from "n1 8 n2 8"; on machines with jsrun the first only starts the ranks.
 std::vector<std::string> hosts_of_lsf(const Environment& env);
+// Without that one, if others are there.
+std::vector<std::string> working_hosts_of_lsf(const Environment& env);
 
 // Has only what is said of it.
 ClusterView view_allocation(const Environment& env, const ProcessFacts& process);

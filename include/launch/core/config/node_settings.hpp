@@ -6,7 +6,9 @@
 #include "launch/core/config/config.hpp"
 #include "launch/core/options/options.hpp"
 
+#include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace launch {
@@ -16,6 +18,9 @@ Status settle_nodes(const Options& options, const HostFacts& facts, Config& conf
 
 // "2:4", or N, which means N:N; whether the numbers are possible is not looked at. nullopt: it is something else.
 std::optional<NodeLimits> parse_limits(std::string_view text);
+
+// An error that begins with `source` unless it is a port, or 0 (any free one) for a single node.
+Result<std::uint16_t> check_port(int port, const std::string& source, int nnodes);
 
 // Whether this key of --rdzv-conf means something to c10d only.
 bool is_c10d_key(std::string_view key);
