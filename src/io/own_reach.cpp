@@ -1,18 +1,14 @@
 #include "launch/io/own_reach.hpp"
 
 #include "launch/core/cluster/start_values.hpp"
+#include "launch/io/interfaces.hpp"
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 
 #include <algorithm>
-#include <cstring>
-#include <optional>
 #include <vector>
 
-#include <ifaddrs.h>
-#include <net/if.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 namespace launch {
@@ -20,13 +16,6 @@ namespace asio = boost::asio;
 namespace {
 
 using Address = asio::ip::address;
-
-std::optional<Address> address_of(const sockaddr* raw) {
-  if (raw == nullptr || (raw->sa_family != AF_INET && raw->sa_family != AF_INET6)) return std::nullopt;
-  asio::ip::tcp::endpoint endpoint;
-  std::memcpy(endpoint.data(), raw, raw->sa_family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6));
-  return endpoint.address();
-}
 
 // Whether the first bits of both are equal as far as the mask has ones.
 template <class Bytes>
@@ -42,26 +31,12 @@ bool in_network(const Address& address, const Address& own, const Address& mask)
   return agree(address.to_v6().to_bytes(), own.to_v6().to_bytes(), mask.to_v6().to_bytes());
 }
 
-// Addresses that other hosts may reach: none of the loopback, and none that needs the name of an interface.
-bool is_for_others(const Address& address) {
-  return !address.is_loopback() && !(address.is_v6() && address.to_v6().is_link_local());
-}
-
-struct Interface {
-  Address address, mask;
-};
-
-std::vector<Interface> interfaces() {
-  std::vector<Interface> all;
-  ifaddrs* first = nullptr;
-  if (::getifaddrs(&first) != 0) return all;
-  for (const ifaddrs* at = first; at != nullptr; at = at->ifa_next) {
-    const auto address = address_of(at->ifa_addr);
-    const auto mask = address_of(at->ifa_netmask);
-    const bool is_up = (at->ifa_flags & IFF_UP) != 0;
-    if (address && mask && is_up && is_for_others(*address)) all.push_back({*address, *mask});
-  }
-  ::freeifaddrs(first);
+// Those that other hosts may reach: none of the loopback, and none that needs the name of an interface.
+std::vector<InterfaceAddress> interfaces() {
+  std::vector<InterfaceAddress> all = interface_addresses();
+  std::erase_if(all, [](const InterfaceAddress& one) {
+    return !one.up || !one.mask || one.address.is_loopback() || is_link_local(one.address);
+  });
   return all;
 }
 
@@ -79,12 +54,12 @@ std::vector<std::string> look_up(const std::string& name) {
 OwnNetworks networks_for(const Reach& reach) {
   OwnNetworks own;
   const auto all = interfaces();
-  for (const Interface& one : all) own.addresses.push_back(one.address.to_string());
+  for (const InterfaceAddress& one : all) own.addresses.push_back(one.address.to_string());
   own.name_leads_to = look_up(reach.hostname);
   for (const std::string& text : reach.addresses) {
     boost::system::error_code error;
     const Address address = asio::ip::make_address(text, error);
-    const auto is_near = [&](const Interface& one) { return in_network(address, one.address, one.mask); };
+    const auto is_near = [&](const InterfaceAddress& one) { return in_network(address, one.address, *one.mask); };
     if (!error && std::any_of(all.begin(), all.end(), is_near)) own.near.push_back(text);
   }
   return own;
@@ -113,7 +88,7 @@ std::uint16_t a_free_port() {
 
 Reach own_reach(const std::string& hostname, std::uint16_t port) {
   Reach reach{hostname, {}, port == 0 ? a_free_port() : port};
-  for (const Interface& one : interfaces()) reach.addresses.push_back(one.address.to_string());
+  for (const InterfaceAddress& one : interfaces()) reach.addresses.push_back(one.address.to_string());
   return reach;
 }
 

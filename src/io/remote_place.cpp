@@ -1,6 +1,7 @@
 #include "launch/io/remote_place.hpp"
 
 #include "launch/io/files.hpp"
+#include "launch/io/interfaces.hpp"
 
 #include <array>
 #include <cerrno>
@@ -11,9 +12,6 @@
 #include <system_error>
 
 #include <fmt/format.h>
-#include <ifaddrs.h>
-#include <net/if.h>
-#include <netdb.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -23,19 +21,6 @@
 #include <boost/asio/ip/udp.hpp>
 
 namespace launch {
-namespace {
-
-// Loopback addresses, and those that need the name of an interface, are of no use to others.
-bool is_for_others(const ifaddrs& one) {
-  if (one.ifa_addr == nullptr || (one.ifa_flags & IFF_UP) == 0 || (one.ifa_flags & IFF_LOOPBACK) != 0) return false;
-  if (one.ifa_addr->sa_family == AF_INET) return true;
-  if (one.ifa_addr->sa_family != AF_INET6) return false;
-  const auto* address = reinterpret_cast<const sockaddr_in6*>(one.ifa_addr);
-  return !IN6_IS_ADDR_LINKLOCAL(&address->sin6_addr);
-}
-
-}  // namespace
-
 Status enter_folder(const std::string& folder, int umask) {
   ::umask(static_cast<mode_t>(umask));
   if (::chdir(folder.c_str()) == 0) return {};
@@ -85,16 +70,8 @@ std::string self_path() {
 
 std::vector<NamedAddress> own_addresses() {
   std::vector<NamedAddress> all;
-  ifaddrs* first = nullptr;
-  if (::getifaddrs(&first) != 0) return all;
-  for (const ifaddrs* at = first; at != nullptr; at = at->ifa_next) {
-    if (!is_for_others(*at)) continue;
-    std::array<char, NI_MAXHOST> text{};
-    const socklen_t size = at->ifa_addr->sa_family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
-    if (::getnameinfo(at->ifa_addr, size, text.data(), text.size(), nullptr, 0, NI_NUMERICHOST) == 0)
-      all.push_back({at->ifa_name, text.data()});
-  }
-  ::freeifaddrs(first);
+  for (const InterfaceAddress& one : interface_addresses())
+    if (one.up && !one.loopback && !is_link_local(one.address)) all.push_back({one.interface, one.address.to_string()});
   return all;
 }
 
