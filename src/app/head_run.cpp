@@ -1,5 +1,6 @@
 #include "launch/app/head_run.hpp"
 
+#include "launch/app/host_links.hpp"
 #include "launch/core/base/announcer.hpp"
 #include "launch/core/base/random.hpp"
 #include "launch/core/base/text.hpp"
@@ -11,18 +12,15 @@
 #include "launch/io/files.hpp"
 #include "launch/io/host.hpp"
 #include "launch/io/log.hpp"
-#include "launch/io/piped_program.hpp"
 #include "launch/io/remote_place.hpp"
 
 #include <algorithm>
-#include <memory>
 #include <optional>
 #include <utility>
 
 #include <fmt/format.h>
 #include <unistd.h>
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 
 namespace launch {
@@ -52,13 +50,10 @@ class HeadRun {
         executor_(context.get_executor()),
         signals_(executor_, start.signals),
         signal_plan_(start.signals),
-        open_files_(start.open_files),
         plan_(std::move(plan)),
-        env_(env),
         machine_(plan_.head, random_seed()),
-        hosts_(plan_.hosts.size()),
+        links_(executor_, plan_, {env, start.signals.reset, start.open_files}, handlers()),
         moment_(executor_),
-        ended_(executor_),
         out_(executor_, STDOUT_FILENO, [this] { pace(); }),
         err_(executor_, STDERR_FILENO, [this] { pace(); }),
         announcer_(now()) {}
@@ -72,13 +67,6 @@ class HeadRun {
 
  private:
   using Task = asio::awaitable<void>;
-
-  struct Host {
-    std::shared_ptr<PipedProgram> connection;
-    FrameReader reader{true};
-    bool greeted = false;
-    bool broken = false;
-  };
 
   void act(HeadActions actions) {
     for (HeadAction& action : actions) std::visit([this](auto& one) { carry_out(std::move(one)); }, action);
@@ -110,81 +98,23 @@ class HeadRun {
     if (is_ending(signal_plan_, signal)) act(machine_.on_signal(signal, now()));
   }
 
-  Host& at(int node) { return hosts_[static_cast<std::size_t>(node)]; }
-
-  void carry_out(const ConnectHost& action) {
-    const int node = action.node;
-    const HostEntry& entry = plan_.hosts[static_cast<std::size_t>(node)];
-    ProgramLine line{"", start_line(entry, plan_.start, action.copies), env_.lines(), signal_plan_.reset, open_files_};
-    const std::string& program = line.argv.front();
-    const bool is_path = program.find('/') != std::string::npos;
-    line.executable = is_path ? program : find_on_path(program, env_.get("PATH").value_or("")).value_or("");
-    at(node) = Host();
-    if (line.executable.empty())
-      return lose(node, {ExitStatus::Kind::exited, 127}, fmt::format("{} is not on this host's PATH", program));
-    ProgramHandlers handlers;
-    handlers.on_bytes = [this, node](std::string_view bytes) { take(node, bytes); };
-    handlers.on_end = [this, node](ExitStatus status, const std::string& errors) { lose(node, status, errors); };
-    auto started = PipedProgram::start(executor_, line, handlers);
-    if (!started) return lose(node, {ExitStatus::Kind::exited, 126}, started.error().message);
-    at(node).connection = *std::move(started);
-    at(node).connection->hold(is_full());
-    if (action.copies) at(node).connection->send_file(plan_.start.self);
-    ++connected_;
+  LinkHandlers handlers() {
+    LinkHandlers handlers;
+    handlers.on_greeting = [this](int node, const Greeting& greeting) {
+      act(machine_.on_greeting(node, greeting, now()));
+    };
+    handlers.on_noise = [this](int node, std::string noise) { machine_.on_noise(node, std::move(noise)); };
+    handlers.on_message = [this](int node, HostMessage message) {
+      act(machine_.on_message(node, std::move(message), now()));
+    };
+    handlers.on_nonsense = [this](int node, const std::string& what) { act(machine_.on_nonsense(node, what, now())); };
+    handlers.on_lost = [this](int node, const LostConnection& lost) { act(machine_.on_lost(lost, node, now())); };
+    return handlers;
   }
 
-  // Later, because it may be within an action.
-  void lose(int node, ExitStatus status, const std::string& errors) {
-    LostConnection lost;
-    lost.program = starter_name(plan_.start);
-    lost.host = plan_.head.nodes[static_cast<std::size_t>(node)].host;
-    lost.status = status;
-    lost.errors = errors;
-    lost.noise = at(node).reader.noise();
-    lost.port = plan_.hosts[static_cast<std::size_t>(node)].port.value_or(22);
-    asio::post(executor_, [this, node, lost = std::move(lost)] {
-      if (std::exchange(at(node).connection, nullptr)) --connected_;
-      act(machine_.on_lost(lost, node, now()));
-      if (connected_ == 0) ended_.cancel();
-    });
-  }
-
-  void take(int node, std::string_view bytes) {
-    Host& host = at(node);
-    if (host.broken) return;
-    host.reader.feed(bytes);
-    if (!host.greeted && !take_greeting(node)) return;
-    for (;;) {
-      auto message = host.reader.next();
-      if (!message) return break_off(node, message.error().message);
-      if (!*message) return;
-      act(machine_.on_message(node, **std::move(message), now()));
-    }
-  }
-
-  bool take_greeting(int node) {
-    Host& host = at(node);
-    const auto greeting = host.reader.greeting();
-    if (!greeting) break_off(node, greeting.error().message);
-    if (greeting && !*greeting) machine_.on_noise(node, host.reader.noise());
-    if (!greeting || !*greeting) return false;
-    host.greeted = true;
-    act(machine_.on_greeting(node, **greeting, now()));
-    return true;
-  }
-
-  void break_off(int node, const std::string& what) {
-    at(node).broken = true;
-    act(machine_.on_nonsense(node, what, now()));
-  }
-
-  void carry_out(TellHost action) {
-    if (const auto& connection = at(action.node).connection) connection->send(to_frame(action.message));
-  }
-
-  void carry_out(const LeaveHost& action) {
-    if (const auto& connection = at(action.node).connection) connection->close();
-  }
+  void carry_out(const ConnectHost& action) { links_.connect(action); }
+  void carry_out(const TellHost& action) { links_.tell(action.node, action.message); }
+  void carry_out(const LeaveHost& action) { links_.leave(action.node); }
 
   void carry_out(const ShowLines& action) {
     end_progress();
@@ -200,8 +130,7 @@ class HeadRun {
     const bool full = is_full();
     if (std::exchange(holding_, full) == full) return;
     machine_.on_console(full, now());
-    for (Host& host : hosts_)
-      if (host.connection) host.connection->hold(full);
+    links_.hold(full);
   }
 
   void carry_out(const SayLine& action) { action.wrong ? log_error(action.text) : log_info(action.text); }
@@ -215,8 +144,7 @@ class HeadRun {
 
   Task finish(FinishHead end) {
     code_ = end.exit_code;
-    for (Host& host : hosts_)
-      if (host.connection) host.connection->close();
+    links_.leave_all();
     auto showing = out_.drained(console_patience);
     co_await std::move(showing);
     auto telling = err_.drained(console_patience);
@@ -224,10 +152,8 @@ class HeadRun {
     if (const std::size_t left = out_.held() + err_.held(); left > 0)
       log_warning(fmt::format("nobody reads the console: {} bytes of what the hosts wrote were not shown", left));
     show_report(end);
-    ended_.expires_at(to_steady(later(now(), time_for_connections)));
-    if (connected_ > 0) (void)co_await ended_.async_wait(as_values);
-    for (Host& host : hosts_)
-      if (host.connection) host.connection->signal(SIGKILL);
+    auto ending = links_.end(time_for_connections);
+    co_await std::move(ending);
     context_.stop();
   }
 
@@ -244,13 +170,10 @@ class HeadRun {
   asio::any_io_executor executor_;
   SignalStream signals_;
   const SignalPlan& signal_plan_;
-  rlimit open_files_;
   HostsPlan plan_;
-  Environment env_;
   Head machine_;
-  std::vector<Host> hosts_;
-  int connected_ = 0;
-  asio::steady_timer moment_, ended_;
+  HostLinks links_;
+  asio::steady_timer moment_;
   ConsoleQueue out_, err_;
   Announcer announcer_;
   bool holding_ = false;

@@ -3,7 +3,6 @@
 #include "head_driver.hpp"
 
 #include <csignal>
-#include <set>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -27,107 +26,6 @@ HeadPlan windowed(int nodes, int fanout) {
   HeadPlan plan = plan_of(nodes);
   plan.fanout = fanout;
   return plan;
-}
-
-// ---- the window of connections
-
-TEST(Head, ASlotIsGivenOnAtOnceHoweverItsHostIsThrough) {
-  Driver d(windowed(6, 2));
-  EXPECT_THAT(d.connected(), ElementsAre(0, 1));
-  EXPECT_THAT(d.greet(1).connected(), ElementsAre(2)) << "n1 is slow, and nobody waits for it";
-  EXPECT_THAT(d.lose(2).connected(), ElementsAre(3));
-  EXPECT_THAT(d.babble(3).connected(), ElementsAre(4));
-  EXPECT_THAT(d.greet(4, "1.3").connected(), ElementsAre(5));
-  EXPECT_THAT(d.greet(5).connected(), IsEmpty());
-}
-
-TEST(Head, AHostThatDoesNotGreetGivesItsSlotUp) {
-  Driver d(windowed(2, 1));
-  EXPECT_EQ(d.head.deadline(), d.now + 5s) << "beats";
-  EXPECT_THAT(d.wait(29s).connected(), IsEmpty());
-  d.wait(1s);
-  EXPECT_THAT(d.left(), ElementsAre(0));
-  EXPECT_THAT(d.connected(), ElementsAre(1));
-  EXPECT_THAT(d.lose(0).connected(), IsEmpty()) << "it has been given up already";
-}
-
-// ---- a login that is busy
-
-TEST(Head, ABusyLoginIsTriedAgainALittleLaterAndLaterEachTimeUpToALimit) {
-  std::set<Duration> delays;
-  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
-    Driver d(plan_of(1), seed);
-    for (int tries = 1; tries < 6; ++tries) {
-      EXPECT_THAT(d.lose(0, busy_login()).last, IsEmpty());
-      Duration waited{};
-      while (d.connected().empty()) {
-        ASSERT_GT(d.head.deadline(), d.now);
-        waited += d.head.deadline() - d.now;
-        d.wait(d.head.deadline() - d.now);
-      }
-      EXPECT_GE(waited, 500ms);
-      EXPECT_LT(waited, tries * 1s + 1s);
-      delays.insert(waited);
-    }
-    EXPECT_THAT(d.lose(0, busy_login()).code(), Optional(1));
-    EXPECT_THAT(d.said(), ElementsAre(HasSubstr("n1: "), HasSubstr(nothing_started)));
-  }
-  EXPECT_GT(delays.size(), 90U) << "many hosts do not come back at the same moment";
-}
-
-TEST(Head, OnlyABusyLoginIsTriedAgain) {
-  Driver d(plan_of(1));
-  EXPECT_THAT(d.lose(0, lost_to("ssh: connect to host n1 port 22: Connection refused\n")).code(), Optional(1));
-  Driver greeted(plan_of(1));
-  greeted.greet(0);
-  EXPECT_THAT(greeted.lose(0, busy_login()).code(), Optional(1)) << "its launch was there already";
-}
-
-TEST(Head, ARetryThatIsDueWaitsForASlotAndSpinsNot) {
-  Driver d(windowed(2, 1));
-  EXPECT_THAT(d.lose(0, busy_login()).connected(), ElementsAre(1)) << "the next one has its slot";
-  d.wait(10s);
-  EXPECT_THAT(d.connected(), IsEmpty());
-  EXPECT_GT(d.head.deadline(), d.now);
-  EXPECT_THAT(d.greet(1).connected(), ElementsAre(0));
-}
-
-// ---- greeting and job
-
-TEST(Head, AnotherVersionTakesNoPart) {
-  Driver d(plan_of(2));
-  d.greet(0, "1.3");
-  EXPECT_THAT(d.left(), ElementsAre(0));
-  EXPECT_THAT(d.told<NodeJob>(), IsEmpty());
-  d.greet(1);
-  d.say(1, ready_with({"10.0.0.2"}, "b"));
-  EXPECT_THAT(d.said(), ElementsAre("n1: has launch 1.3, this is 1.4: the same version on all hosts, please",
-                                    "1 of 2 hosts cannot take part, so nothing was started"));
-  EXPECT_THAT(d.code(), Optional(1));
-}
-
-TEST(Head, WhoeverGreetsIsToldItsJob) {
-  HeadPlan plan = plan_of(2);
-  plan.nodes[1].options = {"--nproc-per-node=4"};
-  plan.nodes[1].env = {"CUDA_VISIBLE_DEVICES=0,2"};
-  plan.keeps_output = true;
-  plan.port = 4000;
-  Driver d(plan);
-  const auto job = d.greet(1).told<NodeJob>(1);
-  ASSERT_TRUE(job);
-  EXPECT_EQ(job->node, 1);
-  EXPECT_EQ(job->nodes, 2);
-  EXPECT_THAT(job->args, testing::IsSupersetOf({"--quiet", "--nproc-per-node=4", "--node-rank=1", "train.py"}));
-  EXPECT_THAT(job->env, ElementsAre("A=1", "CUDA_VISIBLE_DEVICES=0,2"));
-  EXPECT_EQ(job->folder, "/work");
-  EXPECT_EQ(job->umask, 027);
-  EXPECT_TRUE(job->keeps_output);
-  EXPECT_EQ(job->port, 4000);
-  EXPECT_EQ(job->token, "run");
-  EXPECT_EQ(job->silence_ms, 15'000);
-  const auto first = d.greet(0).told<NodeJob>(0);
-  EXPECT_THAT(first->env, ElementsAre("A=1"));
-  EXPECT_THAT(first->args, testing::Not(testing::Contains("--nproc-per-node=4")));
 }
 
 // ---- all problems, and nothing is started

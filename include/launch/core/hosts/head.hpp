@@ -12,50 +12,17 @@
 // the other nodes know of it by themselves, and their end is waited for.
 #pragma once
 
-#include "launch/core/base/random.hpp"
 #include "launch/core/base/time.hpp"
-#include "launch/core/hosts/connection_words.hpp"
-#include "launch/core/hosts/head_host.hpp"
-#include "launch/core/hosts/head_plan.hpp"
-#include "launch/core/hosts/host_frames.hpp"
+#include "launch/core/hosts/gathering.hpp"
+#include "launch/core/hosts/host_table.hpp"
 
 #include <cstdint>
 #include <functional>
-#include <initializer_list>
 #include <map>
 #include <string>
-#include <variant>
 #include <vector>
 
 namespace launch {
-
-struct ConnectHost {
-  int node;
-  bool copies = false;  // this program is sent there first
-};
-struct TellHost {
-  int node;
-  HostMessage message;
-};
-// Nothing more is said to it: its connection is closed.
-struct LeaveHost {
-  int node;
-};
-struct ShowLines {
-  bool errors;  // on standard error
-  std::string lines;
-};
-struct SayLine {
-  bool wrong;
-  std::string text;
-};
-struct FinishHead {
-  int exit_code = 0;
-  std::string report{};  // for people; may be empty
-  std::string json{};    // the same for programs
-};
-using HeadAction = std::variant<ConnectHost, TellHost, LeaveHost, ShowLines, SayLine, FinishHead>;
-using HeadActions = std::vector<HeadAction>;
 
 class Head {
  public:
@@ -90,24 +57,9 @@ class Head {
     run,
     over
   };
-  using Host = HeadHost;
-  using State = Host::State;
+  using State = HostTable::State;
 
-  Host& at(int node) { return hosts_[static_cast<std::size_t>(node)]; }
-  const std::string& name(int node) const { return plan_.nodes[static_cast<std::size_t>(node)].host; }
-  int count(State state) const;
-  std::vector<std::string> names(std::initializer_list<State> states) const;
-  HeadActions take();
-
-  void connect_more(Time now);
-  void wait_for(int node, State state, Time when);
-  bool may_copy(int node) const;
-  void copy(int node, Time now);
   bool is_repeated(int node, std::string_view line);
-  void ask(int node, Time now);
-  void drop(int node, const HostProblem& problem);
-  void nonsense(int node, const std::string& what);
-  void flush(int node);
   void on(int node, const NodeReady& ready, Time now);
   void on(int node, const NodeCannot& cannot, Time now);
   void on(int node, const ReachAnswer& answer, Time now);
@@ -117,27 +69,21 @@ class Head {
   void on(int node, const Other&, Time now);
   void expire(int node, Time now);
   void settle(Time now);
-  void settle_gathering(Time now);
   void give_up();
   void go(const std::string& address, Time now);
   void ask_who_reaches(Time now);
   void settle_reach(Time now);
   void settle_run();
   void finish(int code);
-  void list(const std::vector<HostProblem>& problems);
 
-  HeadPlan plan_;
-  Random random_;
+  HostTable table_;
+  Gathering gathering_;
   Phase phase_ = Phase::gather;
-  std::vector<Host> hosts_;
   std::vector<std::string> candidates_;  // addresses of node 0
-  std::vector<HostProblem> problems_;
-  int connecting_ = 0;
   int signals_ = 0;
   bool deaf_ = false;  // the console is full
   Time beat_ = never;
   std::map<std::string, int, std::less<>> warned_;  // a line, and the node that said it first
-  HeadActions actions_;
 };
 
 }  // namespace launch

@@ -1,6 +1,6 @@
 // What the head of `launch --hosts` knows of one host, how long it waits for each thing that the host must do, and what
-// it says of a host that takes longer. Used by core/hosts/head alone, which decides what follows. Pure; times are those
-// of one host's clock.
+// it says of a host that takes longer. core/hosts/gathering and core/hosts/head decide what follows. Pure; times are
+// those of one host's clock.
 #pragma once
 
 #include "launch/core/base/time.hpp"
@@ -8,6 +8,7 @@
 #include "launch/core/logs/line_router.hpp"
 
 #include <chrono>
+#include <cstddef>
 #include <string>
 
 namespace launch {
@@ -25,6 +26,8 @@ struct HeadHost {
     ended,  // its node has ended, or it takes no part
     lost    // without a word
   };
+  static constexpr std::size_t states = 8;
+
   State state = State::waiting;
   bool connected = false;
   bool copies = false;  // this program, since it has none or another version

@@ -1,0 +1,43 @@
+// How the head of `launch --hosts` gets all hosts together: a connection to each, so many at a time; the greeting of
+// the launch there, or this program sent there first; the question whether the node could start, and its answer. A part
+// of core/hosts/head, which owns the table and asks `done()` after each step. Nothing is started here.
+#pragma once
+
+#include "launch/core/base/random.hpp"
+#include "launch/core/hosts/host_frames.hpp"
+#include "launch/core/hosts/host_table.hpp"
+
+#include <cstdint>
+#include <string>
+
+namespace launch {
+
+class Gathering {
+ public:
+  // The table must live as long.
+  Gathering(HostTable& table, std::uint64_t seed) : table_(table), random_(seed) {}
+
+  void connect_more(Time now);
+  void on_greeting(int node, const Greeting& greeting, Time now);
+  void on_ready(int node, const NodeReady& ready);
+  void on_cannot(int node, const NodeCannot& cannot);
+  // Of a host that waits for its connection or its greeting.
+  void on_lost(const LostConnection& lost, int node, Time now);
+
+  // Each host has said that it can, or takes no part.
+  bool done() const;
+  // A connection to this host waits for others to be through.
+  bool is_held_up(const HeadHost& host) const;
+
+ private:
+  using State = HostTable::State;
+
+  bool may_copy(int node) const;
+  void copy(int node, Time now);
+  void ask(int node, Time now);
+
+  HostTable& table_;
+  Random random_;
+};
+
+}  // namespace launch

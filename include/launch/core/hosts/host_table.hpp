@@ -1,0 +1,88 @@
+// The hosts of `launch --hosts` as the head sees them, by node rank, what is wrong with them, and what is to be done
+// about it: what core/hosts/gathering and core/hosts/head, the two machines that share it, both do to one host. Times
+// are those of one host's clock. Decides nothing by itself.
+#pragma once
+
+#include "launch/core/base/time.hpp"
+#include "launch/core/hosts/connection_words.hpp"
+#include "launch/core/hosts/head_host.hpp"
+#include "launch/core/hosts/head_plan.hpp"
+#include "launch/core/hosts/host_messages.hpp"
+
+#include <array>
+#include <initializer_list>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace launch {
+
+// What the head wants done; app does it, in this order.
+struct ConnectHost {
+  int node;
+  bool copies = false;  // this program is sent there first
+};
+struct TellHost {
+  int node;
+  HostMessage message;
+};
+// Nothing more is said to it: its connection is closed.
+struct LeaveHost {
+  int node;
+};
+struct ShowLines {
+  bool errors;  // on standard error
+  std::string lines;
+};
+struct SayLine {
+  bool wrong;
+  std::string text;
+};
+struct FinishHead {
+  int exit_code = 0;
+  std::string report{};  // for people; may be empty
+  std::string json{};    // the same for programs
+};
+using HeadAction = std::variant<ConnectHost, TellHost, LeaveHost, ShowLines, SayLine, FinishHead>;
+using HeadActions = std::vector<HeadAction>;
+
+class HostTable {
+ public:
+  using State = HeadHost::State;
+
+  explicit HostTable(HeadPlan plan);
+
+  const HeadPlan& plan() const { return plan_; }
+  int size() const { return static_cast<int>(hosts_.size()); }
+  std::vector<HeadHost>& hosts() { return hosts_; }
+  const std::vector<HeadHost>& hosts() const { return hosts_; }
+  HeadHost& at(int node) { return hosts_[static_cast<std::size_t>(node)]; }
+  const HeadHost& at(int node) const { return hosts_[static_cast<std::size_t>(node)]; }
+  const std::string& name(int node) const { return plan_.nodes[static_cast<std::size_t>(node)].host; }
+  int count(State state) const { return counts_[static_cast<std::size_t>(state)]; }
+  std::vector<std::string> names(std::initializer_list<State> states) const;
+  const std::vector<HostProblem>& problems() const { return problems_; }
+
+  // What the host must do in this state has its limit from now on; without a limit, it stays so until `when`.
+  void move(int node, State state, Time when);
+  // The host takes no part, or not any more. What others say is still waited for, so that all problems are listed.
+  void drop(int node, const HostProblem& problem);
+  // What comes from there is no message of a launch.
+  void nonsense(int node, const std::string& what);
+  // What it has written of a line.
+  void flush(int node);
+
+  void add(HeadAction action) { actions_.push_back(std::move(action)); }
+  void say(const std::vector<HostProblem>& problems);
+  HeadActions take() { return std::exchange(actions_, {}); }
+
+ private:
+  HeadPlan plan_;
+  std::vector<HeadHost> hosts_;
+  std::array<int, HeadHost::states> counts_{};
+  std::vector<HostProblem> problems_;
+  HeadActions actions_;
+};
+
+}  // namespace launch

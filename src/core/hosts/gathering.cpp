@@ -1,0 +1,93 @@
+#include "launch/core/hosts/gathering.hpp"
+
+#include "launch/core/base/text.hpp"
+
+#include <chrono>
+
+#include <fmt/format.h>
+
+namespace launch {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Duration first_delay = 500ms;  // before a login that was busy is tried again
+constexpr int most_tries = 6;
+
+}  // namespace
+
+bool Gathering::done() const { return table_.count(State::ready) + table_.count(State::ended) == table_.size(); }
+
+bool Gathering::is_held_up(const HeadHost& host) const {
+  return host.state == State::waiting && table_.count(State::connecting) >= table_.plan().fanout;
+}
+
+void Gathering::connect_more(Time now) {
+  if (table_.count(State::waiting) == 0) return;
+  for (int node = 0; node < table_.size(); ++node) {
+    HeadHost& host = table_.at(node);
+    if (table_.count(State::connecting) >= table_.plan().fanout) return;
+    if (host.state != State::waiting || host.connected || (host.tries > 0 && now < host.due)) continue;
+    ++host.tries;
+    host.connected = true;
+    table_.move(node, State::connecting, now);
+    table_.add(ConnectHost{node, host.copies});
+  }
+}
+
+void Gathering::on_greeting(int node, const Greeting& greeting, Time now) {
+  if (table_.at(node).state != State::connecting) return;
+  const std::string& own = table_.plan().version;
+  if (greeting.version == own) return ask(node, now);
+  if (may_copy(node)) {
+    copy(node, now);
+    return table_.add(LeaveHost{node});
+  }
+  table_.drop(node, {table_.name(node),
+                     fmt::format("has launch {}, this is {}: the same version on all hosts, please",
+                                 without_controls(greeting.version, 40), own),
+                     1});
+}
+
+bool Gathering::may_copy(int node) const { return table_.plan().may_copy && !table_.at(node).copies; }
+
+// This program will be sent there over another connection, as soon as the present one has ended.
+void Gathering::copy(int node, Time now) {
+  table_.at(node).copies = true;
+  table_.at(node).tries = 0;
+  table_.move(node, State::waiting, now);
+}
+
+void Gathering::ask(int node, Time now) {
+  table_.move(node, State::asked, now);
+  const auto silence = std::chrono::duration_cast<std::chrono::milliseconds>(longest_host_silence).count();
+  table_.add(TellHost{node, node_job(table_.plan(), node, silence)});
+}
+
+void Gathering::on_ready(int node, const NodeReady& ready) {
+  if (table_.at(node).state != State::asked) return;
+  table_.at(node).ready = ready;
+  table_.move(node, State::ready, never);
+}
+
+void Gathering::on_cannot(int node, const NodeCannot& cannot) {
+  if (table_.at(node).state != State::asked) return;
+  table_.drop(node, {table_.name(node), without_controls(cannot.reason, 400), cannot.exit_code});
+}
+
+void Gathering::on_lost(const LostConnection& lost, int node, Time now) {
+  HeadHost& host = table_.at(node);
+  if (host.state == State::waiting) {
+    host.due = now;
+  } else if (lacks_launch(lost) && may_copy(node)) {
+    copy(node, now);
+  } else if (may_try_again(lost) && host.tries < most_tries) {
+    const Duration delay = random_.between(first_delay, 2 * host.tries * first_delay + 1s);
+    table_.move(node, State::waiting, later(now, delay));
+  } else {
+    const HostProblem problem = explain(lost);
+    table_.drop(node, {table_.name(node), problem.reason, problem.exit_code});
+  }
+}
+
+}  // namespace launch
