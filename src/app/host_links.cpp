@@ -4,7 +4,7 @@
 #include "launch/io/background.hpp"
 #include "launch/io/clock.hpp"
 #include "launch/io/deadline.hpp"
-#include "launch/io/files.hpp"
+#include "launch/io/host.hpp"
 
 #include <csignal>
 #include <utility>
@@ -26,24 +26,36 @@ HostLinks::HostLinks(const asio::any_io_executor& executor, const HostsPlan& pla
 
 void HostLinks::connect(const ConnectHost& action) {
   const int node = action.node;
-  const HostEntry& entry = plan_.hosts[static_cast<std::size_t>(node)];
-  ProgramLine line{"", start_line(entry, plan_.start, action.copies), start_.env.lines(), start_.reset_signals,
-                   start_.open_files};
+  auto argv = start_line(plan_.hosts[static_cast<std::size_t>(node)], plan_.start, action.copies);
+  at(node) = Link();
+  at(node).starter = action.starter;
+  at(node).open = true;
+  if (action.starter != started_by_head) return tell(action.starter, StartPeer{node, std::move(argv)});
+  if (start_program(action, std::move(argv))) ++connected_;
+}
+
+bool HostLinks::start_program(const ConnectHost& action, std::vector<std::string> argv) {
+  const int node = action.node;
+  ProgramLine line{"", std::move(argv), start_.env.lines(), start_.reset_signals, start_.open_files};
   const std::string& program = line.argv.front();
   const bool is_path = program.find('/') != std::string::npos;
   line.executable = is_path ? program : find_on_path(program, start_.env.get("PATH").value_or("")).value_or("");
-  at(node) = Link();
-  if (line.executable.empty())
-    return lose(node, {ExitStatus::Kind::exited, 127}, fmt::format("{} is not on this host's PATH", program));
+  if (line.executable.empty()) {
+    lose(node, {ExitStatus::Kind::exited, 127}, fmt::format("{} is not on this host's PATH", program));
+    return false;
+  }
   ProgramHandlers handlers;
   handlers.on_bytes = [this, node](std::string_view bytes) { take(node, bytes); };
   handlers.on_end = [this, node](ExitStatus status, const std::string& errors) { lose(node, status, errors); };
   auto started = PipedProgram::start(executor_, line, handlers);
-  if (!started) return lose(node, {ExitStatus::Kind::exited, 126}, started.error().message);
+  if (!started) {
+    lose(node, {ExitStatus::Kind::exited, 126}, started.error().message);
+    return false;
+  }
   at(node).program = *std::move(started);
   at(node).program->hold(held_);
   if (action.copies) at(node).program->send_file(plan_.start.self);
-  ++connected_;
+  return true;
 }
 
 // Later, because it may be within an action.
@@ -55,11 +67,22 @@ void HostLinks::lose(int node, ExitStatus status, const std::string& errors) {
   lost.errors = errors;
   lost.noise = at(node).reader.noise();
   lost.port = plan_.hosts[static_cast<std::size_t>(node)].port.value_or(22);
+  at(node).open = false;
   asio::post(executor_, [this, node, lost = std::move(lost)] {
     if (std::exchange(at(node).program, nullptr)) --connected_;
+    lose_peers(node);
     handlers_.on_lost(node, lost);
     if (connected_ == 0) ended_.cancel();
   });
+}
+
+// With the connection to a host go those that it has made.
+void HostLinks::lose_peers(int starter) {
+  const std::string& host = plan_.head.nodes[static_cast<std::size_t>(starter)].host;
+  for (std::size_t node = 0; node < links_.size(); ++node)
+    if (links_[node].open && links_[node].starter == starter)
+      lose(static_cast<int>(node), {ExitStatus::Kind::exited, 255},
+           fmt::format("it went through {}, and the connection to that has ended", host));
 }
 
 void HostLinks::take(int node, std::string_view bytes) {
@@ -71,8 +94,25 @@ void HostLinks::take(int node, std::string_view bytes) {
     auto message = link.reader.next();
     if (!message) return break_off(node, message.error().message);
     if (!*message) return;
-    handlers_.on_message(node, **std::move(message));
+    if (!take_for_peer(node, **message)) handlers_.on_message(node, **std::move(message));
   }
+}
+
+// False: it is not about a peer.
+bool HostLinks::take_for_peer(int node, const HostMessage& message) {
+  const auto* bytes = std::get_if<PeerBytes>(&message);
+  const auto* end = std::get_if<PeerEnd>(&message);
+  if (bytes == nullptr && end == nullptr) return false;
+  const int peer = bytes != nullptr ? bytes->node : end->node;
+  const bool known = peer < static_cast<int>(links_.size()) && at(peer).open && at(peer).starter == node;
+  if (!known) {
+    break_off(node, fmt::format("it speaks of node {}, whose connection it does not have", peer));
+  } else if (bytes != nullptr) {
+    take(peer, bytes->bytes);
+  } else {
+    lose(peer, end->status, end->errors);
+  }
+  return true;
 }
 
 bool HostLinks::take_greeting(int node) {
@@ -91,12 +131,18 @@ void HostLinks::break_off(int node, const std::string& what) {
   handlers_.on_nonsense(node, what);
 }
 
-void HostLinks::tell(int node, const HostMessage& message) {
-  if (const auto& program = at(node).program) program->send(to_frame(message));
+void HostLinks::tell(int node, const HostMessage& message) { send(node, to_frame(message)); }
+
+void HostLinks::send(int node, std::string bytes) {
+  const Link& link = at(node);
+  if (link.program) return link.program->send(std::move(bytes));
+  if (link.open && link.starter != started_by_head) tell(link.starter, PeerBytes{node, std::move(bytes)});
 }
 
 void HostLinks::leave(int node) {
-  if (const auto& program = at(node).program) program->close();
+  const Link& link = at(node);
+  if (link.program) return link.program->close();
+  if (link.open && link.starter != started_by_head) tell(link.starter, PeerBytes{node, ""});
 }
 
 void HostLinks::hold(bool held) {

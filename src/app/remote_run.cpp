@@ -1,5 +1,6 @@
 #include "launch/app/remote_run.hpp"
 
+#include "launch/app/peer_relay.hpp"
 #include "launch/app/settle_line.hpp"
 #include "launch/core/base/text.hpp"
 #include "launch/core/cluster/task_identity.hpp"
@@ -46,7 +47,8 @@ class RemoteRun {
         signal_plan_(signals),
         input_(executor_, STDIN_FILENO),
         output_(executor_, STDOUT_FILENO),
-        moment_(executor_) {}
+        moment_(executor_),
+        peers_(executor_, signals.reset, peer_handlers()) {}
 
   void start() {
     unsent_ = to_line({host_protocol, LAUNCH_VERSION, ::getpid(), own_hostname()});
@@ -58,6 +60,13 @@ class RemoteRun {
 
  private:
   using Task = asio::awaitable<void>;
+
+  PeerHandlers peer_handlers() {
+    PeerHandlers handlers;
+    handlers.on_bytes = [this](int node, std::string bytes) { act(machine_.on_peer_bytes(node, std::move(bytes))); };
+    handlers.on_end = [this](PeerEnd end) { act(machine_.on_peer_end(std::move(end))); };
+    return handlers;
+  }
 
   void act(RemoteActions actions) {
     for (RemoteAction& action : actions) std::visit([this](auto& one) { carry_out(std::move(one)); }, action);
@@ -106,7 +115,7 @@ class RemoteRun {
       auto writing = asio::async_write(output_, asio::buffer(bytes), as_values);
       const auto [error, size] = co_await std::move(writing);
       if (error) deaf_ = true;
-      if (node_ && unsent_.size() < most_unsent) node_->hold(false);
+      if (unsent_.size() < most_unsent) hold(false);
     }
     writing_ = false;
     if (leaving_) context_.stop();
@@ -115,8 +124,15 @@ class RemoteRun {
   void carry_out(TellHead action) {
     if (deaf_) return;
     unsent_ += to_frame(action.message);
-    if (node_ && unsent_.size() > most_unsent) node_->hold(true);
+    if (unsent_.size() > most_unsent) hold(true);
     flush();
+  }
+
+  // What would be sent, as long as so much is unsent.
+  void hold(bool held) {
+    if (std::exchange(held_, held) == held) return;
+    if (node_) node_->hold(held);
+    peers_.hold(held);
   }
 
   void carry_out(CheckNode action) {
@@ -201,6 +217,7 @@ class RemoteRun {
       return act(machine_.on_end({1, "", ""}));
     }
     node_ = *std::move(started);
+    node_->hold(held_);
     node_->close();
   }
 
@@ -225,10 +242,19 @@ class RemoteRun {
 
   void carry_out(FeedNode) {}
 
+  void carry_out(ConnectPeer action) {
+    auto env = read_environment();
+    env.remove(copy_variable);
+    peers_.connect(action.node, std::move(action.argv), env);
+  }
+
+  void carry_out(FeedPeer action) { peers_.feed(action.node, std::move(action.bytes)); }
+
   void carry_out(const ForgetHead&) {
     deaf_ = true;
     unsent_.clear();
-    if (node_) node_->hold(false);
+    hold(false);
+    peers_.close();
     if (leaving_) context_.stop();
   }
 
@@ -252,8 +278,10 @@ class RemoteRun {
   bool needed_ = false;  // the user has been told of it
   std::unique_ptr<ReachDoor> door_;
   std::shared_ptr<PipedProgram> node_;
+  PeerRelay peers_;
   std::string unsent_;
   bool writing_ = false;
+  bool held_ = false;
   bool deaf_ = false;  // nobody reads
   bool leaving_ = false;
 };

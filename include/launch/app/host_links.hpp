@@ -1,5 +1,6 @@
 // The connections of `launch --hosts`: to each host a program with pipes (ssh, srun, the user's own, or a launch of
-// this machine), from which a greeting and then messages come, and how it ended. app/head_run makes and ends them as
+// this machine), which runs here or on a host that is there already, from which a greeting and then messages come, and
+// how it ended. app/head_run makes and ends them as
 // core/hosts/head wants it. Decides nothing. Nothing is called from within a call, but later.
 #pragma once
 
@@ -57,15 +58,21 @@ class HostLinks {
 
  private:
   struct Link {
-    std::shared_ptr<PipedProgram> program;
+    std::shared_ptr<PipedProgram> program;  // or through another host:
+    int starter = started_by_head;
+    bool open = false;
     FrameReader reader{true};
     bool greeted = false;
     bool broken = false;
   };
 
   Link& at(int node) { return links_[static_cast<std::size_t>(node)]; }
+  bool start_program(const ConnectHost& action, std::vector<std::string> argv);
+  void send(int node, std::string bytes);
   void lose(int node, ExitStatus status, const std::string& errors);
+  void lose_peers(int starter);
   void take(int node, std::string_view bytes);
+  bool take_for_peer(int node, const HostMessage& message);
   bool take_greeting(int node);
   void break_off(int node, const std::string& what);
 

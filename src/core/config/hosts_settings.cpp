@@ -164,9 +164,21 @@ void write_line(const Options& options, const OptionLine& line, const HeadFacts&
 
 std::string joined(const std::vector<int>& numbers) { return fmt::format("{}", fmt::join(numbers, ",")); }
 
+// Slurm has a tree of its own, and this host is the head's.
+std::vector<int> choose_starters(const HostsPlan& plan) {
+  const auto hosts = static_cast<int>(plan.hosts.size());
+  if (plan.start.by == StartChoice::By::srun) return std::vector<int>(plan.hosts.size(), started_by_head);
+  auto starters = starters_of(hosts, plan.head.fanout);
+  for (std::size_t i = 0; i < starters.size(); ++i)
+    if (is_here(plan.hosts[i], plan.start)) starters[i] = started_by_head;
+  return starters;
+}
+
 void name_nodes(HostsPlan& plan) {
+  const std::vector<int> starters = choose_starters(plan);
   for (const HostEntry& host : plan.hosts) {
     HeadNode node;
+    node.starter = starters[plan.head.nodes.size()];
     node.host = shown_host(host);
     if (host.workers) node.options.push_back(fmt::format("--nproc-per-node={}", *host.workers));
     if (!host.devices.empty()) node.env.push_back("CUDA_VISIBLE_DEVICES=" + joined(host.devices));

@@ -18,20 +18,34 @@ constexpr int most_tries = 6;
 
 bool Gathering::done() const { return table_.count(State::ready) + table_.count(State::ended) == table_.size(); }
 
+// Its starter has too much to do, or is not there yet.
 bool Gathering::is_held_up(const HeadHost& host) const {
-  return host.state == State::waiting && table_.count(State::connecting) >= table_.plan().fanout;
+  if (host.state != State::waiting || host.connected) return false;
+  return table_.connecting(host.starter) >= table_.plan().fanout || !may_start(host.starter);
+}
+
+// It has greeted, and will not leave as long as it has peers.
+bool Gathering::may_start(int starter) const {
+  if (starter == started_by_head) return true;
+  const HeadHost& host = table_.at(starter);
+  return host.connected && (host.state == State::asked || host.state == State::ready);
+}
+
+// It will never be there.
+bool Gathering::is_lost(int starter) const {
+  if (starter == started_by_head) return false;
+  const State state = table_.at(starter).state;
+  return state == State::ended || state == State::lost;
 }
 
 void Gathering::connect_more(Time now) {
-  if (table_.count(State::waiting) == 0) return;
-  for (int node = 0; node < table_.size(); ++node) {
+  for (int node = 0; node < table_.size() && table_.count(State::waiting) > 0; ++node) {
     HeadHost& host = table_.at(node);
-    if (table_.count(State::connecting) >= table_.plan().fanout) return;
-    if (host.state != State::waiting || host.connected || (host.tries > 0 && now < host.due)) continue;
+    if (host.state != State::waiting || host.connected) continue;
+    if (is_lost(host.starter)) host.starter = started_by_head;
+    if (is_held_up(host) || (host.tries > 0 && now < host.due)) continue;
     ++host.tries;
-    host.connected = true;
-    table_.move(node, State::connecting, now);
-    table_.add(ConnectHost{node, host.copies});
+    table_.connect(node, now);
   }
 }
 
@@ -41,7 +55,7 @@ void Gathering::on_greeting(int node, const Greeting& greeting, Time now) {
   if (greeting.version == own) return ask(node, now);
   if (may_copy(node)) {
     copy(node, now);
-    return table_.add(LeaveHost{node});
+    return table_.leave(node);
   }
   table_.drop(node, {table_.name(node),
                      fmt::format("has launch {}, this is {}: the same version on all hosts, please",
@@ -53,9 +67,9 @@ bool Gathering::may_copy(int node) const { return table_.plan().may_copy && !tab
 
 // This program will be sent there over another connection, as soon as the present one has ended.
 void Gathering::copy(int node, Time now) {
+  table_.move(node, State::waiting, now);
   table_.at(node).copies = true;
   table_.at(node).tries = 0;
-  table_.move(node, State::waiting, now);
 }
 
 void Gathering::ask(int node, Time now) {
@@ -72,13 +86,23 @@ void Gathering::on_ready(int node, const NodeReady& ready) {
 
 void Gathering::on_cannot(int node, const NodeCannot& cannot) {
   if (table_.at(node).state != State::asked) return;
-  table_.drop(node, {table_.name(node), without_controls(cannot.reason, 400), cannot.exit_code});
+  table_.put_out(node, {table_.name(node), without_controls(cannot.reason, 400), cannot.exit_code});
+}
+
+// Its starter could not, or was lost; the head may have other keys and names.
+void Gathering::take_over(int node, Time now) {
+  table_.move(node, State::waiting, now);
+  table_.at(node).starter = started_by_head;
+  table_.at(node).tries = 0;
 }
 
 void Gathering::on_lost(const LostConnection& lost, int node, Time now) {
   HeadHost& host = table_.at(node);
   if (host.state == State::waiting) {
     host.due = now;
+    host.starter = started_by_head;  // which has the file to be sent
+  } else if (host.starter != started_by_head) {
+    take_over(node, now);
   } else if (lacks_launch(lost) && may_copy(node)) {
     copy(node, now);
   } else if (may_try_again(lost) && host.tries < most_tries) {

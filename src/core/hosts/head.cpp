@@ -173,7 +173,7 @@ void Head::on(int node, const NodeEnd& end, Time) {
   host.end = end;
   table_.move(node, State::ended, never);
   table_.flush(node);
-  table_.add(LeaveHost{node});
+  if (host.peers == 0) table_.leave(node);
 }
 
 HeadActions Head::on_nonsense(int node, const std::string& what, Time now) {
@@ -184,7 +184,7 @@ HeadActions Head::on_nonsense(int node, const std::string& what, Time now) {
 
 HeadActions Head::on_lost(const LostConnection& lost, int node, Time now) {
   HeadHost& host = table_.at(node);
-  host.connected = false;
+  table_.disconnect(node);
   if (phase_ == Phase::over || host.state == State::ended || host.state == State::lost) return table_.take();
   if (host.state == State::waiting || host.state == State::connecting) {
     gathering_.on_lost(lost, node, now);
@@ -261,11 +261,8 @@ HeadActions Head::on_deadline(Time now) {
   settle(now);
   if (now < beat_ || phase_ == Phase::over) return table_.take();
   beat_ = later(now, between_beats);
-  for (std::size_t i = 0; i < table_.hosts().size(); ++i) {
-    const State state = table_.hosts()[i].state;
-    if (state == State::asked || state == State::ready || state == State::reaching || state == State::running)
-      table_.add(TellHost{static_cast<int>(i), HostBeat{}});
-  }
+  for (int node = 0; node < table_.size(); ++node)
+    if (is_listening(table_.at(node))) table_.add(TellHost{node, HostBeat{}});
   return table_.take();
 }
 

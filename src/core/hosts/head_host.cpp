@@ -6,6 +6,23 @@ namespace launch {
 
 using namespace std::chrono_literals;
 
+bool is_listening(const HeadHost& host) {
+  switch (host.state) {
+    case HeadHost::State::asked:
+    case HeadHost::State::ready:
+    case HeadHost::State::reaching:
+    case HeadHost::State::running:
+      return true;
+    case HeadHost::State::ended:
+      return host.connected && !host.left && host.peers > 0;
+    case HeadHost::State::waiting:
+    case HeadHost::State::connecting:
+    case HeadHost::State::lost:
+      break;
+  }
+  return false;
+}
+
 Duration limit_of(const HeadHost& host) {
   switch (host.state) {
     case HeadHost::State::waiting:

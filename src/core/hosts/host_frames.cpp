@@ -67,17 +67,27 @@ void append_frame(std::string& frames, const HostMessage& message) {
   for (std::size_t at = frame_head; --at > 0; length >>= 8U) frames[begin + at] = static_cast<char>(length & 255U);
 }
 
-// The part of an output or input that begins at `at`.
-HostMessage part_of(const HostMessage& message, std::size_t at) {
-  if (const auto* output = std::get_if<NodeOutput>(&message))
-    return NodeOutput{output->errors, output->bytes.substr(at, longest_output)};
-  return NodeInput{std::get<NodeInput>(message).bytes.substr(at, longest_output)};
+// Of a message that is nothing but bytes, and may be several frames.
+template <class Message>
+const std::string* bytes_of(const Message& message) {
+  if constexpr (requires { message.bytes; }) return &message.bytes;
+  return nullptr;
 }
 
 std::size_t bytes_in(const HostMessage& message) {
-  if (const auto* output = std::get_if<NodeOutput>(&message)) return output->bytes.size();
-  const auto* input = std::get_if<NodeInput>(&message);
-  return input != nullptr ? input->bytes.size() : 0;
+  const auto* bytes = std::visit([](const auto& one) { return bytes_of(one); }, message);
+  return bytes != nullptr ? bytes->size() : 0;
+}
+
+// The part of such a message that begins at `at`.
+HostMessage part_of(const HostMessage& message, std::size_t at) {
+  return std::visit(
+      [at](const auto& one) -> HostMessage {
+        auto part = one;
+        if constexpr (requires { part.bytes; }) part.bytes = one.bytes.substr(at, longest_output);
+        return part;
+      },
+      message);
 }
 
 }  // namespace

@@ -31,12 +31,17 @@ constexpr std::size_t longest_reason = 1'000;
 constexpr std::size_t longest_folder = 4'096;
 
 constexpr std::array<std::string_view, last_message_kind> kind_names = {
-    "job", "ready", "cannot", "reach", "reached", "go", "signal", "output", "input", "beat", "end"};
+    "job",    "ready", "cannot", "reach", "reached", "go",         "signal",
+    "output", "input", "beat",   "end",   "peer",    "peer bytes", "peer end"};
 
 constexpr MessageKind output_kind = 8;
 constexpr MessageKind input_kind = 9;
 static_assert(std::is_same_v<std::variant_alternative_t<output_kind - 1, HostMessage>, NodeOutput>);
 static_assert(std::is_same_v<std::variant_alternative_t<input_kind - 1, HostMessage>, NodeInput>);
+constexpr MessageKind peer_bytes_kind = 13;
+static_assert(std::is_same_v<std::variant_alternative_t<peer_bytes_kind - 1, HostMessage>, PeerBytes>);
+constexpr std::size_t peer_head = 4;
+constexpr std::size_t longest_errors = 4'096;
 
 // The texts of JSON.
 
@@ -234,6 +239,28 @@ void read(BodyParts& parts, NodeEnd& end) {
   end.json = parts.text("json", longest_report);
 }
 
+BodyJson write(const StartPeer& peer) { return {{"node", peer.node}, {"argv", write_texts(peer.argv)}}; }
+
+void read(BodyParts& parts, StartPeer& peer) {
+  peer.node = parts.whole("node", 0, most_nodes_of_job);
+  peer.argv = parts.words("argv", longest_words);
+}
+
+BodyJson write(const PeerEnd& end) {
+  const auto kept = end.errors.size() - std::min(end.errors.size(), longest_errors);
+  return {{"node", end.node},
+          {"signalled", end.status.kind == ExitStatus::Kind::signalled},
+          {"value", end.status.value},
+          {"errors", write_text(end.errors.substr(kept))}};
+}
+
+void read(BodyParts& parts, PeerEnd& end) {
+  end.node = parts.whole("node", 0, most_nodes_of_job);
+  end.status.kind = parts.flag("signalled") ? ExitStatus::Kind::signalled : ExitStatus::Kind::exited;
+  end.status.value = parts.whole("value", 0, most_exit_code);
+  end.errors = parts.text("errors", longest_errors);
+}
+
 // What is wrong with a body that is to become this message; nothing if it did.
 template <class T>
 std::string fault_of_reading(std::string_view body, T& message) {
@@ -256,6 +283,16 @@ std::string fault_of_reading(std::string_view body, NodeInput& input) {
   return "";
 }
 
+std::string fault_of_reading(std::string_view body, PeerBytes& peer) {
+  if (body.size() < peer_head) return "without its node";
+  unsigned node = 0;
+  for (const char c : body.substr(0, peer_head)) node = node << 8U | static_cast<unsigned char>(c);
+  if (node > most_nodes_of_job) return fmt::format("of a node {}", node);
+  peer.node = static_cast<int>(node);
+  peer.bytes = body.substr(peer_head);
+  return "";
+}
+
 template <std::size_t... Places>
 HostMessage message_of(MessageKind kind, std::index_sequence<Places...>) {
   HostMessage message;
@@ -271,6 +308,11 @@ struct BodyWriter {
     bytes += output.bytes;
   }
   void operator()(const NodeInput& input) const { bytes += input.bytes; }
+  void operator()(const PeerBytes& peer) const {
+    const auto node = static_cast<unsigned>(peer.node);
+    for (const unsigned shift : {24U, 16U, 8U, 0U}) bytes += static_cast<char>(node >> shift & 255U);
+    bytes += peer.bytes;
+  }
   template <class T>
   void operator()(const T& message) const {
     bytes += write(message).dump();
@@ -289,6 +331,7 @@ std::size_t counted_size(const std::vector<std::string>& words) {
 
 std::size_t longest_body_of(MessageKind kind) {
   if (kind == output_kind) return longest_output + 1;
+  if (kind == peer_bytes_kind) return longest_output + peer_head;
   return kind == input_kind ? longest_output : longest_body;
 }
 

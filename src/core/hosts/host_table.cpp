@@ -6,6 +6,7 @@ namespace launch {
 
 HostTable::HostTable(HeadPlan plan) : plan_(std::move(plan)), hosts_(plan_.nodes.size()) {
   counts_[static_cast<std::size_t>(State::waiting)] = size();
+  for (int node = 0; node < size(); ++node) at(node).starter = plan_.nodes[static_cast<std::size_t>(node)].starter;
 }
 
 std::vector<std::string> HostTable::names(std::initializer_list<State> states) const {
@@ -15,8 +16,30 @@ std::vector<std::string> HostTable::names(std::initializer_list<State> states) c
   return all;
 }
 
+void HostTable::connect(int node, Time when) {
+  HeadHost& host = at(node);
+  host.connected = true;
+  host.left = false;
+  if (host.starter != started_by_head) ++at(host.starter).peers;
+  move(node, State::connecting, when);
+  add(ConnectHost{node, host.copies, host.starter});
+}
+
+void HostTable::disconnect(int node) {
+  HeadHost& host = at(node);
+  host.connected = false;
+  if (host.starter != started_by_head) --at(host.starter).peers;
+}
+
+void HostTable::leave(int node) {
+  at(node).left = true;
+  add(LeaveHost{node});
+}
+
 void HostTable::move(int node, State state, Time when) {
   HeadHost& host = at(node);
+  if (host.state == State::connecting) --connecting_of(host.starter);
+  if (state == State::connecting) ++connecting_of(host.starter);
   --counts_[static_cast<std::size_t>(host.state)];
   ++counts_[static_cast<std::size_t>(state)];
   host.state = state;
@@ -25,7 +48,6 @@ void HostTable::move(int node, State state, Time when) {
 
 void HostTable::drop(int node, const HostProblem& problem) {
   HeadHost& host = at(node);
-  const bool left = host.state == State::waiting;  // already, because of its version
   if (host.state == State::running) {
     flush(node);
     say({problem});
@@ -34,13 +56,18 @@ void HostTable::drop(int node, const HostProblem& problem) {
     problems_.push_back(problem);
     move(node, State::ended, never);
   }
-  if (host.connected && !left) add(LeaveHost{node});
+  if (host.connected && !host.left) leave(node);
+}
+
+void HostTable::put_out(int node, const HostProblem& problem) {
+  problems_.push_back(problem);
+  move(node, State::ended, never);
+  if (at(node).peers == 0) leave(node);
 }
 
 void HostTable::nonsense(int node, const std::string& what) {
   const HeadHost& host = at(node);
-  const bool left = host.state == State::waiting || host.state == State::ended || host.state == State::lost;
-  if (host.connected && !left) drop(node, {name(node), "what comes from there is not launch: " + what, 1});
+  if (host.connected && !host.left) drop(node, {name(node), "what comes from there is not launch: " + what, 1});
 }
 
 void HostTable::flush(int node) {

@@ -20,26 +20,43 @@ RemoteActions Remote::start(Time now) {
   return {};
 }
 
-// Nobody will say anything any more.
-RemoteActions Remote::leave() {
+// With what is left of the connections to peers.
+void Remote::leave(RemoteActions& actions) {
   state_ = State::over;
-  return {LeaveRemote{}};
+  leaving_ = true;
+  actions.push_back(LeaveRemote{});
 }
 
 RemoteActions Remote::on_lost() {
   lost_at_ = never;
   if (std::exchange(headless_, true)) return {};
   RemoteActions actions{ForgetHead{}};
-  const bool runs = state_ == State::running;
-  if (runs) actions.push_back(SignalNode{SIGTERM});
-  if (!runs && state_ != State::over) actions.push_back(LeaveRemote{});
-  if (!runs) state_ = State::over;
+  if (state_ == State::running) {
+    actions.push_back(SignalNode{SIGTERM});
+  } else if (!leaving_) {
+    leave(actions);
+  }
   return actions;
+}
+
+// Nothing, if it is not about a peer.
+std::optional<RemoteActions> Remote::on_peer_message(HostMessage& message) {
+  if (auto* peer = std::get_if<StartPeer>(&message)) {
+    if (peer->argv.empty() || !peers_.insert(peer->node).second) return on_lost();
+    return RemoteActions{ConnectPeer{peer->node, std::move(peer->argv)}};
+  }
+  auto* bytes = std::get_if<PeerBytes>(&message);
+  if (bytes == nullptr) return std::nullopt;
+  // It may have ended meanwhile.
+  if (peers_.count(bytes->node) == 0) return RemoteActions{};
+  return RemoteActions{FeedPeer{bytes->node, std::move(bytes->bytes)}};
 }
 
 RemoteActions Remote::on_message(HostMessage message, Time now) {
   if (headless_) return {};
   lost_at_ = later(now, silence_);
+  if (leaving_) return {};
+  if (auto actions = on_peer_message(message)) return *std::move(actions);
   if (state_ == State::over) return {};
   if (auto* job = std::get_if<NodeJob>(&message); job != nullptr && state_ == State::waiting) {
     state_ = State::checking;
@@ -73,8 +90,11 @@ RemoteActions Remote::on_reach(ReachAnswer answer) {
 }
 
 RemoteActions Remote::on_signal(int number) {
-  if (state_ == State::over) return {};
-  return state_ == State::running ? RemoteActions{SignalNode{number}} : leave();
+  if (leaving_) return {};
+  if (state_ == State::running) return {SignalNode{number}};
+  RemoteActions actions;
+  leave(actions);
+  return actions;
 }
 
 RemoteActions Remote::on_output(NodeOutput output) {
@@ -85,22 +105,41 @@ RemoteActions Remote::on_output(NodeOutput output) {
 RemoteActions Remote::on_end(NodeEnd end) {
   if (state_ != State::running) return {};
   state_ = State::over;
-  if (headless_) return {LeaveRemote{}};
-  return {TellHead{std::move(end)}, LeaveRemote{}};
+  RemoteActions actions;
+  if (!headless_) actions.push_back(TellHead{std::move(end)});
+  if (headless_ || peers_.empty()) {
+    leave(actions);
+  }
+  return actions;
+}
+
+RemoteActions Remote::on_peer_bytes(int node, std::string bytes) {
+  if (headless_ || leaving_) return {};
+  return {TellHead{PeerBytes{node, std::move(bytes)}}};
+}
+
+RemoteActions Remote::on_peer_end(PeerEnd end) {
+  peers_.erase(end.node);
+  if (headless_ || leaving_) return {};
+  RemoteActions actions{TellHead{std::move(end)}};
+  if (state_ == State::over && peers_.empty()) {
+    leave(actions);
+  }
+  return actions;
 }
 
 RemoteActions Remote::on_deadline(Time now) {
   if (now >= lost_at_) return on_lost();
   if (now < beat_) return {};
   beat_ = later(now, std::min(between_signs, silence_ / 3));
-  if (headless_ || state_ == State::over) return {};
+  if (headless_ || leaving_) return {};
   return {TellHead{HostBeat{}}};
 }
 
 // What is told last may be held up for ever.
 Time Remote::deadline() const {
   if (headless_) return never;
-  return state_ == State::over ? lost_at_ : std::min(lost_at_, beat_);
+  return leaving_ ? lost_at_ : std::min(lost_at_, beat_);
 }
 
 }  // namespace launch

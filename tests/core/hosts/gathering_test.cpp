@@ -3,6 +3,8 @@
 #include "head_driver.hpp"
 
 #include <set>
+#include <utility>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -19,6 +21,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Optional;
+using testing::Pair;
 
 constexpr auto nothing_started = "so nothing was started";
 
@@ -127,6 +130,85 @@ TEST(Gathering, WhoeverGreetsIsToldItsJob) {
   const auto first = d.greet(0).told<NodeJob>(0);
   EXPECT_THAT(first->env, ElementsAre("A=1"));
   EXPECT_THAT(first->args, testing::Not(testing::Contains("--nproc-per-node=4")));
+}
+
+// ---- hosts that start others
+
+// n1 and n2 are started by the head, n3 and n5 by n1, n4 and n6 by n2.
+HeadPlan tree() {
+  HeadPlan plan = windowed(6, 2);
+  for (const std::size_t node : {2U, 3U, 4U, 5U}) plan.nodes[node].starter = static_cast<int>(node % 2);
+  return plan;
+}
+
+std::vector<std::pair<int, int>> connected_by(const Driver& d) {
+  std::vector<std::pair<int, int>> connected;
+  for (const auto& one : d.all<ConnectHost>()) connected.emplace_back(one.node, one.starter);
+  return connected;
+}
+
+TEST(Gathering, AHostThatHasGreetedStartsItsOwn) {
+  Driver d(tree());
+  EXPECT_THAT(d.connected(), ElementsAre(0, 1));
+  EXPECT_THAT(connected_by(d.greet(1)), ElementsAre(Pair(3, 1), Pair(5, 1)));
+  EXPECT_THAT(connected_by(d.greet(0)), ElementsAre(Pair(2, 0), Pair(4, 0)));
+  d.greet(2).greet(3).greet(4).greet(5);
+  for (int i = 0; i < 6; ++i) d.say(i, ready_with({"10.0.0.1"}, "boot" + std::to_string(i)));
+  EXPECT_THAT(d.told<ReachQuestion>(), ElementsAre(1, 2, 3, 4, 5));
+}
+
+TEST(Gathering, EachStarterHasAWindowOfItsOwn) {
+  HeadPlan plan = windowed(5, 2);
+  for (const std::size_t node : {1U, 2U, 3U, 4U}) plan.nodes[node].starter = 0;
+  Driver d(plan);
+  EXPECT_THAT(d.connected(), ElementsAre(0));
+  EXPECT_THAT(connected_by(d.greet(0)), ElementsAre(Pair(1, 0), Pair(2, 0)));
+  EXPECT_THAT(connected_by(d.greet(2)), ElementsAre(Pair(3, 0)));
+  EXPECT_GT(d.head.deadline(), d.now) << "n5 waits for a slot, and nothing spins";
+}
+
+TEST(Gathering, WhatAStarterCannotTheHeadTries) {
+  Driver d(tree());
+  d.greet(0);
+  EXPECT_THAT(connected_by(d.lose(2, lost_to("root@n3: Permission denied (publickey).\n"))),
+              ElementsAre(Pair(2, started_by_head)))
+      << "it may have the key";
+  EXPECT_THAT(d.lose(2, lost_to("root@n3: Permission denied (publickey).\n")).last, IsEmpty());
+  d.greet(1).greet(3).greet(4).greet(5);
+  for (const int i : {0, 1, 3, 4, 5}) d.say(i, ready_with({"10.0.0.1"}, "boot" + std::to_string(i)));
+  EXPECT_THAT(d.said(), ElementsAre(HasSubstr("n3: "), "1 of 6 hosts cannot take part, so nothing was started"));
+}
+
+TEST(Gathering, HostsOfAStarterThatIsNotThereAreTheHeads) {
+  Driver d(tree());
+  d.greet(1);
+  EXPECT_THAT(connected_by(d.lose(0, lost_to("ssh: connect to host n1 port 22: Connection refused\n"))),
+              ElementsAre(Pair(2, started_by_head), Pair(4, started_by_head)));
+}
+
+TEST(Gathering, AStarterThatTakesNoPartCarriesWhatItHasMade) {
+  Driver d(tree());
+  d.greet(0).greet(2);
+  d.say(0, NodeCannot{"/work is not there", 2});
+  EXPECT_THAT(d.left(), IsEmpty()) << "n3 has answered nothing yet";
+  d.wait(5s);
+  EXPECT_THAT(d.told<HostBeat>(), ElementsAre(0, 2)) << "and it must know that the head lives";
+  d.greet(1).greet(3).greet(4).greet(5);
+  for (const int i : {1, 2, 3, 4, 5}) d.say(i, NodeCannot{"/work is not there", 2});
+  EXPECT_THAT(d.said(), ElementsAre(HasSubstr("n[1-6]: /work is not there"), HasSubstr(nothing_started)));
+}
+
+TEST(Gathering, OnlyTheHeadCopiesThisProgram) {
+  HeadPlan plan = tree();
+  plan.may_copy = true;
+  Driver d(plan);
+  d.greet(0).greet(2, "1.3");
+  EXPECT_THAT(d.left(), ElementsAre(2));
+  d.lose(2);
+  const auto again = d.all<ConnectHost>();
+  ASSERT_EQ(again.size(), 1U);
+  EXPECT_TRUE(again[0].copies);
+  EXPECT_EQ(again[0].starter, started_by_head);
 }
 
 }  // namespace launch::gathering_test

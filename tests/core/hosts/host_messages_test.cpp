@@ -62,6 +62,12 @@ TEST(HostMessages, EachIsReadAsItWasWritten) {
                                         NodeInput{"y\n"},
                                         NodeInput(),
                                         HostBeat(),
+                                        StartPeer{1'000'000, {"ssh", "n7", "exec launch"}},
+                                        PeerBytes{70'000, std::string("a\0b\xff", 4)},
+                                        PeerBytes{0, std::string(longest_output, 'x')},
+                                        PeerBytes{3, ""},
+                                        PeerEnd{7, {ExitStatus::Kind::signalled, 9}, "no\nroute"},
+                                        PeerEnd{7, {ExitStatus::Kind::exited, 255}},
                                         NodeEnd{255, "rank 3 failed\n  \"why\"\n"}};
   for (const HostMessage& message : all) EXPECT_EQ(passed(message), message) << kind_name(kind_of(message));
 }
@@ -173,7 +179,8 @@ TEST(HostMessages, EachMemberIsNeeded) {
     const std::string quoted = '"' + std::string(name) + '"';
     EXPECT_EQ(fault_of(1, changed_job(quoted + ":", "\"other\":")), "a frame job without a valid " + quoted);
   }
-  for (const MessageKind kind : {2U, 3U, 4U, 5U, 6U, 7U, 11U}) EXPECT_NE(fault_of(kind, "{}"), "") << kind;
+  for (const MessageKind kind : {2U, 3U, 4U, 5U, 6U, 7U, 11U, 12U, 13U, 14U})
+    EXPECT_NE(fault_of(kind, "{}"), "") << kind;
 }
 
 }  // namespace launch::host_messages_test

@@ -52,10 +52,13 @@ TEST(HostTable, AProblemBeforeTheStartIsKeptAndOneOfARunningNodeIsSaidAtOnce) {
 
 TEST(HostTable, NonsenseOfAHostThatTakesNoPartIsNobodysBusiness) {
   HostTable table(plan_of(1));
-  table.at(0).connected = true;
+  table.connect(0, start);
+  table.leave(0);
+  table.take();
   table.nonsense(0, "no frame");
   EXPECT_THAT(table.take(), IsEmpty()) << "it is left already";
-  table.move(0, State::connecting, start);
+  table.disconnect(0);
+  table.connect(0, start);
   table.nonsense(0, "no frame");
   EXPECT_EQ(table.problems().size(), 1U);
 }

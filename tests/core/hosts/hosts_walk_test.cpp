@@ -5,6 +5,7 @@
 #include "walk_place.hpp"
 
 #include <csignal>
+#include <map>
 
 #include <gtest/gtest.h>
 
@@ -62,6 +63,9 @@ class Walk {
     plan.nnodes = std::to_string(nodes);
     plan.c10d = one_in(3);
     plan.fanout = 1 + draw(4);
+    if (one_in(2)) return plan;
+    const int first = 1 + draw(nodes);
+    for (int i = first; i < nodes; ++i) plan.nodes[static_cast<std::size_t>(i)].starter = draw(first);
     return plan;
   }
 
@@ -72,9 +76,9 @@ class Walk {
       EXPECT_FALSE(over_) << "an action after the last one";
       std::visit([this](const auto& one) { carry_out(one); }, action);
     }
-    int connecting = 0;
-    for (const Place& place : places_) connecting += place.connecting ? 1 : 0;
-    EXPECT_LE(connecting, plan_.fanout);
+    std::map<int, int> connecting;
+    for (const Place& place : places_)
+      if (place.connecting) EXPECT_LE(++connecting[place.starter], plan_.fanout);
     EXPECT_EQ(head_.deadline() == never, over_);
     if (one_in(8)) check_progress();
   }
@@ -87,6 +91,14 @@ class Walk {
     EXPECT_EQ(place.starts, 0);
     place = Place(action.node, random_);
     place.open = place.connecting = true;
+    place.starter = action.starter;
+    if (action.starter == started_by_head) return start(place);
+    EXPECT_FALSE(action.copies) << "only the head has the file";
+    EXPECT_TRUE(at(action.starter).greeted && at(action.starter).open && !at(action.starter).left);
+    at(action.starter).to_remote.push_back(StartPeer{action.node, {"ssh"}});
+  }
+
+  void start(Place& place) {
     place.hangs = odds() > 0 && one_in(odds());
     if (!place.hangs) place.start(now_);
   }
@@ -124,7 +136,7 @@ class Walk {
     over_ = true;
     code_ = action.exit_code;
     for (Place& place : places_) {
-      place.left = place.left || place.open;
+      place.left = place.left || (place.open && place.starter == started_by_head);
       place.connecting = false;
     }
   }
@@ -188,9 +200,23 @@ class Walk {
   // The connection ends from the side of the host.
   void cut(int node, const char* errors) {
     Place& place = at(node);
-    if (!place.open) return;
-    place.open = place.connecting = place.hangs = false;
+    if (!place.open || place.ending) return;
+    const bool carried = place.starter != started_by_head && at(place.starter).carries_peers();
+    if (carried && !at(place.starter).has_peer(node)) return;  // not yet
     place.hear_end();
+    place.hangs = false;
+    if (!carried) return lose(node, errors);
+    place.ending = true;
+    at(place.starter).end_peer(node);
+  }
+
+  // The head hears that it has ended, after the connections that went through it.
+  void lose(int node, const char* errors) {
+    for (int peer = 0; peer < size(); ++peer)
+      if (at(peer).open && at(peer).starter == node) lose(peer, "");
+    Place& place = at(node);
+    place.hear_end();
+    place.open = place.connecting = place.hangs = place.ending = false;
     LostConnection lost;
     lost.program = "ssh";
     lost.status = {ExitStatus::Kind::exited, 255};
@@ -201,19 +227,24 @@ class Walk {
   // What was left is closed, and what has gone takes its connection with it.
   void close(int node) {
     Place& place = at(node);
-    if (place.left && !place.stalled && (place.to_remote.empty() || !place.hears())) place.hear_end();
+    const bool carried =
+        place.starter == started_by_head || (at(place.starter).carries_peers() && at(place.starter).open);
+    const bool closed = place.left && !place.stalled && (place.to_remote.empty() || !place.hears());
+    if (closed || !carried) place.hear_end();
     const bool heard = place.to_head.empty() || place.stalled || place.babbled || over_;
-    if (place.hangs ? place.left : place.gone && heard) cut(node, "");
+    if (!carried || (place.hangs ? place.left : place.gone && heard)) cut(node, "");
   }
 
   void deliver_to_head(int node) {
     Place& place = at(node);
     if (!place.open || place.hangs || place.stalled || place.babbled || over_) return;
+    if (place.starter != started_by_head && at(place.starter).stalled) return;
     if (!place.greeted) return greet(node);
     if (place.to_head.empty()) return;
     HostMessage message = std::move(place.to_head.front());
     place.to_head.pop_front();
     if (framed_) message = through(place.head_reader, message);
+    if (const auto* end = std::get_if<PeerEnd>(&message)) return lose(end->node, "");
     if (!place.left && std::holds_alternative<NodeEnd>(message)) ended_[static_cast<std::size_t>(node)] = true;
     act(head_.on_message(node, std::move(message), now_));
   }
@@ -237,6 +268,8 @@ class Walk {
     place.to_remote.pop_front();
     if (framed_) message = through(place.remote_reader, message);
     place.hear(std::move(message), now_);
+    for (; !place.wanted_peers.empty(); place.wanted_peers.pop_front())
+      if (Place& peer = at(place.wanted_peers.front()); peer.open) start(peer);
   }
 
   // As bytes that come in two pieces.

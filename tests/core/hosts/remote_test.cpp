@@ -19,7 +19,8 @@ NodeJob job_with(std::chrono::milliseconds silence = 15s) {
   return job;
 }
 
-// The actions in their order: t:KIND told, C check, R reach, S start, s:N signalled, F fed, L left.
+// The actions in their order: t:KIND told, C check, R reach, S start, s:N signalled, F fed, c:N a peer
+// connected, f:N fed, L left.
 std::string order(const RemoteActions& actions) {
   std::string text;
   for (const RemoteAction& action : actions) {
@@ -30,6 +31,8 @@ std::string order(const RemoteActions& actions) {
     if (std::holds_alternative<RunNode>(action)) text += 'S';
     if (const auto* signal = std::get_if<SignalNode>(&action)) text += "s:" + std::to_string(signal->number);
     if (std::holds_alternative<FeedNode>(action)) text += 'F';
+    if (const auto* peer = std::get_if<ConnectPeer>(&action)) text += "c:" + std::to_string(peer->node);
+    if (const auto* peer = std::get_if<FeedPeer>(&action)) text += "f:" + std::to_string(peer->node);
     if (std::holds_alternative<LeaveRemote>(action)) text += 'L';
   }
   return text;
@@ -230,6 +233,51 @@ TEST(Remote, WhoeverHasLostTheHeadForgetsItWhateverItDoes) {
     EXPECT_EQ(ended.deadline(), Time(std::chrono::seconds(15)));
     EXPECT_TRUE(forgets(silent ? ended.on_deadline(ended.deadline()) : ended.on_lost()));
     EXPECT_EQ(ended.deadline(), never);
+  }
+}
+
+// ---- peers
+
+TEST(Remote, ItHasTheConnectionsThatTheHeadWantsInEachState) {
+  for (const State state : {waiting, checking, ready, unfit, running}) {
+    Remote remote = remote_in(state);
+    EXPECT_EQ(order(remote.on_message(StartPeer{7, {"ssh", "n7"}}, begin)), "c:7") << state;
+    EXPECT_EQ(order(remote.on_message(PeerBytes{7, "abc"}, begin)), "f:7");
+    EXPECT_EQ(order(remote.on_message(PeerBytes{8, "abc"}, begin)), "") << "it may have ended meanwhile";
+    EXPECT_EQ(order(remote.on_peer_bytes(7, "abc")), "t:peer bytes");
+    EXPECT_EQ(order(remote.on_peer_end({7})), "t:peer end");
+    EXPECT_EQ(order(remote.on_message(StartPeer{7, {"ssh", "n7"}}, begin)), "c:7") << "again";
+  }
+}
+
+TEST(Remote, APeerThatIsThereOrHasNoProgramMakesNoSense) {
+  Remote remote = remote_in(ready);
+  remote.on_message(StartPeer{7, {"ssh"}}, begin);
+  EXPECT_EQ(order(remote.on_message(StartPeer{7, {"ssh"}}, begin)), "L");
+  Remote other = remote_in(ready);
+  EXPECT_EQ(order(other.on_message(StartPeer{7, {}}, begin)), "L");
+}
+
+TEST(Remote, ItStaysForItsPeersWhenItsNodeHasEnded) {
+  Remote remote = remote_in(running);
+  remote.on_message(StartPeer{7, {"ssh"}}, begin);
+  remote.on_message(StartPeer{8, {"ssh"}}, begin);
+  EXPECT_EQ(order(remote.on_end({0, ""})), "t:end");
+  EXPECT_EQ(order(remote.on_deadline(begin + 5s)), "t:beat");
+  EXPECT_EQ(order(remote.on_message(PeerBytes{7, "x"}, begin + 5s)), "f:7");
+  EXPECT_EQ(order(remote.on_peer_end({7})), "t:peer end");
+  EXPECT_EQ(order(remote.on_peer_end({8})), "t:peer end L");
+}
+
+TEST(Remote, WithoutAHeadItDoesNotWaitForItsPeers) {
+  for (const bool ended : {false, true}) {
+    Remote remote = remote_in(running);
+    remote.on_message(StartPeer{7, {"ssh"}}, begin);
+    if (ended) remote.on_end({0, ""});
+    EXPECT_EQ(order(remote.on_lost()), ended ? "L" : "s:15");
+    EXPECT_EQ(order(remote.on_peer_bytes(7, "x")), "");
+    EXPECT_EQ(order(remote.on_peer_end({7})), "");
+    if (!ended) EXPECT_EQ(order(remote.on_end({143, ""})), "L");
   }
 }
 

@@ -11,6 +11,7 @@
 #include <csignal>
 #include <deque>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -28,6 +29,9 @@ class Place {
   bool babbled = false;     // the rest of what comes from there makes no sense
   bool greeted = false;
   std::deque<HostMessage> to_head, to_remote;
+  int starter = started_by_head;  // the host that has made it
+  bool ending = false;            // that has told the head that it has ended
+  std::deque<int> wanted_peers;   // it is to make connections to them
   FrameReader head_reader{true}, remote_reader{false};
 
   // The login, or the launch there.
@@ -43,6 +47,9 @@ class Place {
   std::string written;
 
   bool there() const { return remote_ && !gone; }
+  bool carries_peers() const { return there() && !forgot_; }
+  bool has_peer(int node) const { return peers_.count(node) > 0; }
+  void end_peer(int node) { act(remote_->on_peer_end({node, {ExitStatus::Kind::exited, 255}, ""})); }
   bool hears() const { return there() && !heard_end_; }
   Time deadline() const { return there() ? remote_->deadline() : never; }
 
@@ -62,7 +69,9 @@ class Place {
   }
 
   void signal(int number) {
-    if (there()) act(remote_->on_signal(number));
+    if (!there()) return;
+    signalled_ = true;
+    act(remote_->on_signal(number));
   }
 
   void expire(Time now) {
@@ -126,6 +135,7 @@ class Place {
 
   void carry_out(TellHead action) {
     EXPECT_FALSE(heard_end_) << "there is nobody to tell it to";
+    if (const auto* end = std::get_if<PeerEnd>(&action.message)) EXPECT_EQ(peers_.erase(end->node), 1U);
     to_head.push_back(std::move(action.message));
   }
 
@@ -148,12 +158,20 @@ class Place {
     told_to_end = true;
   }
 
+  void carry_out(const ConnectPeer& action) {
+    EXPECT_TRUE(peers_.insert(action.node).second);
+    wanted_peers.push_back(action.node);
+  }
+
+  void carry_out(const FeedPeer&) { ADD_FAILURE() << "bytes of peers are not played"; }
+
   void carry_out(const FeedNode&) { ADD_FAILURE() << "nobody has sent input"; }
 
   void carry_out(const ForgetHead&) { EXPECT_FALSE(std::exchange(forgot_, true)); }
 
   void carry_out(const LeaveRemote&) {
     EXPECT_FALSE(runs) << "it leaves its node behind";
+    EXPECT_TRUE(peers_.empty() || forgot_ || signalled_) << "it cuts others off";
     gone = true;
   }
 
@@ -164,6 +182,8 @@ class Place {
   bool forgot_ = false;     // the head
   bool checks_ = false;
   bool asked_to_reach_ = false;
+  bool signalled_ = false;
+  std::set<int> peers_;
   int lines_ = 0;
 };
 

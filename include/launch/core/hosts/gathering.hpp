@@ -1,6 +1,7 @@
-// How the head of `launch --hosts` gets all hosts together: a connection to each, so many at a time; the greeting of
-// the launch there, or this program sent there first; the question whether the node could start, and its answer. A part
-// of core/hosts/head, which owns the table and asks `done()` after each step. Nothing is started here.
+// How the head of `launch --hosts` gets all hosts together: a connection to each, so many at a time, made by the head
+// or by a host that is there already (core/hosts/host_tree); the greeting of the launch there, or this program sent
+// there first; the question whether the node could start, and its answer. A part of core/hosts/head, which owns the
+// table and asks `done()` after each step. Nothing is started here.
 #pragma once
 
 #include "launch/core/base/random.hpp"
@@ -32,9 +33,12 @@ class Gathering {
  private:
   using State = HostTable::State;
 
+  bool may_start(int starter) const;
+  bool is_lost(int starter) const;
   bool may_copy(int node) const;
   void copy(int node, Time now);
   void ask(int node, Time now);
+  void take_over(int node, Time now);
 
   HostTable& table_;
   Random random_;

@@ -5,6 +5,7 @@
 
 #include "launch/core/base/time.hpp"
 #include "launch/core/hosts/host_messages.hpp"
+#include "launch/core/hosts/host_tree.hpp"
 #include "launch/core/logs/line_router.hpp"
 
 #include <chrono>
@@ -30,7 +31,11 @@ struct HeadHost {
 
   State state = State::waiting;
   bool connected = false;
-  bool copies = false;  // this program, since it has none or another version
+  bool left = false;              // nothing more is said over this connection
+  bool copies = false;            // this program, since it has none or another version
+  int starter = started_by_head;  // the node whose host makes the connection
+  int connecting_peers = 0;       // of the connections that it makes, those without a greeting
+  int peers = 0;                  // and all that are there
   Time due = never;
   Time heard = never;
   int tries = 0;
@@ -40,6 +45,9 @@ struct HeadHost {
   NodeEnd end;
   LineRouter out, err;
 };
+
+// A launch there must know that the head lives.
+bool is_listening(const HeadHost& host);
 
 // For what a host in this state must do; zero: there is no limit.
 Duration limit_of(const HeadHost& host);

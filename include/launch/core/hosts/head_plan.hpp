@@ -4,6 +4,7 @@
 #pragma once
 
 #include "launch/core/hosts/host_messages.hpp"
+#include "launch/core/hosts/host_tree.hpp"
 #include "launch/core/job/endpoint.hpp"
 
 #include <cstdint>
@@ -16,6 +17,7 @@ struct HeadNode {
   std::string host;                    // as it is shown
   std::vector<std::string> options{};  // for this node alone
   std::vector<std::string> env{};
+  int starter = started_by_head;  // the node whose host makes the connection to this one, if that can
 };
 
 struct HeadPlan {
@@ -34,7 +36,7 @@ struct HeadPlan {
   bool sets_interface = false;  // each node says to NCCL and Gloo on which interface it meets the others
   std::uint16_t port = 0;       // of node 0; 0: any
   std::string network{};        // on which the nodes meet: an address with a mask, or an interface; empty: any
-  int fanout = 64;              // connections that are being made at the same time
+  int fanout = 64;              // connections that one host makes at the same time
 };
 
 // The command line of the ordinary launch on a node; `store`: where node 0 has its store.

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "launch/core/base/error.hpp"
+#include "launch/core/job/job.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -112,8 +113,33 @@ struct NodeEnd {
   bool operator==(const NodeEnd&) const = default;
 };
 
+// Head to remote: start this program, the connection to the host of another node (a peer), with pipes.
+struct StartPeer {
+  int node = 0;
+  std::vector<std::string> argv;
+
+  bool operator==(const StartPeer&) const = default;
+};
+
+// Either way: bytes from and to that connection. From the head, none of them: its end.
+struct PeerBytes {
+  int node = 0;
+  std::string bytes;
+
+  bool operator==(const PeerBytes&) const = default;
+};
+
+// Remote to head: that connection has ended, and all that came from it was sent.
+struct PeerEnd {
+  int node = 0;
+  ExitStatus status{};
+  std::string errors{};  // the last that its program wrote to standard error
+
+  bool operator==(const PeerEnd&) const = default;
+};
+
 using HostMessage = std::variant<NodeJob, NodeReady, NodeCannot, ReachQuestion, ReachAnswer, NodeGo, NodeSignal,
-                                 NodeOutput, NodeInput, HostBeat, NodeEnd>;
+                                 NodeOutput, NodeInput, HostBeat, NodeEnd, StartPeer, PeerBytes, PeerEnd>;
 
 using MessageKind = std::size_t;  // the place of a message in HostMessage, from 1 on
 constexpr MessageKind last_message_kind = std::variant_size_v<HostMessage>;
@@ -122,7 +148,7 @@ inline MessageKind kind_of(const HostMessage& message) { return message.index() 
 std::string_view kind_name(MessageKind kind);  // "job"; REQUIRES: 1 <= kind <= last_message_kind
 
 constexpr std::size_t longest_body = std::size_t{8} << 20;
-constexpr std::size_t longest_output = std::size_t{64} << 10;  // bytes in one NodeOutput or NodeInput
+constexpr std::size_t longest_output = std::size_t{64} << 10;  // bytes in one NodeOutput, NodeInput or PeerBytes
 constexpr std::size_t longest_report = std::size_t{1} << 20;
 constexpr std::size_t longest_words = 1'000'000;                   // NodeJob::args, NodeGo::options
 constexpr std::size_t longest_environment = std::size_t{4} << 20;  // NodeJob::env
@@ -133,7 +159,8 @@ std::size_t counted_size(const std::vector<std::string>& words);
 // How long the body of such a message may be. A message within its limits has one within this.
 std::size_t longest_body_of(MessageKind kind);
 
-// Output and input are their bytes (output: one byte before says which stream). All others are JSON, in which a text
+// Output, input and a peer's bytes are their bytes (output: one byte before says which stream; a peer's: four bytes say
+// which node). All others are JSON, in which a text
 // that is not printable ASCII is {"b64": ...}: arguments and variables may be any bytes but zero. A report, a reason
 // and the other texts for people are cut to what the other side takes; all else must be within its limits, or the other
 // side refuses it.

@@ -21,7 +21,8 @@ namespace launch {
 // What the head wants done; app does it, in this order.
 struct ConnectHost {
   int node;
-  bool copies = false;  // this program is sent there first
+  bool copies = false;            // this program is sent there first
+  int starter = started_by_head;  // the node whose host does it
 };
 struct TellHost {
   int node;
@@ -60,14 +61,23 @@ class HostTable {
   HeadHost& at(int node) { return hosts_[static_cast<std::size_t>(node)]; }
   const HeadHost& at(int node) const { return hosts_[static_cast<std::size_t>(node)]; }
   const std::string& name(int node) const { return plan_.nodes[static_cast<std::size_t>(node)].host; }
+  // Connections without a greeting, of those that the head or a host makes.
+  int connecting(int starter) const { return starter == started_by_head ? connecting_ : at(starter).connecting_peers; }
   int count(State state) const { return counts_[static_cast<std::size_t>(state)]; }
   std::vector<std::string> names(std::initializer_list<State> states) const;
   const std::vector<HostProblem>& problems() const { return problems_; }
 
+  // Its connection is being made, by its starter; and has ended.
+  void connect(int node, Time when);
+  void disconnect(int node);
+  // Nothing more is said to it.
+  void leave(int node);
   // What the host must do in this state has its limit from now on; without a limit, it stays so until `when`.
   void move(int node, State state, Time when);
   // The host takes no part, or not any more. What others say is still waited for, so that all problems are listed.
   void drop(int node, const HostProblem& problem);
+  // The same for one that says so itself; it still carries the connections to others that it has made.
+  void put_out(int node, const HostProblem& problem);
   // What comes from there is no message of a launch.
   void nonsense(int node, const std::string& what);
   // What it has written of a line.
@@ -78,9 +88,12 @@ class HostTable {
   HeadActions take() { return std::exchange(actions_, {}); }
 
  private:
+  int& connecting_of(int starter) { return starter == started_by_head ? connecting_ : at(starter).connecting_peers; }
+
   HeadPlan plan_;
   std::vector<HeadHost> hosts_;
   std::array<int, HeadHost::states> counts_{};
+  int connecting_ = 0;
   std::vector<HostProblem> problems_;
   HeadActions actions_;
 };

@@ -1,6 +1,9 @@
 // The other end of `launch --hosts`, on each host: `launch --remote 1`, which starts the ordinary launch of its node
 // when the head says so, and ends it when the head does. A machine: app/remote_run has the pipes and the processes.
 //
+// It may also have the connections to other hosts (peers) for the head: bytes go through here, and nothing of them is
+// looked at.
+//
 // The node is told to end (SIGTERM, as by a user) if the connection to the head ends or nothing comes for too long, and
 // whatever happens this process leaves only when the node has ended: nothing is left behind. It starts at most one
 // node.
@@ -10,6 +13,7 @@
 #include "launch/core/hosts/host_frames.hpp"
 
 #include <optional>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -37,11 +41,20 @@ struct SignalNode {
 struct FeedNode {
   std::string bytes;  // empty: the end of its input
 };
-// Nobody hears what is told from now on.
+// on_peer_end() is the answer if that cannot be done.
+struct ConnectPeer {
+  int node;
+  std::vector<std::string> argv;
+};
+struct FeedPeer {
+  int node;
+  std::string bytes;  // empty: the end of its input
+};
+// Nobody hears what is told from now on, and the connections to peers are closed.
 struct ForgetHead {};
 struct LeaveRemote {};
-using RemoteAction =
-    std::variant<TellHead, CheckNode, TryToReach, RunNode, SignalNode, FeedNode, ForgetHead, LeaveRemote>;
+using RemoteAction = std::variant<TellHead, CheckNode, TryToReach, RunNode, SignalNode, FeedNode, ConnectPeer, FeedPeer,
+                                  ForgetHead, LeaveRemote>;
 using RemoteActions = std::vector<RemoteAction>;
 
 class Remote {
@@ -57,6 +70,8 @@ class Remote {
   RemoteActions on_output(NodeOutput output);
   // The node has ended, and all that it wrote has been told; or it could not be started.
   RemoteActions on_end(NodeEnd end);
+  RemoteActions on_peer_bytes(int node, std::string bytes);
+  RemoteActions on_peer_end(PeerEnd end);
   RemoteActions on_deadline(Time now);
   Time deadline() const;
 
@@ -70,10 +85,13 @@ class Remote {
     over
   };
 
-  RemoteActions leave();
+  std::optional<RemoteActions> on_peer_message(HostMessage& message);
+  void leave(RemoteActions& actions);
 
   State state_ = State::waiting;
   bool headless_ = false;
+  bool leaving_ = false;
+  std::set<int> peers_;                         // whose connections are here
   Duration silence_ = std::chrono::minutes(1);  // until the job says how long
   Time lost_at_ = never;
   Time beat_ = never;

@@ -1,0 +1,58 @@
+#include "launch/app/peer_relay.hpp"
+
+#include "launch/io/host.hpp"
+
+#include <utility>
+
+#include <fmt/format.h>
+#include <boost/asio/post.hpp>
+
+namespace launch {
+namespace asio = boost::asio;
+
+PeerRelay::PeerRelay(const asio::any_io_executor& executor, std::vector<int> reset_signals, PeerHandlers handlers)
+    : executor_(executor), reset_signals_(std::move(reset_signals)), handlers_(std::move(handlers)) {}
+
+void PeerRelay::connect(int node, std::vector<std::string> argv, const Environment& env) {
+  ProgramLine line{"", std::move(argv), env.lines(), reset_signals_};
+  const std::string& program = line.argv.front();
+  const bool is_path = program.find('/') != std::string::npos;
+  line.executable = is_path ? program : find_on_path(program, env.get("PATH").value_or("")).value_or("");
+  if (line.executable.empty())
+    return end(node, {ExitStatus::Kind::exited, 127}, fmt::format("{} is not on that host's PATH", program));
+  ProgramHandlers handlers;
+  handlers.on_bytes = [this, node](std::string_view bytes) {
+    if (!closed_) handlers_.on_bytes(node, std::string(bytes));
+  };
+  handlers.on_end = [this, node](ExitStatus status, const std::string& errors) { end(node, status, errors); };
+  auto started = PipedProgram::start(executor_, line, handlers);
+  if (!started) return end(node, {ExitStatus::Kind::exited, 126}, started.error().message);
+  peers_[node] = *std::move(started);
+  peers_[node]->hold(held_);
+}
+
+void PeerRelay::end(int node, ExitStatus status, const std::string& errors) {
+  asio::post(executor_, [this, node, status, errors] {
+    peers_.erase(node);
+    if (!closed_) handlers_.on_end({node, status, errors});
+  });
+}
+
+void PeerRelay::feed(int node, std::string bytes) {
+  const auto peer = peers_.find(node);
+  if (peer == peers_.end()) return;
+  bytes.empty() ? peer->second->close() : peer->second->send(std::move(bytes));
+}
+
+void PeerRelay::hold(bool held) {
+  held_ = held;
+  for (const auto& [node, peer] : peers_) peer->hold(held);
+}
+
+void PeerRelay::close() {
+  closed_ = true;
+  hold(false);
+  for (const auto& [node, peer] : peers_) peer->close();
+}
+
+}  // namespace launch
