@@ -16,6 +16,13 @@ constexpr int most_tries = 6;
 
 }  // namespace
 
+Gathering::Gathering(HostTable& table, std::uint64_t seed) : table_(table), random_(seed) {
+  for (int node = 0; node < table_.size(); ++node) queue(node);
+}
+
+// Its connection is to be made.
+void Gathering::queue(int node) { queues_[table_.at(node).starter].push_back(node); }
+
 bool Gathering::done() const { return table_.count(State::ready) + table_.count(State::ended) == table_.size(); }
 
 // Its starter has too much to do, or is not there yet.
@@ -39,11 +46,27 @@ bool Gathering::is_lost(int starter) const {
 }
 
 void Gathering::connect_more(Time now) {
-  for (int node = 0; node < table_.size() && table_.count(State::waiting) > 0; ++node) {
+  auto& of_head = queues_[started_by_head];
+  for (auto& [starter, queue] : queues_) {
+    if (is_lost(starter)) {
+      for (const int node : queue) table_.at(node).starter = started_by_head;
+      of_head.insert(of_head.end(), queue.begin(), queue.end());
+      queue.clear();
+    }
+    if (starter != started_by_head) connect_queue(queue, now);
+  }
+  connect_queue(of_head, now);
+}
+
+void Gathering::connect_queue(std::deque<int>& queue, Time now) {
+  for (auto left = queue.size(); left > 0 && !is_held_up(table_.at(queue.front())); --left) {
+    const int node = queue.front();
+    queue.pop_front();
     HeadHost& host = table_.at(node);
-    if (host.state != State::waiting || host.connected) continue;
-    if (is_lost(host.starter)) host.starter = started_by_head;
-    if (is_held_up(host) || (host.tries > 0 && now < host.due)) continue;
+    if (host.tries > 0 && now < host.due) {
+      queue.push_back(node);
+      continue;
+    }
     ++host.tries;
     table_.connect(node, now);
   }
@@ -94,6 +117,7 @@ void Gathering::take_over(int node, Time now) {
   table_.move(node, State::waiting, now);
   table_.at(node).starter = started_by_head;
   table_.at(node).tries = 0;
+  queue(node);
 }
 
 void Gathering::on_lost(const LostConnection& lost, int node, Time now) {
@@ -101,13 +125,16 @@ void Gathering::on_lost(const LostConnection& lost, int node, Time now) {
   if (host.state == State::waiting) {
     host.due = now;
     host.starter = started_by_head;  // which has the file to be sent
+    queue(node);
   } else if (host.starter != started_by_head) {
     take_over(node, now);
   } else if (lacks_launch(lost) && may_copy(node)) {
     copy(node, now);
+    queue(node);
   } else if (may_try_again(lost) && host.tries < most_tries) {
     const Duration delay = random_.between(first_delay, 2 * host.tries * first_delay + 1s);
     table_.move(node, State::waiting, later(now, delay));
+    queue(node);
   } else {
     const HostProblem problem = explain(lost);
     table_.drop(node, {table_.name(node), problem.reason, problem.exit_code});

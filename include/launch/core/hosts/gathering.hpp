@@ -9,6 +9,8 @@
 #include "launch/core/hosts/host_table.hpp"
 
 #include <cstdint>
+#include <deque>
+#include <map>
 #include <string>
 
 namespace launch {
@@ -16,7 +18,7 @@ namespace launch {
 class Gathering {
  public:
   // The table must live as long.
-  Gathering(HostTable& table, std::uint64_t seed) : table_(table), random_(seed) {}
+  Gathering(HostTable& table, std::uint64_t seed);
 
   void connect_more(Time now);
   void on_greeting(int node, const Greeting& greeting, Time now);
@@ -33,6 +35,8 @@ class Gathering {
  private:
   using State = HostTable::State;
 
+  void queue(int node);
+  void connect_queue(std::deque<int>& queue, Time now);
   bool may_start(int starter) const;
   bool is_lost(int starter) const;
   bool may_copy(int node) const;
@@ -42,6 +46,7 @@ class Gathering {
 
   HostTable& table_;
   Random random_;
+  std::map<int, std::deque<int>> queues_;  // by starter: the hosts whose connections it is to make
 };
 
 }  // namespace launch
