@@ -27,8 +27,9 @@ HostLinks::HostLinks(const asio::any_io_executor& executor, const HostsPlan& pla
 void HostLinks::connect(const ConnectHost& action) {
   const int node = action.node;
   const HostEntry& entry = plan_.hosts[static_cast<std::size_t>(node)];
-  ProgramLine line{"", start_line(entry, plan_.start, action.copies), start_.env.lines(), start_.reset_signals,
-                   start_.open_files};
+  // ssh needs all of the environment here, for its agent; a launch of this machine gets what other hosts get.
+  const std::vector<std::string> env = is_here(entry, plan_.start) ? plan_.local_env : start_.env.lines();
+  ProgramLine line{"", start_line(entry, plan_.start, action.copies), env, start_.reset_signals, start_.open_files};
   const std::string& program = line.argv.front();
   const bool is_path = program.find('/') != std::string::npos;
   line.executable = is_path ? program : find_on_path(program, start_.env.get("PATH").value_or("")).value_or("");

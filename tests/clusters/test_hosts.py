@@ -152,8 +152,8 @@ class Environment(HostsCase):
     HERE = {"COLOUR": "blue", "DISPLAY": ":0", "SSH_AUTH_SOCK": "/run/agent", "SLURM_NODEID": "1", "SLURM_PROCID": "1",
             "SLURM_JOB_ID": "8", "PMI_RANK": "1", "PMI_SIZE": "2", "RANK": "7", "CUDA_VISIBLE_DEVICES": "5"}
 
-    def seen(self, place, *options):
-        run = self.head(place, "--hosts=n1", *options, self.worker(SAYS_ENV), env=self.HERE)
+    def seen(self, place, *options, host="n1"):
+        run = self.head(place, f"--hosts={host}", *options, self.worker(SAYS_ENV), env=self.HERE)
         self.expect([0], [run])
         lines = [line.partition("]:")[2] for line in run.out.splitlines()]
         return dict(line.split("=", 1) for line in lines if "=" in line)
@@ -176,6 +176,16 @@ class Environment(HostsCase):
             with self.subTest("nothing but one"):
                 seen = self.seen(place, "--env-none", "--env=COLOUR")
                 self.assertEqual(("blue", None), (seen.get("COLOUR"), seen.get("TEST_FOLDER")))
+            with self.subTest("on this machine as elsewhere, except its devices"):
+                seen = self.seen(place, host="localhost")
+                self.assertEqual(("blue", "0", "5", str(place.home_of(2))),
+                                 tuple(map(seen.get, ("COLOUR", "RANK", "CUDA_VISIBLE_DEVICES", "HOME"))))
+                self.assertEqual(set(), {"DISPLAY", "SSH_AUTH_SOCK", "SLURM_NODEID", "PMI_RANK"} & set(seen))
+            with self.subTest("nothing, on this machine"):
+                seen = self.seen(place, "--env-none", "--env=SHAPE=round", host="localhost")
+                self.assertEqual((None, None, None, "round", str(place.home_of(2))),
+                                 tuple(map(seen.get, ("COLOUR", "TEST_FOLDER", "CUDA_VISIBLE_DEVICES", "SHAPE",
+                                                      "HOME"))))
 
 
 class Output(HostsCase):

@@ -178,7 +178,7 @@ void name_nodes(HostsPlan& plan) {
 constexpr std::array own_variables{"PET_NNODES",        "PET_NODE_RANK",  "PET_MASTER_ADDR", "PET_MASTER_PORT",
                                    "PET_RDZV_ENDPOINT", "PET_STANDALONE", "PET_RDZV_ID",     "PET_RDZV_BACKEND"};
 
-Status forward(const Options& options, const OptionLine& line, const HeadFacts& facts, HeadPlan& head) {
+Status forward(const Options& options, const OptionLine& line, const HeadFacts& facts, HostsPlan& plan) {
   EnvironmentChoice choice;
   choice.none = options.env_none.value;
   for (const GivenOption& given : line.options)
@@ -186,9 +186,10 @@ Status forward(const Options& options, const OptionLine& line, const HeadFacts& 
   if (Status fits = check_named(choice, facts.env); !fits) return fits;
   Environment env = facts.env;
   for (const char* name : own_variables) env.remove(name);
-  head.env = forwarded(env, choice);
-  head.folder = facts.folder;
-  head.umask = facts.umask;
+  plan.head.env = forwarded(env, choice);
+  plan.local_env = local_login(env, choice);
+  plan.head.folder = facts.folder;
+  plan.head.umask = facts.umask;
   return {};
 }
 
@@ -237,7 +238,7 @@ Result<HostsPlan> plan_hosts(const Options& options, const OptionLine& line, con
   plan.head.may_copy = !options.no_copy.value && plan.start.by == StartChoice::By::ssh;
   plan.head.sets_interface = !options.no_ifname.value;
   write_line(options, line, facts, plan.head);
-  if (Status fits = forward(options, line, facts, plan.head); !fits) return fits.error();
+  if (Status fits = forward(options, line, facts, plan); !fits) return fits.error();
   return plan;
 }
 

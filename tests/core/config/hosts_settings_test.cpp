@@ -324,6 +324,9 @@ TEST(HostsSettings, TheirEnvironment) {
   EXPECT_THAT(plan_of({"--hosts=n1", "--env=A=1,2", "--env", "CUDA_VISIBLE_DEVICES", "--env=A=3"}, facts).head.env,
               ElementsAre("A=3", "CUDA_VISIBLE_DEVICES=0", "FOO=1", "PATH=/bin", "PET_MAX_RESTARTS=3"));
   EXPECT_THAT(plan_of({"--hosts=n1", "--env-none", "--env=FOO"}, facts).head.env, ElementsAre("FOO=1", "PATH=/bin"));
+  EXPECT_THAT(plan_of({"--hosts=n1"}, facts).local_env,
+              ElementsAre("CUDA_VISIBLE_DEVICES=0", "HOME=/root", "PATH=/bin"));
+  EXPECT_THAT(plan_of({"--hosts=n1", "--env-none"}, facts).local_env, ElementsAre("HOME=/root", "PATH=/bin"));
 }
 
 // What the head makes of the plan is a line that each node takes, without a word about it.

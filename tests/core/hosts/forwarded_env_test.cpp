@@ -46,6 +46,25 @@ TEST(ForwardedEnv, OptionsAddAndReplace) {
   EXPECT_EQ(forwarded(Environment(), {true, {"UNSET", "=", "1X=2"}}), Lines());
 }
 
+TEST(ForwardedEnv, ANodeOfThisMachineBeginsWithALoginAndItsDevices) {
+  const Environment env{{"HOME", "/root"},      {"USER", "me"},          {"LOGNAME", "me"},
+                        {"SHELL", "/bin/sh"},   {"PATH", "/bin"},        {"LANG", "C"},
+                        {"LC_TIME", "C.UTF-8"}, {"TZ", "UTC"},           {"TMPDIR", "/scratch"},
+                        {"TMP", "/t"},          {"TEMP", "/t"},          {"XDG_RUNTIME_DIR", "/run/user/1"},
+                        {"COLOUR", "blue"},     {"SSH_AUTH_SOCK", "/a"}, {"CUDA_VISIBLE_DEVICES", "2,3"},
+                        {"DISPLAY", ":0"},      {"LANGUAGE", "en"},      {"ZE_AFFINITY_MASK", "0"},
+                        {"RANK", "1"},          {"PET_NNODES", "2"}};
+  const Lines login{"HOME=/root",      "LANG=C",        "LC_TIME=C.UTF-8", "LOGNAME=me",
+                    "PATH=/bin",       "SHELL=/bin/sh", "TEMP=/t",         "TMP=/t",
+                    "TMPDIR=/scratch", "TZ=UTC",        "USER=me",         "XDG_RUNTIME_DIR=/run/user/1"};
+  EXPECT_EQ(local_login(env, {true, {"COLOUR"}}), login) << "--env is forwarded, as to other hosts";
+  Lines with_devices = login;
+  with_devices.insert(with_devices.begin(), "CUDA_VISIBLE_DEVICES=2,3");
+  with_devices.push_back("ZE_AFFINITY_MASK=0");
+  EXPECT_EQ(local_login(env, {}), with_devices);
+  EXPECT_EQ(local_login(Environment(), {}), Lines());
+}
+
 TEST(ForwardedEnv, WrongNamesAreRefused) {
   const Environment env{{"A", "1"}, {"EMPTY", ""}};
   const std::pair<const char*, const char*> cases[] = {

@@ -34,6 +34,7 @@ struct HostsPlan {
   HeadPlan head;
   std::vector<HostEntry> hosts;  // by node rank
   StartChoice start;
+  std::vector<std::string> local_env;  // NAME=VALUE: what the launch of a node on this machine starts with
   VerdictChoice verdict;
   Verbosity verbosity = Verbosity::usual;
   std::vector<std::string> notices;
