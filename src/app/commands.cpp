@@ -5,6 +5,7 @@
 #include "launch/app/remote_run.hpp"
 #include "launch/app/settle_line.hpp"
 #include "launch/core/base/text.hpp"
+#include "launch/core/config/hosts_explain.hpp"
 #include "launch/core/options/help.hpp"
 #include "launch/core/workers/explain.hpp"
 #include "launch/io/background.hpp"
@@ -94,7 +95,8 @@ int start_hosts(const std::vector<std::string>& args, const Options& options, co
   auto plan = plan_hosts(options, *line, *facts);
   if (!plan) return fail(plan.error());
   set_verbosity(plan->verbosity);
-  if (!options.explain.value.empty()) return show(hosts_text(*plan));
+  if (!options.explain.value.empty())
+    return show(options.explain.value == "json" ? hosts_json(*plan) : hosts_text(*plan));
   return leave(run_head(*std::move(plan), env, signals));
 }
 

@@ -242,16 +242,4 @@ Result<HostsPlan> plan_hosts(const Options& options, const OptionLine& line, con
   return plan;
 }
 
-std::string hosts_text(const HostsPlan& plan) {
-  std::string text;
-  for (std::size_t i = 0; i < plan.hosts.size(); ++i)
-    text += fmt::format("node {}  {}\n        {}\n", i, plan.head.nodes[i].host,
-                        fmt::join(start_line(plan.hosts[i], plan.start, false), " "));
-  text +=
-      fmt::format("\non each: launch {} {}\n", fmt::join(plan.head.options, " "), fmt::join(plan.head.program, " "));
-  text += fmt::format("in {}\nwith these variables:\n", plan.head.folder);
-  for (const std::string& line : plan.head.env) text += fmt::format("  {}\n", without_controls(line, 200));
-  return text;
-}
-
 }  // namespace launch

@@ -354,12 +354,4 @@ TEST(HostsSettings, TheLinesSettle) {
   }
 }
 
-TEST(HostsSettings, TheExplanationNamesEachStart) {
-  const std::string text = hosts_text(plan_of({"--hosts=n1,localhost", "--env=A=x\ny"}, facts_of({{"B", "2"}})));
-  EXPECT_THAT(text,
-              AllOf(HasSubstr("node 0  n1\n        ssh -T "), HasSubstr("node 1  localhost\n        /opt/launch "),
-                    HasSubstr("on each: launch --quiet "), HasSubstr(" train.py --lr 3\n"), HasSubstr("in /work\n"),
-                    HasSubstr("  B=2\n"), Not(HasSubstr("x\ny"))));
-}
-
 }  // namespace launch::hosts_settings_test

@@ -45,7 +45,4 @@ bool names_hosts(const Options& options);
 
 Result<HostsPlan> plan_hosts(const Options& options, const OptionLine& line, const HeadFacts& facts);
 
-// For --explain.
-std::string hosts_text(const HostsPlan& plan);
-
 }  // namespace launch
