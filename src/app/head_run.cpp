@@ -34,6 +34,7 @@ constexpr std::size_t little_shown_later = std::size_t{256} << 10;
 constexpr std::size_t longest_host_file = std::size_t{8} << 20;
 constexpr Duration console_patience = 10s;     // with a console that takes nothing
 constexpr Duration time_for_connections = 5s;  // to end, once they are closed
+constexpr Duration between_beats = 5s;
 constexpr int files_of_head = 32;
 constexpr int files_per_host = 4;
 
@@ -41,6 +42,12 @@ constexpr int files_per_host = 4;
 struct HeadStart {
   const SignalPlan& signals;
   rlimit open_files{};
+};
+
+// A host whose node has ended, and what the consoles must have taken until all of its lines were shown.
+struct Unconfirmed {
+  int node;
+  std::uint64_t out, err;
 };
 
 class HeadRun {
@@ -54,6 +61,7 @@ class HeadRun {
         machine_(plan_.head, random_seed()),
         links_(executor_, plan_, {env, start.signals.reset, start.open_files}, handlers()),
         moment_(executor_),
+        beat_(executor_),
         out_(executor_, STDOUT_FILENO, [this] { pace(); }),
         err_(executor_, STDERR_FILENO, [this] { pace(); }),
         announcer_(now()) {}
@@ -116,6 +124,35 @@ class HeadRun {
   void carry_out(const TellHost& action) { links_.tell(action.node, action.message); }
   void carry_out(const LeaveHost& action) { links_.leave(action.node); }
 
+  void carry_out(const ConfirmHost& action) {
+    unconfirmed_.push_back({action.node, out_.given(), err_.given()});
+    confirm();
+    if (!unconfirmed_.empty() && !std::exchange(beats_, true)) run_in_background(executor_, keep_unconfirmed());
+  }
+
+  void confirm() {
+    std::erase_if(unconfirmed_, [this](const Unconfirmed& one) {
+      if (out_.taken() < one.out || err_.taken() < one.err) return false;
+      links_.tell(one.node, NodeShown{});
+      links_.leave(one.node);
+      return true;
+    });
+  }
+
+  // The console may be slow, and a host that hears nothing for long gives the head up.
+  Task keep_unconfirmed() {
+    while (!unconfirmed_.empty()) {
+      beat_.expires_at(to_steady(later(now(), between_beats)));
+      (void)co_await beat_.async_wait(as_values);
+      for (const Unconfirmed& one : unconfirmed_) links_.tell(one.node, HostBeat{});
+    }
+    beats_ = false;
+  }
+
+  bool is_unconfirmed(int node) const {
+    return std::any_of(unconfirmed_.begin(), unconfirmed_.end(), [node](const auto& one) { return one.node == node; });
+  }
+
   void carry_out(const ShowLines& action) {
     end_progress();
     (action.errors ? err_ : out_).write(action.lines);
@@ -127,6 +164,7 @@ class HeadRun {
 
   // A console that takes nothing holds up the hosts, and there only what is shown.
   void pace() {
+    confirm();
     const bool full = is_full();
     if (std::exchange(holding_, full) == full) return;
     machine_.on_console(full, now());
@@ -134,6 +172,8 @@ class HeadRun {
   }
 
   void carry_out(const SayLine& action) { action.wrong ? log_error(action.text) : log_info(action.text); }
+
+  void carry_out(const WarnLine& action) { log_warning(action.text); }
 
   void carry_out(FinishHead action) {
     if (std::exchange(over_, true)) return;
@@ -144,17 +184,25 @@ class HeadRun {
 
   Task finish(FinishHead end) {
     code_ = end.exit_code;
-    links_.leave_all();
+    for (int node = 0; node < std::ssize(plan_.hosts); ++node)
+      if (!is_unconfirmed(node)) links_.leave(node);
     auto showing = out_.drained(console_patience);
     co_await std::move(showing);
     auto telling = err_.drained(console_patience);
     co_await std::move(telling);
-    if (const std::size_t left = out_.held() + err_.held(); left > 0)
-      log_warning(fmt::format("nobody reads the console: {} bytes of what the hosts wrote were not shown", left));
+    confirm();
+    if (const std::size_t left = out_.held() + err_.held(); left > 0) warn_of_unshown(left);
+    links_.leave_all();
     show_report(end);
     auto ending = links_.end(time_for_connections);
     co_await std::move(ending);
     context_.stop();
+  }
+
+  void warn_of_unshown(std::size_t bytes) const {
+    const std::string_view kept = " (the output is left in launch-* in the folder for temporary files of the hosts)";
+    log_warning(fmt::format("nobody reads the console: {} bytes of what the hosts wrote were not shown{}", bytes,
+                            unconfirmed_.empty() ? "" : kept));
   }
 
   void show_report(const FinishHead& end) {
@@ -173,7 +221,9 @@ class HeadRun {
   HostsPlan plan_;
   Head machine_;
   HostLinks links_;
-  asio::steady_timer moment_;
+  asio::steady_timer moment_, beat_;
+  std::vector<Unconfirmed> unconfirmed_;
+  bool beats_ = false;
   ConsoleQueue out_, err_;
   Announcer announcer_;
   bool holding_ = false;

@@ -5,6 +5,7 @@
 #include "launch/core/cluster/task_identity.hpp"
 #include "launch/core/hosts/remote.hpp"
 #include "launch/core/hosts/start_line.hpp"
+#include "launch/core/verdict/verdict.hpp"
 #include "launch/io/background.hpp"
 #include "launch/io/clock.hpp"
 #include "launch/io/deadline.hpp"
@@ -149,6 +150,7 @@ class RemoteRun {
     NodeReady ready;
     ready.hostname = hostname;
     ready.boot_id = boot_id();
+    ready.machine = machine();
     for (NamedAddress& one : own_addresses()) {
       ready.addresses.push_back(std::move(one.address));
       ready.interfaces.push_back(std::move(one.interface));
@@ -186,7 +188,8 @@ class RemoteRun {
       if (!kept_.empty()) more = {"--tee=3", "--log-dir=" + kept_};
     }
     if (report_.valid() && json_.valid())
-      more.push_back(fmt::format("--verdict=files:{},{}", report_.path(), json_.path()));
+      more.push_back(
+          fmt::format("--verdict={}:{},{}", kept_.empty() ? "files" : "passing", report_.path(), json_.path()));
     more.insert(more.end(), args.begin(), args.end());
     more.insert(more.begin(), "launch");
     ProgramHandlers handlers;
@@ -215,8 +218,9 @@ class RemoteRun {
   }
 
   void end(ExitStatus status) {
-    if (status.ok() && !needed_) remove_folder(kept_);
-    act(machine_.on_end({exit_code(status), report_.text(longest_report), json_.text(longest_report)}));
+    NodeEnd end{exit_code(status), report_.text(longest_report), json_.text(longest_report)};
+    needed_ = needed_ || (!status.ok() && !was_told_to_stop(end.json));
+    act(machine_.on_end(std::move(end)));
   }
 
   void carry_out(const SignalNode& action) {
@@ -224,6 +228,10 @@ class RemoteRun {
   }
 
   void carry_out(FeedNode) {}
+
+  void carry_out(const RemoveOutput&) {
+    if (!needed_) remove_folder(kept_);
+  }
 
   void carry_out(const ForgetHead&) {
     deaf_ = true;
@@ -249,7 +257,7 @@ class RemoteRun {
   Environment env_;
   MemoryFile report_, json_;
   std::string kept_;     // the folder of the workers' output
-  bool needed_ = false;  // the user has been told of it
+  bool needed_ = false;  // the user has been told of it, or the report of a failure may name it
   std::unique_ptr<ReachDoor> door_;
   std::shared_ptr<PipedProgram> node_;
   std::string unsent_;

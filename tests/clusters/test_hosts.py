@@ -99,6 +99,10 @@ class Lists(HostsCase):
             with self.subTest("by its address"):
                 address = place.address(1)
                 self.expect_said(self.head(place, f"--hosts=n2,{address}", worker, on=1), ("n2", 1), ("n1", 1))
+            with self.subTest("twice, by its name and its address"):
+                run = self.head(place, f"--hosts=n1,{address}", worker, on=1)
+                self.expect_said(run, ("n1", 1), ("n1", 1))
+                self.assert_lines(run, rf"warning: n1,{address} are the same machine \(n1\)")
             self.expect_empty(place)
 
     def test_another_user(self):

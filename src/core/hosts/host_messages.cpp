@@ -31,7 +31,7 @@ constexpr std::size_t longest_reason = 1'000;
 constexpr std::size_t longest_folder = 4'096;
 
 constexpr std::array<std::string_view, last_message_kind> kind_names = {
-    "job", "ready", "cannot", "reach", "reached", "go", "signal", "output", "input", "beat", "end"};
+    "job", "ready", "cannot", "reach", "reached", "go", "signal", "output", "input", "beat", "end", "shown"};
 
 constexpr MessageKind output_kind = 8;
 constexpr MessageKind input_kind = 9;
@@ -106,6 +106,7 @@ class BodyParts {
   explicit BodyParts(std::string_view json) : object_(read_json(json, {.size = longest_body, .depth = 8})) {}
 
   bool is_object() const { return object_.is_object(); }
+  bool has(std::string_view name) const { return object_[name].present(); }
   std::string_view fault() const { return fault_; }
 
   int whole(std::string_view name, int least, int greatest) { return need(name, object_[name].whole(least, greatest)); }
@@ -168,7 +169,8 @@ BodyJson write(const NodeReady& ready) {
           {"boot_id", write_line(ready.boot_id, longest_word_line)},
           {"addresses", write_lines(ready.addresses, longest_word_line)},
           {"interfaces", write_lines(ready.interfaces, longest_word_line)},
-          {"port", ready.port}};
+          {"port", ready.port},
+          {"machine", write_line(ready.machine, longest_word_line)}};
 }
 
 void read(BodyParts& parts, NodeReady& ready) {
@@ -177,6 +179,7 @@ void read(BodyParts& parts, NodeReady& ready) {
   ready.addresses = parts.lines("addresses", longest_word_line);
   ready.interfaces = parts.lines("interfaces", longest_word_line);
   ready.port = parts.port();
+  if (parts.has("machine")) ready.machine = parts.line("machine", longest_word_line);
 }
 
 BodyJson write(const NodeCannot& cannot) {
@@ -220,6 +223,10 @@ void read(BodyParts& parts, NodeSignal& signal) { signal.number = parts.whole("n
 BodyJson write(const HostBeat&) { return BodyJson::object(); }
 
 void read(BodyParts&, HostBeat&) {}
+
+BodyJson write(const NodeShown&) { return BodyJson::object(); }
+
+void read(BodyParts&, NodeShown&) {}
 
 BodyJson write(const NodeEnd& end) {
   const std::string_view report = beginning_of(end.report, longest_report);

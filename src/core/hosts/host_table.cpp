@@ -29,6 +29,7 @@ void HostTable::drop(int node, const HostProblem& problem) {
   if (host.state == State::running) {
     flush(node);
     say({problem});
+    losses_.push_back(problem);
     move(node, State::lost, never);
   } else {
     problems_.push_back(problem);

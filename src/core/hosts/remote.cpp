@@ -41,8 +41,10 @@ RemoteActions Remote::on_message(HostMessage message, Time now) {
   if (headless_) return {};
   lost_at_ = later(now, silence_);
   if (state_ == State::over) return {};
+  if (state_ == State::told) return on_message_after_end(message);
   if (auto* job = std::get_if<NodeJob>(&message); job != nullptr && state_ == State::waiting) {
     state_ = State::checking;
+    keeps_output_ = job->keeps_output;
     silence_ = std::chrono::milliseconds(job->silence_ms);
     lost_at_ = later(now, silence_);
     beat_ = later(now, std::min(between_signs, silence_ / 3));
@@ -59,6 +61,13 @@ RemoteActions Remote::on_message(HostMessage message, Time now) {
   if (auto* input = std::get_if<NodeInput>(&message); input != nullptr && state_ == State::running)
     return {FeedNode{std::move(input->bytes)}};
   return std::holds_alternative<HostBeat>(message) ? RemoteActions{} : on_lost();
+}
+
+// What else was said was meant for a node that still ran.
+RemoteActions Remote::on_message_after_end(const HostMessage& message) {
+  if (!std::holds_alternative<NodeShown>(message)) return {};
+  state_ = State::over;
+  return {RemoveOutput{}, LeaveRemote{}};
 }
 
 RemoteActions Remote::on_checked(HostMessage answer) {
@@ -84,9 +93,11 @@ RemoteActions Remote::on_output(NodeOutput output) {
 
 RemoteActions Remote::on_end(NodeEnd end) {
   if (state_ != State::running) return {};
-  state_ = State::over;
+  state_ = keeps_output_ && !headless_ ? State::told : State::over;
   if (headless_) return {LeaveRemote{}};
-  return {TellHead{std::move(end)}, LeaveRemote{}};
+  RemoteActions actions{TellHead{std::move(end)}};
+  if (state_ == State::over) actions.push_back(LeaveRemote{});
+  return actions;
 }
 
 RemoteActions Remote::on_deadline(Time now) {

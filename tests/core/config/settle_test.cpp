@@ -61,6 +61,12 @@ TEST(Settle, TheFormOfTheVerdictIsRead) {
   EXPECT_TRUE(config_of({"--verdict=json"}).verdict.json);
   EXPECT_EQ(config_of({"--verdict=json:/v.json"}).verdict.file, "/v.json");
   EXPECT_FALSE(config_of({"--verdict=json:/v.json"}).verdict.json);
+  for (const bool passing : {false, true}) {
+    const VerdictChoice two = config_of({passing ? "--verdict=passing:/t,/v" : "--verdict=files:/t,/v"}).verdict;
+    EXPECT_EQ(two.text_file, "/t");
+    EXPECT_EQ(two.file, "/v");
+    EXPECT_EQ(two.logs_pass, passing);
+  }
 }
 
 TEST(Settle, TheWarningOfASchedulerIsRead) {

@@ -120,9 +120,22 @@ TEST(HeadNodes, TheReportIsThatOfTheLowestNodeThatHasOneAndSoIsTheExitCode) {
       }
       EXPECT_EQ(end_of(d).exit_code, one.code);
       EXPECT_EQ(end_of(d).report, one.report);
-      EXPECT_EQ(end_of(d).json.empty(), end_of(d).report.empty());
+      EXPECT_EQ(end_of(d).json.empty(), end_of(d).exit_code == 0) << "the head writes one if no node has";
     }
   }
+}
+
+TEST(HeadNodes, AHostThatKeepsOutputIsToldThatAllWasShown) {
+  HeadPlan plan = plan_of(2);
+  plan.keeps_output = true;
+  Driver d(plan);
+  d.run_all().say(0, NodeOutput{false, "half a line"}).say(0, NodeEnd{});
+  EXPECT_THAT(d.left(), IsEmpty()) << "its connection ends after that";
+  ASSERT_EQ(d.last.size(), 2U);
+  EXPECT_EQ(d.shown(), "half a line\n");
+  EXPECT_EQ(std::get<ConfirmHost>(d.last[1]).node, 0);
+  EXPECT_EQ(d.say(1, NodeEnd{3, "report", "{}"}).all<ConfirmHost>().size(), 1U) << "however its node has ended";
+  EXPECT_THAT(d.code(), Optional(3));
 }
 
 // ---- a host is lost

@@ -126,7 +126,8 @@ TEST(HostFrames, LongOutputBecomesSeveral) {
 TEST(HostFrames, AreRefusedWithTheirHead) {
   EXPECT_EQ(hear_pieces(false, {head_of(200, 0)}).fault, "a frame of an unknown kind 200");
   EXPECT_EQ(hear_pieces(false, {head_of(0, 0)}).fault, "a frame of an unknown kind 0");
-  EXPECT_EQ(hear_pieces(false, {head_of(12, 0)}).fault, "a frame of an unknown kind 12");
+  const std::string next = std::to_string(last_message_kind + 1);
+  EXPECT_EQ(hear_pieces(false, {head_of(last_message_kind + 1, 0)}).fault, "a frame of an unknown kind " + next);
   EXPECT_EQ(hear_pieces(false, {head_of(200, 0).substr(0, 4)}).fault, "") << "not complete";
   EXPECT_EQ(hear_pieces(false, {head_of(1, longest_frame)}).fault, "");
   EXPECT_EQ(hear_pieces(false, {head_of(1, longest_frame + 1)}).fault, "a frame job of 8388609 bytes, at most 8388608");

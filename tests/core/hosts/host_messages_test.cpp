@@ -62,6 +62,8 @@ TEST(HostMessages, EachIsReadAsItWasWritten) {
                                         NodeInput{"y\n"},
                                         NodeInput(),
                                         HostBeat(),
+                                        NodeShown(),
+                                        NodeReady{"n1", "8d7c", {}, 0, {}, "aarch64"},
                                         NodeEnd{255, "rank 3 failed\n  \"why\"\n"}};
   for (const HostMessage& message : all) EXPECT_EQ(passed(message), message) << kind_name(kind_of(message));
 }
@@ -77,6 +79,16 @@ TEST(HostMessages, ArgumentsAndVariablesAreAnyBytes) {
   EXPECT_EQ(passed_as(job), job);
   EXPECT_EQ(passed_as(NodeGo{job.args}).args, job.args);
   EXPECT_EQ(passed_as(NodeEnd{1, bytes + '\0'}).report, bytes + '\0');
+}
+
+TEST(HostMessages, TheMachineNeedNotBeTold) {
+  const auto read =
+      parse_body(kind_of(NodeReady()), R"({"hostname":"n1","boot_id":"","addresses":[],"interfaces":[],"port":0})");
+  ASSERT_TRUE(read);
+  EXPECT_EQ(std::get<NodeReady>(*read).machine, "");
+  EXPECT_THAT(fault_of(kind_of(NodeReady()),
+                       R"({"hostname":"n1","boot_id":"","addresses":[],"interfaces":[],"port":0,"machine":7})"),
+              HasSubstr("\"machine\""));
 }
 
 TEST(HostMessages, WordsWithAZeroByteAreRefused) {

@@ -41,6 +41,7 @@ class Walk {
 
   bool ran() const { return runs_; }
   int code() const { return code_; }
+  int removed() const { return removed_; }
 
  private:
   int draw(int below) { return static_cast<int>(random_.next() % static_cast<unsigned>(below)); }
@@ -61,6 +62,7 @@ class Walk {
     plan.run_id = "run";
     plan.nnodes = std::to_string(nodes);
     plan.c10d = one_in(3);
+    plan.keeps_output = one_in(2);
     plan.fanout = 1 + draw(4);
     return plan;
   }
@@ -109,6 +111,15 @@ class Walk {
     EXPECT_FALSE(std::exchange(place.left, true));
     place.connecting = false;
   }
+
+  // The console takes all at once.
+  void carry_out(const ConfirmHost& action) {
+    EXPECT_TRUE(plan_.keeps_output);
+    carry_out(TellHost{action.node, NodeShown{}});
+    carry_out(LeaveHost{action.node});
+  }
+
+  void carry_out(const WarnLine& action) { ADD_FAILURE() << action.text; }
 
   // Whole lines of one node.
   void carry_out(const ShowLines& action) {
@@ -303,6 +314,8 @@ class Walk {
     for (std::size_t i = 0; i < places_.size(); ++i) {
       const Place& place = places_[i];
       EXPECT_FALSE(place.runs);
+      EXPECT_TRUE(!place.removed || (ended_[i] && shown_[i] == place.written)) << "files are gone that were not shown";
+      removed_ += place.removed ? 1 : 0;
       all_well = all_well && ended_[i] && place.code == 0;
       EXPECT_TRUE(ended_[i] ? shown_[i] == place.written : is_beginning(shown_[i], place.written))
           << shown_[i] << "of\n"
@@ -332,20 +345,24 @@ class Walk {
   bool runs_ = false;
   bool over_ = false;
   int code_ = -1;
+  int removed_ = 0;  // the files of so many nodes
 };
 
 TEST(HostsWalk, WhateverComesAllEndsAndNothingIsLeftBehind) {
   int ran = 0;
   int well = 0;
+  int removed = 0;
   for (std::uint64_t seed = 1; seed <= walks && !testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE(seed);
     const Walk walk(seed, false);
     ran += walk.ran() ? 1 : 0;
     well += walk.code() == 0 ? 1 : 0;
+    removed += walk.removed();
   }
   EXPECT_GT(ran, walks / 4) << "nothing is learnt of nodes";
   EXPECT_LT(ran, walks * 3 / 4);
   EXPECT_GT(well, walks / 20);
+  EXPECT_GT(removed, walks / 20);
 }
 
 TEST(HostsWalk, AlsoInBytes) {

@@ -41,6 +41,7 @@ class Place {
   bool told_to_end = false;
   int code = 0;
   std::string written;
+  bool removed = false;  // the files of its output
 
   bool there() const { return remote_ && !gone; }
   bool hears() const { return there() && !heard_end_; }
@@ -149,6 +150,11 @@ class Place {
   }
 
   void carry_out(const FeedNode&) { ADD_FAILURE() << "nobody has sent input"; }
+
+  void carry_out(const RemoveOutput&) {
+    EXPECT_FALSE(runs);
+    EXPECT_FALSE(std::exchange(removed, true));
+  }
 
   void carry_out(const ForgetHead&) { EXPECT_FALSE(std::exchange(forgot_, true)); }
 

@@ -26,7 +26,7 @@ struct NodeJob {
   std::string folder;             // to work in
   int umask = 022;
   std::int64_t silence_ms = 15'000;  // without any frame, after which the remote ends
-  bool keeps_output = false;         // the remote keeps the workers' output in files until the job has ended well
+  bool keeps_output = false;         // the remote keeps the workers' output in files until all of it was shown
   std::uint16_t port = 0;            // of the store, on node 0; 0: a free one
   std::string token{};               // what that port says to whom connects to it, until the node starts
 
@@ -40,6 +40,7 @@ struct NodeReady {
   std::vector<std::string> addresses;     // of its interfaces, without the loopback
   std::uint16_t port = 0;                 // that the store may have there; only node 0 is asked for it
   std::vector<std::string> interfaces{};  // the names of these, in the same order
+  std::string machine{};                  // as "uname -m" says it; empty: not told
 
   bool operator==(const NodeReady&) const = default;
 };
@@ -112,8 +113,13 @@ struct NodeEnd {
   bool operator==(const NodeEnd&) const = default;
 };
 
+// Head to remote, after NodeEnd: all that the node has written was shown, so its files are not needed for that.
+struct NodeShown {
+  bool operator==(const NodeShown&) const = default;
+};
+
 using HostMessage = std::variant<NodeJob, NodeReady, NodeCannot, ReachQuestion, ReachAnswer, NodeGo, NodeSignal,
-                                 NodeOutput, NodeInput, HostBeat, NodeEnd>;
+                                 NodeOutput, NodeInput, HostBeat, NodeEnd, NodeShown>;
 
 using MessageKind = std::size_t;  // the place of a message in HostMessage, from 1 on
 constexpr MessageKind last_message_kind = std::variant_size_v<HostMessage>;

@@ -39,12 +39,20 @@ struct SayLine {
   bool wrong;
   std::string text;
 };
+struct WarnLine {
+  std::string text;
+};
+// As LeaveHost, once all lines shown so far have been taken by the console; then the host is told so (NodeShown).
+struct ConfirmHost {
+  int node;
+};
 struct FinishHead {
   int exit_code = 0;
   std::string report{};  // for people; may be empty
   std::string json{};    // the same for programs
 };
-using HeadAction = std::variant<ConnectHost, TellHost, LeaveHost, ShowLines, SayLine, FinishHead>;
+using HeadAction =
+    std::variant<ConnectHost, TellHost, LeaveHost, ShowLines, SayLine, WarnLine, ConfirmHost, FinishHead>;
 using HeadActions = std::vector<HeadAction>;
 
 class HostTable {
@@ -63,6 +71,8 @@ class HostTable {
   int count(State state) const { return counts_[static_cast<std::size_t>(state)]; }
   std::vector<std::string> names(std::initializer_list<State> states) const;
   const std::vector<HostProblem>& problems() const { return problems_; }
+  // Hosts that were lost while their nodes ran.
+  const std::vector<HostProblem>& losses() const { return losses_; }
 
   // What the host must do in this state has its limit from now on; without a limit, it stays so until `when`.
   void move(int node, State state, Time when);
@@ -81,7 +91,7 @@ class HostTable {
   HeadPlan plan_;
   std::vector<HeadHost> hosts_;
   std::array<int, HeadHost::states> counts_{};
-  std::vector<HostProblem> problems_;
+  std::vector<HostProblem> problems_, losses_;
   HeadActions actions_;
 };
 

@@ -3,7 +3,8 @@
 //
 // The node is told to end (SIGTERM, as by a user) if the connection to the head ends or nothing comes for too long, and
 // whatever happens this process leaves only when the node has ended: nothing is left behind. It starts at most one
-// node.
+// node. If it keeps the output of the node in files, it then waits for the head's word that all was shown, and removes
+// them. If the head has gone before that, they stay.
 #pragma once
 
 #include "launch/core/base/time.hpp"
@@ -37,11 +38,13 @@ struct SignalNode {
 struct FeedNode {
   std::string bytes;  // empty: the end of its input
 };
+// The files of the node's output are not needed to show it.
+struct RemoveOutput {};
 // Nobody hears what is told from now on.
 struct ForgetHead {};
 struct LeaveRemote {};
 using RemoteAction =
-    std::variant<TellHead, CheckNode, TryToReach, RunNode, SignalNode, FeedNode, ForgetHead, LeaveRemote>;
+    std::variant<TellHead, CheckNode, TryToReach, RunNode, SignalNode, FeedNode, RemoveOutput, ForgetHead, LeaveRemote>;
 using RemoteActions = std::vector<RemoteAction>;
 
 class Remote {
@@ -67,13 +70,16 @@ class Remote {
     ready,
     unfit,  // has said that it cannot
     running,
+    told,  // its node has ended, and the head may not have shown all yet
     over
   };
 
+  RemoteActions on_message_after_end(const HostMessage& message);
   RemoteActions leave();
 
   State state_ = State::waiting;
   bool headless_ = false;
+  bool keeps_output_ = false;
   Duration silence_ = std::chrono::minutes(1);  // until the job says how long
   Time lost_at_ = never;
   Time beat_ = never;
