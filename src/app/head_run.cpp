@@ -32,6 +32,7 @@ namespace {
 constexpr std::size_t most_shown_later = std::size_t{1} << 20;  // bytes for a slow console, until hosts have to wait
 constexpr std::size_t little_shown_later = std::size_t{256} << 10;
 constexpr std::size_t longest_host_file = std::size_t{8} << 20;
+constexpr std::size_t longest_variables = std::size_t{1} << 20;
 constexpr Duration console_patience = 10s;     // with a console that takes nothing
 constexpr Duration time_for_connections = 5s;  // to end, once they are closed
 constexpr Duration between_beats = 5s;
@@ -237,6 +238,18 @@ std::vector<std::string> names_of_this_host() {
   return names;
 }
 
+// As DeepSpeed looks for them: in the home folder, and in this one, whose values win.
+std::vector<FileText> deepspeed_files(const Environment& env) {
+  const std::string name = env.get("DS_ENV_FILE").value_or(".deepspeed_env");
+  const std::string home = env.get("HOME").value_or("");
+  std::vector<std::string> paths{name};
+  if (!name.starts_with('/') && !home.empty()) paths.insert(paths.begin(), home + "/" + name);
+  std::vector<FileText> files;
+  for (const std::string& path : paths)
+    if (file_size(path) > 0) files.push_back({path, read_whole(path, longest_variables)});
+  return files;
+}
+
 }  // namespace
 
 Result<HeadFacts> read_head_facts(const Options& options, Environment env) {
@@ -257,6 +270,7 @@ Result<HeadFacts> read_head_facts(const Options& options, Environment env) {
     auto text = read_whole(options.hostfile.value, longest_host_file);
     if (!text) return usage_error(fmt::format("{}: {}", as_typed(options.hostfile), text.error().message));
     facts.host_file = *std::move(text);
+    facts.deepspeed_env = deepspeed_files(env);
   }
   facts.env = std::move(env);
   return facts;

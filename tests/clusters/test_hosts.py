@@ -129,6 +129,14 @@ class Lists(HostsCase):
                 file.write_text("n1 slots=2\nn2 slots=8\nn3 slots=1\n")
                 run = self.head(place, "--hostfile", file, "--exclude=n2", worker)
                 self.expect_said(run, ("n1", 2), ("n3", 1))
+            with self.subTest("DeepSpeed, with its variables"):
+                (place.home_of(4) / ".deepspeed_env").write_text("COLOUR=red\nSHAPE=round\n")
+                (self.folder / ".deepspeed_env").write_text("COLOUR=blue\n")
+                run = self.head(place, "--hostfile", file, "--include=n1:0", self.worker(
+                    'echo "$COLOUR $SHAPE"\n', name="colours"))
+                self.expect([0], [run])
+                self.assertIn("]:blue round\n", run.out)
+                self.assert_lines(run, r"warning: .* variables of /.*/\.deepspeed_env", "variables of \\.deepspeed_env")
             with self.subTest("from standard input, names only"):
                 file.write_text("n[1-3]\n")
                 with open(file, "rb") as text:

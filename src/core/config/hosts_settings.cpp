@@ -68,6 +68,19 @@ Result<std::vector<HostEntry>> hosts_of_allocation(const Options& options, const
                       "LSB_MCPU_HOSTS is set here; name the hosts, or start this in a job");
 }
 
+// With a host file of DeepSpeed, its files of variables count, too.
+Status read_deepspeed_env(const HeadFacts& facts, HostsPlan& plan) {
+  for (const FileText& file : facts.deepspeed_env) {
+    if (!file.text) return usage_error(fmt::format("{}: {}", file.path, file.text.error().message));
+    const auto variables = parse_variables(*file.text);
+    if (!variables) return usage_error(fmt::format("{}: {}", file.path, variables.error().message));
+    plan.file_env.insert(plan.file_env.end(), variables->begin(), variables->end());
+    plan.notices.push_back(
+        fmt::format("the workers get the variables of {}, since the host file is DeepSpeed's", file.path));
+  }
+  return {};
+}
+
 Result<std::vector<HostEntry>> read_hosts(const Options& options, const HeadFacts& facts, HostsPlan& plan) {
   if (options.hosts.given() && options.hostfile.given())
     return option_error(options.hostfile, "--hosts names the hosts already; give one of the two");
@@ -76,6 +89,8 @@ Result<std::vector<HostEntry>> read_hosts(const Options& options, const HeadFact
     if (!file) return option_error(options.hostfile, file.error().message);
     for (const std::string& notice : file->notices)
       plan.notices.push_back(fmt::format("{}: {}", options.hostfile.value, notice));
+    if (file->deepspeed)
+      if (Status read = read_deepspeed_env(facts, plan); !read) return read.error();
     return std::move(file->hosts);
   }
   if (options.hosts.value == "auto") return hosts_of_allocation(options, facts);
@@ -181,6 +196,7 @@ constexpr std::array own_variables{"PET_NNODES",        "PET_NODE_RANK",  "PET_M
 Status forward(const Options& options, const OptionLine& line, const HeadFacts& facts, HostsPlan& plan) {
   EnvironmentChoice choice;
   choice.none = options.env_none.value;
+  choice.named = plan.file_env;
   for (const GivenOption& given : line.options)
     if (given.row->name == "--env" && given.value) choice.named.push_back(*given.value);
   if (Status fits = check_named(choice, facts.env); !fits) return fits;

@@ -99,6 +99,21 @@ Status check_named(const EnvironmentChoice& choice, const Environment& env) {
   return {};
 }
 
+Result<std::vector<std::string>> parse_variables(std::string_view text) {
+  std::vector<std::string> variables;
+  int number = 0;
+  for (const std::string_view typed : split(text, '\n')) {
+    ++number;
+    const std::string_view line = trim(typed);
+    if (line.empty() || line.starts_with('#')) continue;
+    const auto equals = line.find('=');
+    if (equals == std::string_view::npos || !is_name(line.substr(0, equals)) || line.find('\0') != std::string::npos)
+      return usage_error(fmt::format("line {}: expected NAME=VALUE, but it is {}", number, shown(line)));
+    variables.emplace_back(line);
+  }
+  return variables;
+}
+
 std::vector<std::string> local_login(const Environment& env, const EnvironmentChoice& choice) {
   Environment result;
   for (const std::string& line : env.lines()) {

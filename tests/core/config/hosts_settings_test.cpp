@@ -329,6 +329,29 @@ TEST(HostsSettings, TheirEnvironment) {
   EXPECT_THAT(plan_of({"--hosts=n1", "--env-none"}, facts).local_env, ElementsAre("HOME=/root", "PATH=/bin"));
 }
 
+TEST(HostsSettings, VariablesOfDeepSpeedCountWithItsHostFile) {
+  HeadFacts facts = facts_of({{"PATH", "/bin"}, {"FOO", "1"}});
+  facts.host_file = "n1 slots=2\nn2 slots=2\n";
+  facts.deepspeed_env = {{"/home/me/.deepspeed_env", std::string("A=home\nB=home\n")},
+                         {".deepspeed_env", std::string("A=here\n")}};
+  const HostsPlan plan = plan_of({"--hostfile=f"}, facts);
+  EXPECT_THAT(plan.head.env, ElementsAre("A=here", "B=home", "FOO=1", "PATH=/bin"));
+  EXPECT_THAT(
+      plan.notices,
+      ElementsAre("the workers get the variables of /home/me/.deepspeed_env, since the host file is DeepSpeed's",
+                  "the workers get the variables of .deepspeed_env, since the host file is DeepSpeed's"));
+  EXPECT_THAT(plan_of({"--hostfile=f", "--env-none", "--env=B=line"}, facts).head.env,
+              ElementsAre("A=here", "B=line", "PATH=/bin"));
+  HeadFacts wrong = facts;
+  wrong.deepspeed_env[1].text = std::string("A=1\nB\n");
+  EXPECT_EQ(refusal({"--hostfile=f"}, wrong), ".deepspeed_env: line 2: expected NAME=VALUE, but it is B");
+  wrong.deepspeed_env[1].text = usage_error("Permission denied");
+  EXPECT_EQ(refusal({"--hostfile=f"}, wrong), ".deepspeed_env: Permission denied");
+  wrong.host_file = "n1:2\n";
+  EXPECT_THAT(plan_of({"--hostfile=f"}, wrong).head.env, ElementsAre("FOO=1", "PATH=/bin")) << "another host file";
+  EXPECT_THAT(plan_of({"--hosts=n1"}, wrong).head.env, ElementsAre("FOO=1", "PATH=/bin"));
+}
+
 // What the head makes of the plan is a line that each node takes, without a word about it.
 TEST(HostsSettings, TheLinesSettle) {
   for (const Args& args : {Args{"--hosts=n1"}, Args{"--hosts=n1", "--master-port=4000"},

@@ -86,4 +86,22 @@ TEST(ForwardedEnv, WrongNamesAreRefused) {
   EXPECT_TRUE(check_named({true, {}}, env));
 }
 
+TEST(ForwardedEnv, AFileOfVariablesHasOneOnEachLine) {
+  const auto read = parse_variables("NCCL_DEBUG=INFO\n\n  # A=1\nB=x = \"y\"  \r\nC=\nB=2");
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(*read, (Lines{"NCCL_DEBUG=INFO", "B=x = \"y\"", "C=", "B=2"}));
+  EXPECT_TRUE(parse_variables("")->empty());
+  const std::pair<std::string, const char*> wrong[] = {
+      {"A=1\nexport B=2\n", "line 2: expected NAME=VALUE, but it is \"export B=2\""},
+      {"\n\nA", "line 3: expected NAME=VALUE, but it is A"},
+      {"=1", "line 1: expected NAME=VALUE, but it is =1"},
+      {std::string("A=\0", 3), "line 1: expected NAME=VALUE, but it is A=\\x00"}};
+  for (const auto& [text, message] : wrong) {
+    const auto refused = parse_variables(text);
+    ASSERT_FALSE(refused) << text;
+    EXPECT_EQ(refused.error().message, message);
+    EXPECT_EQ(refused.error().code, ErrorCode::usage);
+  }
+}
+
 }  // namespace launch::forwarded_env_test

@@ -16,18 +16,25 @@
 
 namespace launch {
 
+// A file that may be read, and how that went.
+struct FileText {
+  std::string path;
+  Result<std::string> text;
+};
+
 struct HeadFacts {
   Environment env;
   std::vector<std::string> own_names;  // of this machine: its names and addresses
   std::string folder;                  // that launch was started in
   int umask = 022;
-  std::string self;           // the path of this program
-  std::size_t self_size = 0;  // of its file
-  std::string machine;        // as "uname -m" says it
-  std::string host_file;      // the text of --hostfile
-  std::string batch_file;     // the text of the file that a batch system names, for --hosts=auto
-  std::string fresh_id;       // that nobody else has
-  bool terminal = false;      // standard output is one
+  std::string self;                     // the path of this program
+  std::size_t self_size = 0;            // of its file
+  std::string machine;                  // as "uname -m" says it
+  std::string host_file;                // the text of --hostfile
+  std::string batch_file;               // the text of the file that a batch system names, for --hosts=auto
+  std::vector<FileText> deepspeed_env;  // those of DeepSpeed's files of variables that are there; the last wins
+  std::string fresh_id;                 // that nobody else has
+  bool terminal = false;                // standard output is one
 };
 
 struct HostsPlan {
@@ -35,6 +42,7 @@ struct HostsPlan {
   std::vector<HostEntry> hosts;  // by node rank
   StartChoice start;
   std::vector<std::string> local_env;  // NAME=VALUE: what the launch of a node on this machine starts with
+  std::vector<std::string> file_env;   // NAME=VALUE: what DeepSpeed's files say; --env comes before that
   VerdictChoice verdict;
   Verbosity verbosity = Verbosity::usual;
   std::vector<std::string> notices;

@@ -24,6 +24,10 @@ struct EnvironmentChoice {
 // ("A,B=1"), or has no value here nor in the option.
 Status check_named(const EnvironmentChoice& choice, const Environment& env);
 
+// The text of a file of variables, as DeepSpeed's .deepspeed_env: a line NAME=VALUE for each, as --env takes it; blank
+// lines and those that begin with # are left out. An error names the line, and not the file (usage).
+Result<std::vector<std::string>> parse_variables(std::string_view text);
+
 // NAME=VALUE lines in order of name. REQUIRES: check_named() has accepted them; what it refuses is left out.
 std::vector<std::string> forwarded(const Environment& env, const EnvironmentChoice& choice);
 
