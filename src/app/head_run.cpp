@@ -1,6 +1,7 @@
 #include "launch/app/head_run.hpp"
 
 #include "launch/app/host_links.hpp"
+#include "launch/app/log_gathering.hpp"
 #include "launch/core/base/announcer.hpp"
 #include "launch/core/base/random.hpp"
 #include "launch/core/base/text.hpp"
@@ -10,6 +11,7 @@
 #include "launch/io/console_queue.hpp"
 #include "launch/io/deadline.hpp"
 #include "launch/io/files.hpp"
+#include "launch/io/gathered_files.hpp"
 #include "launch/io/host.hpp"
 #include "launch/io/log.hpp"
 #include "launch/io/remote_place.hpp"
@@ -60,6 +62,7 @@ class HeadRun {
         signal_plan_(start.signals),
         plan_(std::move(plan)),
         machine_(plan_.head, random_seed()),
+        gathering_(plan_.gather_folder, plan_.head),
         links_(executor_, plan_, {env, start.signals.reset, start.open_files}, handlers()),
         moment_(executor_),
         beat_(executor_),
@@ -122,7 +125,10 @@ class HeadRun {
   }
 
   void carry_out(const ConnectHost& action) { links_.connect(action); }
-  void carry_out(const TellHost& action) { links_.tell(action.node, action.message); }
+  void carry_out(const TellHost& action) {
+    began_ = began_ || std::holds_alternative<NodeGo>(action.message);
+    links_.tell(action.node, action.message);
+  }
   void carry_out(const LeaveHost& action) { links_.leave(action.node); }
 
   void carry_out(const ConfirmHost& action) {
@@ -134,7 +140,7 @@ class HeadRun {
   void confirm() {
     std::erase_if(unconfirmed_, [this](const Unconfirmed& one) {
       if (out_.taken() < one.out || err_.taken() < one.err) return false;
-      links_.tell(one.node, NodeShown{});
+      if (gathering_.is_complete(one.node)) links_.tell(one.node, NodeShown{});
       links_.leave(one.node);
       return true;
     });
@@ -174,6 +180,8 @@ class HeadRun {
 
   void carry_out(const SayLine& action) { action.wrong ? log_error(action.text) : log_info(action.text); }
 
+  void carry_out(const StoreFile& action) { gathering_.store(action.node, action.file); }
+
   void carry_out(const WarnLine& action) { log_warning(action.text); }
 
   void carry_out(FinishHead action) {
@@ -194,6 +202,7 @@ class HeadRun {
     confirm();
     if (const std::size_t left = out_.held() + err_.held(); left > 0) warn_of_unshown(left);
     links_.leave_all();
+    if (began_) gathering_.tell();
     show_report(end);
     auto ending = links_.end(time_for_connections);
     co_await std::move(ending);
@@ -221,6 +230,7 @@ class HeadRun {
   const SignalPlan& signal_plan_;
   HostsPlan plan_;
   Head machine_;
+  LogGathering gathering_;
   HostLinks links_;
   asio::steady_timer moment_, beat_;
   std::vector<Unconfirmed> unconfirmed_;
@@ -228,6 +238,7 @@ class HeadRun {
   ConsoleQueue out_, err_;
   Announcer announcer_;
   bool holding_ = false;
+  bool began_ = false;  // nodes were started
   bool over_ = false;
   int code_ = 1;
 };
@@ -277,6 +288,11 @@ Result<HeadFacts> read_head_facts(const Options& options, Environment env) {
 }
 
 int run_head(HostsPlan plan, const Environment& env, SignalPlan& signals) {
+  if (const Status made = plan.gather_folder.empty() ? Status() : make_folders(plan.gather_folder); !made) {
+    log_error(fmt::format("--gather-logs {}: {}; name a folder that can be written", shown(plan.gather_folder),
+                          made.error().message));
+    return 2;
+  }
   choose_signals(signals, {SIGTERM, SIGINT, SIGHUP, SIGQUIT});
   for (const std::string& notice : plan.notices) log_warning(notice);
   const rlimit open_files = raise_open_files(files_of_head + files_per_host * static_cast<int>(plan.hosts.size()));

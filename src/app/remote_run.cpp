@@ -9,6 +9,7 @@
 #include "launch/io/background.hpp"
 #include "launch/io/clock.hpp"
 #include "launch/io/deadline.hpp"
+#include "launch/io/gathered_files.hpp"
 #include "launch/io/host.hpp"
 #include "launch/io/log.hpp"
 #include "launch/io/own_reach.hpp"
@@ -47,7 +48,10 @@ class RemoteRun {
         signal_plan_(signals),
         input_(executor_, STDIN_FILENO),
         output_(executor_, STDOUT_FILENO),
-        moment_(executor_) {}
+        moment_(executor_),
+        room_(executor_) {
+    room_.expires_at(to_steady(never));
+  }
 
   void start() {
     unsent_ = to_line({host_protocol, LAUNCH_VERSION, ::getpid(), own_hostname()});
@@ -108,6 +112,7 @@ class RemoteRun {
       const auto [error, size] = co_await std::move(writing);
       if (error) deaf_ = true;
       if (node_ && unsent_.size() < most_unsent) node_->hold(false);
+      room_.cancel();
     }
     writing_ = false;
     if (leaving_) context_.stop();
@@ -139,6 +144,7 @@ class RemoteRun {
     if (!command) return command.error();
     auto* options = std::get_if<Options>(&*command);
     if (options == nullptr) return usage_error("it is not the line of a job");
+    chooses_streams_ = options->tee.given() || options->redirects.given();
     HostFacts facts;
     auto config = settle_line(*options, facts, env_);
     if (!config) return config.error();
@@ -185,7 +191,8 @@ class RemoteRun {
     std::vector<std::string> more;
     if (job_.keeps_output) {
       kept_ = make_private_folder("launch-");
-      if (!kept_.empty()) more = {"--tee=3", "--log-dir=" + kept_};
+      if (!kept_.empty()) more = {"--log-dir=" + kept_};
+      if (!kept_.empty() && !chooses_streams_) more.emplace_back("--tee=3");
     }
     if (report_.valid() && json_.valid())
       more.push_back(
@@ -220,7 +227,26 @@ class RemoteRun {
   void end(ExitStatus status) {
     NodeEnd end{exit_code(status), report_.text(longest_report), json_.text(longest_report)};
     needed_ = needed_ || (!status.ok() && !was_told_to_stop(end.json));
+    run_in_background(executor_, tell_end(std::move(end)));
+  }
+
+  Task tell_end(NodeEnd end) {
+    const std::string folder = job_.logs.empty() ? kept_ : job_.logs;
+    std::vector<std::string> names;
+    if (job_.gathers_logs && !folder.empty()) names = files_below(folder);
+    for (const std::string& name : names) co_await tell_file(folder, name);
     act(machine_.on_end(std::move(end)));
+  }
+
+  Task tell_file(const std::string& folder, const std::string& name) {
+    for (std::uint64_t at = 0; !deaf_;) {
+      auto piece = read_piece(folder + "/" + name, at, longest_output);
+      NodeFile file{name, at == 0, piece ? *piece : "", piece ? "" : piece.error().message};
+      act(machine_.on_file(std::move(file)));
+      at += longest_output;
+      if (!piece || piece->size() < longest_output) co_return;
+      while (unsent_.size() > most_unsent && !deaf_) (void)co_await room_.async_wait(as_values);
+    }
   }
 
   void carry_out(const SignalNode& action) {
@@ -235,6 +261,7 @@ class RemoteRun {
 
   void carry_out(const ForgetHead&) {
     deaf_ = true;
+    room_.cancel();
     unsent_.clear();
     if (node_) node_->hold(false);
     if (leaving_) context_.stop();
@@ -251,13 +278,15 @@ class RemoteRun {
   const SignalPlan& signal_plan_;
   asio::posix::stream_descriptor input_, output_;
   asio::steady_timer moment_;
+  asio::steady_timer room_;  // for what is sent
   Remote machine_;
   FrameReader reader_{false};
   NodeJob job_;
   Environment env_;
   MemoryFile report_, json_;
-  std::string kept_;     // the folder of the workers' output
-  bool needed_ = false;  // the user has been told of it, or the report of a failure may name it
+  bool chooses_streams_ = false;  // the user has said which streams go to files
+  std::string kept_;              // the folder of the workers' output
+  bool needed_ = false;           // the user has been told of it, or the report of a failure may name it
   std::unique_ptr<ReachDoor> door_;
   std::shared_ptr<PipedProgram> node_;
   std::string unsent_;

@@ -1,5 +1,7 @@
 """launch --hosts: one command on login, and workers on all hosts; which hosts, in what order, in what environment."""
+import os
 import re
+import shutil
 import sys
 import uuid
 
@@ -224,6 +226,69 @@ class Output(HostsCase):
             self.expect([0], [run])
             self.check_lines(text, 16)
             self.expect_empty(place)
+
+
+class Gathered(HostsCase):
+    """--gather-logs brings the files of the workers' output of all hosts to the head."""
+
+    SAYS = ('echo "rank $RANK"\n'
+            'awk -v rank="$RANK" \'BEGIN { for (i = 0; i < 40000; i++) print "error", rank, i }\' >&2\n')
+    ALL_FAIL = (': > "$TEST_FOLDER/said.$RANK"\n'
+                'while [ "$(ls "$TEST_FOLDER"/said.* | wc -l)" -lt 4 ]; do sleep 0.05; done\n'
+                'exit 3\n')
+
+    def setUp(self):
+        super().setUp()
+        (self.folder / "tmp").mkdir(exist_ok=True)
+
+    def texts(self, host, name):
+        """Of the files of this name that came from there, in order of the workers."""
+        return [file.read_text() for file in sorted((self.folder / "logs" / host).glob(f"*/attempt_0/*/{name}"))]
+
+    def check(self, run, code=0):
+        self.expect([code], [run])
+        self.assertEqual((["rank 0\n", "rank 1\n"], ["rank 2\n", "rank 3\n"]),
+                         (self.texts("n1", "stdout.log"), self.texts("n2", "stdout.log")), str(run)[:2000])
+        for rank, text in enumerate(self.texts("n1", "stderr.log") + self.texts("n2", "stderr.log")):
+            self.assertEqual([f"error {rank} {i}" for i in range(40000)], text.splitlines())
+        self.assertIn("the logs of 2 hosts are in logs", run.err)
+        shutil.rmtree(self.folder / "logs")
+
+    def test_of_all_hosts(self):
+        words = ("--hosts=n[1-2]", "--nproc-per-node=2", "--gather-logs=logs")
+        worker = self.worker(self.SAYS)
+        kept = self.folder / "tmp"
+        with self.place(2) as place:
+            with self.subTest("without --log-dir: they are only here then"):
+                self.check(self.head(place, *words, worker))
+                self.assertEqual([], list(kept.glob("launch-??????")))
+            with self.subTest("with --log-dir: they stay"):
+                self.check(self.head(place, *words, "--log-dir=kept", "--redirects=3", "--rdzv-id=job", worker))
+                self.assertEqual(["n1", "n2"], sorted(os.listdir(self.folder / "kept" / "job")))
+            with self.subTest("redirected only"):
+                run = self.head(place, *words, "--redirects=3", worker)
+                self.check(run)
+                self.assertEqual("", run.out)
+            with self.subTest("after a failure"):
+                self.check(self.head(place, *words, self.worker(self.SAYS, self.ALL_FAIL, name="fails")), code=3)
+            self.expect_empty(place)
+
+    def test_what_cannot_be_written(self):
+        with self.place(2) as place:
+            (self.folder / "logs").mkdir()
+            (self.folder / "logs" / "n2").write_text("")
+            run = self.head(place, "--hosts=n[1-2]", "--gather-logs=logs", self.worker(self.SAYS))
+            self.expect([0], [run])
+            self.assert_lines(run, r"warning: n2: not all logs were gathered: .* written here: Not a directory",
+                              "the logs of 1 host are in logs")
+            self.assertEqual(["rank 0\n"], self.texts("n1", "stdout.log"))
+            (left,) = (self.folder / "tmp").glob("launch-??????")
+            self.assertEqual(["rank 1\n"], [file.read_text() for file in left.rglob("stdout.log")])
+            with self.subTest("not even the folder"):
+                run = self.head(place, "--hosts=n[1-2]", "--gather-logs=logs/n2/x", self.worker(UP))
+                self.expect([2], [run])
+                self.assert_says(run, "--gather-logs logs/n2/x: Not a directory")
+                self.assertEqual([], self.up())
 
 
 class Training(HostsCase):

@@ -173,7 +173,8 @@ void write_line(const Options& options, const OptionLine& line, const HeadFacts&
   const bool no_color = !facts.env.get("NO_COLOR").value_or("").empty();
   if (!options.color.given() && facts.terminal && !no_color) head.options.push_back("--color=always");
   if (head.c10d) head.options.push_back("--rdzv-backend=c10d");
-  head.keeps_output = !options.tee.given() && !options.redirects.given() && !options.log_dir.given();
+  const bool chosen = options.tee.given() || options.redirects.given() || options.log_dir.given();
+  head.keeps_output = !chosen || (head.gathers_logs && !options.log_dir.given());
   head.program = line.program;
 }
 
@@ -187,6 +188,23 @@ void name_nodes(HostsPlan& plan) {
     if (!host.devices.empty()) node.env.push_back("CUDA_VISIBLE_DEVICES=" + joined(host.devices));
     plan.head.nodes.push_back(std::move(node));
   }
+}
+
+// Logs are found again only if each node has a folder of its own: the one of --log-dir may be shared, and not be empty.
+Status gather(const Options& options, HostsPlan& plan) {
+  if (!options.gather_logs.given()) return {};
+  if (options.log_dir.value == "/dev/null")
+    return option_error(options.gather_logs, "--log-dir=/dev/null keeps no logs; leave one of the two out");
+  plan.gather_folder = options.gather_logs.value;
+  plan.head.gathers_logs = true;
+  if (!options.log_dir.given()) return {};
+  std::string run_id = plan.head.run_id;
+  std::replace(run_id.begin(), run_id.end(), '/', '_');
+  for (HeadNode& node : plan.head.nodes) {
+    node.logs = fmt::format("{}/{}/{}", options.log_dir.value, run_id, node.host);
+    node.options.push_back("--log-dir=" + node.logs);
+  }
+  return {};
 }
 
 // Of torchrun's variables those that say what the head says to each node.
@@ -253,6 +271,7 @@ Result<HostsPlan> plan_hosts(const Options& options, const OptionLine& line, con
   plan.head.version = LAUNCH_VERSION;
   plan.head.may_copy = !options.no_copy.value && plan.start.by == StartChoice::By::ssh;
   plan.head.sets_interface = !options.no_ifname.value;
+  if (Status fits = gather(options, plan); !fits) return fits.error();
   write_line(options, line, facts, plan.head);
   if (Status fits = forward(options, line, facts, plan); !fits) return fits.error();
   return plan;

@@ -187,6 +187,10 @@ bool Head::is_repeated(int node, std::string_view line) {
   return warned_.try_emplace(std::string(line), node).first->second != node;
 }
 
+void Head::on(int node, const NodeFile& file, Time) {
+  if (table_.at(node).state == State::running && table_.plan().gathers_logs) table_.add(StoreFile{node, file});
+}
+
 void Head::on(int node, const NodeEnd& end, Time) {
   HeadHost& host = table_.at(node);
   if (host.state != State::running) return;

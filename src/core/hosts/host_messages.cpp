@@ -31,7 +31,7 @@ constexpr std::size_t longest_reason = 1'000;
 constexpr std::size_t longest_folder = 4'096;
 
 constexpr std::array<std::string_view, last_message_kind> kind_names = {
-    "job", "ready", "cannot", "reach", "reached", "go", "signal", "output", "input", "beat", "end", "shown"};
+    "job", "ready", "cannot", "reach", "reached", "go", "signal", "output", "input", "beat", "end", "shown", "file"};
 
 constexpr MessageKind output_kind = 8;
 constexpr MessageKind input_kind = 9;
@@ -117,6 +117,10 @@ class BodyParts {
   bool flag(std::string_view name) { return need(name, object_[name].flag()); }
   std::string text(std::string_view name, std::size_t longest) { return need(name, read_text(object_[name], longest)); }
   std::string word(std::string_view name, std::size_t longest) { return need(name, read_word(object_[name], longest)); }
+  std::string inner_path(std::string_view name, std::size_t longest) {
+    auto path = read_word(object_[name], longest);
+    return need(name, path && is_inner_path(*path) ? std::move(path) : std::nullopt);
+  }
   std::string line(std::string_view name, std::size_t longest) { return need(name, read_line(object_[name], longest)); }
   std::vector<std::string> words(std::string_view name, std::size_t most) {
     return need(name, read_words(object_[name], most));
@@ -148,6 +152,8 @@ BodyJson write(const NodeJob& job) {
           {"keeps_output", job.keeps_output},
           {"port", job.port},
           {"token", write_line(job.token, longest_word_line)},
+          {"gathers_logs", job.gathers_logs},
+          {"logs", write_text(job.logs)},
           {"silence_ms", job.silence_ms}};
 }
 
@@ -161,6 +167,8 @@ void read(BodyParts& parts, NodeJob& job) {
   job.keeps_output = parts.flag("keeps_output");
   job.port = parts.port();
   job.token = parts.line("token", longest_word_line);
+  if (parts.has("gathers_logs")) job.gathers_logs = parts.flag("gathers_logs");
+  if (parts.has("logs")) job.logs = parts.word("logs", longest_folder);
   job.silence_ms = parts.silence();
 }
 
@@ -228,6 +236,20 @@ BodyJson write(const NodeShown&) { return BodyJson::object(); }
 
 void read(BodyParts&, NodeShown&) {}
 
+BodyJson write(const NodeFile& file) {
+  return {{"name", write_text(file.name)},
+          {"first", file.first},
+          {"bytes", write_text(file.bytes)},
+          {"fault", write_line(file.fault, longest_reason)}};
+}
+
+void read(BodyParts& parts, NodeFile& file) {
+  file.name = parts.inner_path("name", longest_folder);
+  file.first = parts.flag("first");
+  file.bytes = parts.text("bytes", longest_output);
+  file.fault = parts.line("fault", longest_reason);
+}
+
 BodyJson write(const NodeEnd& end) {
   const std::string_view report = beginning_of(end.report, longest_report);
   return {{"exit_code", end.exit_code},
@@ -285,6 +307,12 @@ struct BodyWriter {
 };
 
 }  // namespace
+
+bool is_inner_path(std::string_view path) {
+  const auto parts = split(path, '/');
+  return std::none_of(parts.begin(), parts.end(),
+                      [](std::string_view part) { return part.empty() || part == "." || part == ".."; });
+}
 
 std::string_view kind_name(MessageKind kind) { return kind_names[kind - 1]; }
 

@@ -91,6 +91,11 @@ RemoteActions Remote::on_output(NodeOutput output) {
   return {TellHead{std::move(output)}};
 }
 
+RemoteActions Remote::on_file(NodeFile file) {
+  if (headless_ || state_ != State::running) return {};
+  return {TellHead{std::move(file)}};
+}
+
 RemoteActions Remote::on_end(NodeEnd end) {
   if (state_ != State::running) return {};
   state_ = keeps_output_ && !headless_ ? State::told : State::over;

@@ -63,6 +63,13 @@ constexpr OptionRow host_rows[] = {
      .text = "the network on which the nodes meet, as 10.1.0.0/16 or ib0; otherwise the first on which all reach node "
              "0",
      .ours = true},
+    {.name = "--gather-logs",
+     .member = &Options::gather_logs,
+     .group = OptionGroup::hosts,
+     .value = "DIR",
+     .empty = EmptyText::wrong,
+     .text = "bring the files of the workers' output here when the job has ended, into a folder DIR/HOST for each host",
+     .ours = true},
     {.name = "--env",
      .member = &Options::env,
      .group = OptionGroup::hosts,

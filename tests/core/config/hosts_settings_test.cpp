@@ -312,6 +312,25 @@ TEST(HostsSettings, OutputIsKeptThereUnlessTheUserKeepsIt) {
     EXPECT_FALSE(plan_of({"--hosts=n1"}, facts_of({{variable, "1"}})).head.keeps_output) << variable;
 }
 
+TEST(HostsSettings, LogsAreGatheredFromAFolderOfEachNode) {
+  const HostsPlan plain = plan_of({"--hosts=n1,n2"});
+  EXPECT_EQ(plain.gather_folder, "");
+  EXPECT_FALSE(plain.head.gathers_logs);
+  for (const Args& args :
+       {Args{"--hosts=n1,n2", "--gather-logs=d"}, Args{"--hosts=n1", "--tee=1", "--gather-logs=d"}}) {
+    const HostsPlan plan = plan_of(args);
+    EXPECT_EQ(plan.gather_folder, "d");
+    EXPECT_TRUE(plan.head.gathers_logs);
+    EXPECT_TRUE(plan.head.keeps_output) << "in a folder that the host makes";
+    EXPECT_EQ(plan.head.nodes[0].logs, "");
+  }
+  const HostsPlan named = plan_of({"--hosts=n1,me@n2:2", "--gather-logs=d", "--log-dir=/shared", "--rdzv-id=a/b"});
+  EXPECT_FALSE(named.head.keeps_output);
+  EXPECT_EQ(named.head.nodes[0].logs, "/shared/a_b/n1");
+  EXPECT_THAT(named.head.nodes[1].options, ElementsAre("--nproc-per-node=2", "--log-dir=/shared/a_b/me@n2"));
+  EXPECT_THAT(refusal({"--hosts=n1", "--gather-logs=d", "--log-dir=/dev/null"}), HasSubstr("keeps no logs"));
+}
+
 TEST(HostsSettings, TheirEnvironment) {
   const HeadFacts facts = facts_of({{"PATH", "/bin"},
                                     {"HOME", "/root"},

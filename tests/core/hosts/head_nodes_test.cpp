@@ -138,6 +138,27 @@ TEST(HeadNodes, AHostThatKeepsOutputIsToldThatAllWasShown) {
   EXPECT_THAT(d.code(), Optional(3));
 }
 
+TEST(HeadNodes, FilesAreStoredIfTheyWereAskedForWhileTheNodeRuns) {
+  for (const bool asked : {true, false}) {
+    HeadPlan plan = plan_of(2);
+    plan.gathers_logs = asked;
+    plan.nodes[1].logs = "/logs/n2";
+    Driver d(plan);
+    d.greet_all();
+    EXPECT_EQ(node_job(plan, 1, 15'000).gathers_logs, asked);
+    EXPECT_EQ(node_job(plan, 1, 15'000).logs, "/logs/n2");
+    EXPECT_EQ(node_job(plan, 0, 15'000).logs, "");
+    EXPECT_THAT(d.say(0, NodeFile{"early", true, "", ""}).all<StoreFile>(), IsEmpty());
+    d.run_all();
+    const auto stored = d.say(1, NodeFile{"0/stdout.log", false, "x", ""}).all<StoreFile>();
+    ASSERT_EQ(stored.size(), asked ? 1U : 0U);
+    if (asked) EXPECT_EQ(stored[0].node, 1);
+    if (asked) EXPECT_EQ(stored[0].file, (NodeFile{"0/stdout.log", false, "x", ""}));
+    d.say(1, NodeEnd{});
+    EXPECT_THAT(d.say(1, NodeFile{"late", true, "", ""}).last, IsEmpty());
+  }
+}
+
 // ---- a host is lost
 
 TEST(HeadNodes, ALostConnectionEndsNothingElse) {

@@ -63,6 +63,8 @@ TEST(HostMessages, EachIsReadAsItWasWritten) {
                                         NodeInput(),
                                         HostBeat(),
                                         NodeShown(),
+                                        NodeFile{"a/0/stdout.log", true, std::string("a\0\xff\n", 4), ""},
+                                        NodeFile{"x", false, std::string(longest_output, '\n'), "no way"},
                                         NodeReady{"n1", "8d7c", {}, 0, {}, "aarch64"},
                                         NodeEnd{255, "rank 3 failed\n  \"why\"\n"}};
   for (const HostMessage& message : all) EXPECT_EQ(passed(message), message) << kind_name(kind_of(message));
@@ -89,6 +91,18 @@ TEST(HostMessages, TheMachineNeedNotBeTold) {
   EXPECT_THAT(fault_of(kind_of(NodeReady()),
                        R"({"hostname":"n1","boot_id":"","addresses":[],"interfaces":[],"port":0,"machine":7})"),
               HasSubstr("\"machine\""));
+}
+
+TEST(HostMessages, AFileIsWithinItsFolder) {
+  for (const char* path : {"a", "a/b", "...", ".a/..b", "a b/\xff"}) {
+    EXPECT_TRUE(is_inner_path(path)) << path;
+    EXPECT_EQ(passed_as(NodeFile{path, true, "", ""}).name, path);
+  }
+  for (const char* path : {"", "/", "/a", "a/", "a//b", ".", "..", "../a", "a/../b", "a/.", "./a"}) {
+    EXPECT_FALSE(is_inner_path(path)) << path;
+    const NodeFile file{path, true, "", ""};
+    EXPECT_EQ(fault_of(kind_of(file), body_of(file)), "a frame file without a valid \"name\"") << path;
+  }
 }
 
 TEST(HostMessages, WordsWithAZeroByteAreRefused) {

@@ -119,6 +119,8 @@ class Walk {
     carry_out(LeaveHost{action.node});
   }
 
+  void carry_out(const StoreFile& action) { ADD_FAILURE() << "nobody has sent " << action.file.name; }
+
   void carry_out(const WarnLine& action) { ADD_FAILURE() << action.text; }
 
   // Whole lines of one node.

@@ -93,6 +93,7 @@ TEST(Remote, EachMessageInEachState) {
       {NodeOutput{}, {"L", "L", "L", "L", "s:15", "", ""}},
       {NodeEnd{}, {"L", "L", "L", "L", "s:15", "", ""}},
       {NodeShown{}, {"L", "L", "L", "L", "s:15", "", ""}},
+      {NodeFile{}, {"L", "L", "L", "L", "s:15", "", ""}},
   };
   for (const Row& row : rows)
     for (int state = 0; state < all_states; ++state)
@@ -112,6 +113,7 @@ TEST(Remote, EverythingElseInEachState) {
     EXPECT_EQ(order(remote_in(state).on_checked(NodeReady{})), state == checking ? "t:ready" : "") << i;
     EXPECT_EQ(order(remote_in(state).on_reach({})), state == ready ? "t:reached" : "") << i;
     EXPECT_EQ(order(remote_in(state).on_output({false, "x"})), state == running ? "t:output" : "") << i;
+    EXPECT_EQ(order(remote_in(state).on_file({"log", true, "x", ""})), state == running ? "t:file" : "") << i;
     EXPECT_EQ(order(remote_in(state).on_end({})), state == running ? "t:end L" : state == headless ? "L" : "") << i;
   }
 }

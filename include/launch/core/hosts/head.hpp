@@ -67,6 +67,7 @@ class Head {
   void on(int node, const NodeCannot& cannot, Time now);
   void on(int node, const ReachAnswer& answer, Time now);
   void on(int node, const NodeOutput& output, Time now);
+  void on(int node, const NodeFile& file, Time now);
   void on(int node, const NodeEnd& end, Time now);
   template <class Other>
   void on(int node, const Other&, Time now);

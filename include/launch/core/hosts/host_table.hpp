@@ -46,13 +46,17 @@ struct WarnLine {
 struct ConfirmHost {
   int node;
 };
+struct StoreFile {
+  int node;
+  NodeFile file;
+};
 struct FinishHead {
   int exit_code = 0;
   std::string report{};  // for people; may be empty
   std::string json{};    // the same for programs
 };
 using HeadAction =
-    std::variant<ConnectHost, TellHost, LeaveHost, ShowLines, SayLine, WarnLine, ConfirmHost, FinishHead>;
+    std::variant<ConnectHost, TellHost, LeaveHost, ShowLines, SayLine, WarnLine, ConfirmHost, StoreFile, FinishHead>;
 using HeadActions = std::vector<HeadAction>;
 
 class HostTable {

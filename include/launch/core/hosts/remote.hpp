@@ -58,6 +58,8 @@ class Remote {
   // Told to end by somebody on this host.
   RemoteActions on_signal(int number);
   RemoteActions on_output(NodeOutput output);
+  // The node has ended, but not all of its files were told.
+  RemoteActions on_file(NodeFile file);
   // The node has ended, and all that it wrote has been told; or it could not be started.
   RemoteActions on_end(NodeEnd end);
   RemoteActions on_deadline(Time now);

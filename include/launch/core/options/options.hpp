@@ -65,6 +65,7 @@ struct Options {
   Setting<std::string> ssh;
   Setting<int> fanout;
   Setting<std::string> network;
+  Setting<std::string> gather_logs;
   Setting<std::string> env;  // the last of several; all are in the option line
   Setting<bool> env_none;
   Setting<bool> no_copy;
