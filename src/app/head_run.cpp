@@ -45,6 +45,7 @@ constexpr int files_per_host = 4;
 struct HeadStart {
   const SignalPlan& signals;
   rlimit open_files{};
+  std::function<void()> on_begun;
 };
 
 // A host whose node has ended, and what the consoles must have taken until all of its lines were shown.
@@ -60,6 +61,7 @@ class HeadRun {
         executor_(context.get_executor()),
         signals_(executor_, start.signals),
         signal_plan_(start.signals),
+        on_begun_(start.on_begun),
         plan_(std::move(plan)),
         machine_(plan_.head, random_seed()),
         gathering_(plan_.gather_folder, plan_.head),
@@ -126,7 +128,7 @@ class HeadRun {
 
   void carry_out(const ConnectHost& action) { links_.connect(action); }
   void carry_out(const TellHost& action) {
-    began_ = began_ || std::holds_alternative<NodeGo>(action.message);
+    if (std::holds_alternative<NodeGo>(action.message) && !std::exchange(began_, true)) on_begun_();
     links_.tell(action.node, action.message);
   }
   void carry_out(const LeaveHost& action) { links_.leave(action.node); }
@@ -228,6 +230,7 @@ class HeadRun {
   asio::any_io_executor executor_;
   SignalStream signals_;
   const SignalPlan& signal_plan_;
+  std::function<void()> on_begun_;
   HostsPlan plan_;
   Head machine_;
   LogGathering gathering_;
@@ -287,7 +290,7 @@ Result<HeadFacts> read_head_facts(const Options& options, Environment env) {
   return facts;
 }
 
-int run_head(HostsPlan plan, const Environment& env, SignalPlan& signals) {
+int run_head(HostsPlan plan, const Environment& env, SignalPlan& signals, std::function<void()> on_begun) {
   if (const Status made = plan.gather_folder.empty() ? Status() : make_folders(plan.gather_folder); !made) {
     log_error(fmt::format("--gather-logs {}: {}; name a folder that can be written", shown(plan.gather_folder),
                           made.error().message));
@@ -297,7 +300,7 @@ int run_head(HostsPlan plan, const Environment& env, SignalPlan& signals) {
   for (const std::string& notice : plan.notices) log_warning(notice);
   const rlimit open_files = raise_open_files(files_of_head + files_per_host * static_cast<int>(plan.hosts.size()));
   asio::io_context& context = *new asio::io_context(1);
-  HeadRun run(context, std::move(plan), env, {signals, open_files});
+  HeadRun run(context, std::move(plan), env, {signals, open_files, std::move(on_begun)});
   return run.run();
 }
 

@@ -5,6 +5,7 @@
 #include "launch/io/clock.hpp"
 #include "launch/io/deadline.hpp"
 #include "launch/io/files.hpp"
+#include "launch/io/host.hpp"
 
 #include <csignal>
 #include <utility>

@@ -1,5 +1,6 @@
 """launch --hosts ends everywhere: after a failure, a signal, a death, a cut, at any moment, and says why once."""
 import json
+import os
 import signal
 
 import processes
@@ -207,6 +208,46 @@ class Kept(EndCase):
             self.expect_empty(place)
             (folder,) = self.kept()
             self.assertIn("line 19999\n", next(folder.rglob("stdout.log")).read_text())
+
+
+class Detached(EndCase):
+    """--detach: the job goes on without the process that was typed."""
+
+    def test_it_goes_on_until_it_is_stopped(self):
+        with self.place(2) as place:
+            run = self.head(place, "--hosts=n[1-2]", "--detach", "--rdzv-id=job",
+                            self.worker('echo "rank $RANK is up"\n', UP, SLEEP))
+            self.expect([0], [run])
+            said = dict(line.split(maxsplit=1) for line in run.out.replace("run id", "run_id").splitlines())
+            self.assertEqual(("job", "launch-job.log"), (said["run_id"], said["output"]), str(run))
+            self.wait_until_up(2, run)
+            pid = int(said["pid"].split()[0])
+            self.assertIn(f"(kill {pid} stops the job)", said["pid"])
+            file = self.folder / "launch-job.log"
+            self.assertTrue(wait_for(lambda: file.read_text().count("is up") == 2, 10), file.read_text())
+            os.kill(pid, signal.SIGTERM)
+            self.expect_empty(place)
+            self.assertIn("STOPPED", file.read_text())
+
+    def test_hosts_that_cannot_take_part(self):
+        with self.place(1) as place:
+            run = self.head(place, "--hosts=n1,n3", "--detach=out", self.worker(UP))
+            self.expect([2], [run])
+            self.assert_lines(run, "n3: ssh does not know the name", "1 of 2 hosts cannot take part")
+            self.assertEqual("", run.out)
+            self.assertEqual(run.err, (self.folder / "out").read_text())
+            self.assertEqual([], self.up())
+            self.expect_empty(place)
+
+    def test_a_signal_before_all_have_answered(self):
+        with self.place(2) as place:
+            place.cut(2)
+            run = self.head(place, "--hosts=n[1-2]", "--detach", self.worker(UP))
+            self.assertTrue(wait_for(lambda: place.running(1), 20), str(run))
+            run.signal(signal.SIGINT)
+            self.finish(run)
+            self.expect_empty(place)
+            self.assertEqual([], self.up())
 
 
 class Reports(EndCase):

@@ -171,7 +171,8 @@ void write_line(const Options& options, const OptionLine& line, const HeadFacts&
   if (prefix.source != Source::flag)
     head.options.push_back("--log-line-prefix-template=" + (prefix.given() ? prefix.value : std::string(host_prefix)));
   const bool no_color = !facts.env.get("NO_COLOR").value_or("").empty();
-  if (!options.color.given() && facts.terminal && !no_color) head.options.push_back("--color=always");
+  if (!options.color.given() && facts.terminal && !no_color && !options.detach.given())
+    head.options.push_back("--color=always");
   if (head.c10d) head.options.push_back("--rdzv-backend=c10d");
   const bool chosen = options.tee.given() || options.redirects.given() || options.log_dir.given();
   head.keeps_output = !chosen || (head.gathers_logs && !options.log_dir.given());
@@ -190,6 +191,17 @@ void name_nodes(HostsPlan& plan) {
   }
 }
 
+std::string as_file_name(std::string run_id) {
+  std::replace(run_id.begin(), run_id.end(), '/', '_');
+  return run_id;
+}
+
+std::string detach_file(const Options& options, const HeadPlan& head) {
+  if (!options.detach.given()) return "";
+  return options.detach.value == "auto" ? fmt::format("launch-{}.log", as_file_name(head.run_id))
+                                        : options.detach.value;
+}
+
 // Logs are found again only if each node has a folder of its own: the one of --log-dir may be shared, and not be empty.
 Status gather(const Options& options, HostsPlan& plan) {
   if (!options.gather_logs.given()) return {};
@@ -198,10 +210,8 @@ Status gather(const Options& options, HostsPlan& plan) {
   plan.gather_folder = options.gather_logs.value;
   plan.head.gathers_logs = true;
   if (!options.log_dir.given()) return {};
-  std::string run_id = plan.head.run_id;
-  std::replace(run_id.begin(), run_id.end(), '/', '_');
   for (HeadNode& node : plan.head.nodes) {
-    node.logs = fmt::format("{}/{}/{}", options.log_dir.value, run_id, node.host);
+    node.logs = fmt::format("{}/{}/{}", options.log_dir.value, as_file_name(plan.head.run_id), node.host);
     node.options.push_back("--log-dir=" + node.logs);
   }
   return {};
@@ -271,6 +281,7 @@ Result<HostsPlan> plan_hosts(const Options& options, const OptionLine& line, con
   plan.head.version = LAUNCH_VERSION;
   plan.head.may_copy = !options.no_copy.value && plan.start.by == StartChoice::By::ssh;
   plan.head.sets_interface = !options.no_ifname.value;
+  plan.detach_file = detach_file(options, plan.head);
   if (Status fits = gather(options, plan); !fits) return fits.error();
   write_line(options, line, facts, plan.head);
   if (Status fits = forward(options, line, facts, plan); !fits) return fits.error();

@@ -115,6 +115,12 @@ Status settle_verdict(const Options& options, const HostFacts&, Config& config) 
   return usage_error(fmt::format("{}: expected text, json, json:FILE or files:TEXT,JSON", as_typed(options.verdict)));
 }
 
+Status refuse_detach(const Options& options, const HostFacts&, Config&) {
+  if (!options.detach.given()) return {};
+  return usage_error(
+      fmt::format("{}: only a job of --hosts can go on in the background; use nohup or tmux", options.detach.origin));
+}
+
 Status settle_evidence(const Options& options, const HostFacts&, Config& config) {
   const std::string_view text = options.evidence.value;
   const std::string_view what = text.substr(0, text.find(':'));
@@ -200,7 +206,7 @@ Result<Config> settle(const Options& options, const HostFacts& facts) {
   Config config;
   config.hostname = facts.hostname;
   config.parent_error_file = facts.env.get("TORCHELASTIC_ERROR_FILE").value_or("");
-  for (const auto step : {settle_nodes, settle_workers, settle_restarts, settle_stopping, settle_verdict,
+  for (const auto step : {refuse_detach, settle_nodes, settle_workers, settle_restarts, settle_stopping, settle_verdict,
                           settle_evidence, settle_signals, settle_preemption, settle_logs}) {
     if (Status done = step(options, facts, config); !done) return done.error();
   }

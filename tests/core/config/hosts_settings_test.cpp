@@ -1,6 +1,6 @@
 #include "launch/core/config/hosts_settings.hpp"
 
-#include "settling.hpp"
+#include "planning.hpp"
 
 namespace launch::hosts_settings_test {
 
@@ -12,43 +12,6 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::StartsWith;
-
-HeadFacts facts_of(std::initializer_list<std::pair<const char*, const char*>> variables = {}) {
-  HeadFacts facts;
-  for (const auto& [name, value] : variables) facts.env.set(name, value);
-  facts.own_names = {"login"};
-  facts.folder = "/work";
-  facts.umask = 027;
-  facts.self = "/opt/launch";
-  facts.fresh_id = "fresh";
-  return facts;
-}
-
-Result<HostsPlan> plan_line(Args args, const HeadFacts& facts) {
-  args.insert(args.end(), {"train.py", "--lr", "3"});
-  const auto line = read_option_line(args);
-  if (!line) return line.error();
-  const auto command = parse_command(args, facts.env);
-  if (!command) return command.error();
-  const auto& options = std::get<Options>(*command);
-  EXPECT_TRUE(names_hosts(options));
-  return plan_hosts(options, *line, facts);
-}
-
-HostsPlan plan_of(const Args& args, const HeadFacts& facts = facts_of()) {
-  auto plan = plan_line(args, facts);
-  if (plan) return *std::move(plan);
-  ADD_FAILURE() << plan.error().message;
-  return {};
-}
-
-std::string refusal(const Args& args, const HeadFacts& facts = facts_of()) {
-  const auto plan = plan_line(args, facts);
-  if (plan) return "";
-  EXPECT_EQ(plan.error().code, ErrorCode::usage);
-  EXPECT_THAT(plan.error().message, Not(HasSubstr("\n")));
-  return plan.error().message;
-}
 
 Args names_of(const HostsPlan& plan) {
   Args names;
@@ -312,25 +275,6 @@ TEST(HostsSettings, OutputIsKeptThereUnlessTheUserKeepsIt) {
     EXPECT_FALSE(plan_of({"--hosts=n1"}, facts_of({{variable, "1"}})).head.keeps_output) << variable;
 }
 
-TEST(HostsSettings, LogsAreGatheredFromAFolderOfEachNode) {
-  const HostsPlan plain = plan_of({"--hosts=n1,n2"});
-  EXPECT_EQ(plain.gather_folder, "");
-  EXPECT_FALSE(plain.head.gathers_logs);
-  for (const Args& args :
-       {Args{"--hosts=n1,n2", "--gather-logs=d"}, Args{"--hosts=n1", "--tee=1", "--gather-logs=d"}}) {
-    const HostsPlan plan = plan_of(args);
-    EXPECT_EQ(plan.gather_folder, "d");
-    EXPECT_TRUE(plan.head.gathers_logs);
-    EXPECT_TRUE(plan.head.keeps_output) << "in a folder that the host makes";
-    EXPECT_EQ(plan.head.nodes[0].logs, "");
-  }
-  const HostsPlan named = plan_of({"--hosts=n1,me@n2:2", "--gather-logs=d", "--log-dir=/shared", "--rdzv-id=a/b"});
-  EXPECT_FALSE(named.head.keeps_output);
-  EXPECT_EQ(named.head.nodes[0].logs, "/shared/a_b/n1");
-  EXPECT_THAT(named.head.nodes[1].options, ElementsAre("--nproc-per-node=2", "--log-dir=/shared/a_b/me@n2"));
-  EXPECT_THAT(refusal({"--hosts=n1", "--gather-logs=d", "--log-dir=/dev/null"}), HasSubstr("keeps no logs"));
-}
-
 TEST(HostsSettings, TheirEnvironment) {
   const HeadFacts facts = facts_of({{"PATH", "/bin"},
                                     {"HOME", "/root"},
@@ -346,29 +290,6 @@ TEST(HostsSettings, TheirEnvironment) {
   EXPECT_THAT(plan_of({"--hosts=n1"}, facts).local_env,
               ElementsAre("CUDA_VISIBLE_DEVICES=0", "HOME=/root", "PATH=/bin"));
   EXPECT_THAT(plan_of({"--hosts=n1", "--env-none"}, facts).local_env, ElementsAre("HOME=/root", "PATH=/bin"));
-}
-
-TEST(HostsSettings, VariablesOfDeepSpeedCountWithItsHostFile) {
-  HeadFacts facts = facts_of({{"PATH", "/bin"}, {"FOO", "1"}});
-  facts.host_file = "n1 slots=2\nn2 slots=2\n";
-  facts.deepspeed_env = {{"/home/me/.deepspeed_env", std::string("A=home\nB=home\n")},
-                         {".deepspeed_env", std::string("A=here\n")}};
-  const HostsPlan plan = plan_of({"--hostfile=f"}, facts);
-  EXPECT_THAT(plan.head.env, ElementsAre("A=here", "B=home", "FOO=1", "PATH=/bin"));
-  EXPECT_THAT(
-      plan.notices,
-      ElementsAre("the workers get the variables of /home/me/.deepspeed_env, since the host file is DeepSpeed's",
-                  "the workers get the variables of .deepspeed_env, since the host file is DeepSpeed's"));
-  EXPECT_THAT(plan_of({"--hostfile=f", "--env-none", "--env=B=line"}, facts).head.env,
-              ElementsAre("A=here", "B=line", "PATH=/bin"));
-  HeadFacts wrong = facts;
-  wrong.deepspeed_env[1].text = std::string("A=1\nB\n");
-  EXPECT_EQ(refusal({"--hostfile=f"}, wrong), ".deepspeed_env: line 2: expected NAME=VALUE, but it is B");
-  wrong.deepspeed_env[1].text = usage_error("Permission denied");
-  EXPECT_EQ(refusal({"--hostfile=f"}, wrong), ".deepspeed_env: Permission denied");
-  wrong.host_file = "n1:2\n";
-  EXPECT_THAT(plan_of({"--hostfile=f"}, wrong).head.env, ElementsAre("FOO=1", "PATH=/bin")) << "another host file";
-  EXPECT_THAT(plan_of({"--hosts=n1"}, wrong).head.env, ElementsAre("FOO=1", "PATH=/bin"));
 }
 
 // What the head makes of the plan is a line that each node takes, without a word about it.

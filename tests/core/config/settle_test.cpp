@@ -115,6 +115,7 @@ TEST(Settle, BadInputIsOneClearLineThatNamesItsOrigin) {
       {{"--kill-grace=0"}, "--kill-grace 0: expected seconds from 0.1 to 86400"},
       {{"--verdict=xml"}, "--verdict xml: expected text, json, json:FILE or files:TEXT,JSON"},
       {{"--verdict=json:"}, "--verdict json:: expected text, json, json:FILE or files:TEXT,JSON"},
+      {{"--detach"}, "--detach: only a job of --hosts can go on in the background; use nohup or tmux"},
       {{"--evidence=all"}, "--evidence all: expected none, states or stacks"},
       {{"--evidence=stacks:SIGFOO"}, "--evidence stacks:SIGFOO: expected none"},
       {{"--evidence=states:SIGKILL"}, "--evidence states:SIGKILL: expected none"},

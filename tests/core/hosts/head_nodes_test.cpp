@@ -152,8 +152,10 @@ TEST(HeadNodes, FilesAreStoredIfTheyWereAskedForWhileTheNodeRuns) {
     d.run_all();
     const auto stored = d.say(1, NodeFile{"0/stdout.log", false, "x", ""}).all<StoreFile>();
     ASSERT_EQ(stored.size(), asked ? 1U : 0U);
-    if (asked) EXPECT_EQ(stored[0].node, 1);
-    if (asked) EXPECT_EQ(stored[0].file, (NodeFile{"0/stdout.log", false, "x", ""}));
+    for (const StoreFile& one : stored) {
+      EXPECT_EQ(one.node, 1);
+      EXPECT_EQ(one.file, (NodeFile{"0/stdout.log", false, "x", ""}));
+    }
     d.say(1, NodeEnd{});
     EXPECT_THAT(d.say(1, NodeFile{"late", true, "", ""}).last, IsEmpty());
   }

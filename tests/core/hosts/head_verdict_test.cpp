@@ -32,7 +32,7 @@ JsonValue verdict_of(const Driver& d) {
   EXPECT_EQ(ends.size(), 1U);
   const JsonValue verdict = read_json(ends.empty() ? "" : ends[0].json);
   EXPECT_TRUE(verdict.is_object());
-  if (!ends.empty()) EXPECT_EQ(verdict["exit_code"].whole(0, 255), ends[0].exit_code);
+  for (const FinishHead& end : ends) EXPECT_EQ(verdict["exit_code"].whole(0, 255), end.exit_code);
   EXPECT_EQ(verdict["root_cause"]["exit_code"].whole(0, 255), verdict["exit_code"].whole(0, 255));
   return verdict;
 }

@@ -44,6 +44,7 @@ struct HostsPlan {
   std::vector<std::string> local_env;  // NAME=VALUE: what the launch of a node on this machine starts with
   std::vector<std::string> file_env;   // NAME=VALUE: what DeepSpeed's files say; --env comes before that
   std::string gather_folder;           // gets the files of the workers' output of all hosts; empty: nothing does
+  std::string detach_file;             // gets what is said, while the job runs in the background; empty: it does not
   VerdictChoice verdict;
   Verbosity verbosity = Verbosity::usual;
   std::vector<std::string> notices;

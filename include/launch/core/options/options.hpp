@@ -66,7 +66,8 @@ struct Options {
   Setting<int> fanout;
   Setting<std::string> network;
   Setting<std::string> gather_logs;
-  Setting<std::string> env;  // the last of several; all are in the option line
+  Setting<std::string> detach;  // a file, or "auto"; empty: the job runs in the foreground
+  Setting<std::string> env;     // the last of several; all are in the option line
   Setting<bool> env_none;
   Setting<bool> no_copy;
   Setting<bool> no_ifname;
