@@ -5,9 +5,11 @@
 #include "launch/app/remote_run.hpp"
 #include "launch/app/settle_line.hpp"
 #include "launch/core/base/text.hpp"
+#include "launch/core/config/hosts_explain.hpp"
 #include "launch/core/options/help.hpp"
 #include "launch/core/workers/explain.hpp"
 #include "launch/io/background.hpp"
+#include "launch/io/detach.hpp"
 #include "launch/io/fd.hpp"
 #include "launch/io/guard.hpp"
 #include "launch/io/host.hpp"
@@ -84,6 +86,25 @@ int run_job(Config config, SignalPlan& signals) {
   return code;
 }
 
+// In the process that the user started: what has become of the one in the background.
+int tell_background(const BackgroundStart& start, const HostsPlan& plan) {
+  if (start.begun)
+    return show(fmt::format("run id  {0}\npid     {1} (kill {1} stops the job)\noutput  {2}\n", plan.head.run_id,
+                            start.pid, plan.detach_file));
+  write_all(STDERR_FILENO, start.said);
+  return start.exit_code;
+}
+
+int run_detached(HostsPlan plan, const Environment& env, SignalPlan& signals) {
+  auto started = detach(plan.detach_file);
+  if (!started) return fail(usage_error(fmt::format("--detach {}: {}", plan.detach_file, started.error().message)));
+  if (started->start) return tell_background(*started->start, plan);
+  open_log();  // in the file
+  set_verbosity(plan.verbosity);
+  const auto begun = std::make_shared<Fd>(std::move(started->begun));
+  return leave(run_head(std::move(plan), env, signals, [begun] { say_begun(*begun); }));
+}
+
 // The process that starts a launch on each of several hosts.
 int start_hosts(const std::vector<std::string>& args, const Options& options, const Environment& env,
                 SignalPlan& signals) {
@@ -94,8 +115,10 @@ int start_hosts(const std::vector<std::string>& args, const Options& options, co
   auto plan = plan_hosts(options, *line, *facts);
   if (!plan) return fail(plan.error());
   set_verbosity(plan->verbosity);
-  if (!options.explain.value.empty()) return show(hosts_text(*plan));
-  return leave(run_head(*std::move(plan), env, signals));
+  if (!options.explain.value.empty())
+    return show(options.explain.value == "json" ? hosts_json(*plan) : hosts_text(*plan));
+  if (!plan->detach_file.empty()) return run_detached(*std::move(plan), env, signals);
+  return leave(run_head(*std::move(plan), env, signals, [] {}));
 }
 
 // The exit code, if something else than a job is asked for.

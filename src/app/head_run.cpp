@@ -1,6 +1,7 @@
 #include "launch/app/head_run.hpp"
 
 #include "launch/app/host_links.hpp"
+#include "launch/app/log_gathering.hpp"
 #include "launch/core/base/announcer.hpp"
 #include "launch/core/base/random.hpp"
 #include "launch/core/base/text.hpp"
@@ -10,6 +11,7 @@
 #include "launch/io/console_queue.hpp"
 #include "launch/io/deadline.hpp"
 #include "launch/io/files.hpp"
+#include "launch/io/gathered_files.hpp"
 #include "launch/io/host.hpp"
 #include "launch/io/log.hpp"
 #include "launch/io/remote_place.hpp"
@@ -32,8 +34,10 @@ namespace {
 constexpr std::size_t most_shown_later = std::size_t{1} << 20;  // bytes for a slow console, until hosts have to wait
 constexpr std::size_t little_shown_later = std::size_t{256} << 10;
 constexpr std::size_t longest_host_file = std::size_t{8} << 20;
+constexpr std::size_t longest_variables = std::size_t{1} << 20;
 constexpr Duration console_patience = 10s;     // with a console that takes nothing
 constexpr Duration time_for_connections = 5s;  // to end, once they are closed
+constexpr Duration between_beats = 5s;
 constexpr int files_of_head = 32;
 constexpr int files_per_host = 4;
 
@@ -41,6 +45,14 @@ constexpr int files_per_host = 4;
 struct HeadStart {
   const SignalPlan& signals;
   rlimit open_files{};
+  std::function<void()> on_begun;
+};
+
+// A host whose node has ended, and what the consoles must have taken until all of its lines were shown.
+struct Unconfirmed {
+  int node;
+  bool leaves;
+  std::uint64_t out, err;
 };
 
 class HeadRun {
@@ -50,10 +62,13 @@ class HeadRun {
         executor_(context.get_executor()),
         signals_(executor_, start.signals),
         signal_plan_(start.signals),
+        on_begun_(start.on_begun),
         plan_(std::move(plan)),
         machine_(plan_.head, random_seed()),
+        gathering_(plan_.gather_folder, plan_.head),
         links_(executor_, plan_, {env, start.signals.reset, start.open_files}, handlers()),
         moment_(executor_),
+        beat_(executor_),
         out_(executor_, STDOUT_FILENO, [this] { pace(); }),
         err_(executor_, STDERR_FILENO, [this] { pace(); }),
         announcer_(now()) {}
@@ -95,7 +110,16 @@ class HeadRun {
   // A window that changes its size, for one, is nobody's business.
   void hear(int signal) {
     if (signal == SIGUSR1 || signal == SIGUSR2) return act(machine_.on_passed_signal(signal));
-    if (is_ending(signal_plan_, signal)) act(machine_.on_signal(signal, now()));
+    if (!is_ending(signal_plan_, signal)) return;
+    if (over_) return hurry(signal);
+    act(machine_.on_signal(signal, now()));
+  }
+
+  // Nothing is waited for any more: hosts end their nodes by themselves.
+  void hurry(int signal) {
+    if (code_ == 0) code_ = 128 + signal;
+    links_.kill_all();
+    context_.stop();
   }
 
   LinkHandlers handlers() {
@@ -113,8 +137,40 @@ class HeadRun {
   }
 
   void carry_out(const ConnectHost& action) { links_.connect(action); }
-  void carry_out(const TellHost& action) { links_.tell(action.node, action.message); }
+  void carry_out(const TellHost& action) {
+    if (std::holds_alternative<NodeGo>(action.message) && !std::exchange(began_, true)) on_begun_();
+    links_.tell(action.node, action.message);
+  }
   void carry_out(const LeaveHost& action) { links_.leave(action.node); }
+
+  void carry_out(const ConfirmHost& action) {
+    unconfirmed_.push_back({action.node, action.leaves, out_.given(), err_.given()});
+    confirm();
+    if (!unconfirmed_.empty() && !std::exchange(beats_, true)) run_in_background(executor_, keep_unconfirmed());
+  }
+
+  void confirm() {
+    std::erase_if(unconfirmed_, [this](const Unconfirmed& one) {
+      if (out_.taken() < one.out || err_.taken() < one.err) return false;
+      if (gathering_.is_complete(one.node)) links_.tell(one.node, NodeShown{});
+      if (one.leaves) links_.leave(one.node);
+      return true;
+    });
+  }
+
+  // The console may be slow, and a host that hears nothing for long gives the head up.
+  Task keep_unconfirmed() {
+    while (!unconfirmed_.empty()) {
+      beat_.expires_at(to_steady(later(now(), between_beats)));
+      (void)co_await beat_.async_wait(as_values);
+      for (const Unconfirmed& one : unconfirmed_) links_.tell(one.node, HostBeat{});
+    }
+    beats_ = false;
+  }
+
+  bool is_unconfirmed(int node) const {
+    return std::any_of(unconfirmed_.begin(), unconfirmed_.end(), [node](const auto& one) { return one.node == node; });
+  }
 
   void carry_out(const ShowLines& action) {
     end_progress();
@@ -127,6 +183,7 @@ class HeadRun {
 
   // A console that takes nothing holds up the hosts, and there only what is shown.
   void pace() {
+    confirm();
     const bool full = is_full();
     if (std::exchange(holding_, full) == full) return;
     machine_.on_console(full, now());
@@ -134,6 +191,10 @@ class HeadRun {
   }
 
   void carry_out(const SayLine& action) { action.wrong ? log_error(action.text) : log_info(action.text); }
+
+  void carry_out(const StoreFile& action) { gathering_.store(action.node, action.file); }
+
+  void carry_out(const WarnLine& action) { log_warning(action.text); }
 
   void carry_out(FinishHead action) {
     if (std::exchange(over_, true)) return;
@@ -144,17 +205,26 @@ class HeadRun {
 
   Task finish(FinishHead end) {
     code_ = end.exit_code;
-    links_.leave_all();
+    for (int node = 0; node < std::ssize(plan_.hosts); ++node)
+      if (!is_unconfirmed(node)) links_.leave(node);
     auto showing = out_.drained(console_patience);
     co_await std::move(showing);
     auto telling = err_.drained(console_patience);
     co_await std::move(telling);
-    if (const std::size_t left = out_.held() + err_.held(); left > 0)
-      log_warning(fmt::format("nobody reads the console: {} bytes of what the hosts wrote were not shown", left));
+    confirm();
+    if (const std::size_t left = out_.held() + err_.held(); left > 0) warn_of_unshown(left);
+    links_.leave_all();
+    if (began_) gathering_.tell();
     show_report(end);
     auto ending = links_.end(time_for_connections);
     co_await std::move(ending);
     context_.stop();
+  }
+
+  void warn_of_unshown(std::size_t bytes) const {
+    const std::string_view kept = " (the output is left in launch-* in the folder for temporary files of the hosts)";
+    log_warning(fmt::format("nobody reads the console: {} bytes of what the hosts wrote were not shown{}", bytes,
+                            unconfirmed_.empty() ? "" : kept));
   }
 
   void show_report(const FinishHead& end) {
@@ -170,13 +240,18 @@ class HeadRun {
   asio::any_io_executor executor_;
   SignalStream signals_;
   const SignalPlan& signal_plan_;
+  std::function<void()> on_begun_;
   HostsPlan plan_;
   Head machine_;
+  LogGathering gathering_;
   HostLinks links_;
-  asio::steady_timer moment_;
+  asio::steady_timer moment_, beat_;
+  std::vector<Unconfirmed> unconfirmed_;
+  bool beats_ = false;
   ConsoleQueue out_, err_;
   Announcer announcer_;
   bool holding_ = false;
+  bool began_ = false;  // nodes were started
   bool over_ = false;
   int code_ = 1;
 };
@@ -185,6 +260,18 @@ std::vector<std::string> names_of_this_host() {
   std::vector<std::string> names{own_hostname()};
   for (const NamedAddress& one : own_addresses()) names.push_back(one.address);
   return names;
+}
+
+// As DeepSpeed looks for them: in the home folder, and in this one, whose values win.
+std::vector<FileText> deepspeed_files(const Environment& env) {
+  const std::string name = env.get("DS_ENV_FILE").value_or(".deepspeed_env");
+  const std::string home = env.get("HOME").value_or("");
+  std::vector<std::string> paths{name};
+  if (!name.starts_with('/') && !home.empty()) paths.insert(paths.begin(), home + "/" + name);
+  std::vector<FileText> files;
+  for (const std::string& path : paths)
+    if (file_size(path) > 0) files.push_back({path, read_whole(path, longest_variables)});
+  return files;
 }
 
 }  // namespace
@@ -207,17 +294,23 @@ Result<HeadFacts> read_head_facts(const Options& options, Environment env) {
     auto text = read_whole(options.hostfile.value, longest_host_file);
     if (!text) return usage_error(fmt::format("{}: {}", as_typed(options.hostfile), text.error().message));
     facts.host_file = *std::move(text);
+    facts.deepspeed_env = deepspeed_files(env);
   }
   facts.env = std::move(env);
   return facts;
 }
 
-int run_head(HostsPlan plan, const Environment& env, SignalPlan& signals) {
+int run_head(HostsPlan plan, const Environment& env, SignalPlan& signals, std::function<void()> on_begun) {
+  if (const Status made = plan.gather_folder.empty() ? Status() : make_folders(plan.gather_folder); !made) {
+    log_error(fmt::format("--gather-logs {}: {}; name a folder that can be written", shown(plan.gather_folder),
+                          made.error().message));
+    return 2;
+  }
   choose_signals(signals, {SIGTERM, SIGINT, SIGHUP, SIGQUIT});
   for (const std::string& notice : plan.notices) log_warning(notice);
   const rlimit open_files = raise_open_files(files_of_head + files_per_host * static_cast<int>(plan.hosts.size()));
   asio::io_context& context = *new asio::io_context(1);
-  HeadRun run(context, std::move(plan), env, {signals, open_files});
+  HeadRun run(context, std::move(plan), env, {signals, open_files, std::move(on_begun)});
   return run.run();
 }
 

@@ -36,7 +36,10 @@ void HostLinks::connect(const ConnectHost& action) {
 
 bool HostLinks::start_program(const ConnectHost& action, std::vector<std::string> argv) {
   const int node = action.node;
-  ProgramLine line{"", std::move(argv), start_.env.lines(), start_.reset_signals, start_.open_files};
+  // ssh needs all of the environment here, for its agent; a launch of this machine gets what other hosts get.
+  const bool here = is_here(plan_.hosts[static_cast<std::size_t>(node)], plan_.start);
+  const std::vector<std::string> env = here ? plan_.local_env : start_.env.lines();
+  ProgramLine line{"", std::move(argv), env, start_.reset_signals, start_.open_files};
   const std::string& program = line.argv.front();
   const bool is_path = program.find('/') != std::string::npos;
   line.executable = is_path ? program : find_on_path(program, start_.env.get("PATH").value_or("")).value_or("");
@@ -58,14 +61,19 @@ bool HostLinks::start_program(const ConnectHost& action, std::vector<std::string
   return true;
 }
 
-// Later, because it may be within an action.
 void HostLinks::lose(int node, ExitStatus status, const std::string& errors) {
   LostConnection lost;
   lost.program = starter_name(plan_.start);
-  lost.host = plan_.head.nodes[static_cast<std::size_t>(node)].host;
   lost.status = status;
   lost.errors = errors;
-  lost.noise = at(node).reader.noise();
+  lose(node, std::move(lost));
+}
+
+// Later, because it may be within an action.
+void HostLinks::lose(int node, LostConnection lost) {
+  lost.host = host(node);
+  lost.greeted = at(node).greeted;
+  if (!lost.greeted) lost.noise = at(node).reader.noise();
   lost.port = plan_.hosts[static_cast<std::size_t>(node)].port.value_or(22);
   at(node).open = false;
   asio::post(executor_, [this, node, lost = std::move(lost)] {
@@ -78,11 +86,10 @@ void HostLinks::lose(int node, ExitStatus status, const std::string& errors) {
 
 // With the connection to a host go those that it has made.
 void HostLinks::lose_peers(int starter) {
-  const std::string& host = plan_.head.nodes[static_cast<std::size_t>(starter)].host;
+  LostConnection lost;
+  lost.starter = host(starter);
   for (std::size_t node = 0; node < links_.size(); ++node)
-    if (links_[node].open && links_[node].starter == starter)
-      lose(static_cast<int>(node), {ExitStatus::Kind::exited, 255},
-           fmt::format("it went through {}, and the connection to that has ended", host));
+    if (links_[node].open && links_[node].starter == starter) lose(static_cast<int>(node), lost);
 }
 
 void HostLinks::take(int node, std::string_view bytes) {
@@ -151,16 +158,23 @@ void HostLinks::hold(bool held) {
     if (link.program) link.program->hold(held);
 }
 
+// No launch is there yet to end by itself if none has greeted.
 void HostLinks::leave_all() {
-  for (Link& link : links_)
+  for (Link& link : links_) {
     if (link.program) link.program->close();
+    if (link.program && !link.greeted) link.program->signal(SIGTERM);
+  }
+}
+
+void HostLinks::kill_all() {
+  for (Link& link : links_)
+    if (link.program) link.program->kill();
 }
 
 asio::awaitable<void> HostLinks::end(Duration patience) {
   ended_.expires_at(to_steady(later(now(), patience)));
   if (connected_ > 0) (void)co_await ended_.async_wait(as_values);
-  for (Link& link : links_)
-    if (link.program) link.program->signal(SIGKILL);
+  kill_all();
 }
 
 }  // namespace launch

@@ -121,7 +121,8 @@ asio::awaitable<Account> JobRecord::conclude(Finish end, NodeRank node, std::str
   if (end.first) tell_parent(config_, *end.first, files_);
   if (evidence_) own.places = evidence_->notes().places();
   if (evidence_ && end.first && is_due_to_others(*end.first)) own.states = co_await states_and_records(end.first->rank);
-  if (const std::string folder = folder_.kept(); !folder.empty())
+  const bool logs_pass = config_.verdict.logs_pass && end.first && end.first->kind == Failure::Kind::signal;
+  if (const std::string folder = folder_.kept(); !folder.empty() && !logs_pass)
     own.logs.push_back(on_node(node, config_.hostname, folder));
   if (end.left_behind) own.left.push_back(on_node(node, config_.hostname, left));
   co_return own;

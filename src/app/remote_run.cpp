@@ -6,9 +6,11 @@
 #include "launch/core/cluster/task_identity.hpp"
 #include "launch/core/hosts/remote.hpp"
 #include "launch/core/hosts/start_line.hpp"
+#include "launch/core/verdict/verdict.hpp"
 #include "launch/io/background.hpp"
 #include "launch/io/clock.hpp"
 #include "launch/io/deadline.hpp"
+#include "launch/io/gathered_files.hpp"
 #include "launch/io/host.hpp"
 #include "launch/io/log.hpp"
 #include "launch/io/own_reach.hpp"
@@ -48,7 +50,10 @@ class RemoteRun {
         input_(executor_, STDIN_FILENO),
         output_(executor_, STDOUT_FILENO),
         moment_(executor_),
-        peers_(executor_, signals.reset, peer_handlers()) {}
+        peers_(executor_, signals.reset, peer_handlers()),
+        room_(executor_) {
+    room_.expires_at(to_steady(never));
+  }
 
   void start() {
     unsent_ = to_line({host_protocol, LAUNCH_VERSION, ::getpid(), own_hostname()});
@@ -116,6 +121,7 @@ class RemoteRun {
       const auto [error, size] = co_await std::move(writing);
       if (error) deaf_ = true;
       if (unsent_.size() < most_unsent) hold(false);
+      room_.cancel();
     }
     writing_ = false;
     if (leaving_) context_.stop();
@@ -154,6 +160,7 @@ class RemoteRun {
     if (!command) return command.error();
     auto* options = std::get_if<Options>(&*command);
     if (options == nullptr) return usage_error("it is not the line of a job");
+    chooses_streams_ = options->tee.given() || options->redirects.given();
     HostFacts facts;
     auto config = settle_line(*options, facts, env_);
     if (!config) return config.error();
@@ -165,6 +172,7 @@ class RemoteRun {
     NodeReady ready;
     ready.hostname = hostname;
     ready.boot_id = boot_id();
+    ready.machine = machine();
     for (NamedAddress& one : own_addresses()) {
       ready.addresses.push_back(std::move(one.address));
       ready.interfaces.push_back(std::move(one.interface));
@@ -199,10 +207,12 @@ class RemoteRun {
     std::vector<std::string> more;
     if (job_.keeps_output) {
       kept_ = make_private_folder("launch-");
-      if (!kept_.empty()) more = {"--tee=3", "--log-dir=" + kept_};
+      if (!kept_.empty()) more = {"--log-dir=" + kept_};
+      if (!kept_.empty() && !chooses_streams_) more.emplace_back("--tee=3");
     }
     if (report_.valid() && json_.valid())
-      more.push_back(fmt::format("--verdict=files:{},{}", report_.path(), json_.path()));
+      more.push_back(
+          fmt::format("--verdict={}:{},{}", kept_.empty() ? "files" : "passing", report_.path(), json_.path()));
     more.insert(more.end(), args.begin(), args.end());
     more.insert(more.begin(), "launch");
     ProgramHandlers handlers;
@@ -232,8 +242,28 @@ class RemoteRun {
   }
 
   void end(ExitStatus status) {
-    if (status.ok() && !needed_) remove_folder(kept_);
-    act(machine_.on_end({exit_code(status), report_.text(longest_report), json_.text(longest_report)}));
+    NodeEnd end{exit_code(status), report_.text(longest_report), json_.text(longest_report)};
+    needed_ = needed_ || (!status.ok() && !was_told_to_stop(end.json));
+    run_in_background(executor_, tell_end(std::move(end)));
+  }
+
+  Task tell_end(NodeEnd end) {
+    const std::string folder = job_.logs.empty() ? kept_ : job_.logs;
+    std::vector<std::string> names;
+    if (job_.gathers_logs && !folder.empty()) names = files_below(folder);
+    for (const std::string& name : names) co_await tell_file(folder, name);
+    act(machine_.on_end(std::move(end)));
+  }
+
+  Task tell_file(const std::string& folder, const std::string& name) {
+    for (std::uint64_t at = 0; !deaf_;) {
+      auto piece = read_piece(folder + "/" + name, at, longest_output);
+      NodeFile file{name, at == 0, piece ? *piece : "", piece ? "" : piece.error().message};
+      act(machine_.on_file(std::move(file)));
+      at += longest_output;
+      if (!piece || piece->size() < longest_output) co_return;
+      while (unsent_.size() > most_unsent && !deaf_) (void)co_await room_.async_wait(as_values);
+    }
   }
 
   void carry_out(const SignalNode& action) {
@@ -250,8 +280,13 @@ class RemoteRun {
 
   void carry_out(FeedPeer action) { peers_.feed(action.node, std::move(action.bytes)); }
 
+  void carry_out(const RemoveOutput&) {
+    if (!needed_) remove_folder(kept_);
+  }
+
   void carry_out(const ForgetHead&) {
     deaf_ = true;
+    room_.cancel();
     unsent_.clear();
     hold(false);
     peers_.close();
@@ -269,13 +304,15 @@ class RemoteRun {
   const SignalPlan& signal_plan_;
   asio::posix::stream_descriptor input_, output_;
   asio::steady_timer moment_;
+  asio::steady_timer room_;  // for what is sent
   Remote machine_;
   FrameReader reader_{false};
   NodeJob job_;
   Environment env_;
   MemoryFile report_, json_;
-  std::string kept_;     // the folder of the workers' output
-  bool needed_ = false;  // the user has been told of it
+  bool chooses_streams_ = false;  // the user has said which streams go to files
+  std::string kept_;              // the folder of the workers' output
+  bool needed_ = false;           // the user has been told of it, or the report of a failure may name it
   std::unique_ptr<ReachDoor> door_;
   std::shared_ptr<PipedProgram> node_;
   PeerRelay peers_;

@@ -56,6 +56,7 @@ bool ConsoleQueue::push() {
 
 void ConsoleQueue::write(std::string_view lines) {
   held_.append(lines);
+  given_ += lines.size();
   if (writing_ || push()) return;
   writing_ = true;
   run_in_background(executor_, write_later());

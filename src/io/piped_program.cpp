@@ -204,4 +204,8 @@ void PipedProgram::signal(int number) {
   if (!status_) hand_on(child_.pid(), number, 0);
 }
 
+void PipedProgram::kill() {
+  if (!status_) hand_on(-child_.pid(), SIGKILL, 0);
+}
+
 }  // namespace launch

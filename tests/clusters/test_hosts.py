@@ -1,5 +1,7 @@
 """launch --hosts: one command on login, and workers on all hosts; which hosts, in what order, in what environment."""
+import os
 import re
+import shutil
 import sys
 import uuid
 
@@ -99,6 +101,10 @@ class Lists(HostsCase):
             with self.subTest("by its address"):
                 address = place.address(1)
                 self.expect_said(self.head(place, f"--hosts=n2,{address}", worker, on=1), ("n2", 1), ("n1", 1))
+            with self.subTest("twice, by its name and its address"):
+                run = self.head(place, f"--hosts=n1,{address}", worker, on=1)
+                self.expect_said(run, ("n1", 1), ("n1", 1))
+                self.assert_lines(run, rf"warning: n1,{address} are the same machine \(n1\)")
             self.expect_empty(place)
 
     def test_another_user(self):
@@ -125,6 +131,14 @@ class Lists(HostsCase):
                 file.write_text("n1 slots=2\nn2 slots=8\nn3 slots=1\n")
                 run = self.head(place, "--hostfile", file, "--exclude=n2", worker)
                 self.expect_said(run, ("n1", 2), ("n3", 1))
+            with self.subTest("DeepSpeed, with its variables"):
+                (place.home_of(4) / ".deepspeed_env").write_text("COLOUR=red\nSHAPE=round\n")
+                (self.folder / ".deepspeed_env").write_text("COLOUR=blue\n")
+                run = self.head(place, "--hostfile", file, "--include=n1:0", self.worker(
+                    'echo "$COLOUR $SHAPE"\n', name="colours"))
+                self.expect([0], [run])
+                self.assertIn("]:blue round\n", run.out)
+                self.assert_lines(run, r"warning: .* variables of /.*/\.deepspeed_env", "variables of \\.deepspeed_env")
             with self.subTest("from standard input, names only"):
                 file.write_text("n[1-3]\n")
                 with open(file, "rb") as text:
@@ -152,8 +166,8 @@ class Environment(HostsCase):
     HERE = {"COLOUR": "blue", "DISPLAY": ":0", "SSH_AUTH_SOCK": "/run/agent", "SLURM_NODEID": "1", "SLURM_PROCID": "1",
             "SLURM_JOB_ID": "8", "PMI_RANK": "1", "PMI_SIZE": "2", "RANK": "7", "CUDA_VISIBLE_DEVICES": "5"}
 
-    def seen(self, place, *options):
-        run = self.head(place, "--hosts=n1", *options, self.worker(SAYS_ENV), env=self.HERE)
+    def seen(self, place, *options, host="n1"):
+        run = self.head(place, f"--hosts={host}", *options, self.worker(SAYS_ENV), env=self.HERE)
         self.expect([0], [run])
         lines = [line.partition("]:")[2] for line in run.out.splitlines()]
         return dict(line.split("=", 1) for line in lines if "=" in line)
@@ -176,6 +190,16 @@ class Environment(HostsCase):
             with self.subTest("nothing but one"):
                 seen = self.seen(place, "--env-none", "--env=COLOUR")
                 self.assertEqual(("blue", None), (seen.get("COLOUR"), seen.get("TEST_FOLDER")))
+            with self.subTest("on this machine as elsewhere, except its devices"):
+                seen = self.seen(place, host="localhost")
+                self.assertEqual(("blue", "0", "5", str(place.home_of(2))),
+                                 tuple(map(seen.get, ("COLOUR", "RANK", "CUDA_VISIBLE_DEVICES", "HOME"))))
+                self.assertEqual(set(), {"DISPLAY", "SSH_AUTH_SOCK", "SLURM_NODEID", "PMI_RANK"} & set(seen))
+            with self.subTest("nothing, on this machine"):
+                seen = self.seen(place, "--env-none", "--env=SHAPE=round", host="localhost")
+                self.assertEqual((None, None, None, "round", str(place.home_of(2))),
+                                 tuple(map(seen.get, ("COLOUR", "TEST_FOLDER", "CUDA_VISIBLE_DEVICES", "SHAPE",
+                                                      "HOME"))))
 
 
 class Output(HostsCase):
@@ -202,6 +226,69 @@ class Output(HostsCase):
             self.expect([0], [run])
             self.check_lines(text, 16)
             self.expect_empty(place)
+
+
+class Gathered(HostsCase):
+    """--gather-logs brings the files of the workers' output of all hosts to the head."""
+
+    SAYS = ('echo "rank $RANK"\n'
+            'awk -v rank="$RANK" \'BEGIN { for (i = 0; i < 40000; i++) print "error", rank, i }\' >&2\n')
+    ALL_FAIL = (': > "$TEST_FOLDER/said.$RANK"\n'
+                'while [ "$(ls "$TEST_FOLDER"/said.* | wc -l)" -lt 4 ]; do sleep 0.05; done\n'
+                'exit 3\n')
+
+    def setUp(self):
+        super().setUp()
+        (self.folder / "tmp").mkdir(exist_ok=True)
+
+    def texts(self, host, name):
+        """Of the files of this name that came from there, in order of the workers."""
+        return [file.read_text() for file in sorted((self.folder / "logs" / host).glob(f"*/attempt_0/*/{name}"))]
+
+    def check(self, run, code=0):
+        self.expect([code], [run])
+        self.assertEqual((["rank 0\n", "rank 1\n"], ["rank 2\n", "rank 3\n"]),
+                         (self.texts("n1", "stdout.log"), self.texts("n2", "stdout.log")), str(run)[:2000])
+        for rank, text in enumerate(self.texts("n1", "stderr.log") + self.texts("n2", "stderr.log")):
+            self.assertEqual([f"error {rank} {i}" for i in range(40000)], text.splitlines())
+        self.assertIn("the logs of 2 hosts are in logs", run.err)
+        shutil.rmtree(self.folder / "logs")
+
+    def test_of_all_hosts(self):
+        words = ("--hosts=n[1-2]", "--nproc-per-node=2", "--gather-logs=logs")
+        worker = self.worker(self.SAYS)
+        kept = self.folder / "tmp"
+        with self.place(2) as place:
+            with self.subTest("without --log-dir: they are only here then"):
+                self.check(self.head(place, *words, worker))
+                self.assertEqual([], list(kept.glob("launch-??????")))
+            with self.subTest("with --log-dir: they stay"):
+                self.check(self.head(place, *words, "--log-dir=kept", "--redirects=3", "--rdzv-id=job", worker))
+                self.assertEqual(["n1", "n2"], sorted(os.listdir(self.folder / "kept" / "job")))
+            with self.subTest("redirected only"):
+                run = self.head(place, *words, "--redirects=3", worker)
+                self.check(run)
+                self.assertEqual("", run.out)
+            with self.subTest("after a failure"):
+                self.check(self.head(place, *words, self.worker(self.SAYS, self.ALL_FAIL, name="fails")), code=3)
+            self.expect_empty(place)
+
+    def test_what_cannot_be_written(self):
+        with self.place(2) as place:
+            (self.folder / "logs").mkdir()
+            (self.folder / "logs" / "n2").write_text("")
+            run = self.head(place, "--hosts=n[1-2]", "--gather-logs=logs", self.worker(self.SAYS))
+            self.expect([0], [run])
+            self.assert_lines(run, r"warning: n2: not all logs were gathered: .* written here: Not a directory",
+                              "the logs of 1 host are in logs")
+            self.assertEqual(["rank 0\n"], self.texts("n1", "stdout.log"))
+            (left,) = (self.folder / "tmp").glob("launch-??????")
+            self.assertEqual(["rank 1\n"], [file.read_text() for file in left.rglob("stdout.log")])
+            with self.subTest("not even the folder"):
+                run = self.head(place, "--hosts=n[1-2]", "--gather-logs=logs/n2/x", self.worker(UP))
+                self.expect([2], [run])
+                self.assert_says(run, "--gather-logs logs/n2/x: Not a directory")
+                self.assertEqual([], self.up())
 
 
 class Training(HostsCase):

@@ -1,7 +1,10 @@
 """launch --hosts ends everywhere: after a failure, a signal, a death, a cut, at any moment, and says why once."""
+import json
+import os
 import signal
 
 import processes
+from console import Console
 from harness import Settings, wait_for
 from hosts_case import HostsCase
 from job import SLEEP, UP
@@ -143,6 +146,148 @@ class Cuts(EndCase):
             self.assert_lines(run, r"n2: no (answer|route to it) on port 22")
             self.assertEqual([], self.up())
             self.expect_empty(place)
+
+
+class Kept(EndCase):
+    """The files of the workers' output on the hosts: they stay only if they may be needed."""
+
+    SAYS = 'echo "rank $RANK is up"\n'
+
+    def setUp(self):
+        super().setUp()
+        (self.folder / "tmp").mkdir(exist_ok=True)
+
+    def kept(self):
+        return list((self.folder / "tmp").glob("launch-??????"))
+
+    def test_when_it_has_ended_well_or_was_stopped(self):
+        with self.place(2) as place:
+            self.expect([0], [self.head(place, "--hosts=n[1-2]", self.worker(self.SAYS))])
+            self.expect_empty(place)
+            self.assertEqual([], self.kept())
+            run = self.job(place, hosts=2, parts=(self.SAYS, UP, SLEEP))
+            self.assertEqual(2, len(self.kept()))
+            run.signal(signal.SIGINT)
+            self.expect([130], [run])
+            self.expect_empty(place)
+            self.assertEqual([], self.kept(), str(run))
+            self.assertNotRegex(run.err, r"(?m)^ +logs ", "they are gone")
+
+    def test_a_report_names_them(self):
+        with self.place(2) as place:
+            run = self.head(place, "--hosts=n[1-2]", self.worker(self.SAYS, '[ "$RANK" = 1 ] && exit 3\n', SLEEP))
+            self.expect([3], [run])
+            self.expect_empty(place)
+            self.assertEqual(2, len(self.kept()))
+            for folder in self.kept():
+                self.assertIn(str(folder), run.err)
+
+    def test_the_head_is_killed(self):
+        with self.place(1) as place:
+            run = self.job(place, hosts=1, parts=(self.SAYS, UP, SLEEP))
+            run.signal(signal.SIGKILL)
+            self.expect([137], [run])
+            self.expect_empty(place)
+            (folder,) = self.kept()
+            self.assertEqual({"rank 0 is up\n", "rank 1 is up\n"},
+                             {file.read_text() for file in folder.rglob("stdout.log")})
+
+    def test_the_node_has_ended_but_the_head_has_not_shown_all(self):
+        """Nobody reads the console, and then the head dies."""
+        much = 'i=0\nwhile [ $i -lt 20000 ]; do echo "line $i"; i=$((i + 1)); done\n'
+        with self.place(1) as place:
+            console = Console(reads=False)
+            run = self.head(place, "--hosts=n1", self.worker(much, "echo last >&2\n"), stdout=console.writer)
+            console.handed_over()
+            self.assertTrue(wait_for(lambda: not [pid for pid in place.running(1)
+                                                  if "--remote" not in processes.command_of(pid)]
+                                     and "last" in run.err, 30), place.shown())
+            self.assertEqual(1, len(self.kept()))
+            run.signal(signal.SIGKILL)
+            self.expect([137], [run])
+            self.expect_empty(place)
+            (folder,) = self.kept()
+            self.assertIn("line 19999\n", next(folder.rglob("stdout.log")).read_text())
+
+
+class Detached(EndCase):
+    """--detach: the job goes on without the process that was typed."""
+
+    def test_it_goes_on_until_it_is_stopped(self):
+        with self.place(2) as place:
+            run = self.head(place, "--hosts=n[1-2]", "--detach", "--rdzv-id=job",
+                            self.worker('echo "rank $RANK is up"\n', UP, SLEEP))
+            self.expect([0], [run])
+            said = dict(line.split(maxsplit=1) for line in run.out.replace("run id", "run_id").splitlines())
+            self.assertEqual(("job", "launch-job.log"), (said["run_id"], said["output"]), str(run))
+            self.wait_until_up(2, run)
+            pid = int(said["pid"].split()[0])
+            self.assertIn(f"(kill {pid} stops the job)", said["pid"])
+            file = self.folder / "launch-job.log"
+            self.assertTrue(wait_for(lambda: file.read_text().count("is up") == 2, 10), file.read_text())
+            os.kill(pid, signal.SIGTERM)
+            self.expect_empty(place)
+            self.assertIn("STOPPED", file.read_text())
+
+    def test_hosts_that_cannot_take_part(self):
+        with self.place(1) as place:
+            run = self.head(place, "--hosts=n1,n3", "--detach=out", self.worker(UP))
+            self.expect([2], [run])
+            self.assert_lines(run, "n3: ssh does not know the name", "1 of 2 hosts cannot take part")
+            self.assertEqual("", run.out)
+            self.assertEqual(run.err, (self.folder / "out").read_text())
+            self.assertEqual([], self.up())
+            self.expect_empty(place)
+
+    def test_a_signal_before_all_have_answered(self):
+        with self.place(2) as place:
+            place.cut(2)
+            run = self.head(place, "--hosts=n[1-2]", "--detach", self.worker(UP))
+            self.assertTrue(wait_for(lambda: place.running(1), 20), str(run))
+            run.signal(signal.SIGINT)
+            self.finish(run)
+            self.expect_empty(place)
+            self.assertEqual([], self.up())
+
+
+class Reports(EndCase):
+    """--verdict=json has a document however the job ends, also if no host has sent one."""
+
+    def verdict(self, place, *words, code, act=lambda run: None):
+        run = self.head(place, "--verdict=json:report.json", *words)
+        act(run)
+        self.expect([code], [run], seconds=60)
+        verdict = json.loads((self.folder / "report.json").read_text())
+        self.assertEqual((code, code), (verdict["exit_code"], verdict["root_cause"]["exit_code"]), verdict)
+        return verdict["root_cause"]["kind"], verdict["problems"]
+
+    def test_without_a_host_that_has_sent_one(self):
+        with self.place(2) as place:
+            with self.subTest("hosts that cannot take part"):
+                kind, (problem,) = self.verdict(place, "--hosts=n1,n3", self.worker(UP), code=2)
+                self.assertEqual(("start", "n3"), (kind, problem["host"]))
+                self.assertIn("ssh does not know the name", problem["reason"])
+            with self.subTest("all connections are lost"):
+                def lose(run):
+                    self.wait_until_up(1, run)
+                    place.kill_client(1)
+                kind, (problem,) = self.verdict(place, "--hosts=n1", self.worker(UP, SLEEP), code=1, act=lose)
+                self.assertEqual(("lost", "n1"), (kind, problem["host"]))
+                self.assertIn("the connection has ended", problem["reason"])
+            with self.subTest("a signal before the start"):
+                place.cut(2)
+                kind, problems = self.verdict(
+                    place, "--hosts=n[1-2]", self.worker(UP), code=130,
+                    act=lambda run: (wait_for(lambda: place.running(1), 20), run.signal(signal.SIGINT)))
+                self.assertEqual("signal", kind)
+                self.assertIn("n2", [problem["host"] for problem in problems])
+            self.expect_empty(place)
+
+    def test_on_standard_error(self):
+        with self.place(1) as place:
+            run = self.head(place, "--verdict=json", "--hosts=n3", self.worker(UP))
+            self.expect([2], [run])
+            self.assertEqual("start", json.loads(run.err.splitlines()[-1])["root_cause"]["kind"], str(run))
 
 
 class Window(OnTerminal, EndCase):

@@ -1,6 +1,8 @@
 """launch --hosts says all that is wrong before anything starts: with its command line, and with each of the hosts."""
+import json
 import pathlib
 import re
+import subprocess
 import tempfile
 
 from hosts_case import SAYS_ALL, HostsCase
@@ -53,6 +55,24 @@ class Lines(JobCase):
                        "--env==x", "--env=", "--ssh="):
             with self.subTest(option):
                 self.assertIn(option.partition("=")[0], self.refused("--hosts=n1", option))
+
+
+class Explains(JobCase):
+    """--explain starts nothing, and asks no host."""
+
+    def test_text_and_json(self):
+        words = ("--hosts=n1:2,me@n2", "--env=COLOUR=dark blue", "/bin/echo", "it's $HOME")
+        text = self.output_of("--explain", *words)
+        for line in ("node 1  me@n2\n", "options of this node: --nproc-per-node=2\n", "\n  COLOUR='dark blue'\n"):
+            self.assertIn(line, text)
+        (line,) = re.findall("on each: launch(.*)", text)
+        shell = subprocess.run(["sh", "-c", f"printf '%s\\n' {line}"], capture_output=True, text=True, check=True)
+        self.assertEqual(["/bin/echo", "it's $HOME"], shell.stdout.splitlines()[-2:])
+        told = json.loads(self.output_of("--explain=json", *words))
+        self.assertEqual([("n1", ["--nproc-per-node=2"]), ("me@n2", [])],
+                         [(node["host"], node["options"]) for node in told["nodes"]])
+        self.assertEqual((["/bin/echo", "it's $HOME"], "dark blue"),
+                         (told["program"], told["environment"]["COLOUR"]))
 
 
 class Problems(HostsCase):

@@ -111,11 +111,14 @@ TEST_F(ConsoleQueues, ASlowReaderGetsAllOfItInOrder) {
   std::size_t most = 0;
   for (std::size_t at = 0; at < text.size(); at += 10'000) {
     queue_->write(text.substr(at, 10'000));
+    EXPECT_EQ(queue_->given(), std::min(at + 10'000, text.size()));
+    EXPECT_EQ(queue_->taken() + queue_->held(), queue_->given());
     most = std::max(most, queue_->held());
   }
   EXPECT_GT(most, text.size() - 10'000);
   EXPECT_TRUE(hear_slowly(console_.in, text.size()) == text);
   EXPECT_TRUE(until([&] { return queue_->held() == 0; }));
+  EXPECT_EQ(queue_->taken(), text.size());
   EXPECT_TRUE(console_.silent());
   queue_->write("more\n");
   EXPECT_EQ(hear_slowly(console_.in, 5), "more\n");

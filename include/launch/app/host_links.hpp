@@ -53,6 +53,7 @@ class HostLinks {
   void hold(bool held);
 
   void leave_all();
+  void kill_all();
   // Waits so long until they have ended, and kills those that have not.
   boost::asio::awaitable<void> end(Duration patience);
 
@@ -69,7 +70,9 @@ class HostLinks {
   Link& at(int node) { return links_[static_cast<std::size_t>(node)]; }
   bool start_program(const ConnectHost& action, std::vector<std::string> argv);
   void send(int node, std::string bytes);
+  const std::string& host(int node) const { return plan_.head.nodes[static_cast<std::size_t>(node)].host; }
   void lose(int node, ExitStatus status, const std::string& errors);
+  void lose(int node, LostConnection lost);
   void lose_peers(int starter);
   void take(int node, std::string_view bytes);
   bool take_for_peer(int node, const HostMessage& message);

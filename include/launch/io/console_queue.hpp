@@ -14,6 +14,7 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -27,6 +28,9 @@ class ConsoleQueue {
 
   void write(std::string_view lines);
   std::size_t held() const { return held_.size() - written_; }
+  // Bytes since the beginning: what write() got, and what of it is no longer held.
+  std::uint64_t given() const { return given_; }
+  std::uint64_t taken() const { return given_ - held(); }
   // Until all is written, or nothing was for so long.
   boost::asio::awaitable<void> drained(Duration patience);
 
@@ -41,6 +45,7 @@ class ConsoleQueue {
   boost::asio::steady_timer empty_, pause_;
   std::string held_;
   std::size_t written_ = 0;  // of held_
+  std::uint64_t given_ = 0;
   bool writing_ = false;
 };
 

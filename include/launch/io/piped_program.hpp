@@ -58,6 +58,8 @@ class PipedProgram : public std::enable_shared_from_this<PipedProgram> {
   // same.
   void hold(bool held);
   void signal(int number);
+  // With all of its session that are in its process group, as the programs of a shell are.
+  void kill();
 
  private:
   using Stream = boost::asio::posix::stream_descriptor;

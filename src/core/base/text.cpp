@@ -21,12 +21,13 @@ std::string_view without_plus(std::string_view text) {
   return text;
 }
 
+bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == '\x7f'; }
+
 std::string escaped(std::string_view text) {
   std::string result;
   for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte == 0x7f) {
-      result += fmt::format("\\x{:02x}", byte);
+    if (is_control(c)) {
+      result += fmt::format("\\x{:02x}", c);
     } else {
       result += c;
     }
@@ -128,6 +129,29 @@ std::string_view first_lines(std::string_view text, std::size_t most) {
   auto end = text.substr(0, most).rfind('\n');
   if (end == std::string_view::npos) end = text.find('\n', most);
   return end == std::string_view::npos ? text : text.substr(0, end + 1);
+}
+
+std::string for_shell(std::string_view word) {
+  constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%^";
+  if (!word.empty() && word.find_first_not_of(plain) == std::string_view::npos) return std::string(word);
+  const bool escapes = std::any_of(word.begin(), word.end(), is_control);
+  std::string result = escapes ? "$'" : "'";
+  for (const char c : word) {
+    if (is_control(c)) {
+      result += fmt::format("\\{:03o}", c);
+    } else if (c == '\'') {
+      result += escapes ? "\\'" : "'\\''";
+    } else {
+      result += c == '\\' && escapes ? "\\\\" : std::string(1, c);
+    }
+  }
+  return result + "'";
+}
+
+std::string for_shell(const std::vector<std::string>& words) {
+  std::string line;
+  for (const std::string& word : words) line += (line.empty() ? "" : " ") + for_shell(word);
+  return line;
 }
 
 std::string without_controls(std::string_view text, std::size_t most) {

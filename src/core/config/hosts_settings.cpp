@@ -68,6 +68,19 @@ Result<std::vector<HostEntry>> hosts_of_allocation(const Options& options, const
                       "LSB_MCPU_HOSTS is set here; name the hosts, or start this in a job");
 }
 
+// With a host file of DeepSpeed, its files of variables count, too.
+Status read_deepspeed_env(const HeadFacts& facts, HostsPlan& plan) {
+  for (const FileText& file : facts.deepspeed_env) {
+    if (!file.text) return usage_error(fmt::format("{}: {}", file.path, file.text.error().message));
+    const auto variables = parse_variables(*file.text);
+    if (!variables) return usage_error(fmt::format("{}: {}", file.path, variables.error().message));
+    plan.file_env.insert(plan.file_env.end(), variables->begin(), variables->end());
+    plan.notices.push_back(
+        fmt::format("the workers get the variables of {}, since the host file is DeepSpeed's", file.path));
+  }
+  return {};
+}
+
 Result<std::vector<HostEntry>> read_hosts(const Options& options, const HeadFacts& facts, HostsPlan& plan) {
   if (options.hosts.given() && options.hostfile.given())
     return option_error(options.hostfile, "--hosts names the hosts already; give one of the two");
@@ -76,6 +89,8 @@ Result<std::vector<HostEntry>> read_hosts(const Options& options, const HeadFact
     if (!file) return option_error(options.hostfile, file.error().message);
     for (const std::string& notice : file->notices)
       plan.notices.push_back(fmt::format("{}: {}", options.hostfile.value, notice));
+    if (file->deepspeed)
+      if (Status read = read_deepspeed_env(facts, plan); !read) return read.error();
     return std::move(file->hosts);
   }
   if (options.hosts.value == "auto") return hosts_of_allocation(options, facts);
@@ -156,9 +171,11 @@ void write_line(const Options& options, const OptionLine& line, const HeadFacts&
   if (prefix.source != Source::flag)
     head.options.push_back("--log-line-prefix-template=" + (prefix.given() ? prefix.value : std::string(host_prefix)));
   const bool no_color = !facts.env.get("NO_COLOR").value_or("").empty();
-  if (!options.color.given() && facts.terminal && !no_color) head.options.push_back("--color=always");
+  if (!options.color.given() && facts.terminal && !no_color && !options.detach.given())
+    head.options.push_back("--color=always");
   if (head.c10d) head.options.push_back("--rdzv-backend=c10d");
-  head.keeps_output = !options.tee.given() && !options.redirects.given() && !options.log_dir.given();
+  const bool chosen = options.tee.given() || options.redirects.given() || options.log_dir.given();
+  head.keeps_output = !chosen || (head.gathers_logs && !options.log_dir.given());
   head.program = line.program;
 }
 
@@ -186,21 +203,49 @@ void name_nodes(HostsPlan& plan) {
   }
 }
 
+std::string as_file_name(std::string run_id) {
+  std::replace(run_id.begin(), run_id.end(), '/', '_');
+  return run_id;
+}
+
+std::string detach_file(const Options& options, const HeadPlan& head) {
+  if (!options.detach.given()) return "";
+  return options.detach.value == "auto" ? fmt::format("launch-{}.log", as_file_name(head.run_id))
+                                        : options.detach.value;
+}
+
+// Logs are found again only if each node has a folder of its own: the one of --log-dir may be shared, and not be empty.
+Status gather(const Options& options, HostsPlan& plan) {
+  if (!options.gather_logs.given()) return {};
+  if (options.log_dir.value == "/dev/null")
+    return option_error(options.gather_logs, "--log-dir=/dev/null keeps no logs; leave one of the two out");
+  plan.gather_folder = options.gather_logs.value;
+  plan.head.gathers_logs = true;
+  if (!options.log_dir.given()) return {};
+  for (HeadNode& node : plan.head.nodes) {
+    node.logs = fmt::format("{}/{}/{}", options.log_dir.value, as_file_name(plan.head.run_id), node.host);
+    node.options.push_back("--log-dir=" + node.logs);
+  }
+  return {};
+}
+
 // Of torchrun's variables those that say what the head says to each node.
 constexpr std::array own_variables{"PET_NNODES",        "PET_NODE_RANK",  "PET_MASTER_ADDR", "PET_MASTER_PORT",
                                    "PET_RDZV_ENDPOINT", "PET_STANDALONE", "PET_RDZV_ID",     "PET_RDZV_BACKEND"};
 
-Status forward(const Options& options, const OptionLine& line, const HeadFacts& facts, HeadPlan& head) {
+Status forward(const Options& options, const OptionLine& line, const HeadFacts& facts, HostsPlan& plan) {
   EnvironmentChoice choice;
   choice.none = options.env_none.value;
+  choice.named = plan.file_env;
   for (const GivenOption& given : line.options)
     if (given.row->name == "--env" && given.value) choice.named.push_back(*given.value);
   if (Status fits = check_named(choice, facts.env); !fits) return fits;
   Environment env = facts.env;
   for (const char* name : own_variables) env.remove(name);
-  head.env = forwarded(env, choice);
-  head.folder = facts.folder;
-  head.umask = facts.umask;
+  plan.head.env = forwarded(env, choice);
+  plan.local_env = local_login(env, choice);
+  plan.head.folder = facts.folder;
+  plan.head.umask = facts.umask;
   return {};
 }
 
@@ -248,21 +293,11 @@ Result<HostsPlan> plan_hosts(const Options& options, const OptionLine& line, con
   plan.head.version = LAUNCH_VERSION;
   plan.head.may_copy = !options.no_copy.value && plan.start.by == StartChoice::By::ssh;
   plan.head.sets_interface = !options.no_ifname.value;
+  plan.detach_file = detach_file(options, plan.head);
+  if (Status fits = gather(options, plan); !fits) return fits.error();
   write_line(options, line, facts, plan.head);
-  if (Status fits = forward(options, line, facts, plan.head); !fits) return fits.error();
+  if (Status fits = forward(options, line, facts, plan); !fits) return fits.error();
   return plan;
-}
-
-std::string hosts_text(const HostsPlan& plan) {
-  std::string text;
-  for (std::size_t i = 0; i < plan.hosts.size(); ++i)
-    text += fmt::format("node {}  {}\n        {}\n", i, plan.head.nodes[i].host,
-                        fmt::join(start_line(plan.hosts[i], plan.start, false), " "));
-  text +=
-      fmt::format("\non each: launch {} {}\n", fmt::join(plan.head.options, " "), fmt::join(plan.head.program, " "));
-  text += fmt::format("in {}\nwith these variables:\n", plan.head.folder);
-  for (const std::string& line : plan.head.env) text += fmt::format("  {}\n", without_controls(line, 200));
-  return text;
 }
 
 }  // namespace launch

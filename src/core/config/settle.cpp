@@ -105,12 +105,20 @@ Status settle_verdict(const Options& options, const HostFacts&, Config& config) 
   const std::string& form = options.verdict.value;
   config.verdict.json = form == "json";
   if (form.starts_with("json:")) config.verdict.file = form.substr(5);
-  if (const auto comma = form.find(','); form.starts_with("files:") && comma != std::string::npos) {
-    config.verdict.text_file = form.substr(6, comma - 6);
+  config.verdict.logs_pass = form.starts_with("passing:");  // as "files:"; said by launch --hosts alone
+  const bool two = config.verdict.logs_pass || form.starts_with("files:");
+  if (const auto colon = form.find(':'), comma = form.find(','); two && comma != std::string::npos) {
+    config.verdict.text_file = form.substr(colon + 1, comma - colon - 1);
     config.verdict.file = form.substr(comma + 1);
   }
   if (form == "text" || config.verdict.json || !config.verdict.file.empty()) return {};
   return usage_error(fmt::format("{}: expected text, json, json:FILE or files:TEXT,JSON", as_typed(options.verdict)));
+}
+
+Status refuse_detach(const Options& options, const HostFacts&, Config&) {
+  if (!options.detach.given()) return {};
+  return usage_error(
+      fmt::format("{}: only a job of --hosts can go on in the background; use nohup or tmux", options.detach.origin));
 }
 
 Status settle_evidence(const Options& options, const HostFacts&, Config& config) {
@@ -198,7 +206,7 @@ Result<Config> settle(const Options& options, const HostFacts& facts) {
   Config config;
   config.hostname = facts.hostname;
   config.parent_error_file = facts.env.get("TORCHELASTIC_ERROR_FILE").value_or("");
-  for (const auto step : {settle_nodes, settle_workers, settle_restarts, settle_stopping, settle_verdict,
+  for (const auto step : {refuse_detach, settle_nodes, settle_workers, settle_restarts, settle_stopping, settle_verdict,
                           settle_evidence, settle_signals, settle_preemption, settle_logs}) {
     if (Status done = step(options, facts, config); !done) return done.error();
   }

@@ -252,10 +252,11 @@ std::string general_reason(const LostConnection& lost) {
   const std::string said = last.empty() ? "" : ": " + in_quotes(last);
   if (lost.status.kind == ExitStatus::Kind::signalled)
     return fmt::format("{} was killed by {}{}", program, to_text(lost.status), said);
-  if (lacks_launch(lost, errors)) return std::string(no_launch);
+  if (!lost.greeted && lacks_launch(lost, errors)) return std::string(no_launch);
   if (has_exited_with(lost, 126) && line_with(errors, "launch"))
     return fmt::format("launch is there and could not be executed{}", said);
   std::string end = fmt::format("{} ended with {}{}", program, to_text(lost.status), said);
+  if (lost.greeted) return lost.status.ok() ? "launch there has left" : end;
   if (!noise.empty())
     return fmt::format("the login said {} and launch did not start; look at its shell's rc files ({})",
                        in_quotes(noise.back().text), end);
@@ -300,6 +301,8 @@ std::string named(const ProblemGroup& group) {
 }  // namespace
 
 HostProblem explain(const LostConnection& lost) {
+  if (!lost.starter.empty())
+    return {lost.host, fmt::format("it went through {}, whose own connection has ended", shown(lost.starter)), 1};
   const auto found = match(lost);
   const std::string reason = found ? filled(lost, *found) : general_reason(lost);
   return {lost.host, without_controls(reason, longest_explained), found ? found->rule.exit_code : 1};

@@ -20,13 +20,19 @@ constexpr std::string_view staying[] = {
     // the session and its terminal
     "DISPLAY", "XAUTHORITY", "WAYLAND_DISPLAY", "XDG_RUNTIME_DIR", "XDG_VTNR", "STY", "TERM_SESSION_ID", "WINDOWID",
     "LS_COLORS",
-    // devices, which the other host may number in another way
-    "CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL", "ZE_AFFINITY_MASK",
-    "ASCEND_RT_VISIBLE_DEVICES", "HABANA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES",
     // one task or one node of a scheduler
     "PBS_TASKNUM", "PBS_NODENUM", "PBS_JOBCOOKIE", "JOB_COMPLETION_INDEX",
     // one worker
     "RANK", "LOCAL_RANK", "WORLD_SIZE", "PET_NODE_RANK"};
+
+// They choose among the devices of a host; another host may number its devices differently.
+constexpr std::string_view device_choices[] = {
+    "CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES",       "ROCR_VISIBLE_DEVICES",   "GPU_DEVICE_ORDINAL",
+    "ZE_AFFINITY_MASK",     "ASCEND_RT_VISIBLE_DEVICES", "HABANA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES"};
+
+// Each login has them, whoever logs in.
+constexpr std::string_view of_a_login[] = {"HOME", "USER",   "LOGNAME", "SHELL", "PATH",           "LANG",
+                                           "TZ",   "TMPDIR", "TMP",     "TEMP",  "XDG_RUNTIME_DIR"};
 
 // Of the session, of the scheduler's task, and of another launcher's job.
 constexpr std::string_view staying_beginnings[] = {
@@ -82,7 +88,7 @@ Status check_one(std::string_view text, const Environment& env) {
 
 bool stays_here(std::string_view name) {
   if (is_in(of_the_job, name)) return false;
-  return is_in(staying, name) || is_of_one_task(name) ||
+  return is_in(staying, name) || is_in(device_choices, name) || is_of_one_task(name) ||
          std::any_of(std::begin(staying_beginnings), std::end(staying_beginnings),
                      [&](std::string_view beginning) { return name.starts_with(beginning); });
 }
@@ -91,6 +97,32 @@ Status check_named(const EnvironmentChoice& choice, const Environment& env) {
   for (const std::string& text : choice.named)
     if (Status done = check_one(text, env); !done) return done;
   return {};
+}
+
+Result<std::vector<std::string>> parse_variables(std::string_view text) {
+  std::vector<std::string> variables;
+  int number = 0;
+  for (const std::string_view typed : split(text, '\n')) {
+    ++number;
+    const std::string_view line = trim(typed);
+    if (line.empty() || line.starts_with('#')) continue;
+    const auto equals = line.find('=');
+    if (equals == std::string_view::npos || !is_name(line.substr(0, equals)) || line.find('\0') != std::string::npos)
+      return usage_error(fmt::format("line {}: expected NAME=VALUE, but it is {}", number, shown(line)));
+    variables.emplace_back(line);
+  }
+  return variables;
+}
+
+std::vector<std::string> local_login(const Environment& env, const EnvironmentChoice& choice) {
+  Environment result;
+  for (const std::string& line : env.lines()) {
+    const auto equals = line.find('=');
+    const std::string name = line.substr(0, equals);
+    if (is_in(of_a_login, name) || name.starts_with("LC_") || (!choice.none && is_in(device_choices, name)))
+      result.set(name, line.substr(equals + 1));
+  }
+  return result.lines();
 }
 
 std::vector<std::string> forwarded(const Environment& env, const EnvironmentChoice& choice) {

@@ -1,6 +1,7 @@
 #include "launch/core/hosts/head.hpp"
 
 #include "launch/core/base/text.hpp"
+#include "launch/core/hosts/host_notices.hpp"
 #include "launch/core/hosts/host_reach.hpp"
 
 #include <algorithm>
@@ -21,6 +22,13 @@ using namespace std::chrono_literals;
 constexpr Duration between_beats = 5s;
 constexpr int signals_until_over = 3;
 constexpr std::size_t most_warnings = 64;
+
+// Nothing if it is the only host, about which a line was said just before.
+std::string who_cannot(std::size_t count, std::size_t all) {
+  if (all == 1) return "";
+  if (count == all) return "no host can take part";
+  return fmt::format("{} of {} cannot take part", count, counted(static_cast<int>(all), "host"));
+}
 
 }  // namespace
 
@@ -90,23 +98,33 @@ void Head::settle(Time now) {
 
 // Before anything was started.
 void Head::give_up() {
-  table_.say(table_.problems());
-  const int code = table_.problems().front().exit_code;
-  const bool same = std::all_of(table_.problems().begin(), table_.problems().end(),
+  const auto& problems = table_.problems();
+  table_.say(problems);
+  const int code = problems.front().exit_code;
+  const bool same = std::all_of(problems.begin(), problems.end(),
                                 [code](const HostProblem& problem) { return problem.exit_code == code; });
-  table_.add(SayLine{true, fmt::format("{} of {} cannot take part, so nothing was started", table_.problems().size(),
-                                       counted(static_cast<int>(table_.hosts().size()), "host"))});
-  finish(same ? code : 1);
+  const std::string who = who_cannot(problems.size(), table_.hosts().size());
+  table_.add(SayLine{true, fmt::format("{}so nothing was started", who.empty() ? "" : who + ", ")});
+  const std::string what = who.empty() ? "the host cannot take part" : who;
+  finish({Failure::Kind::start, same ? code : 1, what, problems});
+}
+
+void Head::warn_of_hosts() {
+  std::vector<ReadyHost> hosts;
+  for (int node = 0; node < table_.size(); ++node) hosts.push_back({table_.name(node), table_.at(node).ready});
+  for (std::string& notice : notices_on_hosts(hosts)) table_.add(WarnLine{std::move(notice)});
 }
 
 void Head::ask_who_reaches(Time now) {
+  warn_of_hosts();
   if (table_.hosts().size() == 1) return go("", now);
   phase_ = Phase::reach;
   const NodeReady& first = table_.hosts().front().ready;
   auto candidates = on_network(first.addresses, first.interfaces, table_.plan().network);
   if (!candidates) {
-    table_.add(SayLine{true, fmt::format("{}: {}", table_.name(0), candidates.error().message)});
-    return finish(2);
+    const HostProblem problem{table_.name(0), candidates.error().message, 2};
+    table_.add(SayLine{true, fmt::format("{}: {}", problem.host, problem.reason)});
+    return finish({Failure::Kind::rendezvous, 2, "the nodes have no network in common", {problem}});
   }
   candidates_ = *std::move(candidates);
   const bool one_machine = std::all_of(table_.hosts().begin(), table_.hosts().end(), [&](const HeadHost& host) {
@@ -132,9 +150,11 @@ void Head::settle_reach(Time now) {
   for (std::size_t i = 1; i < table_.hosts().size(); ++i)
     rows.push_back({table_.plan().nodes[i].host, table_.hosts()[i].reach.faults});
   if (const auto address = choose_address(candidates_, rows)) return go(*address, now);
-  for (std::string& line : explain_reach(table_.name(0), table_.hosts().front().ready.port, candidates_, rows))
+  const auto port = table_.hosts().front().ready.port;
+  for (std::string& line : explain_reach(table_.name(0), port, candidates_, rows))
     table_.add(SayLine{true, std::move(line)});
-  finish(1);
+  finish({Failure::Kind::rendezvous, 1, "no address of node 0 is reached from all hosts",
+          reach_problems(table_.name(0), port, candidates_, rows)});
 }
 
 void Head::go(const std::string& address, Time now) {
@@ -167,13 +187,17 @@ bool Head::is_repeated(int node, std::string_view line) {
   return warned_.try_emplace(std::string(line), node).first->second != node;
 }
 
+void Head::on(int node, const NodeFile& file, Time) {
+  if (table_.at(node).state == State::running && table_.plan().gathers_logs) table_.add(StoreFile{node, file});
+}
+
 void Head::on(int node, const NodeEnd& end, Time) {
   HeadHost& host = table_.at(node);
   if (host.state != State::running) return;
   host.end = end;
   table_.move(node, State::ended, never);
   table_.flush(node);
-  if (host.peers == 0) table_.leave(node);
+  table_.plan().keeps_output ? table_.confirm(node) : table_.leave_unless_needed(node);
 }
 
 HeadActions Head::on_nonsense(int node, const std::string& what, Time now) {
@@ -207,17 +231,44 @@ void Head::settle_run() {
     if (!end.report.empty() || host.end.report.empty()) continue;
     end = {host.end.exit_code, host.end.report, host.end.json};
   }
+  const bool reported = !end.report.empty();
   const bool went_on = table_.plan().c10d && table_.count(State::ended) > 0;  // without the hosts that were lost
   const bool told_by_us = end.exit_code == 128 + SIGTERM && signals_ == 0;    // since the host was lost
   if ((end.exit_code == 0 || told_by_us) && table_.count(State::lost) > 0 && !went_on) end.exit_code = 1;
+  if (end.exit_code != 0 && !reported) end.json = head_verdict(table_.plan(), unreported(end.exit_code));
   phase_ = Phase::over;
   table_.add(std::move(end));
 }
 
-void Head::finish(int code) {
+// Why no node has sent a report.
+HeadFailure Head::unreported(int code) const {
+  HeadFailure failure{Failure::Kind::lost, code, "", table_.losses()};
+  for (int node = 0; node < table_.size(); ++node)
+    if (const int own = table_.at(node).end.exit_code; table_.at(node).state == State::ended && own != 0)
+      failure.problems.push_back(
+          {table_.name(node), fmt::format("launch there has ended with exit code {}", own), own});
+  if (signals_ > 0) failure.kind = Failure::Kind::signal;
+  failure.what = signals_ > 0 ? "launch was told to stop, and no host has sent a report" : "no host has sent a report";
+  return failure;
+}
+
+// Without the nodes' end.
+void Head::finish(const HeadFailure& failure) {
   phase_ = Phase::over;
   for (std::size_t i = 0; i < table_.hosts().size(); ++i) table_.flush(static_cast<int>(i));
-  table_.add(FinishHead{code});
+  table_.add(FinishHead{failure.exit_code, "", head_verdict(table_.plan(), failure)});
+}
+
+// A signal has ended the head.
+void Head::stop(int signal) {
+  const bool began = phase_ == Phase::run;
+  HeadFailure failure{Failure::Kind::signal, 128 + signal,
+                      fmt::format("launch was told to stop by {}{}", signal_name(signal),
+                                  began ? ", and did not wait for the nodes" : "; nothing was started"),
+                      began ? table_.losses() : table_.problems()};
+  for (const std::string& host : table_.names({State::waiting, State::connecting, State::asked, State::reaching}))
+    failure.problems.push_back({host, "had not answered yet", failure.exit_code});
+  finish(failure);
 }
 
 void Head::on_console(bool full, Time now) {
@@ -233,16 +284,24 @@ HeadActions Head::on_passed_signal(int signal) {
 
 HeadActions Head::on_signal(int signal, Time) {
   if (phase_ == Phase::over) return table_.take();
-  if (phase_ != Phase::run) {
+  const std::string received = fmt::format("received {}", signal_name(signal));
+  const bool runs = phase_ == Phase::run;
+  if (runs && ++signals_ < signals_until_over) {
+    if (signals_ == 1)
+      table_.add(SayLine{false, fmt::format("{}; telling {}", received, fold_hosts(table_.names({State::running})))});
+    return on_passed_signal(signal);
+  }
+  if (runs) {
+    const auto left = fold_hosts(table_.names({State::running}));
+    table_.add(
+        SayLine{false, fmt::format("{} again; not waiting for {}, whose nodes end by themselves", received, left)});
+  } else {
     const auto asked = table_.names({State::asked, State::ready, State::reaching});
-    table_.add(SayLine{false, fmt::format("received {}; nothing was started yet{}", signal_name(signal),
+    table_.add(SayLine{false, fmt::format("{}; nothing was started yet{}", received,
                                           asked.empty() ? "" : fmt::format(", {} had been asked", fold_hosts(asked)))});
   }
-  if (phase_ != Phase::run || ++signals_ >= signals_until_over) {
-    finish(128 + signal);
-    return table_.take();
-  }
-  return on_passed_signal(signal);
+  stop(signal);
+  return table_.take();
 }
 
 void Head::on_noise(int node, std::string noise) { table_.at(node).noise = std::move(noise); }

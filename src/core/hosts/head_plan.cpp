@@ -36,6 +36,8 @@ NodeJob node_job(const HeadPlan& plan, int node, std::int64_t silence_ms) {
   job.folder = plan.folder;
   job.umask = plan.umask;
   job.keeps_output = plan.keeps_output;
+  job.gathers_logs = plan.gathers_logs;
+  job.logs = plan.nodes[static_cast<std::size_t>(node)].logs;
   job.port = plan.port;
   job.silence_ms = silence_ms;
   job.token = plan.run_id;

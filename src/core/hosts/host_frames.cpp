@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -67,10 +68,14 @@ void append_frame(std::string& frames, const HostMessage& message) {
   for (std::size_t at = frame_head; --at > 0; length >>= 8U) frames[begin + at] = static_cast<char>(length & 255U);
 }
 
-// Of a message that is nothing but bytes, and may be several frames.
+// A message that is nothing but bytes, and may be several frames.
+template <class Message>
+constexpr bool is_bytes =
+    std::is_same_v<Message, NodeOutput> || std::is_same_v<Message, NodeInput> || std::is_same_v<Message, PeerBytes>;
+
 template <class Message>
 const std::string* bytes_of(const Message& message) {
-  if constexpr (requires { message.bytes; }) return &message.bytes;
+  if constexpr (is_bytes<Message>) return &message.bytes;
   return nullptr;
 }
 
@@ -84,7 +89,7 @@ HostMessage part_of(const HostMessage& message, std::size_t at) {
   return std::visit(
       [at](const auto& one) -> HostMessage {
         auto part = one;
-        if constexpr (requires { part.bytes; }) part.bytes = one.bytes.substr(at, longest_output);
+        if constexpr (is_bytes<decltype(part)>) part.bytes = one.bytes.substr(at, longest_output);
         return part;
       },
       message);

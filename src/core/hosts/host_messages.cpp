@@ -31,14 +31,14 @@ constexpr std::size_t longest_reason = 1'000;
 constexpr std::size_t longest_folder = 4'096;
 
 constexpr std::array<std::string_view, last_message_kind> kind_names = {
-    "job",    "ready", "cannot", "reach", "reached", "go",         "signal",
-    "output", "input", "beat",   "end",   "peer",    "peer bytes", "peer end"};
+    "job",   "ready", "cannot", "reach", "reached", "go",   "signal",     "output",
+    "input", "beat",  "end",    "shown", "file",    "peer", "peer bytes", "peer end"};
 
 constexpr MessageKind output_kind = 8;
 constexpr MessageKind input_kind = 9;
 static_assert(std::is_same_v<std::variant_alternative_t<output_kind - 1, HostMessage>, NodeOutput>);
 static_assert(std::is_same_v<std::variant_alternative_t<input_kind - 1, HostMessage>, NodeInput>);
-constexpr MessageKind peer_bytes_kind = 13;
+constexpr MessageKind peer_bytes_kind = 15;
 static_assert(std::is_same_v<std::variant_alternative_t<peer_bytes_kind - 1, HostMessage>, PeerBytes>);
 constexpr std::size_t peer_head = 4;
 constexpr std::size_t longest_errors = 4'096;
@@ -111,6 +111,7 @@ class BodyParts {
   explicit BodyParts(std::string_view json) : object_(read_json(json, {.size = longest_body, .depth = 8})) {}
 
   bool is_object() const { return object_.is_object(); }
+  bool has(std::string_view name) const { return object_[name].present(); }
   std::string_view fault() const { return fault_; }
 
   int whole(std::string_view name, int least, int greatest) { return need(name, object_[name].whole(least, greatest)); }
@@ -121,6 +122,10 @@ class BodyParts {
   bool flag(std::string_view name) { return need(name, object_[name].flag()); }
   std::string text(std::string_view name, std::size_t longest) { return need(name, read_text(object_[name], longest)); }
   std::string word(std::string_view name, std::size_t longest) { return need(name, read_word(object_[name], longest)); }
+  std::string inner_path(std::string_view name, std::size_t longest) {
+    auto path = read_word(object_[name], longest);
+    return need(name, path && is_inner_path(*path) ? std::move(path) : std::nullopt);
+  }
   std::string line(std::string_view name, std::size_t longest) { return need(name, read_line(object_[name], longest)); }
   std::vector<std::string> words(std::string_view name, std::size_t most) {
     return need(name, read_words(object_[name], most));
@@ -152,6 +157,8 @@ BodyJson write(const NodeJob& job) {
           {"keeps_output", job.keeps_output},
           {"port", job.port},
           {"token", write_line(job.token, longest_word_line)},
+          {"gathers_logs", job.gathers_logs},
+          {"logs", write_text(job.logs)},
           {"silence_ms", job.silence_ms}};
 }
 
@@ -165,6 +172,8 @@ void read(BodyParts& parts, NodeJob& job) {
   job.keeps_output = parts.flag("keeps_output");
   job.port = parts.port();
   job.token = parts.line("token", longest_word_line);
+  if (parts.has("gathers_logs")) job.gathers_logs = parts.flag("gathers_logs");
+  if (parts.has("logs")) job.logs = parts.word("logs", longest_folder);
   job.silence_ms = parts.silence();
 }
 
@@ -173,7 +182,8 @@ BodyJson write(const NodeReady& ready) {
           {"boot_id", write_line(ready.boot_id, longest_word_line)},
           {"addresses", write_lines(ready.addresses, longest_word_line)},
           {"interfaces", write_lines(ready.interfaces, longest_word_line)},
-          {"port", ready.port}};
+          {"port", ready.port},
+          {"machine", write_line(ready.machine, longest_word_line)}};
 }
 
 void read(BodyParts& parts, NodeReady& ready) {
@@ -182,6 +192,7 @@ void read(BodyParts& parts, NodeReady& ready) {
   ready.addresses = parts.lines("addresses", longest_word_line);
   ready.interfaces = parts.lines("interfaces", longest_word_line);
   ready.port = parts.port();
+  if (parts.has("machine")) ready.machine = parts.line("machine", longest_word_line);
 }
 
 BodyJson write(const NodeCannot& cannot) {
@@ -225,6 +236,24 @@ void read(BodyParts& parts, NodeSignal& signal) { signal.number = parts.whole("n
 BodyJson write(const HostBeat&) { return BodyJson::object(); }
 
 void read(BodyParts&, HostBeat&) {}
+
+BodyJson write(const NodeShown&) { return BodyJson::object(); }
+
+void read(BodyParts&, NodeShown&) {}
+
+BodyJson write(const NodeFile& file) {
+  return {{"name", write_text(file.name)},
+          {"first", file.first},
+          {"bytes", write_text(file.bytes)},
+          {"fault", write_line(file.fault, longest_reason)}};
+}
+
+void read(BodyParts& parts, NodeFile& file) {
+  file.name = parts.inner_path("name", longest_folder);
+  file.first = parts.flag("first");
+  file.bytes = parts.text("bytes", longest_output);
+  file.fault = parts.line("fault", longest_reason);
+}
 
 BodyJson write(const NodeEnd& end) {
   const std::string_view report = beginning_of(end.report, longest_report);
@@ -320,6 +349,12 @@ struct BodyWriter {
 };
 
 }  // namespace
+
+bool is_inner_path(std::string_view path) {
+  const auto parts = split(path, '/');
+  return std::none_of(parts.begin(), parts.end(),
+                      [](std::string_view part) { return part.empty() || part == "." || part == ".."; });
+}
 
 std::string_view kind_name(MessageKind kind) { return kind_names[kind - 1]; }
 

@@ -1,7 +1,6 @@
 #include "launch/core/hosts/host_reach.hpp"
 
 #include "launch/core/base/text.hpp"
-#include "launch/core/hosts/connection_words.hpp"
 #include "launch/core/job/endpoint.hpp"
 
 #include <algorithm>
@@ -18,6 +17,7 @@ namespace launch {
 namespace {
 
 constexpr std::size_t longest_fault = 80;
+constexpr const char* no_network = "has no network that others could use";
 
 // An address as bytes: 4 or 16 of them.
 using AddressBytes = std::vector<unsigned char>;
@@ -102,7 +102,7 @@ std::optional<std::string> choose_address(const std::vector<std::string>& addres
 
 std::vector<std::string> explain_reach(const std::string& first_host, std::uint16_t port,
                                        const std::vector<std::string>& addresses, const std::vector<ReachRow>& rows) {
-  if (addresses.empty()) return {fmt::format("{} (node 0) has no network that others could use", first_host)};
+  if (addresses.empty()) return {fmt::format("{} (node 0) {}", first_host, no_network)};
   std::map<std::string, std::vector<std::string>> by_fault;
   for (const ReachRow& row : rows)
     if (std::string faults = faults_of(row, addresses, port); !faults.empty()) by_fault[faults].push_back(row.host);
@@ -111,6 +111,16 @@ std::vector<std::string> explain_reach(const std::string& first_host, std::uint1
     lines.push_back(fmt::format("{} cannot reach node 0 ({}) at {}", fold_hosts(hosts), first_host, faults));
   lines.emplace_back("a firewall between the hosts? --network chooses another network, --master-port the port");
   return lines;
+}
+
+std::vector<HostProblem> reach_problems(const std::string& first_host, std::uint16_t port,
+                                        const std::vector<std::string>& addresses, const std::vector<ReachRow>& rows) {
+  if (addresses.empty()) return {{first_host, no_network, 1}};
+  std::vector<HostProblem> problems;
+  for (const ReachRow& row : rows)
+    if (const std::string faults = faults_of(row, addresses, port); !faults.empty())
+      problems.push_back({row.host, fmt::format("cannot reach node 0 ({}) at {}", first_host, faults), 1});
+  return problems;
 }
 
 }  // namespace launch

@@ -36,6 +36,15 @@ void HostTable::leave(int node) {
   add(LeaveHost{node});
 }
 
+void HostTable::leave_unless_needed(int node) {
+  if (at(node).peers == 0) leave(node);
+}
+
+void HostTable::confirm(int node) {
+  at(node).left = at(node).peers == 0;
+  add(ConfirmHost{node, at(node).left});
+}
+
 void HostTable::move(int node, State state, Time when) {
   HeadHost& host = at(node);
   if (host.state == State::connecting) --connecting_of(host.starter);
@@ -51,6 +60,7 @@ void HostTable::drop(int node, const HostProblem& problem) {
   if (host.state == State::running) {
     flush(node);
     say({problem});
+    losses_.push_back(problem);
     move(node, State::lost, never);
   } else {
     problems_.push_back(problem);
@@ -62,7 +72,7 @@ void HostTable::drop(int node, const HostProblem& problem) {
 void HostTable::put_out(int node, const HostProblem& problem) {
   problems_.push_back(problem);
   move(node, State::ended, never);
-  if (at(node).peers == 0) leave(node);
+  leave_unless_needed(node);
 }
 
 void HostTable::nonsense(int node, const std::string& what) {

@@ -58,8 +58,10 @@ RemoteActions Remote::on_message(HostMessage message, Time now) {
   if (leaving_) return {};
   if (auto actions = on_peer_message(message)) return *std::move(actions);
   if (state_ == State::over) return {};
+  if (state_ == State::told) return on_message_after_end(message);
   if (auto* job = std::get_if<NodeJob>(&message); job != nullptr && state_ == State::waiting) {
     state_ = State::checking;
+    keeps_output_ = job->keeps_output;
     silence_ = std::chrono::milliseconds(job->silence_ms);
     lost_at_ = later(now, silence_);
     beat_ = later(now, std::min(between_signs, silence_ / 3));
@@ -76,6 +78,15 @@ RemoteActions Remote::on_message(HostMessage message, Time now) {
   if (auto* input = std::get_if<NodeInput>(&message); input != nullptr && state_ == State::running)
     return {FeedNode{std::move(input->bytes)}};
   return std::holds_alternative<HostBeat>(message) ? RemoteActions{} : on_lost();
+}
+
+// What else was said was meant for a node that still ran.
+RemoteActions Remote::on_message_after_end(const HostMessage& message) {
+  if (!std::holds_alternative<NodeShown>(message)) return {};
+  state_ = State::over;
+  RemoteActions actions{RemoveOutput{}};
+  if (peers_.empty()) leave(actions);
+  return actions;
 }
 
 RemoteActions Remote::on_checked(HostMessage answer) {
@@ -102,14 +113,17 @@ RemoteActions Remote::on_output(NodeOutput output) {
   return {TellHead{std::move(output)}};
 }
 
+RemoteActions Remote::on_file(NodeFile file) {
+  if (headless_ || state_ != State::running) return {};
+  return {TellHead{std::move(file)}};
+}
+
 RemoteActions Remote::on_end(NodeEnd end) {
   if (state_ != State::running) return {};
-  state_ = State::over;
+  state_ = keeps_output_ && !headless_ ? State::told : State::over;
   RemoteActions actions;
   if (!headless_) actions.push_back(TellHead{std::move(end)});
-  if (headless_ || peers_.empty()) {
-    leave(actions);
-  }
+  if (state_ == State::over && (headless_ || peers_.empty())) leave(actions);
   return actions;
 }
 
@@ -122,9 +136,7 @@ RemoteActions Remote::on_peer_end(PeerEnd end) {
   peers_.erase(end.node);
   if (headless_ || leaving_) return {};
   RemoteActions actions{TellHead{std::move(end)}};
-  if (state_ == State::over && peers_.empty()) {
-    leave(actions);
-  }
+  if (state_ == State::over && peers_.empty()) leave(actions);
   return actions;
 }
 

@@ -19,6 +19,7 @@ using Ordered = nlohmann::ordered_json;
 constexpr std::size_t most_groups_shown = 8;
 constexpr std::size_t most_nodes_shown = 4;  // of a group
 constexpr std::size_t longest_ranks = 80;
+constexpr std::size_t longest_verdict = std::size_t{1} << 20;
 
 // The largest group first, or the smallest.
 std::vector<RankGroup> sorted(std::vector<RankGroup> groups, bool largest_first) {
@@ -243,6 +244,11 @@ std::string verdict_json(const Verdict& verdict) {
                   {"left", account.left},
                   {"more_left", account.more_left}})
       .dump(-1, ' ', true, Ordered::error_handler_t::replace);
+}
+
+bool was_told_to_stop(std::string_view json) {
+  const JsonValue verdict = read_json(json, {.size = longest_verdict});
+  return verdict["root_cause"]["kind"].text() == "signal";
 }
 
 }  // namespace launch

@@ -8,7 +8,6 @@
 #include <string_view>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 namespace launch {
@@ -63,21 +62,6 @@ std::vector<Variable> changed_variables(const WorkerSpec& spec, const Config& co
   return result;
 }
 
-// The word as a shell needs it written.
-std::string quoted(const std::string& word) {
-  constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%^<>";
-  if (!word.empty() && word.find_first_not_of(plain) == std::string::npos) return word;
-  std::string result = "'";
-  for (const char c : word) result += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return result + "'";
-}
-
-std::string command_text(const std::vector<std::string>& argv) {
-  std::vector<std::string> words;
-  for (const std::string& word : argv) words.push_back(quoted(word));
-  return fmt::format("{}", fmt::join(words, " "));
-}
-
 std::string_view source_text(const ShownSetting& setting) {
   if (setting.source == Source::initial) return "default";
   return setting.source == Source::flag ? "command line" : std::string_view(setting.origin);
@@ -127,9 +111,9 @@ std::string binding_text(const Config& config) {
 
 std::string worker_text(const WorkerSpec& spec, const Config& config, const Environment& env) {
   std::string result = fmt::format("\nLocal rank {}, rank {}:\n  {}\n", spec.local_rank.value, spec.global_rank.value,
-                                   command_text(spec.argv));
+                                   for_shell(spec.argv));
   for (const Variable& variable : changed_variables(spec, config, env))
-    result += fmt::format("    {}={}\n", variable.name, quoted(variable.value));
+    result += fmt::format("    {}={}\n", variable.name, for_shell(variable.value));
   return result;
 }
 

@@ -123,6 +123,18 @@ TEST(FirstClauses, KeepsWholeClausesFromTheBeginning) {
   EXPECT_EQ(first_clauses("\u00e4\u00e4\u00e4\u00e4", 6), "\u00e4...") << "between characters";
 }
 
+TEST(ForShell, WordsCanBePasted) {
+  EXPECT_EQ(for_shell("--lr=3"), "--lr=3");
+  EXPECT_EQ(for_shell("/opt/a_b-c.d:e,f@g%h^i+j"), "/opt/a_b-c.d:e,f@g%h^i+j");
+  EXPECT_EQ(for_shell(""), "''");
+  for (const char* word : {"a b", "$HOME", "~", "*", "a;b", "`id`", "\"x\"", "<a>", "a\\b", "#"})
+    EXPECT_EQ(for_shell(word), "'" + std::string(word) + "'");
+  EXPECT_EQ(for_shell("it's"), R"('it'\''s')");
+  EXPECT_EQ(for_shell("a\n1'\\\x7f\x1b"), R"($'a\0121\'\\\177\033')") << "no control byte reaches the terminal";
+  EXPECT_EQ(for_shell(std::vector<std::string>{"echo", "a b", ""}), "echo 'a b' ''");
+  EXPECT_EQ(for_shell(std::vector<std::string>()), "");
+}
+
 TEST(Counted, HasThePlural) {
   EXPECT_EQ(counted(1, "node"), "1 node");
   EXPECT_EQ(counted(0, "node"), "0 nodes");

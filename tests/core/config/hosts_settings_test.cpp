@@ -1,6 +1,6 @@
 #include "launch/core/config/hosts_settings.hpp"
 
-#include "settling.hpp"
+#include "planning.hpp"
 
 namespace launch::hosts_settings_test {
 
@@ -12,43 +12,6 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::StartsWith;
-
-HeadFacts facts_of(std::initializer_list<std::pair<const char*, const char*>> variables = {}) {
-  HeadFacts facts;
-  for (const auto& [name, value] : variables) facts.env.set(name, value);
-  facts.own_names = {"login"};
-  facts.folder = "/work";
-  facts.umask = 027;
-  facts.self = "/opt/launch";
-  facts.fresh_id = "fresh";
-  return facts;
-}
-
-Result<HostsPlan> plan_line(Args args, const HeadFacts& facts) {
-  args.insert(args.end(), {"train.py", "--lr", "3"});
-  const auto line = read_option_line(args);
-  if (!line) return line.error();
-  const auto command = parse_command(args, facts.env);
-  if (!command) return command.error();
-  const auto& options = std::get<Options>(*command);
-  EXPECT_TRUE(names_hosts(options));
-  return plan_hosts(options, *line, facts);
-}
-
-HostsPlan plan_of(const Args& args, const HeadFacts& facts = facts_of()) {
-  auto plan = plan_line(args, facts);
-  if (plan) return *std::move(plan);
-  ADD_FAILURE() << plan.error().message;
-  return {};
-}
-
-std::string refusal(const Args& args, const HeadFacts& facts = facts_of()) {
-  const auto plan = plan_line(args, facts);
-  if (plan) return "";
-  EXPECT_EQ(plan.error().code, ErrorCode::usage);
-  EXPECT_THAT(plan.error().message, Not(HasSubstr("\n")));
-  return plan.error().message;
-}
 
 Args names_of(const HostsPlan& plan) {
   Args names;
@@ -324,6 +287,9 @@ TEST(HostsSettings, TheirEnvironment) {
   EXPECT_THAT(plan_of({"--hosts=n1", "--env=A=1,2", "--env", "CUDA_VISIBLE_DEVICES", "--env=A=3"}, facts).head.env,
               ElementsAre("A=3", "CUDA_VISIBLE_DEVICES=0", "FOO=1", "PATH=/bin", "PET_MAX_RESTARTS=3"));
   EXPECT_THAT(plan_of({"--hosts=n1", "--env-none", "--env=FOO"}, facts).head.env, ElementsAre("FOO=1", "PATH=/bin"));
+  EXPECT_THAT(plan_of({"--hosts=n1"}, facts).local_env,
+              ElementsAre("CUDA_VISIBLE_DEVICES=0", "HOME=/root", "PATH=/bin"));
+  EXPECT_THAT(plan_of({"--hosts=n1", "--env-none"}, facts).local_env, ElementsAre("HOME=/root", "PATH=/bin"));
 }
 
 // What the head makes of the plan is a line that each node takes, without a word about it.
@@ -349,14 +315,6 @@ TEST(HostsSettings, TheLinesSettle) {
         EXPECT_EQ(config->program.argv.back(), "3");
       }
   }
-}
-
-TEST(HostsSettings, TheExplanationNamesEachStart) {
-  const std::string text = hosts_text(plan_of({"--hosts=n1,localhost", "--env=A=x\ny"}, facts_of({{"B", "2"}})));
-  EXPECT_THAT(text,
-              AllOf(HasSubstr("node 0  n1\n        ssh -T "), HasSubstr("node 1  localhost\n        /opt/launch "),
-                    HasSubstr("on each: launch --quiet "), HasSubstr(" train.py --lr 3\n"), HasSubstr("in /work\n"),
-                    HasSubstr("  B=2\n"), Not(HasSubstr("x\ny"))));
 }
 
 }  // namespace launch::hosts_settings_test

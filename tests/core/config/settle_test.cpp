@@ -61,6 +61,12 @@ TEST(Settle, TheFormOfTheVerdictIsRead) {
   EXPECT_TRUE(config_of({"--verdict=json"}).verdict.json);
   EXPECT_EQ(config_of({"--verdict=json:/v.json"}).verdict.file, "/v.json");
   EXPECT_FALSE(config_of({"--verdict=json:/v.json"}).verdict.json);
+  for (const bool passing : {false, true}) {
+    const VerdictChoice two = config_of({passing ? "--verdict=passing:/t,/v" : "--verdict=files:/t,/v"}).verdict;
+    EXPECT_EQ(two.text_file, "/t");
+    EXPECT_EQ(two.file, "/v");
+    EXPECT_EQ(two.logs_pass, passing);
+  }
 }
 
 TEST(Settle, TheWarningOfASchedulerIsRead) {
@@ -109,6 +115,7 @@ TEST(Settle, BadInputIsOneClearLineThatNamesItsOrigin) {
       {{"--kill-grace=0"}, "--kill-grace 0: expected seconds from 0.1 to 86400"},
       {{"--verdict=xml"}, "--verdict xml: expected text, json, json:FILE or files:TEXT,JSON"},
       {{"--verdict=json:"}, "--verdict json:: expected text, json, json:FILE or files:TEXT,JSON"},
+      {{"--detach"}, "--detach: only a job of --hosts can go on in the background; use nohup or tmux"},
       {{"--evidence=all"}, "--evidence all: expected none, states or stacks"},
       {{"--evidence=stacks:SIGFOO"}, "--evidence stacks:SIGFOO: expected none"},
       {{"--evidence=states:SIGKILL"}, "--evidence states:SIGKILL: expected none"},

@@ -28,7 +28,8 @@ struct Ended {
 };
 
 LostConnection ended(int code, std::string errors, std::string noise = "") {
-  return {"ssh", "n7", {ExitStatus::Kind::exited, code}, std::move(errors), std::move(noise), 22, 10};
+  LostConnection lost{"ssh", "n7", {ExitStatus::Kind::exited, code}, std::move(errors), std::move(noise)};
+  return lost;
 }
 
 void expect_words(const std::vector<Ended>& cases) {
@@ -363,6 +364,26 @@ TEST(ConnectionWords, ALongListOfHostsIsCutShort) {
   EXPECT_TRUE(line.starts_with("n[1,3,5,")) << line;
   EXPECT_TRUE(line.ends_with(",...] (500 hosts): down")) << line;
   EXPECT_LT(line.size(), 340u);
+}
+
+TEST(ConnectionWords, OfALaunchThatHadAnsweredNothingIsSaidOfTheLogin) {
+  for (const auto& [code, errors, expected, exit_code] :
+       std::vector<Ended>{{255, "", "ssh ended with exit code 255"},
+                          {255, "Connection to n7 closed by remote host.\n",
+                           "ssh ended with exit code 255: \"Connection to n7 closed by remote host.\""},
+                          {0, "", "launch there has left"},
+                          {127, "", "ssh ended with exit code 127"}}) {
+    LostConnection lost = ended(code, errors);
+    lost.greeted = true;
+    EXPECT_EQ(explain(lost).reason, expected);
+    EXPECT_EQ(explain(lost).exit_code, exit_code);
+  }
+}
+
+TEST(ConnectionWords, AConnectionThatWentThroughAnotherHostNamesIt) {
+  LostConnection lost = ended(255, "");
+  lost.starter = "n2";
+  EXPECT_EQ(explain(lost).reason, "it went through n2, whose own connection has ended");
 }
 
 }  // namespace launch::connection_words_test

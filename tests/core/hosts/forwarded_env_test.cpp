@@ -46,6 +46,25 @@ TEST(ForwardedEnv, OptionsAddAndReplace) {
   EXPECT_EQ(forwarded(Environment(), {true, {"UNSET", "=", "1X=2"}}), Lines());
 }
 
+TEST(ForwardedEnv, ANodeOfThisMachineBeginsWithALoginAndItsDevices) {
+  const Environment env{{"HOME", "/root"},      {"USER", "me"},          {"LOGNAME", "me"},
+                        {"SHELL", "/bin/sh"},   {"PATH", "/bin"},        {"LANG", "C"},
+                        {"LC_TIME", "C.UTF-8"}, {"TZ", "UTC"},           {"TMPDIR", "/scratch"},
+                        {"TMP", "/t"},          {"TEMP", "/t"},          {"XDG_RUNTIME_DIR", "/run/user/1"},
+                        {"COLOUR", "blue"},     {"SSH_AUTH_SOCK", "/a"}, {"CUDA_VISIBLE_DEVICES", "2,3"},
+                        {"DISPLAY", ":0"},      {"LANGUAGE", "en"},      {"ZE_AFFINITY_MASK", "0"},
+                        {"RANK", "1"},          {"PET_NNODES", "2"}};
+  const Lines login{"HOME=/root",      "LANG=C",        "LC_TIME=C.UTF-8", "LOGNAME=me",
+                    "PATH=/bin",       "SHELL=/bin/sh", "TEMP=/t",         "TMP=/t",
+                    "TMPDIR=/scratch", "TZ=UTC",        "USER=me",         "XDG_RUNTIME_DIR=/run/user/1"};
+  EXPECT_EQ(local_login(env, {true, {"COLOUR"}}), login) << "--env is forwarded, as to other hosts";
+  Lines with_devices = login;
+  with_devices.insert(with_devices.begin(), "CUDA_VISIBLE_DEVICES=2,3");
+  with_devices.push_back("ZE_AFFINITY_MASK=0");
+  EXPECT_EQ(local_login(env, {}), with_devices);
+  EXPECT_EQ(local_login(Environment(), {}), Lines());
+}
+
 TEST(ForwardedEnv, WrongNamesAreRefused) {
   const Environment env{{"A", "1"}, {"EMPTY", ""}};
   const std::pair<const char*, const char*> cases[] = {
@@ -65,6 +84,24 @@ TEST(ForwardedEnv, WrongNamesAreRefused) {
   }
   EXPECT_TRUE(check_named({false, {"A", "EMPTY", "B=", "C=x,y=z", "_x9=1"}}, env));
   EXPECT_TRUE(check_named({true, {}}, env));
+}
+
+TEST(ForwardedEnv, AFileOfVariablesHasOneOnEachLine) {
+  const auto read = parse_variables("NCCL_DEBUG=INFO\n\n  # A=1\nB=x = \"y\"  \r\nC=\nB=2");
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(*read, (Lines{"NCCL_DEBUG=INFO", "B=x = \"y\"", "C=", "B=2"}));
+  EXPECT_TRUE(parse_variables("")->empty());
+  const std::pair<std::string, const char*> wrong[] = {
+      {"A=1\nexport B=2\n", "line 2: expected NAME=VALUE, but it is \"export B=2\""},
+      {"\n\nA", "line 3: expected NAME=VALUE, but it is A"},
+      {"=1", "line 1: expected NAME=VALUE, but it is =1"},
+      {std::string("A=\0", 3), "line 1: expected NAME=VALUE, but it is A=\\x00"}};
+  for (const auto& [text, message] : wrong) {
+    const auto refused = parse_variables(text);
+    ASSERT_FALSE(refused) << text;
+    EXPECT_EQ(refused.error().message, message);
+    EXPECT_EQ(refused.error().code, ErrorCode::usage);
+  }
 }
 
 }  // namespace launch::forwarded_env_test

@@ -120,8 +120,44 @@ TEST(HeadNodes, TheReportIsThatOfTheLowestNodeThatHasOneAndSoIsTheExitCode) {
       }
       EXPECT_EQ(end_of(d).exit_code, one.code);
       EXPECT_EQ(end_of(d).report, one.report);
-      EXPECT_EQ(end_of(d).json.empty(), end_of(d).report.empty());
+      EXPECT_EQ(end_of(d).json.empty(), end_of(d).exit_code == 0) << "the head writes one if no node has";
     }
+  }
+}
+
+TEST(HeadNodes, AHostThatKeepsOutputIsToldThatAllWasShown) {
+  HeadPlan plan = plan_of(2);
+  plan.keeps_output = true;
+  Driver d(plan);
+  d.run_all().say(0, NodeOutput{false, "half a line"}).say(0, NodeEnd{});
+  EXPECT_THAT(d.left(), IsEmpty()) << "its connection ends after that";
+  ASSERT_EQ(d.last.size(), 2U);
+  EXPECT_EQ(d.shown(), "half a line\n");
+  EXPECT_EQ(std::get<ConfirmHost>(d.last[1]).node, 0);
+  EXPECT_EQ(d.say(1, NodeEnd{3, "report", "{}"}).all<ConfirmHost>().size(), 1U) << "however its node has ended";
+  EXPECT_THAT(d.code(), Optional(3));
+}
+
+TEST(HeadNodes, FilesAreStoredIfTheyWereAskedForWhileTheNodeRuns) {
+  for (const bool asked : {true, false}) {
+    HeadPlan plan = plan_of(2);
+    plan.gathers_logs = asked;
+    plan.nodes[1].logs = "/logs/n2";
+    Driver d(plan);
+    d.greet_all();
+    EXPECT_EQ(node_job(plan, 1, 15'000).gathers_logs, asked);
+    EXPECT_EQ(node_job(plan, 1, 15'000).logs, "/logs/n2");
+    EXPECT_EQ(node_job(plan, 0, 15'000).logs, "");
+    EXPECT_THAT(d.say(0, NodeFile{"early", true, "", ""}).all<StoreFile>(), IsEmpty());
+    d.run_all();
+    const auto stored = d.say(1, NodeFile{"0/stdout.log", false, "x", ""}).all<StoreFile>();
+    ASSERT_EQ(stored.size(), asked ? 1U : 0U);
+    for (const StoreFile& one : stored) {
+      EXPECT_EQ(one.node, 1);
+      EXPECT_EQ(one.file, (NodeFile{"0/stdout.log", false, "x", ""}));
+    }
+    d.say(1, NodeEnd{});
+    EXPECT_THAT(d.say(1, NodeFile{"late", true, "", ""}).last, IsEmpty());
   }
 }
 
@@ -200,9 +236,12 @@ TEST(HeadNodes, SignalsGoToWhatRunsAndTheThirdEndsTheHead) {
   d.say(1, NodeEnd{});
   EXPECT_THAT(d.signal(SIGINT).told<NodeSignal>(), ElementsAre(0, 2));
   EXPECT_EQ(d.told<NodeSignal>(2)->number, SIGINT);
+  EXPECT_THAT(d.said(), ElementsAre("received SIGINT; telling n[1,3]"));
   EXPECT_THAT(d.signal(SIGTERM).told<NodeSignal>(), ElementsAre(0, 2));
   EXPECT_EQ(d.told<NodeSignal>(0)->number, SIGTERM);
+  EXPECT_THAT(d.said(), IsEmpty()) << "once";
   EXPECT_THAT(d.signal(SIGINT).told<NodeSignal>(), IsEmpty());
+  EXPECT_THAT(d.said(), ElementsAre("received SIGINT again; not waiting for n[1,3], whose nodes end by themselves"));
   EXPECT_THAT(d.code(), Optional(128 + SIGINT));
 }
 

@@ -53,6 +53,21 @@ TEST(Head, AllProblemsAreListedOnceAllHaveAnswered) {
   EXPECT_FALSE(d.ever_went());
 }
 
+TEST(Head, TheOnlyHostIsNotCounted) {
+  Driver d(plan_of(1));
+  d.greet_all().say(0, NodeCannot{"no folder", 2});
+  EXPECT_THAT(d.said(), ElementsAre("n1: no folder", "so nothing was started"));
+}
+
+TEST(Head, WhatIsOddAboutTheHostsIsSaidBeforeTheyStart) {
+  Driver d(plan_of(2));
+  d.greet_all().say(0, ready_with({"10.0.0.1"}, "a"));
+  d.say(1, ready_with({"10.0.0.1"}, "a"));
+  ASSERT_EQ(d.all<WarnLine>().size(), 1U);
+  EXPECT_EQ(d.all<WarnLine>()[0].text, "n[1-2] are the same machine (h): their workers share its devices");
+  EXPECT_THAT(heads::all_of<WarnLine>(Driver(plan_of(3)).run_all().ever), IsEmpty());
+}
+
 TEST(Head, TheExitCodeIsTheOneOfAllProblemsElse1) {
   for (const auto& [codes, code] : std::vector<std::pair<std::vector<int>, int>>{
            {{2, 2}, 2}, {{1, 1}, 1}, {{124, 124}, 124}, {{2, 1}, 1}, {{2, 124}, 1}, {{3, 3}, 3}}) {
@@ -75,7 +90,7 @@ TEST(Head, WhoIsLateIsAProblemWithCode124) {
   d.wait(1s);
   EXPECT_THAT(d.said(), ElementsAre("n[2-3]: launch did not answer within 30 s of the login",
                                     "n1: did not say within 60 s whether it can start",
-                                    "3 of 3 hosts cannot take part, so nothing was started"));
+                                    "no host can take part, so nothing was started"));
   EXPECT_THAT(d.code(), Optional(124));
 }
 

@@ -68,6 +68,10 @@ TEST(HostMessages, EachIsReadAsItWasWritten) {
                                         PeerBytes{3, ""},
                                         PeerEnd{7, {ExitStatus::Kind::signalled, 9}, "no\nroute"},
                                         PeerEnd{7, {ExitStatus::Kind::exited, 255}},
+                                        NodeShown(),
+                                        NodeFile{"a/0/stdout.log", true, std::string("a\0\xff\n", 4), ""},
+                                        NodeFile{"x", false, std::string(longest_output, '\n'), "no way"},
+                                        NodeReady{"n1", "8d7c", {}, 0, {}, "aarch64"},
                                         NodeEnd{255, "rank 3 failed\n  \"why\"\n"}};
   for (const HostMessage& message : all) EXPECT_EQ(passed(message), message) << kind_name(kind_of(message));
 }
@@ -83,6 +87,28 @@ TEST(HostMessages, ArgumentsAndVariablesAreAnyBytes) {
   EXPECT_EQ(passed_as(job), job);
   EXPECT_EQ(passed_as(NodeGo{job.args}).args, job.args);
   EXPECT_EQ(passed_as(NodeEnd{1, bytes + '\0'}).report, bytes + '\0');
+}
+
+TEST(HostMessages, TheMachineNeedNotBeTold) {
+  const auto read =
+      parse_body(kind_of(NodeReady()), R"({"hostname":"n1","boot_id":"","addresses":[],"interfaces":[],"port":0})");
+  ASSERT_TRUE(read);
+  EXPECT_EQ(std::get<NodeReady>(*read).machine, "");
+  EXPECT_THAT(fault_of(kind_of(NodeReady()),
+                       R"({"hostname":"n1","boot_id":"","addresses":[],"interfaces":[],"port":0,"machine":7})"),
+              HasSubstr("\"machine\""));
+}
+
+TEST(HostMessages, AFileIsWithinItsFolder) {
+  for (const char* path : {"a", "a/b", "...", ".a/..b", "a b/\xff"}) {
+    EXPECT_TRUE(is_inner_path(path)) << path;
+    EXPECT_EQ(passed_as(NodeFile{path, true, "", ""}).name, path);
+  }
+  for (const char* path : {"", "/", "/a", "a/", "a//b", ".", "..", "../a", "a/../b", "a/.", "./a"}) {
+    EXPECT_FALSE(is_inner_path(path)) << path;
+    const NodeFile file{path, true, "", ""};
+    EXPECT_EQ(fault_of(kind_of(file), body_of(file)), "a frame file without a valid \"name\"") << path;
+  }
 }
 
 TEST(HostMessages, WordsWithAZeroByteAreRefused) {
@@ -179,7 +205,7 @@ TEST(HostMessages, EachMemberIsNeeded) {
     const std::string quoted = '"' + std::string(name) + '"';
     EXPECT_EQ(fault_of(1, changed_job(quoted + ":", "\"other\":")), "a frame job without a valid " + quoted);
   }
-  for (const MessageKind kind : {2U, 3U, 4U, 5U, 6U, 7U, 11U, 12U, 13U, 14U})
+  for (const MessageKind kind : {2U, 3U, 4U, 5U, 6U, 7U, 11U, 13U, 14U, 15U, 16U})
     EXPECT_NE(fault_of(kind, "{}"), "") << kind;
 }
 

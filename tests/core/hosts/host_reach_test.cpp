@@ -113,4 +113,13 @@ TEST(HostReach, WithoutAnAddressThatIsSaid) {
               ElementsAre("n1 (node 0) has no network that others could use"));
 }
 
+TEST(HostReach, EachHostThatMissesAnAddressIsAProblem) {
+  const auto problems = reach_problems("n1", 7, {"10.0.0.1"}, {{"n2", {"refused"}}, {"n3", {""}}, {"n4", {"refused"}}});
+  ASSERT_EQ(problems.size(), 2U);
+  EXPECT_EQ(problems[0].host, "n2");
+  EXPECT_EQ(problems[0].reason, "cannot reach node 0 (n1) at 10.0.0.1:7 (refused)");
+  EXPECT_EQ(problems[1].host, "n4");
+  EXPECT_EQ(reach_problems("n1", 7, {}, {{"n2", {}}}).at(0).host, "n1");
+}
+
 }  // namespace launch::host_reach_test

@@ -1,5 +1,5 @@
-// Ten thousand hosts on one clock: a head and its hosts, of which some are dead or may start no others. Each login takes
-// a second, a dead host ten; everything else is at once.
+// Ten thousand hosts on one clock: a head and its hosts, of which some are dead or may start no others. Each login
+// takes a second, a dead host ten; everything else is at once.
 #include "launch/core/hosts/head.hpp"
 #include "launch/core/hosts/host_tree.hpp"
 

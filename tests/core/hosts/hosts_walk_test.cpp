@@ -24,7 +24,11 @@ constexpr Duration time_to_end = 30s + 7s + 60s + 15s + 15s + 20s;
 class Walk {
  public:
   Walk(std::uint64_t seed, bool framed)
-      : random_(seed), framed_(framed), faults_(one_in(3) ? 0 : 1 + draw(60)), plan_(draw_plan()), head_(plan_, seed) {
+      : random_(seed),
+        framed_(framed),
+        faults_(one_in(3) ? 0 : 1 + draw(60)),
+        plan_(hosts_walk::draw_plan(random_)),
+        head_(plan_, seed) {
     for (int i = 0; i < size(); ++i) places_.emplace_back(i, random_);
     shown_.resize(places_.size());
     ended_.resize(places_.size());
@@ -42,6 +46,7 @@ class Walk {
 
   bool ran() const { return runs_; }
   int code() const { return code_; }
+  int removed() const { return removed_; }
 
  private:
   int draw(int below) { return static_cast<int>(random_.next() % static_cast<unsigned>(below)); }
@@ -51,23 +56,6 @@ class Walk {
   Place& at(int node) { return places_[static_cast<std::size_t>(node)]; }
   // One of so many answers of a host is a bad one.
   int odds() const { return faults_ == 0 || quiet_ ? 0 : 20 + faults_; }
-
-  HeadPlan draw_plan() {
-    HeadPlan plan;
-    plan.may_copy = one_in(2);
-    const int nodes = 1 + draw(8);
-    for (int i = 0; i < nodes; ++i) plan.nodes.push_back({"n" + std::to_string(i)});
-    plan.program = {"train.py"};
-    plan.version = "1";
-    plan.run_id = "run";
-    plan.nnodes = std::to_string(nodes);
-    plan.c10d = one_in(3);
-    plan.fanout = 1 + draw(4);
-    if (one_in(2)) return plan;
-    const int first = 1 + draw(nodes);
-    for (int i = first; i < nodes; ++i) plan.nodes[static_cast<std::size_t>(i)].starter = draw(first);
-    return plan;
-  }
 
   // ---- the head's actions
 
@@ -121,6 +109,17 @@ class Walk {
     EXPECT_FALSE(std::exchange(place.left, true));
     place.connecting = false;
   }
+
+  // The console takes all at once.
+  void carry_out(const ConfirmHost& action) {
+    EXPECT_TRUE(plan_.keeps_output);
+    carry_out(TellHost{action.node, NodeShown{}});
+    if (action.leaves) carry_out(LeaveHost{action.node});
+  }
+
+  void carry_out(const StoreFile& action) { ADD_FAILURE() << "nobody has sent " << action.file.name; }
+
+  void carry_out(const WarnLine& action) { ADD_FAILURE() << action.text; }
 
   // Whole lines of one node.
   void carry_out(const ShowLines& action) {
@@ -336,6 +335,8 @@ class Walk {
     for (std::size_t i = 0; i < places_.size(); ++i) {
       const Place& place = places_[i];
       EXPECT_FALSE(place.runs);
+      EXPECT_TRUE(!place.removed || (ended_[i] && shown_[i] == place.written)) << "files are gone that were not shown";
+      removed_ += place.removed ? 1 : 0;
       all_well = all_well && ended_[i] && place.code == 0;
       EXPECT_TRUE(ended_[i] ? shown_[i] == place.written : is_beginning(shown_[i], place.written))
           << shown_[i] << "of\n"
@@ -365,20 +366,24 @@ class Walk {
   bool runs_ = false;
   bool over_ = false;
   int code_ = -1;
+  int removed_ = 0;  // the files of so many nodes
 };
 
 TEST(HostsWalk, WhateverComesAllEndsAndNothingIsLeftBehind) {
   int ran = 0;
   int well = 0;
+  int removed = 0;
   for (std::uint64_t seed = 1; seed <= walks && !testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE(seed);
     const Walk walk(seed, false);
     ran += walk.ran() ? 1 : 0;
     well += walk.code() == 0 ? 1 : 0;
+    removed += walk.removed();
   }
   EXPECT_GT(ran, walks / 4) << "nothing is learnt of nodes";
   EXPECT_LT(ran, walks * 3 / 4);
   EXPECT_GT(well, walks / 20);
+  EXPECT_GT(removed, walks / 20);
 }
 
 TEST(HostsWalk, AlsoInBytes) {

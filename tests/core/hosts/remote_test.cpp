@@ -12,15 +12,16 @@ using namespace std::chrono_literals;
 
 constexpr Time begin{1h};
 
-NodeJob job_with(std::chrono::milliseconds silence = 15s) {
+NodeJob job_with(std::chrono::milliseconds silence = 15s, bool keeps_output = false) {
   NodeJob job;
+  job.keeps_output = keeps_output;
   job.folder = "/work";
   job.silence_ms = silence.count();
   return job;
 }
 
-// The actions in their order: t:KIND told, C check, R reach, S start, s:N signalled, F fed, c:N a peer
-// connected, f:N fed, L left.
+// The actions in their order: t:KIND told, C check, R reach, S start, s:N signalled, F fed, D its files removed, c:N a
+// peer connected, f:N fed, L left.
 std::string order(const RemoteActions& actions) {
   std::string text;
   for (const RemoteAction& action : actions) {
@@ -33,6 +34,7 @@ std::string order(const RemoteActions& actions) {
     if (std::holds_alternative<FeedNode>(action)) text += 'F';
     if (const auto* peer = std::get_if<ConnectPeer>(&action)) text += "c:" + std::to_string(peer->node);
     if (const auto* peer = std::get_if<FeedPeer>(&action)) text += "f:" + std::to_string(peer->node);
+    if (std::holds_alternative<RemoveOutput>(action)) text += 'D';
     if (std::holds_alternative<LeaveRemote>(action)) text += 'L';
   }
   return text;
@@ -92,6 +94,8 @@ TEST(Remote, EachMessageInEachState) {
       {ReachAnswer{}, {"L", "L", "L", "L", "s:15", "", ""}},
       {NodeOutput{}, {"L", "L", "L", "L", "s:15", "", ""}},
       {NodeEnd{}, {"L", "L", "L", "L", "s:15", "", ""}},
+      {NodeShown{}, {"L", "L", "L", "L", "s:15", "", ""}},
+      {NodeFile{}, {"L", "L", "L", "L", "s:15", "", ""}},
   };
   for (const Row& row : rows)
     for (int state = 0; state < all_states; ++state)
@@ -111,6 +115,7 @@ TEST(Remote, EverythingElseInEachState) {
     EXPECT_EQ(order(remote_in(state).on_checked(NodeReady{})), state == checking ? "t:ready" : "") << i;
     EXPECT_EQ(order(remote_in(state).on_reach({})), state == ready ? "t:reached" : "") << i;
     EXPECT_EQ(order(remote_in(state).on_output({false, "x"})), state == running ? "t:output" : "") << i;
+    EXPECT_EQ(order(remote_in(state).on_file({"log", true, "x", ""})), state == running ? "t:file" : "") << i;
     EXPECT_EQ(order(remote_in(state).on_end({})), state == running ? "t:end L" : state == headless ? "L" : "") << i;
   }
 }
@@ -161,6 +166,42 @@ TEST(Remote, WhenTheHeadIsGoneItLeavesAfterItsNodeAndSaysNothing) {
   EXPECT_EQ(order(remote.on_signal(SIGTERM)), "s:15") << "somebody here may still be impatient";
   EXPECT_EQ(order(remote.on_end({})), "L");
   EXPECT_EQ(order(remote.on_end({})), "");
+}
+
+// ---- files of the node's output
+
+Remote remote_that_has_told(Time now = begin) {
+  Remote remote = remote_in(running, job_with(15s, true));
+  remote.on_message(HostBeat{}, now);
+  EXPECT_EQ(order(remote.on_end({3, "", ""})), "t:end") << "it waits for the head's word";
+  return remote;
+}
+
+TEST(Remote, FilesOfOutputAreRemovedOnceTheHeadHasShownAll) {
+  Remote remote = remote_that_has_told();
+  for (const HostMessage& late : std::vector<HostMessage>{HostBeat{}, NodeSignal{SIGINT}, NodeInput{"x"}})
+    EXPECT_EQ(order(remote.on_message(late, begin)), "") << kind_name(kind_of(late));
+  EXPECT_EQ(order(remote.on_message(NodeShown{}, begin)), "D L");
+  EXPECT_EQ(order(remote.on_message(NodeShown{}, begin)), "");
+  EXPECT_EQ(order(remote.on_lost()), "");
+}
+
+TEST(Remote, FilesOfOutputStayIfTheHeadHasGoneBefore) {
+  EXPECT_EQ(order(remote_that_has_told().on_lost()), "L");
+  EXPECT_EQ(order(remote_that_has_told().on_deadline(begin + 15s)), "L");
+  EXPECT_EQ(order(remote_that_has_told().on_signal(SIGTERM)), "L");
+  Remote headless_one = remote_in(headless, job_with(15s, true));
+  EXPECT_EQ(order(headless_one.on_end({})), "L");
+  EXPECT_EQ(order(headless_one.on_message(NodeShown{}, begin)), "");
+}
+
+TEST(Remote, WhileItWaitsForTheHeadBothGiveSignsOfLife) {
+  Remote remote = remote_that_has_told(begin + 3s);
+  EXPECT_EQ(remote.deadline(), begin + 5s);
+  EXPECT_EQ(order(remote.on_deadline(begin + 5s)), "t:beat");
+  remote.on_message(HostBeat{}, begin + 8s);
+  EXPECT_EQ(order(remote.on_deadline(begin + 20s)), "t:beat");
+  EXPECT_EQ(order(remote.on_deadline(begin + 23s)), "L");
 }
 
 // ---- time

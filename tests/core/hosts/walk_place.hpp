@@ -3,6 +3,7 @@
 #pragma once
 
 #include "launch/core/base/random.hpp"
+#include "launch/core/hosts/head_plan.hpp"
 #include "launch/core/hosts/remote.hpp"
 
 #include <gtest/gtest.h>
@@ -16,6 +17,26 @@
 #include <utility>
 
 namespace launch::hosts_walk {
+
+inline HeadPlan draw_plan(Random& random) {
+  const auto draw = [&](int below) { return static_cast<int>(random.next() % static_cast<unsigned>(below)); };
+  const auto one_in = [&](int count) { return draw(count) == 0; };
+  HeadPlan plan;
+  plan.may_copy = one_in(2);
+  const int nodes = 1 + draw(8);
+  for (int i = 0; i < nodes; ++i) plan.nodes.push_back({"n" + std::to_string(i)});
+  plan.program = {"train.py"};
+  plan.version = "1";
+  plan.run_id = "run";
+  plan.nnodes = std::to_string(nodes);
+  plan.c10d = one_in(3);
+  plan.keeps_output = one_in(2);
+  plan.fanout = 1 + draw(4);
+  if (one_in(2)) return plan;
+  const int first = 1 + draw(nodes);
+  for (int i = first; i < nodes; ++i) plan.nodes[static_cast<std::size_t>(i)].starter = draw(first);
+  return plan;
+}
 
 class Place {
  public:
@@ -45,6 +66,7 @@ class Place {
   bool told_to_end = false;
   int code = 0;
   std::string written;
+  bool removed = false;  // the files of its output
 
   bool there() const { return remote_ && !gone; }
   bool carries_peers() const { return there() && !forgot_; }
@@ -166,6 +188,11 @@ class Place {
   void carry_out(const FeedPeer&) { ADD_FAILURE() << "bytes of peers are not played"; }
 
   void carry_out(const FeedNode&) { ADD_FAILURE() << "nobody has sent input"; }
+
+  void carry_out(const RemoveOutput&) {
+    EXPECT_FALSE(runs);
+    EXPECT_FALSE(std::exchange(removed, true));
+  }
 
   void carry_out(const ForgetHead&) { EXPECT_FALSE(std::exchange(forgot_, true)); }
 

@@ -191,4 +191,13 @@ TEST(Verdict, JsonHoldsAllThatTheTextSays) {
   EXPECT_EQ(json["stopped"], 2);
 }
 
+TEST(Verdict, AJobThatWasToldToStopIsKnownByItsJson) {
+  Verdict verdict = sample();
+  EXPECT_FALSE(was_told_to_stop(verdict_json(verdict)));
+  verdict.first = failure_of_signal({NodeRank(0), "n0"}, 130, "launch was told to stop");
+  EXPECT_TRUE(was_told_to_stop(verdict_json(verdict)));
+  for (const char* text : {"", "{}", "[]", "{\"root_cause\": 3}", "signal"})
+    EXPECT_FALSE(was_told_to_stop(text)) << text;
+}
+
 }  // namespace launch::verdict_test

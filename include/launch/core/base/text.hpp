@@ -32,6 +32,11 @@ std::optional<bool> parse_bool(std::string_view text);
 // For a message: one line of bounded length; control bytes are escaped, empty text and white space are quoted.
 std::string shown(std::string_view text);
 
+// As a shell needs it written, so that it can be pasted: quoted if it must be, control bytes escaped as in $'a\nb'.
+std::string for_shell(std::string_view word);
+// A command line: such words with blanks between.
+std::string for_shell(const std::vector<std::string>& words);
+
 // "1 node", "3 nodes"; with the ending "es": "2 processes".
 std::string counted(std::int64_t count, std::string_view noun, std::string_view ending = "s");
 

@@ -91,6 +91,7 @@ struct VerdictChoice {
   bool shared_console = false;  // all nodes write to one: a few of them show all of it
   std::string file;             // gets the json as well; empty: none
   std::string text_file;        // gets the text in place of the console; empty: it is shown there
+  bool logs_pass = false;       // logs of a job that was told to stop will be removed, so they are not named
 };
 
 // What is recorded about the workers after a failure, before they are told to exit.

@@ -16,24 +16,35 @@
 
 namespace launch {
 
+// A file that may be read, and how that went.
+struct FileText {
+  std::string path;
+  Result<std::string> text;
+};
+
 struct HeadFacts {
   Environment env;
   std::vector<std::string> own_names;  // of this machine: its names and addresses
   std::string folder;                  // that launch was started in
   int umask = 022;
-  std::string self;           // the path of this program
-  std::size_t self_size = 0;  // of its file
-  std::string machine;        // as "uname -m" says it
-  std::string host_file;      // the text of --hostfile
-  std::string batch_file;     // the text of the file that a batch system names, for --hosts=auto
-  std::string fresh_id;       // that nobody else has
-  bool terminal = false;      // standard output is one
+  std::string self;                     // the path of this program
+  std::size_t self_size = 0;            // of its file
+  std::string machine;                  // as "uname -m" says it
+  std::string host_file;                // the text of --hostfile
+  std::string batch_file;               // the text of the file that a batch system names, for --hosts=auto
+  std::vector<FileText> deepspeed_env;  // those of DeepSpeed's files of variables that are there; the last wins
+  std::string fresh_id;                 // that nobody else has
+  bool terminal = false;                // standard output is one
 };
 
 struct HostsPlan {
   HeadPlan head;
   std::vector<HostEntry> hosts;  // by node rank
   StartChoice start;
+  std::vector<std::string> local_env;  // NAME=VALUE: what the launch of a node on this machine starts with
+  std::vector<std::string> file_env;   // NAME=VALUE: what DeepSpeed's files say; --env comes before that
+  std::string gather_folder;           // gets the files of the workers' output of all hosts; empty: nothing does
+  std::string detach_file;             // gets what is said, while the job runs in the background; empty: it does not
   VerdictChoice verdict;
   Verbosity verbosity = Verbosity::usual;
   std::vector<std::string> notices;
@@ -43,8 +54,5 @@ struct HostsPlan {
 bool names_hosts(const Options& options);
 
 Result<HostsPlan> plan_hosts(const Options& options, const OptionLine& line, const HeadFacts& facts);
-
-// For --explain.
-std::string hosts_text(const HostsPlan& plan);
 
 }  // namespace launch

@@ -16,15 +16,17 @@
 
 namespace launch {
 
-// How a connection ended before the greeting of the launch at the other end.
+// How a connection ended.
 struct LostConnection {
-  std::string program;  // that made it, as in "ssh"
-  std::string host;     // as the user wrote it
-  ExitStatus status;    // of that program
-  std::string errors;   // the last that it wrote to standard error
-  std::string noise;    // what came from the host in place of a greeting
-  int port = 22;        // unless ssh's text names another
-  int patience = 10;    // seconds that the connection may take: ssh's ConnectTimeout
+  std::string program;    // that made it, as in "ssh"
+  std::string host;       // as the user wrote it
+  ExitStatus status;      // of that program
+  std::string errors;     // the last that it wrote to standard error
+  std::string noise;      // what came from the host in place of a greeting
+  int port = 22;          // unless ssh's text names another
+  int patience = 10;      // seconds that the connection may take: ssh's ConnectTimeout
+  bool greeted = false;   // the launch there had answered
+  std::string starter{};  // the host that it went through, if the connection to that one has ended
 };
 
 // Something that is wrong on one host. `reason` begins after "HOST: ".

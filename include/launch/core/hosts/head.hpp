@@ -9,11 +9,14 @@
 //
 // No worker runs before all hosts have answered. Whatever ends the head ends the nodes, since their remotes end with
 // the connection; so an action that finishes it is the last one. A host that is lost while nodes run ends nothing here:
-// the other nodes know of it by themselves, and their end is waited for.
+// the other nodes know of it by themselves, and their end is waited for. A host that keeps the output of its workers
+// (HeadPlan::keeps_output) removes it when it is told that all was shown (ConfirmHost); if the head has gone before,
+// the files stay there.
 #pragma once
 
 #include "launch/core/base/time.hpp"
 #include "launch/core/hosts/gathering.hpp"
+#include "launch/core/hosts/head_verdict.hpp"
 #include "launch/core/hosts/host_table.hpp"
 
 #include <cstdint>
@@ -64,17 +67,21 @@ class Head {
   void on(int node, const NodeCannot& cannot, Time now);
   void on(int node, const ReachAnswer& answer, Time now);
   void on(int node, const NodeOutput& output, Time now);
+  void on(int node, const NodeFile& file, Time now);
   void on(int node, const NodeEnd& end, Time now);
   template <class Other>
   void on(int node, const Other&, Time now);
   void expire(int node, Time now);
   void settle(Time now);
   void give_up();
+  void warn_of_hosts();
   void go(const std::string& address, Time now);
   void ask_who_reaches(Time now);
   void settle_reach(Time now);
   void settle_run();
-  void finish(int code);
+  HeadFailure unreported(int code) const;
+  void finish(const HeadFailure& failure);
+  void stop(int signal);
 
   HostTable table_;
   Gathering gathering_;

@@ -18,6 +18,7 @@ struct HeadNode {
   std::vector<std::string> options{};  // for this node alone
   std::vector<std::string> env{};
   int starter = started_by_head;  // the node whose host makes the connection to this one, if that can
+  std::string logs{};             // as in NodeJob
 };
 
 struct HeadPlan {
@@ -32,6 +33,7 @@ struct HeadPlan {
   std::string nnodes;  // as for --nnodes
   bool c10d = false;
   bool keeps_output = false;    // the remotes keep the workers' output in files of their own, so that it comes whole
+  bool gathers_logs = false;    // the remotes send the files of the workers' output home
   bool may_copy = false;        // this program may be sent to hosts that have none, or another version
   bool sets_interface = false;  // each node says to NCCL and Gloo on which interface it meets the others
   std::uint16_t port = 0;       // of node 0; 0: any

@@ -27,9 +27,11 @@ struct NodeJob {
   std::string folder;             // to work in
   int umask = 022;
   std::int64_t silence_ms = 15'000;  // without any frame, after which the remote ends
-  bool keeps_output = false;         // the remote keeps the workers' output in files until the job has ended well
+  bool keeps_output = false;         // the remote keeps the workers' output in files until all of it was shown
   std::uint16_t port = 0;            // of the store, on node 0; 0: a free one
   std::string token{};               // what that port says to whom connects to it, until the node starts
+  bool gathers_logs = false;         // the remote sends the files of the workers' output when the node has ended
+  std::string logs{};                // the folder in which they are; empty: that in which the remote keeps the output
 
   bool operator==(const NodeJob&) const = default;
 };
@@ -41,6 +43,7 @@ struct NodeReady {
   std::vector<std::string> addresses;     // of its interfaces, without the loopback
   std::uint16_t port = 0;                 // that the store may have there; only node 0 is asked for it
   std::vector<std::string> interfaces{};  // the names of these, in the same order
+  std::string machine{};                  // as "uname -m" says it; empty: not told
 
   bool operator==(const NodeReady&) const = default;
 };
@@ -113,6 +116,21 @@ struct NodeEnd {
   bool operator==(const NodeEnd&) const = default;
 };
 
+// Head to remote, after NodeEnd: all that the node has written was shown, so its files are not needed for that.
+struct NodeShown {
+  bool operator==(const NodeShown&) const = default;
+};
+
+// Remote to head, before NodeEnd: a piece of a file of the workers' output.
+struct NodeFile {
+  std::string name;     // below the folder of all such files: no part of it leads elsewhere
+  bool first = true;    // the file begins with it
+  std::string bytes;    // at most longest_output
+  std::string fault{};  // why the file cannot be read; empty: it can
+
+  bool operator==(const NodeFile&) const = default;
+};
+
 // Head to remote: start this program, the connection to the host of another node (a peer), with pipes.
 struct StartPeer {
   int node = 0;
@@ -138,8 +156,9 @@ struct PeerEnd {
   bool operator==(const PeerEnd&) const = default;
 };
 
-using HostMessage = std::variant<NodeJob, NodeReady, NodeCannot, ReachQuestion, ReachAnswer, NodeGo, NodeSignal,
-                                 NodeOutput, NodeInput, HostBeat, NodeEnd, StartPeer, PeerBytes, PeerEnd>;
+using HostMessage =
+    std::variant<NodeJob, NodeReady, NodeCannot, ReachQuestion, ReachAnswer, NodeGo, NodeSignal, NodeOutput, NodeInput,
+                 HostBeat, NodeEnd, NodeShown, NodeFile, StartPeer, PeerBytes, PeerEnd>;
 
 using MessageKind = std::size_t;  // the place of a message in HostMessage, from 1 on
 constexpr MessageKind last_message_kind = std::variant_size_v<HostMessage>;
@@ -152,6 +171,9 @@ constexpr std::size_t longest_output = std::size_t{64} << 10;  // bytes in one N
 constexpr std::size_t longest_report = std::size_t{1} << 20;
 constexpr std::size_t longest_words = 1'000'000;                   // NodeJob::args, NodeGo::options
 constexpr std::size_t longest_environment = std::size_t{4} << 20;  // NodeJob::env
+
+// Whether a path leads from a folder to a file in it or below it, by its text alone.
+bool is_inner_path(std::string_view path);
 
 // What words take of these limits: as execve(2) counts them, each with a zero byte and a pointer.
 std::size_t counted_size(const std::vector<std::string>& words);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "launch/core/base/error.hpp"
+#include "launch/core/hosts/connection_words.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -32,5 +33,9 @@ std::optional<std::string> choose_address(const std::vector<std::string>& addres
 // For people, one line for each address, and what may help.
 std::vector<std::string> explain_reach(const std::string& first_host, std::uint16_t port,
                                        const std::vector<std::string>& addresses, const std::vector<ReachRow>& rows);
+
+// The same for programs: the hosts that do not reach one of the addresses; node 0's if it has none.
+std::vector<HostProblem> reach_problems(const std::string& first_host, std::uint16_t port,
+                                        const std::vector<std::string>& addresses, const std::vector<ReachRow>& rows);
 
 }  // namespace launch

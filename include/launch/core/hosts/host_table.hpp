@@ -40,12 +40,25 @@ struct SayLine {
   bool wrong;
   std::string text;
 };
+struct WarnLine {
+  std::string text;
+};
+// Once all lines shown so far have been taken by the console, the host is told so (NodeShown).
+struct ConfirmHost {
+  int node;
+  bool leaves = true;  // it is left then
+};
+struct StoreFile {
+  int node;
+  NodeFile file;
+};
 struct FinishHead {
   int exit_code = 0;
   std::string report{};  // for people; may be empty
   std::string json{};    // the same for programs
 };
-using HeadAction = std::variant<ConnectHost, TellHost, LeaveHost, ShowLines, SayLine, FinishHead>;
+using HeadAction =
+    std::variant<ConnectHost, TellHost, LeaveHost, ShowLines, SayLine, WarnLine, ConfirmHost, StoreFile, FinishHead>;
 using HeadActions = std::vector<HeadAction>;
 
 class HostTable {
@@ -66,12 +79,17 @@ class HostTable {
   int count(State state) const { return counts_[static_cast<std::size_t>(state)]; }
   std::vector<std::string> names(std::initializer_list<State> states) const;
   const std::vector<HostProblem>& problems() const { return problems_; }
+  // Hosts that were lost while their nodes ran.
+  const std::vector<HostProblem>& losses() const { return losses_; }
 
   // Its connection is being made, by its starter; and has ended.
   void connect(int node, Time when);
   void disconnect(int node);
   // Nothing more is said to it.
   void leave(int node);
+  // The same if it has no peers, whose connections would end with it.
+  void leave_unless_needed(int node);
+  void confirm(int node);
   // What the host must do in this state has its limit from now on; without a limit, it stays so until `when`.
   void move(int node, State state, Time when);
   // The host takes no part, or not any more. What others say is still waited for, so that all problems are listed.
@@ -94,7 +112,7 @@ class HostTable {
   std::vector<HeadHost> hosts_;
   std::array<int, HeadHost::states> counts_{};
   int connecting_ = 0;
-  std::vector<HostProblem> problems_;
+  std::vector<HostProblem> problems_, losses_;
   HeadActions actions_;
 };
 

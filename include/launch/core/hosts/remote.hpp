@@ -6,7 +6,8 @@
 //
 // The node is told to end (SIGTERM, as by a user) if the connection to the head ends or nothing comes for too long, and
 // whatever happens this process leaves only when the node has ended: nothing is left behind. It starts at most one
-// node.
+// node. If it keeps the output of the node in files, it then waits for the head's word that all was shown, and removes
+// them. If the head has gone before that, they stay.
 #pragma once
 
 #include "launch/core/base/time.hpp"
@@ -50,11 +51,13 @@ struct FeedPeer {
   int node;
   std::string bytes;  // empty: the end of its input
 };
+// The files of the node's output are not needed to show it.
+struct RemoveOutput {};
 // Nobody hears what is told from now on, and the connections to peers are closed.
 struct ForgetHead {};
 struct LeaveRemote {};
 using RemoteAction = std::variant<TellHead, CheckNode, TryToReach, RunNode, SignalNode, FeedNode, ConnectPeer, FeedPeer,
-                                  ForgetHead, LeaveRemote>;
+                                  RemoveOutput, ForgetHead, LeaveRemote>;
 using RemoteActions = std::vector<RemoteAction>;
 
 class Remote {
@@ -68,6 +71,8 @@ class Remote {
   // Told to end by somebody on this host.
   RemoteActions on_signal(int number);
   RemoteActions on_output(NodeOutput output);
+  // The node has ended, but not all of its files were told.
+  RemoteActions on_file(NodeFile file);
   // The node has ended, and all that it wrote has been told; or it could not be started.
   RemoteActions on_end(NodeEnd end);
   RemoteActions on_peer_bytes(int node, std::string bytes);
@@ -82,14 +87,17 @@ class Remote {
     ready,
     unfit,  // has said that it cannot
     running,
+    told,  // its node has ended, and the head may not have shown all yet
     over
   };
 
   std::optional<RemoteActions> on_peer_message(HostMessage& message);
+  RemoteActions on_message_after_end(const HostMessage& message);
   void leave(RemoteActions& actions);
 
   State state_ = State::waiting;
   bool headless_ = false;
+  bool keeps_output_ = false;
   bool leaving_ = false;
   std::set<int> peers_;                         // whose connections are here
   Duration silence_ = std::chrono::minutes(1);  // until the job says how long

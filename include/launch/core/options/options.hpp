@@ -65,7 +65,9 @@ struct Options {
   Setting<std::string> ssh;
   Setting<int> fanout;
   Setting<std::string> network;
-  Setting<std::string> env;  // the last of several; all are in the option line
+  Setting<std::string> gather_logs;
+  Setting<std::string> detach;  // a file, or "auto"; empty: the job runs in the foreground
+  Setting<std::string> env;     // the last of several; all are in the option line
   Setting<bool> env_none;
   Setting<bool> no_copy;
   Setting<bool> no_ifname;

@@ -7,6 +7,7 @@
 #include "launch/core/verdict/failure_report.hpp"
 
 #include <string>
+#include <string_view>
 
 namespace launch {
 
@@ -29,5 +30,7 @@ bool shows_whole(const Verdict& verdict, NodeRank own);
 std::string render_briefly(const Verdict& verdict);
 // One line of JSON, with all that is in the text.
 std::string verdict_json(const Verdict& verdict);
+// Whether that is about a job that was told to stop, and has not failed.
+bool was_told_to_stop(std::string_view json);
 
 }  // namespace launch

@@ -1,0 +1,26 @@
+// The report of a job of `launch --hosts` for which no node has sent one: hosts that cannot take part, a signal before
+// anything was started, connections that are all lost. Used by core/hosts/head, which has it written in the form of
+// --verdict=json; people have read lines about it already. Pure. It never fails.
+#pragma once
+
+#include "launch/core/hosts/connection_words.hpp"
+#include "launch/core/hosts/head_plan.hpp"
+#include "launch/core/verdict/failure_report.hpp"
+
+#include <string>
+#include <vector>
+
+namespace launch {
+
+struct HeadFailure {
+  Failure::Kind kind = Failure::Kind::start;
+  int exit_code = 1;
+  std::string what;                   // a clause
+  std::vector<HostProblem> problems;  // at most one for each host
+};
+
+// One line of JSON with the members of core/verdict's, as far as they apply, and "problems", a list of {host, reason,
+// exit_code}. The root cause names a host if there is only one problem.
+std::string head_verdict(const HeadPlan& plan, const HeadFailure& failure);
+
+}  // namespace launch

@@ -1,0 +1,127 @@
+#include "launch/core/hosts/head_verdict.hpp"
+
+#include "head_driver.hpp"
+#include "launch/core/base/json_reader.hpp"
+
+#include <csignal>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace launch::head_verdict_test {
+
+using heads::Driver;
+using heads::lost_to;
+using heads::plan_of;
+using heads::ready_with;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+// "HOST: REASON (CODE)" of each host.
+std::vector<std::string> problems_of(const JsonValue& verdict) {
+  std::vector<std::string> all;
+  for (const JsonValue& one : verdict["problems"].list().value_or(std::vector<JsonValue>()))
+    all.push_back(*one["host"].text() + ": " + *one["reason"].text() + " (" +
+                  std::to_string(*one["exit_code"].whole(0, 255)) + ")");
+  return all;
+}
+
+// That of the end, which is the last action.
+JsonValue verdict_of(const Driver& d) {
+  const auto ends = d.all<FinishHead>();
+  EXPECT_EQ(ends.size(), 1U);
+  const JsonValue verdict = read_json(ends.empty() ? "" : ends[0].json);
+  EXPECT_TRUE(verdict.is_object());
+  for (const FinishHead& end : ends) EXPECT_EQ(verdict["exit_code"].whole(0, 255), end.exit_code);
+  EXPECT_EQ(verdict["root_cause"]["exit_code"].whole(0, 255), verdict["exit_code"].whole(0, 255));
+  return verdict;
+}
+
+std::string kind_of_end(const JsonValue& verdict) { return verdict["root_cause"]["kind"].text().value_or(""); }
+
+TEST(HeadVerdict, HasTheMembersOfAnyVerdict) {
+  const JsonValue verdict = read_json(
+      head_verdict(plan_of(3), {Failure::Kind::start, 2, "2 of 3 hosts \xff", {{"n1", "a", 2}, {"n3", "b", 2}}}));
+  EXPECT_EQ(verdict["program"].text(), "train.py");
+  EXPECT_EQ(verdict["run_id"].text(), "run");
+  EXPECT_EQ(verdict["nnodes"].whole(0, 9), 3);
+  EXPECT_EQ(verdict["no_account"].text(), "0-2");
+  EXPECT_THAT(problems_of(verdict), ElementsAre("n1: a (2)", "n3: b (2)"));
+  for (const char* name : {"restarts", "followers", "logs", "stopped", "left"})
+    EXPECT_TRUE(verdict[name].present()) << name;
+  EXPECT_EQ(verdict["root_cause"]["node_rank"].whole(-1, 9), -1) << "it is not about one node";
+}
+
+TEST(HeadVerdict, AHostThatIsTheOnlyProblemIsThePlace) {
+  const JsonValue verdict = read_json(head_verdict(plan_of(3), {Failure::Kind::lost, 1, "", {{"n2", "gone", 1}}}));
+  EXPECT_EQ(verdict["root_cause"]["node_rank"].whole(-1, 9), 1);
+  EXPECT_EQ(verdict["root_cause"]["host"].text(), "n2");
+  EXPECT_TRUE(read_json(head_verdict(HeadPlan(), {Failure::Kind::lost, 1, "", {{"x", "gone", 1}}})).is_object());
+}
+
+TEST(HeadVerdict, HostsThatCannotTakePart) {
+  Driver d(plan_of(3));
+  d.greet_all().say(0, NodeCannot{"no folder", 2}).say(1, ready_with({"10.0.0.1"}, "a"));
+  const JsonValue verdict = verdict_of(d.say(2, NodeCannot{"no folder", 2}));
+  EXPECT_EQ(kind_of_end(verdict), "start");
+  EXPECT_EQ(verdict["root_cause"]["what"].text(), "2 of 3 hosts cannot take part");
+  EXPECT_THAT(problems_of(verdict), ElementsAre("n1: no folder (2)", "n3: no folder (2)"));
+}
+
+TEST(HeadVerdict, NoWayToNode0) {
+  Driver d(plan_of(3));
+  d.ready_all().say(1, ReachAnswer{{""}});
+  const JsonValue verdict = verdict_of(d.say(2, ReachAnswer{{"refused"}}));
+  EXPECT_EQ(kind_of_end(verdict), "rendezvous");
+  EXPECT_THAT(problems_of(verdict), ElementsAre("n3: cannot reach node 0 (n1) at 10.0.0.1:43211 (refused) (1)"));
+  HeadPlan plan = plan_of(2);
+  plan.network = "ib0";
+  Driver without(plan);
+  without.ready_all();
+  EXPECT_THAT(problems_of(verdict_of(without)), ElementsAre(HasSubstr("n1: nothing there is on the network ib0")));
+}
+
+TEST(HeadVerdict, ASignalBeforeTheStart) {
+  Driver d(plan_of(3));
+  d.greet_all().say(0, ready_with({"10.0.0.1"}, "a")).say(1, NodeCannot{"no folder", 2});
+  const JsonValue verdict = verdict_of(d.signal(SIGINT));
+  EXPECT_EQ(kind_of_end(verdict), "signal");
+  EXPECT_EQ(verdict["root_cause"]["what"].text(), "launch was told to stop by SIGINT; nothing was started");
+  EXPECT_THAT(problems_of(verdict), ElementsAre("n2: no folder (2)", "n3: had not answered yet (130)"));
+}
+
+TEST(HeadVerdict, ASignalThatDoesNotWaitForTheNodes) {
+  Driver d(plan_of(2));
+  d.run_all().lose(1).signal(SIGTERM).signal(SIGTERM);
+  const JsonValue verdict = verdict_of(d.signal(SIGTERM));
+  EXPECT_EQ(kind_of_end(verdict), "signal");
+  EXPECT_THAT(problems_of(verdict), ElementsAre(HasSubstr("n2: the connection has ended")));
+}
+
+TEST(HeadVerdict, AllConnectionsAreLost) {
+  Driver d(plan_of(2));
+  d.run_all().lose(0, lost_to("Connection reset by peer\n"));
+  const JsonValue verdict = verdict_of(d.lose(1));
+  EXPECT_EQ(kind_of_end(verdict), "lost");
+  EXPECT_THAT(problems_of(verdict), ElementsAre(HasSubstr("n1: the connection has ended"), HasSubstr("n2: ")));
+}
+
+TEST(HeadVerdict, NodesThatEndWithoutAReport) {
+  Driver d(plan_of(2));
+  d.run_all().say(0, NodeEnd{0, "", ""});
+  const JsonValue verdict = verdict_of(d.say(1, NodeEnd{137, "", ""}));
+  EXPECT_EQ(kind_of_end(verdict), "lost");
+  EXPECT_EQ(verdict["root_cause"]["host"].text(), "n2");
+  EXPECT_THAT(problems_of(verdict), ElementsAre("n2: launch there has ended with exit code 137 (137)"));
+}
+
+TEST(HeadVerdict, ThereIsNoneOfAJobThatHasEndedWellOrHasAReport) {
+  Driver well(plan_of(1));
+  well.ready_all().say(0, NodeEnd{0, "", ""});
+  EXPECT_EQ(well.all<FinishHead>().at(0).json, "");
+  Driver told(plan_of(1));
+  told.ready_all().say(0, NodeEnd{3, "rank 0 failed", "{}"});
+  EXPECT_EQ(told.all<FinishHead>().at(0).json, "{}");
+}
+
+}  // namespace launch::head_verdict_test
