@@ -6,7 +6,7 @@ import signal
 import processes
 from console import Console
 from harness import Settings, wait_for
-from hosts_case import HostsCase
+from hosts_case import SAYS_ALL, HostsCase, in_order
 from job import SLEEP, UP
 from terminals import OnTerminal
 
@@ -137,6 +137,23 @@ class Cuts(EndCase):
 
     def test_the_host_of_the_head(self):
         self.check_cut(4, r"\bn\[1-3\]|\bn1\b")
+
+    def test_a_spare_takes_over(self):
+        member = ': > "$TEST_FOLDER/on.$(hostname)"\n'
+        until_told = 'until [ -e "$TEST_FOLDER/go" ]; do sleep 0.05; done\n'
+        with self.place(3) as place:
+            run = self.head(place, "--hosts=n1,n2,n3+1", "--heartbeat-timeout=2", "--nproc-per-node=1",
+                            self.worker(member, UP, until_told, SAYS_ALL))
+            self.wait_until_up(2, run)
+            (victim, *_) = [number for number in (2, 3) if (self.folder / f"on.n{number}").exists()]
+            place.cut(victim)
+            self.assertTrue(wait_for(lambda: len(list(self.folder.glob("on.*"))) == 3, 30), str(run))
+            (self.folder / "go").touch()
+            self.expect([0], [run])
+            ranks = sorted(line.split()[1] for line in in_order(run.out) if not line.endswith(f"n{victim}"))
+            self.assertEqual(["0", "1"], ranks, str(run))
+            self.expect_empty(place, seconds=40)
+            place.plug_in(victim)
 
     def test_a_host_that_never_answers(self):
         with self.place(3) as place:

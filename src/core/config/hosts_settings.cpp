@@ -149,6 +149,8 @@ Status choose_nodes(const Options& options, HostsPlan& plan) {
     return option_error(options.nnodes, fmt::format("there are {} (--hosts)", counted(count - spares, "host")));
   if (spares > 0 && limits->max == 1)
     return usage_error("a job of one node has no spares; name more hosts, or leave the spares out");
+  // So that a spare may take over at all.
+  if (spares > 0 && !options.max_restarts.given()) head.options.push_back(fmt::format("--max-restarts={}", spares));
   const bool others_stand_by = head.c10d && (spares > 0 || limits->min < limits->max);
   if (!others_stand_by) hosts.resize(static_cast<std::size_t>(limits->max));
   return {};

@@ -7,6 +7,7 @@ namespace launch::hosts_settings_test {
 using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::ElementsAre;
+using ::testing::Each;
 using ::testing::ElementsAreArray;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -150,6 +151,30 @@ TEST(HostsSettings, HowManyNodes) {
 }
 
 // ---- an allocation
+
+TEST(HostsSettings, SparesMayTakeOverUnlessTheUserSaysOtherwise) {
+  EXPECT_THAT(plan_of({"--hosts=n[1-3],n4+2"}).head.options, Contains("--max-restarts=2"));
+  const auto told = plan_of({"--hosts=n1,n2,n3+1", "--max-restarts=0"}).head.options;
+  EXPECT_THAT(told, Contains("--max-restarts=0"));
+  EXPECT_THAT(told, Not(Contains("--max-restarts=1")));
+  EXPECT_THAT(plan_of({"--hosts=n1,n2"}).head.options, Each(Not(StartsWith("--max-restarts"))));
+}
+
+TEST(HostsSettings, ManyHostsStartEachOther) {
+  const auto starters = [](const HostsPlan& plan) {
+    std::vector<int> found;
+    for (const HeadNode& node : plan.head.nodes) found.push_back(node.starter);
+    return found;
+  };
+  EXPECT_THAT(starters(plan_of({"--hosts=n[1-6]", "--fanout=1"})), ElementsAre(-1, -1, -1, 0, 1, 2));
+  EXPECT_THAT(starters(plan_of({"--hosts=n[1-4]", "--fanout=1"})), Each(-1));
+  EXPECT_THAT(starters(plan_of({"--hosts=n[1-4],localhost,n5", "--fanout=1"})), ElementsAre(-1, -1, -1, 0, -1, 2))
+      << "this host is the head's";
+  EXPECT_THAT(
+      starters(plan_of({"--hosts=n[1-6]", "--fanout=1", "--start-with=srun"}, facts_of({{"SLURM_JOB_ID", "7"}}))),
+      Each(-1))
+      << "Slurm has a tree of its own";
+}
 
 TEST(HostsSettings, AutoInSlurm) {
   const HeadFacts facts = facts_of({{"SLURM_JOB_ID", "3"}, {"SLURM_JOB_NODELIST", "n[1-2],m7"}});
