@@ -203,10 +203,17 @@ class HeadRun {
     run_in_background(executor_, finish(std::move(action)));
   }
 
+  // It, or a host whose connection it has, waits for the word that all was shown.
+  bool is_needed(int node) const {
+    return std::any_of(unconfirmed_.begin(), unconfirmed_.end(), [&](const Unconfirmed& one) {
+      return one.node == node || plan_.head.nodes[static_cast<std::size_t>(one.node)].starter == node;
+    });
+  }
+
   Task finish(FinishHead end) {
     code_ = end.exit_code;
     for (int node = 0; node < std::ssize(plan_.hosts); ++node)
-      if (!is_unconfirmed(node)) links_.leave(node);
+      if (!is_needed(node)) links_.leave(node);
     auto showing = out_.drained(console_patience);
     co_await std::move(showing);
     auto telling = err_.drained(console_patience);

@@ -50,8 +50,8 @@ class RemoteRun {
         input_(executor_, STDIN_FILENO),
         output_(executor_, STDOUT_FILENO),
         moment_(executor_),
-        peers_(executor_, signals.reset, peer_handlers()),
-        room_(executor_) {
+        room_(executor_),
+        peers_(executor_, signals.reset, peer_handlers()) {
     room_.expires_at(to_steady(never));
   }
 
