@@ -25,7 +25,6 @@ constexpr int most_signal = 64;
 constexpr int most_exit_code = 255;
 constexpr std::int64_t least_silence_ms = 1'000;
 constexpr std::int64_t most_silence_ms = 86'400'000;
-constexpr std::size_t most_listed_addresses = 256;
 constexpr std::size_t longest_word_line = 255;  // a hostname, an address, a boot id
 constexpr std::size_t longest_reason = 1'000;
 constexpr std::size_t longest_folder = 4'096;
@@ -93,11 +92,26 @@ std::optional<std::string> read_line(const JsonValue& value, std::size_t longest
 
 std::optional<std::vector<std::string>> read_lines(const JsonValue& value, std::size_t longest) {
   const auto items = value.list();
-  if (!items || items->size() > most_listed_addresses) return std::nullopt;
+  if (!items || items->size() > most_reach_targets) return std::nullopt;
   Needed need;
   std::vector<std::string> lines;
   for (const JsonValue& item : *items) lines.push_back(need(read_line(item, longest)));
   return need.met() ? std::optional(std::move(lines)) : std::nullopt;
+}
+
+std::optional<std::vector<ReachTarget>> read_targets(const JsonValue& value) {
+  const auto items = value.list();
+  if (!items || items->size() > most_reach_targets) return std::nullopt;
+  Needed need;
+  std::vector<ReachTarget> targets;
+  for (const JsonValue& item : *items) {
+    ReachTarget one;
+    one.address = need(read_line(item["address"], longest_word_line));
+    one.port = static_cast<std::uint16_t>(need(item["port"].whole(0, most_port_number)));
+    one.token = need(read_line(item["token"], longest_word_line));
+    targets.push_back(std::move(one));
+  }
+  return need.met() ? std::optional(std::move(targets)) : std::nullopt;
 }
 
 // The members of a body; knows the first that was not there as it must be.
@@ -114,6 +128,8 @@ class BodyParts {
     return need("silence_ms", object_["silence_ms"].whole64(least_silence_ms, most_silence_ms));
   }
   bool flag(std::string_view name) { return need(name, object_[name].flag()); }
+  // Of members that an older version does not write.
+  bool has(std::string_view name) const { return object_[name].present(); }
   std::string text(std::string_view name, std::size_t longest) { return need(name, read_text(object_[name], longest)); }
   std::string word(std::string_view name, std::size_t longest) { return need(name, read_word(object_[name], longest)); }
   std::string line(std::string_view name, std::size_t longest) { return need(name, read_line(object_[name], longest)); }
@@ -123,6 +139,7 @@ class BodyParts {
   std::vector<std::string> lines(std::string_view name, std::size_t longest) {
     return need(name, read_lines(object_[name], longest));
   }
+  std::vector<ReachTarget> targets(std::string_view name) { return need(name, read_targets(object_[name])); }
 
  private:
   template <class T>
@@ -147,6 +164,7 @@ BodyJson write(const NodeJob& job) {
           {"keeps_output", job.keeps_output},
           {"port", job.port},
           {"token", write_line(job.token, longest_word_line)},
+          {"checks", job.checks},
           {"silence_ms", job.silence_ms}};
 }
 
@@ -160,6 +178,7 @@ void read(BodyParts& parts, NodeJob& job) {
   job.keeps_output = parts.flag("keeps_output");
   job.port = parts.port();
   job.token = parts.line("token", longest_word_line);
+  job.checks = parts.has("checks") && parts.flag("checks");
   job.silence_ms = parts.silence();
 }
 
@@ -168,6 +187,7 @@ BodyJson write(const NodeReady& ready) {
           {"boot_id", write_line(ready.boot_id, longest_word_line)},
           {"addresses", write_lines(ready.addresses, longest_word_line)},
           {"interfaces", write_lines(ready.interfaces, longest_word_line)},
+          {"facts", write_text(ready.facts.size() <= longest_facts ? ready.facts : "")},
           {"port", ready.port}};
 }
 
@@ -177,6 +197,7 @@ void read(BodyParts& parts, NodeReady& ready) {
   ready.addresses = parts.lines("addresses", longest_word_line);
   ready.interfaces = parts.lines("interfaces", longest_word_line);
   ready.port = parts.port();
+  if (parts.has("facts")) ready.facts = parts.text("facts", longest_facts);
 }
 
 BodyJson write(const NodeCannot& cannot) {
@@ -189,8 +210,14 @@ void read(BodyParts& parts, NodeCannot& cannot) {
 }
 
 BodyJson write(const ReachQuestion& question) {
+  BodyJson targets = BodyJson::array();
+  for (const ReachTarget& one : question.targets)
+    targets.push_back({{"address", write_line(one.address, longest_word_line)},
+                       {"port", one.port},
+                       {"token", write_line(one.token, longest_word_line)}});
   return {{"addresses", write_lines(question.addresses, longest_word_line)},
           {"port", question.port},
+          {"targets", std::move(targets)},
           {"token", write_line(question.token, longest_word_line)}};
 }
 
@@ -198,6 +225,7 @@ void read(BodyParts& parts, ReachQuestion& question) {
   question.addresses = parts.lines("addresses", longest_word_line);
   question.port = parts.port();
   question.token = parts.line("token", longest_word_line);
+  if (parts.has("targets")) question.targets = parts.targets("targets");
 }
 
 BodyJson write(const ReachAnswer& answer) { return {{"faults", write_lines(answer.faults, longest_reason)}}; }
