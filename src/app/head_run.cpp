@@ -5,6 +5,8 @@
 #include "launch/core/base/random.hpp"
 #include "launch/core/base/text.hpp"
 #include "launch/core/cluster/allocation.hpp"
+#include "launch/core/hosts/doctor.hpp"
+#include "launch/core/hosts/head.hpp"
 #include "launch/io/background.hpp"
 #include "launch/io/clock.hpp"
 #include "launch/io/console_queue.hpp"
@@ -43,6 +45,21 @@ struct HeadStart {
   rlimit open_files{};
 };
 
+template <class Machine>
+Machine machine_for(const HeadPlan& plan);
+
+template <>
+Head machine_for<Head>(const HeadPlan& plan) {
+  return Head(plan, random_seed());
+}
+
+template <>
+Doctor machine_for<Doctor>(const HeadPlan& plan) {
+  return Doctor(plan, random_seed(), instant());
+}
+
+// Of a job or, with the doctor, of a check.
+template <class Machine>
 class HeadRun {
  public:
   HeadRun(asio::io_context& context, HostsPlan plan, const Environment& env, const HeadStart& start)
@@ -51,7 +68,7 @@ class HeadRun {
         signals_(executor_, start.signals),
         signal_plan_(start.signals),
         plan_(std::move(plan)),
-        machine_(plan_.head, random_seed()),
+        machine_(machine_for<Machine>(plan_.head)),
         links_(executor_, plan_, {env, start.signals.reset, start.open_files}, handlers()),
         moment_(executor_),
         out_(executor_, STDOUT_FILENO, [this] { pace(); }),
@@ -69,7 +86,7 @@ class HeadRun {
   using Task = asio::awaitable<void>;
 
   void act(HeadActions actions) {
-    for (HeadAction& action : actions) std::visit([this](auto& one) { carry_out(std::move(one)); }, action);
+    for (HeadAction& action : actions) std::visit([this](auto& one) { this->carry_out(std::move(one)); }, action);
     if (over_) return;
     report_progress();
     const Time next = machine_.deadline();
@@ -171,7 +188,7 @@ class HeadRun {
   SignalStream signals_;
   const SignalPlan& signal_plan_;
   HostsPlan plan_;
-  Head machine_;
+  Machine machine_;
   HostLinks links_;
   asio::steady_timer moment_;
   ConsoleQueue out_, err_;
@@ -217,8 +234,9 @@ int run_head(HostsPlan plan, const Environment& env, SignalPlan& signals) {
   for (const std::string& notice : plan.notices) log_warning(notice);
   const rlimit open_files = raise_open_files(files_of_head + files_per_host * static_cast<int>(plan.hosts.size()));
   asio::io_context& context = *new asio::io_context(1);
-  HeadRun run(context, std::move(plan), env, {signals, open_files});
-  return run.run();
+  const HeadStart start{signals, open_files};
+  if (plan.head.check) return HeadRun<Doctor>(context, std::move(plan), env, start).run();
+  return HeadRun<Head>(context, std::move(plan), env, start).run();
 }
 
 }  // namespace launch

@@ -25,6 +25,10 @@ std::string name_of_row(const CheckRow& row, const std::vector<std::string>& nam
   return row.node < 0 ? "this host" : names[static_cast<std::size_t>(row.node)];
 }
 
+std::size_t place_of_check(std::string_view check) {
+  return static_cast<std::size_t>(std::find(check_names.begin(), check_names.end(), check) - check_names.begin());
+}
+
 struct TableLine {
   const CheckRow* first = nullptr;  // of those that are equal but for the host
   std::vector<std::string> hosts;
@@ -56,11 +60,9 @@ std::vector<std::string> hosts_with(CheckLevel level, const std::vector<CheckRow
 
 std::vector<std::string> check_table(const std::vector<CheckRow>& rows, const std::vector<std::string>& names) {
   std::vector<TableLine> lines = folded_rows(rows, names);
-  std::map<std::string_view, std::size_t> order;  // of the checks
-  for (const CheckRow& row : rows) order.try_emplace(row.check, order.size());
-  std::stable_sort(lines.begin(), lines.end(), [&](const TableLine& left, const TableLine& right) {
+  std::stable_sort(lines.begin(), lines.end(), [](const TableLine& left, const TableLine& right) {
     if (left.first->level != right.first->level) return left.first->level > right.first->level;
-    return order[left.first->check] < order[right.first->check];
+    return place_of_check(left.first->check) < place_of_check(right.first->check);
   });
   std::size_t hosts = 0;
   std::size_t words = 0;

@@ -64,6 +64,7 @@ TEST(HostsSettings, WhetherTheLineSpeaksOfHosts) {
   EXPECT_FALSE(names_hosts(options_of({"--fanout=3", "--ssh=rsh"})));
   EXPECT_TRUE(names_hosts(options_of({"--hosts=n1"})));
   EXPECT_TRUE(names_hosts(options_of({"--hostfile=f"})));
+  EXPECT_TRUE(names_hosts(options_of({"--check"})));
 }
 
 TEST(HostsSettings, WhatLaunchFindsOutItselfIsRefused) {

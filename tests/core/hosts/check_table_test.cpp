@@ -37,6 +37,8 @@ TEST(CheckTable, ALongListOfHostsDoesNotPushTheOthersAway) {
   EXPECT_EQ(check_table({{0, "shm", ok, "x"}, {1, "shm", ok, "y"}}, long_names),
             (Lines{"ok       a.very.long.name.of.a.host.example  shm  x", "ok       b  shm  y"}));
   EXPECT_EQ(check_table({{-1, "clock", ok, "x"}}, long_names), (Lines{"ok       this host  clock  x"}));
+  EXPECT_EQ(check_table({{0, "other", ok, "x"}, {0, "network", ok, "y"}}, {"n1"}),
+            (Lines{"ok       n1  network  y", "ok       n1  other    x"}));
   EXPECT_TRUE(check_table({}, long_names).empty());
 }
 

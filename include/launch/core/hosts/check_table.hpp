@@ -3,10 +3,16 @@
 // and the verdict. Used by core/hosts/doctor. Pure.
 #pragma once
 
+#include <array>
 #include <string>
 #include <vector>
 
 namespace launch {
+
+// In the order in which they are shown.
+inline constexpr std::array check_names{"login",  "launch", "folder", "job",     "port",      "python",
+                                        "torch",  "gpus",   "driver", "machine", "processes", "clock",
+                                        "limits", "shm",    "tmp",    "name",    "mtu",       "network"};
 
 enum class CheckLevel {
   ok,
@@ -16,7 +22,7 @@ enum class CheckLevel {
 
 struct CheckRow {
   int node;           // its place in the list of hosts; -1: the machine on which launch was typed
-  std::string check;  // a word that programs may rely on, as in "clock"
+  std::string check;  // a word that programs may rely on, one of check_names
   CheckLevel level = CheckLevel::ok;
   std::string detail;  // a sentence that does not name the host
 
@@ -24,7 +30,7 @@ struct CheckRow {
 };
 
 // "n[1-7]  ok  python  3.11.2". The names are those of the hosts, by node. Of equal levels, the checks are in the order
-// in which they come first in the rows. With a level, hosts and words are aligned.
+// of check_names. Levels, hosts and words are aligned.
 std::vector<std::string> check_table(const std::vector<CheckRow>& rows, const std::vector<std::string>& names);
 
 // {"host":"n1","check":"clock","ok":true,"level":"ok","detail":"..."}, in the order of the hosts.
