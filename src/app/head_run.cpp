@@ -6,6 +6,8 @@
 #include "launch/core/base/random.hpp"
 #include "launch/core/base/text.hpp"
 #include "launch/core/cluster/allocation.hpp"
+#include "launch/core/hosts/doctor.hpp"
+#include "launch/core/hosts/head.hpp"
 #include "launch/io/background.hpp"
 #include "launch/io/clock.hpp"
 #include "launch/io/console_queue.hpp"
@@ -55,6 +57,21 @@ struct Unconfirmed {
   std::uint64_t out, err;
 };
 
+template <class Machine>
+Machine machine_for(const HeadPlan& plan);
+
+template <>
+Head machine_for<Head>(const HeadPlan& plan) {
+  return Head(plan, random_seed());
+}
+
+template <>
+Doctor machine_for<Doctor>(const HeadPlan& plan) {
+  return Doctor(plan, random_seed(), instant());
+}
+
+// Of a job or, with the doctor, of a check.
+template <class Machine>
 class HeadRun {
  public:
   HeadRun(asio::io_context& context, HostsPlan plan, const Environment& env, const HeadStart& start)
@@ -64,7 +81,7 @@ class HeadRun {
         signal_plan_(start.signals),
         on_begun_(start.on_begun),
         plan_(std::move(plan)),
-        machine_(plan_.head, random_seed()),
+        machine_(machine_for<Machine>(plan_.head)),
         gathering_(plan_.gather_folder, plan_.head),
         links_(executor_, plan_, {env, start.signals.reset, start.open_files}, handlers()),
         moment_(executor_),
@@ -84,7 +101,7 @@ class HeadRun {
   using Task = asio::awaitable<void>;
 
   void act(HeadActions actions) {
-    for (HeadAction& action : actions) std::visit([this](auto& one) { carry_out(std::move(one)); }, action);
+    for (HeadAction& action : actions) std::visit([this](auto& one) { this->carry_out(std::move(one)); }, action);
     if (over_) return;
     report_progress();
     const Time next = machine_.deadline();
@@ -249,7 +266,7 @@ class HeadRun {
   const SignalPlan& signal_plan_;
   std::function<void()> on_begun_;
   HostsPlan plan_;
-  Head machine_;
+  Machine machine_;
   LogGathering gathering_;
   HostLinks links_;
   asio::steady_timer moment_, beat_;
@@ -317,8 +334,9 @@ int run_head(HostsPlan plan, const Environment& env, SignalPlan& signals, std::f
   for (const std::string& notice : plan.notices) log_warning(notice);
   const rlimit open_files = raise_open_files(files_of_head + files_per_host * static_cast<int>(plan.hosts.size()));
   asio::io_context& context = *new asio::io_context(1);
-  HeadRun run(context, std::move(plan), env, {signals, open_files, std::move(on_begun)});
-  return run.run();
+  const HeadStart start{signals, open_files, std::move(on_begun)};
+  if (plan.head.check) return HeadRun<Doctor>(context, std::move(plan), env, start).run();
+  return HeadRun<Head>(context, std::move(plan), env, start).run();
 }
 
 }  // namespace launch

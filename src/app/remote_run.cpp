@@ -1,6 +1,7 @@
 #include "launch/app/remote_run.hpp"
 
 #include "launch/app/peer_relay.hpp"
+#include "launch/app/remote_survey.hpp"
 #include "launch/app/settle_line.hpp"
 #include "launch/core/base/text.hpp"
 #include "launch/core/cluster/task_identity.hpp"
@@ -143,19 +144,37 @@ class RemoteRun {
 
   void carry_out(CheckNode action) {
     job_ = std::move(action.job);
+    env_ = environment_of_node();
+    if (job_.checks) return run_in_background(executor_, look_over());
     auto answer = check();
     act(machine_.on_checked(answer ? HostMessage(*std::move(answer))
                                    : HostMessage(NodeCannot{answer.error().message, exit_code(answer.error().code)})));
   }
 
+  Environment environment_of_node() const {
+    Environment env = without_identity(read_environment());
+    env.remove(copy_variable);
+    for (const std::string& line : job_.env)
+      if (const auto equals = line.find('='); equals != std::string::npos)
+        env.set(line.substr(0, equals), line.substr(equals + 1));
+    return env;
+  }
+
+  // In place of check().
+  Task look_over() {
+    auto surveying = survey_node(job_, env_);
+    NodeSurvey found = co_await std::move(surveying);
+    auto ready = look_around(found.hostname);
+    if (!ready) found.survey.faults.push_back({"port", ready.error().message});
+    NodeReady answer = ready ? *std::move(ready) : NodeReady();
+    found.survey.answered_us = instant().wall.time_since_epoch().count();
+    answer.facts = to_json(found.survey);
+    act(machine_.on_checked(std::move(answer)));
+  }
+
   // Whether the node could start here.
   Result<NodeReady> check() {
     if (Status entered = enter_folder(job_.folder, job_.umask); !entered) return entered.error();
-    env_ = without_identity(read_environment());
-    env_.remove(copy_variable);
-    for (const std::string& line : job_.env)
-      if (const auto equals = line.find('='); equals != std::string::npos)
-        env_.set(line.substr(0, equals), line.substr(equals + 1));
     auto command = parse_command(job_.args, env_);
     if (!command) return command.error();
     auto* options = std::get_if<Options>(&*command);
@@ -177,8 +196,9 @@ class RemoteRun {
       ready.addresses.push_back(std::move(one.address));
       ready.interfaces.push_back(std::move(one.interface));
     }
-    if (job_.node > 0 || job_.nodes == 1) return ready;
-    ready.port = own_reach(hostname, job_.port).port;
+    const bool first = job_.node == 0 && job_.nodes > 1;
+    if (!first && !job_.checks) return ready;
+    ready.port = own_reach(hostname, first ? job_.port : std::uint16_t{0}).port;
     door_ = std::make_unique<ReachDoor>(executor_, job_.token);
     if (Status opened = door_->open(ready.port); !opened) return opened.error();
     return ready;

@@ -8,6 +8,7 @@
 #include <array>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/read.hpp>
@@ -37,7 +38,7 @@ asio::awaitable<void> greet(tcp::socket socket, std::string words) {
 // All tries of one question.
 struct Tries {
   explicit Tries(const asio::any_io_executor& executor) : done(executor) {}
-  ReachQuestion question;
+  std::vector<ReachTarget> targets;
   ReachAnswer answer;
   Time until = never;
   std::size_t left = 0;
@@ -64,8 +65,8 @@ asio::awaitable<std::string> try_one(Endpoint endpoint, std::string words, Time 
 }
 
 asio::awaitable<void> try_for(std::shared_ptr<Tries> tries, std::size_t which) {
-  const Endpoint endpoint{tries->question.addresses[which], tries->question.port};
-  auto trying = try_one(endpoint, to_words(tries->question.token), tries->until);
+  const ReachTarget& target = tries->targets[which];
+  auto trying = try_one({target.address, target.port}, to_words(target.token), tries->until);
   tries->answer.faults[which] = co_await std::move(trying);
   if (--tries->left == 0) tries->done.cancel();
 }
@@ -82,8 +83,10 @@ Status ReachDoor::open(std::uint16_t port) { return listener_.listen("", port, f
 asio::awaitable<ReachAnswer> try_to_reach(ReachQuestion question, Duration each) {
   const auto executor = co_await asio::this_coro::executor;
   const auto tries = std::make_shared<Tries>(executor);
-  const std::size_t count = question.addresses.size();
-  tries->question = std::move(question);
+  for (const std::string& address : question.addresses)
+    tries->targets.push_back({address, question.port, question.token});
+  tries->targets.insert(tries->targets.end(), question.targets.begin(), question.targets.end());
+  const std::size_t count = tries->targets.size();
   tries->answer.faults.resize(count);
   tries->left = count;
   tries->until = later(now(), each);

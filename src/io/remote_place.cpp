@@ -100,10 +100,14 @@ std::string MemoryFile::text(std::size_t most) const {
   return text;
 }
 
-std::string make_private_folder(const std::string& name) {
+std::string temp_folder() {
   std::error_code error;
-  const auto base = std::filesystem::temp_directory_path(error);
-  std::string path = (error ? std::filesystem::path("/tmp") : base) / (name + "XXXXXX");
+  const auto folder = std::filesystem::temp_directory_path(error);
+  return error ? "/tmp" : folder.string();
+}
+
+std::string make_private_folder(const std::string& name) {
+  std::string path = std::filesystem::path(temp_folder()) / (name + "XXXXXX");
   return ::mkdtemp(path.data()) != nullptr ? path : "";
 }
 

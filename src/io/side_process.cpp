@@ -20,6 +20,7 @@ namespace launch {
 namespace {
 
 constexpr std::size_t longest_told = 65'536;
+constexpr std::size_t longest_rest = 262'144;
 constexpr std::int64_t longest_poll = 60'000;  // milliseconds
 
 [[noreturn]] void run(const std::function<void(int)>& work, int output, pid_t parent) {
@@ -31,7 +32,27 @@ constexpr std::int64_t longest_poll = 60'000;  // milliseconds
   ::_exit(0);
 }
 
+// What execve(2) wants; it points into the words.
+std::vector<char*> pointers_to(const std::vector<std::string>& words) {
+  std::vector<char*> pointers;
+  for (const std::string& word : words) pointers.push_back(const_cast<char*>(word.c_str()));
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
 }  // namespace
+
+Result<SideProcess> SideProcess::start(const SideProgram& program) {
+  const auto argv = pointers_to(program.argv);
+  const auto env = pointers_to(program.env);
+  return start([&](int output) {
+    sigset_t none;
+    sigemptyset(&none);
+    ::sigprocmask(SIG_SETMASK, &none, nullptr);
+    ::dup2(output, STDOUT_FILENO);
+    ::execve(program.executable.c_str(), argv.data(), env.data());
+  });
+}
 
 Result<SideProcess> SideProcess::start(const std::function<void(int)>& work) {
   const auto failure = [](const char* what) {
@@ -55,6 +76,21 @@ SideProcess::~SideProcess() {
   if (pid_ == 0) return;
   ::kill(pid_, SIGKILL);
   while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+  }
+}
+
+void SideProcess::abandon() {
+  if (pid_ != 0) ::kill(std::exchange(pid_, 0), SIGKILL);
+}
+
+Result<std::string> SideProcess::rest(Time deadline) {
+  std::string lines;
+  for (;;) {
+    auto next = line(deadline);
+    if (!next && next.error().code == ErrorCode::closed) return lines;
+    if (!next) return next;
+    lines += *next + '\n';
+    if (lines.size() > longest_rest) return protocol_error("too many lines");
   }
 }
 

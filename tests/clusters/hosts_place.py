@@ -110,10 +110,58 @@ class HostsPlace(ssh_place.SshPlace):
     def forget_keys_of(self, *numbers):
         self.know(number for number in range(1, self.count + 2) if number not in numbers)
 
+    def mount(self, number, *words):
+        """What that host alone has in its folders."""
+        subprocess.run(["nsenter", f"--mount=/proc/{self.sshd[number].pid}/ns/mnt", "mount", *map(str, words)],
+                       check=True)
+
     def empty_folder(self, number, folder):
         """On that host nothing is in this folder."""
-        subprocess.run(["nsenter", f"--mount=/proc/{self.sshd[number].pid}/ns/mnt", "mount", "-t", "tmpfs", "none",
-                        str(folder)], check=True)
+        self.mount(number, "-t", "tmpfs", "none", folder)
+
+    def fill_folder(self, number, folder):
+        """On that host this folder is a file system of its own, in which nothing is free."""
+        self.mount(number, "-t", "tmpfs", "-o", "size=64k", "none", folder)
+        filler = f"/proc/{self.sshd[number].pid}/root{folder}/filler"
+        with open(filler, "wb", buffering=0) as file:
+            file.write(bytes(64 << 10))
+
+    def hide_programs(self, number, *names):
+        """On that host no folder of the user's PATH has a program of these names."""
+        for folder in self.environment()["PATH"].split(":"):
+            for name in names:
+                if (program := pathlib.Path(folder, name)).exists():
+                    self.mount(number, "--bind", "/dev/null", program.resolve())
+
+    def name_itself(self, number, address):
+        """On that host its own name leads to this address, as Debian's installer has it; empty: nowhere."""
+        lines = (self.folder / "hosts").read_text().splitlines()
+        own = [line for line in lines if line.split()[1] != self.name(number)]
+        file = self.folder / f"hosts.{self.name(number)}"
+        file.write_text("\n".join(own + [f"{address} {self.name(number)}"] * bool(address)) + "\n")
+        self.mount(number, "--bind", file, "/etc/hosts")
+
+    def set_mtu(self, number, mtu):
+        subprocess.run(["ip", "-n", self.place.names[number - 1], "link", "set", "eth0", "mtu", str(mtu)], check=True)
+
+    def skew_clock(self, number, seconds):
+        """The clock is that much ahead, for launch and what it starts there."""
+        self.install(number, f"#!/bin/sh\nFAKETIME_DONT_FAKE_MONOTONIC=1 exec faketime -f '{seconds:+}s' "
+                             f"{self.launch} \"$@\"\n")
+
+    def refuse_way(self, number, to):
+        """Between these two hosts nothing passes."""
+        self.place.refuse_way(number, to, "prohibit")
+
+    def leave_behind(self, number, run_id):
+        """A worker of a job whose launch is gone: its pid. The init of a container has taken it over."""
+        init = self.folder / "tini"
+        init.write_text('#!/bin/sh\nTORCHELASTIC_RUN_ID="$1" sleep 1000 < /dev/null & echo $!\nwait\n')
+        init.chmod(0o755)
+        process = subprocess.Popen(self.inside(number, init, run_id), env=self.environment(), text=True,
+                                   stdout=subprocess.PIPE)
+        self.daemons.append(process)
+        return int(process.stdout.readline())
 
     def cut(self, number):
         self.place.cut(number)

@@ -40,7 +40,8 @@ class Hostile(ClusterCase):
         self.assertLess(len(run.err), 4_000, "what comes from there is not shown at length")
 
     def test_garbage(self):
-        self.expect_named(self.job("exec sleep 300", os.urandom(200_000)), "too much text before launch --remote answered")
+        self.expect_named(self.job("exec sleep 300", os.urandom(200_000)),
+                          "too much text before launch --remote answered")
 
     def test_gigabytes_instead_of_a_greeting(self):
         self.expect_named(self.job("exec cat /dev/zero"), "too much text before launch --remote answered")
@@ -65,7 +66,7 @@ class Hostile(ClusterCase):
         self.expect_named(run, "it speaks of node 2, whose connection it does not have")
 
     def test_another_version_and_another_protocol(self):
-        self.expect_named(self.job("exec sleep 300", b"launch-remote 1 0.0.1 4711 h2\n"), r"has launch 0\.0\.1, this is")
+        self.expect_named(self.job("exec sleep 300", b"launch-remote 1 0.0.1 4711 h2\n"), "has launch 0.0.1, this is")
         self.expect_named(self.job("exec sleep 300", b"launch-remote 77 what-ever\n"), "speaks protocol 77")
 
     def test_nothing(self):

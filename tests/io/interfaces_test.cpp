@@ -15,6 +15,7 @@ TEST(Interfaces, TheLoopbackIsOneOfThem) {
   ASSERT_NE(found, all.end());
   EXPECT_EQ(found->interface, "lo");
   EXPECT_TRUE(found->loopback);
+  EXPECT_GE(found->mtu, 1280);
   EXPECT_EQ(found->mask, ip::make_address("255.0.0.0"));
 }
 

@@ -100,6 +100,16 @@ TEST_F(ReachDoors, WhoIsToldTheTokenHasReachedIt) {
   EXPECT_THAT(try_them({"127.0.0.1", "127.0.0.2", "127.1.2.3"}, "job 7"), ElementsAre("", "", ""));
 }
 
+TEST_F(ReachDoors, TargetsHavePortsAndTokensOfTheirOwn) {
+  open("job 7");
+  const ReachQuestion question{{"127.0.0.1"},
+                               port_,
+                               "job 7",
+                               {{"127.0.0.1", port_, "job 7"}, {"127.0.0.1", port_, "job 8"}, {"127.0.0.1", 1, ""}}};
+  const auto faults = run(io_, try_to_reach(question, long_enough)).faults;
+  EXPECT_THAT(faults, ElementsAre("", "", not_it, HasSubstr("refused")));
+}
+
 TEST_F(ReachDoors, AreOpenToBothKindsOfAddresses) {
   if (!has_ipv6(io_)) GTEST_SKIP() << "no IPv6 here";
   open("job 7");

@@ -37,6 +37,27 @@ TEST(SideProcess, MayPrintOrCrashOrHang) {
   EXPECT_EQ(floods->line(soon()).error().code, ErrorCode::protocol);
 }
 
+SideProgram shell(const std::string& script) { return {"/bin/sh", {"sh", "-c", script}, {"COLOUR=blue"}}; }
+
+TEST(SideProcess, MayBeAProgram) {
+  auto speaks = SideProcess::start(shell("echo one; echo $COLOUR; cat; echo lost >&2"));
+  ASSERT_TRUE(speaks);
+  EXPECT_EQ(*speaks->rest(soon()), "one\nblue\n");
+  auto missing = SideProcess::start(SideProgram{"/nowhere/program", {"program"}, {}});
+  EXPECT_EQ(*missing->rest(soon()), "");
+  auto hangs = SideProcess::start(shell("echo one; exec sleep 1000"));
+  EXPECT_EQ(*hangs->line(soon()), "one");
+  EXPECT_EQ(hangs->rest(later(now(), 50ms)).error().code, ErrorCode::timeout);
+  auto floods = SideProcess::start(shell("exec yes"));
+  EXPECT_EQ(floods->rest(soon()).error().code, ErrorCode::protocol);
+}
+
+TEST(SideProcess, IsGoneWhenItIsAbandoned) {
+  auto process = SideProcess::start(shell("exec sleep 1000"));
+  process->abandon();
+  EXPECT_EQ(*process->rest(soon()), "") << "it has ended";
+}
+
 TEST(SideProcess, IsGoneWithItsOwner) {
   std::string pid;
   {

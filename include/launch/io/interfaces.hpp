@@ -17,6 +17,7 @@ struct InterfaceAddress {
   std::optional<boost::asio::ip::address> mask;
   bool up = false;
   bool loopback = false;  // the interface is one, whatever address it has
+  int mtu = 0;            // 0: not known
 };
 
 // None if the kernel does not tell.

@@ -1,7 +1,7 @@
-// Whether one host reaches another: node 0 of `launch --hosts` keeps a door open where its store will listen, which
-// says a token to everybody who comes, and the other hosts try each of its addresses and look whether it says that. So
-// an address that leads elsewhere, such as another host's own loopback or a port that is forwarded, is not taken for a
-// way.
+// Whether one host reaches another: node 0 of `launch --hosts` (in a check, each node) keeps a door open where its
+// store will listen, which says a token to everybody who comes, and the other hosts try each of its addresses and look
+// whether it says that. So an address that leads elsewhere, such as another host's own loopback or a port that is
+// forwarded, is not taken for a way.
 #pragma once
 
 #include "launch/core/base/time.hpp"
@@ -34,7 +34,7 @@ class ReachDoor {
   PortListener listener_;
 };
 
-// Tries all addresses at the same time, each for so long.
+// Tries all addresses and targets at the same time, each for so long.
 boost::asio::awaitable<ReachAnswer> try_to_reach(ReachQuestion question, Duration each = ReachDoor::longest_try);
 
 }  // namespace launch

@@ -54,6 +54,9 @@ class MemoryFile {
   Fd fd_;
 };
 
+// Where files go that nobody keeps: TMPDIR, or /tmp.
+std::string temp_folder();
+
 // A new folder that only this user can look into; empty if it cannot be made.
 std::string make_private_folder(const std::string& name);
 void remove_folder(const std::string& folder);

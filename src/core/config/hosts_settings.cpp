@@ -22,6 +22,7 @@ namespace launch {
 namespace {
 
 constexpr int most_fanout = 4096;
+constexpr const char* this_host = "localhost";
 constexpr const char* host_prefix = "[${host}:${role_name}${local_rank}]:";
 
 Error option_error(const Setting<std::string>& setting, const std::string& what) {
@@ -30,8 +31,9 @@ Error option_error(const Setting<std::string>& setting, const std::string& what)
 
 // What launch finds out itself. A value from the cluster does not count.
 Status refuse_own(const Options& options) {
-  const auto refuse = [](const std::string& origin, const char* why) {
-    return usage_error(fmt::format("{}: with --hosts, {}; leave it out", origin, why));
+  const char* with = options.check.value ? "--check" : "--hosts";
+  const auto refuse = [with](const std::string& origin, const char* why) {
+    return usage_error(fmt::format("{}: with {}, {}; leave it out", origin, with, why));
   };
   if (options.node_rank.given()) return refuse(options.node_rank.origin, "launch counts the nodes itself");
   if (options.master_addr.given())
@@ -94,7 +96,7 @@ Result<std::vector<HostEntry>> read_hosts(const Options& options, const HeadFact
     return std::move(file->hosts);
   }
   if (options.hosts.value == "auto") return hosts_of_allocation(options, facts);
-  auto hosts = parse_hosts(options.hosts.value);
+  auto hosts = parse_hosts(options.hosts.given() ? options.hosts.value : this_host);
   if (!hosts) return option_error(options.hosts, hosts.error().message);
   return hosts;
 }
@@ -259,6 +261,23 @@ Status choose_port(const Options& options, HeadPlan& head) {
   return {};
 }
 
+Status plan_check(const Options& options, const OptionLine& line, HostsPlan& plan) {
+  if (!options.check.value && options.json.value)
+    return usage_error(fmt::format("{}: it is for --check; a report of a failed job is JSON with --verdict=json",
+                                   options.json.origin));
+  if (!options.check.value) return {};
+  CheckPlan check;
+  check.json = options.json.value;
+  const std::string& count = options.nproc_per_node.value;
+  for (const HostEntry& host : plan.hosts) {
+    const int workers = host.workers.value_or(parse_int(count).value_or(0));
+    const bool by_devices = !host.workers && (count == "gpu" || count == "xpu" || count == "npu");
+    check.needs.push_back({!line.program.empty(), by_devices, workers});
+  }
+  plan.head.check = std::move(check);
+  return {};
+}
+
 Status read_verdict(const Options& options, VerdictChoice& verdict) {
   const std::string& form = options.verdict.value;
   verdict.json = form == "json";
@@ -269,7 +288,9 @@ Status read_verdict(const Options& options, VerdictChoice& verdict) {
 
 }  // namespace
 
-bool names_hosts(const Options& options) { return options.hosts.given() || options.hostfile.given(); }
+bool names_hosts(const Options& options) {
+  return options.hosts.given() || options.hostfile.given() || options.check.value || options.json.value;
+}
 
 Result<HostsPlan> plan_hosts(const Options& options, const OptionLine& line, const HeadFacts& facts) {
   HostsPlan plan;
@@ -286,6 +307,7 @@ Result<HostsPlan> plan_hosts(const Options& options, const OptionLine& line, con
   plan.verbosity = options.quiet.value     ? Verbosity::quiet
                    : options.verbose.value ? Verbosity::verbose
                                            : Verbosity::usual;
+  if (Status fits = plan_check(options, line, plan); !fits) return fits.error();
   name_nodes(plan);
   plan.head.run_id = options.rdzv_id.given() && !options.rdzv_id.value.empty() ? options.rdzv_id.value : facts.fresh_id;
   if (Status fits = choose_port(options, plan.head); !fits) return fits.error();

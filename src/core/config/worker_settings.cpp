@@ -68,6 +68,7 @@ void notice_missing_environment(const HostFacts& facts, Config& config) {
 }
 
 Status settle_program(const Options& options, const HostFacts& facts, Config& config) {
+  if (options.program.empty()) return {};  // a check without a job
   auto program = resolve_program(options, facts);
   if (!program) return program.error();
   config.program = *std::move(program);

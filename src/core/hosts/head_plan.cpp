@@ -25,6 +25,10 @@ std::vector<std::string> node_line(const HeadPlan& plan, int node, const Endpoin
   return args;
 }
 
+std::string token_of(const HeadPlan& plan, int node) {
+  return plan.check ? fmt::format("{}-{}", plan.run_id, node) : plan.run_id;
+}
+
 NodeJob node_job(const HeadPlan& plan, int node, std::int64_t silence_ms) {
   NodeJob job;
   job.node = node;
@@ -40,7 +44,8 @@ NodeJob node_job(const HeadPlan& plan, int node, std::int64_t silence_ms) {
   job.logs = plan.nodes[static_cast<std::size_t>(node)].logs;
   job.port = plan.port;
   job.silence_ms = silence_ms;
-  job.token = plan.run_id;
+  job.token = token_of(plan, node);
+  job.checks = plan.check.has_value();
   return job;
 }
 

@@ -3,6 +3,7 @@
 #include "launch/core/base/base64.hpp"
 #include "launch/core/base/json_reader.hpp"
 #include "launch/core/base/text.hpp"
+#include "launch/core/hosts/body_texts.hpp"
 
 #include <algorithm>
 #include <array>
@@ -16,6 +17,8 @@
 namespace launch {
 namespace {
 
+using namespace body_texts;
+
 using BodyJson = nlohmann::json;
 
 constexpr int most_nodes_of_job = 1'000'000;
@@ -25,7 +28,6 @@ constexpr int most_signal = 64;
 constexpr int most_exit_code = 255;
 constexpr std::int64_t least_silence_ms = 1'000;
 constexpr std::int64_t most_silence_ms = 86'400'000;
-constexpr std::size_t most_listed_addresses = 256;
 constexpr std::size_t longest_word_line = 255;  // a hostname, an address, a boot id
 constexpr std::size_t longest_reason = 1'000;
 constexpr std::size_t longest_folder = 4'096;
@@ -42,8 +44,6 @@ constexpr MessageKind peer_bytes_kind = 15;
 static_assert(std::is_same_v<std::variant_alternative_t<peer_bytes_kind - 1, HostMessage>, PeerBytes>);
 constexpr std::size_t peer_head = 4;
 constexpr std::size_t longest_errors = 4'096;
-
-// The texts of JSON.
 
 BodyJson write_text(const std::string& text) {
   const auto plain = [](char c) { return c >= ' ' && c < '\x7f' && c != '"' && c != '\\'; };
@@ -67,42 +67,19 @@ BodyJson write_lines(const std::vector<std::string>& texts, std::size_t longest)
   return list;
 }
 
-std::optional<std::string> read_text(const JsonValue& value, std::size_t longest) {
-  auto text = value.text(longest);
-  if (text || !value.is_object()) return text;
-  const auto coded = value["b64"].text();
-  text = coded ? decode_base64(*coded) : std::nullopt;
-  return text && text->size() <= longest ? text : std::nullopt;
-}
-
-// What the kernel takes as an argument, a variable or a path.
-std::optional<std::string> read_word(const JsonValue& value, std::size_t longest) {
-  auto text = read_text(value, longest);
-  return text && text->find('\0') == std::string::npos ? text : std::nullopt;
-}
-
-std::optional<std::vector<std::string>> read_words(const JsonValue& value, std::size_t most) {
+std::optional<std::vector<ReachTarget>> read_targets(const JsonValue& value) {
   const auto items = value.list();
-  if (!items) return std::nullopt;
+  if (!items || items->size() > most_reach_targets) return std::nullopt;
   Needed need;
-  std::vector<std::string> words;
-  for (const JsonValue& item : *items) words.push_back(need(read_word(item, most)));
-  return need.met() && counted_size(words) <= most ? std::optional(std::move(words)) : std::nullopt;
-}
-
-// For people, or to be compared; cut if longer.
-std::optional<std::string> read_line(const JsonValue& value, std::size_t longest) {
-  const auto text = read_text(value, JsonValue::any_length);
-  return text ? std::optional(without_controls(*text, longest)) : std::nullopt;
-}
-
-std::optional<std::vector<std::string>> read_lines(const JsonValue& value, std::size_t longest) {
-  const auto items = value.list();
-  if (!items || items->size() > most_listed_addresses) return std::nullopt;
-  Needed need;
-  std::vector<std::string> lines;
-  for (const JsonValue& item : *items) lines.push_back(need(read_line(item, longest)));
-  return need.met() ? std::optional(std::move(lines)) : std::nullopt;
+  std::vector<ReachTarget> targets;
+  for (const JsonValue& item : *items) {
+    ReachTarget one;
+    one.address = need(read_line(item["address"], longest_word_line));
+    one.port = static_cast<std::uint16_t>(need(item["port"].whole(0, most_port_number)));
+    one.token = need(read_line(item["token"], longest_word_line));
+    targets.push_back(std::move(one));
+  }
+  return need.met() ? std::optional(std::move(targets)) : std::nullopt;
 }
 
 // The members of a body; knows the first that was not there as it must be.
@@ -111,7 +88,6 @@ class BodyParts {
   explicit BodyParts(std::string_view json) : object_(read_json(json, {.size = longest_body, .depth = 8})) {}
 
   bool is_object() const { return object_.is_object(); }
-  bool has(std::string_view name) const { return object_[name].present(); }
   std::string_view fault() const { return fault_; }
 
   int whole(std::string_view name, int least, int greatest) { return need(name, object_[name].whole(least, greatest)); }
@@ -120,6 +96,8 @@ class BodyParts {
     return need("silence_ms", object_["silence_ms"].whole64(least_silence_ms, most_silence_ms));
   }
   bool flag(std::string_view name) { return need(name, object_[name].flag()); }
+  // Of members that an older version does not write.
+  bool has(std::string_view name) const { return object_[name].present(); }
   std::string text(std::string_view name, std::size_t longest) { return need(name, read_text(object_[name], longest)); }
   std::string word(std::string_view name, std::size_t longest) { return need(name, read_word(object_[name], longest)); }
   std::string inner_path(std::string_view name, std::size_t longest) {
@@ -133,6 +111,7 @@ class BodyParts {
   std::vector<std::string> lines(std::string_view name, std::size_t longest) {
     return need(name, read_lines(object_[name], longest));
   }
+  std::vector<ReachTarget> targets(std::string_view name) { return need(name, read_targets(object_[name])); }
 
  private:
   template <class T>
@@ -159,6 +138,7 @@ BodyJson write(const NodeJob& job) {
           {"token", write_line(job.token, longest_word_line)},
           {"gathers_logs", job.gathers_logs},
           {"logs", write_text(job.logs)},
+          {"checks", job.checks},
           {"silence_ms", job.silence_ms}};
 }
 
@@ -174,6 +154,7 @@ void read(BodyParts& parts, NodeJob& job) {
   job.token = parts.line("token", longest_word_line);
   if (parts.has("gathers_logs")) job.gathers_logs = parts.flag("gathers_logs");
   if (parts.has("logs")) job.logs = parts.word("logs", longest_folder);
+  job.checks = parts.has("checks") && parts.flag("checks");
   job.silence_ms = parts.silence();
 }
 
@@ -182,6 +163,7 @@ BodyJson write(const NodeReady& ready) {
           {"boot_id", write_line(ready.boot_id, longest_word_line)},
           {"addresses", write_lines(ready.addresses, longest_word_line)},
           {"interfaces", write_lines(ready.interfaces, longest_word_line)},
+          {"facts", write_text(ready.facts.size() <= longest_facts ? ready.facts : "")},
           {"port", ready.port},
           {"machine", write_line(ready.machine, longest_word_line)}};
 }
@@ -193,6 +175,7 @@ void read(BodyParts& parts, NodeReady& ready) {
   ready.interfaces = parts.lines("interfaces", longest_word_line);
   ready.port = parts.port();
   if (parts.has("machine")) ready.machine = parts.line("machine", longest_word_line);
+  if (parts.has("facts")) ready.facts = parts.text("facts", longest_facts);
 }
 
 BodyJson write(const NodeCannot& cannot) {
@@ -205,8 +188,14 @@ void read(BodyParts& parts, NodeCannot& cannot) {
 }
 
 BodyJson write(const ReachQuestion& question) {
+  BodyJson targets = BodyJson::array();
+  for (const ReachTarget& one : question.targets)
+    targets.push_back({{"address", write_line(one.address, longest_word_line)},
+                       {"port", one.port},
+                       {"token", write_line(one.token, longest_word_line)}});
   return {{"addresses", write_lines(question.addresses, longest_word_line)},
           {"port", question.port},
+          {"targets", std::move(targets)},
           {"token", write_line(question.token, longest_word_line)}};
 }
 
@@ -214,6 +203,7 @@ void read(BodyParts& parts, ReachQuestion& question) {
   question.addresses = parts.lines("addresses", longest_word_line);
   question.port = parts.port();
   question.token = parts.line("token", longest_word_line);
+  if (parts.has("targets")) question.targets = parts.targets("targets");
 }
 
 BodyJson write(const ReachAnswer& answer) { return {{"faults", write_lines(answer.faults, longest_reason)}}; }

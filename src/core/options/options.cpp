@@ -195,6 +195,7 @@ Result<Command> parse_command(const std::vector<std::string>& args, const Enviro
   if (const auto protocol = flags.value_of("--remote")) return RemoteCommand{*protocol};
   auto options = gather(flags, env);
   if (!options) return options.error();
+  if (options->check.value && line->program.empty()) return *std::move(options);
   if (line->program.empty() || line->program.front().empty()) {
     return usage_error(
         "no script or program given; write it after the options: launch [OPTION...] PROGRAM [ARGUMENT...]");

@@ -6,8 +6,8 @@ namespace launch::hosts_settings_test {
 
 using ::testing::AllOf;
 using ::testing::Contains;
-using ::testing::ElementsAre;
 using ::testing::Each;
+using ::testing::ElementsAre;
 using ::testing::ElementsAreArray;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -28,6 +28,7 @@ TEST(HostsSettings, WhetherTheLineSpeaksOfHosts) {
   EXPECT_FALSE(names_hosts(options_of({"--fanout=3", "--ssh=rsh"})));
   EXPECT_TRUE(names_hosts(options_of({"--hosts=n1"})));
   EXPECT_TRUE(names_hosts(options_of({"--hostfile=f"})));
+  EXPECT_TRUE(names_hosts(options_of({"--check"})));
 }
 
 TEST(HostsSettings, WhatLaunchFindsOutItselfIsRefused) {

@@ -76,6 +76,36 @@ TEST(HostMessages, EachIsReadAsItWasWritten) {
   for (const HostMessage& message : all) EXPECT_EQ(passed(message), message) << kind_name(kind_of(message));
 }
 
+NodeJob some_check() {
+  NodeJob job = some_job();
+  job.checks = true;
+  return job;
+}
+
+TEST(HostMessages, WhatACheckSaysPasses) {
+  EXPECT_EQ(passed_as(some_check()), some_check());
+  NodeReady ready{"n1", "8d7c", {"10.0.0.1"}, 4711, {"eth0"}, R"({"machine":"x86_64"})"};
+  EXPECT_EQ(passed_as(ready), ready);
+  ready.facts.assign(longest_facts, '"');
+  EXPECT_EQ(passed_as(ready), ready);
+  ready.facts += '"';
+  EXPECT_EQ(passed_as(ready).facts, "") << "half of it would be of no use";
+  ReachQuestion question{{"10.0.0.1"}, 1, "t", {{"n1", 65'535, "t-1"}, {"fd00::1", 0, ""}}};
+  EXPECT_EQ(passed_as(question), question);
+  question.targets.resize(most_reach_targets + 1);
+  EXPECT_EQ(fault_of(kind_of(question), body_of(question)), "a frame reach without a valid \"targets\"");
+}
+
+TEST(HostMessages, MembersThatAnOlderVersionDoesNotWriteMayBeMissing) {
+  const auto read = [](MessageKind kind, std::string_view body) { return *parse_body(kind, body); };
+  EXPECT_EQ(std::get<ReachQuestion>(read(4, R"({"addresses":["a"],"port":1,"token":"t"})")),
+            (ReachQuestion{{"a"}, 1, "t", {}}));
+  const auto ready = read(2, R"({"hostname":"n1","boot_id":"","addresses":[],"interfaces":[],"port":0})");
+  EXPECT_EQ(std::get<NodeReady>(ready).facts, "");
+  EXPECT_FALSE(std::get<NodeJob>(read(1, changed_job(R"("checks":false,)", ""))).checks);
+  EXPECT_THAT(fault_of(1, changed_job(R"("checks":false)", R"("checks":1)")), HasSubstr("\"checks\""));
+}
+
 TEST(HostMessages, ArgumentsAndVariablesAreAnyBytes) {
   std::string bytes;
   for (int byte = 1; byte < 256; ++byte) bytes += static_cast<char>(byte);

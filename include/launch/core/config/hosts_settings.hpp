@@ -50,7 +50,7 @@ struct HostsPlan {
   std::vector<std::string> notices;
 };
 
-// Whether the line speaks of several hosts at all.
+// Whether the line speaks of hosts at all: to start a job on them, or to check them.
 bool names_hosts(const Options& options);
 
 Result<HostsPlan> plan_hosts(const Options& options, const OptionLine& line, const HeadFacts& facts);

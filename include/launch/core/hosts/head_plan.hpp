@@ -3,11 +3,13 @@
 // core/hosts/head. Pure.
 #pragma once
 
+#include "launch/core/hosts/host_check.hpp"
 #include "launch/core/hosts/host_messages.hpp"
 #include "launch/core/hosts/host_tree.hpp"
 #include "launch/core/job/endpoint.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +21,12 @@ struct HeadNode {
   std::vector<std::string> env{};
   int starter = started_by_head;  // the node whose host makes the connection to this one, if that can
   std::string logs{};             // as in NodeJob
+};
+
+// Nothing is started: the hosts are looked over (core/hosts/doctor).
+struct CheckPlan {
+  bool json = false;
+  std::vector<CheckNeeds> needs;  // by node rank
 };
 
 struct HeadPlan {
@@ -39,10 +47,14 @@ struct HeadPlan {
   std::uint16_t port = 0;       // of node 0; 0: any
   std::string network{};        // on which the nodes meet: an address with a mask, or an interface; empty: any
   int fanout = 64;              // connections that one host makes at the same time
+  std::optional<CheckPlan> check{};
 };
 
 // The command line of the ordinary launch on a node; `store`: where node 0 has its store.
 std::vector<std::string> node_line(const HeadPlan& plan, int node, const Endpoint& store);
+
+// What the port of a node says to whom connects to it, before the job: in a check each node has one of its own.
+std::string token_of(const HeadPlan& plan, int node);
 
 // Whether it could start.
 NodeJob node_job(const HeadPlan& plan, int node, std::int64_t silence_ms);

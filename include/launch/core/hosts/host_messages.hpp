@@ -32,6 +32,7 @@ struct NodeJob {
   std::string token{};               // what that port says to whom connects to it, until the node starts
   bool gathers_logs = false;         // the remote sends the files of the workers' output when the node has ended
   std::string logs{};                // the folder in which they are; empty: that in which the remote keeps the output
+  bool checks = false;               // nothing will be started: the host is looked over, and says what it finds
 
   bool operator==(const NodeJob&) const = default;
 };
@@ -41,9 +42,10 @@ struct NodeReady {
   std::string hostname;
   std::string boot_id;                    // equal on two remotes: they are on one machine
   std::vector<std::string> addresses;     // of its interfaces, without the loopback
-  std::uint16_t port = 0;                 // that the store may have there; only node 0 is asked for it
+  std::uint16_t port = 0;                 // that the store may have there; only node 0, or if it is a check
   std::vector<std::string> interfaces{};  // the names of these, in the same order
   std::string machine{};                  // as "uname -m" says it; empty: not told
+  std::string facts{};                    // of a check: a survey, as core/hosts/host_facts writes it
 
   bool operator==(const NodeReady&) const = default;
 };
@@ -56,16 +58,26 @@ struct NodeCannot {
   bool operator==(const NodeCannot&) const = default;
 };
 
+// A port of another host, and what it says to whom connects to it.
+struct ReachTarget {
+  std::string address;  // or a name
+  std::uint16_t port = 0;
+  std::string token;
+
+  bool operator==(const ReachTarget&) const = default;
+};
+
 // Head to remote: which of these can be connected to?
 struct ReachQuestion {
   std::vector<std::string> addresses;
   std::uint16_t port = 0;
-  std::string token{};  // what it says there
+  std::string token{};                 // what it says there
+  std::vector<ReachTarget> targets{};  // and these, behind the addresses
 
   bool operator==(const ReachQuestion&) const = default;
 };
 
-// Remote to head: for each address of the question, why it cannot be reached; empty: it can.
+// Remote to head: for each address and each target of the question, why it cannot be reached; empty: it can.
 struct ReachAnswer {
   std::vector<std::string> faults;
 
@@ -169,6 +181,8 @@ std::string_view kind_name(MessageKind kind);  // "job"; REQUIRES: 1 <= kind <= 
 constexpr std::size_t longest_body = std::size_t{8} << 20;
 constexpr std::size_t longest_output = std::size_t{64} << 10;  // bytes in one NodeOutput, NodeInput or PeerBytes
 constexpr std::size_t longest_report = std::size_t{1} << 20;
+constexpr std::size_t longest_facts = std::size_t{64} << 10;       // NodeReady::facts
+constexpr std::size_t most_reach_targets = 256;                    // of addresses and targets in one ReachQuestion
 constexpr std::size_t longest_words = 1'000'000;                   // NodeJob::args, NodeGo::options
 constexpr std::size_t longest_environment = std::size_t{4} << 20;  // NodeJob::env
 

@@ -71,6 +71,8 @@ struct Options {
   Setting<bool> env_none;
   Setting<bool> no_copy;
   Setting<bool> no_ifname;
+  Setting<bool> check;
+  Setting<bool> json;
   Setting<std::string> remote;
   Setting<bool> module;
   Setting<bool> no_python;
