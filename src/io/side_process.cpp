@@ -35,6 +35,7 @@ constexpr std::int64_t longest_poll = 60'000;  // milliseconds
 // What execve(2) wants; it points into the words.
 std::vector<char*> pointers_to(const std::vector<std::string>& words) {
   std::vector<char*> pointers;
+  pointers.reserve(words.size() + 1);
   for (const std::string& word : words) pointers.push_back(const_cast<char*>(word.c_str()));
   pointers.push_back(nullptr);
   return pointers;

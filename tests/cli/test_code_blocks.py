@@ -25,6 +25,7 @@ CHECKED = {  # document, beginning -> who looks at it
     ("docs/clusters.md", "mpiexec -n 4"): "clusters/test_mpi.Mpi.test_mpich",
     ("docs/clusters.md", "mpirun -N 1"): "clusters/test_mpi.Mpi.test_open_mpi",
     ("docs/hosts.md", "launch --hosts n[1-8]"): "clusters/test_hosts_documents.Documents.test_the_line",
+    ("docs/hosts.md", "$ launch --check"): "clusters/test_hosts_documents.Documents.test_a_check",
     ("docs/hosts.md", "#!/bin/bash\nNODES"): "clusters/test_hosts_documents.Documents.test_the_script",
     ("docs/hosts.md", "launch --hosts 10.0.0.[1-3]"): "clusters/test_hosts_documents.Documents.test_the_script",
     ("docs/kubernetes.md", "apiVersion: v1"): "cli/test_kubernetes.Manifests.test_indexed_job",

@@ -10,6 +10,11 @@ echo "rank $RANK of $WORLD_SIZE, node $GROUP_RANK, $(hostname), $NCCL_SOCKET_IFN
 """
 
 
+def shape_of(screen):
+    """What is wrong, whole but for numbers; and of what is right, which hosts and checks."""
+    return [" ".join(row.split()[:3]) if row.startswith("ok ") else re.sub(r"\b\d+ s\b", "N s", row) for row in screen]
+
+
 class Documents(HostsCase):
     def setUp(self):
         super().setUp()
@@ -35,6 +40,27 @@ class Documents(HostsCase):
             found = self.lines(self.shell(place, place.count + 1, block.text))
             self.assertEqual(sorted(f"rank {rank} of 16, node {rank // 2}, n{rank // 2 + 1}, eth0 eth0 --lr 3"
                                     for rank in range(16)), found)
+            self.expect_empty(place)
+
+    def test_a_check(self):
+        """The screen of the document is one that really comes."""
+        (block,) = blocks_with("docs/hosts.md", "$ launch --check")
+        (command, *screen) = block.text.strip().splitlines()
+        work = self.folder / "work"
+        work.mkdir()
+        (work / "train.py").write_text("")
+        with self.place(8) as place:
+            place.skew_clock(2, 31)
+            place.empty_folder(3, work)
+            place.fill_folder(5, "/dev/shm")
+            place.name_itself(6, "127.0.1.1")
+            place.cut(8)
+            line = command.removeprefix("$ ").replace("launch", f"'{place.program_of_head}'", 1)
+            run = self.start(place.on_login("sh", "-c", line), env=place.environment(), cwd=work)
+            self.expect([1], [run], seconds=90)
+            place.plug_in(8)
+
+            self.assertEqual(shape_of(screen), shape_of(run.out.splitlines()), str(run))
             self.expect_empty(place)
 
     def test_the_script(self):

@@ -71,6 +71,7 @@ std::vector<std::string> check_table(const std::vector<CheckRow>& rows, const st
     words = std::max(words, line.first->check.size());
   }
   std::vector<std::string> table;
+  table.reserve(lines.size());
   for (const TableLine& line : lines)
     table.push_back(fmt::format("{:<7}  {:<{}}  {:<{}}  {}", level_name(line.first->level), line.folded, hosts,
                                 line.first->check, words, line.first->detail));
@@ -79,6 +80,7 @@ std::vector<std::string> check_table(const std::vector<CheckRow>& rows, const st
 
 std::vector<std::string> check_lines(const std::vector<CheckRow>& rows, const std::vector<std::string>& names) {
   std::vector<const CheckRow*> sorted;
+  sorted.reserve(rows.size());
   for (const CheckRow& row : rows) sorted.push_back(&row);
   std::stable_sort(sorted.begin(), sorted.end(),
                    [](const CheckRow* left, const CheckRow* right) { return left->node < right->node; });

@@ -47,6 +47,7 @@ ClockOffset measure_clock(int node, const ClockReading& reading) {
 
 std::vector<CheckRow> check_clocks(const std::vector<ClockOffset>& clocks) {
   std::vector<CheckRow> rows;
+  rows.reserve(clocks.size() + 1);
   const Duration middle = middle_of(clocks);
   for (const ClockOffset& clock : clocks) rows.push_back(row_of(clock.node, clock.ahead - middle, clock.uncertainty));
   if (std::chrono::abs(middle) > most_skew) rows.push_back(row_of(-1, -middle, 0s));

@@ -62,6 +62,7 @@ const std::string& name_of_place(int node, const std::vector<std::string>& names
 std::string unreached_text(const std::vector<int>& nodes, const PairResult& first,
                            const std::vector<std::string>& names) {
   std::vector<std::string> hosts;
+  hosts.reserve(nodes.size());
   for (const int node : nodes) hosts.push_back(name_of_place(node, names));
   if (hosts.size() > 1) return fmt::format("does not reach {}: {}", fold_hosts(hosts), first.reason);
   const std::string more = first.more == 0 ? "" : fmt::format(", nor at {} other addresses", first.more);
@@ -92,6 +93,7 @@ std::vector<PairTry> tries_of(std::size_t from, const std::vector<PairPlace>& pl
 
 ReachQuestion question_of(const std::vector<PairTry>& tries) {
   ReachQuestion question;
+  question.targets.reserve(tries.size());
   for (const PairTry& one : tries) question.targets.push_back(one.target);
   return question;
 }

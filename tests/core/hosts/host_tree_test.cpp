@@ -29,9 +29,8 @@ TEST(HostTree, OthersAreDealtOutToThoseThatTheHeadStarts) {
     EXPECT_EQ(children_of(starters, started_by_head), first) << hosts;
     for (int node = 0; node < hosts; ++node) {
       const int children = children_of(starters, node);
-      EXPECT_LE(children, most_children) << hosts;
-      if (node < first) EXPECT_GE(children, most_children - 1) << "all have as much to do";
-      if (node >= first) EXPECT_EQ(children, 0) << "two levels";
+      EXPECT_GE(children, node < first ? most_children - 1 : 0) << "all have as much to do";
+      EXPECT_LE(children, node < first ? most_children : 0) << "two levels";
     }
   }
 }

@@ -66,7 +66,8 @@ class Walk {
     }
     std::map<int, int> connecting;
     for (const Place& place : places_)
-      if (place.connecting) EXPECT_LE(++connecting[place.starter], plan_.fanout);
+      if (place.connecting) ++connecting[place.starter];
+    for (const auto& [starter, count] : connecting) EXPECT_LE(count, plan_.fanout) << starter;
     EXPECT_EQ(head_.deadline() == never, over_);
     if (one_in(8)) check_progress();
   }

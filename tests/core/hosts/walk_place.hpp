@@ -157,7 +157,9 @@ class Place {
 
   void carry_out(TellHead action) {
     EXPECT_FALSE(heard_end_) << "there is nobody to tell it to";
-    if (const auto* end = std::get_if<PeerEnd>(&action.message)) EXPECT_EQ(peers_.erase(end->node), 1U);
+    if (const auto* end = std::get_if<PeerEnd>(&action.message)) {
+      EXPECT_EQ(peers_.erase(end->node), 1U);
+    }
     to_head.push_back(std::move(action.message));
   }
 
