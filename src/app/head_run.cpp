@@ -161,6 +161,7 @@ class HeadRun {
   void carry_out(const LeaveHost& action) { links_.leave(action.node); }
 
   void carry_out(const ConfirmHost& action) {
+    gathering_.end(action.node);
     unconfirmed_.push_back({action.node, action.leaves, out_.given(), err_.given()});
     confirm();
     if (!unconfirmed_.empty() && !std::exchange(beats_, true)) run_in_background(executor_, keep_unconfirmed());

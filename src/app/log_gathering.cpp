@@ -11,7 +11,7 @@
 namespace launch {
 
 LogGathering::LogGathering(std::string folder, const HeadPlan& plan) : folder_(std::move(folder)) {
-  for (const HeadNode& node : plan.nodes) hosts_.push_back({node.host, 0, ""});
+  for (const HeadNode& node : plan.nodes) hosts_.push_back({node.host});
 }
 
 void LogGathering::store(int node, const NodeFile& file) {
@@ -26,12 +26,16 @@ void LogGathering::store(int node, const NodeFile& file) {
   if (!written) host.fault = fmt::format("{} cannot be written here: {}", file.name, written.error().message);
 }
 
+void LogGathering::end(int node) { hosts_[static_cast<std::size_t>(node)].ended = true; }
+
 bool LogGathering::is_complete(int node) const { return hosts_[static_cast<std::size_t>(node)].fault.empty(); }
 
 std::vector<HostProblem> LogGathering::problems() const {
   std::vector<HostProblem> problems;
   for (const Host& host : hosts_) {
     if (!host.fault.empty()) problems.push_back({host.name, "not all logs were gathered: " + host.fault, 1});
+    if (host.fault.empty() && host.files > 0 && !host.ended)
+      problems.push_back({host.name, "not all logs were gathered: the connection has ended", 1});
     if (host.fault.empty() && host.files == 0) problems.push_back({host.name, "no logs were gathered", 1});
   }
   return problems;

@@ -281,8 +281,8 @@ class RemoteRun {
       NodeFile file{name, at == 0, piece ? *piece : "", piece ? "" : piece.error().message};
       act(machine_.on_file(std::move(file)));
       at += longest_output;
-      if (!piece || piece->size() < longest_output) co_return;
       while (unsent_.size() > most_unsent && !deaf_) (void)co_await room_.async_wait(as_values);
+      if (!piece || piece->size() < longest_output) co_return;
     }
   }
 

@@ -2,10 +2,15 @@
 
 #include "launch/io/child.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <system_error>
+#include <vector>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -26,6 +31,16 @@ void become_background(int output, pid_t parent) {
   ::dup2(nothing.get(), STDIN_FILENO);
   ::dup2(output, STDOUT_FILENO);
   ::dup2(output, STDERR_FILENO);
+}
+
+// A pipe or a lock of the shell is not held for as long as the job runs.
+void close_inherited(int but) {
+  std::error_code ignored;
+  std::vector<int> open;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd", ignored))
+    open.push_back(std::atoi(entry.path().filename().c_str()));
+  for (const int fd : open)
+    if (fd > STDERR_FILENO && fd != but) ::close(fd);
 }
 
 bool hear_begun(int pipe) {
@@ -68,12 +83,15 @@ Result<Detached> detach(const std::string& file) {
   if (pid < 0) return reason();
   if (pid == 0) {
     become_background(output.get(), parent);
+    close_inherited(begun.get());
     return Detached{std::nullopt, std::move(begun)};
   }
   begun.reset();
   if (hear_begun(heard.get())) return Detached{BackgroundStart{true, pid}};
   const int code = code_of_end(pid);
-  return Detached{BackgroundStart{false, pid, code, text_from(file, before)}};
+  std::string said = text_from(file, before);
+  if (said.empty()) said = fmt::format("launch: error: nothing was started (exit code {})\n", code);
+  return Detached{BackgroundStart{false, pid, code, std::move(said)}};
 }
 
 void say_begun(Fd& begun) {

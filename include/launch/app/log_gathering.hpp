@@ -18,6 +18,8 @@ class LogGathering {
   LogGathering(std::string folder, const HeadPlan& plan);
 
   void store(int node, const NodeFile& file);
+  // No more will come.
+  void end(int node);
   // All that has come so far was written.
   bool is_complete(int node) const;
   // Once the job has ended.
@@ -27,7 +29,8 @@ class LogGathering {
   struct Host {
     std::string name;
     int files = 0;
-    std::string fault;
+    bool ended = false;
+    std::string fault{};
   };
 
   // At most one for each host.

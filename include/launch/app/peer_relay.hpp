@@ -8,10 +8,12 @@
 #include "launch/io/piped_program.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/steady_timer.hpp>
 
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -31,7 +33,7 @@ class PeerRelay {
   void feed(int node, std::string bytes);
   // While held, nothing is read from any of them.
   void hold(bool held);
-  // Nothing more is sent to any of them, nor heard of them.
+  // Nothing more is sent to any of them, nor heard of them but their end; those that do not end within 5 s are killed.
   void close();
 
  private:
@@ -41,6 +43,8 @@ class PeerRelay {
   std::vector<int> reset_signals_;
   PeerHandlers handlers_;
   std::map<int, std::shared_ptr<PipedProgram>> peers_;
+  std::set<int> heard_;  // those that have written anything
+  boost::asio::steady_timer patience_;
   bool held_ = false;
   bool closed_ = false;
 };

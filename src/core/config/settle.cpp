@@ -121,6 +121,12 @@ Status refuse_detach(const Options& options, const HostFacts&, Config&) {
       fmt::format("{}: only a job of --hosts can go on in the background; use nohup or tmux", options.detach.origin));
 }
 
+Status refuse_gathering(const Options& options, const HostFacts&, Config&) {
+  if (!options.gather_logs.given()) return {};
+  return usage_error(
+      fmt::format("{}: only a job of --hosts has logs to gather; use --log-dir", options.gather_logs.origin));
+}
+
 Status settle_evidence(const Options& options, const HostFacts&, Config& config) {
   const std::string_view text = options.evidence.value;
   const std::string_view what = text.substr(0, text.find(':'));
@@ -206,8 +212,9 @@ Result<Config> settle(const Options& options, const HostFacts& facts) {
   Config config;
   config.hostname = facts.hostname;
   config.parent_error_file = facts.env.get("TORCHELASTIC_ERROR_FILE").value_or("");
-  for (const auto step : {refuse_detach, settle_nodes, settle_workers, settle_restarts, settle_stopping, settle_verdict,
-                          settle_evidence, settle_signals, settle_preemption, settle_logs}) {
+  for (const auto step :
+       {refuse_detach, refuse_gathering, settle_nodes, settle_workers, settle_restarts, settle_stopping, settle_verdict,
+        settle_evidence, settle_signals, settle_preemption, settle_logs}) {
     if (Status done = step(options, facts, config); !done) return done.error();
   }
   notice_idle_options(options, config);

@@ -13,6 +13,7 @@ using namespace std::chrono_literals;
 
 constexpr Duration first_delay = 500ms;  // before a login that was busy is tried again
 constexpr int most_tries = 6;
+constexpr Duration time_to_end = 5s;  // for a connection that another host was to make
 
 }  // namespace
 
@@ -110,6 +111,14 @@ void Gathering::on_ready(int node, const NodeReady& ready) {
 void Gathering::on_cannot(int node, const NodeCannot& cannot) {
   if (table_.at(node).state != State::asked) return;
   table_.put_out(node, {table_.name(node), without_controls(cannot.reason, 400), cannot.exit_code});
+}
+
+bool Gathering::calls_back(int node, Time now) {
+  HeadHost& host = table_.at(node);
+  if (host.state != State::connecting || host.starter == started_by_head || host.left) return false;
+  table_.leave(node);
+  host.due = later(now, time_to_end);
+  return true;
 }
 
 // Its starter could not, or was lost; the head may have other keys and names.

@@ -311,6 +311,7 @@ void Head::expire(int node, Time now) {
   const HeadHost& host = table_.at(node);
   const bool silent = !deaf_ && host.state == State::running && now - host.heard >= longest_host_silence;
   if (!silent && now < host.due) return;
+  if (gathering_.calls_back(node, now)) return;
   if (std::string why = why_late(host); !why.empty()) table_.drop(node, {table_.name(node), std::move(why), 124});
 }
 

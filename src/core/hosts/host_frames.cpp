@@ -88,9 +88,13 @@ std::size_t bytes_in(const HostMessage& message) {
 HostMessage part_of(const HostMessage& message, std::size_t at) {
   return std::visit(
       [at](const auto& one) -> HostMessage {
-        auto part = one;
-        if constexpr (is_bytes<decltype(part)>) part.bytes = one.bytes.substr(at, longest_output);
-        return part;
+        using Message = std::decay_t<decltype(one)>;
+        if constexpr (std::is_same_v<Message, NodeOutput>)
+          return Message{one.errors, one.bytes.substr(at, longest_output)};
+        if constexpr (std::is_same_v<Message, PeerBytes>)
+          return Message{one.node, one.bytes.substr(at, longest_output)};
+        if constexpr (std::is_same_v<Message, NodeInput>) return Message{one.bytes.substr(at, longest_output)};
+        return one;
       },
       message);
 }

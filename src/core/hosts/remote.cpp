@@ -33,8 +33,10 @@ RemoteActions Remote::on_lost() {
   RemoteActions actions{ForgetHead{}};
   if (state_ == State::running) {
     actions.push_back(SignalNode{SIGTERM});
-  } else if (!leaving_) {
+  } else if (!leaving_ && peers_.empty()) {
     leave(actions);
+  } else {
+    state_ = State::over;  // what was said to its peers goes on to them
   }
   return actions;
 }
@@ -123,7 +125,7 @@ RemoteActions Remote::on_end(NodeEnd end) {
   state_ = keeps_output_ && !headless_ ? State::told : State::over;
   RemoteActions actions;
   if (!headless_) actions.push_back(TellHead{std::move(end)});
-  if (state_ == State::over && (headless_ || peers_.empty())) leave(actions);
+  if (state_ == State::over && peers_.empty()) leave(actions);
   return actions;
 }
 
@@ -134,8 +136,9 @@ RemoteActions Remote::on_peer_bytes(int node, std::string bytes) {
 
 RemoteActions Remote::on_peer_end(PeerEnd end) {
   peers_.erase(end.node);
-  if (headless_ || leaving_) return {};
-  RemoteActions actions{TellHead{std::move(end)}};
+  if (leaving_) return {};
+  RemoteActions actions;
+  if (!headless_) actions.push_back(TellHead{std::move(end)});
   if (state_ == State::over && peers_.empty()) leave(actions);
   return actions;
 }

@@ -179,6 +179,23 @@ TEST(Gathering, WhatAStarterCannotTheHeadTries) {
   EXPECT_THAT(d.said(), ElementsAre(HasSubstr("n3: "), "1 of 6 hosts cannot take part, so nothing was started"));
 }
 
+TEST(Gathering, WhatTakesTooLongThereTheHeadTries) {
+  Driver d(tree());
+  d.greet(0).greet(1).greet(3).greet(4).greet(5);
+  d.wait(30s);
+  EXPECT_THAT(d.left(), ElementsAre(2)) << "its login hangs";
+  EXPECT_THAT(d.said(), IsEmpty());
+  EXPECT_THAT(connected_by(d.lose(2)), ElementsAre(Pair(2, started_by_head)));
+}
+
+TEST(Gathering, AStarterThatDoesNotEndAConnectionIsNotWaitedForForEver) {
+  Driver d(tree());
+  d.greet(0).greet(1).greet(3).greet(4).greet(5);
+  d.wait(30s).wait(5s);
+  for (const int i : {0, 1, 3, 4, 5}) d.say(i, ready_with({"10.0.0.1"}, "boot" + std::to_string(i)));
+  EXPECT_THAT(d.said(), ElementsAre(HasSubstr("n3: launch did not answer"), HasSubstr("1 of 6 hosts")));
+}
+
 TEST(Gathering, HostsOfAStarterThatIsNotThereAreTheHeads) {
   Driver d(tree());
   d.greet(1);

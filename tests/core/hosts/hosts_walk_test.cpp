@@ -205,6 +205,8 @@ class Walk {
     if (carried && !at(place.starter).has_peer(node)) return;  // not yet
     place.hear_end();
     place.hangs = false;
+    if (!carried && place.starter != started_by_head && at(place.starter).has_peer(node))
+      at(place.starter).end_peer(node);
     if (!carried) return lose(node, errors);
     place.ending = true;
     at(place.starter).end_peer(node);

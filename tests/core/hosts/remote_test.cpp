@@ -294,7 +294,8 @@ TEST(Remote, ItHasTheConnectionsThatTheHeadWantsInEachState) {
 TEST(Remote, APeerThatIsThereOrHasNoProgramMakesNoSense) {
   Remote remote = remote_in(ready);
   remote.on_message(StartPeer{7, {"ssh"}}, begin);
-  EXPECT_EQ(order(remote.on_message(StartPeer{7, {"ssh"}}, begin)), "L");
+  EXPECT_EQ(order(remote.on_message(StartPeer{7, {"ssh"}}, begin)), "");
+  EXPECT_EQ(order(remote.on_peer_end({7})), "L") << "as if the head were gone";
   Remote other = remote_in(ready);
   EXPECT_EQ(order(other.on_message(StartPeer{7, {}}, begin)), "L");
 }
@@ -310,16 +311,21 @@ TEST(Remote, ItStaysForItsPeersWhenItsNodeHasEnded) {
   EXPECT_EQ(order(remote.on_peer_end({8})), "t:peer end L");
 }
 
-TEST(Remote, WithoutAHeadItDoesNotWaitForItsPeers) {
+TEST(Remote, WithoutAHeadItWaitsUntilItsPeersHaveEnded) {
   for (const bool ended : {false, true}) {
     Remote remote = remote_in(running);
     remote.on_message(StartPeer{7, {"ssh"}}, begin);
     if (ended) remote.on_end({0, ""});
-    EXPECT_EQ(order(remote.on_lost()), ended ? "L" : "s:15");
+    EXPECT_EQ(order(remote.on_lost()), ended ? "" : "s:15");
     EXPECT_EQ(order(remote.on_peer_bytes(7, "x")), "");
-    EXPECT_EQ(order(remote.on_peer_end({7})), "");
+    EXPECT_EQ(order(remote.on_peer_end({7})), ended ? "L" : "");
     EXPECT_EQ(order(remote.on_end({143, ""})), ended ? "" : "L");
   }
+  Remote remote = remote_in(running);
+  remote.on_message(StartPeer{7, {"ssh"}}, begin);
+  remote.on_lost();
+  EXPECT_EQ(order(remote.on_end({143, ""})), "");
+  EXPECT_EQ(order(remote.on_peer_end({7})), "L");
 }
 
 }  // namespace launch::remote_test

@@ -27,6 +27,9 @@ class Gathering {
   // Of a host that waits for its connection or its greeting.
   void on_lost(const LostConnection& lost, int node, Time now);
 
+  // A connection that another host makes takes too long: it is to end, and the head will try itself. Once for each.
+  bool calls_back(int node, Time now);
+
   // Each host has said that it can, or takes no part.
   bool done() const;
   // A connection to this host waits for others to be through.

@@ -53,7 +53,7 @@ struct FeedPeer {
 };
 // The files of the node's output are not needed to show it.
 struct RemoveOutput {};
-// Nobody hears what is told from now on, and the connections to peers are closed.
+// Nobody hears what is told from now on, and the connections to peers are closed: they end soon, and each end is told.
 struct ForgetHead {};
 struct LeaveRemote {};
 using RemoteAction = std::variant<TellHead, CheckNode, TryToReach, RunNode, SignalNode, FeedNode, ConnectPeer, FeedPeer,
