@@ -12,6 +12,7 @@
 #include <chrono>
 
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <boost/asio/io_context.hpp>
 
 namespace launch::host_probe_test {
@@ -22,7 +23,7 @@ using testing::HasSubstr;
 
 class HostProbe : public testing::Test {
  protected:
-  ~HostProbe() override { remove_folder(folder_); }
+  void TearDown() override { remove_folder(folder_); }
 
   std::string program(const std::string& name, const std::string& script) {
     std::string path = folder_ + "/" + name;
@@ -100,6 +101,7 @@ TEST_F(HostProbe, WhatDoesNotEndInTimeIsNamed) {
   EXPECT_EQ(found.unfinished, "python");
   EXPECT_EQ(found.machine, machine()) << "what was known before is told";
   EXPECT_TRUE(found.gpus.gpus.empty());
+  EXPECT_GT(::waitpid(-1, nullptr, 0), 0) << "it was abandoned, and is this process's child";
 }
 
 }  // namespace launch::host_probe_test

@@ -8,6 +8,7 @@
 #include <csignal>
 #include <string>
 
+#include <sys/wait.h>
 #include <unistd.h>
 
 namespace launch::side_process_test {
@@ -56,6 +57,7 @@ TEST(SideProcess, IsGoneWhenItIsAbandoned) {
   auto process = SideProcess::start(shell("exec sleep 1000"));
   process->abandon();
   EXPECT_EQ(*process->rest(soon()), "") << "it has ended";
+  EXPECT_GT(::waitpid(-1, nullptr, 0), 0) << "this is left to whoever wants to wait";
 }
 
 TEST(SideProcess, IsGoneWithItsOwner) {

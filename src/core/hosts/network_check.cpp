@@ -105,7 +105,7 @@ std::vector<CheckRow> check_pairs(int node, const std::vector<PairTry>& tries, c
   std::map<std::string_view, std::vector<int>> unreached;  // by the reason
   for (const auto& [other, result] : results)
     if (!result.reached) unreached[result.reason].push_back(other);
-  rows.reserve(unreached.size() + 1);
+  rows.reserve(unreached.size() + 2);
   for (const auto& [reason, nodes] : unreached)
     rows.push_back({node, "network", CheckLevel::fault, unreached_text(nodes, results.at(nodes.front()), names)});
   if (unreached.empty() && !results.empty())
