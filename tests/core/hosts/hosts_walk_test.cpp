@@ -87,6 +87,10 @@ class Walk {
     at(action.starter).to_remote.push_back(StartPeer{action.node, {"ssh"}});
   }
 
+  void begin_peer(int starter, int node) {
+    at(node).open&& at(node).starter == starter ? start(at(node)) : at(starter).end_peer(node);
+  }
+
   void start(Place& place) {
     place.hangs = odds() > 0 && one_in(odds());
     if (!place.hangs) place.start(now_);
@@ -214,10 +218,13 @@ class Walk {
 
   // The head hears that it has ended, after the connections that went through it.
   void lose(int node, const char* errors) {
-    for (int peer = 0; peer < size(); ++peer)
-      if (at(peer).open && at(peer).starter == node) lose(peer, "");
     Place& place = at(node);
     place.hear_end();
+    for (int peer = 0; peer < size(); ++peer) {
+      if (!at(peer).open || at(peer).starter != node) continue;
+      if (place.there() && place.has_peer(peer)) place.end_peer(peer);
+      lose(peer, "");
+    }
     place.open = place.connecting = place.hangs = place.ending = false;
     LostConnection lost;
     lost.program = "ssh";
@@ -270,8 +277,7 @@ class Walk {
     place.to_remote.pop_front();
     if (framed_) message = through(place.remote_reader, message);
     place.hear(std::move(message), now_);
-    for (; !place.wanted_peers.empty(); place.wanted_peers.pop_front())
-      if (Place& peer = at(place.wanted_peers.front()); peer.open) start(peer);
+    for (; !place.wanted_peers.empty(); place.wanted_peers.pop_front()) begin_peer(node, place.wanted_peers.front());
   }
 
   // As bytes that come in two pieces.
