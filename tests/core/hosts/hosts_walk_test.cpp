@@ -347,19 +347,12 @@ class Walk {
       EXPECT_TRUE(!place.removed || (ended_[i] && shown_[i] == place.written)) << "files are gone that were not shown";
       removed_ += place.removed ? 1 : 0;
       all_well = all_well && ended_[i] && place.code == 0;
-      EXPECT_TRUE(ended_[i] ? shown_[i] == place.written : is_beginning(shown_[i], place.written))
+      EXPECT_TRUE(ended_[i] ? shown_[i] == place.written : hosts_walk::is_beginning(shown_[i], place.written))
           << shown_[i] << "of\n"
           << place.written;
     }
     EXPECT_TRUE(!all_well || code_ == 0) << code_;
     EXPECT_TRUE(code_ != 0 || (plan_.c10d ? runs_ : all_well));
-  }
-
-  // Whole lines from the first on, and perhaps the beginning of one more.
-  static bool is_beginning(std::string shown, const std::string& written) {
-    if (written.starts_with(shown)) return true;
-    shown.pop_back();
-    return written.starts_with(shown);
   }
 
   Random random_;

@@ -38,6 +38,13 @@ inline HeadPlan draw_plan(Random& random) {
   return plan;
 }
 
+// Whole lines from the first on, and perhaps the beginning of one more.
+inline bool is_beginning(std::string shown, const std::string& written) {
+  if (written.starts_with(shown)) return true;
+  shown.pop_back();
+  return written.starts_with(shown);
+}
+
 class Place {
  public:
   Place(int node, Random& random) : node_(node), random_(&random) {}
