@@ -139,3 +139,11 @@ def memory_kib(pid, field="Pss"):
         if line.startswith(field + ":"):
             return int(line.split()[1])
     return 0
+
+
+def peak_kib(pid):
+    """The most memory that it has had at once."""
+    for line in _read(pid, "status").decode().splitlines():
+        if line.startswith("VmHWM:"):
+            return int(line.split()[1])
+    return 0

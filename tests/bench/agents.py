@@ -53,10 +53,11 @@ def left():
 
 
 class Job:
-    """One agent for each line, one worker each; whatever is left of it is killed when it is left."""
+    """One agent for each line; one worker each, unless `count` says how many there are in all. What is left of it is
+    killed when it is left."""
 
-    def __init__(self, lines, worker, patience):
-        self.patience = patience
+    def __init__(self, lines, worker, patience, count=None):
+        self.patience, self.count = patience, count or len(lines)
         self.lines, self.worker = [[*line, str(worker)] for line in lines], str(worker)
         self.pids, self.running, self.failed = [], set(), {}
 
@@ -88,7 +89,7 @@ class Job:
         said = os.pread(self.output.fileno(), 2000, max(0, os.fstat(self.output.fileno()).st_size - 2000))
         ends = f"{len(self.failed)} failed" + (f", the first with {next(iter(self.failed.values()))}"
                                                if self.failed else "")
-        raise RuntimeError(f"{len(self.lines)} agents: {what} ({ends}); the last words:\n"
+        raise RuntimeError(f"{self.count} agents: {what} ({ends}); the last words:\n"
                            f"{said.decode(errors='replace')}")
 
     def stamped(self):
@@ -97,11 +98,11 @@ class Job:
     def settled(self):
         """All workers are there, or some agent has ended though nobody was told to."""
         self.collect()
-        return self.stamped() >= len(self.lines) or len(self.running) < len(self.lines)
+        return self.stamped() >= self.count or len(self.running) < len(self.lines)
 
     def form(self):
         """Seconds until the last worker has started."""
-        count = len(self.lines)
+        count = self.count
         began = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
         self.pids = spawn(self.lines, self.environment, self.output.fileno())
         self.running = set(self.pids)

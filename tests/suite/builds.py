@@ -13,7 +13,8 @@ def environment_task(name):
     """What is fetched from the network, before tests that run in a network of their own."""
     commands = {"torch": ["tests/interop/python_env.py"], "packers": ["scripts/packaging", "--tools", "nfpm"],
                 "systems": ["tests/package/systems.py"],  # with what compiles for them
-                "schemas": ["tests/house/schemas.py"], "mpi": ["tests/clusters/mpi_env.py"]}
+                "schemas": ["tests/house/schemas.py"], "mpi": ["tests/clusters/mpi_env.py"],
+                "deepspeed": ["tests/bench/deepspeed_env.py"]}  # with torch
     script, *words = commands[name]
     return Task(name, [sys.executable, ROOT / script, *words], LOGS / f"{name}.log", limit=3600)
 

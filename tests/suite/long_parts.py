@@ -53,8 +53,8 @@ def _fuzz():
 
 
 def _bench():
-    yield Piece("bench/build", tasks=[builds.environment_task("torch"), builds.step("release", "launch")])
-    for name in units.BENCHMARKS:
+    yield Piece("bench/build", tasks=[builds.environment_task("deepspeed"), builds.step("release", "launch")])
+    for name in (*units.BENCHMARKS, "hosts"):
         command = [sys.executable, f"tests/bench/{name}.py", "--launch", "build/release/launch", "--build", "build"]
         yield Piece(f"bench/{name}", tasks=[Task(name, command, builds.LOGS / f"bench-{name}.log", alone="measures",
                                                  limit=7200)])
