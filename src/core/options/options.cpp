@@ -89,18 +89,24 @@ std::string as_text(const T& value) {
   return fmt::format("{}", value);
 }
 
-// What the command line says: CLI11 holds the values that each option was given, and the last one counts.
+// What the command line says: CLI11 holds the values that each option was given, and the last one counts. It knows only
+// the options that were given, because it compares each new one with all others.
 class Flags {
  public:
   explicit Flags(const std::vector<GivenOption>& line) {
     app_.set_help_flag();
-    for (const OptionRow& row : option_table())
-      options_.emplace(&row, app_.add_option(std::string(row.name))->take_last());
     for (const GivenOption& given : line) option_of(*given.row).add_result(text_of(given));
   }
 
-  std::optional<std::string> value_of(const OptionRow& row) const { return last_value(option_of(row)); }
-  std::optional<std::string> value_of(const char* name) const { return last_value(*app_.get_option(name)); }
+  std::optional<std::string> value_of(const OptionRow& row) const {
+    const auto found = options_.find(&row);
+    return found == options_.end() ? std::nullopt : last_value(*found->second);
+  }
+
+  std::optional<std::string> value_of(const char* name) const {
+    const CLI::Option* option = app_.get_option_no_throw(name);
+    return option == nullptr ? std::nullopt : last_value(*option);
+  }
 
  private:
   static std::string text_of(const GivenOption& given) {
@@ -113,7 +119,11 @@ class Flags {
     return option.as<std::string>();
   }
 
-  CLI::Option& option_of(const OptionRow& row) const { return *options_.at(&row); }
+  CLI::Option& option_of(const OptionRow& row) {
+    const auto [entry, is_new] = options_.try_emplace(&row);
+    if (is_new) entry->second = app_.add_option(std::string(row.name))->take_last();
+    return *entry->second;
+  }
 
   CLI::App app_;
   std::map<const OptionRow*, CLI::Option*> options_;  // of app_
