@@ -39,7 +39,6 @@ constexpr std::size_t longest_host_file = std::size_t{8} << 20;
 constexpr std::size_t longest_variables = std::size_t{1} << 20;
 constexpr Duration console_patience = 10s;     // with a console that takes nothing
 constexpr Duration time_for_connections = 5s;  // to end, once they are closed
-constexpr Duration between_beats = 5s;
 constexpr int files_of_head = 32;
 constexpr int files_per_host = 4;
 
@@ -161,7 +160,6 @@ class HeadRun {
   void carry_out(const LeaveHost& action) { links_.leave(action.node); }
 
   void carry_out(const ConfirmHost& action) {
-    gathering_.end(action.node);
     unconfirmed_.push_back({action.node, action.leaves, out_.given(), err_.given()});
     confirm();
     if (!unconfirmed_.empty() && !std::exchange(beats_, true)) run_in_background(executor_, keep_unconfirmed());
@@ -179,15 +177,11 @@ class HeadRun {
   // The console may be slow, and a host that hears nothing for long gives the head up.
   Task keep_unconfirmed() {
     while (!unconfirmed_.empty()) {
-      beat_.expires_at(to_steady(later(now(), between_beats)));
+      beat_.expires_at(to_steady(later(now(), between_host_beats)));
       (void)co_await beat_.async_wait(as_values);
       for (const Unconfirmed& one : unconfirmed_) links_.tell(one.node, HostBeat{});
     }
     beats_ = false;
-  }
-
-  bool is_unconfirmed(int node) const {
-    return std::any_of(unconfirmed_.begin(), unconfirmed_.end(), [node](const auto& one) { return one.node == node; });
   }
 
   void carry_out(const ShowLines& action) {
@@ -211,6 +205,8 @@ class HeadRun {
   void carry_out(const SayLine& action) { action.wrong ? log_error(action.text) : log_info(action.text); }
 
   void carry_out(const StoreFile& action) { gathering_.store(action.node, action.file); }
+
+  void carry_out(const EndFiles& action) { gathering_.end(action.node); }
 
   void carry_out(const WarnLine& action) { log_warning(action.text); }
 

@@ -41,8 +41,7 @@ bool HostLinks::start_program(const ConnectHost& action, std::vector<std::string
   const std::vector<std::string> env = here ? plan_.local_env : start_.env.lines();
   ProgramLine line{"", std::move(argv), env, start_.reset_signals, start_.open_files};
   const std::string& program = line.argv.front();
-  const bool is_path = program.find('/') != std::string::npos;
-  line.executable = is_path ? program : find_on_path(program, start_.env.get("PATH").value_or("")).value_or("");
+  line.executable = executable_of(program, start_.env.get("PATH").value_or("")).value_or("");
   if (line.executable.empty()) {
     lose(node, {ExitStatus::Kind::exited, 127}, fmt::format("{} is not on this host's PATH", program));
     return false;

@@ -29,8 +29,7 @@ PeerRelay::PeerRelay(const asio::any_io_executor& executor, std::vector<int> res
 void PeerRelay::connect(int node, std::vector<std::string> argv, const Environment& env) {
   ProgramLine line{"", std::move(argv), env.lines(), reset_signals_};
   const std::string& program = line.argv.front();
-  const bool is_path = program.find('/') != std::string::npos;
-  line.executable = is_path ? program : find_on_path(program, env.get("PATH").value_or("")).value_or("");
+  line.executable = executable_of(program, env.get("PATH").value_or("")).value_or("");
   if (line.executable.empty())
     return end(node, {ExitStatus::Kind::exited, 127}, fmt::format("{} is not on that host's PATH", program));
   ProgramHandlers handlers;

@@ -1,12 +1,12 @@
 #include "launch/io/detach.hpp"
 
+#include "launch/core/base/text.hpp"
 #include "launch/io/child.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <system_error>
@@ -33,14 +33,17 @@ void become_background(int output, pid_t parent) {
   ::dup2(output, STDERR_FILENO);
 }
 
-// A pipe or a lock of the shell is not held for as long as the job runs.
-void close_inherited(int but) {
+// A pipe or a lock of the shell is not held for as long as the job runs. Ours are closed by exec, so that what is not
+// was there before us.
+void close_inherited() {
   std::error_code ignored;
-  std::vector<int> open;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd", ignored))
-    open.push_back(std::atoi(entry.path().filename().c_str()));
-  for (const int fd : open)
-    if (fd > STDERR_FILENO && fd != but) ::close(fd);
+  std::vector<int> inherited;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd", ignored)) {
+    const int fd = parse_int(entry.path().filename().string()).value_or(-1);
+    const int flags = ::fcntl(fd, F_GETFD);
+    if (fd > STDERR_FILENO && flags >= 0 && (flags & FD_CLOEXEC) == 0) inherited.push_back(fd);
+  }
+  for (const int fd : inherited) ::close(fd);
 }
 
 bool hear_begun(int pipe) {
@@ -83,7 +86,7 @@ Result<Detached> detach(const std::string& file) {
   if (pid < 0) return reason();
   if (pid == 0) {
     become_background(output.get(), parent);
-    close_inherited(begun.get());
+    close_inherited();
     return Detached{std::nullopt, std::move(begun)};
   }
   begun.reset();

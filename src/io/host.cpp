@@ -82,6 +82,10 @@ std::optional<std::string> find_on_path(const std::string& name, const std::stri
   return std::nullopt;
 }
 
+std::optional<std::string> executable_of(const std::string& program, const std::string& search_path) {
+  return program.find('/') != std::string::npos ? program : find_on_path(program, search_path);
+}
+
 ProgramFacts read_program_facts(const std::string& program, const std::string& search_path) {
   ProgramFacts facts;
   facts.on_path = find_on_path(program, search_path);

@@ -2,10 +2,13 @@
 
 #include "launch/io/files.hpp"
 
+#include <array>
 #include <csignal>
 #include <filesystem>
 #include <string>
 
+#include <fcntl.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -56,6 +59,23 @@ TEST_F(Detaches, ItComesBackWithAllThatWasSaidIfTheBackgroundEndsBefore) {
 
 TEST_F(Detaches, WithoutAFileThereIsOneProcess) {
   EXPECT_EQ(detach(folder_ + "/none/log").error().message, "No such file or directory");
+}
+
+// What a shell hands down, such as the pipe of a step of CI, and what is our own.
+TEST_F(Detaches, OnlyWhatIsOursStaysOpen) {
+  std::array<int, 2> inherited{};
+  std::array<int, 2> ours{};
+  ASSERT_EQ(::pipe2(inherited.data(), 0), 0);
+  ASSERT_EQ(::pipe2(ours.data(), O_CLOEXEC), 0);
+  const auto detached = detach(folder_ + "/log");
+  if (detached && !detached->start) {
+    const bool closed = ::fcntl(inherited[0], F_GETFD) < 0 && ::fcntl(inherited[1], F_GETFD) < 0;
+    ::_exit(closed && ::fcntl(ours[0], F_GETFD) >= 0 ? 0 : 1);
+  }
+  ASSERT_TRUE(detached);
+  EXPECT_EQ(detached->start->exit_code, 0);
+  EXPECT_THAT(detached->start->said, testing::HasSubstr("nothing was started (exit code 0)"));
+  for (const int fd : {inherited[0], inherited[1], ours[0], ours[1]}) ::close(fd);
 }
 
 }  // namespace launch::detach_test

@@ -25,6 +25,9 @@ ProgramFacts read_program_facts(const std::string& program, const std::string& s
 // Where `name`, which has no slash, is found in the folders of `search_path`.
 std::optional<std::string> find_on_path(const std::string& name, const std::string& search_path);
 
+// The file that is executed as `program`: itself if it has a slash.
+std::optional<std::string> executable_of(const std::string& program, const std::string& search_path);
+
 // Raises the soft limit of open files to the hard one, because the store serves thousands of connections. Returns the
 // limit as it was, which workers get back. Makes room in the kernel's table for `expected` files, which must happen
 // before there are threads: from then on each growth of that table waits for all processors, some 10 ms.

@@ -213,14 +213,14 @@ std::string as_file_name(std::string run_id) {
 }
 
 std::string detach_file(const Options& options, const HeadPlan& head) {
-  if (!options.detach.given()) return "";
+  if (!options.detach.given() || options.check.value) return "";  // a check leaves no file
   return options.detach.value == "auto" ? fmt::format("launch-{}.log", as_file_name(head.run_id))
                                         : options.detach.value;
 }
 
 // Logs are found again only if each node has a folder of its own: the one of --log-dir may be shared, and not be empty.
 Status gather(const Options& options, HostsPlan& plan) {
-  if (!options.gather_logs.given()) return {};
+  if (!options.gather_logs.given() || options.check.value) return {};
   if (options.log_dir.value == "/dev/null")
     return option_error(options.gather_logs, "--log-dir=/dev/null keeps no logs; leave one of the two out");
   plan.gather_folder = options.gather_logs.value;

@@ -2,7 +2,6 @@
 
 #include "launch/core/base/text.hpp"
 #include "launch/core/hosts/host_check.hpp"
-#include "launch/core/hosts/host_fold.hpp"
 #include "launch/core/hosts/host_reach.hpp"
 
 #include <algorithm>
@@ -15,10 +14,6 @@
 
 namespace launch {
 namespace {
-
-using namespace std::chrono_literals;
-
-constexpr Duration between_doctor_beats = 5s;
 
 // What a host in this state has not passed.
 const char* check_in(HeadHost::State state) {
@@ -55,17 +50,9 @@ WallTime Doctor::wall(Time time) const {
 }
 
 std::string Doctor::progress() const {
-  std::vector<std::string> parts;
-  std::size_t left = 0;
-  const auto add_part = [&](const char* doing, std::initializer_list<State> states) {
-    const auto whom = table_.names(states);
-    left += whom.size();
-    if (!whom.empty()) parts.push_back(fmt::format("{} {}", doing, fold_hosts(whom)));
-  };
-  add_part("connecting to", {State::connecting, State::waiting});
-  add_part("looking over", {State::asked});
-  add_part("trying the network from", {State::reaching});
-  return fmt::format("waiting for {} of {}: {}", left, counted(table_.size(), "host"), fmt::join(parts, "; "));
+  return table_.progress({{"connecting to", {State::connecting, State::waiting}},
+                          {"looking over", {State::asked}},
+                          {"trying the network from", {State::reaching}}});
 }
 
 // What has gone wrong with this host since the last time becomes rows.
@@ -75,7 +62,7 @@ void Doctor::file(int node, const char* check) {
 }
 
 HeadActions Doctor::start(Time now) {
-  beat_ = later(now, between_doctor_beats);
+  table_.start_beats(now);
   gathering_.connect_more(now);
   return table_.take();
 }
@@ -150,10 +137,8 @@ HeadActions Doctor::on_lost(const LostConnection& lost, int node, Time now) {
 }
 
 void Doctor::expire(int node, Time now) {
-  const HeadHost& host = table_.at(node);
-  const State before = host.state;
-  if (now < host.due) return;
-  if (std::string why = why_late(host); !why.empty()) table_.drop(node, {table_.name(node), std::move(why), 1});
+  const State before = table_.at(node).state;
+  gathering_.expire(node, now, 1);
   file(node, check_in(before));
 }
 
@@ -161,16 +146,13 @@ HeadActions Doctor::on_deadline(Time now) {
   if (phase_ == Phase::over) return table_.take();
   for (int node = 0; node < table_.size(); ++node) expire(node, now);
   settle(now);
-  if (now < beat_ || phase_ == Phase::over) return table_.take();
-  beat_ = later(now, between_doctor_beats);
-  for (int node = 0; node < table_.size(); ++node)
-    if (is_listening(table_.at(node))) table_.add(TellHost{node, HostBeat{}});
+  if (phase_ != Phase::over) table_.beat(now);
   return table_.take();
 }
 
 Time Doctor::deadline() const {
   if (phase_ == Phase::over) return never;
-  Time first = beat_;
+  Time first = table_.next_beat();
   for (const HeadHost& host : table_.hosts())
     if (!gathering_.is_held_up(host)) first = std::min(first, host.due);
   return first;

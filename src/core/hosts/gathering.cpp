@@ -3,6 +3,7 @@
 #include "launch/core/base/text.hpp"
 
 #include <chrono>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -113,6 +114,13 @@ void Gathering::on_cannot(int node, const NodeCannot& cannot) {
   table_.put_out(node, {table_.name(node), without_controls(cannot.reason, 400), cannot.exit_code});
 }
 
+void Gathering::expire(int node, Time now, int late_code) {
+  const HeadHost& host = table_.at(node);
+  if (now < host.due || calls_back(node, now)) return;
+  if (std::string why = why_late(host); !why.empty()) table_.drop(node, {table_.name(node), std::move(why), late_code});
+}
+
+// Once for each connection.
 bool Gathering::calls_back(int node, Time now) {
   HeadHost& host = table_.at(node);
   if (host.state != State::connecting || host.starter == started_by_head || host.left) return false;

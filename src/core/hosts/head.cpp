@@ -5,21 +5,16 @@
 #include "launch/core/hosts/host_reach.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <csignal>
 #include <iterator>
 #include <type_traits>
 #include <utility>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 namespace launch {
 namespace {
 
-using namespace std::chrono_literals;
-
-constexpr Duration between_beats = 5s;
 constexpr int signals_until_over = 3;
 constexpr std::size_t most_warnings = 64;
 
@@ -36,22 +31,13 @@ Head::Head(HeadPlan plan, std::uint64_t seed) : table_(std::move(plan)), gatheri
 
 std::string Head::progress() const {
   if (phase_ == Phase::run || phase_ == Phase::over) return "";
-  std::vector<std::string> parts;
-  std::size_t left = 0;
-  const auto add = [&](const char* doing, std::initializer_list<State> states) {
-    const auto whom = table_.names(states);
-    left += whom.size();
-    if (!whom.empty()) parts.push_back(fmt::format("{} {}", doing, fold_hosts(whom)));
-  };
-  add("connecting to", {State::connecting, State::waiting});
-  add("checking", {State::asked});
-  add("looking for an address of node 0 that is reached from", {State::reaching});
-  return fmt::format("waiting for {} of {}: {}", left, counted(static_cast<int>(table_.hosts().size()), "host"),
-                     fmt::join(parts, "; "));
+  return table_.progress({{"connecting to", {State::connecting, State::waiting}},
+                          {"checking", {State::asked}},
+                          {"looking for an address of node 0 that is reached from", {State::reaching}}});
 }
 
 HeadActions Head::start(Time now) {
-  beat_ = later(now, between_beats);
+  table_.start_beats(now);
   gathering_.connect_more(now);
   return table_.take();
 }
@@ -197,6 +183,7 @@ void Head::on(int node, const NodeEnd& end, Time) {
   host.end = end;
   table_.move(node, State::ended, never);
   table_.flush(node);
+  if (table_.plan().gathers_logs) table_.add(EndFiles{node});
   table_.plan().keeps_output ? table_.confirm(node) : table_.leave_unless_needed(node);
 }
 
@@ -310,25 +297,20 @@ void Head::on_noise(int node, std::string noise) { table_.at(node).noise = std::
 void Head::expire(int node, Time now) {
   const HeadHost& host = table_.at(node);
   const bool silent = !deaf_ && host.state == State::running && now - host.heard >= longest_host_silence;
-  if (!silent && now < host.due) return;
-  if (gathering_.calls_back(node, now)) return;
-  if (std::string why = why_late(host); !why.empty()) table_.drop(node, {table_.name(node), std::move(why), 124});
+  silent ? table_.drop(node, {table_.name(node), why_late(host), 124}) : gathering_.expire(node, now, 124);
 }
 
 HeadActions Head::on_deadline(Time now) {
   if (phase_ == Phase::over) return table_.take();
   for (std::size_t i = 0; i < table_.hosts().size(); ++i) expire(static_cast<int>(i), now);
   settle(now);
-  if (now < beat_ || phase_ == Phase::over) return table_.take();
-  beat_ = later(now, between_beats);
-  for (int node = 0; node < table_.size(); ++node)
-    if (is_listening(table_.at(node))) table_.add(TellHost{node, HostBeat{}});
+  if (phase_ != Phase::over) table_.beat(now);
   return table_.take();
 }
 
 Time Head::deadline() const {
   if (phase_ == Phase::over) return never;
-  Time first = beat_;
+  Time first = table_.next_beat();
   for (const HeadHost& host : table_.hosts()) {
     if (!gathering_.is_held_up(host)) first = std::min(first, host.due);
     if (host.state == State::running && !deaf_) first = std::min(first, later(host.heard, longest_host_silence));

@@ -1,6 +1,7 @@
 #include "launch/core/hosts/host_check.hpp"
 
 #include "launch/core/base/text.hpp"
+#include "launch/core/job/endpoint.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -132,8 +133,6 @@ void check_limits(const HostSurvey& survey, HostRows& rows) {
     rows.add("limits", CheckLevel::ok, "open files, processes and locked memory suffice");
 }
 
-bool is_loopback_text(std::string_view address) { return address.starts_with("127.") || address == "::1"; }
-
 void check_name(const HostSurvey& survey, HostRows& rows) {
   const auto& found = survey.name_leads_to;
   if (found.empty() && survey.name_fault.empty()) return;
@@ -144,7 +143,7 @@ void check_name(const HostSurvey& survey, HostRows& rows) {
   for (const SurveyedInterface& one : survey.interfaces)
     own.insert(own.end(), one.addresses.begin(), one.addresses.end());
   const auto is_own = [&](const std::string& one) { return std::find(own.begin(), own.end(), one) != own.end(); };
-  if (std::all_of(found.begin(), found.end(), is_loopback_text))
+  if (std::all_of(found.begin(), found.end(), is_loopback))
     return rows.add("name", CheckLevel::warning,
                     fmt::format("its own name leads to {}, the loopback (/etc/hosts)", found.front()));
   if (!own.empty() && std::none_of(found.begin(), found.end(), is_own))

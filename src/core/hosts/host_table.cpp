@@ -1,6 +1,12 @@
 #include "launch/core/hosts/host_table.hpp"
 
+#include "launch/core/base/text.hpp"
+#include "launch/core/hosts/host_fold.hpp"
+
 #include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace launch {
 
@@ -14,6 +20,24 @@ std::vector<std::string> HostTable::names(std::initializer_list<State> states) c
   for (std::size_t i = 0; i < hosts_.size(); ++i)
     if (std::find(states.begin(), states.end(), hosts_[i].state) != states.end()) all.push_back(plan_.nodes[i].host);
   return all;
+}
+
+std::string HostTable::progress(std::initializer_list<HostsDoing> doing) const {
+  std::vector<std::string> parts;
+  std::size_t left = 0;
+  for (const HostsDoing& one : doing) {
+    const auto whom = names(one.states);
+    left += whom.size();
+    if (!whom.empty()) parts.push_back(fmt::format("{} {}", one.words, fold_hosts(whom)));
+  }
+  return fmt::format("waiting for {} of {}: {}", left, counted(size(), "host"), fmt::join(parts, "; "));
+}
+
+void HostTable::beat(Time now) {
+  if (now < beat_) return;
+  start_beats(now);
+  for (int node = 0; node < size(); ++node)
+    if (is_listening(at(node))) add(TellHost{node, HostBeat{}});
 }
 
 void HostTable::connect(int node, Time when) {

@@ -153,6 +153,13 @@ TEST(HostsSettings, HowManyNodes) {
 
 // ---- an allocation
 
+TEST(HostsSettings, ACheckLeavesNothing) {
+  const HostsPlan plan = plan_of({"--check", "--hosts=n1,n2", "--detach", "--gather-logs=G", "--log-dir=L"});
+  EXPECT_EQ(plan.detach_file, "");
+  EXPECT_EQ(plan.gather_folder, "");
+  EXPECT_FALSE(plan.head.gathers_logs);
+}
+
 TEST(HostsSettings, SparesMayTakeOverUnlessTheUserSaysOtherwise) {
   EXPECT_THAT(plan_of({"--hosts=n[1-3],n4+2"}).head.options, Contains("--max-restarts=2"));
   const auto told = plan_of({"--hosts=n1,n2,n3+1", "--max-restarts=0"}).head.options;

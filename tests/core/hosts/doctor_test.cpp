@@ -283,4 +283,18 @@ TEST(Doctor, AfterTheEndNothingMatters) {
   EXPECT_EQ(w.ever.size(), actions);
 }
 
+TEST(Doctor, ALoginThatHangsBehindAnotherHostIsTriedByTheHead) {
+  HeadPlan plan = check_of(2);
+  plan.nodes[1].starter = 0;
+  Ward w(plan);
+  w.greet(0);
+  w.answer(0, sound_survey(0));
+  w.wait(30s);
+  ASSERT_EQ(all_of<LeaveHost>(w.last).size(), 1U);
+  EXPECT_EQ(all_of<LeaveHost>(w.last)[0].node, 1);
+  w.lose(1, lost_to(""));
+  ASSERT_EQ(all_of<ConnectHost>(w.last).size(), 1U);
+  EXPECT_EQ(all_of<ConnectHost>(w.last)[0].starter, started_by_head);
+}
+
 }  // namespace launch::doctor_test

@@ -26,6 +26,15 @@ inline HeadPlan plan_of(int nodes) {
   return plan;
 }
 
+// So many connections are made at the same time.
+inline HeadPlan windowed(int nodes, int fanout) {
+  HeadPlan plan = plan_of(nodes);
+  plan.fanout = fanout;
+  return plan;
+}
+
+constexpr auto nothing_started = "so nothing was started";
+
 inline NodeReady ready_with(std::vector<std::string> addresses, std::string boot_id, std::uint16_t port = 43211) {
   NodeReady ready;
   ready.hostname = "h";

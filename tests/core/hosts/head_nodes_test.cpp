@@ -156,7 +156,7 @@ TEST(HeadNodes, FilesAreStoredIfTheyWereAskedForWhileTheNodeRuns) {
       EXPECT_EQ(one.node, 1);
       EXPECT_EQ(one.file, (NodeFile{"0/stdout.log", false, "x", ""}));
     }
-    d.say(1, NodeEnd{});
+    EXPECT_EQ(d.say(1, NodeEnd{}).all<EndFiles>().size(), asked ? 1U : 0U);
     EXPECT_THAT(d.say(1, NodeFile{"late", true, "", ""}).last, IsEmpty());
   }
 }

@@ -13,20 +13,14 @@ using namespace std::chrono_literals;
 using heads::busy_login;
 using heads::Driver;
 using heads::lost_to;
+using heads::nothing_started;
 using heads::plan_of;
 using heads::ready_with;
+using heads::windowed;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Optional;
-
-constexpr auto nothing_started = "so nothing was started";
-
-HeadPlan windowed(int nodes, int fanout) {
-  HeadPlan plan = plan_of(nodes);
-  plan.fanout = fanout;
-  return plan;
-}
 
 // ---- all problems, and nothing is started
 

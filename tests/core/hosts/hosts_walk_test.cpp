@@ -122,6 +122,8 @@ class Walk {
     if (action.leaves) carry_out(LeaveHost{action.node});
   }
 
+  void carry_out(const EndFiles&) { ADD_FAILURE() << "no logs are gathered"; }
+
   void carry_out(const StoreFile& action) { ADD_FAILURE() << "nobody has sent " << action.file.name; }
 
   void carry_out(const WarnLine& action) { ADD_FAILURE() << action.text; }

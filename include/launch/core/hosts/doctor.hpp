@@ -85,7 +85,6 @@ class Doctor {
   std::vector<std::string> names_;
   std::size_t filed_ = 0;  // of the table's problems
   std::vector<CheckRow> rows_;
-  Time beat_ = never;
 };
 
 }  // namespace launch

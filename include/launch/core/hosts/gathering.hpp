@@ -1,7 +1,7 @@
 // How the head of `launch --hosts` gets all hosts together: a connection to each, so many at a time, made by the head
 // or by a host that is there already (core/hosts/host_tree); the greeting of the launch there, or this program sent
-// there first; the question whether the node could start, and its answer. A part of core/hosts/head, which owns the
-// table and asks `done()` after each step. Nothing is started here.
+// there first; the question whether the node could start, and its answer. A part of core/hosts/head and of
+// core/hosts/doctor, which own the table and ask `done()` after each step. Nothing is started here.
 #pragma once
 
 #include "launch/core/base/random.hpp"
@@ -27,8 +27,9 @@ class Gathering {
   // Of a host that waits for its connection or its greeting.
   void on_lost(const LostConnection& lost, int node, Time now);
 
-  // A connection that another host makes takes too long: it is to end, and the head will try itself. Once for each.
-  bool calls_back(int node, Time now);
+  // What the host must do takes too long: it is dropped with this exit code. If its connection is made by another host,
+  // that is to end it, and the head tries itself.
+  void expire(int node, Time now, int late_code);
 
   // Each host has said that it can, or takes no part.
   bool done() const;
@@ -45,6 +46,7 @@ class Gathering {
   bool may_copy(int node) const;
   void copy(int node, Time now);
   void ask(int node, Time now);
+  bool calls_back(int node, Time now);
   void take_over(int node, Time now);
 
   HostTable& table_;

@@ -88,8 +88,7 @@ class Head {
   Phase phase_ = Phase::gather;
   std::vector<std::string> candidates_;  // addresses of node 0
   int signals_ = 0;
-  bool deaf_ = false;  // the console is full
-  Time beat_ = never;
+  bool deaf_ = false;                               // the console is full
   std::map<std::string, int, std::less<>> warned_;  // a line, and the node that said it first
 };
 

@@ -15,6 +15,7 @@
 namespace launch {
 
 constexpr Duration longest_host_silence = std::chrono::seconds(15);
+constexpr Duration between_host_beats = std::chrono::seconds(5);
 
 struct HeadHost {
   enum class State {

@@ -1,5 +1,5 @@
 // The hosts of `launch --hosts` as the head sees them, by node rank, what is wrong with them, and what is to be done
-// about it: what core/hosts/gathering and core/hosts/head, the two machines that share it, both do to one host. Times
+// about it: what core/hosts/head and core/hosts/doctor, and core/hosts/gathering as a part of either, do alike. Times
 // are those of one host's clock. Decides nothing by itself.
 #pragma once
 
@@ -52,14 +52,24 @@ struct StoreFile {
   int node;
   NodeFile file;
 };
+// No more files will come from there.
+struct EndFiles {
+  int node;
+};
 struct FinishHead {
   int exit_code = 0;
   std::string report{};  // for people; may be empty
   std::string json{};    // the same for programs
 };
-using HeadAction =
-    std::variant<ConnectHost, TellHost, LeaveHost, ShowLines, SayLine, WarnLine, ConfirmHost, StoreFile, FinishHead>;
+using HeadAction = std::variant<ConnectHost, TellHost, LeaveHost, ShowLines, SayLine, WarnLine, ConfirmHost, StoreFile,
+                                EndFiles, FinishHead>;
 using HeadActions = std::vector<HeadAction>;
+
+// What hosts in these states are waited for.
+struct HostsDoing {
+  const char* words;
+  std::initializer_list<HeadHost::State> states;
+};
 
 class HostTable {
  public:
@@ -78,6 +88,8 @@ class HostTable {
   int connecting(int starter) const { return starter == started_by_head ? connecting_ : at(starter).connecting_peers; }
   int count(State state) const { return counts_[static_cast<std::size_t>(state)]; }
   std::vector<std::string> names(std::initializer_list<State> states) const;
+  // "waiting for 2 of 3 hosts: connecting to n1; checking n3": for the hosts in these states.
+  std::string progress(std::initializer_list<HostsDoing> doing) const;
   const std::vector<HostProblem>& problems() const { return problems_; }
   // Hosts that were lost while their nodes ran.
   const std::vector<HostProblem>& losses() const { return losses_; }
@@ -101,6 +113,11 @@ class HostTable {
   // What it has written of a line.
   void flush(int node);
 
+  // Hosts that must know that the head lives are told so, if it is time.
+  void start_beats(Time now) { beat_ = later(now, between_host_beats); }
+  void beat(Time now);
+  Time next_beat() const { return beat_; }
+
   void add(HeadAction action) { actions_.push_back(std::move(action)); }
   void say(const std::vector<HostProblem>& problems);
   HeadActions take() { return std::exchange(actions_, {}); }
@@ -112,6 +129,7 @@ class HostTable {
   std::vector<HeadHost> hosts_;
   std::array<int, HeadHost::states> counts_{};
   int connecting_ = 0;
+  Time beat_ = never;
   std::vector<HostProblem> problems_, losses_;
   HeadActions actions_;
 };
