@@ -16,13 +16,13 @@
 namespace launch {
 namespace {
 
-constexpr std::string_view starter = "a Slurm step";
+constexpr std::string_view slurm_step = "a Slurm step";
 constexpr int most_id = 2'147'483'646;
 
 // "2,1(x3)": 2, 1, 1, 1. An error unless they are for this number of nodes.
 Result<std::vector<int>> tasks_per_node(const Environment& env, int nodes) {
   constexpr std::string_view name = "SLURM_STEP_TASKS_PER_NODE";
-  if (!env.get(name)) return StartValues(env, starter).text(name).error();
+  if (!env.get(name)) return StartValues(env, slurm_step).text(name).error();
   const std::string text = *env.get(name);
   std::vector<int> all;
   std::int64_t counted_nodes = 0;
@@ -63,7 +63,7 @@ void choose_port(const Environment& env, ClusterStart& start) {
 Status read_names(const Environment& env, ClusterStart& start) {
   constexpr std::string_view name = "SLURM_STEP_NODELIST";
   const auto list = env.get(name);
-  if (!list) return StartValues(env, starter).text(name).error();
+  if (!list) return StartValues(env, slurm_step).text(name).error();
   auto names = parse_host_list(*list);
   if (!names) return usage_error(fmt::format("{}: {}", as_typed(name, *list), names.error().message));
   start.names = *std::move(names);
@@ -105,7 +105,7 @@ Result<std::string> read_id(const Environment& env, const StartValues& values) {
 }
 
 Result<ClusterStart> read_step(const Environment& env) {
-  const StartValues values(env, starter);
+  const StartValues values(env, slurm_step);
   ClusterStart start;
   start.starter = "Slurm step";
   start.shares_console = true;

@@ -97,6 +97,7 @@ void Head::give_up() {
 
 void Head::warn_of_hosts() {
   std::vector<ReadyHost> hosts;
+  hosts.reserve(table_.hosts().size());
   for (int node = 0; node < table_.size(); ++node) hosts.push_back({table_.name(node), table_.at(node).ready});
   for (std::string& notice : notices_on_hosts(hosts)) table_.add(WarnLine{std::move(notice)});
 }
