@@ -292,6 +292,7 @@ class Reports(EndCase):
                 self.assertEqual(("lost", "n1"), (kind, problem["host"]))
                 self.assertIn("the connection has ended", problem["reason"])
             with self.subTest("a signal before the start"):
+                self.expect_empty(place)
                 place.cut(2)
                 kind, problems = self.verdict(
                     place, "--hosts=n[1-2]", self.worker(UP), code=130,

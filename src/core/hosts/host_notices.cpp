@@ -36,6 +36,7 @@ void note_architectures(const std::vector<ReadyHost>& hosts, std::vector<std::st
     if (!host.ready.machine.empty()) names[host.ready.machine].push_back(host.name);
   if (names.size() < 2) return;
   std::vector<std::string> parts;
+  parts.reserve(names.size());
   for (const auto& [machine, of] : names)
     parts.push_back(fmt::format("{} {} {}", fold_hosts(of), of.size() == 1 ? "is" : "are", machine));
   notices.push_back(fmt::format("the hosts have different architectures: {}", fmt::join(parts, "; ")));

@@ -107,6 +107,7 @@ std::vector<std::string> explain_reach(const std::string& first_host, std::uint1
   for (const ReachRow& row : rows)
     if (std::string faults = faults_of(row, addresses, port); !faults.empty()) by_fault[faults].push_back(row.host);
   std::vector<std::string> lines;
+  lines.reserve(by_fault.size() + 1);
   for (const auto& [faults, hosts] : by_fault)
     lines.push_back(fmt::format("{} cannot reach node 0 ({}) at {}", fold_hosts(hosts), first_host, faults));
   lines.emplace_back("a firewall between the hosts? --network chooses another network, --master-port the port");
