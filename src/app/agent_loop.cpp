@@ -47,7 +47,10 @@ AgentLoop::AgentLoop(asio::any_io_executor executor, std::shared_ptr<const Confi
       workers_(executor, starter_, Inheritance{start.signals.reset, start.open_files, config_.pid},
                [this](LocalRank local_rank, pid_t pid, ExitStatus status) { worker_exited(local_rank, pid, status); }),
       record_(executor, std::move(config), starter_),
-      memory_(executor) {}
+      memory_(executor),
+      control_(executor, {config_, node_, workers_, record_, round_}, [this](pid_t asker) {
+        stop_by({SIGTERM, 0, asker});
+      }) {}
 
 asio::awaitable<int> AgentLoop::run() {
   run_in_background(executor_, watch_signals());
@@ -124,6 +127,7 @@ asio::awaitable<Status> AgentLoop::open() {
     opened = co_await watchdog_->open(starter_, config_.timer_file, give_up);
   }
   if (!opened) co_return opened;
+  control_.open();
   feed(OpenSession{});
   co_return *std::move(opened_);
 }
@@ -197,15 +201,14 @@ void AgentLoop::warn(int signal) {
 void AgentLoop::pass_on(int signal) {
   workers_.pass_on(signal);  // workers that are started later are stopped, too
   if (signal != SIGUSR1 && signal != SIGUSR2) return;
-  if (started_) {
-    log_info(fmt::format("passed {} on to the workers", signal_name(signal)));
-  } else {
-    log_info(fmt::format("received {}, but there is no worker to pass it on to", signal_name(signal)));
-  }
+  const std::string name = signal_name(signal);
+  log_info(started_ ? fmt::format("passed {} on to the workers", name)
+                    : fmt::format("received {}, but there is no worker to pass it on to", name));
 }
 
 void AgentLoop::worker_exited(LocalRank local_rank, pid_t pid, ExitStatus status) {
   if (watchdog_) watchdog_->forget(pid);
+  control_.ended(local_rank, status);
   Failure failure = status.ok() ? Failure() : failure_of_worker(here(), worker(local_rank, pid), status);
   // A worker that was told to end has done so: there is no need to ask why.
   const bool stopped = workers_.told_to_end() && status.kind == ExitStatus::Kind::signalled;
@@ -266,12 +269,6 @@ EndCause AgentLoop::cause_of(pid_t pid, ExitStatus status) {
   return cause;
 }
 
-FailurePlace AgentLoop::here() const { return {round_.assignment.group_rank, config_.hostname}; }
-
-FailedWorker AgentLoop::worker(LocalRank local_rank, pid_t pid) const {
-  return {round_.assignment.base_global_rank + local_rank, local_rank, pid, wall_time_text()};
-}
-
 // ---- actions
 
 void AgentLoop::carry_out(const LimitGrace& action) { run_in_background(executor_, end_workers_after(action.grace)); }
@@ -300,6 +297,7 @@ void AgentLoop::carry_out(StartWorkers action) {
   started_ = true;
   told_.reset();
   record_.begin(round_);
+  control_.begin();
   expired_scopes_.clear();
   if (watchdog_) watchdog_->begin();
   run_in_background(executor_, start_workers(workers_.begin()));

@@ -139,6 +139,15 @@ std::string JobFolder::errors_of(LocalRank local_rank) const {
   return index < workers_.size() ? workers_[index].logs.err.file : std::string();
 }
 
+std::vector<std::string> JobFolder::files_of(LocalRank local_rank) const {
+  std::vector<std::string> files;
+  if (local_rank.index() >= workers_.size()) return files;
+  const WorkerLogs& logs = workers_[local_rank.index()].logs;
+  for (const StreamPlan* stream : {&logs.out, &logs.err})
+    if (!stream->file.empty()) files.push_back(stream->file);
+  return files;
+}
+
 boost::asio::awaitable<void> JobFolder::keep_evidence(DiskThread& disk, std::string text, bool precious) {
   if (attempt_.empty() || !(keeps_ || precious)) co_return;
   const std::string path = attempt_ + "/evidence.txt";

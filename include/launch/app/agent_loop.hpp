@@ -3,6 +3,7 @@
 // Whatever may stall (files, exec, names) runs on a thread, so that this loop always turns.
 #pragma once
 
+#include "launch/app/control_desk.hpp"
 #include "launch/app/job_record.hpp"
 #include "launch/app/pulse.hpp"
 #include "launch/app/session_runner.hpp"
@@ -13,6 +14,7 @@
 #include "launch/core/config/config.hpp"
 #include "launch/core/node/node.hpp"
 #include "launch/core/verdict/end_cause.hpp"
+#include "launch/io/clock.hpp"
 #include "launch/io/disk_thread.hpp"
 #include "launch/io/memory_watch.hpp"
 #include "launch/io/signals.hpp"
@@ -97,8 +99,10 @@ class AgentLoop {
   Task report(Report action);
   Task leave(int code);
   EndCause cause_of(pid_t pid, ExitStatus status);
-  FailurePlace here() const;
-  FailedWorker worker(LocalRank local_rank, pid_t pid) const;
+  FailurePlace here() const { return {round_.assignment.group_rank, config_.hostname}; }
+  FailedWorker worker(LocalRank local_rank, pid_t pid) const {
+    return {round_.assignment.base_global_rank + local_rank, local_rank, pid, wall_time_text()};
+  }
 
   boost::asio::any_io_executor executor_;
   const Config& config_;
@@ -123,6 +127,7 @@ class AgentLoop {
   std::optional<Watchdog> watchdog_;             // if the user wants one
   std::map<pid_t, std::string> expired_scopes_;  // by worker that was signalled: its timer's scope
   Round round_;
+  ControlDesk control_;
   int untold_ = 0;        // failed workers that node_ does not know of yet
   bool started_ = false;  // workers were started; before, no child that ends is ours
   bool guard_lost_ = false;

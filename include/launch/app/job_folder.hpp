@@ -44,6 +44,8 @@ class JobFolder {
   std::string kept() const { return keeps_ ? attempt() : std::string(); }
   // The file of a worker's standard error; empty: it goes to the console.
   std::string errors_of(LocalRank local_rank) const;
+  // The files that its output goes to; none: it goes to the console.
+  std::vector<std::string> files_of(LocalRank local_rank) const;
   // Writes the text beside the logs, on `disk`, if there are logs or if the text is `precious`.
   boost::asio::awaitable<void> keep_evidence(DiskThread& disk, std::string text, bool precious);
 

@@ -44,12 +44,17 @@ std::vector<std::string_view> frames_of(std::string_view kernel_stack) {
   return frames;
 }
 
+// 0 if it is none.
+std::uint64_t number_in(std::string_view field) {
+  std::uint64_t value = 0;
+  std::from_chars(field.data(), field.data() + field.size(), value);
+  return value;
+}
+
 // The kernel's PF_EXITING, which is set before the children of a thread get another parent.
 bool is_exiting(std::string_view flags) {
   constexpr std::uint64_t exiting = 0x4;
-  std::uint64_t value = 0;
-  std::from_chars(flags.data(), flags.data() + flags.size(), value);
-  return (value & exiting) != 0;
+  return (number_in(flags) & exiting) != 0;
 }
 
 std::string pid_and_name(const ProcessLook& look) {
@@ -81,6 +86,9 @@ std::optional<ProcessStat> parse_process_stat(std::string_view text) {
   stat.terminal = static_cast<unsigned>(parse_int(fields[4]).value_or(0));
   if (stat.terminal != 0) stat.foreground_group = parse_int(fields[5]).value_or(0);
   if (fields.size() >= 7) stat.ending = stat.ending || is_exiting(fields[6]);
+  if (fields.size() < 22) return stat;
+  stat.cpu_ticks = number_in(fields[11]) + number_in(fields[12]);
+  stat.resident_pages = number_in(fields[21]);
   return stat;
 }
 

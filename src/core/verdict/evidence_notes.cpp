@@ -34,8 +34,10 @@ void EvidenceNotes::out_of_time(GlobalRank rank) {
 
 void EvidenceNotes::add_stack(GlobalRank rank, const std::string& dump) {
   text_ += fmt::format("\nrank {}, Python stacks:\n{}", rank.value, dump);
-  const std::string place = stack_summary(main_stack(dump));
+  std::vector<std::string> stack = main_stack(dump);
+  const std::string place = stack_summary(stack);
   if (place.empty()) return;
+  stacks_[rank] = std::move(stack);
   place_by_rank_[rank] = "in " + place;
   has_stacks_ = true;
 }

@@ -11,7 +11,10 @@
 #include "launch/core/verdict/verdict.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <optional>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -131,6 +134,8 @@ class Agent {
   Time deadline() const { return deadline_; }
   // For progress messages: workers were told to exit, and get SIGKILL at deadline().
   bool stopping() const { return state_ == State::stopping; }
+  // For people: "running".
+  std::string_view state() const { return state_names[static_cast<std::size_t>(state_)]; }
   // What to tell the user of a signal that stops the job, before it is handled. `sender`: as "from pid 7", or empty.
   std::string stop_text(int signal, std::string_view sender) const;
 
@@ -145,6 +150,8 @@ class Agent {
     killing,   // SIGKILL was sent
     finished,
   };
+  static constexpr std::array<std::string_view, 8> state_names = {"joining", "pausing",  "running", "clearing",
+                                                                  "leaving", "stopping", "killing", "finished"};
 
   AgentActions handle(const RendezvousDone& event, Time now);
   AgentActions handle(const RendezvousFailed& event, Time now);

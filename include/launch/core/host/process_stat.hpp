@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -26,6 +27,8 @@ struct ProcessStat {
   // Its first thread has ended or is about to. Its children may then belong to another parent, although its other
   // threads still run and its own parent has not learned of an end.
   bool ending = false;
+  std::uint64_t cpu_ticks = 0;      // of all processors, in user and kernel mode
+  std::uint64_t resident_pages = 0;  // of memory, shared ones too
 };
 
 // From the text of /proc/PID/stat; nullopt: it is something else.

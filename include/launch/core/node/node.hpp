@@ -61,7 +61,8 @@ class Node {
   Time deadline() const;
   // When workers that were told to end will be killed; nullopt: they were not told to.
   std::optional<Time> kills_at() const;
-  // See Agent.
+  // For people: "running". See Agent.
+  std::string_view state() const { return agent_.state(); }
   std::string stop_text(int signal, std::string_view sender) const { return agent_.stop_text(signal, sender); }
 
  private:

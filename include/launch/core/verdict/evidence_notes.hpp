@@ -27,11 +27,14 @@ class EvidenceNotes {
   std::vector<RankGroup> states() const;
   // Ranks about which nothing odd is known are left out.
   std::vector<RankGroup> places() const;
+  // The stacks of main threads, innermost frame first.
+  const std::map<GlobalRank, std::vector<std::string>>& stacks() const { return stacks_; }
   bool has_stacks() const { return has_stacks_; }
 
  private:
   std::string text_;
   std::map<GlobalRank, std::string> state_by_rank_, place_by_rank_;
+  std::map<GlobalRank, std::vector<std::string>> stacks_;
   bool has_stacks_ = false;
 };
 

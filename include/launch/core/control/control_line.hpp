@@ -1,0 +1,28 @@
+// The command line of launch-ctl: which request goes to which job, or a text to print. Read by app/control_command. It
+// finds no job and asks nobody. Bad input is an error of code usage that says what would be right.
+#pragma once
+
+#include "launch/core/base/error.hpp"
+#include "launch/core/control/control_request.hpp"
+
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace launch {
+
+struct ControlCommand {
+  ControlRequest request;
+  bool list = false;  // all jobs of this user on this host, and nothing of their workers
+  bool json = false;  // the answers as they come, a line for each node
+  std::string job;    // a run id; empty: the one job that is there
+};
+
+// A text for the standard output: help or version.
+struct ControlText {
+  std::string text;
+};
+
+Result<std::variant<ControlCommand, ControlText>> parse_control_line(std::vector<std::string> args);
+
+}  // namespace launch

@@ -1,0 +1,32 @@
+// What launch-ctl asks of a running job, as a value, and as the line of JSON in which it goes to the agent's door. The texts come from outside: parsing bounds them, and refuses what it does not know.
+// Nothing is carried out here.
+#pragma once
+
+#include "launch/core/base/error.hpp"
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace launch {
+
+struct ControlRequest {
+  enum class Verb {
+    status,  // what the node and its workers do
+    stacks,  // the same, with the Python stacks of its workers
+    signal,  // `signal` goes to its workers
+    stop,    // the node stops as it does at SIGTERM
+  };
+  Verb verb = Verb::status;
+  std::optional<int> rank;  // only this worker; stacks and signal alone
+  int signal = 0;
+  int asker = 0;  // the pid of launch-ctl on the host where it runs, for messages
+
+  bool operator==(const ControlRequest&) const = default;
+};
+
+std::string to_json(const ControlRequest& request);
+// The error says what is wrong with the text.
+Result<ControlRequest> parse_request(std::string_view json);
+
+}  // namespace launch

@@ -1,0 +1,55 @@
+// What one node of a running job says of itself and of its workers when launch-ctl asks, and its line of JSON. The names
+// in the JSON are part of the interface (docs/control.md) and stay. Texts of workers may hold anything: whoever shows
+// them takes out what a terminal would obey. It looks at nothing itself.
+#pragma once
+
+#include "launch/core/base/error.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace launch {
+
+// What is not known is absent.
+struct WorkerReport {
+  int rank = 0;
+  int local_rank = 0;
+  int pid = 0;
+  std::string state;                         // starting, running or ended
+  std::string end;                           // how it ended: "exit code 3"
+  std::optional<double> cpu_percent;         // of one processor, with its children
+  std::optional<std::int64_t> memory_bytes;  // resident, with its children
+  std::string last_line;                     // of what it wrote, if launch has that in a file
+  std::optional<double> last_line_age_s;     // since that file has changed
+  std::vector<std::string> stack;            // innermost frame first
+};
+
+struct NodeReport {
+  int node_rank = -1;  // -1: it has none yet
+  std::string host;
+  std::string run_id;
+  std::string program;
+  int pid = 0;        // of launch
+  std::string state;  // joining, running, stopping, ...
+  std::string since;  // when the workers were started, in local time; empty: not yet
+  double age_s = 0;   // how long ago that was; without workers: how long launch runs
+  std::int64_t round = 0;
+  int restart = 0;  // how many the job has had
+  int nnodes = 0;   // of the round; 0: there is none
+  int world_size = 0;
+  std::string done;   // what was done because of the request
+  std::string fault;  // why the node has not answered, or not done it
+  std::vector<WorkerReport> workers;
+};
+
+// One line, without its end.
+std::string to_json(const NodeReport& report);
+// The error says that it is no such report.
+Result<NodeReport> parse_node_report(std::string_view json);
+// As many lines as there are nodes; those that are no report are left out.
+std::vector<NodeReport> parse_node_reports(std::string_view lines);
+
+}  // namespace launch

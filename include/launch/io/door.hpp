@@ -1,0 +1,61 @@
+// The door of a running job: a Unix socket in a folder that only its user can look into, at which launch-ctl asks this
+// node's agent. One line comes, and lines go back, until the connection ends. Only processes of the same user, or of
+// root, get in: the kernel says who they are.
+//
+// It decides nothing: what a line means, and what goes back, is the owner's. It never listens on a network. Who comes
+// while there are too many visitors, or says nothing for some seconds, is turned away.
+#pragma once
+
+#include "launch/core/base/environment.hpp"
+#include "launch/core/base/error.hpp"
+#include "launch/core/base/time.hpp"
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <sys/types.h>
+
+namespace launch {
+
+class Door {
+ public:
+  // Gets the line and the visitor's pid, and gives what goes back.
+  using Handler = std::function<boost::asio::awaitable<std::string>(std::string line, pid_t visitor)>;
+
+  Door(boost::asio::any_io_executor executor, Handler on_line);
+  // The visitors that are there are served to their end.
+  ~Door();
+  Door(const Door&) = delete;
+  Door& operator=(const Door&) = delete;
+
+  // Makes the socket in the first of these folders that can be had; the error is for people.
+  Status open(const std::vector<std::string>& folders, const std::string& name);
+  const std::string& path() const { return path_; }
+
+ private:
+  struct Shared;
+  using Acceptor = boost::asio::local::stream_protocol::acceptor;
+
+  void accept();
+
+  boost::asio::any_io_executor executor_;
+  std::shared_ptr<Shared> shared_;
+  std::unique_ptr<Acceptor> acceptor_;
+  std::string path_;
+};
+
+// Where doors of this user may be, the best place first: below XDG_RUNTIME_DIR, the runtime folder that systemd makes,
+// and /tmp.
+std::vector<std::string> door_folders(const Environment& env);
+// The doors that are there. Those of agents that have ended are removed.
+std::vector<std::string> find_doors(const std::vector<std::string>& folders);
+// Everything that comes back for one line. Waits for each piece at most so long. For programs without a loop.
+Result<std::string> ask_at_door(const std::string& path, const std::string& line, Duration patience);
+
+}  // namespace launch

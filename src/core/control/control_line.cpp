@@ -1,0 +1,104 @@
+#include "launch/core/control/control_line.hpp"
+
+#include "launch/core/base/text.hpp"
+#include "launch/core/job/job.hpp"
+
+#include <algorithm>
+#include <csignal>
+#include <utility>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+namespace launch {
+namespace {
+
+using Verb = ControlRequest::Verb;
+
+constexpr const char* about =
+    "Asks a running job of launch, from any of its hosts. JOB is a run id; it may be left out if this host has one job "
+    "of yours.";
+
+// What the words of the line are stored in while they are read.
+struct Words {
+  ControlCommand command;
+  std::string signal;
+  int rank = -1;
+};
+
+Result<int> number_of_signal(const std::string& word) {
+  const auto named = signal_number(word);
+  if (named) return *named;
+  const auto number = parse_int(word);
+  if (number && *number >= 1 && *number < NSIG) return *number;
+  return usage_error(fmt::format("signal {}: no such signal; SIGUSR1 or 10 would be one", shown(word)));
+}
+
+// A command with JOB as its last word.
+CLI::App* add(CLI::App& app, Words& words, const char* name, const char* help) {
+  CLI::App* const command = app.add_subcommand(name, help);
+  command->add_flag("--json", words.command.json, "a line of JSON for each node (docs/control.md)");
+  return command;
+}
+
+void add_job(CLI::App* command, Words& words) {
+  command->add_option("JOB", words.command.job, "the run id of the job")->type_name("");
+}
+
+void add_rank(CLI::App* command, Words& words) {
+  command->add_option("--rank", words.rank, "only this worker of the job")->check(CLI::NonNegativeNumber);
+}
+
+void add_commands(CLI::App& app, Words& words) {
+  add(app, words, "ps", "the jobs of mine on this host")->final_callback([&words] { words.command.list = true; });
+  add_job(add(app, words, "status", "nodes and workers: state, processors, memory, last line"), words);
+  CLI::App* const stacks = add(app, words, "stacks", "where each worker is in its Python program, equal ones together");
+  add_rank(stacks, words);
+  add_job(stacks, words);
+  stacks->final_callback([&words] { words.command.request.verb = Verb::stacks; });
+  CLI::App* const signal = add(app, words, "signal", "sends a signal to the workers, such as SIGUSR1");
+  signal->add_option("SIGNAL", words.signal, "its name or number")->required()->type_name("");
+  add_rank(signal, words);
+  add_job(signal, words);
+  signal->final_callback([&words] { words.command.request.verb = Verb::signal; });
+  CLI::App* const kill = add(app, words, "kill-rank", "kills one worker: a failure like any other");
+  kill->add_option("RANK", words.rank, "its rank")->required()->check(CLI::NonNegativeNumber)->type_name("");
+  add_job(kill, words);
+  kill->final_callback([&words] {
+    words.command.request.verb = Verb::signal;
+    words.signal = "SIGKILL";
+  });
+  CLI::App* const stop = add(app, words, "stop", "stops the job as SIGTERM does");
+  add_job(stop, words);
+  stop->final_callback([&words] { words.command.request.verb = Verb::stop; });
+}
+
+}  // namespace
+
+Result<std::variant<ControlCommand, ControlText>> parse_control_line(std::vector<std::string> args) {
+  CLI::App app(about, "launch-ctl");
+  Words words;
+  app.set_version_flag("--version", std::string("launch-ctl ") + LAUNCH_VERSION);
+  app.require_subcommand(1);
+  add_commands(app, words);
+  std::reverse(args.begin(), args.end());
+  try {
+    app.parse(std::move(args));
+  } catch (const CLI::CallForHelp&) {
+    return ControlText{app.help()};
+  } catch (const CLI::CallForVersion& version) {
+    return ControlText{std::string(version.what()) + '\n'};
+  } catch (const CLI::ParseError& error) {
+    return usage_error(fmt::format("{}; see launch-ctl --help", without_controls(error.what(), 300)));
+  }
+  ControlRequest& request = words.command.request;
+  if (words.rank >= 0) request.rank = words.rank;
+  if (!words.signal.empty()) {
+    const auto number = number_of_signal(words.signal);
+    if (!number) return number.error();
+    request.signal = *number;
+  }
+  return std::move(words.command);
+}
+
+}  // namespace launch

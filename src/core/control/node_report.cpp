@@ -1,0 +1,97 @@
+#include "launch/core/control/node_report.hpp"
+
+#include "launch/core/base/json_reader.hpp"
+#include "launch/core/base/text.hpp"
+
+#include <limits>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+namespace launch {
+namespace {
+
+constexpr int greatest = std::numeric_limits<int>::max();
+constexpr std::int64_t any_count = std::numeric_limits<std::int64_t>::max();
+constexpr JsonBounds report_bounds{.size = std::size_t{1} << 20, .depth = 6};
+
+nlohmann::json json_of(const WorkerReport& worker) {
+  nlohmann::json json = {{"rank", worker.rank}, {"local_rank", worker.local_rank}, {"state", worker.state}};
+  if (worker.pid != 0) json["pid"] = worker.pid;
+  if (!worker.end.empty()) json["end"] = worker.end;
+  if (worker.cpu_percent) json["cpu_percent"] = *worker.cpu_percent;
+  if (worker.memory_bytes) json["memory_bytes"] = *worker.memory_bytes;
+  if (!worker.last_line.empty()) json["last_line"] = worker.last_line;
+  if (worker.last_line_age_s) json["last_line_age_s"] = *worker.last_line_age_s;
+  if (!worker.stack.empty()) json["stack"] = worker.stack;
+  return json;
+}
+
+WorkerReport worker_of(const JsonValue& json) {
+  WorkerReport worker;
+  worker.rank = json["rank"].whole(0, greatest).value_or(0);
+  worker.local_rank = json["local_rank"].whole(0, greatest).value_or(0);
+  worker.pid = json["pid"].whole(0, greatest).value_or(0);
+  worker.state = json["state"].text().value_or("");
+  worker.end = json["end"].text().value_or("");
+  worker.cpu_percent = json["cpu_percent"].number();
+  worker.memory_bytes = json["memory_bytes"].count(any_count);
+  worker.last_line = json["last_line"].text().value_or("");
+  worker.last_line_age_s = json["last_line_age_s"].number();
+  worker.stack = json["stack"].texts().value_or(std::vector<std::string>());
+  return worker;
+}
+
+}  // namespace
+
+std::string to_json(const NodeReport& report) {
+  nlohmann::json json = {{"node_rank", report.node_rank}, {"host", report.host}, {"run_id", report.run_id}};
+  if (!report.fault.empty()) json["fault"] = report.fault;
+  if (!report.done.empty()) json["done"] = report.done;
+  if (report.pid != 0) {
+    json["pid"] = report.pid;
+    json["program"] = report.program;
+    json["state"] = report.state;
+    json["since"] = report.since;
+    json["age_s"] = report.age_s;
+    json["round"] = report.round;
+    json["restart"] = report.restart;
+    json["nnodes"] = report.nnodes;
+    json["world_size"] = report.world_size;
+    json["workers"] = nlohmann::json::array();
+    for (const WorkerReport& worker : report.workers) json["workers"].push_back(json_of(worker));
+  }
+  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+Result<NodeReport> parse_node_report(std::string_view text) {
+  const JsonValue json = read_json(text, report_bounds);
+  if (!json.is_object()) return Error{ErrorCode::protocol, "that is no report of a node"};
+  NodeReport report;
+  report.node_rank = json["node_rank"].whole(-1, greatest).value_or(-1);
+  report.host = json["host"].text().value_or("");
+  report.run_id = json["run_id"].text().value_or("");
+  report.program = json["program"].text().value_or("");
+  report.pid = json["pid"].whole(0, greatest).value_or(0);
+  report.state = json["state"].text().value_or("");
+  report.since = json["since"].text().value_or("");
+  report.age_s = json["age_s"].number().value_or(0);
+  report.round = json["round"].whole64(0, any_count).value_or(0);
+  report.restart = json["restart"].whole(0, greatest).value_or(0);
+  report.nnodes = json["nnodes"].whole(0, greatest).value_or(0);
+  report.world_size = json["world_size"].whole(0, greatest).value_or(0);
+  report.done = json["done"].text().value_or("");
+  report.fault = json["fault"].text().value_or("");
+  for (const JsonValue& worker : json["workers"].list().value_or(std::vector<JsonValue>()))
+    report.workers.push_back(worker_of(worker));
+  return report;
+}
+
+std::vector<NodeReport> parse_node_reports(std::string_view lines) {
+  std::vector<NodeReport> reports;
+  for (const std::string_view line : split(lines, '\n'))
+    if (auto report = parse_node_report(line)) reports.push_back(*std::move(report));
+  return reports;
+}
+
+}  // namespace launch

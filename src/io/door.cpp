@@ -1,0 +1,216 @@
+#include "launch/io/door.hpp"
+
+#include "launch/io/background.hpp"
+#include "launch/io/clock.hpp"
+#include "launch/io/deadline.hpp"
+#include "launch/io/fd.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include <fmt/format.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/read_until.hpp>
+#include <boost/asio/write.hpp>
+
+namespace launch {
+namespace asio = boost::asio;
+using asio::local::stream_protocol;
+using boost::system::error_code;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr std::size_t most_visitors = 32;
+constexpr std::size_t longest_line = std::size_t{8} << 10;
+constexpr std::size_t longest_answer = std::size_t{256} << 20;
+constexpr Duration time_to_ask = 5s;
+constexpr Duration time_to_read = 30s;
+constexpr std::string_view ending = ".sock";
+
+// Made if it is missing. Nobody else may own it or look into it.
+bool is_private(const std::string& folder) {
+  if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) return false;
+  struct stat info {};
+  if (::lstat(folder.c_str(), &info) != 0) return false;
+  return S_ISDIR(info.st_mode) && info.st_uid == ::geteuid() && (info.st_mode & 077) == 0;
+}
+
+std::optional<ucred> visitor_of(stream_protocol::socket& socket) {
+  ucred who{};
+  socklen_t size = sizeof who;
+  if (::getsockopt(socket.native_handle(), SOL_SOCKET, SO_PEERCRED, &who, &size) != 0) return std::nullopt;
+  if (who.uid != ::geteuid() && who.uid != 0) return std::nullopt;
+  return who;
+}
+
+// Cancels what the socket does when the time has come.
+class Patience {
+ public:
+  Patience(stream_protocol::socket& socket, Duration time)
+      : timer_(socket.get_executor(), to_steady(later(now(), time))) {
+    timer_.async_wait([&socket, alive = std::weak_ptr(alive_)](const error_code& error) {
+      error_code ignored;
+      if (!error && !alive.expired()) socket.cancel(ignored);
+    });
+  }
+
+ private:
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  asio::steady_timer timer_;
+};
+
+Result<sockaddr_un> address_of(const std::string& path) {
+  sockaddr_un address{};
+  if (path.size() >= sizeof address.sun_path) return Error{ErrorCode::system, "the path is too long for a socket"};
+  address.sun_family = AF_UNIX;
+  std::copy(path.begin(), path.end(), address.sun_path);
+  return address;
+}
+
+Error system_error(const char* what) {
+  return Error{ErrorCode::system, fmt::format("{}: {}", what, std::strerror(errno))};
+}
+
+Result<Fd> connect_to(const std::string& path, Duration patience) {
+  const auto address = address_of(path);
+  if (!address) return address.error();
+  Fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (!socket.valid()) return system_error("cannot make a socket");
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(patience).count();
+  const timeval limit{static_cast<time_t>(std::max<std::int64_t>(seconds, 1)), 0};
+  (void)::setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+  (void)::setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+  if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof *address) != 0)
+    return system_error("cannot connect");
+  return socket;
+}
+
+}  // namespace
+
+// What visitors need; it lives as long as the last of them.
+struct Door::Shared {
+  Handler on_line;
+  std::size_t visitors = 0;
+
+  static asio::awaitable<void> serve(std::shared_ptr<Shared> shared, stream_protocol::socket socket) {
+    ++shared->visitors;
+    co_await shared->talk(socket);
+    --shared->visitors;
+  }
+
+  asio::awaitable<void> talk(stream_protocol::socket& socket) const {
+    const auto visitor = visitor_of(socket);
+    if (!visitor || visitors > most_visitors) co_return;
+    std::string line;
+    std::optional<Patience> patience(std::in_place, socket, time_to_ask);
+    auto reading = asio::async_read_until(socket, asio::dynamic_buffer(line, longest_line), '\n', as_values);
+    const auto [unread, length] = co_await std::move(reading);
+    if (unread) co_return;
+    line.resize(length - 1);
+    patience.reset();
+    auto answering = on_line(std::move(line), visitor->pid);
+    const std::string answer = co_await std::move(answering);
+    patience.emplace(socket, time_to_read);
+    auto writing = asio::async_write(socket, asio::buffer(answer), as_values);
+    (void)co_await std::move(writing);
+  }
+};
+
+Door::Door(asio::any_io_executor executor, Handler on_line)
+    : executor_(std::move(executor)), shared_(std::make_shared<Shared>(Shared{std::move(on_line)})) {}
+
+Door::~Door() {
+  if (!path_.empty()) ::unlink(path_.c_str());
+}
+
+Status Door::open(const std::vector<std::string>& folders, const std::string& name) {
+  Error last{ErrorCode::system, "there is no place for it"};
+  for (const std::string& folder : folders) {
+    std::string path = fmt::format("{}/{}{}", folder, name, ending);
+    if (!address_of(path) || !is_private(folder)) continue;
+    ::unlink(path.c_str());  // an agent that has ended may have had the same pid
+    auto acceptor = std::make_unique<Acceptor>(executor_);
+    error_code error;
+    acceptor->open(stream_protocol(), error);
+    if (!error) acceptor->bind(path, error);
+    if (!error) acceptor->listen(static_cast<int>(most_visitors), error);
+    if (error) {
+      last.message = fmt::format("{}: {}", path, error.message());
+      continue;
+    }
+    acceptor_ = std::move(acceptor);
+    path_ = std::move(path);
+    accept();
+    return {};
+  }
+  return last;
+}
+
+void Door::accept() {
+  auto accepted = [this, alive = std::weak_ptr(shared_)](const error_code& error, stream_protocol::socket socket) {
+    if (alive.expired() || error == asio::error::operation_aborted) return;
+    if (error) return;  // descriptors have run out: the job matters more than whoever asks
+    run_in_background(executor_, Shared::serve(shared_, std::move(socket)));
+    accept();
+  };
+  acceptor_->async_accept(executor_, std::move(accepted));
+}
+
+std::vector<std::string> door_folders(const Environment& env) {
+  const uid_t user = ::geteuid();
+  std::vector<std::string> folders;
+  const auto add = [&folders](std::string folder) {
+    if (std::find(folders.begin(), folders.end(), folder) == folders.end()) folders.push_back(std::move(folder));
+  };
+  if (const auto runtime = env.get("XDG_RUNTIME_DIR"); runtime && runtime->starts_with('/')) add(*runtime + "/launch");
+  add(fmt::format("/run/user/{}/launch", user));
+  add(fmt::format("/tmp/launch-{}", user));
+  return folders;
+}
+
+std::vector<std::string> find_doors(const std::vector<std::string>& folders) {
+  std::vector<std::string> doors;
+  for (const std::string& folder : folders) {
+    std::error_code error;
+    for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+      std::string path = entry.path().string();
+      if (!path.ends_with(ending)) continue;
+      const auto socket = connect_to(path, 1s);
+      const bool refused = !socket && errno == ECONNREFUSED;
+      if (refused) ::unlink(path.c_str());
+      if (!refused) doors.push_back(std::move(path));
+    }
+  }
+  std::sort(doors.begin(), doors.end());
+  return doors;
+}
+
+Result<std::string> ask_at_door(const std::string& path, const std::string& line, Duration patience) {
+  const auto socket = connect_to(path, patience);
+  if (!socket) return socket.error();
+  if (!write_all(socket->get(), line + '\n')) return system_error("cannot ask");
+  std::string answer;
+  std::array<char, 65536> piece{};
+  while (answer.size() < longest_answer) {
+    const ssize_t got = ::read(socket->get(), piece.data(), piece.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return system_error("no answer");
+    if (got == 0) break;
+    answer.append(piece.data(), static_cast<std::size_t>(got));
+  }
+  if (answer.empty()) return Error{ErrorCode::closed, "it has closed the connection"};
+  return answer;
+}
+
+}  // namespace launch

@@ -1,0 +1,160 @@
+"""launch-ctl: a running job is found, looked at and steered from another shell."""
+import json
+import os
+import signal
+import socket
+
+from harness import Settings, wait_for
+from job import SLEEP, UP, JobCase
+
+
+class ControlCase(JobCase):
+    def setUp(self):
+        super().setUp()
+        (self.folder / "run").mkdir(mode=0o700)
+        self.control = self.folder / "launch-ctl"
+        self.control.symlink_to(Settings.launch)
+
+    def start(self, command, env=None, **options):
+        return super().start(command, {"XDG_RUNTIME_DIR": str(self.folder / "run"), **(env or {})}, **options)
+
+    def ask(self, *words, code=0):
+        run = self.start([self.control, *words])
+        self.expect([code], [run])
+        return run
+
+    def reports(self, *words):
+        return [json.loads(line) for line in self.ask(*words, "--json").out.splitlines()]
+
+    def job(self, *parts, run_id="one", nproc=2, options=()):
+        run = self.launch(f"--rdzv-id={run_id}", f"--nproc-per-node={nproc}", *options, self.worker(*parts))
+        self.wait_until_up(nproc, run)
+        return run
+
+    def stop(self, *runs):
+        for run in runs:
+            run.signal(signal.SIGTERM)
+        self.expect([143] * len(runs), runs)
+        self.assertEqual([], list((self.folder / "run/launch").glob("*")))
+
+
+class Looks(ControlCase):
+    def test_no_job(self):
+        self.assertEqual("", self.ask("ps").out)
+        self.assertIn("no job of yours runs on this host", self.ask("status", code=1).err)
+        self.assertIn("no job other of yours", self.ask("status", "other", code=1).err)
+
+    def test_a_job_is_listed_and_described(self):
+        run = self.job(UP, "echo step 7\n", SLEEP, options=(f"--log-dir={self.folder}/logs", "--tee=3"))
+        (report,) = self.reports("status")
+        self.assertEqual(("one", 0, "running", 1, 2, 0), tuple(
+            report[key] for key in ("run_id", "node_rank", "state", "nnodes", "world_size", "restart")))
+        self.assertEqual(run.process.pid, report["pid"])
+        for rank, worker in enumerate(report["workers"]):
+            self.assertEqual((rank, rank, "running"), (worker["rank"], worker["local_rank"], worker["state"]))
+            self.assertGreater(worker["memory_bytes"], 0)
+            self.assertGreaterEqual(worker["cpu_percent"], 0)
+            os.kill(worker["pid"], 0)
+        self.assertTrue(wait_for(lambda: all(worker.get("last_line") == "step 7"
+                                             for worker in self.reports("status")[0]["workers"]), 10))
+        screen = self.ask("status", "one").out
+        self.assertRegex(screen, r"^job one: \S*worker; 1 node, 2 running; round 0, 0 restarts\n")
+        self.assertRegex(screen, r"\n +1 +\d+  running +\d+% +\S+ [KMG]iB  \S+ (ms|s|min) ago: step 7\n")
+        self.assertRegex(self.ask("ps").out, rf"\none +{run.process.pid}  running +0 ")
+        self.stop(run)
+
+    def test_a_worker_that_has_ended(self):
+        run = self.job(UP, 'test "$RANK" = 1 || exit 0\n', SLEEP)
+        self.assertTrue(wait_for(lambda: self.reports("status")[0]["workers"][0]["state"] == "ended", 10))
+        self.assertEqual("exit code 0", self.reports("status")[0]["workers"][0]["end"])
+        self.stop(run)
+
+    def test_all_nodes_of_a_job_on_this_host(self):
+        runs = self.nodes([1, 2], self.worker(UP, SLEEP), options=("--rdzv-id=two",))
+        self.wait_until_up(3, *runs)
+        nodes = self.reports("status")
+        self.assertEqual([(0, [0]), (1, [1, 2])], [
+            (node["node_rank"], [worker["rank"] for worker in node["workers"]]) for node in nodes])
+        self.assertEqual("sent SIGUSR1 to ranks 1-2", self.reports("signal", "SIGUSR1")[1]["done"])
+        self.expect_ended(runs)
+
+    def expect_ended(self, runs):
+        """The default action of SIGUSR1 ends a shell; whichever node fails first, all end."""
+        self.finish(*runs)
+        self.assertNotIn(0, [run.code for run in runs])
+
+    def test_several_jobs(self):
+        first = self.job(UP, SLEEP, run_id="one", nproc=1)
+        self.forget("up.*")
+        second = self.job(UP, SLEEP, run_id="two", nproc=1)
+        self.assertIn("say which one: one, two", self.ask("status", code=2).err)
+        self.assertEqual("two", self.reports("status", "two")[0]["run_id"])
+        self.assertEqual(["one", "two"], [report["run_id"] for report in self.reports("ps")])
+        self.stop(first, second)
+
+    def test_a_door_of_a_dead_agent_is_removed(self):
+        run = self.job(UP, SLEEP, nproc=1)
+        (door,) = (self.folder / "run/launch").glob("*.sock")
+        run.signal(signal.SIGKILL)
+        self.finish(run)
+        self.assertTrue(wait_for(lambda: not self.leftovers(), 10))
+        self.assertEqual("", self.ask("ps").out)
+        self.assertFalse(door.exists())
+
+
+class Deeds(ControlCase):
+    def test_stop(self):
+        run = self.job(UP, SLEEP)
+        self.assertIn("is stopping", self.ask("stop").out)
+        self.expect([143], [run])
+        self.assertIn("asked by launch-ctl (pid", run.err)
+
+    def test_signal_to_one_rank(self):
+        run = self.job("trap 'echo got >> \"$TEST_FOLDER/got.$RANK\"' USR1\n", UP,
+                       "while :; do sleep 0.05; done\n")
+        self.assertIn("sent SIGUSR1 to rank 1\n", self.ask("signal", "USR1", "--rank=1").out)
+        self.assertTrue(wait_for(lambda: (self.folder / "got.1").exists(), 10))
+        self.assertFalse((self.folder / "got.0").exists())
+        self.assertIn("rank 9 does not run", self.ask("signal", "USR1", "--rank=9", code=1).err)
+        self.stop(run)
+
+    def test_a_killed_rank_is_a_failure(self):
+        run = self.job(UP, SLEEP)
+        self.ask("kill-rank", "1")
+        self.expect([137], [run])
+        self.assertIn("rank 1", run.err)
+
+
+class Strangers(ControlCase):
+    def test_the_job_is_untouched(self):
+        run = self.job(UP, SLEEP, nproc=1)
+        (door,) = (self.folder / "run/launch").glob("*.sock")
+        self.assertEqual(0o700, door.parent.stat().st_mode & 0o777)
+        halves = [self.visit(door, b'{"verb":') for _ in range(20)]
+        for nonsense in (b"\n", b"x" * 100_000, b'{"verb":"dance"}\n', b"\0" * 100 + b"\n"):
+            self.visit(door, nonsense).close()
+        self.assertEqual("running", self.reports("status")[0]["state"])
+        for half in halves:
+            half.close()
+        self.stop(run)
+
+    def visit(self, door, words):
+        visitor = socket.socket(socket.AF_UNIX)
+        visitor.connect(str(door))
+        try:
+            visitor.sendall(words)
+        except OSError:
+            pass  # it has been turned away already
+        return visitor
+
+    def test_another_user(self):
+        run = self.job(UP, SLEEP, nproc=1)
+        (door,) = (self.folder / "run/launch").glob("*.sock")
+        for path in (self.folder, self.folder / "run", door.parent, door):
+            path.chmod(0o777)
+        script = ("import socket, sys; s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1]); "
+                  "s.sendall(b'{\"verb\":\"stop\"}\\n'); sys.exit(len(s.recv(9)))")
+        stranger = self.start(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "python3", "-c", script, door])
+        self.finish(stranger)
+        self.assertIn("running", self.reports("status")[0]["state"], str(stranger))
+        self.stop(run)

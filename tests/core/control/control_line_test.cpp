@@ -1,0 +1,71 @@
+#include "launch/core/control/control_line.hpp"
+
+#include <csignal>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace launch::control_line_test {
+namespace {
+
+using testing::HasSubstr;
+using Verb = ControlRequest::Verb;
+
+ControlCommand command_of(const std::vector<std::string>& args) {
+  const auto parsed = parse_control_line(args);
+  EXPECT_TRUE(parsed) << testing::PrintToString(args);
+  if (!parsed || !std::holds_alternative<ControlCommand>(*parsed)) return {};
+  return std::get<ControlCommand>(*parsed);
+}
+
+std::string error_of(const std::vector<std::string>& args) {
+  const auto parsed = parse_control_line(args);
+  EXPECT_FALSE(parsed) << testing::PrintToString(args);
+  return parsed ? "" : parsed.error().message;
+}
+
+TEST(ControlLine, HasACommandAndPerhapsAJob) {
+  EXPECT_TRUE(command_of({"ps"}).list);
+  EXPECT_EQ(Verb::status, command_of({"status"}).request.verb);
+  EXPECT_EQ("job7", command_of({"status", "job7"}).job);
+  EXPECT_TRUE(command_of({"status", "--json", "job7"}).json);
+  EXPECT_EQ(Verb::stop, command_of({"stop", "job7"}).request.verb);
+  const ControlCommand stacks = command_of({"stacks", "--rank", "3"});
+  EXPECT_EQ(Verb::stacks, stacks.request.verb);
+  EXPECT_EQ(3, stacks.request.rank);
+}
+
+TEST(ControlLine, KnowsSignalsByNameAndNumber) {
+  for (const char* word : {"SIGUSR1", "USR1", "10"}) {
+    const ControlCommand command = command_of({"signal", word, "--rank=2", "job"});
+    EXPECT_EQ(SIGUSR1, command.request.signal);
+    EXPECT_EQ(2, command.request.rank);
+    EXPECT_EQ("job", command.job);
+  }
+  const ControlCommand kill = command_of({"kill-rank", "5"});
+  EXPECT_EQ(Verb::signal, kill.request.verb);
+  EXPECT_EQ(SIGKILL, kill.request.signal);
+  EXPECT_EQ(5, kill.request.rank);
+}
+
+TEST(ControlLine, SaysWhatIsWrong) {
+  EXPECT_THAT(error_of({}), HasSubstr("launch-ctl --help"));
+  EXPECT_THAT(error_of({"dance"}), HasSubstr("launch-ctl --help"));
+  EXPECT_THAT(error_of({"signal", "SIGNONSENSE"}), HasSubstr("SIGNONSENSE"));
+  EXPECT_THAT(error_of({"signal", "0"}), HasSubstr("no such signal"));
+  EXPECT_THAT(error_of({"kill-rank"}), HasSubstr("RANK"));
+  EXPECT_THAT(error_of({"kill-rank", "-1"}), HasSubstr("launch-ctl --help"));
+}
+
+TEST(ControlLine, ExplainsItself) {
+  for (const char* word : {"--help", "--version"}) {
+    const auto parsed = parse_control_line({word});
+    ASSERT_TRUE(parsed && std::holds_alternative<ControlText>(*parsed));
+    EXPECT_THAT(std::get<ControlText>(*parsed).text, HasSubstr("launch-ctl"));
+  }
+}
+
+}  // namespace
+}  // namespace launch::control_line_test

@@ -1,0 +1,58 @@
+#include "launch/core/control/node_report.hpp"
+
+#include <gtest/gtest.h>
+
+namespace launch::node_report_test {
+namespace {
+
+NodeReport a_report() {
+  NodeReport report;
+  report.node_rank = 3;
+  report.host = "n3";
+  report.run_id = "job";
+  report.program = "./train.py";
+  report.pid = 77;
+  report.state = "running";
+  report.since = "2026-11-27 06:00:00";
+  report.age_s = 1.5;
+  report.round = 2;
+  report.restart = 1;
+  report.nnodes = 4;
+  report.world_size = 8;
+  WorkerReport worker;
+  worker.rank = 6;
+  worker.pid = 78;
+  worker.state = "running";
+  worker.cpu_percent = 99.5;
+  worker.memory_bytes = 1 << 20;
+  worker.last_line = "step 1";
+  worker.last_line_age_s = 0.25;
+  worker.stack = {"f (x.py:3)", "main (x.py:9)"};
+  report.workers.push_back(worker);
+  return report;
+}
+
+TEST(NodeReport, IsReadAsItWasWritten) {
+  const NodeReport report = a_report();
+  const auto read = parse_node_report(to_json(report));
+  ASSERT_TRUE(read);
+  EXPECT_EQ(to_json(report), to_json(*read));
+  EXPECT_EQ("step 1", read->workers.at(0).last_line);
+  EXPECT_EQ(2U, read->workers.at(0).stack.size());
+}
+
+TEST(NodeReport, IsOneLineWhateverAWorkerHasWritten) {
+  NodeReport report = a_report();
+  report.workers[0].last_line = "a\nb\x1b[2J\xff";
+  const std::string json = to_json(report);
+  EXPECT_EQ(std::string::npos, json.find('\n'));
+  EXPECT_TRUE(parse_node_report(json));
+}
+
+TEST(NodeReport, LinesThatAreNoReportAreLeftOut) {
+  const auto reports = parse_node_reports(to_json(a_report()) + "\n\nrubbish\n[]\n" + to_json(a_report()) + "\n");
+  EXPECT_EQ(2U, reports.size());
+}
+
+}  // namespace
+}  // namespace launch::node_report_test

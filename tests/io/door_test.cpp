@@ -1,0 +1,103 @@
+#include "launch/io/door.hpp"
+
+#include "launch/io/background.hpp"
+
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <boost/asio/io_context.hpp>
+
+namespace launch::door_test {
+namespace {
+
+using namespace std::chrono_literals;
+namespace asio = boost::asio;
+
+asio::awaitable<std::string> echo(std::string line, pid_t visitor) {
+  co_return line + " from " + std::to_string(visitor) + "\n";
+}
+
+class DoorTest : public testing::Test {
+ protected:
+  DoorTest() {
+    std::filesystem::remove_all(folder_);
+    std::filesystem::create_directory(folder_);
+  }
+  ~DoorTest() override { std::filesystem::remove_all(folder_); }
+
+  // What the door says to a visitor that does this.
+  template <class Visit>
+  void with_door(Visit visit) {
+    asio::io_context context;
+    Door door(context.get_executor(), echo);
+    ASSERT_TRUE(door.open({folder_ + "/own"}, "7"));
+    std::thread visitor([&] {
+      visit(door.path());
+      context.stop();
+    });
+    context.run();
+    visitor.join();
+  }
+
+  std::string folder_ = testing::TempDir() + "door_test_" + std::to_string(::getpid());
+};
+
+TEST_F(DoorTest, AnswersALine) {
+  with_door([](const std::string& path) {
+    const auto answer = ask_at_door(path, "hello", 5s);
+    ASSERT_TRUE(answer) << answer.error().message;
+    EXPECT_EQ("hello from " + std::to_string(::getpid()) + "\n", *answer);
+  });
+}
+
+TEST_F(DoorTest, IsFoundWhileItIsOpen) {
+  with_door([this](const std::string& path) {
+    EXPECT_THAT(find_doors({folder_ + "/nowhere", folder_ + "/own"}), testing::ElementsAre(path));
+    struct stat info {};
+    ASSERT_EQ(0, ::stat((folder_ + "/own").c_str(), &info));
+    EXPECT_EQ(0700U, info.st_mode & 0777);
+  });
+  EXPECT_TRUE(std::filesystem::is_empty(folder_ + "/own"));
+}
+
+TEST_F(DoorTest, DoorsOfTheDeadAreRemoved) {
+  asio::io_context context;
+  auto door = std::make_unique<Door>(context.get_executor(), echo);
+  ASSERT_TRUE(door->open({folder_ + "/own"}, "7"));
+  const std::string path = door->path();
+  const std::string kept = folder_ + "/kept";
+  std::filesystem::create_hard_link(path, kept);
+  door.reset();
+  std::filesystem::rename(kept, path);
+  EXPECT_TRUE(find_doors({folder_ + "/own"}).empty());
+  EXPECT_FALSE(std::filesystem::exists(path));
+}
+
+TEST_F(DoorTest, AFolderOfSomebodyElseIsNotUsed) {
+  const std::string open_to_all = folder_ + "/open";
+  std::filesystem::create_directory(open_to_all);
+  ::chmod(open_to_all.c_str(), 0777);
+  std::filesystem::create_directory_symlink(folder_, folder_ + "/link");
+  asio::io_context context;
+  Door door(context.get_executor(), echo);
+  EXPECT_FALSE(door.open({open_to_all, folder_ + "/link", folder_ + "/" + std::string(200, 'x')}, "7"));
+  EXPECT_TRUE(door.open({open_to_all, folder_ + "/own"}, "7"));
+  EXPECT_EQ(folder_ + "/own/7.sock", door.path());
+}
+
+TEST_F(DoorTest, WhoSaysTooMuchIsTurnedAway) {
+  with_door([](const std::string& path) { EXPECT_FALSE(ask_at_door(path, std::string(100'000, 'x'), 5s)); });
+}
+
+TEST(DoorFolders, BeginWithTheRuntimeFolderOfTheUser) {
+  EXPECT_EQ("/run/me/launch", door_folders({{"XDG_RUNTIME_DIR", "/run/me"}}).front());
+  EXPECT_EQ("/tmp/launch-" + std::to_string(::geteuid()), door_folders({}).back());
+}
+
+}  // namespace
+}  // namespace launch::door_test
