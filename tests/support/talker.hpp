@@ -43,6 +43,8 @@ class Talker {
 
   std::vector<AgentEvent> told;
   std::vector<std::string> said;
+  std::vector<Asked> was_asked;
+  std::vector<JobAnswered> was_answered;
 
  private:
   template <class T>
@@ -72,6 +74,8 @@ class Talker {
     if (auto* ask = std::get_if<Ask>(&action)) return carry_out(*ask);
     if (auto* tell = std::get_if<Tell>(&action)) return told.push_back(std::move(tell->event));
     if (auto* say = std::get_if<Say>(&action)) return said.push_back(std::move(say->text));
+    if (auto* one = std::get_if<Asked>(&action)) return was_asked.push_back(std::move(*one));
+    if (auto* one = std::get_if<JobAnswered>(&action)) return was_answered.push_back(std::move(*one));
     if (const auto* wake = std::get_if<WakeLink>(&action)) return links_.at(wake->link)->wake();
     if (const auto* beat = std::get_if<Beat>(&action)) return carry_out(*beat);
     if (const auto* close = std::get_if<CloseLink>(&action)) return links_.extract(close->link).mapped()->close();

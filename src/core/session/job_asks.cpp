@@ -23,7 +23,7 @@ constexpr JsonBounds asked_bounds{.size = 8 * most_asked_bytes};  // with all th
 constexpr std::string_view over_text = R"({"over": true})";
 constexpr std::string_view too_long = "its answer is longer than 64 KiB";
 
-std::string text_of(const nlohmann::json& object) {
+std::string ask_wire(const nlohmann::json& object) {
   return object.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
 }
 
@@ -42,8 +42,8 @@ std::optional<AskOnWire> read_ask(std::string_view text) {
 }
 
 std::string answer_on_wire(std::string text) {
-  if (text.size() > most_asked_bytes) return text_of({{"fault", too_long}});
-  return text_of({{"text", std::move(text)}});
+  if (text.size() > most_asked_bytes) return ask_wire({{"fault", too_long}});
+  return ask_wire({{"text", std::move(text)}});
 }
 
 NodeAnswer read_answer(NodeRank node, std::string_view text) {
@@ -183,7 +183,7 @@ Talk<std::vector<NodeRank>> JobAsks::find_launch_nodes(StoreLink& link, Time dea
 // Under the first number that is free. No two texts are equal, so what is there then tells who was first.
 Talk<Result<std::uint64_t>> JobAsks::put(StoreLink& link, std::string text, Time deadline) {
   const std::string unique = fmt::format("{:016x}", stage_.random().next());
-  const std::string asked = text_of({{"from", place_->own.value}, {"id", unique}, {"text", std::move(text)}});
+  const std::string asked = ask_wire({{"from", place_->own.value}, {"id", unique}, {"text", std::move(text)}});
   for (std::uint64_t number = next_;; ++number) {
     Operation write = CompareSet{ask_key(place_->prefix, number), "", asked};
     auto outcome = co_await link.perform(std::move(write), deadline);
