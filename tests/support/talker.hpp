@@ -32,6 +32,12 @@ class Talker {
     network_.events().run_until([&] { return result.has_value(); }, limit);
     return result;
   }
+  // Tells the stage the time; for what is done outside of run().
+  void begin() {
+    const Time now = network_.events().now();
+    const WallTime wall(std::chrono::duration_cast<WallClock::duration>(now.time_since_epoch()));
+    stage_.begin({{now, wall}, std::chrono::seconds(30)});
+  }
   // Also carries out what has been asked for outside of run().
   void act() {
     for (SessionAction& action : stage_.take_actions()) carry_out(action);
@@ -50,11 +56,6 @@ class Talker {
   template <class T>
   static Talk<void> keep(Talk<T> talk, std::optional<T>* result) {
     result->emplace(co_await talk);
-  }
-  void begin() {
-    const Time now = network_.events().now();
-    const WallTime wall(std::chrono::duration_cast<WallClock::duration>(now.time_since_epoch()));
-    stage_.begin({{now, wall}, std::chrono::seconds(30)});
   }
   void answer(QuestionId id, AnswerValue value) {
     begin();

@@ -20,6 +20,7 @@ namespace {
 constexpr Duration to_join_in = 30s;                              // for a store that all nodes connect to at once
 constexpr std::size_t answers_at_once = 100;                      // of which a store's reply may be made
 constexpr JsonBounds asked_bounds{.size = 8 * most_asked_bytes};  // with all that JSON must escape
+constexpr std::size_t longest_fault = 200;
 constexpr std::string_view over_text = R"({"over": true})";
 constexpr std::string_view too_long = "its answer is longer than 64 KiB";
 
@@ -49,7 +50,8 @@ std::string answer_on_wire(std::string text) {
 NodeAnswer read_answer(NodeRank node, std::string_view text) {
   const JsonValue object = read_json(text, asked_bounds);
   if (auto answered = object["text"].text()) return {node, *std::move(answered), ""};
-  return {node, "", shown(object["fault"].text(200).value_or("its answer cannot be read"))};
+  const std::string fault = object["fault"].text(longest_fault).value_or("its answer cannot be read");
+  return {node, "", without_controls(fault, longest_fault)};
 }
 
 }  // namespace

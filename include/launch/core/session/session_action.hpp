@@ -102,7 +102,8 @@ struct SessionEnded {};
 
 // Another node of the round asks this one: AnswerAsk with this number must come.
 struct Asked { std::uint64_t number = 0; std::string text; };
-struct NodeAnswer { NodeRank node{}; std::string text; std::string fault; };  // `fault` is empty if it answered
+// `fault` is empty if it answered. `text` may hold any bytes.
+struct NodeAnswer { NodeRank node{}; std::string text; std::string fault; };
 // The result of AskJob: one entry for each other node of the present round, ascending; none if there is no such round
 // any more, or if its store is lost.
 struct JobAnswered { std::uint64_t id = 0; std::vector<NodeAnswer> answers; };
