@@ -48,9 +48,11 @@ AgentLoop::AgentLoop(asio::any_io_executor executor, std::shared_ptr<const Confi
                [this](LocalRank local_rank, pid_t pid, ExitStatus status) { worker_exited(local_rank, pid, status); }),
       record_(executor, std::move(config), starter_),
       memory_(executor),
-      control_(executor, {config_, node_, workers_, record_, round_}, [this](pid_t asker) {
-        stop_by({SIGTERM, 0, asker});
-      }) {}
+      control_(executor, {config_, node_, workers_, record_, round_},
+               {[this](NodeEvent event) { feed(std::move(event)); },
+                [this](pid_t asker) {
+                  stop_by({SIGTERM, 0, asker});
+                }}) {}
 
 asio::awaitable<int> AgentLoop::run() {
   run_in_background(executor_, watch_signals());

@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <future>
 #include <utility>
 
 #include <fmt/format.h>
@@ -40,6 +39,7 @@ int fail(const Error& error) {
 // One for each job and node: several nodes of a job may be on this host.
 std::vector<Agent> find_agents(const std::string& run_id) {
   ControlRequest request;
+  request.whole_job = false;
   std::vector<Agent> agents;
   for (const std::string& door : find_doors(door_folders(read_environment()))) {
     const auto answer = ask_at_door(door, to_json(request), time_to_answer);
@@ -54,8 +54,7 @@ std::vector<Agent> find_agents(const std::string& run_id) {
   return agents;
 }
 
-// Says why it is not clear which job is meant.
-Status check_job(const std::vector<Agent>& agents, const std::string& run_id) {
+Result<std::string> choose_door(const std::vector<Agent>& agents, const std::string& run_id) {
   if (agents.empty())
     return Error{ErrorCode::system, run_id.empty()
                                         ? "no job of yours runs on this host"
@@ -63,27 +62,12 @@ Status check_job(const std::vector<Agent>& agents, const std::string& run_id) {
   std::vector<std::string> ids;
   for (const Agent& agent : agents)
     if (ids.empty() || ids.back() != shown(agent.node.run_id)) ids.push_back(shown(agent.node.run_id));
-  if (ids.size() == 1) return {};
-  return usage_error(fmt::format("several jobs run on this host; say which one: {}", fmt::join(ids, ", ")));
-}
-
-// What its nodes on this host answer. They are asked at the same time, since each may need a while.
-std::vector<NodeReport> ask_all(const std::vector<Agent>& agents, const ControlRequest& request) {
-  const Duration patience = request.verb == Verb::stacks ? time_for_stacks : time_to_answer;
-  std::vector<std::future<Result<std::string>>> answers;
-  answers.reserve(agents.size());
-  for (const Agent& agent : agents)
-    answers.push_back(std::async(std::launch::async, ask_at_door, agent.door, to_json(request), patience));
-  std::vector<NodeReport> nodes;
-  for (std::size_t i = 0; i < agents.size(); ++i) {
-    const auto answer = answers[i].get();
-    auto reports = answer ? parse_node_reports(*answer) : std::vector<NodeReport>();
-    NodeReport node = agents[i].node;
-    if (!reports.empty()) node = std::move(reports.front());
-    if (reports.empty()) node.fault = answer ? "its answer cannot be read" : answer.error().message;
-    nodes.push_back(std::move(node));
-  }
-  return nodes;
+  if (ids.size() > 1)
+    return usage_error(fmt::format("several jobs run on this host; say which one: {}", fmt::join(ids, ", ")));
+  // A node that has joined knows the others.
+  const auto joined =
+      std::find_if(agents.begin(), agents.end(), [](const Agent& agent) { return agent.node.node_rank >= 0; });
+  return joined == agents.end() ? agents.front().door : joined->door;
 }
 
 std::string screen_of(const ControlCommand& command, const Screen& screen) {
@@ -124,9 +108,12 @@ int list_jobs(const ControlCommand& command) {
 bool changes(const ControlRequest& request) { return request.verb == Verb::signal || request.verb == Verb::stop; }
 
 int ask_job(const ControlCommand& command) {
-  const std::vector<Agent> agents = find_agents(command.job);
-  if (const Status clear = check_job(agents, command.job); !clear) return fail(clear.error());
-  auto nodes = ask_all(agents, command.request);
+  const auto door = choose_door(find_agents(command.job), command.job);
+  if (!door) return fail(door.error());
+  const Duration patience = command.request.verb == Verb::stacks ? time_for_stacks : time_to_answer;
+  const auto answer = ask_at_door(*door, to_json(command.request), patience);
+  if (!answer) return fail(answer.error());
+  auto nodes = parse_node_reports(*answer);
   const bool done = std::any_of(nodes.begin(), nodes.end(), [](const NodeReport& node) { return !node.done.empty(); });
   const int code = show(command, std::move(nodes));
   if (done || !changes(command.request)) return code;

@@ -3,6 +3,7 @@
 #include "launch/app/evidence.hpp"
 #include "launch/core/base/number_ranges.hpp"
 #include "launch/core/base/text.hpp"
+#include "launch/io/background.hpp"
 #include "launch/io/clock.hpp"
 #include "launch/io/log.hpp"
 #include "launch/io/signals.hpp"
@@ -22,6 +23,8 @@ using Verb = ControlRequest::Verb;
 
 constexpr Duration time_to_look = 1s;
 constexpr Duration between_looks = 200ms;  // in which the use of processors is measured
+constexpr Duration patience_with_others = 3s;
+constexpr Duration patience_with_stacks = 12s;
 constexpr std::size_t most_frames = 48;
 constexpr std::size_t longest_frame = 120;
 
@@ -34,10 +37,10 @@ std::string fault_text(const std::string& host, std::string fault) {
 
 }  // namespace
 
-ControlDesk::ControlDesk(asio::any_io_executor executor, Job job, std::function<void(pid_t)> stop)
+ControlDesk::ControlDesk(asio::any_io_executor executor, Job job, Deeds deeds)
     : executor_(executor),
       job_(job),
-      stop_(std::move(stop)),
+      deeds_(std::move(deeds)),
       door_(executor, [this](std::string line, pid_t visitor) { return serve(std::move(line), visitor); }),
       disk_(executor) {}
 
@@ -62,9 +65,62 @@ asio::awaitable<std::string> ControlDesk::serve(std::string line, pid_t visitor)
   auto request = parse_request(line);
   if (!request) co_return fault_text(job_.config.hostname, request.error().message);
   request->asker = visitor;
+  std::string others;
+  const bool of_all = std::exchange(request->whole_job, false) && job_.round.assignment.group_world_size > 1;
+  if (of_all) {
+    auto asking = ask_others(*request);
+    others = co_await std::move(asking);
+  }
   auto answering = answer(*request);
   const NodeReport own = co_await std::move(answering);
-  co_return to_json(own) + '\n';
+  co_return to_json(own) + '\n' + others;
+}
+
+asio::awaitable<std::string> ControlDesk::ask_others(ControlRequest request) {
+  const auto others = std::make_shared<Others>(executor_);
+  const std::uint64_t id = ++questions_;
+  waiting_.emplace(id, others);
+  const Duration patience = request.verb == Verb::stacks ? patience_with_stacks : patience_with_others;
+  AskJob question;
+  question.id = id;
+  question.text = to_json(request);
+  question.patience = patience;
+  deeds_.feed(std::move(question));
+  others->come.expires_at(to_steady(later(now(), patience + time_to_look)));
+  if (!others->answered) (void)co_await others->come.async_wait(as_values);
+  waiting_.erase(id);
+  std::string lines;
+  if (!others->answered) co_return lines;
+  for (const NodeAnswer& answer : others->answered->answers) {
+    NodeReport silent;
+    silent.node_rank = answer.node.value;
+    silent.fault = answer.fault;
+    lines += answer.fault.empty() ? answer.text : to_json(silent);
+    lines += '\n';
+  }
+  co_return lines;
+}
+
+void ControlDesk::take(const JobAnswered& answered) {
+  const auto waiting = waiting_.find(answered.id);
+  if (waiting == waiting_.end()) return;
+  waiting->second->answered = answered;
+  waiting->second->come.cancel();
+}
+
+void ControlDesk::take(const Asked& asked) { run_in_background(executor_, answer_other(asked)); }
+
+asio::awaitable<void> ControlDesk::answer_other(Asked asked) {
+  NodeReport own;
+  own.fault = "this launch does not know such a request";
+  if (auto request = parse_request(asked.text)) {
+    auto answering = answer(*std::move(request));
+    own = co_await std::move(answering);
+  }
+  AnswerAsk answered;
+  answered.number = asked.number;
+  answered.text = to_json(own);
+  deeds_.feed(std::move(answered));
 }
 
 // ---- what they get
@@ -75,15 +131,14 @@ asio::awaitable<NodeReport> ControlDesk::answer(ControlRequest request) {
   if (request.verb == Verb::signal) done = send(request);
   if (request.verb == Verb::stop) done = "is stopping";
   if (!done.empty()) log_info(fmt::format("asked by {}: {}", asker, done));
-  const bool closely = request.verb == Verb::status;
-  auto reporting = report(closely);
+  auto reporting = report(request.verb == Verb::status);
   NodeReport own = co_await std::move(reporting);
   own.done = std::move(done);
   if (request.verb == Verb::stacks) {
     auto adding = add_stacks(own, request.rank);
     co_await std::move(adding);
   }
-  if (request.verb == Verb::stop) stop_(request.asker);
+  if (request.verb == Verb::stop) deeds_.stop(request.asker);
   co_return own;
 }
 

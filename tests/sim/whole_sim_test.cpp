@@ -25,7 +25,16 @@ struct Crash {
   bool elastic;
   int restarts;
   std::size_t victim;
+  bool asks = false;  // all nodes ask all others again and again
 };
+
+void ask_again(WholeJob& job, std::size_t node) {
+  NodeHost& asker = job.launch_node(node);
+  asker.when_awake(later(job.events().now(), 300ms), [&job, &asker, node] {
+    asker.ask("who is there?");
+    ask_again(job, node);
+  });
+}
 
 // One node of three is killed after its k-th action, for every k.
 void play_every(const Crash& crash) {
@@ -35,6 +44,7 @@ void play_every(const Crash& crash) {
   scenario.elastic = crash.elastic;
   scenario.fewest = 2;
   scenario.max_restarts = crash.restarts;
+  scenario.asks = crash.asks;
   bool crashed = true;
   for (std::uint64_t step = 1; crashed; ++step) {
     WholeJob job(step, scenario);
@@ -47,6 +57,7 @@ void play_every(const Crash& crash) {
     job.launch_node(crash.victim).kill_after(step);
     for (std::size_t i = 0; i < 3; ++i)
       job.events().in(job.events().random().between(1us, 300ms), [&job, i] { job.node(i).start(); });
+    for (std::size_t i = 0; crash.asks && i < 3; ++i) ask_again(job, i);
     // A node that had its part is missed at once, not when a time-out is over.
     while (job.node(crash.victim).alive() && job.events().now() < Time(1h) + time_to_end)
       job.events().run_until(job.events().now() + 10ms);
@@ -72,6 +83,11 @@ TEST(EveryCrash, OfAnElasticJob) {
 
 TEST(EveryCrash, OfAnElasticJobThatStartsAgain) {
   for (const std::size_t victim : {0U, 1U, 2U}) play_every({true, 2, victim});
+}
+
+TEST(EveryCrash, OfAJobWhoseNodesAskEachOther) {
+  for (const bool elastic : {false, true})
+    for (const std::size_t victim : {0U, 1U}) play_every({elastic, 2, victim, true});
 }
 
 // ---- two halves of a network

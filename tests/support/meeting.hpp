@@ -20,6 +20,8 @@ class Meeting {
     int others_told = 0;
     std::optional<Account> account;
     bool ended = false;
+    std::vector<Asked> asked;
+    std::vector<JobAnswered> answered;
     std::unique_ptr<SessionHost> session;
   };
 
@@ -40,6 +42,8 @@ class Meeting {
     ears.others_told = [at] { ++at->others_told; };
     ears.account_shared = [at](Account all) { at->account = std::move(all); };
     ears.ended = [at] { at->ended = true; };
+    ears.asked = [at](Asked asked) { at->asked.push_back(std::move(asked)); };
+    ears.job_answered = [at](JobAnswered answered) { at->answered.push_back(std::move(answered)); };
     node->session = std::make_unique<SessionHost>(network_, at->config.hostname, at->config, std::move(ears));
     nodes_.push_back(std::move(node));
     return *at;

@@ -15,7 +15,8 @@ constexpr Duration stacks_take = 200ms;
 constexpr Duration late = 1s;
 constexpr Duration shortly = 1ms;
 constexpr Duration long_after = 60s;
-constexpr Duration to_be_sure = 8s;  // for a session that it has lost the store
+constexpr Duration most_patience = 2s;  // with answers of other nodes
+constexpr Duration to_be_sure = 8s;     // for a session that it has lost the store
 
 constexpr ExitStatus exited(int code) { return {ExitStatus::Kind::exited, code}; }
 constexpr ExitStatus killed(int number) { return {ExitStatus::Kind::signalled, number}; }
@@ -221,6 +222,14 @@ void NodeHost::carry_out(const Conclude& action) {
   const NodeRank node = std::max(last_.assignment.group_rank, NodeRank(0));
   when_awake(later(network_.events().now(), shortly),
              [this, node, end = action.end] { feed(Concluded{sum_up(node, end.others, end.failed_at)}); });
+}
+
+void NodeHost::ask(std::string text) { feed(AskJob{++asks_, std::move(text), most_patience}); }
+
+void NodeHost::carry_out(const Exit& action) {
+  if (answered_.size() != asks_)
+    eyes_.fault(fmt::format("{} has asked {} times, and has {} results", host(), asks_, answered_.size()));
+  exit(action.code);
 }
 
 void NodeHost::carry_out(const Report& action) {

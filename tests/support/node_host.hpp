@@ -33,6 +33,10 @@ class NodeHost final : public AgentHost {
 
   const Config& config() const { return config_; }
   const std::optional<Report>& report() const { return report_; }
+  // Asks the other nodes, which answer with their host's name and the text.
+  void ask(std::string text);
+  // What they have answered, one result for each time that this node has asked.
+  const std::vector<JobAnswered>& answered() const { return answered_; }
   // How many actions have been carried out. Tests choose the moment of a crash by this number.
   std::uint64_t steps() const { return steps_; }
   // Ends as by kill() when this number is reached, without carrying out that action.
@@ -50,9 +54,11 @@ class NodeHost final : public AgentHost {
   void carry_out(const KillWorkers& action);
   void carry_out(const EnterBarrier& /*action*/) { feed(CarriedOut{}); }
   void carry_out(const Heard& /*action*/) {}
+  void carry_out(const Asked& action) { feed(AnswerAsk{action.number, host() + " heard " + action.text}); }
+  void carry_out(const JobAnswered& action) { answered_.push_back(action); }
   void carry_out(const Conclude& action);
   void carry_out(const Report& action);
-  void carry_out(const Exit& action) { exit(action.code); }
+  void carry_out(const Exit& action);
 
   void feed(NodeEvent event);
   void worker_ends(std::uint64_t group, LocalRank local_rank, ExitStatus status);
@@ -83,6 +89,8 @@ class NodeHost final : public AgentHost {
   bool well_ = true;           // all that have ended have ended well
   int changes_ = 0;            // rounds that ended here because nodes joined or left
   std::optional<Report> report_;
+  std::uint64_t asks_ = 0;
+  std::vector<JobAnswered> answered_;
   std::uint64_t steps_ = 0;
   std::uint64_t kill_after_ = 0;
 };

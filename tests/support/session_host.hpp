@@ -19,6 +19,8 @@ struct SessionEars {
   std::function<void()> others_told = [] {};
   std::function<void(Account all)> account_shared = [](const Account&) {};
   std::function<void()> ended = [] {};
+  std::function<void(Asked asked)> asked = [](const Asked&) {};
+  std::function<void(JobAnswered answered)> job_answered = [](const JobAnswered&) {};
 };
 
 class SessionHost : public Process {
@@ -37,6 +39,8 @@ class SessionHost : public Process {
   void carry_out(const OthersTold& /*action*/) { ears_.others_told(); }
   void carry_out(AccountShared action) { ears_.account_shared(std::move(action.account)); }
   void carry_out(const SessionEnded& /*action*/) { ears_.ended(); }
+  void carry_out(Asked action) { ears_.asked(std::move(action)); }
+  void carry_out(JobAnswered action) { ears_.job_answered(std::move(action)); }
 
   SessionEars ears_;
   std::unique_ptr<Session> session_;

@@ -32,6 +32,12 @@ class Talker {
     network_.events().run_until([&] { return result.has_value(); }, limit);
     return result;
   }
+  // Tells the stage the time; for what is done outside of run().
+  void begin() {
+    const Time now = network_.events().now();
+    const WallTime wall(std::chrono::duration_cast<WallClock::duration>(now.time_since_epoch()));
+    stage_.begin({{now, wall}, std::chrono::seconds(30)});
+  }
   // Also carries out what has been asked for outside of run().
   void act() {
     for (SessionAction& action : stage_.take_actions()) carry_out(action);
@@ -43,16 +49,13 @@ class Talker {
 
   std::vector<AgentEvent> told;
   std::vector<std::string> said;
+  std::vector<Asked> was_asked;
+  std::vector<JobAnswered> was_answered;
 
  private:
   template <class T>
   static Talk<void> keep(Talk<T> talk, std::optional<T>* result) {
     result->emplace(co_await talk);
-  }
-  void begin() {
-    const Time now = network_.events().now();
-    const WallTime wall(std::chrono::duration_cast<WallClock::duration>(now.time_since_epoch()));
-    stage_.begin({{now, wall}, std::chrono::seconds(30)});
   }
   void answer(QuestionId id, AnswerValue value) {
     begin();
@@ -72,6 +75,8 @@ class Talker {
     if (auto* ask = std::get_if<Ask>(&action)) return carry_out(*ask);
     if (auto* tell = std::get_if<Tell>(&action)) return told.push_back(std::move(tell->event));
     if (auto* say = std::get_if<Say>(&action)) return said.push_back(std::move(say->text));
+    if (auto* one = std::get_if<Asked>(&action)) return was_asked.push_back(std::move(*one));
+    if (auto* one = std::get_if<JobAnswered>(&action)) return was_answered.push_back(std::move(*one));
     if (const auto* wake = std::get_if<WakeLink>(&action)) return links_.at(wake->link)->wake();
     if (const auto* beat = std::get_if<Beat>(&action)) return carry_out(*beat);
     if (const auto* close = std::get_if<CloseLink>(&action)) return links_.extract(close->link).mapped()->close();

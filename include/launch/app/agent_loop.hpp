@@ -84,6 +84,8 @@ class AgentLoop {
   void carry_out(const KillWorkers& action);
   void carry_out(const EnterBarrier& action);
   void carry_out(const Heard& action) { record_.events().told_of(action.failure); }
+  void carry_out(const Asked& action) { control_.take(action); }
+  void carry_out(const JobAnswered& action) { control_.take(action); }
   void carry_out(Conclude action);
   void carry_out(Report action);
   void carry_out(const Exit& action);

@@ -1,5 +1,5 @@
-// Answers what launch-ctl asks of this node at its door: it looks at the workers, takes their stacks, sends them
-// signals, or stops the job. AgentLoop owns it for the
+// Answers what launch-ctl asks of this node, at its door or through another node: it looks at the workers, takes their
+// stacks, sends them signals, or stops the job; and it passes on what concerns all nodes. AgentLoop owns it for the
 // life of the process. Nothing is looked at, and nobody is woken, as long as nobody asks.
 #pragma once
 
@@ -17,8 +17,10 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/steady_timer.hpp>
 
+#include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -37,20 +39,32 @@ class ControlDesk {
     JobRecord& record;
     const Round& round;
   };
-  // `stop` stops this node as SIGTERM does.
-  ControlDesk(boost::asio::any_io_executor executor, Job job, std::function<void(pid_t asker)> stop);
+  struct Deeds {
+    std::function<void(NodeEvent)> feed;
+    std::function<void(pid_t asker)> stop;  // stops this node, as SIGTERM does
+  };
+  ControlDesk(boost::asio::any_io_executor executor, Job job, Deeds deeds);
 
   // Without a door the job runs all the same.
   void open();
   // Workers are about to be started.
   void begin();
   void ended(LocalRank local_rank, ExitStatus status);
+  void take(const Asked& asked);
+  void take(const JobAnswered& answered);
 
  private:
+  struct Others {
+    explicit Others(const boost::asio::any_io_executor& executor) : come(executor) {}
+    boost::asio::steady_timer come;
+    std::optional<JobAnswered> answered;
+  };
   using Workers = std::vector<std::pair<LocalRank, pid_t>>;
   using Sights = std::map<pid_t, WorkerSight>;
 
   boost::asio::awaitable<std::string> serve(std::string line, pid_t visitor);
+  boost::asio::awaitable<std::string> ask_others(ControlRequest request);
+  boost::asio::awaitable<void> answer_other(Asked asked);
   boost::asio::awaitable<NodeReport> answer(ControlRequest request);
   boost::asio::awaitable<NodeReport> report(bool closely);
   boost::asio::awaitable<void> add_sights(NodeReport& report);
@@ -63,9 +77,11 @@ class ControlDesk {
 
   boost::asio::any_io_executor executor_;
   Job job_;
-  std::function<void(pid_t)> stop_;
+  Deeds deeds_;
   Door door_;
   DiskThread disk_;
+  std::uint64_t questions_ = 0;
+  std::map<std::uint64_t, std::shared_ptr<Others>> waiting_;
   std::map<LocalRank, std::string> ends_;  // of workers of this round
   Time opened_{};
   std::optional<Time> began_;

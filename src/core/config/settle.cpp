@@ -218,6 +218,7 @@ Result<Config> settle(const Options& options, const HostFacts& facts) {
     if (Status done = step(options, facts, config); !done) return done.error();
   }
   notice_idle_options(options, config);
+  config.answers_asks = true;
   for (const KernelLack& lack : facts.kernel_lacks) config.notices.push_back(to_text(lack));
   return config;
 }

@@ -34,7 +34,7 @@ std::optional<Verb> verb_of(const std::optional<std::string>& name) {
 }  // namespace
 
 std::string to_json(const ControlRequest& request) {
-  nlohmann::json json = {{"verb", name_of(request.verb)}, {"asker", request.asker}};
+  nlohmann::json json = {{"verb", name_of(request.verb)}, {"whole_job", request.whole_job}, {"asker", request.asker}};
   if (request.rank) json["rank"] = *request.rank;
   if (request.signal != 0) json["signal"] = request.signal;
   return json.dump();
@@ -47,6 +47,7 @@ Result<ControlRequest> parse_request(std::string_view text) {
   if (!verb) return Error{ErrorCode::protocol, "this launch does not know such a request; another version asks"};
   ControlRequest request;
   request.verb = *verb;
+  request.whole_job = json["whole_job"].flag().value_or(true);
   request.asker = json["asker"].whole(0, greatest).value_or(0);
   request.rank = json["rank"].whole(0, greatest);
   if (json["rank"].present() && !request.rank) return Error{ErrorCode::protocol, "the rank is no whole number"};

@@ -105,7 +105,7 @@ class NamedHosts {
   std::unordered_map<std::string, std::size_t> places_;
 };
 
-Result<std::vector<HostEntry>> read_words(const Words& words) {
+Result<std::vector<HostEntry>> hosts_of_words(const Words& words) {
   NamedHosts named;
   for (std::string_view word : words) {
     if (spares_tail(word) != std::string_view::npos)
@@ -145,7 +145,7 @@ Result<std::vector<HostEntry>> parse_hosts(std::string_view text) {
     if (tail == 0) words->pop_back();
   }
   if (words->empty()) return usage_error("no host is named; name them as in n1,n2 or n[1-8]");
-  auto hosts = read_words(*words);
+  auto hosts = hosts_of_words(*words);
   if (!hosts) return hosts.error();
   if (hosts->empty()) return usage_error("no host is left, since ^ takes away all that are named");
   if (!spares.empty())

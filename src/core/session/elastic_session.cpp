@@ -46,6 +46,7 @@ void ElasticSession::stop_joining() {
 // If the round broke up before it began, torchrun's agents in it notice that only when they know where its workers
 // would meet, and which ranks they would have.
 void ElasticSession::give_up_round() {
+  asks_.stop();
   round_.give_up();
   const auto begun = std::exchange(beginning_, std::nullopt);
   if (begun && !begun->torchrun.empty() && !left_) late_.start(tell_late(*begun));
@@ -106,10 +107,6 @@ void ElasticSession::take(RoundRefused refused) {
   stranger_ = refused.error.code == conflict || (refused.error.code == timeout && refused.begun);
   if (refused.error.code == closed) return round_.start(explain_closed(std::move(refused)));
   stage_.tell(RendezvousFailed{std::move(refused.error)});
-}
-
-void ElasticSession::take(const WillLeft& /*left*/) {
-  if (auto round = std::exchange(pledged_, std::nullopt)) stage_.tell(RendezvousDone{*std::move(round)});
 }
 
 Talk<void> ElasticSession::announce(RoundWaits waits) {
@@ -205,7 +202,15 @@ Talk<void> ElasticSession::form_round(RoundFormed formed) {
   if (!round) co_return stage_.tell(RendezvousFailed{round.error()});
   pledged_ = *round;
   const Will will = last_will(watch_->place(), config_.hostname, goes_on_without_a_node(config_));
-  if (!store_.pledge({will})) stage_.tell(RendezvousDone{*std::exchange(pledged_, std::nullopt)});
+  if (!store_.pledge({will})) begin_pledged();
+}
+
+void ElasticSession::begin_pledged() {
+  auto round = std::exchange(pledged_, std::nullopt);
+  if (!round) return;
+  const RoundWatch::Place& here = watch_->place();
+  asks_.begin({*store_.reached(), here.prefix, here.node_rank, here.nnodes, launch_nodes()});
+  stage_.tell(RendezvousDone{*std::move(round)});
 }
 
 Talk<Result<Round>> ElasticSession::begin_round(RoundFormed formed) {

@@ -4,7 +4,8 @@
 
 namespace launch {
 
-Session::Session(const Config& config, const SessionFacts& facts) : config_(config), stage_(facts.seed) {}
+Session::Session(const Config& config, const SessionFacts& facts)
+    : config_(config), stage_(facts.seed), asks_(stage_, config.answers_asks) {}
 
 Session::~Session() = default;
 
@@ -16,6 +17,11 @@ SessionActions Session::on(const SessionEvent& event, const Moment& moment) {
 }
 
 void Session::handle(const OpenSession& /*event*/) { stage_.start(open_and_say()); }
+
+void Session::handle(const JoinRound& event) {
+  asks_.stop();
+  join(event);
+}
 
 void Session::handle(const TellOthers& event) { stage_.start(tell_and_say(event.failure)); }
 
@@ -39,6 +45,7 @@ Talk<void> Session::share_and_say(Account own, Failure first) {
 }
 
 Talk<void> Session::end_and_say(bool failed) {
+  asks_.stop();  // before this node waits until nobody talks to its store any more
   co_await end(failed);
   stage_.act(SessionEnded{});
 }

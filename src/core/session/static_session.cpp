@@ -162,6 +162,7 @@ Talk<StaticSession::Joined> StaticSession::join_once() {
   if (!nodes_.ports.empty()) formed->master = nodes_.store;
   // If not, one of the nodes is torchrun's, which waits for others without limit.
   if (formed->can_restart) formed->longest_stall = longest_stall(config_.heartbeat_timeout, nodes_.nnodes);
+  asks_.begin({*reached_, prefix(), nodes_.node_rank, nodes_.nnodes});
   stage_.tell(RendezvousDone{*formed});
   co_return Joined::over;
 }

@@ -90,6 +90,12 @@ std::string begun_key(const std::string& prefix) { return own(prefix, "begun"); 
 std::string account_key(const std::string& prefix, int node) { return own(prefix, "ended", node); }
 std::string together_key(const std::string& prefix) { return own(prefix, "verdict"); }
 std::string read_key(const std::string& prefix, int node) { return own(prefix, "read", node); }
+std::string ask_key(const std::string& prefix, std::uint64_t number) {
+  return own(prefix, fmt::format("ask/{}", number));
+}
+std::string answer_key(const std::string& prefix, std::uint64_t number, int node) {
+  return own(prefix, fmt::format("answer/{}", number), node);
+}
 std::string restarts_key(const std::string& run_id) { return own(job_prefix(run_id), "restarts"); }
 
 std::vector<std::string> agent_keys(const std::string& run_id) {

@@ -9,7 +9,7 @@ using Verb = ControlRequest::Verb;
 
 TEST(ControlRequest, IsReadAsItWasWritten) {
   for (const Verb verb : {Verb::status, Verb::stacks, Verb::signal, Verb::stop}) {
-    const ControlRequest request{verb, 7, 10, 1234};
+    const ControlRequest request{verb, false, 7, 10, 1234};
     const auto read = parse_request(to_json(request));
     ASSERT_TRUE(read) << to_json(request);
     EXPECT_EQ(request, *read);

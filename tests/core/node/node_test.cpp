@@ -18,6 +18,7 @@ struct Nodes {
     for (int rank = 0; rank < count; ++rank) {
       Config config = static_config(rank, count, 2);
       config.restarts.max_restarts = max_restarts;
+      config.answers_asks = true;
       plans.push_back(Plan());
       const auto planner = [this, rank](const Round& round) {
         return round.restarts == 0 ? plans[static_cast<std::size_t>(rank)] : later_plan;
@@ -54,6 +55,21 @@ TEST(Node, AJobWhoseWorkersEndWellEndsWith0Everywhere) {
   job.plans[1].ends_after = 50s;
   EXPECT_TRUE(job.all_end(60s));
   EXPECT_EQ(job.codes(), (Codes{0, 0, 0}));
+}
+
+TEST(Node, OneAsksTheOthersWhileWorkersRunAndAfterTheirEnd) {
+  Nodes job(3);
+  for (Plan& plan : job.plans) plan.ends_after = 5s;
+  job.plans[0].ends_after = 20s;
+  for (const Duration at : {2s, 10s}) job.events.in(at, [&job] { job.nodes[2]->ask("it"); });
+  EXPECT_TRUE(job.all_end(30s));
+  EXPECT_EQ(job.codes(), (Codes{0, 0, 0}));
+  ASSERT_EQ(job.nodes[2]->answered().size(), 2U);
+  for (const JobAnswered& answered : job.nodes[2]->answered()) {
+    ASSERT_EQ(answered.answers.size(), 2U);
+    EXPECT_EQ(answered.answers[0].text, "n0 heard it");
+    EXPECT_EQ(answered.answers[1].text, "n1 heard it");
+  }
 }
 
 TEST(Node, AFailureEndsAllNodesWithItsCodeAndOneVerdict) {

@@ -21,6 +21,8 @@ TEST(Keys, ARoundHasItsOwn) {
   EXPECT_EQ(abort_key(attempt_prefix("job", 0)), "/job/launch/abort");
   EXPECT_EQ(abort_key(attempt_prefix("job", 2)), "/job/launch/attempt/2/launch/abort");
   EXPECT_EQ(account_key(round_prefix("job", 2), 5), "/torch.rendezvous.job.2/launch/ended/5");
+  EXPECT_EQ(ask_key(attempt_prefix("job", 0), 12), "/job/launch/ask/12");
+  EXPECT_EQ(answer_key(round_prefix("job", 2), 12, 5), "/torch.rendezvous.job.2/launch/answer/12/5");
   EXPECT_EQ(restarts_key("job"), "/torch.rendezvous.job/launch/restarts");
 }
 

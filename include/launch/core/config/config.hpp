@@ -161,6 +161,7 @@ struct Config {
   std::vector<Binding> bindings;            // by local rank; empty: workers are not bound
   std::string start;                        // one line on the scheduler's start of this node; empty: none was used
   std::vector<std::string> found;           // what was found of a scheduler, for --explain
+  bool answers_asks = false;                // nodes of the job may ask each other while it runs
   std::vector<std::string> notices;         // one line each, for the log: what was changed or ignored
 
   int nnodes() const;          // the maximum, in a c10d job

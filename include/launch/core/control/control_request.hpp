@@ -1,4 +1,5 @@
-// What launch-ctl asks of a running job, as a value, and as the line of JSON in which it goes to the agent's door. The texts come from outside: parsing bounds them, and refuses what it does not know.
+// What launch-ctl asks of a running job, as a value, and as the line of JSON in which it goes to the agent's door and
+// from there to the other nodes. The texts come from outside: parsing bounds them, and refuses what it does not know.
 // Nothing is carried out here.
 #pragma once
 
@@ -18,6 +19,7 @@ struct ControlRequest {
     stop,    // the node stops as it does at SIGTERM
   };
   Verb verb = Verb::status;
+  bool whole_job = true;    // of all nodes; false: only of the node that is asked
   std::optional<int> rank;  // only this worker; stacks and signal alone
   int signal = 0;
   int asker = 0;  // the pid of launch-ctl on the host where it runs, for messages

@@ -20,7 +20,7 @@ namespace launch {
 
 // clang-format off
 
-// ---- events, besides OpenSession, Answer and MomentReached
+// ---- events, besides OpenSession, AskJob, AnswerAsk, Answer and MomentReached
 
 struct StartNode {};                                        // once the session is open
 struct FromHost { AgentEvent event; bool first = false; };  // `first`: before the events that wait
@@ -28,10 +28,10 @@ struct CarriedOut {};                                       // AnnounceRound, Ga
 struct Concluded { Account own; };                          // Conclude is done, so the workers of this node have ended
 struct Reported {};                                         // Report is done
 
-using NodeEvent = std::variant<OpenSession, StartNode, FromHost, CarriedOut, Concluded, Reported, Answer,
-                               MomentReached>;
+using NodeEvent = std::variant<OpenSession, StartNode, FromHost, CarriedOut, Concluded, Reported, AskJob, AnswerAsk,
+                               Answer, MomentReached>;
 
-// ---- actions, besides those of the session that concern the network
+// ---- actions, besides those of the session that concern the network or what nodes ask each other
 
 // News for code that keeps a record; nothing must be done.
 struct Heard { Failure failure; };
@@ -45,8 +45,8 @@ struct Exit { int code = 0; };
 // the node waits for the others. StartRendezvous is only news.
 using NodeAction = std::variant<Ask, Beat, WakeLink, PartLink, CloseLink, PrepareStore, FenceStore, StopAwaiting,
                                 LimitGrace, Say, SessionOpened, StartRendezvous, AnnounceRound, StartWorkers,
-                                GatherEvidence, SignalWorkers, KillWorkers, EnterBarrier, Heard, Conclude, Report,
-                                Exit>;
+                                GatherEvidence, SignalWorkers, KillWorkers, EnterBarrier, Heard, Asked, JobAnswered,
+                                Conclude, Report, Exit>;
 using NodeActions = std::vector<NodeAction>;
 
 // clang-format on
@@ -72,6 +72,8 @@ class Node {
   void handle(CarriedOut event);
   void handle(Concluded event);
   void handle(Reported event);
+  void handle(AskJob event) { feed_session(std::move(event)); }
+  void handle(AnswerAsk event) { feed_session(std::move(event)); }
   void handle(Answer event) { feed_session(std::move(event)); }
   void handle(MomentReached event) { feed_session(event); }
 

@@ -45,7 +45,7 @@ class ElasticSession : public Session, private ElasticStore::Owner {
   void take(RoundBroken broken);
   void take(const RoundWaits& waits);
   void take(RoundRefused refused);
-  void take(const WillLeft& left);
+  void take(const WillLeft& /*left*/) { begin_pledged(); }
   void take(const RendezvousEnded& /*ended*/) {}
   Talk<void> announce(RoundWaits waits);
   Talk<void> explain_closed(RoundRefused refused);
@@ -59,6 +59,7 @@ class ElasticSession : public Session, private ElasticStore::Owner {
   Talk<Result<Round>> begin_round(RoundFormed formed);
   Talk<void> tell_late(RoundFormed formed);
   Talk<Result<Round>> exchange_ranks(StoreLink& control, RoundFormed formed);
+  void begin_pledged();
   void give_up_round();
 
   Talk<Result<StoreLink>> connect_again(Time deadline);

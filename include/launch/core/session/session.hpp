@@ -7,6 +7,7 @@
 #pragma once
 
 #include "launch/core/config/config.hpp"
+#include "launch/core/session/job_asks.hpp"
 #include "launch/core/session/stage.hpp"
 
 #include <cstdint>
@@ -43,16 +44,19 @@ class Session {
 
   const Config& config_;
   Stage stage_;
+  JobAsks asks_;  // begun by the session with each round that it has formed
 
  private:
   void handle(const OpenSession& event);
-  void handle(const JoinRound& event) { join(event); }
+  void handle(const JoinRound& event);
   void handle(const StopJoining& /*event*/) { stop_joining(); }
   void handle(const TellOthers& event);
   void handle(const EnterExitBarrier& /*event*/) { enter_barrier(); }
   void handle(const ShareAccount& event);
   void handle(const EndSession& event);
   void handle(const HurrySession& /*event*/) { hurry(); }
+  void handle(const AskJob& event) { asks_.ask(event); }
+  void handle(const AnswerAsk& event) { asks_.answer(event); }
   void handle(const Answer& event) { stage_.answer(event); }
   void handle(const MomentReached& /*event*/) {}
 

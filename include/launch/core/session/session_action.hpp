@@ -100,9 +100,17 @@ struct OthersTold {};
 struct AccountShared { Account account; };
 struct SessionEnded {};
 
+// Another node of the round asks this one: AnswerAsk with this number must come.
+struct Asked { std::uint64_t number = 0; std::string text; };
+// `fault` is empty if it answered. `text` may hold any bytes.
+struct NodeAnswer { NodeRank node{}; std::string text; std::string fault; };
+// The result of AskJob: one entry for each other node of the present round, ascending; none if there is no such round
+// any more, or if its store is lost.
+struct JobAnswered { std::uint64_t id = 0; std::vector<NodeAnswer> answers; };
+
 using SessionAction = std::variant<Ask, Beat, WakeLink, PartLink, CloseLink, PrepareStore, FenceStore, StopAwaiting,
                                    Tell, LimitGrace, ForgetRound, Say, SessionOpened, OthersTold, AccountShared,
-                                   SessionEnded>;
+                                   SessionEnded, Asked, JobAnswered>;
 using SessionActions = std::vector<SessionAction>;
 
 // ---- events
@@ -125,11 +133,16 @@ struct ShareAccount { Account own; Failure first; };
 // Ends this node's part; SessionEnded comes when the others no longer need this node.
 struct EndSession { bool failed = false; };
 struct HurrySession {};  // ShareAccount and EndSession must be answered soon
+// Asks all other nodes of the present round, and waits no longer than that for their answers. JobAnswered comes exactly
+// once.
+struct AskJob { std::uint64_t id = 0; std::string text; Duration patience{}; };
+// This node's answer to an Asked; void if that was asked in a round that is over.
+struct AnswerAsk { std::uint64_t number = 0; std::string text; };
 struct Answer { QuestionId id = 0; AnswerValue value; };
 struct MomentReached {};  // Session::deadline() has come
 
 using SessionEvent = std::variant<OpenSession, JoinRound, StopJoining, TellOthers, EnterExitBarrier, ShareAccount,
-                                  EndSession, HurrySession, Answer, MomentReached>;
+                                  EndSession, HurrySession, AskJob, AnswerAsk, Answer, MomentReached>;
 
 // clang-format on
 

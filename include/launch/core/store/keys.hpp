@@ -64,6 +64,9 @@ std::string begun_key(const std::string& prefix);
 std::string account_key(const std::string& prefix, int node);
 std::string together_key(const std::string& prefix);
 std::string read_key(const std::string& prefix, int node);
+// What a node asks all others of the round, from 1 on; and what another one answers.
+std::string ask_key(const std::string& prefix, std::uint64_t number);
+std::string answer_key(const std::string& prefix, std::uint64_t number, int node);
 // How often a c10d job has been restarted.
 std::string restarts_key(const std::string& run_id);
 
