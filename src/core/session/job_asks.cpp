@@ -42,9 +42,22 @@ std::optional<AskOnWire> read_ask(std::string_view text) {
   return AskOnWire{NodeRank(*from), *std::move(asked)};
 }
 
+std::string ask_on_wire(NodeRank from, std::string unique, std::string text) {
+  nlohmann::json object = nlohmann::json::object();
+  object["from"] = from.value;
+  object["id"] = std::move(unique);
+  object["text"] = std::move(text);
+  return ask_wire(object);
+}
+
 std::string answer_on_wire(std::string text) {
-  if (text.size() > most_asked_bytes) return ask_wire({{"fault", too_long}});
-  return ask_wire({{"text", std::move(text)}});
+  nlohmann::json object = nlohmann::json::object();
+  if (text.size() > most_asked_bytes) {
+    object["fault"] = too_long;
+  } else {
+    object["text"] = std::move(text);
+  }
+  return ask_wire(object);
 }
 
 NodeAnswer read_answer(NodeRank node, std::string_view text) {
@@ -184,8 +197,8 @@ Talk<std::vector<NodeRank>> JobAsks::find_launch_nodes(StoreLink& link, Time dea
 
 // Under the first number that is free. No two texts are equal, so what is there then tells who was first.
 Talk<Result<std::uint64_t>> JobAsks::put(StoreLink& link, std::string text, Time deadline) {
-  const std::string unique = fmt::format("{:016x}", stage_.random().next());
-  const std::string asked = ask_wire({{"from", place_->own.value}, {"id", unique}, {"text", std::move(text)}});
+  std::string unique = fmt::format("{:016x}", stage_.random().next());
+  const std::string asked = ask_on_wire(place_->own, std::move(unique), std::move(text));
   for (std::uint64_t number = next_;; ++number) {
     Operation write = CompareSet{ask_key(place_->prefix, number), "", asked};
     auto outcome = co_await link.perform(std::move(write), deadline);
