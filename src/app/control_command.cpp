@@ -22,7 +22,7 @@ using namespace std::chrono_literals;
 using Verb = ControlRequest::Verb;
 
 constexpr Duration time_to_answer = 5s;
-constexpr Duration time_for_stacks = 20s;
+constexpr Duration patience_for_stacks = 20s;
 constexpr std::size_t usual_columns = 80;
 constexpr std::size_t no_limit = 100'000;  // columns, for what is no terminal
 
@@ -31,7 +31,7 @@ struct Agent {
   NodeReport node;
 };
 
-int fail(const Error& error) {
+int refuse(const Error& error) {
   write_all(STDERR_FILENO, fmt::format("launch-ctl: {}\n", error.message));
   return exit_code(error.code);
 }
@@ -84,7 +84,7 @@ std::string screen_of(const ControlCommand& command, const Screen& screen) {
   return "";
 }
 
-int show(const ControlCommand& command, std::vector<NodeReport> nodes) {
+int print(const ControlCommand& command, std::vector<NodeReport> nodes) {
   std::stable_sort(nodes.begin(), nodes.end(), [](const NodeReport& one, const NodeReport& other) {
     return std::pair(one.run_id, one.node_rank) < std::pair(other.run_id, other.node_rank);
   });
@@ -102,24 +102,24 @@ int show(const ControlCommand& command, std::vector<NodeReport> nodes) {
 int list_jobs(const ControlCommand& command) {
   std::vector<NodeReport> nodes;
   for (Agent& agent : find_agents(command.job)) nodes.push_back(std::move(agent.node));
-  return show(command, std::move(nodes));
+  return print(command, std::move(nodes));
 }
 
-bool changes(const ControlRequest& request) { return request.verb == Verb::signal || request.verb == Verb::stop; }
+bool is_deed(const ControlRequest& request) { return request.verb == Verb::signal || request.verb == Verb::stop; }
 
 int ask_job(const ControlCommand& command) {
   const auto door = choose_door(find_agents(command.job), command.job);
-  if (!door) return fail(door.error());
-  const Duration patience = command.request.verb == Verb::stacks ? time_for_stacks : time_to_answer;
+  if (!door) return refuse(door.error());
+  const Duration patience = command.request.verb == Verb::stacks ? patience_for_stacks : time_to_answer;
   const auto answer = ask_at_door(*door, to_json(command.request), patience);
-  if (!answer) return fail(answer.error());
+  if (!answer) return refuse(answer.error());
   auto nodes = parse_node_reports(*answer);
   const bool done = std::any_of(nodes.begin(), nodes.end(), [](const NodeReport& node) { return !node.done.empty(); });
-  const int code = show(command, std::move(nodes));
-  if (done || !changes(command.request)) return code;
+  const int code = print(command, std::move(nodes));
+  if (done || !is_deed(command.request)) return code;
   const std::string whom =
       command.request.rank ? fmt::format("rank {} does not run", *command.request.rank) : std::string("no worker runs");
-  return fail(Error{ErrorCode::system, whom});
+  return refuse(Error{ErrorCode::system, whom});
 }
 
 }  // namespace
@@ -132,7 +132,7 @@ bool is_control_name(std::string_view name) {
 int run_control(const std::vector<std::string>& args) {
   hold_standard_streams();
   auto parsed = parse_control_line(args);
-  if (!parsed) return fail(parsed.error());
+  if (!parsed) return refuse(parsed.error());
   if (const auto* text = std::get_if<ControlText>(&*parsed)) return write_all(STDOUT_FILENO, text->text) ? 0 : 1;
   const auto& command = std::get<ControlCommand>(*parsed);
   return command.list ? list_jobs(command) : ask_job(command);

@@ -21,12 +21,12 @@ namespace {
 
 using Verb = ControlRequest::Verb;
 
-constexpr Duration time_to_look = 1s;
+constexpr Duration time_to_see = 1s;
 constexpr Duration between_looks = 200ms;  // in which the use of processors is measured
 constexpr Duration patience_with_others = 3s;
 constexpr Duration patience_with_stacks = 12s;
-constexpr std::size_t most_frames = 48;
-constexpr std::size_t longest_frame = 120;
+constexpr std::size_t most_told_frames = 48;
+constexpr std::size_t widest_frame = 120;
 
 std::string fault_text(const std::string& host, std::string fault) {
   NodeReport report;
@@ -86,7 +86,7 @@ asio::awaitable<std::string> ControlDesk::ask_others(ControlRequest request) {
   question.text = to_json(request);
   question.patience = patience;
   deeds_.feed(std::move(question));
-  others->come.expires_at(to_steady(later(now(), patience + time_to_look)));
+  others->come.expires_at(to_steady(later(now(), patience + time_to_see)));
   if (!others->answered) (void)co_await others->come.async_wait(as_values);
   waiting_.erase(id);
   std::string lines;
@@ -223,7 +223,7 @@ asio::awaitable<std::optional<ControlDesk::Sights>> ControlDesk::look() {
     for (const auto& [pid, files] : workers) sights.emplace(pid, look_at_worker(pid, files));
     return sights;
   };
-  auto looking = disk_.run_until(later(now(), time_to_look), look_at_all);
+  auto looking = disk_.run_until(later(now(), time_to_see), look_at_all);
   co_return co_await std::move(looking);
 }
 
@@ -242,7 +242,7 @@ asio::awaitable<void> ControlDesk::add_stacks(NodeReport& report, std::optional<
     const auto found = evidence.notes().stacks().find(GlobalRank(worker.rank));
     if (found == evidence.notes().stacks().end()) continue;
     for (const std::string& frame : found->second)
-      if (worker.stack.size() < most_frames) worker.stack.emplace_back(beginning_of(frame, longest_frame));
+      if (worker.stack.size() < most_told_frames) worker.stack.emplace_back(beginning_of(frame, widest_frame));
   }
 }
 

@@ -32,7 +32,7 @@ using namespace std::chrono_literals;
 namespace {
 
 constexpr std::size_t most_visitors = 32;
-constexpr std::size_t longest_line = std::size_t{8} << 10;
+constexpr std::size_t longest_request = std::size_t{8} << 10;
 constexpr std::size_t longest_answer = std::size_t{256} << 20;
 constexpr Duration time_to_ask = 5s;
 constexpr Duration time_to_read = 30s;
@@ -114,7 +114,7 @@ struct Door::Shared {
     if (!visitor || visitors > most_visitors) co_return;
     std::string line;
     std::optional<Patience> patience(std::in_place, socket, time_to_ask);
-    auto reading = asio::async_read_until(socket, asio::dynamic_buffer(line, longest_line), '\n', as_values);
+    auto reading = asio::async_read_until(socket, asio::dynamic_buffer(line, longest_request), '\n', as_values);
     const auto [unread, length] = co_await std::move(reading);
     if (unread) co_return;
     line.resize(length - 1);

@@ -14,8 +14,8 @@
 namespace launch {
 namespace {
 
-constexpr std::size_t read_back = 4096;
-constexpr std::size_t longest_line = 200;
+constexpr std::size_t tail_of_file = 4096;
+constexpr std::size_t longest_last_line = 200;
 
 // The last one that holds something. A progress bar writes its lines over each other.
 std::string last_line_of(std::string text) {
@@ -23,7 +23,7 @@ std::string last_line_of(std::string text) {
   const auto lines = split(text, '\n');
   const auto last =
       std::find_if(lines.rbegin(), lines.rend(), [](std::string_view line) { return !trim(line).empty(); });
-  return last == lines.rend() ? "" : std::string(beginning_of(trim(*last), longest_line));
+  return last == lines.rend() ? "" : std::string(beginning_of(trim(*last), longest_last_line));
 }
 
 std::optional<double> written_at(const std::string& file) {
@@ -42,7 +42,7 @@ void read_last_line(const std::vector<std::string>& files, WorkerSight& sight) {
     file = one;
   }
   if (!newest) return;
-  sight.last_line = last_line_of(read_tail(file, read_back));
+  sight.last_line = last_line_of(read_tail(file, tail_of_file));
   sight.last_line_age_s = std::max(unix_time() - *newest, 0.0);
 }
 

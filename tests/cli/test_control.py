@@ -49,7 +49,7 @@ class Looks(ControlCase):
         (report,) = self.reports("status")
         self.assertEqual(("one", 0, "running", 1, 2, 0), tuple(
             report[key] for key in ("run_id", "node_rank", "state", "nnodes", "world_size", "restart")))
-        self.assertEqual(run.process.pid, report["pid"])
+        self.assertEqual(run.pid, report["pid"])
         for rank, worker in enumerate(report["workers"]):
             self.assertEqual((rank, rank, "running"), (worker["rank"], worker["local_rank"], worker["state"]))
             self.assertGreater(worker["memory_bytes"], 0)
@@ -60,7 +60,7 @@ class Looks(ControlCase):
         screen = self.ask("status", "one").out
         self.assertRegex(screen, r"^job one: \S*worker; 1 node, 2 running; round 0, 0 restarts\n")
         self.assertRegex(screen, r"\n +1 +\d+  running +\d+% +\S+ [KMG]iB  \S+ (ms|s|min) ago: step 7\n")
-        self.assertRegex(self.ask("ps").out, rf"\none +{run.process.pid}  running +0 ")
+        self.assertRegex(self.ask("ps").out, rf"\none +{run.pid}  running +0 ")
         self.stop(run)
 
     def test_a_worker_that_has_ended(self):
@@ -77,6 +77,16 @@ class Looks(ControlCase):
             (node["node_rank"], [worker["rank"] for worker in node["workers"]]) for node in nodes])
         self.assertEqual("sent SIGUSR1 to ranks 1-2", self.reports("signal", "SIGUSR1")[1]["done"])
         self.expect_ended(runs)
+
+    def test_nodes_of_a_job_that_finds_them_itself(self):
+        runs = self.elastic(3, self.worker(UP, SLEEP), nnodes="2:3")
+        self.wait_until_up(3, *runs)
+        nodes = self.reports("status")
+        self.assertEqual([0, 1, 2], [node["node_rank"] for node in nodes])
+        self.assertEqual(sorted(run.pid for run in runs), sorted(node["pid"] for node in nodes))
+        self.assertEqual({"running"}, {node["state"] for node in nodes})
+        self.assertEqual(3, len(self.reports("stop")))
+        self.expect([143] * 3, runs)
 
     def expect_ended(self, runs):
         """The default action of SIGUSR1 ends a shell; whichever node fails first, all end."""
@@ -154,7 +164,8 @@ class Strangers(ControlCase):
             path.chmod(0o777)
         script = ("import socket, sys; s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1]); "
                   "s.sendall(b'{\"verb\":\"stop\"}\\n'); sys.exit(len(s.recv(9)))")
-        stranger = self.start(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "python3", "-c", script, door])
+        stranger = self.start(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups",
+                               "python3", "-c", script, door])
         self.finish(stranger)
         self.assertIn("running", self.reports("status")[0]["state"], str(stranger))
         self.stop(run)

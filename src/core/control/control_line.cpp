@@ -20,7 +20,7 @@ constexpr const char* about =
     "of yours.";
 
 // What the words of the line are stored in while they are read.
-struct Words {
+struct ControlWords {
   ControlCommand command;
   std::string signal;
   int rank = -1;
@@ -35,21 +35,21 @@ Result<int> number_of_signal(const std::string& word) {
 }
 
 // A command with JOB as its last word.
-CLI::App* add(CLI::App& app, Words& words, const char* name, const char* help) {
+CLI::App* add(CLI::App& app, ControlWords& words, const char* name, const char* help) {
   CLI::App* const command = app.add_subcommand(name, help);
   command->add_flag("--json", words.command.json, "a line of JSON for each node (docs/control.md)");
   return command;
 }
 
-void add_job(CLI::App* command, Words& words) {
+void add_job(CLI::App* command, ControlWords& words) {
   command->add_option("JOB", words.command.job, "the run id of the job")->type_name("");
 }
 
-void add_rank(CLI::App* command, Words& words) {
+void add_rank(CLI::App* command, ControlWords& words) {
   command->add_option("--rank", words.rank, "only this worker of the job")->check(CLI::NonNegativeNumber);
 }
 
-void add_commands(CLI::App& app, Words& words) {
+void add_commands(CLI::App& app, ControlWords& words) {
   add(app, words, "ps", "the jobs of mine on this host")->final_callback([&words] { words.command.list = true; });
   add_job(add(app, words, "status", "nodes and workers: state, processors, memory, last line"), words);
   CLI::App* const stacks = add(app, words, "stacks", "where each worker is in its Python program, equal ones together");
@@ -77,7 +77,7 @@ void add_commands(CLI::App& app, Words& words) {
 
 Result<std::variant<ControlCommand, ControlText>> parse_control_line(std::vector<std::string> args) {
   CLI::App app(about, "launch-ctl");
-  Words words;
+  ControlWords words;
   app.set_version_flag("--version", std::string("launch-ctl ") + LAUNCH_VERSION);
   app.require_subcommand(1);
   add_commands(app, words);

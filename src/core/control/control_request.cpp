@@ -13,8 +13,8 @@ namespace {
 
 using Verb = ControlRequest::Verb;
 
-constexpr int greatest = std::numeric_limits<int>::max();
-constexpr int last_signal = 64;
+constexpr int most_of_any = std::numeric_limits<int>::max();
+constexpr int most_signal = 64;
 constexpr JsonBounds request_bounds{.size = 4096, .depth = 2};
 constexpr std::array<std::pair<Verb, std::string_view>, 4> verbs = {
     {{Verb::status, "status"}, {Verb::stacks, "stacks"}, {Verb::signal, "signal"}, {Verb::stop, "stop"}}};
@@ -48,10 +48,10 @@ Result<ControlRequest> parse_request(std::string_view text) {
   ControlRequest request;
   request.verb = *verb;
   request.whole_job = json["whole_job"].flag().value_or(true);
-  request.asker = json["asker"].whole(0, greatest).value_or(0);
-  request.rank = json["rank"].whole(0, greatest);
+  request.asker = json["asker"].whole(0, most_of_any).value_or(0);
+  request.rank = json["rank"].whole(0, most_of_any);
   if (json["rank"].present() && !request.rank) return Error{ErrorCode::protocol, "the rank is no whole number"};
-  request.signal = json["signal"].whole(1, last_signal).value_or(0);
+  request.signal = json["signal"].whole(1, most_signal).value_or(0);
   if (request.verb == Verb::signal && request.signal == 0)
     return Error{ErrorCode::protocol, "the signal is no number from 1 to 64"};
   return request;

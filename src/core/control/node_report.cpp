@@ -11,9 +11,9 @@
 namespace launch {
 namespace {
 
-constexpr int greatest = std::numeric_limits<int>::max();
-constexpr std::int64_t any_count = std::numeric_limits<std::int64_t>::max();
-constexpr JsonBounds report_bounds{.size = std::size_t{1} << 20, .depth = 6};
+constexpr int any_rank = std::numeric_limits<int>::max();
+constexpr std::int64_t count_limit = std::numeric_limits<std::int64_t>::max();
+constexpr JsonBounds node_report_bounds{.size = std::size_t{1} << 20, .depth = 6};
 
 nlohmann::json json_of(const WorkerReport& worker) {
   nlohmann::json json = {{"rank", worker.rank}, {"local_rank", worker.local_rank}, {"state", worker.state}};
@@ -29,13 +29,13 @@ nlohmann::json json_of(const WorkerReport& worker) {
 
 WorkerReport worker_of(const JsonValue& json) {
   WorkerReport worker;
-  worker.rank = json["rank"].whole(0, greatest).value_or(0);
-  worker.local_rank = json["local_rank"].whole(0, greatest).value_or(0);
-  worker.pid = json["pid"].whole(0, greatest).value_or(0);
+  worker.rank = json["rank"].whole(0, any_rank).value_or(0);
+  worker.local_rank = json["local_rank"].whole(0, any_rank).value_or(0);
+  worker.pid = json["pid"].whole(0, any_rank).value_or(0);
   worker.state = json["state"].text().value_or("");
   worker.end = json["end"].text().value_or("");
   worker.cpu_percent = json["cpu_percent"].number();
-  worker.memory_bytes = json["memory_bytes"].count(any_count);
+  worker.memory_bytes = json["memory_bytes"].count(count_limit);
   worker.last_line = json["last_line"].text().value_or("");
   worker.last_line_age_s = json["last_line_age_s"].number();
   worker.stack = json["stack"].texts().value_or(std::vector<std::string>());
@@ -65,21 +65,21 @@ std::string to_json(const NodeReport& report) {
 }
 
 Result<NodeReport> parse_node_report(std::string_view text) {
-  const JsonValue json = read_json(text, report_bounds);
+  const JsonValue json = read_json(text, node_report_bounds);
   if (!json.is_object()) return Error{ErrorCode::protocol, "that is no report of a node"};
   NodeReport report;
-  report.node_rank = json["node_rank"].whole(-1, greatest).value_or(-1);
+  report.node_rank = json["node_rank"].whole(-1, any_rank).value_or(-1);
   report.host = json["host"].text().value_or("");
   report.run_id = json["run_id"].text().value_or("");
   report.program = json["program"].text().value_or("");
-  report.pid = json["pid"].whole(0, greatest).value_or(0);
+  report.pid = json["pid"].whole(0, any_rank).value_or(0);
   report.state = json["state"].text().value_or("");
   report.since = json["since"].text().value_or("");
   report.age_s = json["age_s"].number().value_or(0);
-  report.round = json["round"].whole64(0, any_count).value_or(0);
-  report.restart = json["restart"].whole(0, greatest).value_or(0);
-  report.nnodes = json["nnodes"].whole(0, greatest).value_or(0);
-  report.world_size = json["world_size"].whole(0, greatest).value_or(0);
+  report.round = json["round"].whole64(0, count_limit).value_or(0);
+  report.restart = json["restart"].whole(0, any_rank).value_or(0);
+  report.nnodes = json["nnodes"].whole(0, any_rank).value_or(0);
+  report.world_size = json["world_size"].whole(0, any_rank).value_or(0);
   report.done = json["done"].text().value_or("");
   report.fault = json["fault"].text().value_or("");
   for (const JsonValue& worker : json["workers"].list().value_or(std::vector<JsonValue>()))

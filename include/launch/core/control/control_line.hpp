@@ -1,5 +1,6 @@
-// The command line of launch-ctl: which request goes to which job, or a text to print. Read by app/control_command. It
-// finds no job and asks nobody. Bad input is an error of code usage that says what would be right.
+// The command line of launch-ctl: which request goes to which job, or a text to print. app/control_command reads it.
+// Bad input is an error of code usage that says what would be right.
+// It finds no job and asks nobody.
 #pragma once
 
 #include "launch/core/base/error.hpp"

@@ -1,6 +1,6 @@
-// What one node of a running job says of itself and of its workers when launch-ctl asks, and its line of JSON. The names
-// in the JSON are part of the interface (docs/control.md) and stay. Texts of workers may hold anything: whoever shows
-// them takes out what a terminal would obey. It looks at nothing itself.
+// What one node of a running job says of itself and of its workers when launch-ctl asks, and its line of JSON. The
+// names in the JSON are part of the interface (docs/control.md) and stay. Texts of workers may hold anything: whoever
+// shows them takes out what a terminal would obey. It looks at nothing itself.
 #pragma once
 
 #include "launch/core/base/error.hpp"

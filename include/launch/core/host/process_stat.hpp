@@ -27,7 +27,7 @@ struct ProcessStat {
   // Its first thread has ended or is about to. Its children may then belong to another parent, although its other
   // threads still run and its own parent has not learned of an end.
   bool ending = false;
-  std::uint64_t cpu_ticks = 0;      // of all processors, in user and kernel mode
+  std::uint64_t cpu_ticks = 0;       // of all processors, in user and kernel mode
   std::uint64_t resident_pages = 0;  // of memory, shared ones too
 };
 
