@@ -36,6 +36,8 @@ int refuse(const Error& error) {
   return exit_code(error.code);
 }
 
+bool has_joined(const Agent& agent) { return agent.node.node_rank >= 0; }
+
 // One for each job and node: several nodes of a job may be on this host.
 std::vector<Agent> find_agents(const std::string& run_id) {
   ControlRequest request;
@@ -54,20 +56,23 @@ std::vector<Agent> find_agents(const std::string& run_id) {
   return agents;
 }
 
-Result<std::string> choose_door(const std::vector<Agent>& agents, const std::string& run_id) {
+// A node that has joined knows the others. As long as none has, each is asked.
+Result<std::vector<std::string>> choose_doors(const std::vector<Agent>& agents, const std::string& run_id) {
   if (agents.empty())
     return Error{ErrorCode::system, run_id.empty()
                                         ? "no job of yours runs on this host"
                                         : fmt::format("no job {} of yours runs on this host", shown(run_id))};
   std::vector<std::string> ids;
-  for (const Agent& agent : agents)
+  std::vector<std::string> doors;
+  for (const Agent& agent : agents) {
     if (ids.empty() || ids.back() != shown(agent.node.run_id)) ids.push_back(shown(agent.node.run_id));
+    doors.push_back(agent.door);
+  }
   if (ids.size() > 1)
     return usage_error(fmt::format("several jobs run on this host; say which one: {}", fmt::join(ids, ", ")));
-  // A node that has joined knows the others.
-  const auto joined =
-      std::find_if(agents.begin(), agents.end(), [](const Agent& agent) { return agent.node.node_rank >= 0; });
-  return joined == agents.end() ? agents.front().door : joined->door;
+  const auto joined = std::find_if(agents.begin(), agents.end(), has_joined);
+  if (joined != agents.end()) doors = {joined->door};
+  return doors;
 }
 
 std::string screen_of(const ControlCommand& command, const Screen& screen) {
@@ -107,15 +112,27 @@ int list_jobs(const ControlCommand& command) {
 
 bool is_deed(const ControlRequest& request) { return request.verb == Verb::signal || request.verb == Verb::stop; }
 
+// What all of them answer; an error only if there is one door, and it stays shut.
+Result<std::vector<NodeReport>> ask_doors(const std::vector<std::string>& doors, const ControlRequest& request) {
+  const Duration patience = request.verb == Verb::stacks ? patience_for_stacks : time_to_answer;
+  std::vector<NodeReport> nodes;
+  for (const std::string& door : doors) {
+    const auto answer = ask_at_door(door, to_json(request), patience);
+    if (!answer && doors.size() == 1) return answer.error();
+    const auto reports = answer ? parse_node_reports(*answer) : std::vector<NodeReport>();
+    nodes.insert(nodes.end(), reports.begin(), reports.end());
+  }
+  return nodes;
+}
+
 int ask_job(const ControlCommand& command) {
-  const auto door = choose_door(find_agents(command.job), command.job);
-  if (!door) return refuse(door.error());
-  const Duration patience = command.request.verb == Verb::stacks ? patience_for_stacks : time_to_answer;
-  const auto answer = ask_at_door(*door, to_json(command.request), patience);
-  if (!answer) return refuse(answer.error());
-  auto nodes = parse_node_reports(*answer);
-  const bool done = std::any_of(nodes.begin(), nodes.end(), [](const NodeReport& node) { return !node.done.empty(); });
-  const int code = print(command, std::move(nodes));
+  const auto doors = choose_doors(find_agents(command.job), command.job);
+  if (!doors) return refuse(doors.error());
+  auto nodes = ask_doors(*doors, command.request);
+  if (!nodes) return refuse(nodes.error());
+  const bool done =
+      std::any_of(nodes->begin(), nodes->end(), [](const NodeReport& node) { return !node.done.empty(); });
+  const int code = print(command, *std::move(nodes));
   if (done || !is_deed(command.request)) return code;
   const std::string whom =
       command.request.rank ? fmt::format("rank {} does not run", *command.request.rank) : std::string("no worker runs");

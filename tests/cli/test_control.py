@@ -119,6 +119,13 @@ class Deeds(ControlCase):
         self.expect([143], [run])
         self.assertIn("asked by launch-ctl (pid", run.err)
 
+    def test_stop_while_nodes_wait_for_others(self):
+        runs = self.elastic(2, self.worker(UP), nnodes="3")
+        self.assertTrue(wait_for(lambda: len(self.reports("ps")) == 2, 20))
+        self.assertEqual({-1}, {report["node_rank"] for report in self.reports("status")})
+        self.assertEqual(2, self.ask("stop").out.count("is stopping"))
+        self.expect([143] * 2, runs)
+
     def test_signal_to_one_rank(self):
         run = self.job("trap 'echo got >> \"$TEST_FOLDER/got.$RANK\"' USR1\n", UP,
                        "while :; do sleep 0.05; done\n")

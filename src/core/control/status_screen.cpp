@@ -59,8 +59,9 @@ std::vector<const WorkerReport*> all_workers(const std::vector<NodeReport>& node
 }
 
 std::string title_of(const NodeReport& node) {
-  const std::string rank = node.node_rank < 0 ? "" : fmt::format("node {} ", node.node_rank);
-  return fmt::format("{}{}", rank, safe(node.host, longest_name));
+  const std::string host = safe(node.host, longest_name);
+  if (node.node_rank < 0) return host;
+  return fmt::format("node {}{}{}", node.node_rank, host.empty() ? "" : " ", host);
 }
 
 std::string row_of(const WorkerReport& worker) {

@@ -65,7 +65,7 @@ TEST(StatusScreen, FoldsManyWorkersAndShowsThoseThatDoNotRun) {
   const std::string text = status_screen({{first, node(1, 40), silent}, 80});
   EXPECT_THAT(text, HasSubstr("node 0 n0: 1 ended, 39 running"));
   EXPECT_THAT(text, HasSubstr("exit code 3"));
-  EXPECT_THAT(text, HasSubstr("node 2 : no answer in 3 s"));
+  EXPECT_THAT(text, HasSubstr("node 2: no answer in 3 s"));
   EXPECT_THAT(text, Not(HasSubstr("step 7\n     1")));
   EXPECT_LT(split(text, '\n').size(), 10U);
 }
@@ -100,7 +100,7 @@ TEST(DoneScreen, SaysWhoDidWhat) {
   NodeReport other;
   other.node_rank = 1;
   other.fault = "no answer in 3 s";
-  EXPECT_EQ("node 0 n0: sent SIGUSR1 to rank 0\nnode 1 : no answer in 3 s\n", done_screen({{first, other}, 80}));
+  EXPECT_EQ("node 0 n0: sent SIGUSR1 to rank 0\nnode 1: no answer in 3 s\n", done_screen({{first, other}, 80}));
 }
 
 TEST(BytesText, HasAFewDigits) {
