@@ -16,7 +16,7 @@ class ControlCase(JobCase):
         self.control.symlink_to(Settings.launch)
 
     def start(self, command, env=None, **options):
-        return super().start(command, {"XDG_RUNTIME_DIR": str(self.folder / "run"), **(env or {})}, **options)
+        return super().start(command, {"LAUNCH_DOORS": str(self.folder / "run" / "launch"), **(env or {})}, **options)
 
     def ask(self, *words, code=0):
         run = self.start([self.control, *words])

@@ -99,5 +99,10 @@ TEST(DoorFolders, BeginWithTheRuntimeFolderOfTheUser) {
   EXPECT_EQ("/tmp/launch-" + std::to_string(::geteuid()), door_folders({}).back());
 }
 
+TEST(DoorFolders, TheUserMayNameOne) {
+  const Environment env = {{"LAUNCH_DOORS", "/doors"}, {"XDG_RUNTIME_DIR", "/run/me"}};
+  EXPECT_THAT(door_folders(env), testing::ElementsAre("/doors"));
+}
+
 }  // namespace
 }  // namespace launch::door_test

@@ -50,8 +50,8 @@ class Door {
   std::string path_;
 };
 
-// Where doors of this user may be, the best place first: below XDG_RUNTIME_DIR, the runtime folder that systemd makes,
-// and /tmp.
+// Where doors of this user may be, the best place first: the folder LAUNCH_DOORS and no other; without it, below
+// XDG_RUNTIME_DIR, the runtime folder that systemd makes, and /tmp.
 std::vector<std::string> door_folders(const Environment& env);
 // The doors that are there. Those of agents that have ended are removed.
 std::vector<std::string> find_doors(const std::vector<std::string>& folders);
