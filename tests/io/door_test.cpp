@@ -24,11 +24,11 @@ asio::awaitable<std::string> echo(std::string line, pid_t visitor) {
 
 class DoorTest : public testing::Test {
  protected:
-  DoorTest() {
+  void SetUp() override {
     std::filesystem::remove_all(folder_);
     std::filesystem::create_directory(folder_);
   }
-  ~DoorTest() override { std::filesystem::remove_all(folder_); }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
 
   // What the door says to a visitor that does this.
   template <class Visit>

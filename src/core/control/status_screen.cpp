@@ -59,7 +59,7 @@ std::vector<const WorkerReport*> all_workers(const std::vector<NodeReport>& node
 }
 
 std::string title_of(const NodeReport& node) {
-  const std::string host = safe(node.host, longest_name);
+  std::string host = safe(node.host, longest_name);
   if (node.node_rank < 0) return host;
   return fmt::format("node {}{}{}", node.node_rank, host.empty() ? "" : " ", host);
 }
