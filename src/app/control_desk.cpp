@@ -5,6 +5,7 @@
 #include "launch/core/base/text.hpp"
 #include "launch/io/background.hpp"
 #include "launch/io/clock.hpp"
+#include "launch/io/host.hpp"
 #include "launch/io/log.hpp"
 #include "launch/io/signals.hpp"
 
@@ -46,7 +47,9 @@ ControlDesk::ControlDesk(asio::any_io_executor executor, Job job, Deeds deeds)
 
 void ControlDesk::open() {
   opened_ = now();
-  const Status opened = door_.open(door_folders(job_.config.worker_env), std::to_string(job_.config.pid));
+  // Containers that share the folder have equal pids.
+  const std::string name = fmt::format("{}-{:08x}", job_.config.pid, random_seed() >> 32U);
+  const Status opened = door_.open(door_folders(job_.config.worker_env), name);
   log_detail(opened ? fmt::format("launch-ctl finds this job by {}", door_.path())
                     : fmt::format("launch-ctl cannot ask this job: {}", opened.error().message));
 }

@@ -139,7 +139,6 @@ Status Door::open(const std::vector<std::string>& folders, const std::string& na
   for (const std::string& folder : folders) {
     std::string path = fmt::format("{}/{}{}", folder, name, ending);
     if (!address_of(path) || !is_private(folder)) continue;
-    ::unlink(path.c_str());  // an agent that has ended may have had the same pid
     auto acceptor = std::make_unique<Acceptor>(executor_);
     error_code error;
     acceptor->open(stream_protocol(), error);
@@ -158,7 +157,7 @@ Status Door::open(const std::vector<std::string>& folders, const std::string& na
 }
 
 void Door::accept() {
-  auto accepted = [this, alive = std::weak_ptr(shared_)](const error_code& error, stream_protocol::socket socket) {
+  auto accepted = [this, alive = std::weak_ptr(alive_)](const error_code& error, stream_protocol::socket socket) {
     if (alive.expired() || error == asio::error::operation_aborted) return;
     if (error) return;  // descriptors have run out: the job matters more than whoever asks
     run_in_background(executor_, Shared::serve(shared_, std::move(socket)));

@@ -34,7 +34,8 @@ class Door {
   Door(const Door&) = delete;
   Door& operator=(const Door&) = delete;
 
-  // Makes the socket in the first of these folders that can be had; the error is for people.
+  // Makes the socket in the first of these folders that can be had. Nothing may have that name yet. The error is for
+  // people.
   Status open(const std::vector<std::string>& folders, const std::string& name);
   const std::string& path() const { return path_; }
 
@@ -46,6 +47,7 @@ class Door {
 
   boost::asio::any_io_executor executor_;
   std::shared_ptr<Shared> shared_;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // for handlers that run after the end of this object
   std::unique_ptr<Acceptor> acceptor_;
   std::string path_;
 };
