@@ -41,6 +41,7 @@ bool has_joined(const Agent& agent) { return agent.node.node_rank >= 0; }
 // One for each job and node: several nodes of a job may be on this host.
 std::vector<Agent> find_agents(const std::string& run_id) {
   ControlRequest request;
+  request.verb = Verb::about;
   request.whole_job = false;
   std::vector<Agent> agents;
   for (const std::string& door : find_doors(door_folders(read_environment()))) {
@@ -78,6 +79,7 @@ Result<std::vector<std::string>> choose_doors(const std::vector<Agent>& agents, 
 std::string screen_of(const ControlCommand& command, const Screen& screen) {
   if (command.list) return jobs_screen(screen);
   switch (command.request.verb) {
+    case Verb::about:
     case Verb::status:
       return status_screen(screen);
     case Verb::stacks:

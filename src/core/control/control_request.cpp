@@ -16,8 +16,11 @@ using Verb = ControlRequest::Verb;
 constexpr int most_of_any = std::numeric_limits<int>::max();
 constexpr int most_signal = 64;
 constexpr JsonBounds request_bounds{.size = 4096, .depth = 2};
-constexpr std::array<std::pair<Verb, std::string_view>, 4> verbs = {
-    {{Verb::status, "status"}, {Verb::stacks, "stacks"}, {Verb::signal, "signal"}, {Verb::stop, "stop"}}};
+constexpr std::array<std::pair<Verb, std::string_view>, 5> verbs = {{{Verb::about, "about"},
+                                                                     {Verb::status, "status"},
+                                                                     {Verb::stacks, "stacks"},
+                                                                     {Verb::signal, "signal"},
+                                                                     {Verb::stop, "stop"}}};
 
 std::string_view name_of(Verb verb) {
   for (const auto& [known, name] : verbs)

@@ -13,7 +13,8 @@ namespace launch {
 
 struct ControlRequest {
   enum class Verb {
-    status,  // what the node and its workers do
+    about,   // who the node is, and which workers it has; nothing is looked at
+    status,  // the same, and what its workers do
     stacks,  // the same, with the Python stacks of its workers
     signal,  // `signal` goes to its workers
     stop,    // the node stops as it does at SIGTERM
