@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <optional>
@@ -138,12 +139,16 @@ Status Door::open(const std::vector<std::string>& folders, const std::string& na
   Error last{ErrorCode::system, "there is no place for it"};
   for (const std::string& folder : folders) {
     std::string path = fmt::format("{}/{}{}", folder, name, ending);
-    if (!address_of(path) || !is_private(folder)) continue;
+    // Under its name it is found only when it listens: whoever finds one that does not takes its agent for dead.
+    const std::string unfinished = path + ".new";
+    if (!address_of(unfinished) || !is_private(folder)) continue;
     auto acceptor = std::make_unique<Acceptor>(executor_);
     error_code error;
     acceptor->open(stream_protocol(), error);
-    if (!error) acceptor->bind(path, error);
+    if (!error) acceptor->bind(unfinished, error);
     if (!error) acceptor->listen(static_cast<int>(most_visitors), error);
+    if (!error && ::rename(unfinished.c_str(), path.c_str()) != 0)
+      error.assign(errno, boost::system::system_category());
     if (error) {
       last.message = fmt::format("{}: {}", path, error.message());
       continue;
