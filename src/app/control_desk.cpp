@@ -260,8 +260,7 @@ std::string ControlDesk::send(const ControlRequest& request) {
     if (is_meant(request, local_rank) && job_.workers.signal_one(pid, request.signal))
       ranks.push_back((job_.round.assignment.base_global_rank + local_rank).value);
   if (ranks.empty()) return "";
-  return fmt::format("sent {} to rank{} {}", signal_name(request.signal), ranks.size() == 1 ? "" : "s",
-                     as_ranges(ranks));
+  return fmt::format("sent {} to {}", signal_name(request.signal), ranges_in_words("rank", ranks));
 }
 
 }  // namespace launch

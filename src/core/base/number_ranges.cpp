@@ -24,6 +24,15 @@ std::string as_ranges(const std::vector<int>& ascending) {
   return text;
 }
 
+std::string ranges_in_words(std::string_view noun, const std::vector<int>& ascending, std::size_t longest) {
+  std::string ranges = as_ranges(ascending);
+  if (ranges.size() > longest) {
+    ranges.resize(ranges.rfind(',', longest));
+    ranges += ", ...";
+  }
+  return fmt::format("{}{} {}", noun, ascending.size() == 1 ? "" : "s", ranges);
+}
+
 std::vector<int> from_ranges(std::string_view text) {
   std::set<int> numbers;
   int budget = most_numbers;  // however often a number is repeated

@@ -170,14 +170,13 @@ std::string stacks_screen(const Screen& screen) {
   std::stable_sort(rows.begin(), rows.end(),
                    [](const auto& one, const auto& other) { return one.second.size() > other.second.size(); });
   std::string text;
-  const auto ranks_text = [](const std::vector<int>& ranks) {
-    return fmt::format("rank{} {}", ranks.size() == 1 ? "" : "s", as_ranges(ranks));
-  };
   for (const auto& [place, ranks] : rows)
-    add_line(text, fmt::format("{}: in {}", ranks_text(ranks), place), screen.columns);
+    add_line(text, fmt::format("{}: in {}", ranges_in_words("rank", ranks), place), screen.columns);
   std::sort(unknown.begin(), unknown.end());
   if (!unknown.empty())
-    add_line(text, fmt::format("{}: no stack (py-spy on PATH, or --stack-signal, would show it)", ranks_text(unknown)),
+    add_line(text,
+             fmt::format("{}: no stack (py-spy on PATH, or --stack-signal, would show it)",
+                         ranges_in_words("rank", unknown)),
              screen.columns);
   for (const NodeReport& node : screen.nodes)
     if (!node.fault.empty()) add_line(text, node_line(node), screen.columns);

@@ -31,19 +31,9 @@ std::vector<RankGroup> sorted(std::vector<RankGroup> groups, bool largest_first)
 }
 
 // A list of ranks may have thousands of gaps.
-std::string cut(std::string text) {
-  if (text.size() <= longest_ranks) return text;
-  text.resize(text.rfind(',', longest_ranks));
-  return text + ", ...";
-}
+std::string ranks_in_words(const std::vector<int>& ranks) { return ranges_in_words("rank", ranks, longest_ranks); }
 
-std::string ranks_in_words(const std::vector<int>& ranks) {
-  return fmt::format("{} {}", ranks.size() == 1 ? "rank" : "ranks", cut(as_ranges(ranks)));
-}
-
-std::string nodes_in_words(const std::vector<int>& nodes) {
-  return fmt::format("{} {}", nodes.size() == 1 ? "node" : "nodes", cut(as_ranges(nodes)));
-}
+std::string nodes_in_words(const std::vector<int>& nodes) { return ranges_in_words("node", nodes, longest_ranks); }
 
 // " on node 1 (host n1)"; nothing if the node of one of the ranks is not known.
 std::string hosts_in_words(const std::vector<RanksOnNode>& hosts, const std::vector<int>& ranks) {

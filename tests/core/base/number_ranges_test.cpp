@@ -18,4 +18,10 @@ TEST(NumberRanges, AreReadBack) {
   EXPECT_EQ(from_ranges(often).size(), 1'000'000U);
 }
 
+TEST(NumberRanges, InWords) {
+  EXPECT_EQ("rank 7", ranges_in_words("rank", {7}));
+  EXPECT_EQ("nodes 0-3, 7", ranges_in_words("node", {0, 1, 2, 3, 7}));
+  EXPECT_EQ("ranks 1, 3, ...", ranges_in_words("rank", {1, 3, 5, 7}, 5));
+}
+
 }  // namespace launch::number_ranges_test
