@@ -23,6 +23,7 @@ namespace {
 using Verb = ControlRequest::Verb;
 
 constexpr Duration time_to_see = 1s;
+constexpr Duration to_be_heard = 200ms;
 constexpr Duration between_looks = 200ms;  // in which the use of processors is measured
 constexpr Duration patience_with_others = 3s;
 constexpr Duration patience_with_stacks = 12s;
@@ -76,6 +77,7 @@ asio::awaitable<std::string> ControlDesk::serve(std::string line, pid_t visitor)
   }
   auto answering = answer(*request);
   const NodeReport own = co_await std::move(answering);
+  if (request->verb == Verb::stop) deeds_.stop(visitor);
   co_return to_json(own) + '\n' + others;
 }
 
@@ -116,14 +118,19 @@ void ControlDesk::take(const Asked& asked) { run_in_background(executor_, answer
 asio::awaitable<void> ControlDesk::answer_other(Asked asked) {
   NodeReport own;
   own.fault = "this launch does not know such a request";
-  if (auto request = parse_request(asked.text)) {
-    auto answering = answer(*std::move(request));
+  const auto request = parse_request(asked.text);
+  if (request) {
+    auto answering = answer(*request);
     own = co_await std::move(answering);
   }
   AnswerAsk answered;
   answered.number = asked.number;
   answered.text = to_json(own);
   deeds_.feed(std::move(answered));
+  if (!request || request->verb != Verb::stop) co_return;
+  asio::steady_timer pause(executor_, to_steady(later(now(), to_be_heard)));  // a job that ends answers nobody
+  (void)co_await pause.async_wait(as_values);
+  deeds_.stop(request->asker);
 }
 
 // ---- what they get
@@ -141,7 +148,6 @@ asio::awaitable<NodeReport> ControlDesk::answer(ControlRequest request) {
     auto adding = add_stacks(own, request.rank);
     co_await std::move(adding);
   }
-  if (request.verb == Verb::stop) deeds_.stop(request.asker);
   co_return own;
 }
 
