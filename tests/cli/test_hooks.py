@@ -1,4 +1,4 @@
-"""Commands that each node runs before its workers start and after they have ended: --before-workers, --after-workers."""
+"""Commands that each node runs around its workers: --before-workers and --after-workers."""
 import os
 import signal
 
@@ -150,11 +150,26 @@ class SeveralNodes(HookCase):
         self.assertEqual(2, len([line for line in self.order() if line.startswith("after 0")]))
 
 
+    def test_the_others_wait_for_a_slow_hook_and_its_node_is_not_taken_for_lost(self):
+        slow = '--after-workers=test "$RANK" = 0 || sleep 2'
+        for code in (0, 7):
+            with self.subTest(code=code):
+                runs = self.nodes([1, 1], self.worker(f"exit {code}\n"), options=[slow, "--heartbeat-timeout=0.5"])
+                self.expect([code, code], runs, seconds=30)
+                for run in runs:
+                    self.assertNotIn("no report", run.err, str(run))
+
+
 class Options(HookCase):
     def test_an_empty_command_is_an_error(self):
-        run = self.launch("--before-workers= ", self.worker())
+        run = self.launch("--before-workers=", self.worker())
         self.expect([2], [run], seconds=20)
-        self.assert_says(run, "--before-workers .*: expected a command for /bin/sh")
+        self.assert_says(run, "--before-workers: the value is empty")
+
+    def test_a_time_out_without_a_command_has_no_effect(self):
+        run = self.launch("--hook-timeout=5", self.worker())
+        self.expect([0], [run], seconds=20)
+        self.assert_says(run, "--hook-timeout has no effect without --before-workers or --after-workers")
 
     def test_explain_shows_them(self):
         text = self.output_of("--explain", "--before-workers=mount /data", self.worker())

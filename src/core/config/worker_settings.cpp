@@ -185,9 +185,6 @@ Status settle_timers(const Options&, const HostFacts& facts, Config& config) {
 }
 
 Status settle_hooks(const Options& options, const HostFacts&, Config& config) {
-  for (const Setting<std::string>* command : {&options.before_workers, &options.after_workers})
-    if (command->given() && trim(command->value).empty())
-      return usage_error(fmt::format("{}: expected a command for /bin/sh", as_typed(*command)));
   const double timeout = options.hook_timeout.value;
   if (timeout != 0 && !(timeout >= least_hook_timeout_s && timeout <= most_hook_timeout_s)) {
     return usage_error(fmt::format("{}: expected seconds from {} to {}, or 0", as_typed(options.hook_timeout),
