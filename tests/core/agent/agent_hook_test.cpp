@@ -27,7 +27,8 @@ AgentSettings with_hook() {
 Agent running(const AgentSettings& settings) {
   Agent agent(settings);
   agent.start(start_time);
-  const Round round{Assignment{.group_world_size = settings.nnodes, .world_size = 1}};
+  Round round;
+  round.assignment = {.group_world_size = settings.nnodes, .world_size = 1};
   EXPECT_NE(find<StartWorkers>(agent.on(RendezvousDone{round}, start_time)), nullptr);
   return agent;
 }
