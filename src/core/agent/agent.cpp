@@ -232,8 +232,9 @@ AgentActions Agent::run_hook(Time now) {
 AgentActions Agent::handle(const HookEnded& event, Time now) {
   if (hook_ != AfterHook::runs) return {};
   hook_ = AfterHook::none;
-  if (!event.left || state_ == State::killing) return {};
+  if (state_ == State::killing) return {};
   deadline_ = later(now, grace_);
+  if (!event.left) return {};
   return {SignalWorkers{SIGTERM, stop_reason()}};
 }
 
