@@ -45,6 +45,10 @@ struct MembersChanged { std::string reason; Duration grace = Duration::max(); };
 // exit successfully before this node knows that all nodes have ended.
 struct StoreLost { std::string reason; Duration grace = Duration::max(); Duration stood_still{}; bool host_waits{}; };
 struct StoodStill { Duration time; };      // this process was paused for so long that its guard killed the workers
+// What a user asks of this node, through launch-ctl: that the job restarts, or that this node leaves it, and the others
+// go on. `by`: a phrase for messages.
+struct RestartAsked { std::string by; };
+struct LeaveAsked { std::string by; };
 struct BarrierDone {};
 struct AllGone {};                         // no process of this node's workers is left
 struct HookEnded { bool left = false; };   // RunAfterHook is done. `left`: processes of it are left; otherwise: AllGone
@@ -81,8 +85,9 @@ struct Finish {
 };
 
 using AgentEvent = std::variant<RendezvousDone, RendezvousFailed, NotNeeded, StartFailed, WorkerExited, SignalReceived,
-                                Warned, GuardLost, PeerFailed, MembersChanged, StoreLost, StoodStill, BarrierDone,
-                                AllGone, HookEnded, Signalled, DeadlineReached>;
+                                Warned, GuardLost, PeerFailed, MembersChanged, StoreLost, StoodStill, RestartAsked,
+                                LeaveAsked, BarrierDone, AllGone, HookEnded, Signalled,
+                                DeadlineReached>;
 using AgentAction = std::variant<StartRendezvous, StopRendezvous, AnnounceRound, StartWorkers, GatherEvidence,
                                  SignalWorkers, KillWorkers, RunAfterHook, TellPeers, EnterBarrier, Finish>;
 using AgentActions = std::vector<AgentAction>;
@@ -120,6 +125,8 @@ struct AgentSettings {
 // MembersChanged    rejoins   -         stopping (5)  stopping   rejoins       noted              noted
 // StoreLost         ends      ends      ends          ends       finished (6)  noted              noted
 // StoodStill        -         -         stopping (7)  -          -             -                  -
+// RestartAsked      -         -         ends (10)     ends       ends          -                  -
+// LeaveAsked (11)   -         -         ends          -          -             noted              noted
 // BarrierDone       -         -         -             -          finished      -                  -
 // AllGone (9)       -         -         -             leaving    -             rejoins, finished  rejoins, finished
 // HookEnded         -         -         -             noted      -             noted              noted
@@ -132,11 +139,13 @@ struct AgentSettings {
 // ends if it is one change too many. (6) Ends if the store's host waits for all. (7) Ends if the others cannot go on
 // without this node. (8) What is left; the second time: as AllGone. (9) The first time the after-hook runs, if there is
 // one, in clearing or stopping; what stops the job meanwhile does not stop the hook, except at the deadline.
+// (10) That leads back to `joining` and counts as no restart. (11) Only if the others can go on without it; the exit
+// code is 0.
 class Agent {
  public:
   explicit Agent(AgentSettings settings);
 
-  AgentActions start(Time now);
+  AgentActions start(Time /*now*/) { return {StartRendezvous{0, policy_.admits_change()}}; }
   AgentActions on(const AgentEvent& event, Time now);
   // When DeadlineReached must come.
   Time deadline() const { return deadline_; }
@@ -144,6 +153,9 @@ class Agent {
   bool stopping() const { return state_ == State::stopping && hook_ != AfterHook::runs; }
   // For people: "running".
   std::string_view state() const { return state_names[static_cast<std::size_t>(state_)]; }
+  // Why RestartAsked and LeaveAsked mean nothing now; nullopt: they do.
+  std::optional<std::string> refuses_restart() const;
+  std::optional<std::string> refuses_leave() const;
   // What to tell the user of a signal that stops the job, before it is handled. `sender`: as "from pid 7", or empty.
   std::string stop_text(int signal, std::string_view sender) const;
 
@@ -170,7 +182,7 @@ class Agent {
   AgentActions handle(const RendezvousDone& event, Time now);
   AgentActions handle(const RendezvousFailed& event, Time now);
   AgentActions handle(const NotNeeded& /*event*/, Time /*now*/) {
-    return state_ == State::joining ? AgentActions{finish()} : AgentActions{};
+    return state_ == State::joining ? AgentActions{finish()} : AgentActions();
   }
   AgentActions handle(const StartFailed& event, Time now);
   AgentActions handle(const WorkerExited& event, Time now);
@@ -181,7 +193,11 @@ class Agent {
   AgentActions handle(const MembersChanged& event, Time now);
   AgentActions handle(const StoreLost& event, Time now);
   AgentActions handle(const StoodStill& event, Time now);
-  AgentActions handle(const BarrierDone& event, Time now);
+  AgentActions handle(const RestartAsked& event, Time now);
+  AgentActions handle(const LeaveAsked& event, Time now);
+  AgentActions handle(const BarrierDone& /*event*/, Time /*now*/) {
+    return state_ == State::leaving ? AgentActions{finish()} : AgentActions();
+  }
   AgentActions handle(const AllGone& event, Time now);
   AgentActions handle(const HookEnded& event, Time now);
   AgentActions handle(const Signalled& event, Time now);
@@ -206,6 +222,7 @@ class Agent {
   void skip_hook() {
     if (hook_ == AfterHook::due) hook_ = AfterHook::none;
   }
+  AnnounceRound restart_after(const Failure& failure, Time now);
   AgentActions wound_down(Time now);
   // A node whose workers end after an early warning leaves, and the others go on, if they can.
   Failure early_leave(int exit_code, const std::string& what) const;
@@ -213,12 +230,12 @@ class Agent {
   // The job has failed: stops what runs here, with `signal`. `tell`: the others do not know it yet, so they are told.
   AgentActions fail(Failure failure, int signal, bool tell, Time now);
   bool wants_evidence(const Failure& failure) const;
+  AgentActions leave_later(Failure why, Time now);
   AgentActions stop(int signal, Time now);
   std::string stop_reason() const { return first_ ? describe(*first_) : changed_.value_or(""); }
   AgentActions kill(Time now);
   AgentActions hurry(Time now);
   void blame(Failure failure, Time now);
-  Failure failure_of(const StoreLost& event) const;
   Finish finish();
   FailurePlace here() const { return {round_.assignment.group_rank, settings_.host}; }
 
