@@ -34,6 +34,7 @@ AgentActions Agent::handle(const RendezvousDone& event, Time now) {
   round_.restarts = restarts();
   started_ = now;
   running_ = settings_.nproc;
+  hook_ = settings_.after_hook ? AfterHook::due : AfterHook::none;
   return {StartWorkers{round_}};
 }
 
@@ -55,7 +56,7 @@ AgentActions Agent::handle(const WorkerExited& event, Time now) {
   const bool by_ours = event.status.value == stop_signal_ || event.status.value == SIGKILL;
   const bool stopped = winding_down() && event.status.kind == ExitStatus::Kind::signalled && by_ours;
   const bool early = !winding_down() && event.status.ok();
-  ends_.push_back(WorkerEnd{rank, event.local_rank, event.status, stopped, early, now});
+  ends_.add({rank, event.local_rank, event.status, stopped, early, now});
   if (winding_down()) return {};
   if (!event.status.ok() && warning_.may_leave)
     return fail(early_leave(event.failure.exit_code, describe(event.failure)), SIGTERM, true, now);
@@ -95,6 +96,7 @@ Failure Agent::early_leave(int exit_code, const std::string& what) const {
 }
 
 AgentActions Agent::handle(const GuardLost& /*event*/, Time now) {
+  skip_hook();
   Failure failure = failure_of_signal(here(), 128 + SIGKILL, "launch was killed");
   if (!winding_down()) return fail(std::move(failure), SIGKILL, true, now);
   AgentActions actions;
@@ -211,6 +213,8 @@ AgentActions Agent::leave_later(Failure why, Time now) {
 }
 
 AgentActions Agent::handle(const AllGone& /*event*/, Time now) {
+  if (hook_ == AfterHook::runs) return {};  // it was told before the hook began
+  if (hook_ == AfterHook::due && (winding_down() || state_ == State::clearing)) return run_hook(now);
   if (winding_down()) return wound_down(now);
   if (state_ != State::clearing) return {};
   deadline_ = never;
@@ -219,6 +223,27 @@ AgentActions Agent::handle(const AllGone& /*event*/, Time now) {
   if (put_off_) return {finish()};
   state_ = State::leaving;
   return {EnterBarrier{}};
+}
+
+// The deadline is for what outlives the time-out of the hook, which is killed then. After a second Ctrl-C it gets no
+// more time than the workers.
+AgentActions Agent::run_hook(Time now) {
+  hook_ = AfterHook::runs;
+  kill_sent_ = false;
+  if (state_ == State::killing) state_ = State::stopping;
+  const bool endless = settings_.hook_timeout == Duration::zero();
+  deadline_ = endless ? never : later(now, settings_.hook_timeout + settings_.kill_grace);
+  if (hurried_) deadline_ = std::min(deadline_, later(now, hurried_grace));
+  return {RunAfterHook{ends_.exit_code(settings_.nproc, round_.assignment.group_rank, first_)}};
+}
+
+AgentActions Agent::handle(const HookEnded& event, Time now) {
+  if (hook_ != AfterHook::runs) return {};
+  hook_ = AfterHook::none;
+  if (state_ == State::killing) return {};
+  deadline_ = later(now, grace_);
+  if (!event.left) return {};
+  return {SignalWorkers{SIGTERM, stop_reason()}};
 }
 
 AgentActions Agent::handle(const Signalled& /*event*/, Time now) {
@@ -248,6 +273,7 @@ AgentActions Agent::handle(const DeadlineReached& /*event*/, Time now) {
   }
   assert(state_ == State::clearing || state_ == State::killing);
   left_behind_ = true;
+  hook_ = AfterHook::none;
   return handle(AllGone{}, now);
 }
 
@@ -349,6 +375,10 @@ bool Agent::wants_evidence(const Failure& failure) const {
 }
 
 AgentActions Agent::stop(int signal, Time now) {
+  if (hook_ == AfterHook::runs && signal != SIGKILL) {
+    state_ = State::stopping;
+    return {};
+  }
   if (grace_ == Duration::zero()) return kill(now);
   state_ = State::stopping;
   stop_signal_ = signal;
@@ -357,6 +387,7 @@ AgentActions Agent::stop(int signal, Time now) {
 }
 
 AgentActions Agent::hurry(Time now) {
+  if (hurried_) skip_hook();
   if (hurried_) return kill(now);
   hurried_ = true;
   deadline_ = std::min(deadline_, later(now, hurried_grace));
@@ -379,14 +410,8 @@ Finish Agent::finish() {
   state_ = State::finished;
   deadline_ = never;
   if (first_ && first_->exit_code == 0) first_.reset();  // this node was asked to leave
-  Finish result{first_ ? first_->exit_code : 0, first_, {}, left_behind_, failed_at_};
-  for (const WorkerEnd& end : ends_) {
-    const bool is_first = first_ && first_->rank == end.rank && first_->node_rank == round_.assignment.group_rank;
-    if (!is_first) result.others.push_back(end);
-  }
-  std::sort(result.others.begin(), result.others.end(),
-            [](const WorkerEnd& a, const WorkerEnd& b) { return a.rank < b.rank; });
-  return result;
+  return {first_ ? first_->exit_code : 0, first_, ends_.others(round_.assignment.group_rank, first_), left_behind_,
+          failed_at_};
 }
 
 }  // namespace launch

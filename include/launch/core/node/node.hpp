@@ -45,8 +45,8 @@ struct Exit { int code = 0; };
 // the node waits for the others. StartRendezvous is only news.
 using NodeAction = std::variant<Ask, Beat, WakeLink, PartLink, CloseLink, PrepareStore, FenceStore, StopAwaiting,
                                 LimitGrace, Say, SessionOpened, StartRendezvous, AnnounceRound, StartWorkers,
-                                GatherEvidence, SignalWorkers, KillWorkers, EnterBarrier, Heard, Asked, JobAnswered,
-                                Conclude, Report, Exit>;
+                                GatherEvidence, SignalWorkers, KillWorkers, RunAfterHook, EnterBarrier, Heard, Asked,
+                                JobAnswered, Conclude, Report, Exit>;
 using NodeActions = std::vector<NodeAction>;
 
 // clang-format on
@@ -97,6 +97,7 @@ class Node {
   void carry_out(GatherEvidence action);
   void carry_out(SignalWorkers action);
   void carry_out(KillWorkers action) { act(action); }
+  void carry_out(RunAfterHook action) { act(action); }
   void carry_out(TellPeers action);
   void carry_out(EnterBarrier action);
   void carry_out(Finish action);
