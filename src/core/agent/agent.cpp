@@ -38,17 +38,6 @@ AgentActions Agent::handle(const RendezvousDone& event, Time now) {
   return {StartWorkers{round_}};
 }
 
-AgentActions Agent::handle(const RendezvousFailed& event, Time now) {
-  if (winding_down() || state_ == State::pausing) return {};
-  return fail(failure_of_rendezvous(here(), event.error), SIGTERM, true, now);
-}
-
-AgentActions Agent::handle(const StartFailed& event, Time now) {
-  if (winding_down()) return {};  // the workers of the next round will fail to start, too
-  assert(state_ == State::running);
-  return fail(event.failure, SIGTERM, true, now);
-}
-
 AgentActions Agent::handle(const WorkerExited& event, Time now) {
   assert((state_ == State::running || winding_down()) && running_ > 0);
   --running_;
@@ -82,12 +71,6 @@ std::string Agent::stop_text(int signal, std::string_view sender) const {
   return stop_words(
       {signal, sender, stopped_already && state_ == State::stopping, hurried_, !stopped_already && running_ > 0},
       hurried_grace);
-}
-
-// A warning is of use only to workers that run or are exiting.
-AgentActions Agent::handle(const Warned& event, Time /*now*/) {
-  if (settings_.leaves && state_ != State::joining && state_ != State::pausing) warning_ = event;
-  return {};
 }
 
 Failure Agent::early_leave(int exit_code, const std::string& what) const {
@@ -244,12 +227,6 @@ AgentActions Agent::handle(const HookEnded& event, Time now) {
   deadline_ = later(now, grace_);
   if (!event.left) return {};
   return {SignalWorkers{SIGTERM, stop_reason()}};
-}
-
-AgentActions Agent::handle(const Signalled& /*event*/, Time now) {
-  const bool waits = state_ == State::stopping || (state_ == State::clearing && !kill_sent_);
-  if (waits && !hurried_) deadline_ = later(now, grace_);
-  return {};
 }
 
 AgentActions Agent::handle(const DeadlineReached& /*event*/, Time now) {

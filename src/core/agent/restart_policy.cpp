@@ -42,17 +42,6 @@ std::optional<std::string> RestartPolicy::refuses(const Failure& failure, int re
   return fmt::format("limit reached (--max-restarts={}{})", restarts, within);
 }
 
-void RestartPolicy::judge(Failure& failure, const Round& round, Duration lived, Time now) {
-  const auto refusal = refuses(failure, round.restarts, lived, now);
-  failure.restart = !refusal && round.can_restart;
-  failure.restarts = failure.restart ? round.restarts + 1 : 0;
-  if (refusal) {
-    failure.why_final = *refusal;
-  } else if (!round.can_restart) {
-    failure.why_final = "a torchrun node cannot restart with the others";
-  }
-}
-
 std::string RestartPolicy::restarted(int restarts, Time now) {
   if (!has_window()) return fmt::format("restart {} of {}", restarts, rules_.max_restarts);
   restarts_.push_back(now);

@@ -13,6 +13,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
+#include <csignal>
 #include <cstddef>
 #include <optional>
 #include <string_view>
@@ -86,8 +88,7 @@ struct Finish {
 
 using AgentEvent = std::variant<RendezvousDone, RendezvousFailed, NotNeeded, StartFailed, WorkerExited, SignalReceived,
                                 Warned, GuardLost, PeerFailed, MembersChanged, StoreLost, StoodStill, RestartAsked,
-                                LeaveAsked, BarrierDone, AllGone, HookEnded, Signalled,
-                                DeadlineReached>;
+                                LeaveAsked, BarrierDone, AllGone, HookEnded, Signalled, DeadlineReached>;
 using AgentAction = std::variant<StartRendezvous, StopRendezvous, AnnounceRound, StartWorkers, GatherEvidence,
                                  SignalWorkers, KillWorkers, RunAfterHook, TellPeers, EnterBarrier, Finish>;
 using AgentActions = std::vector<AgentAction>;
@@ -180,14 +181,25 @@ class Agent {
                                                                   "leaving", "stopping", "killing", "finished"};
 
   AgentActions handle(const RendezvousDone& event, Time now);
-  AgentActions handle(const RendezvousFailed& event, Time now);
+  AgentActions handle(const RendezvousFailed& event, Time now) {
+    if (winding_down() || state_ == State::pausing) return {};
+    return fail(failure_of_rendezvous(here(), event.error), SIGTERM, true, now);
+  }
   AgentActions handle(const NotNeeded& /*event*/, Time /*now*/) {
     return state_ == State::joining ? AgentActions{finish()} : AgentActions();
   }
-  AgentActions handle(const StartFailed& event, Time now);
+  AgentActions handle(const StartFailed& event, Time now) {
+    if (winding_down()) return {};  // the workers of the next round will fail to start, too
+    assert(state_ == State::running);
+    return fail(event.failure, SIGTERM, true, now);
+  }
   AgentActions handle(const WorkerExited& event, Time now);
   AgentActions handle(const SignalReceived& event, Time now);
-  AgentActions handle(const Warned& event, Time now);
+  // A warning is of use only to workers that run or are exiting.
+  AgentActions handle(const Warned& event, Time /*now*/) {
+    if (settings_.leaves && state_ != State::joining && state_ != State::pausing) warning_ = event;
+    return {};
+  }
   AgentActions handle(const GuardLost& event, Time now);
   AgentActions handle(const PeerFailed& event, Time now);
   AgentActions handle(const MembersChanged& event, Time now);
@@ -200,7 +212,11 @@ class Agent {
   }
   AgentActions handle(const AllGone& event, Time now);
   AgentActions handle(const HookEnded& event, Time now);
-  AgentActions handle(const Signalled& event, Time now);
+  AgentActions handle(const Signalled& /*event*/, Time now) {
+    const bool waits = state_ == State::stopping || (state_ == State::clearing && !kill_sent_);
+    if (waits && !hurried_) deadline_ = later(now, grace_);
+    return {};
+  }
   AgentActions handle(const DeadlineReached& event, Time now);
 
   // Restarts of the job: what the round says, or the failure that led to it if that says more.

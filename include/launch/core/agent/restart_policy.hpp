@@ -24,9 +24,6 @@ class RestartPolicy {
   // Why `failure` ends the job; nullopt: it does not. `restarts`: how many the job has had.
   std::optional<std::string> refuses(const Failure& failure, int restarts, Duration lived, Time now);
 
-  // Says in `failure`, of a node in `round`, whether a restart follows, its number, or why none does.
-  void judge(Failure& failure, const Round& round, Duration lived, Time now);
-
   // The job restarts now, for the `restarts`-th time. Returns the count as text: "restart 1 of 3", or, if only those
   // within the window count, "restart 5 (1 of 3 within 10 min)".
   std::string restarted(int restarts, Time now);
