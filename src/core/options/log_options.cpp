@@ -147,6 +147,19 @@ constexpr OptionRow log_rows[] = {
      .value = "FILE",
      .text = "append the events of the job to FILE, one JSON object a line; - is standard output",
      .ours = true},
+    {.name = "--metrics",
+     .member = &Options::metrics,
+     .group = OptionGroup::logs,
+     .value = "HOST:PORT",
+     .text = "serve metrics of this node for Prometheus at /metrics there, and /healthz and /readyz; :PORT is this "
+             "host alone, 0.0.0.0:PORT all its addresses, port 0 a free one",
+     .ours = true},
+    {.name = "--metrics-file",
+     .member = &Options::metrics_file,
+     .group = OptionGroup::logs,
+     .value = "FILE",
+     .text = "write the metrics to FILE every 15 s and at the end, as node exporter's textfile collector reads them",
+     .ours = true},
 };
 
 }  // namespace
