@@ -74,8 +74,9 @@ void MetricsDesk::serve(const Endpoint& at) {
                     to_text(at), listens.error().message));
     return server_.reset();
   }
-  const std::string place = fmt::format("metrics are served at http://{}/metrics", to_text(Endpoint{at.host, server_->port()}));
-  at.port == 0 ? log_info(place) : log_detail(place);
+  const Endpoint place{at.host, server_->port()};
+  const std::string served = fmt::format("metrics are served at http://{}/metrics", to_text(place));
+  at.port == 0 ? log_info(served) : log_detail(served);
 }
 
 void MetricsDesk::hear(const JobEvent& event) {

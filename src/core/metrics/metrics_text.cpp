@@ -37,7 +37,7 @@ enum class Family : std::size_t {
   end,
 };
 
-constexpr std::array<MetricFamily, static_cast<std::size_t>(Family::end)> families = {{
+constexpr std::array<MetricFamily, static_cast<std::size_t>(Family::end)> family_rows = {{
     {"launch_job", info, "", "Which job and which of its nodes this launch is; always 1."},
     {"launch_ready", gauge, "", "1 if all workers of this node run, otherwise 0."},
     {"launch_workers", gauge, "", "Workers of this node by state, in the current round."},
@@ -85,7 +85,7 @@ class Writer {
 
   // Begins a family.
   Writer& family(Family which) {
-    row_ = &families[static_cast<std::size_t>(which)];
+    row_ = &family_rows[static_cast<std::size_t>(which)];
     const std::string name = open() ? std::string(row_->name) : sample_name();
     add("# HELP {} {}\n", name, row_->help);
     add("# TYPE {} {}\n", name, type());
@@ -158,7 +158,7 @@ class Writer {
   std::string text_;
 };
 
-double seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
+double in_seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
 
 void write_job(Writer& to, const Metrics& metrics) {
   to.family(Family::job)
@@ -208,7 +208,7 @@ void write_outputs(Writer& to, const Readings& readings) {
   if (readings.silences.empty()) return;
   to.family(Family::worker_silence);
   for (const Readings::Silence& worker : readings.silences)
-    to.sample(seconds(worker.since_output),
+    to.sample(in_seconds(worker.since_output),
               {{"rank", std::to_string(worker.rank.value)}, {"local_rank", std::to_string(worker.local_rank.value)}});
 }
 
@@ -221,13 +221,13 @@ void write_store(Writer& to, const StoreTally& store) {
 
 }  // namespace
 
-std::span<const MetricFamily> metric_families() { return families; }
+std::span<const MetricFamily> metric_families() { return family_rows; }
 
 std::string metrics_text(const Metrics& metrics, const Readings& readings, MetricsForm form) {
   Writer to(form);
   write_job(to, metrics);
   write_changes(to, metrics);
-  to.family(Family::uptime).sample(seconds(readings.up));
+  to.family(Family::uptime).sample(in_seconds(readings.up));
   write_outputs(to, readings);
   if (readings.store != nullptr && readings.store->took.count() > 0) write_store(to, *readings.store);
   to.family(Family::resident_memory).sample(readings.resident_bytes);
