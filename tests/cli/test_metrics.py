@@ -41,7 +41,7 @@ class Metrics(JobCase):
         self.assertEqual([2, 0, 0], [found[f'launch_workers{{state="{state}"}}'] for state in
                                      ("running", "ended", "failed")])
         self.assertEqual([1, 2, 1], [found[name] for name in ("launch_nodes", "launch_world_size", "launch_ready")])
-        self.assertEqual(32, found['launch_output_bytes_total{stream="stderr"}'])
+        self.assertEqual(26, found['launch_output_bytes_total{stream="stderr"}'])
         self.assertNotIn('launch_output_bytes_total{stream="stdout"}', found)
         self.assertIn('launch_worker_silence_seconds{rank="1",local_rank="1"}', found)
         (job,) = [name for name in found if name.startswith("launch_job_info")]
@@ -127,7 +127,8 @@ class Metrics(JobCase):
         open_form = ask(port, Accept="application/openmetrics-text;version=1.0.0")
         self.assertTrue(open_form[1].startswith("application/openmetrics-text; version=1.0.0"))
         self.assertTrue(open_form[2].endswith("# EOF\n"))
-        with socket.create_connection(("127.0.0.1", port)) as half, socket.create_connection(("127.0.0.1", port)) as bad:
+        place = ("127.0.0.1", port)
+        with socket.create_connection(place) as half, socket.create_connection(place) as bad:
             half.sendall(b"GET /metr")
             bad.sendall(b"\x00\x01\x02\r\n\r\n")
             self.assertEqual(200, ask(port)[0])
@@ -138,8 +139,8 @@ class Metrics(JobCase):
             port = holder.getsockname()[1]
             run = self.launch(f"--metrics=:{port}", self.worker("exit 0\n"))
             self.expect([0], [run])
-        self.assert_says(run, rf"warning: cannot serve metrics at 127.0.0.1:{port}: Address already in use, held by pid "
-                              rf"{os.getpid()}\b.*; the job goes on without them. Give each launch on this host")
+        self.assert_says(run, rf"warning: cannot serve metrics at 127.0.0.1:{port}: Address already in use, held by "
+                              rf"pid {os.getpid()}\b.*; the job goes on without them. Give each launch on this host")
 
     def test_no_address_of_this_host(self):
         run = self.launch("--metrics=192.0.2.1:9400", self.worker("exit 0\n"))
@@ -197,7 +198,8 @@ class File(JobCase):
         self.assertEqual(1, found['launch_worker_exits_total{kind="exit_code",value="7"}'])
 
     def test_a_file_that_cannot_be_written_is_one_warning(self):
-        for path, reason in (("/dev/null/x", "Not a directory"), (self.folder / "no" / "x", "No such file or directory")):
+        missing = self.folder / "no" / "x"
+        for path, reason in (("/dev/null/x", "Not a directory"), (missing, "No such file or directory")):
             run = self.launch(f"--metrics-file={path}", self.worker("exit 0\n"))
             self.expect([0], [run])
             self.assertEqual(1, run.err.count("cannot write metrics"), str(run))
@@ -208,7 +210,6 @@ class File(JobCase):
             disk = Disk.freezable("16M")
         except Impossible as missing:
             self.need(False, f"a file system that stalls ({missing})")
-        self.addCleanup(disk.remove)
         disk.freeze()
         try:
             run = self.start([*disk.inside(), Settings.launch, f"--metrics-file={disk.folder}/m.prom",
@@ -219,3 +220,4 @@ class File(JobCase):
             self.assert_says(run, "does not answer: the last metrics are not written")
         finally:
             disk.thaw()
+            disk.remove()

@@ -16,7 +16,8 @@ ENDINGS = {"counter": ["_total"], "info": ["_info"], "histogram": ["", "_bucket"
 
 def families():
     """Name -> type, from the one table of them."""
-    table = (ROOT / "src/core/metrics/metrics_text.cpp").read_text().partition("family_rows = {{")[2].partition("}};")[0]
+    text = (ROOT / "src/core/metrics/metrics_text.cpp").read_text()
+    table = text.partition("family_rows = {{")[2].partition("}};")[0]
     return dict(re.findall(r'\{"(\w+)", (\w+),', table))
 
 

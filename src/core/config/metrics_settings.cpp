@@ -11,7 +11,7 @@ namespace {
 constexpr const char* usual_host = "127.0.0.1";
 
 Result<Endpoint> read_place(const std::string& text) {
-  auto place = parse_endpoint(text.starts_with(':') ? usual_host + text : text);
+  auto place = parse_endpoint(text.starts_with(':') && !text.starts_with("::") ? usual_host + text : text);
   if (!place) return place.error();
   if (!place->port) return usage_error("the port is missing; write :PORT for this host alone, or HOST:PORT");
   if (!is_ip_address(place->host) && place->host != "localhost")

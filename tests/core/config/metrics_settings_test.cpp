@@ -36,7 +36,7 @@ TEST(MetricsSettings, AFaultSaysWhatWouldBeRight) {
            {"[::1:9400", "the ']' after the IPv6 address is missing"},
            {"a b:1", "a host name consists of letters"}}) {
     EXPECT_THAT(fault_of({"--metrics=" + text}), HasSubstr(fault)) << text;
-    EXPECT_THAT(fault_of({"--metrics=" + text}), HasSubstr("--metrics " + (text == "a b:1" ? "'a b:1'" : text)))
+    EXPECT_THAT(fault_of({"--metrics=" + text}), HasSubstr("--metrics " + (text == "a b:1" ? "\"a b:1\"" : text)))
         << text;
   }
   for (const char* option : {"--metrics=", "--metrics-file="})
