@@ -1,4 +1,5 @@
 """A real Prometheus scrapes jobs of launch, and its promtool checks their metrics."""
+import functools
 import json
 import pathlib
 import shutil
@@ -13,6 +14,8 @@ from scraping import ask, port_of
 
 GO = 'while [ ! -e "$TEST_FOLDER/go" ]; do sleep 0.02; done\n'
 FAILS_FIRST = '[ "$RANK$TORCHELASTIC_RESTART_COUNT" = 10 ] && exit 7\n'
+# Panels of the board for what these jobs have not: an end, and workers that talk to the store.
+EMPTY = ("Exit code", "Requests to the store", "Time of a request to the store")
 
 
 class Prometheus(JobCase):
@@ -74,7 +77,7 @@ class Prometheus(JobCase):
         self.wait_for_values(port, 'launch_workers{state="running"}', [2, 2])
         self.wait_for_values(port, 'launch_restarts_total{cause="failure"}', [1, 1])
         self.wait_for_values(port, "launch_recovery_seconds_count", [1, 1])
-        self.wait_for_values(port, 'launch_output_bytes_total{stream="stderr"} >= 20', [40, 40])
+        self.wait_for_values(port, 'launch_output_bytes_total{stream="stderr"} >= bool 24', [1, 1])
         (block,) = blocks_with("docs/metrics.md", "launch_workers{state=")
         joined = "".join(self.query(port, block.text))
         for run_id in ("j0", "j1"):
@@ -86,18 +89,18 @@ class Prometheus(JobCase):
         self.finish(self.runs[-1])
 
     def check_board(self, port):
-        """Each query of the board is one that Prometheus understands, and most have an answer."""
+        """Each query of the board is one that Prometheus understands, and has an answer."""
         board = json.loads((ROOT / "docs/grafana-dashboard.json").read_text())
-        empty = []
         for panel in board["panels"]:
             for target in panel["targets"]:
                 expression = target["expr"]
                 for name, value in (("$__rate_interval", "1m"), ("$job", "j.*"), ("$node", ".*")):
                     expression = expression.replace(name, value)
-                if not self.query(port, expression):
-                    empty.append(panel["title"])
-        self.assertLessEqual(set(empty), {"Exit code", "Requests to the store", "Time of a request to the store",
-                                          "Workers that ended, by exit code or signal"})
+                if panel["title"] in EMPTY:
+                    self.assertEqual({}, self.query(port, expression))
+                else:
+                    found = wait_for(functools.partial(self.query, port, expression), 20)
+                    self.assertTrue(found, f"{panel['title']}: {expression}")
 
     def test_promtool_has_nothing_to_say(self):
         self.tool("promtool")
