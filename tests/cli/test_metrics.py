@@ -221,3 +221,28 @@ class File(JobCase):
         finally:
             disk.thaw()
             disk.remove()
+
+
+class Nodes(JobCase):
+    """Where nodes come and go."""
+
+    def test_changes_of_membership_are_counted(self):
+        meeting, port = free_port(), free_port()
+        line = ["--nnodes=1:2", "--rdzv-backend=c10d", f"--rdzv-endpoint=127.0.0.1:{meeting}", "--rdzv-id=job",
+                "--rdzv-conf=last_call_timeout=1"]
+        first = self.launch(*line, f"--metrics=127.0.0.1:{port}", self.worker(UP, GO))
+        self.wait_until_up(1, first)
+        self.assertEqual(1, samples(ask(port)[2])["launch_nodes"])
+        second = self.launch(*line, self.worker(UP, GO))
+
+        def grown():
+            return samples(ask(port)[2])["launch_nodes"] == 2
+        self.assertTrue(wait_for(grown, 30), str(first))
+        found = samples(ask(port)[2])
+        self.assertEqual(1, found['launch_restarts_total{cause="membership"}'])
+        self.assertEqual(0, found['launch_restarts_total{cause="failure"}'])
+        self.assertEqual([1, 0], [found[f'launch_membership_changes_total{{change="{way}"}}']
+                                  for way in ("joined", "left")])
+        self.assertGreater(found['launch_store_operations_total{operation="attend"}'], 0)
+        (self.folder / "go").touch()
+        self.expect([0, 0], [first, second])
