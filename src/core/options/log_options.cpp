@@ -151,8 +151,9 @@ constexpr OptionRow log_rows[] = {
      .member = &Options::metrics,
      .group = OptionGroup::logs,
      .value = "HOST:PORT",
-     .text = "serve metrics of this node for Prometheus at /metrics there, and /healthz and /readyz; :PORT is this "
-             "host alone, 0.0.0.0:PORT all its addresses, port 0 a free one",
+     .text =
+         "serve metrics of this node for Prometheus at /metrics, and /healthz and /readyz for probes; :PORT listens "
+         "on 127.0.0.1, 0.0.0.0:PORT on all addresses, port 0 on a free port",
      .ours = true},
     {.name = "--metrics-file",
      .member = &Options::metrics_file,

@@ -81,7 +81,8 @@ TEST(MetricsText, EveryFamilyCanBeWrittenAndNoneTwice) {
   for (const MetricFamily& family : metric_families()) {
     EXPECT_TRUE(names.insert(family.name).second) << family.name;
     EXPECT_THAT(text, HasSubstr("# HELP " + std::string(family.name) + " " + std::string(family.help) + "\n"));
-    if (!family.unit.empty()) EXPECT_TRUE(family.name.ends_with("_" + std::string(family.unit))) << family.name;
+    const std::string ending = family.unit.empty() ? "" : "_" + std::string(family.unit);
+    EXPECT_TRUE(family.name.ends_with(ending)) << family.name;
     EXPECT_FALSE(family.name.ends_with("_total")) << family.name;
   }
 }
