@@ -2,9 +2,7 @@
 
 #include "launch/app/time_limit.hpp"
 #include "launch/core/agent/agent_settings.hpp"
-#include "launch/core/base/text.hpp"
 #include "launch/core/workers/worker_spec.hpp"
-#include "launch/io/background.hpp"
 #include "launch/io/clock.hpp"
 #include "launch/io/deadline.hpp"
 #include "launch/io/files.hpp"
@@ -25,8 +23,6 @@ namespace asio = boost::asio;
 
 namespace {
 
-using Tenths = std::chrono::duration<std::int64_t, std::deci>;
-
 constexpr Duration time_to_open = std::chrono::seconds(2);
 constexpr Duration interval_holds = std::chrono::milliseconds(200);  // for which progress_interval() is reused
 
@@ -46,6 +42,7 @@ AgentLoop::AgentLoop(asio::any_io_executor executor, std::shared_ptr<const Confi
       starter_(executor),
       workers_(executor, starter_, Inheritance{start.signals.reset, start.open_files, config_.pid},
                [this](LocalRank local_rank, pid_t pid, ExitStatus status) { worker_exited(local_rank, pid, status); }),
+      hooks_(executor, config_, workers_),
       record_(executor, std::move(config), starter_),
       memory_(executor),
       control_(executor, {config_, node_, workers_, record_, round_},
@@ -83,7 +80,7 @@ void AgentLoop::feed(NodeEvent event) {
       std::visit([this](auto& one) { carry_out(std::move(one)); }, action);
   }
   feeding_ = false;
-  count_down();
+  stopping_.count_down(node_.kills_at(), workers_);
   set_timer();
 }
 
@@ -98,7 +95,7 @@ Moment AgentLoop::moment() {
 }
 
 void AgentLoop::set_timer() {
-  const Time next = std::min(node_.deadline(), countdown_ ? countdown_->next() : never);
+  const Time next = stopping_.next(node_.deadline());
   if (std::exchange(alarm_, next) == next) return;
   moment_.expires_at(to_steady(next));
   moment_.async_wait([this](const boost::system::error_code& error) {
@@ -106,17 +103,6 @@ void AgentLoop::set_timer() {
     alarm_ = never;
     feed(MomentReached{});
   });
-}
-
-void AgentLoop::count_down() {
-  const auto kills_at = node_.kills_at();
-  if (!kills_at) return countdown_.reset();
-  if (!countdown_) countdown_.emplace(now());
-  if (!countdown_->due(now(), progress_interval())) return;
-  const std::size_t left = workers_.remaining().size();
-  if (left > 0)
-    log_progress(
-        fmt::format("stopping: {} left; SIGKILL in {}", counted(left, "process", "es"), to_text(*kills_at - now())));
 }
 
 // Errors of its files are reported before others hear of this node. But they hear of it even if a disk stalls.
@@ -296,7 +282,8 @@ void AgentLoop::carry_out(StartWorkers action) {
   end_progress();
   round_ = std::move(action.round);
   started_ = true;
-  told_.reset();
+  stopping_.begin();
+  hooks_.forget();
   record_.begin(round_);
   control_.begin();
   expired_scopes_.clear();
@@ -305,13 +292,27 @@ void AgentLoop::carry_out(StartWorkers action) {
   memory_.begin();
 }
 
+// Why the workers cannot start; empty: they can.
+asio::awaitable<std::string> AgentLoop::prepare(JobFolder::Files& files) {
+  Status made = record_.folder().begin(files);
+  if (made && watchdog_) made = watchdog_->hear();
+  if (!made) co_return made.error().message;
+  co_return co_await hooks_.before(files);
+}
+
+asio::awaitable<void> AgentLoop::run_after_hook(int exit_code) {
+  co_await hooks_.after(exit_code);
+  put(HookEnded{!workers_.collect()});
+  look_for_end();
+}
+
 // Runs beside other actions, because a disk may stall meanwhile, and so may exec.
 asio::awaitable<void> AgentLoop::start_workers(int round) {
   JobFolder::Files files = co_await record_.folder().make(executor_, round_);
   if (workers_.is_over(round)) co_return;
-  Status made = record_.folder().begin(files);
-  if (made && watchdog_) made = watchdog_->hear();
-  if (!made) co_return put_first(StartFailed{failure_of_start(here(), made.error().message)});
+  const std::string fault = co_await prepare(files);
+  if (workers_.is_over(round)) co_return look_for_end();
+  if (!fault.empty()) co_return put_first(StartFailed{failure_of_start(here(), fault)});
   const WorkerGroup::OutputCallback output = [this](LocalRank local_rank, const StreamPlan& plan) {
     return record_.folder().streams().output(local_rank, plan);
   };
@@ -342,7 +343,7 @@ asio::awaitable<void> AgentLoop::gather_evidence(bool stacks) {
 }
 
 void AgentLoop::carry_out(const SignalWorkers& action) {
-  told_ = now();
+  stopping_.tell();
   workers_.signal_all(action.signal);
   record_.events().stopping(action.signal, action.reason);
   look_for_end();
@@ -351,9 +352,7 @@ void AgentLoop::carry_out(const SignalWorkers& action) {
 void AgentLoop::carry_out(const KillWorkers& /*action*/) {
   if (const auto left = workers_.remaining(); !left.empty()) {
     record_.events().killing(left.size());
-    const Duration since = told_ ? now() - *told_ : Duration();
-    log_warning(fmt::format("still running {} after being told to exit: {}; sending SIGKILL",
-                            to_text(std::chrono::round<Tenths>(since)), name_processes(left)));
+    stopping_.tell_kill(left);
   }
   workers_.signal_all(SIGKILL);
   look_for_end();

@@ -1,11 +1,15 @@
 #include "launch/app/worker_group.hpp"
 
+#include "launch/io/background.hpp"
+#include "launch/io/clock.hpp"
+#include "launch/io/deadline.hpp"
 #include "launch/io/guard.hpp"
 
 #include <algorithm>
 #include <csignal>
 #include <utility>
 
+#include <fcntl.h>
 #include <unistd.h>
 #include <boost/asio/post.hpp>
 
@@ -30,13 +34,24 @@ WorkerGroup::WorkerGroup(asio::any_io_executor executor, DiskThread& disk, Inher
 int WorkerGroup::begin() {
   reaper_.begin();
   children_.clear();
-  stopped_ = false;
+  stopped_ = after_ = false;
   starting_ = true;
   passed_.clear();
   warnings_.clear();
-  if (cgroup_ && is_spent(*cgroup_)) last_cgroup_ = std::move(cgroup_);
+  leave_spent_cgroup();
   asio::post(executor_, [this] { need_cgroup(); });  // while the thread for files makes the round's folder
   return ++round_;
+}
+
+void WorkerGroup::begin_after() {
+  reaper_.begin();
+  stopped_ = false;
+  after_ = true;
+  leave_spent_cgroup();
+}
+
+void WorkerGroup::leave_spent_cgroup() {
+  if (cgroup_ && is_spent(*cgroup_)) last_cgroup_ = std::move(cgroup_);
 }
 
 void WorkerGroup::need_cgroup() {
@@ -141,6 +156,47 @@ void WorkerGroup::await_end(std::size_t local_rank) {
   });
 }
 
+asio::awaitable<HookEnd> WorkerGroup::run_hook(SpawnRequest request, Fd output, Duration limit) {
+  need_cgroup();
+  request.reset_signals = inheritance_.reset_signals;
+  request.open_files = inheritance_.open_files;
+  request.slots = slots_;
+  request.cgroup = cgroup_->descriptor();
+  Fd errors(::fcntl(output.get(), F_DUPFD_CLOEXEC, 0));
+  const auto start = std::make_shared<WorkerStart>(executor_, [] {});
+  start->add({LocalRank(0), std::move(request), {Fd(), "/dev/null"}, {std::move(output), {}}, {std::move(errors), {}}});
+  hook_start_ = start;
+  if (stopped_) start->stop();
+  const auto make = [start] { return start->make_all(); };
+  auto making = disk_.run(make);
+  const auto failed = co_await std::move(making);
+  std::vector<WorkerStart::Made> made = start->take();
+  hook_start_.reset();
+  if (failed) co_return HookEnd{{}, false, failed->message};
+  if (made.empty()) co_return HookEnd{{ExitStatus::Kind::signalled, SIGTERM}, false, {}};
+  auto waiting = await_hook(std::move(made.front().spawned), limit);
+  co_return co_await std::move(waiting);
+}
+
+asio::awaitable<HookEnd> WorkerGroup::await_hook(Spawned spawned, Duration limit) {
+  const pid_t pid = spawned.pid;
+  reaper_.add_worker(pid);
+  Child hook(executor_, std::move(spawned));
+  asio::steady_timer patience(executor_, to_steady(limit == Duration::zero() ? never : later(now(), limit)));
+  std::optional<ExitStatus> status;
+  hook.on_exit([&](ExitStatus how) {
+    status = how;
+    patience.cancel();
+  });
+  (void)co_await patience.async_wait(as_values);
+  const bool timed_out = !status;
+  if (timed_out) reaper_.signal_group(pid, SIGKILL);
+  patience.expires_at(to_steady(never));
+  while (!status) (void)co_await patience.async_wait(as_values);
+  reaper_.forget_worker(pid);
+  co_return HookEnd{*status, timed_out, {}};
+}
+
 std::optional<LocalRank> WorkerGroup::local_rank_of(pid_t pid) const {
   for (std::size_t local_rank = 0; local_rank < children_.size(); ++local_rank)
     if (children_[local_rank]->pid() == pid && !children_[local_rank]->ended())
@@ -173,6 +229,7 @@ void WorkerGroup::signal_all(int signal) {
     take_made();
     for (std::size_t i = 0; i < children_.size(); ++i) await_end(i);
   }
+  if (hook_start_) hook_start_->stop();
   stopped_ = true;
   // The control group comes first: its kill is one step for all processes in it, even for those that are just being
   // made.

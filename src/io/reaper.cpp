@@ -103,6 +103,10 @@ bool Reaper::signal_one(pid_t pid, int signal) const {
   return (refused || errno == EPERM || errno == ENOSYS) && ::kill(pid, signal) == 0;
 }
 
+void Reaper::signal_group(pid_t worker, int signal) const {
+  if (workers_.contains(worker)) tell(-worker, signal);
+}
+
 bool Reaper::is_of_the_job(pid_t pid) const {
   while (pid > 1) {
     const auto stat = stat_of(pid);

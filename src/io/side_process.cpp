@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::size_t longest_told = 65'536;
 constexpr std::size_t longest_rest = 262'144;
-constexpr std::int64_t longest_poll_ms = 60'000;
+constexpr std::int64_t longest_poll_ms = 60'000;  // milliseconds
 
 [[noreturn]] void run(const std::function<void(int)>& work, int output, pid_t parent) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);

@@ -52,6 +52,7 @@ class NodeHost final : public AgentHost {
   void carry_out(const GatherEvidence& action);
   void carry_out(const SignalWorkers& action);
   void carry_out(const KillWorkers& action);
+  void carry_out(const RunAfterHook& /*action*/) { feed(FromHost{HookEnded{}}); }
   void carry_out(const EnterBarrier& /*action*/) { feed(CarriedOut{}); }
   void carry_out(const Heard& /*action*/) {}
   void carry_out(const Asked& action) { feed(AnswerAsk{action.number, host() + " heard " + action.text}); }

@@ -4,16 +4,18 @@
 #pragma once
 
 #include "launch/app/control_desk.hpp"
+#include "launch/app/hooks.hpp"
 #include "launch/app/job_record.hpp"
 #include "launch/app/pulse.hpp"
 #include "launch/app/session_runner.hpp"
+#include "launch/app/stop_progress.hpp"
 #include "launch/app/watchdog.hpp"
 #include "launch/app/worker_group.hpp"
 #include "launch/core/agent/signal_desk.hpp"
-#include "launch/core/base/announcer.hpp"
 #include "launch/core/config/config.hpp"
 #include "launch/core/node/node.hpp"
 #include "launch/core/verdict/end_cause.hpp"
+#include "launch/io/background.hpp"
 #include "launch/io/clock.hpp"
 #include "launch/io/disk_thread.hpp"
 #include "launch/io/memory_watch.hpp"
@@ -55,7 +57,6 @@ class AgentLoop {
   void put_first(AgentEvent event) { feed(FromHost{std::move(event), true}); }
   Moment moment();
   void set_timer();
-  void count_down();
 
   // Sources of events.
   Task watch_signals();
@@ -83,6 +84,7 @@ class AgentLoop {
   void carry_out(const GatherEvidence& action);
   void carry_out(const SignalWorkers& action);
   void carry_out(const KillWorkers& action);
+  void carry_out(const RunAfterHook& action) { run_in_background(executor_, run_after_hook(action.exit_code)); }
   void carry_out(const EnterBarrier& action);
   void carry_out(const Heard& action) { record_.events().told_of(action.failure); }
   void carry_out(const Asked& action) { control_.take(action); }
@@ -97,6 +99,8 @@ class AgentLoop {
 
   Task announce(AnnounceRound action);
   Task start_workers(int round);
+  boost::asio::awaitable<std::string> prepare(JobFolder::Files& files);
+  Task run_after_hook(int exit_code);
   Task gather_evidence(bool stacks);
   Task conclude(Finish end);
   Task report(Report action);
@@ -125,6 +129,7 @@ class AgentLoop {
   SessionRunner network_;
   DiskThread starter_;  // separate from others, because the workers die with its thread
   WorkerGroup workers_;
+  Hooks hooks_;
   JobRecord record_;
   MemoryWatch memory_;
   std::optional<Watchdog> watchdog_;             // if the user wants one
@@ -134,8 +139,7 @@ class AgentLoop {
   int untold_ = 0;        // failed workers that node_ does not know of yet
   bool started_ = false;  // workers were started; before, no child that ends is ours
   bool guard_lost_ = false;
-  std::optional<Time> told_;            // when the workers were told to exit
-  std::optional<Announcer> countdown_;  // to SIGKILL
+  StopProgress stopping_;
   std::optional<int> exit_code_;
 };
 

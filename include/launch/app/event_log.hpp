@@ -47,6 +47,7 @@ class EventLog {
   void restarting(const AnnounceRound& action);
   // The job's first failure. Nothing is written if it is of this node.
   void told_of(const Failure& failure);
+  void user_asked(const std::string& what, const std::string& by);
   void job_ended(int exit_code, const std::optional<Failure>& first);
   // Waits until all is written, or until the disk has not answered for 5 s; then it warns of the loss.
   boost::asio::awaitable<void> flush();

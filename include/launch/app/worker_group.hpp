@@ -3,6 +3,7 @@
 // workers start nor why they end.
 #pragma once
 
+#include "launch/core/workers/hook.hpp"
 #include "launch/core/workers/worker_spec.hpp"
 #include "launch/io/cgroup.hpp"
 #include "launch/io/child.hpp"
@@ -39,7 +40,7 @@ class WorkerGroup {
 
   // Must come before all else for new workers. Returns their round, which is over when a signal goes to all.
   int begin();
-  bool is_over(int round) const { return round != round_ || stopped_; }
+  bool is_over(int round) const { return round != round_ || stopped_ || after_; }
   int round() const { return round_; }
   // A signal has been sent to all.
   bool told_to_end() const { return stopped_; }
@@ -48,6 +49,14 @@ class WorkerGroup {
   // The end of a worker is not reported before all have been started, unless a signal goes to all.
   boost::asio::awaitable<std::optional<WorkerNotStarted>> start(std::vector<WorkerSpec> specs, std::string script,
                                                                 OutputCallback output, StartCallback on_start);
+
+  // Runs a command of the user before the first worker is started, or, after begin_after(), when none is left. Its
+  // processes count as those of the workers: signals to all reach them, and collect() waits for them. It is killed with
+  // its process group at `limit`; zero: never. `request` lacks its streams; `output` is for both of them. If a signal
+  // goes to all before it has been made, it is not started.
+  boost::asio::awaitable<HookEnd> run_hook(SpawnRequest request, Fd output, Duration limit);
+  // The workers of this round are gone; signals that went to all of them do not concern what runs after them.
+  void begin_after();
 
   void signal_all(int signal);
   // A signal that comes before all have been started still reaches all.
@@ -58,7 +67,7 @@ class WorkerGroup {
   std::optional<LocalRank> local_rank_of(pid_t pid) const;
   // To be called after SIGCHLD, an exit, a signal or a start. True when no process of this group is left and none is
   // being made.
-  bool collect() { return !start_ && reaper_.collect(); }
+  bool collect() { return !start_ && !hook_start_ && reaper_.collect(); }
   // Local rank and pid of each worker that has not ended.
   std::vector<std::pair<LocalRank, pid_t>> running() const;
   // All that were made have ended.
@@ -66,7 +75,9 @@ class WorkerGroup {
   std::vector<pid_t> remaining() const { return reaper_.remaining(); }
 
  private:
+  void leave_spent_cgroup();
   void need_cgroup();
+  boost::asio::awaitable<HookEnd> await_hook(Spawned spawned, Duration limit);
   boost::asio::awaitable<std::optional<WorkerNotStarted>> make_all(std::vector<WorkerSpec> specs, std::string script,
                                                                    OutputCallback output);
   boost::asio::awaitable<std::vector<Fd>> open_inputs(std::size_t count);
@@ -85,10 +96,12 @@ class WorkerGroup {
   std::unique_ptr<WorkerCgroup> last_cgroup_;  // the one that was killed; it is removed when there is time
   std::optional<StdinFeeder> feeder_;          // from the first worker on that gets a copy of the input
   int round_ = 0;
-  bool stopped_ = false;                // a signal went to all of this round
-  bool starting_ = false;               // not all workers of this round have been made
-  std::vector<int> passed_, warnings_;  // signals that came while starting_
-  std::shared_ptr<WorkerStart> start_;  // while workers are being made
+  bool stopped_ = false;                     // a signal went to all of this round
+  bool after_ = false;                       // what runs now comes after the workers of this round
+  bool starting_ = false;                    // not all workers of this round have been made
+  std::vector<int> passed_, warnings_;       // signals that came while starting_
+  std::shared_ptr<WorkerStart> start_;       // while workers are being made
+  std::shared_ptr<WorkerStart> hook_start_;  // while a command of the user is being made
   StartCallback on_start_;
   std::vector<std::unique_ptr<Child>> children_;  // by local rank
 };

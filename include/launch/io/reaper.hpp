@@ -40,6 +40,9 @@ class Reaper {
   // Sends to one process, which must be a worker or descend from one; false if it does not, or is gone.
   bool signal_one(pid_t pid, int signal) const;
 
+  // Sends to all of the process group of one worker.
+  void signal_group(pid_t worker, int signal) const;
+
   // Sends to the workers themselves, not to their groups: a signal that makes a worker save would kill its helpers.
   void warn(int signal) const;
 

@@ -1,5 +1,7 @@
 #include "launch/core/agent/agent.hpp"
 
+#include "launch/core/agent/agent_words.hpp"
+
 #include <algorithm>
 #include <cassert>
 #include <csignal>
@@ -20,8 +22,6 @@ Agent::Agent(AgentSettings settings)
   round_.assignment.group_rank = settings_.node_rank;
 }
 
-AgentActions Agent::start(Time /*now*/) { return {StartRendezvous{0, policy_.admits_change()}}; }
-
 AgentActions Agent::on(const AgentEvent& event, Time now) {
   if (state_ == State::finished) return {};
   return std::visit([&](const auto& e) { return handle(e, now); }, event);
@@ -34,17 +34,13 @@ AgentActions Agent::handle(const RendezvousDone& event, Time now) {
   round_.restarts = restarts();
   started_ = now;
   running_ = settings_.nproc;
+  hook_ = settings_.after_hook ? AfterHook::due : AfterHook::none;
   return {StartWorkers{round_}};
 }
 
 AgentActions Agent::handle(const RendezvousFailed& event, Time now) {
   if (winding_down() || state_ == State::pausing) return {};
   return fail(failure_of_rendezvous(here(), event.error), SIGTERM, true, now);
-}
-
-AgentActions Agent::handle(const NotNeeded& /*event*/, Time /*now*/) {
-  if (state_ != State::joining) return {};
-  return {finish()};
 }
 
 AgentActions Agent::handle(const StartFailed& event, Time now) {
@@ -60,7 +56,7 @@ AgentActions Agent::handle(const WorkerExited& event, Time now) {
   const bool by_ours = event.status.value == stop_signal_ || event.status.value == SIGKILL;
   const bool stopped = winding_down() && event.status.kind == ExitStatus::Kind::signalled && by_ours;
   const bool early = !winding_down() && event.status.ok();
-  ends_.push_back(WorkerEnd{rank, event.local_rank, event.status, stopped, early, now});
+  ends_.add({rank, event.local_rank, event.status, stopped, early, now});
   if (winding_down()) return {};
   if (!event.status.ok() && warning_.may_leave)
     return fail(early_leave(event.failure.exit_code, describe(event.failure)), SIGTERM, true, now);
@@ -75,26 +71,17 @@ AgentActions Agent::handle(const SignalReceived& event, Time now) {
   Failure failure = failure_of_signal(here(), 128 + event.signal,
                                       fmt::format("launch was told to stop by {}{}", signal_name(event.signal),
                                                   event.sender.empty() ? "" : " " + event.sender));
-  if (winding_down() && goes_on()) {
-    blame(std::move(failure), now);
-    return settings_.nnodes > 1 ? AgentActions{TellPeers{*first_}} : AgentActions{};
-  }
+  if (winding_down() && goes_on()) return leave_later(std::move(failure), now);
   // A second Ctrl-C means "soon", a third "now". Schedulers repeat their SIGTERM, so a repeated one means nothing new.
   if (winding_down()) return event.signal == SIGINT && state_ == State::stopping ? hurry(now) : AgentActions{};
   return fail(std::move(failure), event.to_workers, true, now);
 }
 
 std::string Agent::stop_text(int signal, std::string_view sender) const {
-  const std::string received = fmt::format("received {}{}{}", signal_name(signal), sender.empty() ? "" : " ", sender);
   const bool stopped_already = winding_down() && !goes_on();
-  if (signal == SIGINT && stopped_already && state_ == State::stopping) {
-    if (hurried_) return received + ": killing the workers";
-    return fmt::format("{}: the workers get {} at most", received, to_text(hurried_grace));
-  }
-  const bool hurries_next = signal == SIGINT && !stopped_already && running_ > 0;
-  if (!hurries_next) return received + ", stopping";
-  return fmt::format("{}, stopping (again: the workers get {} at most; a third time: they are killed)", received,
-                     to_text(hurried_grace));
+  return stop_words(
+      {signal, sender, stopped_already && state_ == State::stopping, hurried_, !stopped_already && running_ > 0},
+      hurried_grace);
 }
 
 // A warning is of use only to workers that run or are exiting.
@@ -109,6 +96,7 @@ Failure Agent::early_leave(int exit_code, const std::string& what) const {
 }
 
 AgentActions Agent::handle(const GuardLost& /*event*/, Time now) {
+  skip_hook();
   Failure failure = failure_of_signal(here(), 128 + SIGKILL, "launch was killed");
   if (!winding_down()) return fail(std::move(failure), SIGKILL, true, now);
   AgentActions actions;
@@ -176,22 +164,12 @@ void Agent::shorten_grace(Duration most, Time now) {
 AgentActions Agent::handle(const StoreLost& event, Time now) {
   shorten_grace(event.grace, now);
   if (winding_down()) {
-    if (goes_on()) blame(failure_of(event), now);
+    if (goes_on()) blame(failure_of_store(here(), lost_store_words(event, settings_.node_rank.known())), now);
     return {};
   }
   // torchrun's host leaves as soon as all have passed the barrier; its answer to us may have been on its way.
   if (state_ == State::leaving && !event.host_waits) return handle(BarrierDone{}, now);
-  return fail(failure_of(event), SIGTERM, false, now);
-}
-
-Failure Agent::failure_of(const StoreLost& event) const {
-  if (event.stood_still > Duration::zero())
-    return failure_of_store(here(),
-                            fmt::format("this launch was frozen for {}, and the other nodes went on without it ({})",
-                                        to_text(event.stood_still), event.reason));
-  const std::string_view whose = settings_.node_rank.known() ? "the store of node 0" : "the job's store";
-  return failure_of_store(
-      here(), fmt::format("lost contact with {} ({}); the workers cannot go on without it", whose, event.reason));
+  return fail(failure_of_store(here(), lost_store_words(event, settings_.node_rank.known())), SIGTERM, false, now);
 }
 
 AgentActions Agent::handle(const StoodStill& event, Time now) {
@@ -202,12 +180,41 @@ AgentActions Agent::handle(const StoodStill& event, Time now) {
   return fail(std::move(cause), SIGTERM, true, now);
 }
 
-AgentActions Agent::handle(const BarrierDone& /*event*/, Time /*now*/) {
-  if (state_ != State::leaving) return {};
-  return {finish()};
+std::optional<std::string> Agent::refuses_restart() const {
+  const bool has_round = state_ == State::running || state_ == State::clearing || state_ == State::leaving;
+  if (!has_round) return fmt::format("this node is {}", state());
+  if (!round_.can_restart) return "a torchrun node cannot restart with the others";
+  return std::nullopt;
+}
+
+std::optional<std::string> Agent::refuses_leave() const {
+  if (state_ != State::running && !(winding_down() && goes_on())) return fmt::format("this node is {}", state());
+  return needed_words(settings_.leaves, round_.may_leave);
+}
+
+AgentActions Agent::handle(const RestartAsked& event, Time now) {
+  if (refuses_restart()) return {};
+  Failure asked = restart_asked_for(here(), fmt::format("a restart was asked for by {}", event.by));
+  asked.restarts = round_.restarts;
+  return fail(std::move(asked), SIGTERM, true, now);
+}
+
+AgentActions Agent::handle(const LeaveAsked& event, Time now) {
+  if (refuses_leave()) return {};
+  Failure why = failure_of_signal(here(), 0, fmt::format("this node was drained by {}", event.by));
+  if (!winding_down()) return fail(std::move(why), SIGTERM, true, now);
+  return leave_later(std::move(why), now);
+}
+
+// The workers have been told to end already; they would have been restarted.
+AgentActions Agent::leave_later(Failure why, Time now) {
+  blame(std::move(why), now);
+  return settings_.nnodes > 1 ? AgentActions{TellPeers{*first_}} : AgentActions{};
 }
 
 AgentActions Agent::handle(const AllGone& /*event*/, Time now) {
+  if (hook_ == AfterHook::runs) return {};  // it was told before the hook began
+  if (hook_ == AfterHook::due && (winding_down() || state_ == State::clearing)) return run_hook(now);
   if (winding_down()) return wound_down(now);
   if (state_ != State::clearing) return {};
   deadline_ = never;
@@ -216,6 +223,27 @@ AgentActions Agent::handle(const AllGone& /*event*/, Time now) {
   if (put_off_) return {finish()};
   state_ = State::leaving;
   return {EnterBarrier{}};
+}
+
+// The deadline is for what outlives the time-out of the hook, which is killed then. After a second Ctrl-C it gets no
+// more time than the workers.
+AgentActions Agent::run_hook(Time now) {
+  hook_ = AfterHook::runs;
+  kill_sent_ = false;
+  if (state_ == State::killing) state_ = State::stopping;
+  const bool endless = settings_.hook_timeout == Duration::zero();
+  deadline_ = endless ? never : later(now, settings_.hook_timeout + settings_.kill_grace);
+  if (hurried_) deadline_ = std::min(deadline_, later(now, hurried_grace));
+  return {RunAfterHook{ends_.exit_code(settings_.nproc, round_.assignment.group_rank, first_)}};
+}
+
+AgentActions Agent::handle(const HookEnded& event, Time now) {
+  if (hook_ != AfterHook::runs) return {};
+  hook_ = AfterHook::none;
+  if (state_ == State::killing) return {};
+  deadline_ = later(now, grace_);
+  if (!event.left) return {};
+  return {SignalWorkers{SIGTERM, stop_reason()}};
 }
 
 AgentActions Agent::handle(const Signalled& /*event*/, Time now) {
@@ -245,6 +273,7 @@ AgentActions Agent::handle(const DeadlineReached& /*event*/, Time now) {
   }
   assert(state_ == State::clearing || state_ == State::killing);
   left_behind_ = true;
+  hook_ = AfterHook::none;
   return handle(AllGone{}, now);
 }
 
@@ -267,19 +296,28 @@ AgentActions Agent::end_beside_the_last(Time now) {
   return actions;
 }
 
+// A restart that a user asks for does not count.
+AnnounceRound Agent::restart_after(const Failure& failure, Time now) {
+  if (failure.kind == Failure::Kind::asked) {
+    restarts_ = std::max(round_.restarts, failure.restarts);
+    return {describe(failure), 0, {}};
+  }
+  restarts_ = std::max(round_.restarts + 1, failure.restarts);
+  return {describe(failure), restarts_, policy_.restarted(restarts_, now)};
+}
+
 AgentActions Agent::start_anew(Time now) {
   if (left_behind_) return end_beside_the_last(now);
   const Duration lived = now - started_;
   AgentActions actions;
   if (state_ == State::joining) actions.push_back(StopRendezvous{});
   if (first_) {
-    restarts_ = std::max(round_.restarts + 1, first_->restarts);
-    actions.push_back(AnnounceRound{describe(*first_), restarts_, policy_.restarted(restarts_, now)});
+    actions.push_back(restart_after(*first_, now));
   } else {
     actions.push_back(AnnounceRound{*changed_, 0});
   }
-  const Duration pause =
-      first_ && first_->node_rank == round_.assignment.group_rank ? policy_.pause(lived) : Duration();
+  const bool ours = first_ && first_->kind != Failure::Kind::asked && first_->node_rank == round_.assignment.group_rank;
+  const Duration pause = ours ? policy_.pause(lived) : Duration();
   first_.reset();
   changed_.reset();
   ends_.clear();
@@ -301,16 +339,7 @@ AgentActions Agent::start_anew(Time now) {
 AgentActions Agent::fail(Failure failure, int signal, bool tell, Time now) {
   if (first_) return {};
   const bool ours = tell && (failure.kind == Failure::Kind::worker || failure.kind == Failure::Kind::start);
-  if (ours && state_ != State::joining) {
-    const auto refusal = policy_.refuses(failure, round_.restarts, now - started_, now);
-    failure.restart = !refusal && round_.can_restart;
-    failure.restarts = failure.restart ? round_.restarts + 1 : 0;
-    if (refusal) {
-      failure.why_final = *refusal;
-    } else if (!round_.can_restart) {
-      failure.why_final = "a torchrun node cannot restart with the others";
-    }
-  }
+  if (ours && state_ != State::joining) policy_.judge(failure, round_, now - started_, now);
   blame(std::move(failure), now);
   changed_.reset();
   const bool joining = state_ == State::joining || state_ == State::pausing;
@@ -345,9 +374,11 @@ bool Agent::wants_evidence(const Failure& failure) const {
   return settings_.evidence && (failure.kind == worker || failure.kind == lost);
 }
 
-std::string Agent::stop_reason() const { return first_ ? describe(*first_) : changed_.value_or(""); }
-
 AgentActions Agent::stop(int signal, Time now) {
+  if (hook_ == AfterHook::runs && signal != SIGKILL) {
+    state_ = State::stopping;
+    return {};
+  }
   if (grace_ == Duration::zero()) return kill(now);
   state_ = State::stopping;
   stop_signal_ = signal;
@@ -356,6 +387,7 @@ AgentActions Agent::stop(int signal, Time now) {
 }
 
 AgentActions Agent::hurry(Time now) {
+  if (hurried_) skip_hook();
   if (hurried_) return kill(now);
   hurried_ = true;
   deadline_ = std::min(deadline_, later(now, hurried_grace));
@@ -377,16 +409,9 @@ void Agent::blame(Failure failure, Time now) {
 Finish Agent::finish() {
   state_ = State::finished;
   deadline_ = never;
-  Finish result{first_ ? first_->exit_code : 0, first_, {}, left_behind_, failed_at_};
-  for (const WorkerEnd& end : ends_) {
-    const bool is_first = first_ && first_->rank == end.rank && first_->node_rank == round_.assignment.group_rank;
-    if (!is_first) result.others.push_back(end);
-  }
-  std::sort(result.others.begin(), result.others.end(),
-            [](const WorkerEnd& a, const WorkerEnd& b) { return a.rank < b.rank; });
-  return result;
+  if (first_ && first_->exit_code == 0) first_.reset();  // this node was asked to leave
+  return {first_ ? first_->exit_code : 0, first_, ends_.others(round_.assignment.group_rank, first_), left_behind_,
+          failed_at_};
 }
-
-FailurePlace Agent::here() const { return {round_.assignment.group_rank, settings_.host}; }
 
 }  // namespace launch

@@ -12,6 +12,8 @@ AgentSettings agent_settings(const Config& config) {
           .host = config.hostname,
           .shutdown_timeout = config.shutdown_timeout,
           .kill_grace = config.kill_grace,
+          .after_hook = !config.hooks.after.empty(),
+          .hook_timeout = config.hooks.timeout,
           .restarts = config.restarts,
           .evidence = config.evidence.states,
           .stacks = config.evidence.stacks,

@@ -19,6 +19,17 @@ constexpr Duration most_pause = 10s;
 
 }  // namespace
 
+void RestartPolicy::judge(Failure& failure, const Round& round, Duration lived, Time now) {
+  const auto refusal = refuses(failure, round.restarts, lived, now);
+  failure.restart = !refusal && round.can_restart;
+  failure.restarts = failure.restart ? round.restarts + 1 : 0;
+  if (refusal) {
+    failure.why_final = *refusal;
+  } else if (!round.can_restart) {
+    failure.why_final = "a torchrun node cannot restart with the others";
+  }
+}
+
 std::optional<std::string> RestartPolicy::refuses(const Failure& failure, int restarts, Duration lived, Time now) {
   if (rules_.max_restarts == 0) return "";
   if (rules_.fail_on.contains(failure)) return "--fail-on names it";
@@ -29,6 +40,17 @@ std::optional<std::string> RestartPolicy::refuses(const Failure& failure, int re
   if (restarts < rules_.max_restarts) return std::nullopt;
   const std::string within = has_window() ? fmt::format(" within {}", to_text(rules_.window)) : std::string();
   return fmt::format("limit reached (--max-restarts={}{})", restarts, within);
+}
+
+void RestartPolicy::judge(Failure& failure, const Round& round, Duration lived, Time now) {
+  const auto refusal = refuses(failure, round.restarts, lived, now);
+  failure.restart = !refusal && round.can_restart;
+  failure.restarts = failure.restart ? round.restarts + 1 : 0;
+  if (refusal) {
+    failure.why_final = *refusal;
+  } else if (!round.can_restart) {
+    failure.why_final = "a torchrun node cannot restart with the others";
+  }
 }
 
 std::string RestartPolicy::restarted(int restarts, Time now) {

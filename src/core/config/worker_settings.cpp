@@ -15,6 +15,8 @@ namespace launch {
 namespace {
 
 constexpr int max_workers_per_node = 16'384;
+constexpr double least_hook_timeout_s = 0.1;
+constexpr double most_hook_timeout_s = 604'800;
 
 // What a word of --nproc-per-node counts.
 struct DeviceWord {
@@ -182,6 +184,17 @@ Status settle_timers(const Options&, const HostFacts& facts, Config& config) {
   return {};
 }
 
+Status settle_hooks(const Options& options, const HostFacts&, Config& config) {
+  const double timeout = options.hook_timeout.value;
+  if (timeout != 0 && !(timeout >= least_hook_timeout_s && timeout <= most_hook_timeout_s)) {
+    return usage_error(fmt::format("{}: expected seconds from {} to {}, or 0", as_typed(options.hook_timeout),
+                                   least_hook_timeout_s, most_hook_timeout_s));
+  }
+  config.hooks = {options.before_workers.value, options.after_workers.value,
+                  std::chrono::duration_cast<Duration>(std::chrono::duration<double>(timeout))};
+  return {};
+}
+
 Status settle_health_port(const Options&, const HostFacts& facts, Config& config) {
   constexpr const char* name = "TORCHELASTIC_HEALTH_CHECK_PORT";
   if (const auto port = facts.env.get(name); port && !port->empty())
@@ -223,7 +236,7 @@ Status settle_workers(const Options& options, const HostFacts& facts, Config& co
   if (!count) return count.error();
   config.nproc_per_node = *count;
   for (const auto step : {settle_program, settle_environment, settle_virtual_devices, settle_binding, settle_threads,
-                          settle_input, settle_timers, settle_health_port, notice_late_options}) {
+                          settle_input, settle_hooks, settle_timers, settle_health_port, notice_late_options}) {
     if (Status done = step(options, facts, config); !done) return done;
   }
   return {};

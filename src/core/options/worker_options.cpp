@@ -71,6 +71,27 @@ constexpr OptionRow worker_rows[] = {
      .text = "has no effect: every worker is a process of its own",
      .choices = {"spawn", "fork", "forkserver"},
      .closed = Closed::for_flags},
+    {.name = "--before-workers",
+     .member = &Options::before_workers,
+     .group = OptionGroup::workers,
+     .value = "COMMAND",
+     .text =
+         "command for /bin/sh that each node runs before it starts its workers, at every restart, too; if it fails, "
+         "the workers are not started",
+     .ours = true},
+    {.name = "--after-workers",
+     .member = &Options::after_workers,
+     .group = OptionGroup::workers,
+     .value = "COMMAND",
+     .text = "the same when all workers of a node have ended, however they did; if it fails, launch only warns",
+     .ours = true},
+    {.name = "--hook-timeout",
+     .member = &Options::hook_timeout,
+     .group = OptionGroup::workers,
+     .value = "SECONDS",
+     .initial = "300",
+     .text = "how long each of these two commands may take before it is killed; 0: no limit",
+     .ours = true},
 };
 
 }  // namespace

@@ -135,7 +135,7 @@ RendezvousStep StaticRendezvous::compared(const Outcome& outcome) {
   const auto error = find_disagreement(this_node(job_), job_.common, theirs);
   if (error) return {*error, std::nullopt};
   RendezvousStep step = claim();
-  if (job_.restarts == 0) step.warnings = find_differences(job_.common, theirs);
+  if (!job_.fence) step.warnings = find_differences(job_.common, theirs);
   return step;
 }
 

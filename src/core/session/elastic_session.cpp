@@ -384,7 +384,7 @@ Talk<void> ElasticSession::see_others_off(bool failed, Time start) {
   if (!store_.hosts()) co_return;
   if (mixed()) co_return co_await see_talkers_off(stage_, start);  // torchrun's agents take longer
   // Other nodes may have been warned, and their workers may still save.
-  const Duration patience = std::max(config_.shutdown_timeout + config_.kill_grace, silent_farewell * 10);
+  const Duration patience = std::max(most_for_workers_end(config_), silent_farewell * 10);
   auto waiting = stage_.ask<Clients>(AwaitNoClients{true, later(start, failed ? silent_farewell : patience)});
   (void)co_await waiting;
 }

@@ -13,6 +13,7 @@ using namespace std::chrono_literals;
 namespace {
 
 constexpr Duration news_and_evidence = 12s;  // from the failure to the first signal to workers of other nodes
+constexpr Duration most_for_endless_hook = 24h;
 
 std::string to_line(const ExchangeStep::Waiting& waiting) {
   const std::string count =
@@ -22,7 +23,14 @@ std::string to_line(const ExchangeStep::Waiting& waiting) {
 
 }  // namespace
 
-Duration most_for_end(const Config& config) { return config.shutdown_timeout + config.kill_grace + news_and_evidence; }
+Duration most_for_workers_end(const Config& config) {
+  const Duration end = config.shutdown_timeout + config.kill_grace;
+  if (config.hooks.after.empty()) return end;
+  const bool endless = config.hooks.timeout == Duration::zero();
+  return end + (endless ? most_for_endless_hook : config.hooks.timeout + config.kill_grace);
+}
+
+Duration most_for_end(const Config& config) { return most_for_workers_end(config) + news_and_evidence; }
 
 ExchangePlace gathered_by_first(ExchangePlace place) {
   std::vector<NodeRank> nodes = std::exchange(place.others, {});

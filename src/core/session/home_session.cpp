@@ -23,11 +23,11 @@ Talk<Status> HomeSession::open() {
   co_return std::move(opened.status);
 }
 
-void HomeSession::join(const JoinRound& /*event*/) {
+void HomeSession::join(const JoinRound& event) {
   if (rounds_ > 0) stage_.act(FenceStore{OwnStore::job});
   const int nproc = config_.nproc_per_node;
   const Assignment alone{.group_world_size = 1, .world_size = nproc, .role_world_size = nproc};
-  Round round{.assignment = alone, .master = store_, .restarts = rounds_, .number = rounds_};
+  Round round{.assignment = alone, .master = store_, .restarts = event.restarts, .number = rounds_};
   ++rounds_;
   stage_.tell(RendezvousDone{std::move(round)});
 }

@@ -74,15 +74,16 @@ StaticJob StaticSession::static_job() const {
   job.timeout = give_up_joining_ - stage_.moment();
   job.fence = attempt_ > 0;
   job.survey = config_.restarts.max_restarts > 0;
-  job.restarts = attempt_;
+  job.restarts = restarts_;
   job.identity = identity_;
   job.common = common_settings(config_);
   job.report_interval = stage_.report_interval();
   return job;
 }
 
-void StaticSession::join(const JoinRound& /*event*/) {
+void StaticSession::join(const JoinRound& event) {
   ++attempt_;
+  restarts_ = event.restarts;
   round_.give_up();
   seeking_.give_up();
   if (watch_) {

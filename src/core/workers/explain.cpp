@@ -2,6 +2,7 @@
 
 #include "launch/core/base/text.hpp"
 #include "launch/core/base/time.hpp"
+#include "launch/core/workers/hook.hpp"
 #include "launch/core/workers/worker_spec.hpp"
 
 #include <algorithm>
@@ -109,6 +110,15 @@ std::string binding_text(const Config& config) {
   return result;
 }
 
+std::string hooks_text(const HookChoice& hooks) {
+  std::string result;
+  if (!hooks.before.empty()) result += fmt::format("  before the workers  {}\n", for_shell(hook_command(hooks.before)));
+  if (!hooks.after.empty()) result += fmt::format("  after the workers   {}\n", for_shell(hook_command(hooks.after)));
+  if (result.empty()) return "";
+  const std::string limit = hooks.timeout == Duration::zero() ? "no limit" : to_text(hooks.timeout);
+  return fmt::format("\nCommands of this node:\n{}  time for each       {}\n", result, limit);
+}
+
 std::string worker_text(const WorkerSpec& spec, const Config& config, const Environment& env) {
   std::string result = fmt::format("\nLocal rank {}, rank {}:\n  {}\n", spec.local_rank.value, spec.global_rank.value,
                                    for_shell(spec.argv));
@@ -123,6 +133,15 @@ OrderedJson settings_json(const Options& options) {
     const OrderedJson origin = setting.origin.empty() ? OrderedJson(nullptr) : OrderedJson(setting.origin);
     result.push_back({{"name", setting.name}, {"value", setting.value}, {"origin", origin}});
   }
+  return result;
+}
+
+OrderedJson hooks_json(const HookChoice& hooks) {
+  OrderedJson result = OrderedJson::object();
+  if (!hooks.before.empty()) result["before_workers"] = hook_command(hooks.before);
+  if (!hooks.after.empty()) result["after_workers"] = hook_command(hooks.after);
+  if (hooks.timeout > Duration::zero())
+    result["timeout_s"] = std::chrono::duration_cast<std::chrono::duration<double>>(hooks.timeout).count();
   return result;
 }
 
@@ -150,7 +169,7 @@ std::string explain_text(const Options& options, const Config& config, const Env
   result += settings_text(options) + "\n" + meeting_text(config);
   for (const std::string& line : config.found) result += fmt::format("Found: {}\n", line);
   for (const std::string& notice : config.notices) result += fmt::format("Note: {}\n", notice);
-  result += binding_text(config);
+  result += binding_text(config) + hooks_text(config.hooks);
   for (const WorkerSpec& spec : expected_workers(config)) result += worker_text(spec, config, env);
   return result;
 }
@@ -159,11 +178,13 @@ std::string explain_json(const Options& options, const Config& config, const Env
   OrderedJson workers = OrderedJson::array();
   for (const WorkerSpec& spec : expected_workers(config)) workers.push_back(worker_json(spec, config, env));
   const OrderedJson port = config.store().port == 0 ? OrderedJson(nullptr) : OrderedJson(config.store().port);
-  const OrderedJson all = {{"version", LAUNCH_VERSION}, {"settings", settings_json(options)},
-                           {"nnodes", config.nnodes()}, {"node_rank", config.node_rank().value},
-                           {"run_id", config.run_id},   {"master_addr", config.store().host},
-                           {"master_port", port},       {"found", config.found},
-                           {"notes", config.notices},   {"workers", workers}};
+  OrderedJson all = {{"version", LAUNCH_VERSION}, {"settings", settings_json(options)},
+                     {"nnodes", config.nnodes()}, {"node_rank", config.node_rank().value},
+                     {"run_id", config.run_id},   {"master_addr", config.store().host},
+                     {"master_port", port},       {"found", config.found},
+                     {"notes", config.notices},   {"workers", workers}};
+  const HookChoice& hooks = config.hooks;
+  if (!hooks.before.empty() || !hooks.after.empty()) all["commands"] = hooks_json(hooks);
   return all.dump(2, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
 }
 

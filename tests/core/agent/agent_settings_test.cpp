@@ -16,6 +16,7 @@ TEST(AgentSettings, AreThoseOfTheUser) {
   config.shutdown_timeout = 5s;
   config.kill_grace = 6s;
   config.restarts.max_restarts = 7;
+  config.hooks = {"true", "", 8s};
   config.evidence.states = true;
   const AgentSettings settings = agent_settings(config);
   EXPECT_EQ(settings.nnodes, 3);
@@ -25,6 +26,10 @@ TEST(AgentSettings, AreThoseOfTheUser) {
   EXPECT_EQ(settings.shutdown_timeout, 5s);
   EXPECT_EQ(settings.kill_grace, 6s);
   EXPECT_EQ(settings.restarts.max_restarts, 7);
+  EXPECT_EQ(settings.hook_timeout, 8s);
+  EXPECT_FALSE(settings.after_hook);
+  config.hooks.after = "true";
+  EXPECT_TRUE(agent_settings(config).after_hook);
   EXPECT_TRUE(settings.evidence);
   EXPECT_FALSE(settings.stacks);
   EXPECT_FALSE(settings.leaves);

@@ -39,6 +39,8 @@ class Walk {
                            .host = "h",
                            .shutdown_timeout = one_in(8) ? 0s : 30s,
                            .kill_grace = 5s};
+    settings.after_hook = one_in(3);
+    settings.hook_timeout = one_in(2) ? 0s : 10s;
     settings.restarts.max_restarts = one_in(2) ? draw(3) : 9;
     if (one_in(4)) settings.restarts.max_membership_restarts = draw(3);
     settings.evidence = one_in(2);
@@ -49,7 +51,7 @@ class Walk {
 
   Failure draw_failure() {
     Failure failure;
-    failure.kind = static_cast<Failure::Kind>(draw(6));
+    failure.kind = static_cast<Failure::Kind>(draw(7));
     failure.exit_code = 1 + draw(200);
     failure.restart = !final_ && one_in(2);
     failure.restarts = failure.restart ? most_restarts_ + draw(2) : 0;
@@ -65,7 +67,7 @@ class Walk {
   void step() {
     now_ += Duration(draw(1000) * 1ms);
     if (!one_in(peace_)) return live();
-    switch (draw(8)) {
+    switch (draw(9)) {
       case 0:
         return tell(SignalReceived{one_in(2) ? SIGINT : SIGTERM});
       case 1:
@@ -73,9 +75,13 @@ class Walk {
       case 2:
         return tell(BarrierDone{});
       case 3:
-        return one_in(9) ? tell(GuardLost{}) : tell(StoodStill{9s});
+        if (!one_in(9)) return tell(StoodStill{9s});
+        guard_lost_ = true;
+        return tell(GuardLost{});
       case 4:
         return expire();
+      case 5:
+        return one_in(2) ? tell(RestartAsked{"a user"}) : tell(LeaveAsked{"a user"});
       default:
         return news();
     }
@@ -110,6 +116,7 @@ class Walk {
           RendezvousDone{Round{Assignment{.group_world_size = settings_.nnodes, .world_size = 4, .role_world_size = 4},
                                std::nullopt, one_in(2) ? 0 : most_restarts_, !one_in(8)}});
     }
+    if (hook_runs_) return end_hook();
     if (workers_ > 0) return end_worker();
     if (left_ && told_ && !stuck_ && !one_in(3)) left_ = false;
     if (!left_) return tell(AllGone{});
@@ -128,6 +135,15 @@ class Walk {
     failure.kind = Failure::Kind::worker;
     failure.node_rank = NodeRank(0);
     tell(WorkerExited{local_rank, status, well ? Failure{} : failure});
+  }
+
+  void end_hook() {
+    if (one_in(4)) return tell(AllGone{});  // of the workers, and late
+    if (stuck_ && agent_.deadline() != never) return expire();
+    hook_runs_ = false;
+    left_ = one_in(3);
+    told_ = false;
+    tell(HookEnded{left_});
   }
 
   // One of them, so that the others are all there are.
@@ -159,7 +175,7 @@ class Walk {
       EXPECT_FALSE(over_) << "something comes after its end";
       std::visit([this](const auto& one) { carry_out(one); }, action);
     }
-    const bool waits = joins_ || in_barrier_ || workers_ > 0;
+    const bool waits = joins_ || in_barrier_ || hook_runs_ || workers_ > 0;
     EXPECT_TRUE(over_ || waits || agent_.deadline() != never) << "nothing is under way, and it waits for ever";
   }
 
@@ -180,7 +196,7 @@ class Walk {
     most_restarts_ = start.round.restarts;
     workers_ = settings_.nproc;
     left_ = all_well_ = true;
-    told_ = false;
+    told_ = hook_ran_ = guard_lost_ = false;
   }
   void carry_out(const SignalWorkers&) {
     told_ = true;
@@ -191,7 +207,14 @@ class Walk {
     told_ = true;
     EXPECT_NE(agent_.deadline(), never);
   }
+  void carry_out(const RunAfterHook& hook) {
+    EXPECT_TRUE(settings_.after_hook && !hook_ran_ && !guard_lost_);
+    EXPECT_TRUE(workers_ == 0 && !left_) << "processes of the workers are there";
+    EXPECT_EQ(hook.exit_code == 0, all_well_);
+    hook_ran_ = hook_runs_ = left_ = true;
+  }
   void carry_out(const EnterBarrier&) {
+    EXPECT_TRUE(!settings_.after_hook || hook_ran_ || left_) << "the command after the workers is left out";
     EXPECT_TRUE(all_well_ && workers_ == 0);
     EXPECT_GT(settings_.nnodes, 1);
     in_barrier_ = true;
@@ -225,6 +248,9 @@ class Walk {
   bool told_ = false;          // to end
   bool all_well_ = true;
   bool in_barrier_ = false;
+  bool hook_runs_ = false;
+  bool hook_ran_ = false;  // in this round
+  bool guard_lost_ = false;
   int most_restarts_ = 0;
   int announced_ = 0;
   bool final_ = false;     // it has been told so

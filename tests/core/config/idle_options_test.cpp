@@ -21,6 +21,13 @@ TEST(IdleOptions, WhatNeedsFiles) {
   EXPECT_THAT(config_of({"--log-writer=launch", "-t1"}).notices, IsEmpty());
 }
 
+TEST(IdleOptions, WhatNeedsCommandsAroundTheWorkers) {
+  EXPECT_THAT(config_of({"--hook-timeout=7"}).notices,
+              ElementsAre("--hook-timeout has no effect without --before-workers or --after-workers"));
+  for (const char* command : {"--before-workers=true", "--after-workers=true"})
+    EXPECT_THAT(config_of({"--hook-timeout=7", command}).notices, IsEmpty());
+}
+
 TEST(IdleOptions, WhatNeedsRestarts) {
   EXPECT_THAT(config_of({"--requeue-exit=7"}).notices,
               ElementsAre("--requeue-exit has no effect without --requeue-on"));

@@ -89,6 +89,17 @@ TEST(Settle, TheEndOfTheJobsTimeIsRead) {
   EXPECT_EQ(one.requeue_exit, 99);
 }
 
+TEST(Settle, TheCommandsAroundTheWorkersAreRead) {
+  const HookChoice none = config_of({}).hooks;
+  EXPECT_TRUE(none.before.empty() && none.after.empty());
+  EXPECT_EQ(none.timeout, 300s);
+  const HookChoice both = config_of({"--before-workers=a b", "--after-workers=c", "--hook-timeout=0.5"}).hooks;
+  EXPECT_EQ(both.before, "a b");
+  EXPECT_EQ(both.after, "c");
+  EXPECT_EQ(both.timeout, 500ms);
+  EXPECT_EQ(config_of({"--after-workers=c", "--hook-timeout=0"}).hooks.timeout, 0s);
+}
+
 TEST(Settle, EvidenceIsReadWithItsSignal) {
   EXPECT_TRUE(config_of({}).evidence.states);
   EXPECT_FALSE(config_of({}).evidence.stacks);
@@ -126,6 +137,7 @@ TEST(Settle, BadInputIsOneClearLineThatNamesItsOrigin) {
       {{"--requeue-on=start"},
        "--requeue-on start: start is not a valid exit condition; expected exit codes from 1 to "
        "255, signals such as SIGKILL, or warned"},
+      {{"--after-workers=true", "--hook-timeout=-1"}, "--hook-timeout -1: expected seconds from 0.1 to 604800, or 0"},
       {{"--requeue-exit=256", "--requeue-on=1"}, "--requeue-exit 256: expected an exit code from 1 to 255"},
       {{"--job-end=soon"}, "--job-end soon: expected seconds since 1970"},
       {{"--stop-before-end=0"}, "--stop-before-end 0: expected seconds above 0"},

@@ -61,6 +61,11 @@ TEST(EventRecord, WorkersAreToldToEnd) {
             R"("reason":"rank 0: exit code 1","number":3})");
 }
 
+TEST(EventRecord, AUserAsksForSomething) {
+  EXPECT_EQ(own_fields("user_asked", UserAsked{"restart", "launch-ctl (pid 7 on n1)"}),
+            R"x("what":"restart","by":"launch-ctl (pid 7 on n1)"})x");
+}
+
 TEST(EventRecord, FailuresAreTheOnesOfTheReport) {
   Failure failure;
   failure.exit_code = 7;

@@ -20,6 +20,11 @@ Account account_of(int node) {
 
 TEST(EndAccount, AllTakesAsLongAsTheWorkersOfAnyNodeMayTake) {
   EXPECT_EQ(most_for_end(static_config(0, 2)), 15s + 5s + 12s);
+  Config config = static_config(0, 2);
+  config.hooks = {"", "true", 60s};
+  EXPECT_EQ(most_for_end(config), 15s + 5s + 60s + 5s + 12s);
+  config.hooks.timeout = 0s;
+  EXPECT_GT(most_for_workers_end(config), 23h);
 }
 
 // Of node 0, which gathers for itself and node 1.

@@ -52,6 +52,16 @@ TEST(Explain, ShowsEachWorkersCommandAndWhatItsEnvironmentHasMore) {
   EXPECT_EQ(json["workers"][0]["command"][3], "it's");
 }
 
+TEST(Explain, ShowsTheCommandsAroundTheWorkers) {
+  const auto [text, json] = explain({"--before-workers=mount /data", "--after-workers=sync", "--hook-timeout=0"});
+  EXPECT_THAT(text, HasSubstr("  before the workers  /bin/sh -c 'mount /data'\n"));
+  EXPECT_THAT(text, HasSubstr("  after the workers   /bin/sh -c sync\n"));
+  EXPECT_THAT(text, HasSubstr("  time for each       no limit\n"));
+  EXPECT_EQ(json["commands"]["before_workers"][2], "mount /data");
+  EXPECT_FALSE(json["commands"].contains("timeout_s"));
+  EXPECT_FALSE(explain({}).json.contains("commands"));
+}
+
 TEST(Explain, RanksOfANodeAmongSeveral) {
   const auto [text, json] = explain({"--nnodes=3", "--node-rank=1", "--nproc-per-node=2", "--master-addr=a"});
   EXPECT_THAT(text, HasSubstr("Node 1 of 3, run id none, master a port 29500\n"));

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "launch/core/agent/restart_policy.hpp"
+#include "launch/core/agent/worker_ends.hpp"
 #include "launch/core/base/error.hpp"
 #include "launch/core/base/time.hpp"
 #include "launch/core/job/job.hpp"
@@ -44,8 +45,13 @@ struct MembersChanged { std::string reason; Duration grace = Duration::max(); };
 // exit successfully before this node knows that all nodes have ended.
 struct StoreLost { std::string reason; Duration grace = Duration::max(); Duration stood_still{}; bool host_waits{}; };
 struct StoodStill { Duration time; };      // this process was paused for so long that its guard killed the workers
+// What a user asks of this node, through launch-ctl: that the job restarts, or that this node leaves it, and the others
+// go on. `by`: a phrase for messages.
+struct RestartAsked { std::string by; };
+struct LeaveAsked { std::string by; };
 struct BarrierDone {};
 struct AllGone {};                         // no process of this node's workers is left
+struct HookEnded { bool left = false; };   // RunAfterHook is done. `left`: processes of it are left; otherwise: AllGone
 struct Signalled {};                       // SignalWorkers is carried out: the workers' grace period starts now
 struct DeadlineReached {};                 // the moment of Agent::deadline() has come
 
@@ -58,6 +64,8 @@ struct GatherEvidence { bool stacks = false; };  // about what the workers do; b
 // Goes to every process group that is left. `reason`: empty if the workers ended well and left processes behind.
 struct SignalWorkers { int signal = 0; std::string reason{}; };
 struct KillWorkers {};                     // SIGKILL to everything that is left
+// The user's command for when the workers are gone. `exit_code`: how they ended, as WorkerEnds::exit_code() says.
+struct RunAfterHook { int exit_code = 0; };
 // Why all workers are restarted. `restart`: its number; 0: it does not count as a restart. `count`: "restart 1 of 3".
 struct AnnounceRound { std::string reason; int restart = 0; std::string count{}; };
 // Writes the abort key unless another node has. What the key then holds comes as PeerFailed, before AllGone is told. It
@@ -77,10 +85,11 @@ struct Finish {
 };
 
 using AgentEvent = std::variant<RendezvousDone, RendezvousFailed, NotNeeded, StartFailed, WorkerExited, SignalReceived,
-                                Warned, GuardLost, PeerFailed, MembersChanged, StoreLost, StoodStill, BarrierDone,
-                                AllGone, Signalled, DeadlineReached>;
+                                Warned, GuardLost, PeerFailed, MembersChanged, StoreLost, StoodStill, RestartAsked,
+                                LeaveAsked, BarrierDone, AllGone, HookEnded, Signalled,
+                                DeadlineReached>;
 using AgentAction = std::variant<StartRendezvous, StopRendezvous, AnnounceRound, StartWorkers, GatherEvidence,
-                                 SignalWorkers, KillWorkers, TellPeers, EnterBarrier, Finish>;
+                                 SignalWorkers, KillWorkers, RunAfterHook, TellPeers, EnterBarrier, Finish>;
 using AgentActions = std::vector<AgentAction>;
 
 struct AgentSettings {
@@ -90,6 +99,8 @@ struct AgentSettings {
   std::string host;
   Duration shutdown_timeout{};
   Duration kill_grace{};
+  bool after_hook = false;  // there is a command for when the workers are gone
+  Duration hook_timeout{};  // of that command; zero: no limit
   RestartRules restarts{};
   bool evidence = false;  // it is gathered after a failure
   bool stacks = false;    // of Python, always; otherwise only when a hang is suspected
@@ -114,8 +125,11 @@ struct AgentSettings {
 // MembersChanged    rejoins   -         stopping (5)  stopping   rejoins       noted              noted
 // StoreLost         ends      ends      ends          ends       finished (6)  noted              noted
 // StoodStill        -         -         stopping (7)  -          -             -                  -
+// RestartAsked      -         -         ends (10)     ends       ends          -                  -
+// LeaveAsked (11)   -         -         ends          -          -             noted              noted
 // BarrierDone       -         -         -             -          finished      -                  -
-// AllGone           -         -         -             leaving    -             rejoins, finished  rejoins, finished
+// AllGone (9)       -         -         -             leaving    -             rejoins, finished  rejoins, finished
+// HookEnded         -         -         -             noted      -             noted              noted
 // Signalled         -         -         -             noted      -             noted              -
 // DeadlineReached   never     joining   stopping (5)  kills (8)  never         killing            as AllGone
 //
@@ -123,19 +137,25 @@ struct AgentSettings {
 // time, a third kills them. (3) If a node is lost and the others go on without it: as MembersChanged. (4) Unless it is
 // the restart that this node is about to follow. (5) It waits until the deadline while workers act on an early warning;
 // ends if it is one change too many. (6) Ends if the store's host waits for all. (7) Ends if the others cannot go on
-// without this node. (8) What is left; the second time: as AllGone.
+// without this node. (8) What is left; the second time: as AllGone. (9) The first time the after-hook runs, if there is
+// one, in clearing or stopping; what stops the job meanwhile does not stop the hook, except at the deadline.
+// (10) That leads back to `joining` and counts as no restart. (11) Only if the others can go on without it; the exit
+// code is 0.
 class Agent {
  public:
   explicit Agent(AgentSettings settings);
 
-  AgentActions start(Time now);
+  AgentActions start(Time /*now*/) { return {StartRendezvous{0, policy_.admits_change()}}; }
   AgentActions on(const AgentEvent& event, Time now);
   // When DeadlineReached must come.
   Time deadline() const { return deadline_; }
   // For progress messages: workers were told to exit, and get SIGKILL at deadline().
-  bool stopping() const { return state_ == State::stopping; }
+  bool stopping() const { return state_ == State::stopping && hook_ != AfterHook::runs; }
   // For people: "running".
   std::string_view state() const { return state_names[static_cast<std::size_t>(state_)]; }
+  // Why RestartAsked and LeaveAsked mean nothing now; nullopt: they do.
+  std::optional<std::string> refuses_restart() const;
+  std::optional<std::string> refuses_leave() const;
   // What to tell the user of a signal that stops the job, before it is handled. `sender`: as "from pid 7", or empty.
   std::string stop_text(int signal, std::string_view sender) const;
 
@@ -150,12 +170,20 @@ class Agent {
     killing,   // SIGKILL was sent
     finished,
   };
+  // Of the workers of this round.
+  enum class AfterHook {
+    none,  // there is none, it has run, or it must not run
+    due,   // it runs once the workers are gone
+    runs,
+  };
   static constexpr std::array<std::string_view, 8> state_names = {"joining", "pausing",  "running", "clearing",
                                                                   "leaving", "stopping", "killing", "finished"};
 
   AgentActions handle(const RendezvousDone& event, Time now);
   AgentActions handle(const RendezvousFailed& event, Time now);
-  AgentActions handle(const NotNeeded& event, Time now);
+  AgentActions handle(const NotNeeded& /*event*/, Time /*now*/) {
+    return state_ == State::joining ? AgentActions{finish()} : AgentActions();
+  }
   AgentActions handle(const StartFailed& event, Time now);
   AgentActions handle(const WorkerExited& event, Time now);
   AgentActions handle(const SignalReceived& event, Time now);
@@ -165,8 +193,13 @@ class Agent {
   AgentActions handle(const MembersChanged& event, Time now);
   AgentActions handle(const StoreLost& event, Time now);
   AgentActions handle(const StoodStill& event, Time now);
-  AgentActions handle(const BarrierDone& event, Time now);
+  AgentActions handle(const RestartAsked& event, Time now);
+  AgentActions handle(const LeaveAsked& event, Time now);
+  AgentActions handle(const BarrierDone& /*event*/, Time /*now*/) {
+    return state_ == State::leaving ? AgentActions{finish()} : AgentActions();
+  }
   AgentActions handle(const AllGone& event, Time now);
+  AgentActions handle(const HookEnded& event, Time now);
   AgentActions handle(const Signalled& event, Time now);
   AgentActions handle(const DeadlineReached& event, Time now);
 
@@ -185,6 +218,11 @@ class Agent {
   void shorten_grace(Duration most, Time now);
   AgentActions start_anew(Time now);
   AgentActions end_beside_the_last(Time now);
+  AgentActions run_hook(Time now);
+  void skip_hook() {
+    if (hook_ == AfterHook::due) hook_ = AfterHook::none;
+  }
+  AnnounceRound restart_after(const Failure& failure, Time now);
   AgentActions wound_down(Time now);
   // A node whose workers end after an early warning leaves, and the others go on, if they can.
   Failure early_leave(int exit_code, const std::string& what) const;
@@ -192,14 +230,14 @@ class Agent {
   // The job has failed: stops what runs here, with `signal`. `tell`: the others do not know it yet, so they are told.
   AgentActions fail(Failure failure, int signal, bool tell, Time now);
   bool wants_evidence(const Failure& failure) const;
+  AgentActions leave_later(Failure why, Time now);
   AgentActions stop(int signal, Time now);
-  std::string stop_reason() const;
+  std::string stop_reason() const { return first_ ? describe(*first_) : changed_.value_or(""); }
   AgentActions kill(Time now);
   AgentActions hurry(Time now);
   void blame(Failure failure, Time now);
-  Failure failure_of(const StoreLost& event) const;
   Finish finish();
-  FailurePlace here() const;
+  FailurePlace here() const { return {round_.assignment.group_rank, settings_.host}; }
 
   AgentSettings settings_;
   State state_ = State::joining;
@@ -219,7 +257,8 @@ class Agent {
   std::optional<Failure> first_;
   Time failed_at_{};                    // when this node learned that something has failed
   std::optional<std::string> changed_;  // why the round breaks up, if nothing has failed
-  std::vector<WorkerEnd> ends_;
+  WorkerEnds ends_;
+  AfterHook hook_ = AfterHook::none;
 };
 
 }  // namespace launch

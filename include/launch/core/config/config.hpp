@@ -114,6 +114,13 @@ struct InputChoice {
   GlobalRank rank{};  // among all workers of the job
 };
 
+// What each node runs by /bin/sh around its workers, at every start of them.
+struct HookChoice {
+  std::string before{};  // before they start; empty: nothing
+  std::string after{};   // when they have ended; empty: nothing
+  Duration timeout{};    // of each; zero: no limit
+};
+
 // How much launch says about what it does. The report on a failure is always shown.
 enum class Verbosity {
   quiet,    // only what is wrong
@@ -156,6 +163,7 @@ struct Config {
   MetricsChoice metrics;
   ProgramCommand program;
   InputChoice input;
+  HookChoice hooks;
   Environment worker_env;                   // the base of every worker's environment
   std::vector<std::string> virtual_device;  // by local rank: the one device that it sees; empty: no virtual local ranks
   std::optional<TaskPlace> place;           // there if this launch is one of several on its machine, with one worker

@@ -45,8 +45,8 @@ struct Exit { int code = 0; };
 // the node waits for the others. StartRendezvous is only news.
 using NodeAction = std::variant<Ask, Beat, WakeLink, PartLink, CloseLink, PrepareStore, FenceStore, StopAwaiting,
                                 LimitGrace, Say, SessionOpened, StartRendezvous, AnnounceRound, StartWorkers,
-                                GatherEvidence, SignalWorkers, KillWorkers, EnterBarrier, Heard, Asked, JobAnswered,
-                                Conclude, Report, Exit>;
+                                GatherEvidence, SignalWorkers, KillWorkers, RunAfterHook, EnterBarrier, Heard, Asked,
+                                JobAnswered, Conclude, Report, Exit>;
 using NodeActions = std::vector<NodeAction>;
 
 // clang-format on
@@ -63,6 +63,8 @@ class Node {
   std::optional<Time> kills_at() const;
   // For people: "running". See Agent.
   std::string_view state() const { return agent_.state(); }
+  std::optional<std::string> refuses_restart() const { return agent_.refuses_restart(); }
+  std::optional<std::string> refuses_leave() const { return agent_.refuses_leave(); }
   std::string stop_text(int signal, std::string_view sender) const { return agent_.stop_text(signal, sender); }
 
  private:
@@ -95,6 +97,7 @@ class Node {
   void carry_out(GatherEvidence action);
   void carry_out(SignalWorkers action);
   void carry_out(KillWorkers action) { act(action); }
+  void carry_out(RunAfterHook action) { act(action); }
   void carry_out(TellPeers action);
   void carry_out(EnterBarrier action);
   void carry_out(Finish action);

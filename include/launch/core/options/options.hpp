@@ -83,6 +83,9 @@ struct Options {
   Setting<std::string> omp_threads;
   Setting<std::string> stdin_rank;
   Setting<std::string> start_method;
+  Setting<std::string> before_workers;
+  Setting<std::string> after_workers;
+  Setting<double> hook_timeout;  // seconds
   Setting<int> max_restarts;
   Setting<std::string> restart_on;
   Setting<std::string> fail_on;

@@ -11,7 +11,10 @@
 
 namespace launch {
 
-// How long, at most, a node's workers may take to end from now on.
+// How long, at most, a node needs for its workers from the signal on: until they and the command after them have ended.
+Duration most_for_workers_end(const Config& config);
+
+// The same from the failure on, whichever node it is on.
 Duration most_for_end(const Config& config);
 
 // The first of `place.others` gathers the accounts of the rest. Without any of them there is no gatherer.

@@ -66,6 +66,7 @@ class StaticSession : public Session {
   StaticChoice nodes_;    // with the port of node 0 that was found
   std::string identity_;  // tells this agent from others that may claim its node rank
   int attempt_ = -1;      // the attempt that was joined last
+  int restarts_ = 0;      // how many the job has had then
   Time give_up_joining_ = never;
   std::string holder_;                 // the agent that has claimed this node's rank before
   Time held_until_ = never;            // how long an ended agent may still hold this node's rank
