@@ -46,10 +46,9 @@ AgentLoop::AgentLoop(asio::any_io_executor executor, std::shared_ptr<const Confi
       record_(executor, std::move(config), starter_),
       memory_(executor),
       control_(executor, {config_, node_, workers_, record_, round_},
-               {[this](NodeEvent event) { feed(std::move(event)); },
-                [this](pid_t asker) {
-                  stop_by({SIGTERM, 0, asker});
-                }}) {}
+               {[this](NodeEvent event) { feed(std::move(event)); }, [this](pid_t asker) { stop_for(asker); }}) {
+  network_.count_into(record_.metrics().store());
+}
 
 asio::awaitable<int> AgentLoop::run() {
   run_in_background(executor_, watch_signals());
@@ -109,7 +108,7 @@ void AgentLoop::set_timer() {
 // Errors of its files are reported before others hear of this node. But they hear of it even if a disk stalls.
 asio::awaitable<Status> AgentLoop::open() {
   const Time give_up = later(now(), time_to_open);
-  Status opened = co_await record_.events().open(give_up);
+  Status opened = co_await record_.open(give_up);
   if (opened && !config_.timer_file.empty()) {
     watchdog_.emplace(executor_, [this](const ExpiredTimer& timer) { return timer_expired(timer); });
     opened = co_await watchdog_->open(starter_, config_.timer_file, give_up);

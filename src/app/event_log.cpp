@@ -94,6 +94,7 @@ void EventLog::job_ended(int exit_code, const std::optional<Failure>& first) {
 boost::asio::awaitable<void> EventLog::flush() { co_await own_.flush(later(now(), time_for_events)); }
 
 void EventLog::tell(const JobEvent& event) {
+  if (hear_) hear_(event);
   if (own_.takes()) own_.write(to_json_line(context_, instant(), event));
   if (config_.verbosity != Verbosity::verbose) return;
   if (const std::string text = to_text(event); !text.empty()) log_detail(text);

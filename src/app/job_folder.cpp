@@ -72,6 +72,7 @@ struct JobFolder::Making {
     std::vector<WorkerLogs> plans;
     for (const WorkerSpec& worker : files.workers) plans.push_back(worker.logs);
     files.streams = std::make_shared<LogStreams>(executor, config.logs, prefix_facts(config, round), files.attempt);
+    files.streams->count_into(tally);
     if (files.made) files.made = files.streams->prepare(plans);
     return files;
   }
@@ -80,6 +81,7 @@ struct JobFolder::Making {
   std::shared_ptr<const Config> job;
   Round round;
   std::shared_ptr<ErrorFolder> folder;
+  std::shared_ptr<OutputTally> tally;
 };
 
 boost::asio::awaitable<JobFolder::Files> JobFolder::make(boost::asio::any_io_executor executor, const Round& round) {
@@ -89,7 +91,7 @@ boost::asio::awaitable<JobFolder::Files> JobFolder::make(boost::asio::any_io_exe
   attempt_.clear();
   place_ = config_->log_folder.empty() ? "the temporary folder" : config_->log_folder;
   used_ = config_->log_folder != "/dev/null";
-  const auto making = std::make_shared<Making>(Making{std::move(executor), config_, round, folder_});
+  const auto making = std::make_shared<Making>(Making{std::move(executor), config_, round, folder_, tally_});
   if (was_in_memory) {
     Status begun = folder_->begin_attempt(config_->nproc_per_node);
     if (begun) co_return making->list(std::move(begun));

@@ -28,7 +28,19 @@ JobRecord::JobRecord(asio::any_io_executor executor, std::shared_ptr<const Confi
       starter_(starter),
       folder_(starter, std::move(config)),
       files_(executor),
-      events_(config_, executor) {}
+      events_(config_, executor),
+      metrics_(executor, config_) {
+  if (!metrics_.wanted()) return;
+  folder_.count_into(metrics_.outputs());
+  events_.set_listener([this](const JobEvent& event) { metrics_.hear(event); });
+}
+
+asio::awaitable<Status> JobRecord::open(Time give_up) {
+  auto opening = events_.open(give_up);
+  Status opened = co_await std::move(opening);
+  if (opened) metrics_.open();
+  co_return opened;
+}
 
 void JobRecord::begin(const Round& round) {
   began_ = instant().wall;
@@ -136,6 +148,7 @@ asio::awaitable<void> JobRecord::report(Report report) {
 
 asio::awaitable<void> JobRecord::leave() {
   co_await events_.flush();
+  co_await metrics_.close();
   co_await folder_.remove_empty();
 }
 

@@ -63,12 +63,17 @@ Status LogStreams::prepare_streams(const std::vector<WorkerLogs>& plans, StreamP
 // Where no terminal can be had, the worker has launch's own.
 Status LogStreams::tap(LocalRank local_rank, bool shown) {
   if (!tap_) tap_.emplace(executor_, STDERR_FILENO, [](bool ends_line) { message_console().passed(ends_line); });
-  auto writer = tap_->add(shown);
+  auto writer = tap_->add(shown, tally_of(local_rank, STDERR_FILENO));
   if (!writer && shown) return {};
   if (!writer) return writer.error();
   const int number = static_cast<int>(tapped_.size());
   tapped_[local_rank] = {number, *std::move(writer)};
   return {};
+}
+
+std::shared_ptr<StreamTally> LogStreams::tally_of(LocalRank local_rank, int console) const {
+  if (!tally_) return {};
+  return tally_->of(local_rank, console == STDOUT_FILENO ? OutputTally::out : OutputTally::err);
 }
 
 // `shown_by`: the number of the console, which is made for the first stream that it shows.
@@ -80,7 +85,8 @@ Status LogStreams::relay(const StreamPlan& plan, LocalRank local_rank, const Con
     if (!made) return made.error();
     shown_by = *made;
   }
-  auto added = relay_->add_stream(local_rank.value, plan.file, plan.shown ? shown_by : std::nullopt);
+  auto added = relay_->add_stream(local_rank.value, plan.file, plan.shown ? shown_by : std::nullopt,
+                                  tally_of(local_rank, console.fd));
   if (!added) return added.error();
   relayed_[plan.file] = {added->stream, facts_.base_rank + local_rank, console.name, std::move(added->writer)};
   return {};

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <iterator>
@@ -113,6 +114,15 @@ Status write_file(const std::string& path, const std::string& text) {
   const Fd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0666));
   if (fd.valid() && write_all(fd.get(), text)) return {};
   return Error{ErrorCode::system, std::strerror(errno)};
+}
+
+Status replace_file(const std::string& path, const std::string& text) {
+  const std::string unfinished = fmt::format("{}.{}.new", path, ::getpid());
+  Status written = write_file(unfinished, text);
+  if (written && ::rename(unfinished.c_str(), path.c_str()) == 0) return {};
+  if (written) written = Error{ErrorCode::system, std::strerror(errno)};
+  ::unlink(unfinished.c_str());
+  return written;
 }
 
 namespace {

@@ -48,6 +48,11 @@ struct LogRelay::Shared {
     std::unique_ptr<LogFile> file;
     Fd reader;  // of the worker's pipe; none for a file that consoles write to
     std::size_t pipe_size = 0;
+    std::shared_ptr<StreamTally> tally{};  // if somebody wants to know
+
+    void lost(std::uint64_t bytes) const {
+      if (tally && bytes > 0) tally->set_lost(bytes);
+    }
   };
 
   Shared(asio::any_io_executor own_executor, FileRules own_rules, LogBacklog::Limits limits)
@@ -63,7 +68,7 @@ struct LogRelay::Shared {
     auto file = std::make_unique<LogFile>(path, rules.max_size, rules.max_files);
     if (Status opened = file->open(); !opened) return opened.error();
     const int size = reader.valid() ? ::fcntl(reader.get(), F_GETPIPE_SZ) : 0;
-    streams.push_back({std::move(file), std::move(reader), static_cast<std::size_t>(std::max(size, 0))});
+    streams.push_back({std::move(file), std::move(reader), static_cast<std::size_t>(std::max(size, 0)), {}});
     return exchange.add_stream(console);
   }
 
@@ -153,10 +158,12 @@ std::size_t LogRelay::Shared::take(std::size_t stream) {
   const ssize_t got = ::read(fd, bytes.data(), bytes.size());
   if (got > 0) {
     bytes.resize(static_cast<std::size_t>(got));
+    if (const auto& tally = streams[stream].tally) tally->take(bytes, now());
     exchange.receive(static_cast<int>(stream), std::move(bytes));
   }
   if (got == 0) ::epoll_ctl(poller.get(), EPOLL_CTL_DEL, fd, nullptr);  // all processes that could write have ended
   exchange.mark_reading(false);
+  if (warned_of_stall) streams[stream].lost(exchange.lost(static_cast<int>(stream)));
   if (!warned_of_stall && exchange.stalled()) {
     warned_of_stall = true;
     log_warning(fmt::format("the file system of {} does not answer: the job goes on, and log lines may be lost",
@@ -195,6 +202,8 @@ void LogRelay::Shared::write_one(const LogBacklog::Write& write) {
   }
   append(small);
   exchange.wrote(write, result);
+  if (result.extents.bytes() != write.size)
+    streams[static_cast<std::size_t>(write.stream)].lost(exchange.lost(write.stream));
   if (result.extents.bytes() == write.size || warned_of_loss || warned_of_stall) return;
   warned_of_loss = true;
   log_warning(
@@ -220,7 +229,8 @@ Result<int> LogRelay::add_console(ConsoleStyle style, const std::string& filtere
   return number;
 }
 
-Result<LogRelay::Added> LogRelay::add_stream(int local_rank, const std::string& path, std::optional<int> console) {
+Result<LogRelay::Added> LogRelay::add_stream(int local_rank, const std::string& path, std::optional<int> console,
+                                             std::shared_ptr<StreamTally> tally) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return cannot_make("a pipe");
   Fd reader(ends[0]);
@@ -229,9 +239,12 @@ Result<LogRelay::Added> LogRelay::add_stream(int local_rank, const std::string& 
   if (shared_->streams.size() < most_large_pipes) (void)::fcntl(writer.get(), F_SETPIPE_SZ, pipe_size);
   const auto stream = shared_->add(path, std::move(reader), console);
   if (!stream) return stream.error();
-  const auto& [file, pipe, size] = shared_->streams.back();
+  Shared::Stream& added = shared_->streams.back();
   if (console)
-    shared_->consoles.at(static_cast<std::size_t>(*console))->add_stream(*stream, local_rank, *file, pipe.get());
+    shared_->consoles.at(static_cast<std::size_t>(*console))
+        ->add_stream(*stream, local_rank, *added.file, added.reader.get());
+  if (tally) tally->begin();
+  added.tally = std::move(tally);
   return Added{*stream, std::move(writer)};
 }
 
@@ -296,6 +309,7 @@ asio::awaitable<LogRelay::Outcome> LogRelay::drain(Duration patience) {
     const int stream = static_cast<int>(i);
     const std::uint64_t lost = shared_->exchange.lost(stream);
     if (lost == 0) continue;
+    shared_->streams[i].lost(lost);
     const std::string reason = outcome.written ? shared_->streams[i].file->reason() : "the file system did not answer";
     outcome.losses.push_back({stream, lost, reason});
   }

@@ -85,6 +85,7 @@ struct StderrTap::Shared {
     bool shown = true;
     bool terminal = false;
     std::string tail;
+    std::shared_ptr<StreamTally> tally{};  // if somebody wants to know
   };
 
   Shared(asio::any_io_executor own_executor, int given, std::function<void(bool)> hear)
@@ -201,6 +202,7 @@ std::size_t StderrTap::Shared::take_piece(Stream& stream) {
     if (stream.tail.size() + piece.size() > 2 * kept) stream.tail.erase(0, stream.tail.size() - kept);
     stream.tail += piece;
     if (stream.shown) unshown += piece;
+    if (stream.tally) stream.tally->take(piece, now());
     return piece.size();
   }
   const bool over = got == 0 || (errno != EINTR && errno != EAGAIN);
@@ -233,6 +235,7 @@ void StderrTap::Shared::show(bool all) {
     if (errno != 0 && errno != EPIPE && errno != ECONNRESET) {
       error = errno;
       lost += *done;
+      if (const auto& tally = streams.front().tally) tally->lose(*done);  // whose they are is not known
     }
     on_shown(rest[*done - 1] == '\n');
     rest.remove_prefix(*done);
@@ -259,13 +262,15 @@ StderrTap::StderrTap(asio::any_io_executor executor, int console, std::function<
 
 StderrTap::~StderrTap() = default;
 
-Result<Fd> StderrTap::add(bool shown) {
+Result<Fd> StderrTap::add(bool shown, std::shared_ptr<StreamTally> tally) {
   Shared::Stream stream;
   stream.shown = shown;
   stream.terminal = shown && shared_->terminal;
   auto writer = stream.terminal ? make_terminal(stream.reader) : make_pipe(stream.reader);
   if (!writer) return writer.error();
   ::fcntl(stream.reader.get(), F_SETFL, O_NONBLOCK);
+  if (tally) tally->begin();
+  stream.tally = std::move(tally);
   shared_->streams.push_back(std::move(stream));
   return writer;
 }

@@ -134,7 +134,9 @@ class StoreConnection : public std::enable_shared_from_this<StoreConnection> {
         refuse("its round is over");
         return false;
       }
-      const Status applied = server_->store_.apply(**request, {id_, instant(), answers_, server_->pushes_});
+      const Instant at = instant();
+      const Status applied = server_->store_.apply(**request, {id_, at, answers_, server_->pushes_});
+      if (server_->tally_) server_->tally_->count((*request)->index(), now() - at.time);
       if (!server_->pushes_.empty()) server_->deliver(std::exchange(server_->pushes_, {}));
       if (server_ == nullptr) return false;
       if (!watched_ && server_->store_.is_watched(id_)) watch();

@@ -1,9 +1,9 @@
 """What carrying the workers' output to the console costs a launcher, what it loses, and how long a line is on its way.
 
 Four workers, small C programs, write numbered lines of 100 bytes to standard output; another one reads the launcher's
-console, a pipe, and checks every line. launch, torchrun and Hydra's mpiexec take turns; launch with files alone, too,
-and with standard error that passes it byte by byte or is inherited; there, lines of different workers may tear each
-other, as they do without a launcher.
+console, a pipe, and checks every line. launch, torchrun and Hydra's mpiexec take turns; launch with files alone, with
+--metrics, and with standard error that passes it byte by byte or is inherited, too; there, lines of different workers
+may tear each other, as they do without a launcher.
 
 Throughput: as fast as it goes, in batches of 64 KiB that end amid a line, as stdio's do, and in a write for each line,
 as `python -u` does. CPU is that of the launcher's own processes, without the workers, from the moment when all workers
@@ -34,7 +34,7 @@ LINE = 100  # bytes
 PER_SECOND = 1000
 SECONDS = 300  # for the slowest launcher, at full size
 STAMP = 8  # bytes
-TEE, FILES_ONLY = "launch --tee 3", "launch -r 3"
+TEE, FILES_ONLY, COUNTED = "launch --tee 3", "launch -r 3", "launch --tee 3 --metrics"
 
 # How a launcher is called; what stands before each worker's lines on its console, None where it shows nothing.
 Way = collections.namedtuple("Way", "command prefixes has_files")
@@ -48,6 +48,7 @@ def ways(arguments):
     elastic = [f"[default{rank}]:" for rank in range(WORKERS)]
     found = {TEE: Way([arguments.launch, size, "--tee=3"], elastic, True),
              FILES_ONLY: Way([arguments.launch, size, "-r", "3"], None, True)}
+    found[COUNTED] = Way([*found[TEE].command, "--metrics=:0", "--quiet"], elastic, True)
     for how in ("pass", "inherit"):
         found[f"launch --stderr={how}"] = Way(
             ["sh", "-c", 'exec "$@" 2>&1', "sh", arguments.launch, size, f"--stderr={how}", "--omp-threads=1",
@@ -230,7 +231,7 @@ def main():
     tools.table(["", "median", "times launch", "99th percentile", "times launch", "CPU us/line", "faults"],
                 latency_rows(measured[-1], WORKERS * paced))
     print(f"processors: {os.cpu_count()}")
-    ours = [turn for results in measured for name in (TEE, FILES_ONLY) for turn in results.get(name, [])]
+    ours = [turn for results in measured for name in (TEE, FILES_ONLY, COUNTED) for turn in results.get(name, [])]
     raise SystemExit(any(faults(turn.console) or faults(turn.files) for turn in ours))
 
 

@@ -33,6 +33,10 @@ CHECKED = {  # document, beginning -> who looks at it
     ("docs/kubernetes.md", "apiVersion: kubeflow"): "cli/test_kubernetes.Manifests.test_pytorchjob",
     ("docs/kubernetes.md", "apiVersion: trainer"): "cli/test_kubernetes.Manifests.test_trainjob",
     ("docs/kubernetes.md", "apiVersion: leaderworkerset"): "cli/test_kubernetes.Manifests.test_leader_worker_set",
+    ("docs/metrics.md", "scrape_configs:"): "clusters/test_prometheus.Prometheus.test_a_job_is_scraped",
+    ("docs/metrics.md", "launch_workers{state="): "clusters/test_prometheus.Prometheus.test_a_job_is_scraped",
+    ("docs/metrics.md", "metadata:"): "house/test_metrics.Metrics.test_the_probes_of_the_document",
+    ("docs/metrics.md", "apiVersion: monitoring"): "house/test_metrics.Metrics.test_the_monitor_of_the_document",
     ("docs/architecture.md", "src/main.cpp"): "house/test_documents.Documents.test_the_map_shows_every_room",
 }
 DRAWN = {  # document, beginning -> what it is
@@ -152,6 +156,12 @@ print(f'Process {{pid}}: python\\nPython v3.11.2 (python)\\n\\nThread {{pid}} (i
         self.need(shutil.which("jq"), "jq")
         self.train("hangs.py")
         self.play(block, first=139, DIE_BY="11")
+
+    @shows("docs/metrics.md", "launch --metrics-file")
+    def test_metrics_for_node_exporter(self, block):
+        self.expect([0], [self.shell(block.text.replace("/var/lib/node_exporter/", ""))])
+        self.assertIn('\nlaunch_worker_exits_total{kind="exit_code",value="0"} 4\n',
+                      (self.folder / "launch.prom").read_text())
 
     @shows("docs/events.md", '{"event":"job_started"')
     def test_the_lines_of_events(self, block):

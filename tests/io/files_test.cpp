@@ -2,6 +2,8 @@
 
 #include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <sstream>
 #include <string>
 #include <thread>
 
@@ -98,6 +100,30 @@ class Halves {
   Fd before_, writer_;
   std::thread second_;
 };
+
+TEST(Files, AFileIsReplacedAsAWhole) {
+  const std::string folder = temp_folder() + "/replaced";
+  fs::remove_all(folder);
+  fs::create_directory(folder);
+  const std::string path = folder + "/m.prom";
+  ASSERT_TRUE(replace_file(path, "one\n"));
+  const std::ifstream reader(path);  // has opened the old one
+  ASSERT_TRUE(replace_file(path, "two\n"));
+  std::stringstream before;
+  before << reader.rdbuf();
+  EXPECT_EQ(before.str(), "one\n");
+  EXPECT_EQ(read_file(path, 100), "two\n");
+  EXPECT_EQ(1, std::distance(fs::directory_iterator(folder), fs::directory_iterator())) << "nothing is left beside it";
+}
+
+TEST(Files, AFileThatCannotBeReplacedIsLeftAsItWas) {
+  const std::string folder = temp_folder() + "/replaced";
+  fs::remove_all(folder);
+  fs::create_directories(folder + "/m.prom/inside");
+  EXPECT_EQ(replace_file(folder + "/m.prom", "x").error().message, "Is a directory");
+  EXPECT_EQ(replace_file(folder + "/missing/m.prom", "x").error().message, "No such file or directory");
+  EXPECT_EQ(1, std::distance(fs::directory_iterator(folder), fs::directory_iterator()));
+}
 
 TEST(Files, APipeIsReadToItsEnd) {
   const Halves input(0);

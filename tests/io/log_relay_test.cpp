@@ -9,6 +9,7 @@
 
 #include <csignal>
 #include <filesystem>
+#include <memory>
 #include <sstream>
 #include <thread>
 
@@ -320,6 +321,37 @@ TEST_F(LogRelayTest, AFullFileSystemIsTold) {
   EXPECT_EQ(outcome.losses[0].reason, "File too large");
   EXPECT_EQ(file(a), "fits\n");
   EXPECT_TRUE(file(b) == text.substr(0, 10'000)) << file(b).size();  // whole lines
+}
+
+TEST_F(LogRelayTest, WhatPassesIsCounted) {
+  const auto tally = std::make_shared<StreamTally>();
+  auto added = relay_->add_stream(0, folder_ + "/counted", std::nullopt, tally);
+  ASSERT_TRUE(added);
+  EXPECT_TRUE(tally->passes());
+  ASSERT_TRUE(relay_->begin());
+  const Time start = now();
+  EXPECT_TRUE(write_all(added->writer.get(), "one\ntwo\nno end"));
+  EXPECT_TRUE(drain().losses.empty());
+  EXPECT_EQ(2U, tally->lines());
+  EXPECT_EQ(14U, tally->bytes());
+  EXPECT_EQ(0U, tally->lost());
+  EXPECT_GE(tally->last().value(), start);
+
+  make();
+  auto next = relay_->add_stream(0, folder_ + "/full", std::nullopt, tally);
+  ASSERT_TRUE(next);
+  ASSERT_TRUE(relay_->begin());
+  rlimit before{};
+  ASSERT_EQ(0, ::getrlimit(RLIMIT_FSIZE, &before));
+  ::signal(SIGXFSZ, SIG_IGN);
+  const rlimit none{0, before.rlim_max};
+  ASSERT_EQ(0, ::setrlimit(RLIMIT_FSIZE, &none));
+  EXPECT_TRUE(write_all(next->writer.get(), "lost\n"));
+  const auto outcome = drain();
+  ASSERT_EQ(0, ::setrlimit(RLIMIT_FSIZE, &before));
+  EXPECT_EQ(1U, outcome.losses.size());
+  EXPECT_EQ(5U, tally->lost());
+  EXPECT_EQ(3U, tally->lines());
 }
 
 TEST_F(LogRelayTest, FilesAreRotated) {

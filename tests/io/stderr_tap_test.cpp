@@ -8,6 +8,7 @@
 #include <atomic>
 #include <chrono>
 #include <csignal>
+#include <memory>
 #include <optional>
 #include <string>
 #include <thread>
@@ -53,6 +54,20 @@ class StderrTapTest : public testing::Test {
   std::atomic<bool> ends_line_ = true;
   std::optional<StderrTap> tap_;
 };
+
+TEST_F(StderrTapTest, WhatPassesIsCounted) {
+  const auto tally = std::make_shared<StreamTally>();
+  auto writer = tap_->add(true, tally);
+  ASSERT_TRUE(writer);
+  ASSERT_TRUE(tap_->begin());
+  say(*writer, "one\ntwo\nno end");
+  EXPECT_EQ(console_.hear(14), "one\ntwo\nno end");
+  EXPECT_TRUE(drain().shown);
+  EXPECT_TRUE(tally->passes());
+  EXPECT_EQ(2U, tally->lines());
+  EXPECT_EQ(14U, tally->bytes());
+  EXPECT_EQ(0U, tally->lost());
+}
 
 TEST_F(StderrTapTest, ShowsEachByteAtOnceAndAddsNone) {
   const Fd worker = add();

@@ -74,6 +74,18 @@ class StoreServerTest : public testing::Test {
   StoreServer server_{io_.get_executor(), [this](const std::string& reason) { refusals_.push_back(reason); }};
 };
 
+TEST_F(StoreServerTest, RequestsAreCounted) {
+  const auto tally = std::make_shared<StoreTally>();
+  server_.count_into(tally);
+  tcp::socket socket = open();
+  send(socket, encoded(SetRequest{"/k", "v"}) + encoded(SetRequest{"/l", "v"}));
+  expect_served(socket);
+  EXPECT_EQ(1U, tally->requests[Request(ValidateRequest{}).index()]);
+  EXPECT_EQ(2U, tally->requests[Request(SetRequest{}).index()]);
+  EXPECT_EQ(1U, tally->requests[Request(PingRequest{}).index()]);
+  EXPECT_EQ(4U, tally->took.count());
+}
+
 TEST_F(StoreServerTest, EverySplitOfEveryFrameIsServed) {
   std::string conversation = encoded(ValidateRequest{validate_magic}) + encoded(PingRequest{5}) +
                              encoded(SetRequest{"/k", "value"}) + encoded(GetRequest{"/k"}) +

@@ -1,7 +1,8 @@
 // Reports what happens on this node as lines for machines: our own (--events), and torchrun's (--event-log-handler
 // console).
 //
-// AgentLoop calls it with each fact. It writes nothing unless the user asked for events.
+// AgentLoop calls it with each fact. It writes nothing unless the user asked for events. One listener,
+// which counts them, may hear them, too.
 #pragma once
 
 #include "launch/core/agent/agent.hpp"
@@ -15,8 +16,10 @@
 #include <boost/asio/awaitable.hpp>
 
 #include <sys/types.h>
+#include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace launch {
@@ -26,6 +29,8 @@ class EventLog {
   // `config` must outlive it.
   EventLog(const Config& config, boost::asio::any_io_executor executor);
 
+  // `hear` is called with each event. To be set before open().
+  void set_listener(std::function<void(const JobEvent&)> hear) { hear_ = std::move(hear); }
   // Must be called first. An error has code usage. Waits for a disk that stalls until `give_up`.
   boost::asio::awaitable<Status> open(Time give_up);
   // The rendezvous could not be opened, and nothing more happens.
@@ -52,6 +57,7 @@ class EventLog {
   void tell_torchelastic(const TorchelasticTeller::Lines& lines);
 
   const Config& config_;
+  std::function<void(const JobEvent&)> hear_;  // if somebody listens
   DiskThread disk_;
   EventSink own_, torchelastic_;
   EventContext context_;

@@ -25,6 +25,9 @@ class JobFolder {
   // Work that may wait for a disk is done on `disk`, which must outlive this object.
   JobFolder(DiskThread& disk, std::shared_ptr<const Config> config) : disk_(disk), config_(std::move(config)) {}
 
+  // The workers' output is counted there, if it passes through launch. Must be called before make().
+  void count_into(std::shared_ptr<OutputTally> tally) { tally_ = std::move(tally); }
+
   // What the next attempt of the workers needs. `made` says why, if some of it could not be made.
   struct Files {
     Status made;
@@ -79,6 +82,7 @@ class JobFolder {
   bool in_memory_ = false;            // the folder is: no disk can stall work on it, so it needs no thread
   std::vector<WorkerFiles> workers_;  // by local rank
   std::shared_ptr<LogStreams> streams_;
+  std::shared_ptr<OutputTally> tally_;
   bool told_where_ = false;       // the user was told where output is kept
   bool told_of_silence_ = false;  // the user was told that last words could not be read
 };

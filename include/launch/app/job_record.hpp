@@ -1,11 +1,12 @@
-// What this node keeps and reports of a job: the folder of the workers' files, the events, the evidence after a
-// failure, and the final report to the user. AgentLoop owns it for the life of the process. It decides neither what
-// happens nor when, and leaves whatever may stall to a thread.
+// What this node keeps and reports of a job: the folder of the workers' files, the events, the metrics, the evidence
+// after a failure, and the final report to the user. AgentLoop owns it for the life of the process. It decides neither
+// what happens nor when, and leaves whatever may stall to a thread.
 #pragma once
 
 #include "launch/app/event_log.hpp"
 #include "launch/app/evidence.hpp"
 #include "launch/app/job_folder.hpp"
+#include "launch/app/metrics_desk.hpp"
 #include "launch/core/config/config.hpp"
 #include "launch/core/node/node.hpp"
 #include "launch/io/disk_thread.hpp"
@@ -29,6 +30,10 @@ class JobRecord {
 
   EventLog& events() { return events_; }
   JobFolder& folder() { return folder_; }
+  const MetricsDesk& metrics() const { return metrics_; }
+
+  // Must be called first. An error has code usage. Waits for a disk that stalls until `give_up`.
+  boost::asio::awaitable<Status> open(Time give_up);
 
   // New workers will be started.
   void begin(const Round& round);
@@ -63,6 +68,7 @@ class JobRecord {
   JobFolder folder_;
   DiskThread files_;  // reads what workers said, and writes what is known of their end
   EventLog events_;
+  MetricsDesk metrics_;
   WallTime began_{};                  // when the last workers were about to start
   std::optional<Evidence> evidence_;  // about the workers that are being ended
 };

@@ -8,6 +8,7 @@
 #include "launch/core/logs/log_plan.hpp"
 #include "launch/io/fd.hpp"
 #include "launch/io/log_relay.hpp"
+#include "launch/io/output_tally.hpp"
 #include "launch/io/stderr_tap.hpp"
 #include "launch/io/worker_start.hpp"
 
@@ -15,8 +16,10 @@
 #include <boost/asio/awaitable.hpp>
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace launch {
@@ -25,6 +28,8 @@ class LogStreams {
  public:
   LogStreams(boost::asio::any_io_executor executor, const LogChoice& choice, PrefixFacts facts, std::string folder);
 
+  // What passes through launch is counted there. Must be called before prepare(); null: it is not counted.
+  void count_into(std::shared_ptr<OutputTally> tally) { tally_ = std::move(tally); }
   // Makes the files and pipes of the streams that pass through launch. Must be called before the workers start. It may
   // wait for a disk, so another thread may call it, provided that nobody uses this object meanwhile.
   Status prepare(const std::vector<WorkerLogs>& plans);
@@ -54,6 +59,7 @@ class LogStreams {
   Status relay(const StreamPlan& plan, LocalRank local_rank, const Console& console, std::optional<int>& shown_by);
   Result<int> make_console(const Console& console);
   Status tap(LocalRank local_rank, bool shown);
+  std::shared_ptr<StreamTally> tally_of(LocalRank local_rank, int console) const;
   void tell_what_stalled(const LogRelay::Outcome& end) const;
   void tell_losses(const std::vector<LogRelay::Loss>& losses) const;
 
@@ -69,6 +75,7 @@ class LogStreams {
   LogChoice choice_;
   PrefixFacts facts_;
   std::string folder_;
+  std::shared_ptr<OutputTally> tally_;
   std::optional<LogRelay> relay_;           // if a stream passes through launch; until all have ended
   std::map<std::string, Relayed> relayed_;  // by file
 

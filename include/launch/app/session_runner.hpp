@@ -21,6 +21,12 @@ class SessionRunner {
   // `on_answer` may be called while a question is being carried out.
   SessionRunner(boost::asio::any_io_executor executor, std::function<void(Answer)> on_answer);
 
+  // Requests to the stores of this node are counted there. Must be called before anything else.
+  void count_into(const std::shared_ptr<StoreTally>& tally) {
+    job_store_.count_into(tally);
+    workers_store_.count_into(tally);
+  }
+
   void carry_out(Ask action);
   void carry_out(const Beat& action);
   void carry_out(const WakeLink& action);

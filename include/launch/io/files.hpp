@@ -32,6 +32,10 @@ std::size_t file_size(const std::string& path);
 // that nobody reads is an error, too.
 Status write_file(const std::string& path, const std::string& text);
 
+// The same, but whoever reads the file finds what was there before or all of the text, and never a part of it: the text
+// is written to a file beside it, which takes its place.
+Status replace_file(const std::string& path, const std::string& text);
+
 // True when the path, or the nearest existing folder above it, is served by another machine or by a process (FUSE),
 // which may stall it for any time.
 bool is_on_network(const std::string& path);

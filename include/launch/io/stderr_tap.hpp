@@ -9,6 +9,7 @@
 #include "launch/core/base/error.hpp"
 #include "launch/core/base/time.hpp"
 #include "launch/io/fd.hpp"
+#include "launch/io/output_tally.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
@@ -33,7 +34,8 @@ class StderrTap {
   StderrTap& operator=(const StderrTap&) = delete;
 
   // ---- before begin(): a stream, numbered from 0, and what its worker writes to. Not `shown`: it is only kept.
-  Result<Fd> add(bool shown);
+  // `tally`, if there is one, counts it.
+  Result<Fd> add(bool shown, std::shared_ptr<StreamTally> tally = {});
   // Starts the thread, with the signal mask of the caller.
   Status begin();
 

@@ -7,6 +7,7 @@
 #include "launch/core/base/error.hpp"
 #include "launch/core/base/time.hpp"
 #include "launch/core/c10d/agent_store.hpp"
+#include "launch/core/metrics/store_tally.hpp"
 #include "launch/core/rendezvous/liveness.hpp"
 #include "launch/io/port_listener.hpp"
 
@@ -59,6 +60,9 @@ class StoreServer {
   // How much all connections together may make the store hold. If it is more, the one that holds most is closed.
   void set_buffer_limit(std::size_t bytes) { most_buffered_ = bytes; }
 
+  // Requests are counted there. Must be called before listen(); null: they are not counted.
+  void count_into(std::shared_ptr<StoreTally> tally) { tally_ = std::move(tally); }
+
   // Connections that have sent at least a byte.
   std::size_t talkers() const { return talkers_; }
   // The addresses of the first `most` of them: "10.0.0.7 port 4242".
@@ -86,6 +90,7 @@ class StoreServer {
   std::function<void(const std::string&)> on_refusal_;
   PortListener listener_;
   AgentStore store_;
+  std::shared_ptr<StoreTally> tally_;
   std::vector<Push> pushes_;                                   // of the request being applied
   std::vector<std::shared_ptr<StoreConnection>> connections_;  // by ConnectionId; null: free
   std::vector<ConnectionId> free_ids_;

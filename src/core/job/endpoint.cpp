@@ -136,6 +136,8 @@ std::string to_text(const Endpoint& endpoint) {
   return fmt::format("{}{}{}:{}", brackets ? "[" : "", endpoint.host, brackets ? "]" : "", endpoint.port);
 }
 
+bool is_ip_address(std::string_view text) { return parse_ipv4(text) || is_ipv6(text); }
+
 bool is_loopback(std::string_view host) {
   constexpr std::string_view localhost = "localhost";
   const auto same_letter = [](char a, char b) { return (is_letter(a) ? static_cast<char>(a | 0x20) : a) == b; };

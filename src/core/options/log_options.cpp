@@ -147,6 +147,20 @@ constexpr OptionRow log_rows[] = {
      .value = "FILE",
      .text = "append the events of the job to FILE, one JSON object a line; - is standard output",
      .ours = true},
+    {.name = "--metrics",
+     .member = &Options::metrics,
+     .group = OptionGroup::logs,
+     .value = "HOST:PORT",
+     .text =
+         "serve metrics of this node for Prometheus at /metrics, and /healthz and /readyz for probes; :PORT listens "
+         "on 127.0.0.1, 0.0.0.0:PORT on all addresses, port 0 on a free port",
+     .ours = true},
+    {.name = "--metrics-file",
+     .member = &Options::metrics_file,
+     .group = OptionGroup::logs,
+     .value = "FILE",
+     .text = "write the metrics to FILE every 15 s and at the end, as node exporter's textfile collector reads them",
+     .ours = true},
 };
 
 }  // namespace

@@ -95,6 +95,13 @@ TEST(Endpoint, KnowsEveryFormOfLoopback) {
   }
 }
 
+TEST(Endpoint, KnowsAddressesFromNames) {
+  for (const char* address : {"127.0.0.1", "0.0.0.0", "::", "::1", "fe80::1%eth0", "::ffff:10.0.0.1"})
+    EXPECT_TRUE(is_ip_address(address)) << address;
+  for (const char* name : {"", "localhost", "node0", "1.2.3", "1.2.3.4.5", "[::1]", "256.0.0.1", ":"})
+    EXPECT_FALSE(is_ip_address(name)) << name;
+}
+
 TEST(Endpoint, WhatIsAcceptedSurvivesWritingAndReading) {
   constexpr std::string_view letters = "a1:.[]-_ %0f";
   Random random(7);

@@ -6,6 +6,7 @@
 #include "launch/core/base/environment.hpp"
 #include "launch/core/base/time.hpp"
 #include "launch/core/config/elastic_settings.hpp"
+#include "launch/core/config/metrics_settings.hpp"
 #include "launch/core/config/preemption.hpp"
 #include "launch/core/config/restart_rules.hpp"
 #include "launch/core/host/accelerator.hpp"
@@ -159,6 +160,7 @@ struct Config {
   Verbosity verbosity = Verbosity::usual;
   LogChoice logs;
   EventChoice events;
+  MetricsChoice metrics;
   ProgramCommand program;
   InputChoice input;
   HookChoice hooks;

@@ -41,6 +41,9 @@ Result<std::uint16_t> parse_port(std::string_view text);
 // "host:29500", "[::1]:29500".
 std::string to_text(const Endpoint& endpoint);
 
+// IPv4 or IPv6, without brackets; an IPv6 address may have a zone.
+bool is_ip_address(std::string_view text);
+
 // localhost, 127.0.0.0/8 or ::1: only processes of this machine can reach it.
 bool is_loopback(std::string_view host);
 

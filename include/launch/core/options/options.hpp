@@ -122,6 +122,8 @@ struct Options {
   Setting<std::string> logs_specs;
   Setting<std::string> event_log_handler;
   Setting<std::string> events;
+  Setting<std::string> metrics;
+  Setting<std::string> metrics_file;
   Setting<std::string> explain;           // "text" or "json"; empty: run the job
   std::string program;                    // script, module or executable, as typed
   std::vector<std::string> program_args;  // untouched
