@@ -1,6 +1,7 @@
 #include "launch/app/control_desk.hpp"
 
 #include "launch/app/evidence.hpp"
+#include "launch/app/progress_teller.hpp"
 #include "launch/core/base/number_ranges.hpp"
 #include "launch/core/base/text.hpp"
 #include "launch/io/background.hpp"
@@ -157,6 +158,7 @@ asio::awaitable<NodeReport> ControlDesk::report(bool closely) {
   if (began_)
     for (LocalRank rank; rank.value < job_.config.nproc_per_node; ++rank.value)
       own.workers.push_back(about_worker(rank, running));
+  add_progress(own, job_.record.folder().progress(), now());
   if (closely && !running.empty()) {
     auto adding = add_sights(own);
     co_await std::move(adding);

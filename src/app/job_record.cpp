@@ -28,11 +28,13 @@ JobRecord::JobRecord(asio::any_io_executor executor, std::shared_ptr<const Confi
       starter_(starter),
       folder_(starter, std::move(config)),
       files_(executor),
-      events_(config_, executor) {}
+      events_(config_, executor),
+      progress_(executor, folder_, events_) {}
 
 void JobRecord::begin(const Round& round) {
   began_ = instant().wall;
   events_.rendezvous_formed(round);
+  if (!config_.logs.progress.empty()) progress_.begin();
   evidence_.reset();
 }
 
@@ -101,6 +103,7 @@ asio::awaitable<Account> JobRecord::with_waiters(Account own, Finish end) {
 
 asio::awaitable<void> JobRecord::announce(AnnounceRound action) {
   co_await folder_.show_rest();
+  progress_.tell();
   co_await keep_evidence(false);
   evidence_.reset();
   const std::string what = fmt::format("{}; restarting all workers", action.reason);
@@ -116,6 +119,7 @@ asio::awaitable<Account> JobRecord::conclude(Finish end, NodeRank node, std::str
   const bool waited = end.first && (timed_out(*end.first) || !own.timed_out.empty());
   own.hosts = hosts_to_tell(end.first, host_of(node, config_.hostname, end.others));
   co_await folder_.show_rest();  // after that, what they said is no longer kept
+  progress_.tell();
   co_await keep_evidence(waited);
   if (end.left_behind && !end.first) log_error("these processes outlived SIGKILL: " + left);
   if (end.first) tell_parent(config_, *end.first, files_);

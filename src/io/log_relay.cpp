@@ -48,6 +48,7 @@ struct LogRelay::Shared {
     std::unique_ptr<LogFile> file;
     Fd reader;  // of the worker's pipe; none for a file that consoles write to
     std::size_t pipe_size = 0;
+    StreamEar ear{};
   };
 
   Shared(asio::any_io_executor own_executor, FileRules own_rules, LogBacklog::Limits limits)
@@ -153,6 +154,7 @@ std::size_t LogRelay::Shared::take(std::size_t stream) {
   const ssize_t got = ::read(fd, bytes.data(), bytes.size());
   if (got > 0) {
     bytes.resize(static_cast<std::size_t>(got));
+    if (const StreamEar& ear = streams[stream].ear) ear(bytes);
     exchange.receive(static_cast<int>(stream), std::move(bytes));
   }
   if (got == 0) ::epoll_ctl(poller.get(), EPOLL_CTL_DEL, fd, nullptr);  // all processes that could write have ended
@@ -220,7 +222,8 @@ Result<int> LogRelay::add_console(ConsoleStyle style, const std::string& filtere
   return number;
 }
 
-Result<LogRelay::Added> LogRelay::add_stream(int local_rank, const std::string& path, std::optional<int> console) {
+Result<LogRelay::Added> LogRelay::add_stream(int local_rank, const std::string& path, std::optional<int> console,
+                                             StreamEar ear) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return cannot_make("a pipe");
   Fd reader(ends[0]);
@@ -229,9 +232,11 @@ Result<LogRelay::Added> LogRelay::add_stream(int local_rank, const std::string& 
   if (shared_->streams.size() < most_large_pipes) (void)::fcntl(writer.get(), F_SETPIPE_SZ, pipe_size);
   const auto stream = shared_->add(path, std::move(reader), console);
   if (!stream) return stream.error();
-  const auto& [file, pipe, size] = shared_->streams.back();
+  Shared::Stream& added = shared_->streams.back();
+  added.ear = std::move(ear);
   if (console)
-    shared_->consoles.at(static_cast<std::size_t>(*console))->add_stream(*stream, local_rank, *file, pipe.get());
+    shared_->consoles.at(static_cast<std::size_t>(*console))
+        ->add_stream(*stream, local_rank, *added.file, added.reader.get());
   return Added{*stream, std::move(writer)};
 }
 

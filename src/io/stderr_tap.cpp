@@ -85,6 +85,7 @@ struct StderrTap::Shared {
     bool shown = true;
     bool terminal = false;
     std::string tail;
+    StreamEar ear;
   };
 
   Shared(asio::any_io_executor own_executor, int given, std::function<void(bool)> hear)
@@ -193,6 +194,7 @@ std::size_t StderrTap::Shared::take_piece(Stream& stream) {
     reading = true;
   }
   const ssize_t got = ::read(stream.reader.get(), bytes.data(), bytes.size());
+  if (got > 0 && stream.ear) stream.ear(std::string_view(bytes.data(), static_cast<std::size_t>(got)));
   const std::lock_guard lock(mutex);
   reading = false;
   received.notify_all();
@@ -259,8 +261,9 @@ StderrTap::StderrTap(asio::any_io_executor executor, int console, std::function<
 
 StderrTap::~StderrTap() = default;
 
-Result<Fd> StderrTap::add(bool shown) {
+Result<Fd> StderrTap::add(bool shown, StreamEar ear) {
   Shared::Stream stream;
+  stream.ear = std::move(ear);
   stream.shown = shown;
   stream.terminal = shown && shared_->terminal;
   auto writer = stream.terminal ? make_terminal(stream.reader) : make_pipe(stream.reader);

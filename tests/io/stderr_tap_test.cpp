@@ -196,4 +196,15 @@ TEST_F(StderrTapTest, WithoutAThreadThereIsAnError) {
   EXPECT_THAT(begun.error().message, HasSubstr("cannot start a thread"));
 }
 
+TEST_F(StderrTapTest, AnEarHearsAllThatComes) {
+  std::string heard;
+  auto writer = tap_->add(false, [&heard](std::string_view bytes) { heard += bytes; });
+  ASSERT_TRUE(writer && tap_->begin());
+  say(*writer, "\r 10%");
+  say(*writer, "\r 20%\n");
+  writer->reset();
+  drain();
+  EXPECT_EQ("\r 10%\r 20%\n", heard);
+}
+
 }  // namespace launch::stderr_tap_test

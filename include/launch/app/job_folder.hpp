@@ -50,6 +50,8 @@ class JobFolder {
   boost::asio::awaitable<void> keep_evidence(DiskThread& disk, std::string text, bool precious);
 
   LogStreams& streams() { return *streams_; }
+  // The step of each worker, as far as it is known (--progress).
+  std::vector<RankProgress> progress() const;
   // Shows the rest of the workers' output. To be called when nobody writes any more.
   boost::asio::awaitable<void> show_rest();
 

@@ -6,6 +6,7 @@
 #include "launch/app/event_log.hpp"
 #include "launch/app/evidence.hpp"
 #include "launch/app/job_folder.hpp"
+#include "launch/app/progress_teller.hpp"
 #include "launch/core/config/config.hpp"
 #include "launch/core/node/node.hpp"
 #include "launch/io/disk_thread.hpp"
@@ -63,6 +64,7 @@ class JobRecord {
   JobFolder folder_;
   DiskThread files_;  // reads what workers said, and writes what is known of their end
   EventLog events_;
+  ProgressTeller progress_;
   WallTime began_{};                  // when the last workers were about to start
   std::optional<Evidence> evidence_;  // about the workers that are being ended
 };

@@ -12,6 +12,7 @@
 #include "launch/core/logs/log_backlog.hpp"
 #include "launch/io/fd.hpp"
 #include "launch/io/log_console.hpp"
+#include "launch/io/progress_board.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
@@ -40,13 +41,13 @@ class LogRelay {
   // ---- before `begin`
   // Adds a console and returns its number, from 0. `filtered_file`: for lines that hold a filter, if there are filters.
   Result<int> add_console(ConsoleStyle style, const std::string& filtered_file);
-  // Adds a worker's stream: its file, which is made here, and the console that shows it. Returns what the worker writes
-  // to.
+  // Adds a worker's stream: its file, which is made here, and the console that shows it. `ear`, if there is one, hears
+  // all that comes. Returns what the worker writes to.
   struct Added {
     int stream = 0;
     Fd writer;
   };
-  Result<Added> add_stream(int local_rank, const std::string& file, std::optional<int> console);
+  Result<Added> add_stream(int local_rank, const std::string& file, std::optional<int> console, StreamEar ear = {});
 
   // Starts the threads, with the signal mask of the caller.
   Status begin();

@@ -23,6 +23,9 @@ nlohmann::json json_of(const WorkerReport& worker) {
   if (worker.memory_bytes) json["memory_bytes"] = *worker.memory_bytes;
   if (!worker.last_line.empty()) json["last_line"] = worker.last_line;
   if (worker.last_line_age_s) json["last_line_age_s"] = *worker.last_line_age_s;
+  if (worker.step) json["step"] = *worker.step;
+  if (worker.rate) json["rate"] = *worker.rate;
+  if (worker.step_age_s) json["step_age_s"] = *worker.step_age_s;
   if (!worker.stack.empty()) json["stack"] = worker.stack;
   return json;
 }
@@ -38,6 +41,9 @@ WorkerReport worker_of(const JsonValue& json) {
   worker.memory_bytes = json["memory_bytes"].count(count_limit);
   worker.last_line = json["last_line"].text().value_or("");
   worker.last_line_age_s = json["last_line_age_s"].number();
+  worker.step = json["step"].number();
+  worker.rate = json["rate"].number();
+  worker.step_age_s = json["step_age_s"].number();
   worker.stack = json["stack"].texts().value_or(std::vector<std::string>());
   return worker;
 }

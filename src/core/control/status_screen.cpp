@@ -3,6 +3,7 @@
 #include "launch/core/base/number_ranges.hpp"
 #include "launch/core/base/text.hpp"
 #include "launch/core/base/time.hpp"
+#include "launch/core/progress/progress_text.hpp"
 #include "launch/core/verdict/stack_text.hpp"
 
 #include <algorithm>
@@ -69,6 +70,7 @@ std::string row_of(const WorkerReport& worker) {
   const std::string memory = worker.memory_bytes ? bytes_text(*worker.memory_bytes) : "-";
   std::string line;
   if (!worker.end.empty()) line = safe(worker.end, longest_name);
+  if (worker.step) line += fmt::format("{}{}", line.empty() ? "" : "; ", step_text(*worker.step, worker.rate));
   if (worker.last_line_age_s && !worker.last_line.empty())
     line += fmt::format("{}{} ago: {}", line.empty() ? "" : "; ", ago(*worker.last_line_age_s),
                         safe(worker.last_line, 1000));
@@ -106,6 +108,10 @@ void add_title(std::string& text, const Screen& screen) {
            fmt::format("job {}: {}; {}, {}; round {}, {}", shown(known->run_id), safe(known->program, 200), nodes,
                        states_of(all_workers(screen.nodes)), known->round, counted(known->restart, "restart")),
            screen.columns);
+  std::vector<RankStep> steps;
+  for (const WorkerReport* worker : all_workers(screen.nodes))
+    if (worker->step) steps.push_back({worker->rank, *worker->step});
+  if (const std::string spread = spread_text(steps); !spread.empty()) add_line(text, spread, screen.columns);
 }
 
 }  // namespace

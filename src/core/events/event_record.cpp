@@ -40,9 +40,9 @@ class EventLine {
 };
 
 std::string_view name_of(const JobEvent& event) {
-  constexpr std::string_view names[] = {"job_started",   "rendezvous_formed", "worker_started",
-                                        "worker_exited", "stopping",          "killing",
-                                        "restart",       "peer_failed",       "job_ended"};
+  constexpr std::string_view names[] = {"job_started", "rendezvous_formed", "worker_started", "worker_exited",
+                                        "stopping",    "killing",           "restart",        "peer_failed",
+                                        "job_ended",   "progress"};
   static_assert(std::size(names) == std::variant_size_v<JobEvent>);
   return names[event.index()];
 }
@@ -89,6 +89,12 @@ void add_fields(EventLine& line, const PeerFailure& event) { line.add_json("fail
 
 void add_fields(EventLine& line, const JobEnded& event) {
   line.add("exit_code", event.exit_code).add_json("failure", event.first ? to_json(*event.first) : "null");
+}
+
+void add_fields(EventLine& line, const Progressed& event) {
+  const auto number = [](double value) { return fmt::format("{:.12g}", value); };
+  line.add_json("least_step", number(event.sum.least)).add_json("most_step", number(event.sum.most));
+  if (event.sum.rate) line.add_json("rate", number(*event.sum.rate));
 }
 
 }  // namespace

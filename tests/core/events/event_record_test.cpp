@@ -61,6 +61,12 @@ TEST(EventRecord, WorkersAreToldToEnd) {
             R"("reason":"rank 0: exit code 1","number":3})");
 }
 
+TEST(EventRecord, Progress) {
+  EXPECT_EQ(own_fields("progress", Progressed{{1180, 1200.5, 9.93}}),
+            R"("least_step":1180,"most_step":1200.5,"rate":9.93})");
+  EXPECT_EQ(own_fields("progress", Progressed{{1, 1234567, std::nullopt}}), R"("least_step":1,"most_step":1234567})");
+}
+
 TEST(EventRecord, FailuresAreTheOnesOfTheReport) {
   Failure failure;
   failure.exit_code = 7;

@@ -24,6 +24,9 @@ struct WorkerReport {
   std::optional<std::int64_t> memory_bytes;  // resident, with its children
   std::string last_line;                     // of what it wrote, if launch has that in a file
   std::optional<double> last_line_age_s;     // since that file has changed
+  std::optional<double> step;                // by --progress
+  std::optional<double> rate;                // steps per second
+  std::optional<double> step_age_s;          // since the step has changed
   std::vector<std::string> stack;            // innermost frame first
 };
 

@@ -7,6 +7,7 @@
 
 #include "launch/core/base/time.hpp"
 #include "launch/core/job/job.hpp"
+#include "launch/core/progress/progress_watch.hpp"
 #include "launch/core/verdict/failure_report.hpp"
 
 #include <cstddef>
@@ -76,8 +77,13 @@ struct JobEnded {
   std::optional<Failure> first;
 };
 
+// How far the workers of this node are (--progress).
+struct Progressed {
+  ProgressSum sum;
+};
+
 using JobEvent = std::variant<JobStarted, RendezvousFormed, WorkerStarted, WorkerOver, Stopping, Killing, Restarting,
-                              PeerFailure, JobEnded>;
+                              PeerFailure, JobEnded, Progressed>;
 
 // ASCII, without the newline. Bytes that are not UTF-8 are replaced.
 std::string to_json_line(const EventContext& context, const Instant& when, const JobEvent& event);

@@ -116,6 +116,7 @@ struct Options {
   Setting<std::string> log_writer;
   Setting<std::string> log_max_size;
   Setting<std::optional<int>> log_max_files;
+  Setting<std::string> progress;
   Setting<std::string> logs_specs;
   Setting<std::string> event_log_handler;
   Setting<std::string> events;
