@@ -15,6 +15,7 @@ OWN = {
     "killing": ["pids"],
     "restart": ["reason", "number"],
     "peer_failed": ["failure"],
+    "progress": ["least_step", "most_step", "rate"],
     "job_ended": ["exit_code", "failure"],
 }
 FAILS = '[ "$RANK" = 1 ] && exit 7\n'

@@ -94,7 +94,7 @@ void add_fields(EventLine& line, const JobEnded& event) {
 void add_fields(EventLine& line, const Progressed& event) {
   const auto number = [](double value) { return fmt::format("{:.12g}", value); };
   line.add_json("least_step", number(event.sum.least)).add_json("most_step", number(event.sum.most));
-  if (event.sum.rate) line.add_json("rate", number(*event.sum.rate));
+  line.add_json("rate", event.sum.rate ? number(*event.sum.rate) : "null");
 }
 
 }  // namespace

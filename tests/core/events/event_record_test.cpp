@@ -64,7 +64,8 @@ TEST(EventRecord, WorkersAreToldToEnd) {
 TEST(EventRecord, Progress) {
   EXPECT_EQ(own_fields("progress", Progressed{{1180, 1200.5, 9.93}}),
             R"("least_step":1180,"most_step":1200.5,"rate":9.93})");
-  EXPECT_EQ(own_fields("progress", Progressed{{1, 1234567, std::nullopt}}), R"("least_step":1,"most_step":1234567})");
+  EXPECT_EQ(own_fields("progress", Progressed{{1, 1234567, std::nullopt}}),
+            R"("least_step":1,"most_step":1234567,"rate":null})");
 }
 
 TEST(EventRecord, FailuresAreTheOnesOfTheReport) {
