@@ -45,7 +45,10 @@ ControlDesk::ControlDesk(asio::any_io_executor executor, Job job, Deeds deeds)
       job_(job),
       deeds_(std::move(deeds)),
       door_(executor, [this](std::string line, pid_t visitor) { return serve(std::move(line), visitor); }),
-      disk_(executor) {}
+      disk_(executor),
+      hangs_(
+          executor, {job.config, job.node, job.workers, job.record, job.round},
+          {[this](Verb verb) { return ask_all(verb); }, [this](NodeEvent event) { deeds_.feed(std::move(event)); }}) {}
 
 void ControlDesk::open() {
   opened_ = now();
@@ -60,6 +63,7 @@ void ControlDesk::begin() {
   ends_.clear();
   began_ = now();
   since_ = wall_time_text();
+  hangs_.begin();
 }
 
 void ControlDesk::ended(LocalRank local_rank, ExitStatus status) { ends_[local_rank] = to_text(status); }
@@ -70,16 +74,30 @@ asio::awaitable<std::string> ControlDesk::serve(std::string line, pid_t visitor)
   auto request = parse_request(line);
   if (!request) co_return fault_text(job_.config.hostname, request.error().message);
   request->asker = visitor;
+  auto asking = ask(*request);
+  std::string lines = co_await std::move(asking);
+  if (request->verb == Verb::stop) deeds_.stop(visitor);
+  co_return lines;
+}
+
+asio::awaitable<std::string> ControlDesk::ask(ControlRequest request) {
   std::string others;
-  const bool of_all = std::exchange(request->whole_job, false) && job_.round.assignment.group_world_size > 1;
+  const bool of_all = std::exchange(request.whole_job, false) && job_.round.assignment.group_world_size > 1;
   if (of_all) {
-    auto asking = ask_others(*request);
+    auto asking = ask_others(request);
     others = co_await std::move(asking);
   }
-  auto answering = answer(*request);
+  auto answering = answer(request);
   const NodeReport own = co_await std::move(answering);
-  if (request->verb == Verb::stop) deeds_.stop(visitor);
   co_return to_json(own) + '\n' + others;
+}
+
+asio::awaitable<std::vector<NodeReport>> ControlDesk::ask_all(Verb verb) {
+  ControlRequest request;
+  request.verb = verb;
+  auto asking = ask(request);
+  const std::string lines = co_await std::move(asking);
+  co_return parse_node_reports(lines);
 }
 
 asio::awaitable<std::string> ControlDesk::ask_others(ControlRequest request) {
@@ -145,9 +163,12 @@ asio::awaitable<NodeReport> ControlDesk::answer(ControlRequest request) {
   auto reporting = report(request.verb == Verb::status);
   NodeReport own = co_await std::move(reporting);
   own.done = std::move(done);
+  if (request.verb == Verb::quiet) hangs_.add_quiet(own);
   if (request.verb == Verb::stacks) {
+    const Time from = now();
     auto adding = add_stacks(own, request.rank);
     co_await std::move(adding);
+    hangs_.disturbed(from);
   }
   co_return own;
 }

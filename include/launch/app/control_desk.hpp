@@ -3,6 +3,7 @@
 // life of the process. Nothing is looked at, and nobody is woken, as long as nobody asks.
 #pragma once
 
+#include "launch/app/hang_desk.hpp"
 #include "launch/app/job_record.hpp"
 #include "launch/app/worker_group.hpp"
 #include "launch/core/config/config.hpp"
@@ -63,6 +64,9 @@ class ControlDesk {
   using Sights = std::map<pid_t, WorkerSight>;
 
   boost::asio::awaitable<std::string> serve(std::string line, pid_t visitor);
+  // The answers of this node and, if the request says so, of all others.
+  boost::asio::awaitable<std::string> ask(ControlRequest request);
+  boost::asio::awaitable<std::vector<NodeReport>> ask_all(ControlRequest::Verb verb);
   boost::asio::awaitable<std::string> ask_others(ControlRequest request);
   boost::asio::awaitable<void> answer_other(Asked asked);
   boost::asio::awaitable<NodeReport> answer(ControlRequest request);
@@ -80,6 +84,7 @@ class ControlDesk {
   Deeds deeds_;
   Door door_;
   DiskThread disk_;
+  HangDesk hangs_;
   std::uint64_t questions_ = 0;
   std::map<std::uint64_t, std::shared_ptr<Others>> waiting_;
   std::map<LocalRank, std::string> ends_;  // of workers of this round

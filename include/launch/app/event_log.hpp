@@ -40,6 +40,7 @@ class EventLog {
   void stopping(int signal, const std::string& reason);
   void killing(std::size_t processes);
   void restarting(const AnnounceRound& action);
+  void hangs(Duration quiet, std::vector<std::string> places) { tell(Hanging{quiet, std::move(places)}); }
   void progressed(const Progressed& progress) { tell(progress); }
   // The job's first failure. Nothing is written if it is of this node.
   void told_of(const Failure& failure);

@@ -202,6 +202,13 @@ AgentActions Agent::handle(const StoodStill& event, Time now) {
   return fail(std::move(cause), SIGTERM, true, now);
 }
 
+AgentActions Agent::handle(const Hung& event, Time now) {
+  if (winding_down() || state_ == State::joining || state_ == State::pausing) return {};
+  Failure failure = event.failure;
+  if (!event.may_restart && settings_.restarts.max_restarts > 0) failure.why_final = "--on-hang=fail ends the job";
+  return fail(std::move(failure), SIGTERM, true, now);
+}
+
 AgentActions Agent::handle(const BarrierDone& /*event*/, Time /*now*/) {
   if (state_ != State::leaving) return {};
   return {finish()};
@@ -300,7 +307,7 @@ AgentActions Agent::start_anew(Time now) {
 
 AgentActions Agent::fail(Failure failure, int signal, bool tell, Time now) {
   if (first_) return {};
-  const bool ours = tell && (failure.kind == Failure::Kind::worker || failure.kind == Failure::Kind::start);
+  const bool ours = tell && concerns_workers(failure) && failure.why_final.empty();
   if (ours && state_ != State::joining) {
     const auto refusal = policy_.refuses(failure, round_.restarts, now - started_, now);
     failure.restart = !refusal && round_.can_restart;
@@ -342,7 +349,7 @@ AgentActions Agent::fail(Failure failure, int signal, bool tell, Time now) {
 bool Agent::wants_evidence(const Failure& failure) const {
   using enum Failure::Kind;
   if (failure.kind == signal) return settings_.stacks;
-  return settings_.evidence && (failure.kind == worker || failure.kind == lost);
+  return settings_.evidence && (failure.kind == worker || failure.kind == lost || failure.kind == hang);
 }
 
 std::string Agent::stop_reason() const { return first_ ? describe(*first_) : changed_.value_or(""); }

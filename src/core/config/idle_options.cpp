@@ -41,6 +41,7 @@ void notice_idle_options(const Options& options, Config& config) {
   if (config.restarts.max_restarts == 0)
     notice_idle(config, "--max-restarts", options.restart_on, options.fail_on, options.restart_window,
                 options.repeat_errors);
+  if (options.hang_timeout.value == 0) notice_idle(config, "--hang-timeout", options.on_hang);
   if (options.requeue_on.value.empty()) notice_idle(config, "--requeue-on", options.requeue_exit);
   if (options.rdzv_backend.value == "static") notice_idle_keys(options, config);
 }

@@ -16,9 +16,10 @@ using Verb = ControlRequest::Verb;
 constexpr int most_of_any = std::numeric_limits<int>::max();
 constexpr int most_signal = 64;
 constexpr JsonBounds request_bounds{.size = 4096, .depth = 2};
-constexpr std::array<std::pair<Verb, std::string_view>, 5> verbs = {{{Verb::about, "about"},
+constexpr std::array<std::pair<Verb, std::string_view>, 6> verbs = {{{Verb::about, "about"},
                                                                      {Verb::status, "status"},
                                                                      {Verb::stacks, "stacks"},
+                                                                     {Verb::quiet, "quiet"},
                                                                      {Verb::signal, "signal"},
                                                                      {Verb::stop, "stop"}}};
 

@@ -64,6 +64,8 @@ std::string to_json(const NodeReport& report) {
     json["restart"] = report.restart;
     json["nnodes"] = report.nnodes;
     json["world_size"] = report.world_size;
+    if (report.quiet_s) json["quiet_s"] = *report.quiet_s;
+    if (report.quiet_by_steps) json["quiet_by_steps"] = true;
     json["workers"] = nlohmann::json::array();
     for (const WorkerReport& worker : report.workers) json["workers"].push_back(json_of(worker));
   }
@@ -86,6 +88,8 @@ Result<NodeReport> parse_node_report(std::string_view text) {
   report.restart = json["restart"].whole(0, any_rank).value_or(0);
   report.nnodes = json["nnodes"].whole(0, any_rank).value_or(0);
   report.world_size = json["world_size"].whole(0, any_rank).value_or(0);
+  report.quiet_s = json["quiet_s"].number();
+  report.quiet_by_steps = json["quiet_by_steps"].flag().value_or(false);
   report.done = json["done"].text().value_or("");
   report.fault = json["fault"].text().value_or("");
   for (const JsonValue& worker : json["workers"].list().value_or(std::vector<JsonValue>()))

@@ -40,9 +40,9 @@ class EventLine {
 };
 
 std::string_view name_of(const JobEvent& event) {
-  constexpr std::string_view names[] = {"job_started", "rendezvous_formed", "worker_started", "worker_exited",
-                                        "stopping",    "killing",           "restart",        "peer_failed",
-                                        "job_ended",   "progress"};
+  constexpr std::string_view names[] = {
+      "job_started", "rendezvous_formed", "worker_started", "worker_exited", "stopping", "killing",
+      "restart",     "peer_failed",       "job_ended",      "progress",      "hang"};
   static_assert(std::size(names) == std::variant_size_v<JobEvent>);
   return names[event.index()];
 }
@@ -95,6 +95,12 @@ void add_fields(EventLine& line, const Progressed& event) {
   const auto number = [](double value) { return fmt::format("{:.12g}", value); };
   line.add_json("least_step", number(event.sum.least)).add_json("most_step", number(event.sum.most));
   line.add_json("rate", event.sum.rate ? number(*event.sum.rate) : "null");
+}
+
+void add_fields(EventLine& line, const Hanging& event) {
+  std::string places;
+  for (const std::string& place : event.places) places += (places.empty() ? "" : ",") + EventLine::quote(place);
+  line.add("quiet_s", event.quiet).add_json("places", "[" + places + "]");
 }
 
 }  // namespace

@@ -54,6 +54,8 @@ std::string sentence(const Progressed& event) {
   return least == most ? last : fmt::format("{}; the last worker is at step {}", last, number_text(least));
 }
 
+std::string sentence(const Hanging& /*event*/) { return {}; }  // the warning has said it
+
 }  // namespace
 
 std::string to_text(const JobEvent& event) {

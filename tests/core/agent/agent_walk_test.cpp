@@ -49,7 +49,7 @@ class Walk {
 
   Failure draw_failure() {
     Failure failure;
-    failure.kind = static_cast<Failure::Kind>(draw(6));
+    failure.kind = static_cast<Failure::Kind>(draw(7));
     failure.exit_code = 1 + draw(200);
     failure.restart = !final_ && one_in(2);
     failure.restarts = failure.restart ? most_restarts_ + draw(2) : 0;
@@ -73,6 +73,7 @@ class Walk {
       case 2:
         return tell(BarrierDone{});
       case 3:
+        if (one_in(3)) return tell(Hung{failure_of_hang("no progress"), one_in(2)});
         return one_in(9) ? tell(GuardLost{}) : tell(StoodStill{9s});
       case 4:
         return expire();

@@ -8,7 +8,7 @@ namespace {
 using Verb = ControlRequest::Verb;
 
 TEST(ControlRequest, IsReadAsItWasWritten) {
-  for (const Verb verb : {Verb::about, Verb::status, Verb::stacks, Verb::signal, Verb::stop}) {
+  for (const Verb verb : {Verb::about, Verb::status, Verb::stacks, Verb::quiet, Verb::signal, Verb::stop}) {
     const ControlRequest request{verb, false, 7, 10, 1234};
     const auto read = parse_request(to_json(request));
     ASSERT_TRUE(read) << to_json(request);

@@ -68,6 +68,12 @@ TEST(EventRecord, Progress) {
             R"("least_step":1,"most_step":1234567,"rate":null})");
 }
 
+TEST(EventRecord, Hangs) {
+  EXPECT_EQ(own_fields("hang", Hanging{20s, {"rank 0: in f", "a\n"}}),
+            R"("quiet_s":20.000000,"places":["rank 0: in f","a\n"]})");
+  EXPECT_EQ(own_fields("hang", Hanging{1s, {}}), R"("quiet_s":1.000000,"places":[]})");
+}
+
 TEST(EventRecord, FailuresAreTheOnesOfTheReport) {
   Failure failure;
   failure.exit_code = 7;

@@ -44,6 +44,7 @@ struct MembersChanged { std::string reason; Duration grace = Duration::max(); };
 // exit successfully before this node knows that all nodes have ended.
 struct StoreLost { std::string reason; Duration grace = Duration::max(); Duration stood_still{}; bool host_waits{}; };
 struct StoodStill { Duration time; };      // this process was paused for so long that its guard killed the workers
+struct Hung { Failure failure; bool may_restart = false; };  // no worker of the job makes progress; told to one node
 struct BarrierDone {};
 struct AllGone {};                         // no process of this node's workers is left
 struct Signalled {};                       // SignalWorkers is carried out: the workers' grace period starts now
@@ -77,7 +78,7 @@ struct Finish {
 };
 
 using AgentEvent = std::variant<RendezvousDone, RendezvousFailed, NotNeeded, StartFailed, WorkerExited, SignalReceived,
-                                Warned, GuardLost, PeerFailed, MembersChanged, StoreLost, StoodStill, BarrierDone,
+                                Warned, GuardLost, PeerFailed, MembersChanged, StoreLost, StoodStill, Hung, BarrierDone,
                                 AllGone, Signalled, DeadlineReached>;
 using AgentAction = std::variant<StartRendezvous, StopRendezvous, AnnounceRound, StartWorkers, GatherEvidence,
                                  SignalWorkers, KillWorkers, TellPeers, EnterBarrier, Finish>;
@@ -114,6 +115,7 @@ struct AgentSettings {
 // MembersChanged    rejoins   -         stopping (5)  stopping   rejoins       noted              noted
 // StoreLost         ends      ends      ends          ends       finished (6)  noted              noted
 // StoodStill        -         -         stopping (7)  -          -             -                  -
+// Hung              -         -         ends          ends       ends          -                  -
 // BarrierDone       -         -         -             -          finished      -                  -
 // AllGone           -         -         -             leaving    -             rejoins, finished  rejoins, finished
 // Signalled         -         -         -             noted      -             noted              -
@@ -165,6 +167,7 @@ class Agent {
   AgentActions handle(const MembersChanged& event, Time now);
   AgentActions handle(const StoreLost& event, Time now);
   AgentActions handle(const StoodStill& event, Time now);
+  AgentActions handle(const Hung& event, Time now);
   AgentActions handle(const BarrierDone& event, Time now);
   AgentActions handle(const AllGone& event, Time now);
   AgentActions handle(const Signalled& event, Time now);

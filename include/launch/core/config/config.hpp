@@ -120,6 +120,17 @@ enum class Verbosity {
   verbose,  // and each step, with the time
 };
 
+// Workers that do not get on.
+struct HangChoice {
+  enum class Deed {
+    report,   // a warning
+    restart,  // and the workers are restarted
+    fail,     // and the job ends
+  };
+  Duration timeout{};  // after so much quiet of all nodes; zero: nobody looks
+  Deed deed = Deed::report;
+};
+
 // Where the events of the job are written.
 struct EventChoice {
   std::string file;           // for our own events; "-" is standard output; empty: nowhere
@@ -152,6 +163,7 @@ struct Config {
   Verbosity verbosity = Verbosity::usual;
   LogChoice logs;
   EventChoice events;
+  HangChoice hang;
   ProgramCommand program;
   InputChoice input;
   Environment worker_env;                   // the base of every worker's environment

@@ -1,6 +1,6 @@
-// The part of settle() about --progress: the expression, and which streams must pass launch so that it can be looked
-// for. Called only by settle(), after the settings of the logs. The first fault is returned as the error.
-// It reads no stream.
+// The part of settle() about --progress and --hang-timeout: the expression, what a hang leads to, and which streams
+// must pass launch so that they can be heard. Called only by settle(), after the settings of restarts and logs. The
+// first fault is returned as the error. It reads no stream.
 #pragma once
 
 #include "launch/core/config/config.hpp"
@@ -10,5 +10,6 @@ namespace launch {
 
 // REQUIRES: the logs are settled.
 Status settle_progress(const Options& options, const HostFacts& facts, Config& config);
+Status settle_hang(const Options& options, const HostFacts& facts, Config& config);
 
 }  // namespace launch

@@ -43,8 +43,10 @@ struct NodeReport {
   int restart = 0;  // how many the job has had
   int nnodes = 0;   // of the round; 0: there is none
   int world_size = 0;
-  std::string done;   // what was done because of the request
-  std::string fault;  // why the node has not answered, or not done it
+  std::optional<double> quiet_s;  // since a worker made progress; only if the request asks for it
+  bool quiet_by_steps = false;    // that is since the last step
+  std::string done;               // what was done because of the request
+  std::string fault;              // why the node has not answered, or not done it
   std::vector<WorkerReport> workers;
 };
 

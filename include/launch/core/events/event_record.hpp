@@ -82,8 +82,14 @@ struct Progressed {
   ProgressSum sum;
 };
 
+// No worker of the job has made progress for so long (--hang-timeout).
+struct Hanging {
+  Duration quiet{};
+  std::vector<std::string> places;  // where the workers are, as the warning says
+};
+
 using JobEvent = std::variant<JobStarted, RendezvousFormed, WorkerStarted, WorkerOver, Stopping, Killing, Restarting,
-                              PeerFailure, JobEnded, Progressed>;
+                              PeerFailure, JobEnded, Progressed, Hanging>;
 
 // ASCII, without the newline. Bytes that are not UTF-8 are replaced.
 std::string to_json_line(const EventContext& context, const Instant& when, const JobEvent& event);

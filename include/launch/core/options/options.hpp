@@ -95,6 +95,8 @@ struct Options {
   Setting<double> kill_grace;         // seconds
   Setting<std::string> verdict;
   Setting<std::string> evidence;
+  Setting<double> hang_timeout;  // seconds; 0: off
+  Setting<std::string> on_hang;
   Setting<std::string> signals_to_handle;
   Setting<std::string> preempt_signal;
   Setting<std::optional<int>> stop_before_end;  // seconds

@@ -20,6 +20,7 @@ struct Failure {
     rendezvous,  // the nodes did not find each other, or contradicted each other
     signal,      // a launch process was told to stop
     store,       // the store's host was lost
+    hang,        // no worker of the job made progress for --hang-timeout
     lost,        // a launch process or its host was lost without a word; or nodes joined or left once too often
   };
   Kind kind = Kind::worker;
@@ -66,10 +67,15 @@ Failure failure_of_start(FailurePlace where, FailedWorker who, int exit_code, st
 Failure failure_of_rendezvous(FailurePlace where, const Error& error);
 Failure failure_of_signal(FailurePlace where, int exit_code, std::string what);
 Failure failure_of_store(FailurePlace where, std::string what);
+// It is no node's more than another's.
+Failure failure_of_hang(std::string what);
 Failure failure_of_lost_node(FailurePlace where, std::string what);
 
 std::string to_json(const Failure& failure);
 Result<Failure> parse_failure(std::string_view json);
+
+// Whether new workers may do better, so that a restart may follow.
+bool concerns_workers(const Failure& failure);
 
 // Whether the worker may have ended because others hang: by an abort or a time-out.
 bool smells_of_hang(const Failure& failure);
