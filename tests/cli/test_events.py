@@ -16,6 +16,7 @@ OWN = {
     "restart": ["reason", "number"],
     "peer_failed": ["failure"],
     "progress": ["least_step", "most_step", "rate"],
+    "hang": ["quiet_s", "places"],
     "job_ended": ["exit_code", "failure"],
 }
 FAILS = '[ "$RANK" = 1 ] && exit 7\n'

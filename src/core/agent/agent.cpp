@@ -322,8 +322,8 @@ AgentActions Agent::fail(Failure failure, int signal, bool tell, Time now) {
   changed_.reset();
   const bool joining = state_ == State::joining || state_ == State::pausing;
   const bool leaving = state_ == State::leaving;
-  if (first_->restart && (joining || leaving)) return start_anew(now);
   const bool tells = tell && settings_.nnodes > 1;
+  if (first_->restart && (joining || (leaving && !tells))) return start_anew(now);
   AgentActions actions;
   if (joining) actions.push_back(StopRendezvous{});
   const bool evidence = state_ == State::running && signal != SIGKILL && wants_evidence(*first_);

@@ -138,8 +138,10 @@ TEST(AgentRestart, AfterAHangOfOthersFromTheBarrier) {
   Agent agent = running(with_restarts(1));
   for (const int rank : {0, 1}) agent.on(WorkerExited{LocalRank(rank), {}, {}}, start_time);
   EXPECT_NE(find<EnterBarrier>(agent.on(AllGone{}, start_time)), nullptr);
-  const auto anew = agent.on(Hung{failure_of_hang("no progress for 20 s"), true}, start_time);
-  EXPECT_NE(find<AnnounceRound>(anew), nullptr);
+  const auto told = agent.on(Hung{failure_of_hang("no progress for 20 s"), true}, start_time);
+  ASSERT_NE(find<TellPeers>(told), nullptr) << "the others must hear of it before this node joins again";
+  EXPECT_TRUE(find<TellPeers>(told)->failure.restart);
+  EXPECT_NE(find<AnnounceRound>(agent.on(AllGone{}, start_time)), nullptr);
 }
 
 }  // namespace launch::agent_restart_test
