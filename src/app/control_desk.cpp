@@ -165,10 +165,10 @@ asio::awaitable<NodeReport> ControlDesk::answer(ControlRequest request) {
   own.done = std::move(done);
   if (request.verb == Verb::quiet) hangs_.add_quiet(own);
   if (request.verb == Verb::stacks) {
-    const Time from = now();
+    hangs_.disturb();
     auto adding = add_stacks(own, request.rank);
     co_await std::move(adding);
-    hangs_.disturbed(from);
+    hangs_.disturbed();
   }
   co_return own;
 }

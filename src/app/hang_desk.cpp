@@ -59,7 +59,14 @@ void HangDesk::add_quiet(NodeReport& report) const {
   report.quiet_by_steps = quiet.by_steps;
 }
 
-void HangDesk::disturbed(Time from) { watch_.disturbed(from, now()); }
+void HangDesk::disturb() {
+  ++disturbances_;
+  if (disturbers_++ == 0) disturbed_ = now();
+}
+
+void HangDesk::disturbed() {
+  if (--disturbers_ == 0) watch_.disturbed(disturbed_, now());
+}
 
 asio::awaitable<void> HangDesk::watch() {
   while (true) {
@@ -81,9 +88,10 @@ asio::awaitable<void> HangDesk::look() {
     return tallies;
   };
   const int round = round_;
+  const int disturbances = disturbances_;
   auto looking = disk_.run_until(later(now(), time_to_look), tally_all);
   auto tallies = co_await std::move(looking);
-  if (round != round_) co_return;
+  if (round != round_ || disturbers_ > 0 || disturbances != disturbances_) co_return;
   tallies ? watch_.sample(*std::move(tallies), now()) : watch_.worked(now());
   if (const auto heard = job_.record.folder().heard_at()) watch_.heard(*heard);
   for (const RankProgress& one : job_.record.folder().progress()) watch_.stepped(one.changed);
@@ -137,8 +145,8 @@ void HangDesk::act(Duration quiet) {
 void HangDesk::warn_of_unknown(const std::vector<int>& nodes) {
   if (nodes.empty() || std::exchange(told_of_unknown_, true)) return;
   log_warning(
-      fmt::format("{} cannot say how long they have been quiet, so a hang is not found: every node must run "
-                  "launch with --hang-timeout",
+      fmt::format("{} did not say how long the workers there have been quiet, so launch cannot tell whether the job "
+                  "hangs; every node must run launch with --hang-timeout",
                   ranges_in_words("node", nodes)));
 }
 

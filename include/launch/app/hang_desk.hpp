@@ -45,8 +45,9 @@ class HangDesk {
   void begin();
   // Says how long this node has been quiet, if it can.
   void add_quiet(NodeReport& report) const;
-  // Since `from` we have looked at the workers in a way that they may have noticed.
-  void disturbed(Time from);
+  // Around a look at the workers that they may notice.
+  void disturb();
+  void disturbed();
 
  private:
   using Task = boost::asio::awaitable<void>;
@@ -73,7 +74,10 @@ class HangDesk {
   HangJudge judge_;
   bool begun_ = false;
   bool told_of_unknown_ = false;
-  int round_ = 0;  // counts the starts of workers
+  int round_ = 0;         // counts the starts of workers
+  int disturbances_ = 0;  // so far
+  int disturbers_ = 0;    // at present
+  Time disturbed_{};      // since then
 };
 
 }  // namespace launch
