@@ -83,6 +83,8 @@ void EventLog::told_of(const Failure& failure) {
   if (!own) tell(PeerFailure{failure});
 }
 
+void EventLog::user_asked(const std::string& what, const std::string& by) { tell(UserAsked{what, by}); }
+
 void EventLog::job_ended(int exit_code, const std::optional<Failure>& first) {
   tell(JobEnded{exit_code, first});
   const auto ran = std::chrono::duration_cast<std::chrono::seconds>(now() - began_);

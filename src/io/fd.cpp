@@ -1,6 +1,7 @@
 #include "launch/io/fd.hpp"
 
 #include <cerrno>
+#include <chrono>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -50,6 +51,12 @@ std::size_t write_most(int fd, std::string_view bytes) {
 }
 
 bool write_all(int fd, std::string_view bytes) { return write_most(fd, bytes) == bytes.size(); }
+
+bool is_read_for(int fd, Duration time) {
+  pollfd reader{fd, 0, 0};
+  const auto wait = std::chrono::ceil<std::chrono::milliseconds>(time).count();
+  return ::poll(&reader, 1, static_cast<int>(wait)) <= 0;
+}
 
 void hold_standard_streams() {
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})

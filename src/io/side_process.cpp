@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::size_t longest_told = 65'536;
 constexpr std::size_t longest_rest = 262'144;
-constexpr std::int64_t longest_poll = 60'000;  // milliseconds
+constexpr std::int64_t longest_poll_ms = 60'000;  // milliseconds
 
 [[noreturn]] void run(const std::function<void(int)>& work, int output, pid_t parent) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -105,7 +105,7 @@ Result<std::string> SideProcess::line(Time deadline) {
     if (held_.size() > longest_told) return protocol_error("a line without an end");
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - now()).count();
     pollfd one{output_.get(), POLLIN, 0};
-    const int ready = ::poll(&one, 1, static_cast<int>(std::clamp<std::int64_t>(left, 0, longest_poll)));
+    const int ready = ::poll(&one, 1, static_cast<int>(std::clamp<std::int64_t>(left, 0, longest_poll_ms)));
     if (ready == 0 && left <= 0) return Error{ErrorCode::timeout, "no answer in time"};
     if (ready <= 0) continue;
     std::array<char, 4096> bytes{};

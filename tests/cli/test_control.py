@@ -142,6 +142,126 @@ class Deeds(ControlCase):
         self.assertIn("rank 1", run.err)
 
 
+    def test_restart_of_one_node(self):
+        run = self.job(UP, 'echo "$TORCHELASTIC_RESTART_COUNT" >> "$TEST_FOLDER/counts.$RANK"\n', SLEEP,
+                       options=(f"--events={self.folder}/events",))
+        self.wait_for_lines("counts", 2, 1)
+        self.assertIn("the job restarts its workers", self.ask("restart").out)
+        self.wait_for_lines("counts", 2, 2)
+        self.assertEqual({"0"}, set((self.folder / "counts.1").read_text().split()))
+        events = [json.loads(line) for line in (self.folder / "events").read_text().splitlines()]
+        (asked,) = [event for event in events if event["event"] == "user_asked"]
+        self.assertEqual("restart", asked["what"])
+        self.assertRegex(asked["by"], r"^launch-ctl \(pid \d+ on ")
+        self.assertEqual([0], [event["number"] for event in events if event["event"] == "restart"])
+        self.stop(run)
+
+    def wait_for_lines(self, name, ranks, count):
+        def lines(rank):
+            path = self.folder / f"{name}.{rank}"
+            return len(path.read_text().split()) if path.exists() else 0
+        self.assertTrue(wait_for(lambda: [count] * ranks == [lines(rank) for rank in range(ranks)], 30))
+
+    def test_restart_of_all_nodes(self):
+        worker = self.worker(UP, 'echo x >> "$TEST_FOLDER/counts.$RANK"\n', SLEEP)
+        for start in (lambda: self.nodes([1, 2], worker), lambda: self.elastic(3, worker, nnodes="2:3")):
+            runs = start()
+            self.wait_for_lines("counts", 3, 1)
+            self.ask("restart")
+            self.wait_for_lines("counts", 3, 2)
+            for run in runs:
+                run.signal(signal.SIGTERM)
+            self.expect([143] * len(runs), runs)
+            self.assertIn("a restart was asked for by launch-ctl", runs[-1].err)
+            self.forget("counts.*")
+            self.forget("up.*")
+
+    def test_a_drained_node_leaves_the_others(self):
+        runs = self.elastic(3, self.worker(UP, 'echo "$WORLD_SIZE" >> "$TEST_FOLDER/counts.$RANK"\n', SLEEP),
+                            nnodes="2:3")
+        self.wait_for_lines("counts", 3, 1)
+        self.assertIn("which the others need", self.ask("drain", "0", code=1).out)
+        self.assertIn("no node n9; the nodes are 0 (", self.ask("drain", "n9", code=2).err)
+        self.assertIn("has several nodes: say one of 0, 1, 2", self.ask("drain", os.uname().nodename, code=2).err)
+        leaver = next(report["pid"] for report in self.reports("status") if report["node_rank"] == 2)
+        self.assertIn("is leaving the job", self.ask("drain", "2").out)
+        (left,) = [run for run in runs if run.pid == leaver]
+        self.expect([0], [left])
+        self.wait_for_lines("counts", 2, 2)
+        self.assertEqual("2", (self.folder / "counts.0").read_text().split()[-1])
+        self.assertEqual(2, len(self.reports("stop")))
+        self.expect([143] * 2, [run for run in runs if run is not left])
+
+    def test_nodes_of_a_static_job_cannot_be_drained(self):
+        runs = self.nodes([1, 1], self.worker(UP, SLEEP))
+        self.wait_until_up(2, *runs)
+        self.assertIn("that needs c10d", self.ask("drain", "1", code=1).out)
+        self.assertEqual(2, len(self.reports("stop")))
+        self.expect([143] * 2, runs)
+
+
+class Logs(ControlCase):
+    LINES = 'for i in 1 2 3 4 5; do echo "line $i of $RANK"; done\n'
+
+    def test_the_last_lines_of_all_nodes(self):
+        runs = self.nodes([1, 2], self.worker(self.LINES, UP, SLEEP),
+                          options=(f"--log-dir={self.folder}/logs", "--redirects=3"))
+        self.wait_until_up(3, *runs)
+        self.assertEqual([f"[{rank}] line {line} of {rank}" for rank in range(3) for line in (4, 5)],
+                         self.ask("logs", "-n", "2").out.splitlines())
+        self.assertEqual(["[2] line 5 of 2"], self.ask("logs", "-n", "1", "--rank=2").out.splitlines())
+        self.assertEqual(["[0] line 5 of 0"], self.ask("logs", "-n", "1", "--node=0").out.splitlines())
+        report = self.reports("logs", "--rank=1", "-n", "1")
+        self.assertEqual([{"stream": "stdout", "text": "line 5 of 1\n"}], report[-1]["workers"][0]["log"])
+        self.reports("stop")
+        self.expect([143] * 2, runs)
+
+    def test_much_is_given_whole(self):
+        run = self.job('i=0; while [ "$i" -lt 3000 ]; do echo "line $i of $RANK"; i=$((i + 1)); done\n', UP, SLEEP,
+                       options=(f"--log-dir={self.folder}/logs", "--redirects=3"))
+        lines = self.ask("logs", "-n", "100000").out.splitlines()
+        for rank in range(2):
+            self.assertEqual([f"[{rank}] line {i} of {rank}" for i in range(3000)],
+                             [line for line in lines if line.startswith(f"[{rank}]")])
+        self.stop(run)
+
+    def test_follows_also_over_a_restart(self):
+        run = self.job(UP, 'echo "begins $RANK"; while [ ! -e "$TEST_FOLDER/go" ]; do sleep 0.05; done\n',
+                       'printf "half"; sleep 0.7; echo " line"\n', SLEEP,
+                       options=(f"--log-dir={self.folder}/logs", "--redirects=3"))
+        follower = self.start([self.control, "logs", "-f"])
+        self.assertTrue(wait_for(lambda: "begins 1" in follower.out, 20), str(follower))
+        (self.folder / "go").touch()
+        self.assertTrue(wait_for(lambda: follower.out.count("half line\n") == 2, 20), str(follower))
+        self.ask("restart")
+        self.assertTrue(wait_for(lambda: follower.out.count("begins") == 4, 20), str(follower))
+        self.stop(run)
+        self.expect([0], [follower])
+        self.assertNotIn("half\n", follower.out)
+
+    def test_output_that_goes_to_the_terminal(self):
+        run = self.job(UP, SLEEP)
+        self.assertIn("--tee or --redirects", self.ask("logs", code=1).err)
+        self.stop(run)
+
+
+class Page(ControlCase):
+    def test_top(self):
+        run = self.job(UP, SLEEP)
+        program = ("import os, pty, sys; pid, fd = pty.fork()\n"
+                   "if pid == 0: os.execv(sys.argv[1], [sys.argv[1], 'top', '--interval=0.1'])\n"
+                   "seen = b''\n"
+                   "while seen.count(b'q ends') < 3: seen += os.read(fd, 4096)\n"
+                   "os.write(fd, b'q')\n"
+                   "while b'1049l' not in seen: seen += os.read(fd, 4096)\n"
+                   "sys.stdout.write(seen.decode()); sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))\n")
+        page = self.start(["python3", "-c", program, self.control])
+        self.expect([0], [page])
+        self.assertIn("job one: ", page.out)
+        self.assertIn("top needs a terminal", self.ask("top", code=2).err)
+        self.stop(run)
+
+
 class Strangers(ControlCase):
     def test_the_job_is_untouched(self):
         run = self.job(UP, SLEEP, nproc=1)

@@ -17,6 +17,7 @@ OWN = {
     "peer_failed": ["failure"],
     "progress": ["least_step", "most_step", "rate"],
     "hang": ["quiet_s", "places"],
+    "user_asked": ["what", "by"],
     "job_ended": ["exit_code", "failure"],
 }
 FAILS = '[ "$RANK" = 1 ] && exit 7\n'

@@ -46,6 +46,7 @@ class EventLog {
   void told_of(const Failure& failure);
   // False: nobody would see an event.
   bool told() const { return own_.takes() || config_.verbosity == Verbosity::verbose; }
+  void user_asked(const std::string& what, const std::string& by);
   void job_ended(int exit_code, const std::optional<Failure>& first);
   // Waits until all is written, or until the disk has not answered for 5 s; then it warns of the loss.
   boost::asio::awaitable<void> flush();

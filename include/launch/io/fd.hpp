@@ -3,6 +3,8 @@
 // number is kept elsewhere.
 #pragma once
 
+#include "launch/core/base/time.hpp"
+
 #include <cstddef>
 #include <string_view>
 #include <utility>
@@ -39,6 +41,10 @@ std::size_t bytes_waiting(int fd);
 std::size_t write_most(int fd, std::string_view bytes);
 // The same; true if all was written.
 bool write_all(int fd, std::string_view bytes);
+
+// Waits so long, or until nobody can read any more what is written to the pipe or socket; false then. For programs
+// without a loop.
+bool is_read_for(int fd, Duration time);
 
 // Opens /dev/null as standard input, output and error if they are closed. Otherwise another file could get their
 // numbers, and with them what is meant for the console.

@@ -1,5 +1,7 @@
 #include "launch/core/agent/agent.hpp"
 
+#include "launch/core/agent/agent_words.hpp"
+
 #include <algorithm>
 #include <cassert>
 #include <csignal>
@@ -20,8 +22,6 @@ Agent::Agent(AgentSettings settings)
   round_.assignment.group_rank = settings_.node_rank;
 }
 
-AgentActions Agent::start(Time /*now*/) { return {StartRendezvous{0, policy_.admits_change()}}; }
-
 AgentActions Agent::on(const AgentEvent& event, Time now) {
   if (state_ == State::finished) return {};
   return std::visit([&](const auto& e) { return handle(e, now); }, event);
@@ -40,11 +40,6 @@ AgentActions Agent::handle(const RendezvousDone& event, Time now) {
 AgentActions Agent::handle(const RendezvousFailed& event, Time now) {
   if (winding_down() || state_ == State::pausing) return {};
   return fail(failure_of_rendezvous(here(), event.error), SIGTERM, true, now);
-}
-
-AgentActions Agent::handle(const NotNeeded& /*event*/, Time /*now*/) {
-  if (state_ != State::joining) return {};
-  return {finish()};
 }
 
 AgentActions Agent::handle(const StartFailed& event, Time now) {
@@ -75,26 +70,17 @@ AgentActions Agent::handle(const SignalReceived& event, Time now) {
   Failure failure = failure_of_signal(here(), 128 + event.signal,
                                       fmt::format("launch was told to stop by {}{}", signal_name(event.signal),
                                                   event.sender.empty() ? "" : " " + event.sender));
-  if (winding_down() && goes_on()) {
-    blame(std::move(failure), now);
-    return settings_.nnodes > 1 ? AgentActions{TellPeers{*first_}} : AgentActions{};
-  }
+  if (winding_down() && goes_on()) return leave_later(std::move(failure), now);
   // A second Ctrl-C means "soon", a third "now". Schedulers repeat their SIGTERM, so a repeated one means nothing new.
   if (winding_down()) return event.signal == SIGINT && state_ == State::stopping ? hurry(now) : AgentActions{};
   return fail(std::move(failure), event.to_workers, true, now);
 }
 
 std::string Agent::stop_text(int signal, std::string_view sender) const {
-  const std::string received = fmt::format("received {}{}{}", signal_name(signal), sender.empty() ? "" : " ", sender);
   const bool stopped_already = winding_down() && !goes_on();
-  if (signal == SIGINT && stopped_already && state_ == State::stopping) {
-    if (hurried_) return received + ": killing the workers";
-    return fmt::format("{}: the workers get {} at most", received, to_text(hurried_grace));
-  }
-  const bool hurries_next = signal == SIGINT && !stopped_already && running_ > 0;
-  if (!hurries_next) return received + ", stopping";
-  return fmt::format("{}, stopping (again: the workers get {} at most; a third time: they are killed)", received,
-                     to_text(hurried_grace));
+  return stop_words(
+      {signal, sender, stopped_already && state_ == State::stopping, hurried_, !stopped_already && running_ > 0},
+      hurried_grace);
 }
 
 // A warning is of use only to workers that run or are exiting.
@@ -176,22 +162,12 @@ void Agent::shorten_grace(Duration most, Time now) {
 AgentActions Agent::handle(const StoreLost& event, Time now) {
   shorten_grace(event.grace, now);
   if (winding_down()) {
-    if (goes_on()) blame(failure_of(event), now);
+    if (goes_on()) blame(failure_of_store(here(), lost_store_words(event, settings_.node_rank.known())), now);
     return {};
   }
   // torchrun's host leaves as soon as all have passed the barrier; its answer to us may have been on its way.
   if (state_ == State::leaving && !event.host_waits) return handle(BarrierDone{}, now);
-  return fail(failure_of(event), SIGTERM, false, now);
-}
-
-Failure Agent::failure_of(const StoreLost& event) const {
-  if (event.stood_still > Duration::zero())
-    return failure_of_store(here(),
-                            fmt::format("this launch was frozen for {}, and the other nodes went on without it ({})",
-                                        to_text(event.stood_still), event.reason));
-  const std::string_view whose = settings_.node_rank.known() ? "the store of node 0" : "the job's store";
-  return failure_of_store(
-      here(), fmt::format("lost contact with {} ({}); the workers cannot go on without it", whose, event.reason));
+  return fail(failure_of_store(here(), lost_store_words(event, settings_.node_rank.known())), SIGTERM, false, now);
 }
 
 AgentActions Agent::handle(const StoodStill& event, Time now) {
@@ -209,9 +185,36 @@ AgentActions Agent::handle(const Hung& event, Time now) {
   return fail(std::move(failure), SIGTERM, true, now);
 }
 
-AgentActions Agent::handle(const BarrierDone& /*event*/, Time /*now*/) {
-  if (state_ != State::leaving) return {};
-  return {finish()};
+std::optional<std::string> Agent::refuses_restart() const {
+  const bool has_round = state_ == State::running || state_ == State::clearing || state_ == State::leaving;
+  if (!has_round) return fmt::format("this node is {}", state());
+  if (!round_.can_restart) return "a torchrun node cannot restart with the others";
+  return std::nullopt;
+}
+
+std::optional<std::string> Agent::refuses_leave() const {
+  if (state_ != State::running && !(winding_down() && goes_on())) return fmt::format("this node is {}", state());
+  return needed_words(settings_.leaves, round_.may_leave);
+}
+
+AgentActions Agent::handle(const RestartAsked& event, Time now) {
+  if (refuses_restart()) return {};
+  Failure asked = restart_asked_for(here(), fmt::format("a restart was asked for by {}", event.by));
+  asked.restarts = round_.restarts;
+  return fail(std::move(asked), SIGTERM, true, now);
+}
+
+AgentActions Agent::handle(const LeaveAsked& event, Time now) {
+  if (refuses_leave()) return {};
+  Failure why = failure_of_signal(here(), 0, fmt::format("this node was drained by {}", event.by));
+  if (!winding_down()) return fail(std::move(why), SIGTERM, true, now);
+  return leave_later(std::move(why), now);
+}
+
+// The workers have been told to end already; they would have been restarted.
+AgentActions Agent::leave_later(Failure why, Time now) {
+  blame(std::move(why), now);
+  return settings_.nnodes > 1 ? AgentActions{TellPeers{*first_}} : AgentActions{};
 }
 
 AgentActions Agent::handle(const AllGone& /*event*/, Time now) {
@@ -274,19 +277,28 @@ AgentActions Agent::end_beside_the_last(Time now) {
   return actions;
 }
 
+// A restart that a user asks for does not count.
+AnnounceRound Agent::restart_after(const Failure& failure, Time now) {
+  if (failure.kind == Failure::Kind::asked) {
+    restarts_ = std::max(round_.restarts, failure.restarts);
+    return {describe(failure), 0, {}};
+  }
+  restarts_ = std::max(round_.restarts + 1, failure.restarts);
+  return {describe(failure), restarts_, policy_.restarted(restarts_, now)};
+}
+
 AgentActions Agent::start_anew(Time now) {
   if (left_behind_) return end_beside_the_last(now);
   const Duration lived = now - started_;
   AgentActions actions;
   if (state_ == State::joining) actions.push_back(StopRendezvous{});
   if (first_) {
-    restarts_ = std::max(round_.restarts + 1, first_->restarts);
-    actions.push_back(AnnounceRound{describe(*first_), restarts_, policy_.restarted(restarts_, now)});
+    actions.push_back(restart_after(*first_, now));
   } else {
     actions.push_back(AnnounceRound{*changed_, 0});
   }
-  const Duration pause =
-      first_ && first_->node_rank == round_.assignment.group_rank ? policy_.pause(lived) : Duration();
+  const bool ours = first_ && first_->kind != Failure::Kind::asked && first_->node_rank == round_.assignment.group_rank;
+  const Duration pause = ours ? policy_.pause(lived) : Duration();
   first_.reset();
   changed_.reset();
   ends_.clear();
@@ -308,16 +320,7 @@ AgentActions Agent::start_anew(Time now) {
 AgentActions Agent::fail(Failure failure, int signal, bool tell, Time now) {
   if (first_) return {};
   const bool ours = tell && concerns_workers(failure) && failure.why_final.empty();
-  if (ours && state_ != State::joining) {
-    const auto refusal = policy_.refuses(failure, round_.restarts, now - started_, now);
-    failure.restart = !refusal && round_.can_restart;
-    failure.restarts = failure.restart ? round_.restarts + 1 : 0;
-    if (refusal) {
-      failure.why_final = *refusal;
-    } else if (!round_.can_restart) {
-      failure.why_final = "a torchrun node cannot restart with the others";
-    }
-  }
+  if (ours && state_ != State::joining) policy_.judge(failure, round_, now - started_, now);
   blame(std::move(failure), now);
   changed_.reset();
   const bool joining = state_ == State::joining || state_ == State::pausing;
@@ -352,8 +355,6 @@ bool Agent::wants_evidence(const Failure& failure) const {
   return settings_.evidence && (failure.kind == worker || failure.kind == lost || failure.kind == hang);
 }
 
-std::string Agent::stop_reason() const { return first_ ? describe(*first_) : changed_.value_or(""); }
-
 AgentActions Agent::stop(int signal, Time now) {
   if (grace_ == Duration::zero()) return kill(now);
   state_ = State::stopping;
@@ -384,6 +385,7 @@ void Agent::blame(Failure failure, Time now) {
 Finish Agent::finish() {
   state_ = State::finished;
   deadline_ = never;
+  if (first_ && first_->exit_code == 0) first_.reset();  // this node was asked to leave
   Finish result{first_ ? first_->exit_code : 0, first_, {}, left_behind_, failed_at_};
   for (const WorkerEnd& end : ends_) {
     const bool is_first = first_ && first_->rank == end.rank && first_->node_rank == round_.assignment.group_rank;
@@ -393,7 +395,5 @@ Finish Agent::finish() {
             [](const WorkerEnd& a, const WorkerEnd& b) { return a.rank < b.rank; });
   return result;
 }
-
-FailurePlace Agent::here() const { return {round_.assignment.group_rank, settings_.host}; }
 
 }  // namespace launch

@@ -19,6 +19,17 @@ constexpr Duration most_pause = 10s;
 
 }  // namespace
 
+void RestartPolicy::judge(Failure& failure, const Round& round, Duration lived, Time now) {
+  const auto refusal = refuses(failure, round.restarts, lived, now);
+  failure.restart = !refusal && round.can_restart;
+  failure.restarts = failure.restart ? round.restarts + 1 : 0;
+  if (refusal) {
+    failure.why_final = *refusal;
+  } else if (!round.can_restart) {
+    failure.why_final = "a torchrun node cannot restart with the others";
+  }
+}
+
 std::optional<std::string> RestartPolicy::refuses(const Failure& failure, int restarts, Duration lived, Time now) {
   if (rules_.max_restarts == 0) return "";
   const bool of_a_worker = failure.kind != Failure::Kind::hang;

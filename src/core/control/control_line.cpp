@@ -18,6 +18,7 @@ using Verb = ControlRequest::Verb;
 constexpr const char* about =
     "Asks a running job of launch, from any of its hosts. JOB is a run id; it may be left out if this host has one job "
     "of yours.";
+constexpr int usual_lines = 10;
 
 // What the words of the line are stored in while they are read.
 struct ControlWords {
@@ -49,18 +50,42 @@ void add_rank(CLI::App* command, ControlWords& words) {
   command->add_option("--rank", words.rank, "only this worker of the job")->check(CLI::NonNegativeNumber);
 }
 
-void add_commands(CLI::App& app, ControlWords& words) {
+void add_node(CLI::App* command, ControlWords& words) {
+  command->add_option("--node", words.command.node, "only this node of the job: its rank or its host");
+}
+
+void set_verb(CLI::App* command, ControlWords& words, Verb verb) {
+  command->final_callback([&words, verb] { words.command.request.verb = verb; });
+}
+
+void add_looks(CLI::App& app, ControlWords& words) {
   add(app, words, "ps", "the jobs of mine on this host")->final_callback([&words] { words.command.list = true; });
   add_job(add(app, words, "status", "nodes and workers: state, processors, memory, last line"), words);
+  CLI::App* const top = app.add_subcommand("top", "the same, live: what needs a look comes first");
+  top->add_option("--interval", words.command.interval_s, "seconds between two looks; 1 if not given")
+      ->check(CLI::Range(0.1, 3600.0));
+  add_job(top, words);
+  top->final_callback([&words] { words.command.live = true; });
+  CLI::App* const logs = add(app, words, "logs", "what the workers write, if it goes to files");
+  logs->add_flag("-f,--follow", words.command.follow, "waits for more, until the job ends");
+  logs->add_option("-n,--lines", words.command.request.lines, "how many of the last ones of each file; 10 if not given")
+      ->check(CLI::Range(0, 100'000));
+  add_rank(logs, words);
+  add_node(logs, words);
+  add_job(logs, words);
+  set_verb(logs, words, Verb::logs);
   CLI::App* const stacks = add(app, words, "stacks", "where each worker is in its Python program, equal ones together");
   add_rank(stacks, words);
   add_job(stacks, words);
-  stacks->final_callback([&words] { words.command.request.verb = Verb::stacks; });
+  set_verb(stacks, words, Verb::stacks);
+}
+
+void add_deeds(CLI::App& app, ControlWords& words) {
   CLI::App* const signal = add(app, words, "signal", "sends a signal to the workers, such as SIGUSR1");
   signal->add_option("SIGNAL", words.signal, "its name or number")->required()->type_name("");
   add_rank(signal, words);
   add_job(signal, words);
-  signal->final_callback([&words] { words.command.request.verb = Verb::signal; });
+  set_verb(signal, words, Verb::signal);
   CLI::App* const kill = add(app, words, "kill-rank", "kills one worker: a failure like any other");
   kill->add_option("RANK", words.rank, "its rank")->required()->check(CLI::NonNegativeNumber)->type_name("");
   add_job(kill, words);
@@ -68,9 +93,16 @@ void add_commands(CLI::App& app, ControlWords& words) {
     words.command.request.verb = Verb::signal;
     words.signal = "SIGKILL";
   });
+  CLI::App* const restart = add(app, words, "restart", "restarts all workers; it counts as no restart");
+  add_job(restart, words);
+  set_verb(restart, words, Verb::restart);
+  CLI::App* const drain = add(app, words, "drain", "one node leaves the job, and the others go on without it");
+  drain->add_option("NODE", words.command.node, "its rank or its host")->required()->type_name("");
+  add_job(drain, words);
+  set_verb(drain, words, Verb::drain);
   CLI::App* const stop = add(app, words, "stop", "stops the job as SIGTERM does");
   add_job(stop, words);
-  stop->final_callback([&words] { words.command.request.verb = Verb::stop; });
+  set_verb(stop, words, Verb::stop);
 }
 
 }  // namespace
@@ -80,7 +112,9 @@ Result<std::variant<ControlCommand, ControlText>> parse_control_line(std::vector
   ControlWords words;
   app.set_version_flag("--version", std::string("launch-ctl ") + LAUNCH_VERSION);
   app.require_subcommand(1);
-  add_commands(app, words);
+  words.command.request.lines = usual_lines;
+  add_looks(app, words);
+  add_deeds(app, words);
   std::reverse(args.begin(), args.end());
   try {
     app.parse(std::move(args));

@@ -1,11 +1,13 @@
 #include "launch/core/control/control_request.hpp"
 
 #include "launch/core/base/json_reader.hpp"
+#include "launch/core/base/text.hpp"
 
 #include <array>
 #include <limits>
 #include <utility>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 namespace launch {
@@ -15,19 +17,18 @@ using Verb = ControlRequest::Verb;
 
 constexpr int most_of_any = std::numeric_limits<int>::max();
 constexpr int most_signal = 64;
+constexpr int most_lines = 100'000;
+constexpr std::size_t longest_host = 255;
 constexpr JsonBounds request_bounds{.size = 4096, .depth = 2};
-constexpr std::array<std::pair<Verb, std::string_view>, 6> verbs = {{{Verb::about, "about"},
+constexpr std::array<std::pair<Verb, std::string_view>, 9> verbs = {{{Verb::about, "about"},
                                                                      {Verb::status, "status"},
                                                                      {Verb::stacks, "stacks"},
                                                                      {Verb::quiet, "quiet"},
                                                                      {Verb::signal, "signal"},
-                                                                     {Verb::stop, "stop"}}};
-
-std::string_view name_of(Verb verb) {
-  for (const auto& [known, name] : verbs)
-    if (known == verb) return name;
-  return "";
-}
+                                                                     {Verb::stop, "stop"},
+                                                                     {Verb::restart, "restart"},
+                                                                     {Verb::drain, "drain"},
+                                                                     {Verb::logs, "logs"}}};
 
 std::optional<Verb> verb_of(const std::optional<std::string>& name) {
   for (const auto& [verb, known] : verbs)
@@ -37,11 +38,33 @@ std::optional<Verb> verb_of(const std::optional<std::string>& name) {
 
 }  // namespace
 
+std::string_view name_of(Verb verb) {
+  for (const auto& [known, name] : verbs)
+    if (known == verb) return name;
+  return "";
+}
+
+bool is_deed(Verb verb) {
+  return verb == Verb::signal || verb == Verb::stop || verb == Verb::restart || verb == Verb::drain;
+}
+
+std::string asker_text(const ControlRequest& request) {
+  return fmt::format("launch-ctl (pid {} on {})", request.asker, without_controls(request.asker_host, longest_host));
+}
+
 std::string to_json(const ControlRequest& request) {
   nlohmann::json json = {{"verb", name_of(request.verb)}, {"whole_job", request.whole_job}, {"asker", request.asker}};
   if (request.rank) json["rank"] = *request.rank;
+  if (request.node) json["node"] = *request.node;
   if (request.signal != 0) json["signal"] = request.signal;
-  return json.dump();
+  if (!request.asker_host.empty()) json["asker_host"] = request.asker_host;
+  if (request.verb == Verb::logs) {
+    json["reader"] = request.reader;
+    json["step"] = request.step;
+    json["lines"] = request.lines;
+    json["ends"] = request.ends;
+  }
+  return json.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
 }
 
 Result<ControlRequest> parse_request(std::string_view text) {
@@ -55,9 +78,17 @@ Result<ControlRequest> parse_request(std::string_view text) {
   request.asker = json["asker"].whole(0, most_of_any).value_or(0);
   request.rank = json["rank"].whole(0, most_of_any);
   if (json["rank"].present() && !request.rank) return Error{ErrorCode::protocol, "the rank is no whole number"};
+  request.node = json["node"].whole(0, most_of_any);
+  if (json["node"].present() && !request.node) return Error{ErrorCode::protocol, "the node is no whole number"};
   request.signal = json["signal"].whole(1, most_signal).value_or(0);
   if (request.verb == Verb::signal && request.signal == 0)
     return Error{ErrorCode::protocol, "the signal is no number from 1 to 64"};
+  if (request.verb == Verb::drain && !request.node) return Error{ErrorCode::protocol, "the node to drain is missing"};
+  request.asker_host = json["asker_host"].text(longest_host).value_or("");
+  request.reader = json["reader"].whole64(0, std::numeric_limits<std::int64_t>::max()).value_or(0);
+  request.step = json["step"].whole(0, most_of_any).value_or(0);
+  request.lines = json["lines"].whole(0, most_lines).value_or(0);
+  request.ends = json["ends"].flag().value_or(false);
   return request;
 }
 

@@ -3,9 +3,12 @@
 #include "launch/core/base/json_reader.hpp"
 #include "launch/core/base/text.hpp"
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 namespace launch {
@@ -13,6 +16,7 @@ namespace {
 
 constexpr int any_rank = std::numeric_limits<int>::max();
 constexpr std::int64_t count_limit = std::numeric_limits<std::int64_t>::max();
+constexpr std::size_t most_names = 16;
 constexpr JsonBounds node_report_bounds{.size = std::size_t{1} << 20, .depth = 6};
 
 nlohmann::json json_of(const WorkerReport& worker) {
@@ -27,6 +31,7 @@ nlohmann::json json_of(const WorkerReport& worker) {
   if (worker.rate) json["rate"] = *worker.rate;
   if (worker.step_age_s) json["step_age_s"] = *worker.step_age_s;
   if (!worker.stack.empty()) json["stack"] = worker.stack;
+  for (const LogPiece& piece : worker.log) json["log"].push_back({{"stream", piece.stream}, {"text", piece.text}});
   return json;
 }
 
@@ -45,6 +50,8 @@ WorkerReport worker_of(const JsonValue& json) {
   worker.rate = json["rate"].number();
   worker.step_age_s = json["step_age_s"].number();
   worker.stack = json["stack"].texts().value_or(std::vector<std::string>());
+  for (const JsonValue& piece : json["log"].list().value_or(std::vector<JsonValue>()))
+    worker.log.push_back({piece["stream"].text().value_or(""), piece["text"].text().value_or("")});
   return worker;
 }
 
@@ -54,6 +61,7 @@ std::string to_json(const NodeReport& report) {
   nlohmann::json json = {{"node_rank", report.node_rank}, {"host", report.host}, {"run_id", report.run_id}};
   if (!report.fault.empty()) json["fault"] = report.fault;
   if (!report.done.empty()) json["done"] = report.done;
+  if (report.more) json["more"] = true;
   if (report.pid != 0) {
     json["pid"] = report.pid;
     json["program"] = report.program;
@@ -92,6 +100,7 @@ Result<NodeReport> parse_node_report(std::string_view text) {
   report.quiet_by_steps = json["quiet_by_steps"].flag().value_or(false);
   report.done = json["done"].text().value_or("");
   report.fault = json["fault"].text().value_or("");
+  report.more = json["more"].flag().value_or(false);
   for (const JsonValue& worker : json["workers"].list().value_or(std::vector<JsonValue>()))
     report.workers.push_back(worker_of(worker));
   return report;
@@ -102,6 +111,31 @@ std::vector<NodeReport> parse_node_reports(std::string_view lines) {
   for (const std::string_view line : split(lines, '\n'))
     if (auto report = parse_node_report(line)) reports.push_back(*std::move(report));
   return reports;
+}
+
+void sort_by_node(std::vector<NodeReport>& nodes) {
+  std::stable_sort(nodes.begin(), nodes.end(), [](const NodeReport& one, const NodeReport& other) {
+    return std::pair(one.run_id, one.node_rank) < std::pair(other.run_id, other.node_rank);
+  });
+}
+
+Result<int> find_node(const std::vector<NodeReport>& nodes, const std::string& word) {
+  std::vector<int> found;
+  std::vector<std::string> names;
+  for (const NodeReport& node : nodes) {
+    if (node.node_rank < 0) continue;
+    names.push_back(node.host.empty() ? std::to_string(node.node_rank)
+                                      : fmt::format("{} ({})", node.node_rank, shown(node.host)));
+    if (word == node.host || word == std::to_string(node.node_rank)) found.push_back(node.node_rank);
+  }
+  if (found.size() == 1) return found.front();
+  if (names.size() > most_names) {
+    names.resize(most_names);
+    names.emplace_back("...");
+  }
+  if (found.empty())
+    return usage_error(fmt::format("no node {}; the nodes are {}", shown(word), fmt::join(names, ", ")));
+  return usage_error(fmt::format("host {} has several nodes: say one of {}", shown(word), fmt::join(found, ", ")));
 }
 
 }  // namespace launch

@@ -46,6 +46,8 @@ std::string sentence(const Restarting& /*event*/) { return {}; }
 
 std::string sentence(const PeerFailure& event) { return "told of a failure: " + describe(event.failure); }
 
+std::string sentence(const UserAsked& event) { return fmt::format("{} asks for {}", event.by, event.what); }
+
 std::string sentence(const JobEnded& event) { return fmt::format("the job has ended, exit code {}", event.exit_code); }
 
 std::string sentence(const Progressed& event) {

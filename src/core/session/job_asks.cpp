@@ -247,7 +247,7 @@ std::vector<NodeAnswer> JobAsks::others_with(const std::string& fault) const {
 
 // `missing`: what is said of one of launch's nodes that has not answered. A node that is not in `texts` is torchrun's.
 std::vector<NodeAnswer> JobAsks::answers_of(const Texts& texts, const std::string& missing) const {
-  std::vector<NodeAnswer> answers = others_with("torchrun's node: it cannot be asked");
+  std::vector<NodeAnswer> answers = others_with(std::string(torchruns_fault));
   for (NodeAnswer& answer : answers) {
     const auto text = texts.find(answer.node);
     if (text == texts.end()) continue;

@@ -39,13 +39,15 @@ std::string kind_name(Failure::Kind kind) {
       return "hang";
     case Failure::Kind::lost:
       return "lost";
+    case Failure::Kind::asked:
+      return "asked";
   }
   return "worker";
 }
 
 std::optional<Failure::Kind> kind_of(std::string_view name) {
   using enum Failure::Kind;
-  for (const Failure::Kind kind : {worker, start, rendezvous, signal, store, hang, lost})
+  for (const Failure::Kind kind : {worker, start, rendezvous, signal, store, hang, lost, asked})
     if (kind_name(kind) == name) return kind;
   return std::nullopt;
 }
@@ -131,6 +133,12 @@ Failure failure_of_hang(std::string what) { return failure_at({}, Failure::Kind:
 
 Failure failure_of_lost_node(FailurePlace where, std::string what) {
   return failure_at(std::move(where), Failure::Kind::lost, 1, std::move(what));
+}
+
+Failure restart_asked_for(FailurePlace where, std::string what) {
+  Failure asked = failure_at(std::move(where), Failure::Kind::asked, 1, std::move(what));
+  asked.restart = true;
+  return asked;
 }
 
 // What is not known is left out to keep it short: the store keeps four of these for each node (last_will).

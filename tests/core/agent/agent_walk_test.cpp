@@ -49,7 +49,7 @@ class Walk {
 
   Failure draw_failure() {
     Failure failure;
-    failure.kind = static_cast<Failure::Kind>(draw(7));
+    failure.kind = static_cast<Failure::Kind>(draw(8));
     failure.exit_code = 1 + draw(200);
     failure.restart = !final_ && one_in(2);
     failure.restarts = failure.restart ? most_restarts_ + draw(2) : 0;
@@ -65,7 +65,7 @@ class Walk {
   void step() {
     now_ += Duration(draw(1000) * 1ms);
     if (!one_in(peace_)) return live();
-    switch (draw(8)) {
+    switch (draw(9)) {
       case 0:
         return tell(SignalReceived{one_in(2) ? SIGINT : SIGTERM});
       case 1:
@@ -77,6 +77,8 @@ class Walk {
         return one_in(9) ? tell(GuardLost{}) : tell(StoodStill{9s});
       case 4:
         return expire();
+      case 5:
+        return one_in(2) ? tell(RestartAsked{"a user"}) : tell(LeaveAsked{"a user"});
       default:
         return news();
     }

@@ -37,6 +37,23 @@ TEST(ControlLine, HasACommandAndPerhapsAJob) {
   EXPECT_EQ(3, stacks.request.rank);
 }
 
+TEST(ControlLine, KnowsNodesAndPages) {
+  const ControlCommand drain = command_of({"drain", "n7", "job7"});
+  EXPECT_EQ(Verb::drain, drain.request.verb);
+  EXPECT_EQ("n7", drain.node);
+  EXPECT_EQ("job7", drain.job);
+  EXPECT_EQ(Verb::restart, command_of({"restart", "job7"}).request.verb);
+  EXPECT_TRUE(command_of({"top"}).live);
+  EXPECT_EQ(5, command_of({"top", "--interval=5"}).interval_s);
+  const ControlCommand logs = command_of({"logs", "-f", "-n", "3", "--node=1", "--rank=5"});
+  EXPECT_EQ(Verb::logs, logs.request.verb);
+  EXPECT_TRUE(logs.follow);
+  EXPECT_EQ(3, logs.request.lines);
+  EXPECT_EQ("1", logs.node);
+  EXPECT_EQ(5, logs.request.rank);
+  EXPECT_EQ(10, command_of({"logs"}).request.lines);
+}
+
 TEST(ControlLine, KnowsSignalsByNameAndNumber) {
   for (const char* word : {"SIGUSR1", "USR1", "10"}) {
     const ControlCommand command = command_of({"signal", word, "--rank=2", "job"});
@@ -56,6 +73,8 @@ TEST(ControlLine, SaysWhatIsWrong) {
   EXPECT_THAT(error_of({"signal", "SIGNONSENSE"}), HasSubstr("SIGNONSENSE"));
   EXPECT_THAT(error_of({"signal", "0"}), HasSubstr("no such signal"));
   EXPECT_THAT(error_of({"kill-rank"}), HasSubstr("RANK"));
+  EXPECT_THAT(error_of({"drain"}), HasSubstr("NODE"));
+  EXPECT_THAT(error_of({"top", "--interval=0"}), HasSubstr("interval"));
   EXPECT_THAT(error_of({"kill-rank", "-1"}), HasSubstr("launch-ctl --help"));
 }
 

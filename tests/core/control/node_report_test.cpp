@@ -62,5 +62,29 @@ TEST(NodeReport, LinesThatAreNoReportAreLeftOut) {
   EXPECT_EQ(2U, reports.size());
 }
 
+TEST(NodeReport, FindsTheNodeThatAUserMeans) {
+  std::vector<NodeReport> nodes(3);
+  for (int rank = 0; rank < 3; ++rank) nodes[static_cast<std::size_t>(rank)].node_rank = rank;
+  nodes[0].host = "n0";
+  nodes[1].host = nodes[2].host = "n1";
+  EXPECT_EQ(0, *find_node(nodes, "n0"));
+  EXPECT_EQ(2, *find_node(nodes, "2"));
+  EXPECT_EQ("no node n7; the nodes are 0 (n0), 1 (n1), 2 (n1)", find_node(nodes, "n7").error().message);
+  EXPECT_EQ("host n1 has several nodes: say one of 1, 2", find_node(nodes, "n1").error().message);
+  EXPECT_EQ(2, exit_code(find_node(nodes, "n1").error().code));
+}
+
+TEST(NodeReport, CarriesNewLines) {
+  NodeReport report = a_report();
+  report.more = true;
+  report.workers[0].log = {{"stdout", "one\ntwo\n"}, {"stderr", "\x1b[31mred\n"}};
+  const auto read = parse_node_report(to_json(report));
+  ASSERT_TRUE(read);
+  EXPECT_TRUE(read->more);
+  ASSERT_EQ(2U, read->workers[0].log.size());
+  EXPECT_EQ("stderr", read->workers[0].log[1].stream);
+  EXPECT_EQ("\x1b[31mred\n", read->workers[0].log[1].text);
+}
+
 }  // namespace
 }  // namespace launch::node_report_test

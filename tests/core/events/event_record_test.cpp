@@ -74,6 +74,11 @@ TEST(EventRecord, Hangs) {
   EXPECT_EQ(own_fields("hang", Hanging{1s, {}}), R"("quiet_s":1.000000,"places":[]})");
 }
 
+TEST(EventRecord, AUserAsksForSomething) {
+  EXPECT_EQ(own_fields("user_asked", UserAsked{"restart", "launch-ctl (pid 7 on n1)"}),
+            R"x("what":"restart","by":"launch-ctl (pid 7 on n1)"})x");
+}
+
 TEST(EventRecord, FailuresAreTheOnesOfTheReport) {
   Failure failure;
   failure.exit_code = 7;

@@ -44,6 +44,10 @@ TEST(EventText, TheEnd) {
   EXPECT_EQ(to_text(JobEnded{7, failure}), "the job has ended, exit code 7");
 }
 
+TEST(EventText, WhoAsksForWhat) {
+  EXPECT_EQ(to_text(UserAsked{"stacks", "launch-ctl (pid 7 on n1)"}), "launch-ctl (pid 7 on n1) asks for stacks");
+}
+
 TEST(EventText, ARestartIsSaidAnyway) { EXPECT_EQ(to_text(Restarting{"rank 0: exit code 1", 1}), ""); }
 
 }  // namespace launch::event_text_test

@@ -45,6 +45,10 @@ struct MembersChanged { std::string reason; Duration grace = Duration::max(); };
 struct StoreLost { std::string reason; Duration grace = Duration::max(); Duration stood_still{}; bool host_waits{}; };
 struct StoodStill { Duration time; };      // this process was paused for so long that its guard killed the workers
 struct Hung { Failure failure; bool may_restart = false; };  // no worker of the job makes progress; told to one node
+// What a user asks of this node, through launch-ctl: that the job restarts, or that this node leaves it, and the others
+// go on. `by`: a phrase for messages.
+struct RestartAsked { std::string by; };
+struct LeaveAsked { std::string by; };
 struct BarrierDone {};
 struct AllGone {};                         // no process of this node's workers is left
 struct Signalled {};                       // SignalWorkers is carried out: the workers' grace period starts now
@@ -78,8 +82,8 @@ struct Finish {
 };
 
 using AgentEvent = std::variant<RendezvousDone, RendezvousFailed, NotNeeded, StartFailed, WorkerExited, SignalReceived,
-                                Warned, GuardLost, PeerFailed, MembersChanged, StoreLost, StoodStill, Hung, BarrierDone,
-                                AllGone, Signalled, DeadlineReached>;
+                                Warned, GuardLost, PeerFailed, MembersChanged, StoreLost, StoodStill, Hung,
+                                RestartAsked, LeaveAsked, BarrierDone, AllGone, Signalled, DeadlineReached>;
 using AgentAction = std::variant<StartRendezvous, StopRendezvous, AnnounceRound, StartWorkers, GatherEvidence,
                                  SignalWorkers, KillWorkers, TellPeers, EnterBarrier, Finish>;
 using AgentActions = std::vector<AgentAction>;
@@ -116,6 +120,8 @@ struct AgentSettings {
 // StoreLost         ends      ends      ends          ends       finished (6)  noted              noted
 // StoodStill        -         -         stopping (7)  -          -             -                  -
 // Hung              -         -         ends          ends       ends          -                  -
+// RestartAsked      -         -         ends (9)      ends       ends          -                  -
+// LeaveAsked (10)   -         -         ends          -          -             noted              noted
 // BarrierDone       -         -         -             -          finished      -                  -
 // AllGone           -         -         -             leaving    -             rejoins, finished  rejoins, finished
 // Signalled         -         -         -             noted      -             noted              -
@@ -125,12 +131,13 @@ struct AgentSettings {
 // time, a third kills them. (3) If a node is lost and the others go on without it: as MembersChanged. (4) Unless it is
 // the restart that this node is about to follow. (5) It waits until the deadline while workers act on an early warning;
 // ends if it is one change too many. (6) Ends if the store's host waits for all. (7) Ends if the others cannot go on
-// without this node. (8) What is left; the second time: as AllGone.
+// without this node. (8) What is left; the second time: as AllGone. (9) That leads back to `joining` and counts as no
+// restart. (10) Only if the others can go on without it; the exit code is 0.
 class Agent {
  public:
   explicit Agent(AgentSettings settings);
 
-  AgentActions start(Time now);
+  AgentActions start(Time /*now*/) { return {StartRendezvous{0, policy_.admits_change()}}; }
   AgentActions on(const AgentEvent& event, Time now);
   // When DeadlineReached must come.
   Time deadline() const { return deadline_; }
@@ -138,6 +145,9 @@ class Agent {
   bool stopping() const { return state_ == State::stopping; }
   // For people: "running".
   std::string_view state() const { return state_names[static_cast<std::size_t>(state_)]; }
+  // Why RestartAsked and LeaveAsked mean nothing now; nullopt: they do.
+  std::optional<std::string> refuses_restart() const;
+  std::optional<std::string> refuses_leave() const;
   // What to tell the user of a signal that stops the job, before it is handled. `sender`: as "from pid 7", or empty.
   std::string stop_text(int signal, std::string_view sender) const;
 
@@ -157,7 +167,9 @@ class Agent {
 
   AgentActions handle(const RendezvousDone& event, Time now);
   AgentActions handle(const RendezvousFailed& event, Time now);
-  AgentActions handle(const NotNeeded& event, Time now);
+  AgentActions handle(const NotNeeded& /*event*/, Time /*now*/) {
+    return state_ == State::joining ? AgentActions{finish()} : AgentActions();
+  }
   AgentActions handle(const StartFailed& event, Time now);
   AgentActions handle(const WorkerExited& event, Time now);
   AgentActions handle(const SignalReceived& event, Time now);
@@ -168,7 +180,11 @@ class Agent {
   AgentActions handle(const StoreLost& event, Time now);
   AgentActions handle(const StoodStill& event, Time now);
   AgentActions handle(const Hung& event, Time now);
-  AgentActions handle(const BarrierDone& event, Time now);
+  AgentActions handle(const RestartAsked& event, Time now);
+  AgentActions handle(const LeaveAsked& event, Time now);
+  AgentActions handle(const BarrierDone& /*event*/, Time /*now*/) {
+    return state_ == State::leaving ? AgentActions{finish()} : AgentActions();
+  }
   AgentActions handle(const AllGone& event, Time now);
   AgentActions handle(const Signalled& event, Time now);
   AgentActions handle(const DeadlineReached& event, Time now);
@@ -188,6 +204,7 @@ class Agent {
   void shorten_grace(Duration most, Time now);
   AgentActions start_anew(Time now);
   AgentActions end_beside_the_last(Time now);
+  AnnounceRound restart_after(const Failure& failure, Time now);
   AgentActions wound_down(Time now);
   // A node whose workers end after an early warning leaves, and the others go on, if they can.
   Failure early_leave(int exit_code, const std::string& what) const;
@@ -195,14 +212,14 @@ class Agent {
   // The job has failed: stops what runs here, with `signal`. `tell`: the others do not know it yet, so they are told.
   AgentActions fail(Failure failure, int signal, bool tell, Time now);
   bool wants_evidence(const Failure& failure) const;
+  AgentActions leave_later(Failure why, Time now);
   AgentActions stop(int signal, Time now);
-  std::string stop_reason() const;
+  std::string stop_reason() const { return first_ ? describe(*first_) : changed_.value_or(""); }
   AgentActions kill(Time now);
   AgentActions hurry(Time now);
   void blame(Failure failure, Time now);
-  Failure failure_of(const StoreLost& event) const;
   Finish finish();
-  FailurePlace here() const;
+  FailurePlace here() const { return {round_.assignment.group_rank, settings_.host}; }
 
   AgentSettings settings_;
   State state_ = State::joining;

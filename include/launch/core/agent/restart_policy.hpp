@@ -5,6 +5,7 @@
 
 #include "launch/core/base/time.hpp"
 #include "launch/core/config/restart_rules.hpp"
+#include "launch/core/job/job.hpp"
 #include "launch/core/verdict/failure_report.hpp"
 
 #include <deque>
@@ -17,8 +18,10 @@ class RestartPolicy {
  public:
   explicit RestartPolicy(RestartRules rules) : rules_(std::move(rules)) {}
 
-  // Why `failure` ends the job; nullopt: it does not. `restarts`: how many the job has had; `lived`: how long the
-  // workers ran. Counts no restart: the store may have got another node's failure first.
+  // Writes into `failure` whether the job restarts after it, and if not, why. `lived`: how long the workers of `round`
+  // ran. Counts no restart: the store may have got another node's failure first.
+  void judge(Failure& failure, const Round& round, Duration lived, Time now);
+  // Why `failure` ends the job; nullopt: it does not. `restarts`: how many the job has had.
   std::optional<std::string> refuses(const Failure& failure, int restarts, Duration lived, Time now);
 
   // The job restarts now, for the `restarts`-th time. Returns the count as text: "restart 1 of 3", or, if only those

@@ -13,6 +13,12 @@
 
 namespace launch {
 
+// Whole lines of one stream, each with its end.
+struct LogPiece {
+  std::string stream;  // "stdout" or "stderr"
+  std::string text;
+};
+
 // What is not known is absent.
 struct WorkerReport {
   int rank = 0;
@@ -28,6 +34,7 @@ struct WorkerReport {
   std::optional<double> rate;                // steps per second
   std::optional<double> step_age_s;          // since the step has changed
   std::vector<std::string> stack;            // innermost frame first
+  std::vector<LogPiece> log;                 // what is new in its files
 };
 
 struct NodeReport {
@@ -47,6 +54,7 @@ struct NodeReport {
   bool quiet_by_steps = false;    // that is since the last step
   std::string done;               // what was done because of the request
   std::string fault;              // why the node has not answered, or not done it
+  bool more = false;              // its workers have written more than this
   std::vector<WorkerReport> workers;
 };
 
@@ -54,6 +62,10 @@ struct NodeReport {
 std::string to_json(const NodeReport& report);
 // The error says that it is no such report.
 Result<NodeReport> parse_node_report(std::string_view json);
+void sort_by_node(std::vector<NodeReport>& nodes);
+// The rank of the node that a user means by its rank or its host. The error has code usage and says which nodes there
+// are.
+Result<int> find_node(const std::vector<NodeReport>& nodes, const std::string& word);
 // As many lines as there are nodes; those that are no report are left out.
 std::vector<NodeReport> parse_node_reports(std::string_view lines);
 

@@ -3,18 +3,11 @@
 // nodes, and only workers that do not run have rows of their own.
 #pragma once
 
-#include "launch/core/control/node_report.hpp"
+#include "launch/core/control/screen_text.hpp"
 
-#include <cstddef>
 #include <string>
-#include <vector>
 
 namespace launch {
-
-struct Screen {
-  std::vector<NodeReport> nodes;
-  std::size_t columns = 80;
-};
 
 // A row for each job: of its node on this host.
 std::string jobs_screen(const Screen& screen);
@@ -23,8 +16,5 @@ std::string status_screen(const Screen& screen);
 std::string stacks_screen(const Screen& screen);
 // What was done, and where it was not.
 std::string done_screen(const Screen& screen);
-
-// "1.5 GiB", "700 MiB", "12 KiB".
-std::string bytes_text(std::int64_t bytes);
 
 }  // namespace launch

@@ -65,11 +65,17 @@ struct Killing {
 // All workers of the job restart.
 struct Restarting {
   std::string reason;
-  int number = 0;  // 0: nodes joined or left, which does not count as a restart
+  int number = 0;  // 0: nodes joined or left, or a user asked for it, which does not count as a restart
 };
 
 struct PeerFailure {
   Failure failure;
+};
+
+// A user has asked this node for something through launch-ctl that is more than a look.
+struct UserAsked {
+  std::string what;  // "restart"
+  std::string by;    // "launch-ctl (pid 7 on n1)"
 };
 
 struct JobEnded {
@@ -89,7 +95,7 @@ struct Hanging {
 };
 
 using JobEvent = std::variant<JobStarted, RendezvousFormed, WorkerStarted, WorkerOver, Stopping, Killing, Restarting,
-                              PeerFailure, JobEnded, Progressed, Hanging>;
+                              PeerFailure, JobEnded, UserAsked, Progressed, Hanging>;
 
 // ASCII, without the newline. Bytes that are not UTF-8 are replaced.
 std::string to_json_line(const EventContext& context, const Instant& when, const JobEvent& event);

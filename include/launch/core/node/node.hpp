@@ -63,6 +63,8 @@ class Node {
   std::optional<Time> kills_at() const;
   // For people: "running". See Agent.
   std::string_view state() const { return agent_.state(); }
+  std::optional<std::string> refuses_restart() const { return agent_.refuses_restart(); }
+  std::optional<std::string> refuses_leave() const { return agent_.refuses_leave(); }
   std::string stop_text(int signal, std::string_view sender) const { return agent_.stop_text(signal, sender); }
 
  private:

@@ -14,12 +14,16 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace launch {
 
 // The longest text that is asked or answered.
 inline constexpr std::size_t most_asked_bytes = std::size_t{64} * 1024;
+
+// The fault of a node that is torchrun's.
+inline constexpr std::string_view torchruns_fault = "torchrun's node: it cannot be asked";
 
 class JobAsks {
  public:

@@ -22,6 +22,7 @@ struct Failure {
     store,       // the store's host was lost
     hang,        // no worker of the job made progress for --hang-timeout
     lost,        // a launch process or its host was lost without a word; or nodes joined or left once too often
+    asked,       // a user asked for a restart: nothing has failed, and it counts as no restart
   };
   Kind kind = Kind::worker;
   int exit_code = 1;     // the exit code of every launch of the job
@@ -70,6 +71,8 @@ Failure failure_of_store(FailurePlace where, std::string what);
 // It is no node's more than another's.
 Failure failure_of_hang(std::string what);
 Failure failure_of_lost_node(FailurePlace where, std::string what);
+// All nodes restart their workers.
+Failure restart_asked_for(FailurePlace where, std::string what);
 
 std::string to_json(const Failure& failure);
 Result<Failure> parse_failure(std::string_view json);

@@ -1,0 +1,280 @@
+#include "launch/app/node_answers.hpp"
+
+#include "launch/app/evidence.hpp"
+#include "launch/app/progress_teller.hpp"
+#include "launch/core/base/number_ranges.hpp"
+#include "launch/core/base/text.hpp"
+#include "launch/io/background.hpp"
+#include "launch/io/clock.hpp"
+#include "launch/io/log.hpp"
+#include "launch/io/signals.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+#include <boost/asio/steady_timer.hpp>
+
+namespace launch {
+namespace asio = boost::asio;
+using namespace std::chrono_literals;
+
+namespace {
+
+using Verb = ControlRequest::Verb;
+
+constexpr Duration time_for_disk = 1s;
+constexpr Duration between_looks = 200ms;  // in which the use of processors is measured
+constexpr std::size_t most_told_frames = 48;
+constexpr std::size_t widest_frame = 120;
+constexpr std::size_t most_readers = 4;
+constexpr std::size_t most_log_bytes = 10'000;  // of an answer; JSON may make six of each
+
+bool is_noted(Verb verb) { return is_deed(verb) || verb == Verb::stacks; }
+
+// One worker for each that has new lines.
+void add_log(NodeReport& own, const LogReader::Read& read) {
+  own.more = read.more;
+  for (const LogReader::Piece& piece : read.pieces) {
+    if (own.workers.empty() || own.workers.back().rank != piece.rank) {
+      WorkerReport worker;
+      worker.rank = piece.rank;
+      worker.local_rank = piece.local_rank;
+      own.workers.push_back(std::move(worker));
+    }
+    own.workers.back().log.push_back({piece.stream, piece.text});
+  }
+}
+
+}  // namespace
+
+NodeAnswers::NodeAnswers(asio::any_io_executor executor, Job job, Feed feed)
+    : executor_(std::move(executor)), job_(job), feed_(std::move(feed)), opened_(now()), disk_(executor_) {}
+
+void NodeAnswers::begin() {
+  ends_.clear();
+  began_ = now();
+  since_ = wall_time_text();
+}
+
+void NodeAnswers::ended(LocalRank local_rank, ExitStatus status) { ends_[local_rank] = to_text(status); }
+
+asio::awaitable<NodeReport> NodeAnswers::answer(ControlRequest request) {
+  const bool meant = !request.node || (began_ && *request.node == job_.round.assignment.group_rank.value);
+  const Deed deed = meant ? carry_out(request) : Deed();
+  if (!deed.done.empty()) log_info(fmt::format("asked by {}: {}", asker_text(request), deed.done));
+  if (is_noted(request.verb) && request.asker != 0)
+    job_.record.events().user_asked(std::string(name_of(request.verb)), asker_text(request));
+  if (request.verb == Verb::logs && meant) {
+    auto reading = read_logs(std::move(request));
+    co_return co_await std::move(reading);
+  }
+  auto reporting = report(request.verb == Verb::status);
+  NodeReport own = co_await std::move(reporting);
+  own.done = deed.done;
+  own.fault = deed.fault;
+  if (request.verb == Verb::stacks) {
+    auto adding = add_stacks(own, request.rank);
+    co_await std::move(adding);
+  }
+  co_return own;
+}
+
+// ---- deeds
+
+NodeAnswers::Deed NodeAnswers::carry_out(const ControlRequest& request) {
+  switch (request.verb) {
+    case Verb::signal:
+      return send(request);
+    case Verb::stop:
+      return {"is stopping", ""};
+    case Verb::restart:
+      return restart(asker_text(request));
+    case Verb::drain:
+      return drain(asker_text(request));
+    case Verb::about:
+    case Verb::status:
+    case Verb::stacks:
+    case Verb::quiet:
+    case Verb::logs:
+      return {};
+  }
+  return {};
+}
+
+// Nothing is done if no such worker runs here.
+NodeAnswers::Deed NodeAnswers::send(const ControlRequest& request) {
+  std::vector<int> ranks;
+  for (const auto& [local_rank, pid] : job_.workers.running())
+    if (is_meant(request, local_rank) && job_.workers.signal_one(pid, request.signal))
+      ranks.push_back(rank_of(local_rank).value);
+  if (ranks.empty()) return {};
+  return {fmt::format("sent {} to {}", signal_name(request.signal), ranges_in_words("rank", ranks)), ""};
+}
+
+NodeAnswers::Deed NodeAnswers::restart(const std::string& by) {
+  if (auto refusal = job_.node.refuses_restart()) return {"", *std::move(refusal)};
+  feed_(FromHost{RestartAsked{by}, false});
+  return {"the job restarts its workers", ""};
+}
+
+NodeAnswers::Deed NodeAnswers::drain(const std::string& by) {
+  if (auto refusal = job_.node.refuses_leave()) return {"", *std::move(refusal)};
+  feed_(FromHost{LeaveAsked{by}, false});
+  return {"is leaving the job", ""};
+}
+
+bool NodeAnswers::is_meant(const ControlRequest& request, LocalRank local_rank) const {
+  return !request.rank || *request.rank == rank_of(local_rank).value;
+}
+
+// ---- looks
+
+asio::awaitable<NodeReport> NodeAnswers::report(bool closely) {
+  NodeReport own = about_node();
+  const Workers running = job_.workers.running();
+  if (began_)
+    for (LocalRank rank; rank.value < job_.config.nproc_per_node; ++rank.value)
+      own.workers.push_back(about_worker(rank, running));
+  add_progress(own, job_.record.folder().progress(), now());
+  if (closely && !running.empty()) {
+    auto adding = add_sights(own);
+    co_await std::move(adding);
+  }
+  co_return own;
+}
+
+NodeReport NodeAnswers::about_node() const {
+  NodeReport own;
+  const Assignment& place = job_.round.assignment;
+  own.node_rank = began_ ? place.group_rank.value : -1;
+  own.host = job_.config.hostname;
+  own.run_id = job_.config.run_id;
+  own.program = job_.config.program.name;
+  own.pid = job_.config.pid;
+  own.state = job_.node.state();
+  own.since = since_;
+  own.age_s = std::chrono::duration<double>(now() - began_.value_or(opened_)).count();
+  own.round = job_.round.number;
+  own.restart = job_.round.restarts;
+  own.nnodes = place.group_world_size;
+  own.world_size = place.world_size;
+  return own;
+}
+
+WorkerReport NodeAnswers::about_worker(LocalRank local_rank, const Workers& running) const {
+  WorkerReport worker;
+  worker.rank = rank_of(local_rank).value;
+  worker.local_rank = local_rank.value;
+  const auto found =
+      std::find_if(running.begin(), running.end(), [local_rank](const auto& one) { return one.first == local_rank; });
+  const auto end = ends_.find(local_rank);
+  worker.state = "starting";
+  if (found != running.end()) {
+    worker.pid = found->second;
+    worker.state = "running";
+  } else if (end != ends_.end()) {
+    worker.state = "ended";
+    worker.end = end->second;
+  }
+  return worker;
+}
+
+// A disk that stalls costs the last lines, not the answer.
+asio::awaitable<void> NodeAnswers::add_sights(NodeReport& report) {
+  const Time start = now();
+  auto looking = look();
+  const auto before = co_await std::move(looking);
+  if (!before) co_return;
+  asio::steady_timer pause(executor_, to_steady(later(now(), between_looks)));
+  (void)co_await pause.async_wait(as_values);
+  auto looking_again = look();
+  const auto after = co_await std::move(looking_again);
+  if (!after) co_return;
+  const double time = std::chrono::duration<double>(now() - start).count();
+  for (WorkerReport& worker : report.workers) {
+    const auto first = before->find(worker.pid);
+    const auto last = after->find(worker.pid);
+    if (first == before->end() || last == after->end()) continue;
+    worker.cpu_percent = std::max(last->second.cpu_s - first->second.cpu_s, 0.0) / time * 100;
+    worker.memory_bytes = last->second.memory_bytes;
+    worker.last_line = last->second.last_line;
+    worker.last_line_age_s = last->second.last_line_age_s;
+  }
+}
+
+asio::awaitable<std::optional<NodeAnswers::Sights>> NodeAnswers::look() {
+  std::vector<std::pair<pid_t, std::vector<std::string>>> workers;
+  for (const auto& [local_rank, pid] : job_.workers.running())
+    workers.emplace_back(pid, job_.record.folder().files_of(local_rank));
+  const auto look_at_all = [workers] {
+    Sights sights;
+    for (const auto& [pid, files] : workers) sights.emplace(pid, look_at_worker(pid, files));
+    return sights;
+  };
+  auto looking = disk_.run_until(later(now(), time_for_disk), look_at_all);
+  co_return co_await std::move(looking);
+}
+
+asio::awaitable<void> NodeAnswers::add_stacks(NodeReport& report, std::optional<int> rank) {
+  std::vector<Evidence::Worker> workers;
+  for (const auto& [local_rank, pid] : job_.workers.running()) {
+    const GlobalRank global = rank_of(local_rank);
+    if (!rank || *rank == global.value) workers.push_back({global, pid, job_.record.folder().errors_of(local_rank)});
+  }
+  Evidence evidence(executor_, disk_, std::move(workers));
+  const Evidence::Send send = [this](pid_t pid, int signal) { return job_.workers.signal_one(pid, signal); };
+  auto taking =
+      evidence.take_stacks(job_.config.worker_env.get("PATH").value_or(""), job_.config.evidence.stack_signal, send);
+  co_await std::move(taking);
+  for (WorkerReport& worker : report.workers) {
+    const auto found = evidence.notes().stacks().find(GlobalRank(worker.rank));
+    if (found == evidence.notes().stacks().end()) continue;
+    for (const std::string& frame : found->second)
+      if (worker.stack.size() < most_told_frames) worker.stack.emplace_back(beginning_of(frame, widest_frame));
+  }
+}
+
+// ---- logs
+
+asio::awaitable<NodeReport> NodeAnswers::read_logs(ControlRequest request) {
+  Reading& reading = reading_of(request.reader);
+  if (request.step == reading.step) co_return reading.last;
+  const std::shared_ptr<LogReader> logs = reading.logs;
+  const std::vector<LogReader::File> files = files_of(request);
+  const auto read = [logs, files, request] { return logs->read(files, request.lines, most_log_bytes, request.ends); };
+  auto working = disk_.run_until(later(now(), time_for_disk), read);
+  const auto pieces = co_await std::move(working);
+  NodeReport own = about_node();
+  if (!pieces) own.fault = "the file system of its logs does not answer";
+  if (pieces) add_log(own, *pieces);
+  if (files.empty() && began_)
+    own.fault = "its workers write to no file; --tee or --redirects would keep what they write";
+  Reading& now_reading = reading_of(request.reader);
+  now_reading.step = request.step;
+  now_reading.last = own;
+  co_return own;
+}
+
+std::vector<LogReader::File> NodeAnswers::files_of(const ControlRequest& request) const {
+  std::vector<LogReader::File> files;
+  for (LocalRank rank; began_ && rank.value < job_.config.nproc_per_node; ++rank.value)
+    for (const std::string& file : job_.record.folder().files_of(rank))
+      if (is_meant(request, rank)) files.push_back({rank_of(rank).value, rank.value, file});
+  return files;
+}
+
+// Each reader has open files, so only the last few of them are known.
+NodeAnswers::Reading& NodeAnswers::reading_of(std::int64_t reader) {
+  const auto known = std::find_if(readings_.begin(), readings_.end(),
+                                  [reader](const Reading& reading) { return reading.reader == reader; });
+  if (known != readings_.end()) {
+    std::rotate(known, known + 1, readings_.end());
+  } else {
+    if (readings_.size() >= most_readers) readings_.erase(readings_.begin());
+    readings_.push_back({reader, std::make_shared<LogReader>(), -1, {}});
+  }
+  return readings_.back();
+}
+
+}  // namespace launch

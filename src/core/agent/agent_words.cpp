@@ -1,0 +1,35 @@
+#include "launch/core/agent/agent_words.hpp"
+
+#include <csignal>
+
+#include <fmt/format.h>
+
+namespace launch {
+
+std::string stop_words(const SignalMoment& moment, Duration short_grace) {
+  const std::string received =
+      fmt::format("received {}{}{}", signal_name(moment.signal), moment.sender.empty() ? "" : " ", moment.sender);
+  if (moment.signal == SIGINT && moment.stopping) {
+    if (moment.hurried) return received + ": killing the workers";
+    return fmt::format("{}: the workers get {} at most", received, to_text(short_grace));
+  }
+  if (moment.signal != SIGINT || !moment.workers) return received + ", stopping";
+  return fmt::format("{}, stopping (again: the workers get {} at most; a third time: they are killed)", received,
+                     to_text(short_grace));
+}
+
+std::string lost_store_words(const StoreLost& event, bool static_job) {
+  if (event.stood_still > Duration::zero())
+    return fmt::format("this launch was frozen for {}, and the other nodes went on without it ({})",
+                       to_text(event.stood_still), event.reason);
+  return fmt::format("lost contact with {} ({}); the workers cannot go on without it",
+                     static_job ? "the store of node 0" : "the job's store", event.reason);
+}
+
+std::optional<std::string> needed_words(bool elastic, bool may_leave) {
+  if (!elastic) return "the others cannot go on without a node: that needs c10d and --nnodes=MIN:MAX";
+  if (!may_leave) return "this node hosts the job's store, which the others need";
+  return std::nullopt;
+}
+
+}  // namespace launch

@@ -1,0 +1,72 @@
+#include "launch/core/control/top_screen.hpp"
+
+#include "launch/core/base/text.hpp"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace launch {
+namespace {
+
+struct TopRow {
+  const NodeReport* node = nullptr;
+  const WorkerReport* worker = nullptr;
+};
+
+// Those that have failed, those that have not begun, those that run, those that have ended well.
+int order_of(const WorkerReport& worker) {
+  if (worker.state == "running") return 2;
+  if (worker.state != "ended") return 1;
+  return worker.end == "exit code 0" ? 3 : 0;
+}
+
+bool is_worse(const TopRow& one, const TopRow& other) {
+  const auto key = [](const WorkerReport& worker) {
+    return std::tuple(order_of(worker), -worker.last_line_age_s.value_or(-1), worker.cpu_percent.value_or(1e9),
+                      worker.rank);
+  };
+  return key(*one.worker) < key(*other.worker);
+}
+
+std::string top_row(const TopRow& row) {
+  const WorkerReport& worker = *row.worker;
+  const std::string cpu = worker.cpu_percent ? fmt::format("{:.0f}%", *worker.cpu_percent) : "-";
+  const std::string memory = worker.memory_bytes ? bytes_text(*worker.memory_bytes) : "-";
+  return fmt::format("{:>6}  {:<12}  {:<8}  {:>6}  {:>9}  {}", worker.rank, safe_text(row.node->host, 12),
+                     safe_text(worker.state, longest_name), cpu, memory, last_words_of(worker));
+}
+
+}  // namespace
+
+std::string top_screen(const Screen& screen) {
+  std::vector<std::string> lines;
+  std::vector<TopRow> rows;
+  for (const NodeReport& node : screen.nodes) {
+    if (!node.fault.empty()) lines.push_back(node_line(node));
+    for (const WorkerReport& worker : node.workers) rows.push_back({&node, &worker});
+  }
+  std::stable_sort(rows.begin(), rows.end(), is_worse);
+  std::string text;
+  add_title(text, screen);
+  add_line(text, fmt::format("{:>6}  {:<12}  {:<8}  {:>6}  {:>9}  last line", "rank", "host", "state", "cpu", "memory"),
+           screen.columns);
+  const std::size_t room = std::max<std::size_t>(screen.rows, 5) - 3;  // title, head and foot
+  const std::size_t of_nodes = std::min(lines.size(), room / 2);
+  const std::size_t of_workers = std::min(rows.size(), room - of_nodes);
+  for (std::size_t i = 0; i < of_nodes; ++i) add_line(text, lines[i], screen.columns);
+  for (std::size_t i = 0; i < of_workers; ++i) add_line(text, top_row(rows[i]), screen.columns);
+  std::string foot = "q ends";
+  if (of_workers < rows.size())
+    foot += fmt::format("; {} more, of which none needs a look before these",
+                        counted(static_cast<std::int64_t>(rows.size() - of_workers), "rank"));
+  if (of_nodes < lines.size())
+    foot +=
+        fmt::format("; {} more without an answer", counted(static_cast<std::int64_t>(lines.size() - of_nodes), "node"));
+  add_line(text, foot, screen.columns);
+  return text;
+}
+
+}  // namespace launch

@@ -1,0 +1,123 @@
+#include "launch/io/log_reader.hpp"
+
+#include "launch/io/files.hpp"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace launch {
+namespace {
+
+constexpr std::size_t most_of_tail = std::size_t{1} << 20;  // that is looked through for the last lines
+constexpr std::size_t longest_waiting_line = 4096;          // a longer one is given before it ends
+constexpr std::size_t least_room = 4096;                    // for a file, so that lines are not cut
+
+std::string stream_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  const std::string name = slash == std::string::npos ? path : path.substr(slash + 1);
+  return name.substr(0, name.find('.'));
+}
+
+std::uint64_t size_of(int fd) {
+  struct stat info {};
+  return ::fstat(fd, &info) == 0 ? static_cast<std::uint64_t>(info.st_size) : 0;
+}
+
+std::string read_at(int fd, std::uint64_t offset, std::size_t most) {
+  std::string bytes(most, '\0');
+  const ssize_t got = ::pread(fd, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+  bytes.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+  return bytes;
+}
+
+// Where the last `lines` lines of a file begin.
+std::uint64_t offset_of_last(int fd, int lines) {
+  const std::uint64_t size = size_of(fd);
+  const std::uint64_t from = size - std::min<std::uint64_t>(size, most_of_tail);
+  const std::string tail = read_at(fd, from, static_cast<std::size_t>(size - from));
+  std::size_t at = tail.ends_with('\n') ? tail.size() - 1 : tail.size();
+  for (int left = lines; left > 0; --left) {
+    const std::size_t end = at == 0 ? std::string::npos : tail.rfind('\n', at - 1);
+    if (end == std::string::npos) return from;
+    at = end;
+  }
+  return lines == 0 ? size : from + at + 1;
+}
+
+}  // namespace
+
+void LogReader::want(const std::vector<File>& files, int lines) {
+  for (Source& source : sources_) source.wanted = false;
+  for (const File& file : files) {
+    const auto known = std::find_if(sources_.begin(), sources_.end(),
+                                    [&file](const Source& source) { return source.file.path == file.path; });
+    if (known != sources_.end()) {
+      known->wanted = true;
+    } else {
+      sources_.push_back({file, began_ ? -1 : lines});
+    }
+  }
+  began_ = true;
+}
+
+LogReader::Read LogReader::read(const std::vector<File>& files, int lines, std::size_t most, bool ends) {
+  want(files, lines);
+  Read result;
+  std::size_t room = most;
+  const std::size_t first = next_;
+  for (std::size_t i = 0; i < sources_.size() && !result.more; ++i) {
+    const std::size_t at = (first + i) % sources_.size();
+    Source& source = sources_[at];
+    std::string text = begin(source) ? take(source, room, ends) : "";
+    room -= std::min(room, text.size());
+    result.more = room < least_room;
+    next_ = at + 1;
+    if (text.empty()) continue;
+    source.wanted = true;  // there may be more
+    result.pieces.push_back({source.file.rank, source.file.local_rank, stream_of(source.file.path), std::move(text)});
+  }
+  if (!result.more) std::erase_if(sources_, [](const Source& source) { return !source.wanted; });
+  std::stable_sort(result.pieces.begin(), result.pieces.end(),
+                   [](const Piece& one, const Piece& other) { return one.rank < other.rank; });
+  return result;
+}
+
+// False: there is nothing to read yet.
+bool LogReader::begin(Source& source) {
+  if (source.fd.valid()) return true;
+  auto opened = open_input(source.file.path);
+  if (!opened) return false;
+  source.fd = *std::move(opened);
+  source.offset = source.last_lines < 0 ? 0 : offset_of_last(source.fd.get(), source.last_lines);
+  return true;
+}
+
+// The path leads to a newer file by now.
+bool LogReader::is_replaced(const Source& source) {
+  struct stat open {};
+  struct stat named {};
+  if (::fstat(source.fd.get(), &open) != 0 || ::stat(source.file.path.c_str(), &named) != 0) return false;
+  return open.st_ino != named.st_ino || open.st_dev != named.st_dev;
+}
+
+std::string LogReader::take(Source& source, std::size_t most, bool ends) {
+  std::string text = read_at(source.fd.get(), source.offset, most);
+  if (text.empty() && is_replaced(source)) {
+    source.fd.reset();
+    source.last_lines = -1;
+    if (begin(source)) text = read_at(source.fd.get(), source.offset, most);
+  }
+  const bool all = text.size() < most;  // that is there
+  const std::size_t end = text.rfind('\n');
+  const std::size_t rest = end == std::string::npos ? text.size() : text.size() - end - 1;
+  const bool waits = all && !ends && rest < longest_waiting_line && !(rest > 0 && is_replaced(source));
+  if (waits || (!all && end != std::string::npos)) text.resize(text.size() - rest);
+  source.offset += text.size();
+  return text;
+}
+
+}  // namespace launch

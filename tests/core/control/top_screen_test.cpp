@@ -1,0 +1,72 @@
+#include "launch/core/control/top_screen.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace launch::top_screen_test {
+namespace {
+
+using testing::HasSubstr;
+
+NodeReport busy_node(int rank, int workers) {
+  NodeReport report;
+  report.node_rank = rank;
+  report.host = "n" + std::to_string(rank);
+  report.run_id = "job";
+  report.program = "train.py";
+  report.pid = 100 + rank;
+  report.state = "running";
+  report.nnodes = 250;
+  report.world_size = 250 * workers;
+  for (int i = 0; i < workers; ++i) {
+    WorkerReport worker;
+    worker.rank = rank * workers + i;
+    worker.local_rank = i;
+    worker.pid = 1000 + worker.rank;
+    worker.state = "running";
+    worker.cpu_percent = 100;
+    worker.memory_bytes = 1 << 30;
+    worker.last_line = "step 7";
+    worker.last_line_age_s = 1;
+    report.workers.push_back(std::move(worker));
+  }
+  return report;
+}
+
+TEST(TopScreen, TwoThousandRanksOnOnePageTheWorstFirst) {
+  Screen screen;
+  for (int rank = 0; rank < 250; ++rank) screen.nodes.push_back(busy_node(rank, 8));
+  screen.nodes[7].workers[3].last_line_age_s = 600;
+  screen.nodes[200].workers[0].state = "ended";
+  screen.nodes[200].workers[0].end = "exit code 3";
+  screen.nodes[100].workers.clear();
+  screen.nodes[100].fault = "no answer in 3 s";
+  const std::string text = top_screen(screen);
+  EXPECT_EQ(24, std::count(text.begin(), text.end(), '\n'));
+  for (std::size_t begin = 0; begin < text.size(); begin = text.find('\n', begin) + 1)
+    EXPECT_LE(text.find('\n', begin) - begin, 80U);
+  EXPECT_THAT(text,
+              testing::StartsWith("job job: train.py; 250 nodes, 1 ended, 1991 running; round 0, 0 restarts\n"
+                                  "  rank  host          state        cpu     memory  last line\n"
+                                  "node 100 n100: no answer in 3 s\n"
+                                  "  1600  n200          ended       100%    1.0 GiB  exit code 3; 1 s ago: step 7\n"
+                                  "    59  n7            running     100%    1.0 GiB  600 s ago: step 7\n"));
+  EXPECT_THAT(text, HasSubstr("q ends; 1972 ranks more"));
+}
+
+TEST(TopScreen, SmallJobsFitAsAWhole) {
+  Screen screen;
+  screen.nodes = {busy_node(0, 2)};
+  const std::string text = top_screen(screen);
+  EXPECT_EQ(5, std::count(text.begin(), text.end(), '\n'));
+  EXPECT_THAT(text, HasSubstr("q ends\n"));
+  screen.rows = 1;
+  screen.columns = 1;
+  EXPECT_FALSE(top_screen(screen).empty());
+}
+
+}  // namespace
+}  // namespace launch::top_screen_test

@@ -1,0 +1,119 @@
+#include "launch/io/log_reader.hpp"
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+namespace launch::log_reader_test {
+namespace {
+
+constexpr std::size_t most = 10'000;
+
+class LogReaderTest : public testing::Test {
+ protected:
+  LogReaderTest() : folder_(testing::TempDir() + "log_reader_test_" + std::to_string(::getpid())) {
+    std::filesystem::create_directories(folder_);
+  }
+  ~LogReaderTest() override { std::filesystem::remove_all(folder_); }
+
+  std::string path(int rank) const { return folder_ + "/stdout.log" + (rank == 0 ? "" : std::to_string(rank)); }
+  void write(int rank, const std::string& text) { std::ofstream(path(rank), std::ios::app) << text; }
+  LogReader::File file(int rank) const { return {rank, rank, path(rank)}; }
+  static std::string text_of(const LogReader::Read& read) {
+    std::string text;
+    for (const LogReader::Piece& piece : read.pieces) text += piece.text;
+    return text;
+  }
+  std::string read(int lines = 2, bool ends = false) { return text_of(reader_.read({file(0)}, lines, most, ends)); }
+
+  std::string folder_;
+  LogReader reader_;
+};
+
+TEST_F(LogReaderTest, BeginsWithTheLastLinesAndGivesEachLineOnce) {
+  write(0, "one\ntwo\nthree\n");
+  const LogReader::Read first = reader_.read({file(0)}, 2, most, false);
+  EXPECT_EQ("two\nthree\n", text_of(first));
+  ASSERT_EQ(1U, first.pieces.size());
+  EXPECT_EQ("stdout", first.pieces[0].stream);
+  EXPECT_EQ("", read());
+  write(0, "four\nfi");
+  EXPECT_EQ("four\n", read());
+  write(0, "ve\n");
+  EXPECT_EQ("five\n", read());
+}
+
+TEST_F(LogReaderTest, KnowsWhereToBegin) {
+  write(0, "one\ntwo\nthree");
+  for (const auto& [lines, text] : std::vector<std::pair<int, std::string>>{
+           {0, ""}, {1, "three"}, {2, "two\nthree"}, {3, "one\ntwo\nthree"}, {99, "one\ntwo\nthree"}}) {
+    LogReader reader;
+    EXPECT_EQ(text, text_of(reader.read({file(0)}, lines, most, true))) << lines;
+  }
+}
+
+TEST_F(LogReaderTest, ALineWithoutAnEndIsGivenToWhoDoesNotWait) {
+  write(0, "one\ntw");
+  EXPECT_EQ("one\n", read(9));
+  EXPECT_EQ("tw", read(9, true));
+}
+
+TEST_F(LogReaderTest, FollowsTheNewFileThatTakesItsPlace) {
+  write(0, "one\n");
+  EXPECT_EQ("one\n", read());
+  write(0, "two\n");
+  std::filesystem::rename(path(0), path(0) + ".1");
+  write(0, "three\n");
+  EXPECT_EQ("two\n", read());
+  EXPECT_EQ("three\n", read());
+}
+
+TEST_F(LogReaderTest, AFileThatComesLaterIsReadFromItsBeginning) {
+  EXPECT_EQ("", read());
+  write(1, "one\ntwo\nthree\n");
+  EXPECT_EQ("one\ntwo\nthree\n", text_of(reader_.read({file(1)}, 1, most, false)));
+}
+
+TEST_F(LogReaderTest, AFileOfTheLastAttemptIsReadToItsEnd) {
+  write(0, "one\n");
+  EXPECT_EQ("one\n", read());
+  write(0, "two\n");
+  write(1, "three\n");
+  EXPECT_EQ("two\nthree\n", text_of(reader_.read({file(1)}, 1, most, false)));
+}
+
+TEST_F(LogReaderTest, AllFilesHaveTheirTurnAndNoLineIsCut) {
+  std::vector<LogReader::File> files;
+  for (const int rank : {0, 1, 2}) {
+    for (int line = 0; line < 1000; ++line) write(rank, "rank " + std::to_string(rank) + " has written this line\n");
+    files.push_back(file(rank));
+  }
+  std::vector<std::size_t> bytes(3);
+  for (int turns = 0; turns < 100; ++turns) {
+    const LogReader::Read read = reader_.read(files, 1000, most, false);
+    for (const LogReader::Piece& piece : read.pieces) {
+      EXPECT_TRUE(piece.text.starts_with("rank ") && piece.text.ends_with("line\n")) << piece.text;
+      bytes[static_cast<std::size_t>(piece.rank)] += piece.text.size();
+    }
+    if (!read.more) break;
+    if (turns == 2) EXPECT_GT(std::min({bytes[0], bytes[1], bytes[2]}), 0U);
+  }
+  for (const int rank : {0, 1, 2})
+    EXPECT_EQ(std::filesystem::file_size(path(rank)), bytes[static_cast<std::size_t>(rank)]);
+}
+
+TEST_F(LogReaderTest, AVeryLongLineComesInParts) {
+  const std::string line(3 * most, 'x');
+  write(0, line + "\n");
+  std::string text = read();
+  for (int turns = 0; turns < 5; ++turns) text += read();
+  EXPECT_EQ(line + "\n", text);
+}
+
+}  // namespace
+}  // namespace launch::log_reader_test
