@@ -15,7 +15,7 @@ constexpr Duration between_progress_events = std::chrono::seconds(60);
 }  // namespace
 
 ProgressTeller::ProgressTeller(boost::asio::any_io_executor executor, const JobFolder& folder, EventLog& events)
-    : executor_(executor), folder_(folder), events_(events), timer_(std::move(executor)) {}
+    : executor_(executor), folder_(folder), events_(events), timer_(executor) {}
 
 void ProgressTeller::begin() {
   told_.reset();
