@@ -26,6 +26,7 @@ std::string screen_of(const ControlCommand& command, const Screen& screen) {
   if (command.list) return jobs_screen(screen);
   switch (command.request.verb) {
     case Verb::about:
+    case Verb::quiet:
     case Verb::status:
     case Verb::logs:
       return status_screen(screen);

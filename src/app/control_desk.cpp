@@ -51,7 +51,9 @@ ControlDesk::ControlDesk(asio::any_io_executor executor, Job job, Deeds deeds)
       job_(job),
       deeds_(std::move(deeds)),
       answers_(executor, job, deeds_.feed),
-      door_(executor, [this](std::string line, pid_t visitor) { return serve(std::move(line), visitor); }) {}
+      door_(executor, [this](std::string line, pid_t visitor) { return serve(std::move(line), visitor); }),
+      hangs_(executor, {job.config, job.node, job.workers, job.record, job.round},
+             {[this](Verb verb) { return ask_all(verb); }, deeds_.feed}) {}
 
 void ControlDesk::open() {
   // Containers that share the folder have equal pids.
@@ -116,8 +118,29 @@ asio::awaitable<NodeReport> ControlDesk::answer(ControlRequest request) {
     const bool mixed = co_await std::move(looking);
     if (mixed) co_return fault_of(job_.config.hostname, "a torchrun node cannot restart with the others");
   }
-  auto answering = answers_.answer(std::move(request));
+  auto answering = own_answer(std::move(request));
   co_return co_await std::move(answering);
+}
+
+asio::awaitable<NodeReport> ControlDesk::own_answer(ControlRequest request) {
+  const Verb verb = request.verb;
+  if (verb == Verb::stacks) hangs_.disturb();
+  auto answering = answers_.answer(std::move(request));
+  NodeReport own = co_await std::move(answering);
+  if (verb == Verb::stacks) hangs_.disturbed();
+  if (verb == Verb::quiet) hangs_.add_quiet(own);
+  co_return own;
+}
+
+asio::awaitable<std::vector<NodeReport>> ControlDesk::ask_all(Verb verb) {
+  ControlRequest request;
+  request.verb = verb;
+  request.whole_job = false;
+  auto asking = ask_others(request);
+  const std::vector<NodeAnswer> others = co_await std::move(asking);
+  auto answering = own_answer(request);
+  const NodeReport own = co_await std::move(answering);
+  co_return parse_node_reports(lines_of(own, others));
 }
 
 void ControlDesk::take(const JobAnswered& answered) {
@@ -134,7 +157,7 @@ asio::awaitable<void> ControlDesk::answer_other(Asked asked) {
   own.fault = "this launch does not know such a request";
   const auto request = parse_request(asked.text);
   if (request) {
-    auto answering = answers_.answer(*request);
+    auto answering = own_answer(*request);
     own = co_await std::move(answering);
   }
   AnswerAsk answered;

@@ -163,6 +163,16 @@ boost::asio::awaitable<void> JobFolder::keep_evidence(DiskThread& disk, std::str
                             written.error().message));
 }
 
+std::vector<RankProgress> JobFolder::progress() const {
+  ProgressBoard* const board = streams_ ? streams_->board() : nullptr;
+  return board != nullptr ? board->steps() : std::vector<RankProgress>();
+}
+
+std::optional<Time> JobFolder::heard_at() const {
+  const ProgressBoard* const board = streams_ ? streams_->board() : nullptr;
+  return board != nullptr ? board->heard_at() : std::nullopt;
+}
+
 // The error that the worker has reported, otherwise the end of what passed through launch, otherwise of the file that
 // it wrote itself.
 LastWords JobFolder::read_words(LastWords known, const std::string& log, const std::string& output) {

@@ -29,7 +29,8 @@ JobRecord::JobRecord(asio::any_io_executor executor, std::shared_ptr<const Confi
       folder_(starter, std::move(config)),
       files_(executor),
       events_(config_, executor),
-      metrics_(executor, config_) {
+      metrics_(executor, config_),
+      progress_(executor, folder_, events_) {
   if (!metrics_.wanted()) return;
   folder_.count_into(metrics_.outputs());
   events_.set_listener([this](const JobEvent& event) { metrics_.hear(event); });
@@ -45,6 +46,7 @@ asio::awaitable<Status> JobRecord::open(Time give_up) {
 void JobRecord::begin(const Round& round) {
   began_ = instant().wall;
   events_.rendezvous_formed(round);
+  if (!config_.logs.progress.empty()) progress_.begin();
   evidence_.reset();
 }
 
@@ -113,6 +115,7 @@ asio::awaitable<Account> JobRecord::with_waiters(Account own, Finish end) {
 
 asio::awaitable<void> JobRecord::announce(AnnounceRound action) {
   co_await folder_.show_rest();
+  progress_.tell();
   co_await keep_evidence(false);
   evidence_.reset();
   const std::string what = fmt::format("{}; restarting all workers", action.reason);
@@ -128,6 +131,7 @@ asio::awaitable<Account> JobRecord::conclude(Finish end, NodeRank node, std::str
   const bool waited = end.first && (timed_out(*end.first) || !own.timed_out.empty());
   own.hosts = hosts_to_tell(end.first, host_of(node, config_.hostname, end.others));
   co_await folder_.show_rest();  // after that, what they said is no longer kept
+  progress_.tell();
   co_await keep_evidence(waited);
   if (end.left_behind && !end.first) log_error("these processes outlived SIGKILL: " + left);
   if (end.first) tell_parent(config_, *end.first, files_);

@@ -18,19 +18,26 @@ namespace {
 constexpr Duration patience_at_end = 10s;  // with a console or a file system that takes nothing
 constexpr std::size_t most_losses_told = 8;
 
-void tell_unshown(const StderrTap::Outcome& end) {
-  if (!end.shown) log_warning("nobody reads launch's standard error: some of what the workers wrote to it is lost");
+void tell_unshown(const char* name, const StderrTap::Outcome& end) {
+  if (!end.shown)
+    log_warning(fmt::format("nobody reads launch's {}: some of what the workers wrote to it is lost", name));
   if (end.lost > 0)
-    log_warning(fmt::format("{} bytes of the workers' standard error could not be written: {}", end.lost, end.reason));
+    log_warning(fmt::format("{} bytes of the workers' {} could not be written: {}", end.lost, name, end.reason));
 }
 
 }  // namespace
 
 LogStreams::LogStreams(boost::asio::any_io_executor executor, const LogChoice& choice, PrefixFacts facts,
                        std::string folder)
-    : executor_(std::move(executor)), choice_(choice), facts_(std::move(facts)), folder_(std::move(folder)) {}
+    : executor_(std::move(executor)),
+      choice_(choice),
+      facts_(std::move(facts)),
+      folder_(std::move(folder)),
+      out_{STDOUT_FILENO, "standard output", {}},
+      err_{STDERR_FILENO, "standard error", {}} {}
 
 Status LogStreams::prepare(const std::vector<WorkerLogs>& plans) {
+  if (Status made = make_board(static_cast<int>(plans.size())); !made) return made;
   const Console consoles[] = {
       {STDOUT_FILENO, "stdout", choice_.coloured.out, choice_.aligned.out, choice_.out_filters},
       {STDERR_FILENO, "stderr", choice_.coloured.err, choice_.aligned.err, choice_.err_filters}};
@@ -39,8 +46,9 @@ Status LogStreams::prepare(const std::vector<WorkerLogs>& plans) {
 }
 
 Status LogStreams::begin() {
-  if (tap_)
-    if (Status begun = tap_->begin(); !begun) return begun;
+  for (Taps* taps : {&out_, &err_})
+    if (taps->tap)
+      if (Status begun = taps->tap->begin(); !begun) return begun;
   return relay_ ? relay_->begin() : Status();
 }
 
@@ -52,22 +60,38 @@ Status LogStreams::prepare_streams(const std::vector<WorkerLogs>& plans, StreamP
     const LocalRank rank(static_cast<int>(local_rank));
     Status made;
     if (plan.sink == StreamPlan::Sink::relay) made = relay(plan, rank, console, shown_by);
-    if (plan.sink == StreamPlan::Sink::tap) made = tap(rank, plan.shown);
+    const bool tapped = plan.sink == StreamPlan::Sink::tap || plan.sink == StreamPlan::Sink::tap_out;
+    if (tapped) made = tap(taps_of(plan.sink), rank, plan.shown);
     if (!made) return made;
-    if (plan.sink == StreamPlan::Sink::console || (plan.sink == StreamPlan::Sink::tap && plan.shown))
-      lend_terminal(console.fd);
+    if (plan.sink == StreamPlan::Sink::console || (tapped && plan.shown)) lend_terminal(console.fd);
   }
   return {};
 }
 
 // Where no terminal can be had, the worker has launch's own.
-Status LogStreams::tap(LocalRank local_rank, bool shown) {
-  if (!tap_) tap_.emplace(executor_, STDERR_FILENO, [](bool ends_line) { message_console().passed(ends_line); });
-  auto writer = tap_->add(shown, tally_of(local_rank, STDERR_FILENO));
+Status LogStreams::tap(Taps& taps, LocalRank local_rank, bool shown) {
+  const bool beside_messages = taps.console == STDERR_FILENO || message_console().shares(taps.console);
+  const auto on_shown = [beside_messages](bool ends_line) {
+    if (beside_messages) message_console().passed(ends_line);
+  };
+  if (!taps.tap) taps.tap.emplace(executor_, taps.console, on_shown);
+  auto writer = taps.tap->add(shown, {tally_of(local_rank, taps.console), ear(local_rank)});
   if (!writer && shown) return {};
   if (!writer) return writer.error();
-  const int number = static_cast<int>(tapped_.size());
-  tapped_[local_rank] = {number, *std::move(writer)};
+  const int number = static_cast<int>(taps.streams.size());
+  taps.streams[local_rank] = {number, *std::move(writer)};
+  return {};
+}
+
+Status LogStreams::make_board(int nproc) {
+  if (!choice_.listens) return {};
+  std::optional<ProgressPattern> pattern;
+  if (!choice_.progress.empty()) {
+    auto compiled = ProgressPattern::compile(choice_.progress);
+    if (!compiled) return compiled.error();
+    pattern = *std::move(compiled);
+  }
+  board_ = std::make_unique<ProgressBoard>(std::move(pattern), nproc);
   return {};
 }
 
@@ -85,8 +109,9 @@ Status LogStreams::relay(const StreamPlan& plan, LocalRank local_rank, const Con
     if (!made) return made.error();
     shown_by = *made;
   }
-  auto added = relay_->add_stream(local_rank.value, plan.file, plan.shown ? shown_by : std::nullopt,
-                                  tally_of(local_rank, console.fd));
+  StreamListener listener{tally_of(local_rank, console.fd), ear(local_rank)};
+  auto added =
+      relay_->add_stream(local_rank.value, plan.file, plan.shown ? shown_by : std::nullopt, std::move(listener));
   if (!added) return added.error();
   relayed_[plan.file] = {added->stream, facts_.base_rank + local_rank, console.name, std::move(added->writer)};
   return {};
@@ -112,7 +137,9 @@ WorkerOutput LogStreams::output(LocalRank local_rank, const StreamPlan& plan) {
     case StreamPlan::Sink::nowhere:
       return {Fd(), "/dev/null"};
     case StreamPlan::Sink::tap:
-      if (const auto tapped = tapped_.find(local_rank); tapped != tapped_.end())
+    case StreamPlan::Sink::tap_out:
+      Taps& taps = taps_of(plan.sink);
+      if (const auto tapped = taps.streams.find(local_rank); tapped != taps.streams.end())
         return {std::move(tapped->second.writer), {}};
       return {};
   }
@@ -121,23 +148,25 @@ WorkerOutput LogStreams::output(LocalRank local_rank, const StreamPlan& plan) {
 
 void LogStreams::all_started() {
   for (auto& [file, stream] : relayed_) stream.writer.reset();
-  for (auto& [local_rank, stream] : tapped_) stream.writer.reset();
+  for (Taps* taps : {&out_, &err_})
+    for (auto& [local_rank, stream] : taps->streams) stream.writer.reset();
 }
 
 std::optional<std::string> LogStreams::tail(LocalRank local_rank, const StreamPlan& plan) const {
-  if (const auto tapped = tapped_.find(local_rank);
-      plan.sink == StreamPlan::Sink::tap && tap_ && tapped != tapped_.end())
-    return tap_->tail(tapped->second.number);
+  if (const auto tapped = err_.streams.find(local_rank);
+      plan.sink == StreamPlan::Sink::tap && err_.tap && tapped != err_.streams.end())
+    return err_.tap->tail(tapped->second.number);
   const auto stream = relayed_.find(plan.file);
   if (!relay_ || stream == relayed_.end()) return std::nullopt;
   return relay_->tail(stream->second.number);
 }
 
 boost::asio::awaitable<bool> LogStreams::show_rest() {
-  if (tap_) {
-    const StderrTap::Outcome end = co_await tap_->drain(patience_at_end);
-    tell_unshown(end);
-    tap_.reset();
+  for (Taps* taps : {&out_, &err_}) {
+    if (!taps->tap) continue;
+    const StderrTap::Outcome end = co_await taps->tap->drain(patience_at_end);
+    tell_unshown(taps->name, end);
+    taps->tap.reset();
   }
   take_terminal_back();
   if (!relay_) co_return true;

@@ -1,6 +1,7 @@
 #include "launch/app/node_answers.hpp"
 
 #include "launch/app/evidence.hpp"
+#include "launch/app/progress_teller.hpp"
 #include "launch/core/base/number_ranges.hpp"
 #include "launch/core/base/text.hpp"
 #include "launch/io/background.hpp"
@@ -62,7 +63,8 @@ asio::awaitable<NodeReport> NodeAnswers::answer(ControlRequest request) {
   const bool meant = !request.node || (began_ && *request.node == job_.round.assignment.group_rank.value);
   const Deed deed = meant ? carry_out(request) : Deed();
   if (!deed.done.empty()) log_info(fmt::format("asked by {}: {}", asker_text(request), deed.done));
-  if (is_noted(request.verb)) job_.record.events().user_asked(std::string(name_of(request.verb)), asker_text(request));
+  if (is_noted(request.verb) && request.asker != 0)
+    job_.record.events().user_asked(std::string(name_of(request.verb)), asker_text(request));
   if (request.verb == Verb::logs && meant) {
     auto reading = read_logs(std::move(request));
     co_return co_await std::move(reading);
@@ -93,6 +95,7 @@ NodeAnswers::Deed NodeAnswers::carry_out(const ControlRequest& request) {
     case Verb::about:
     case Verb::status:
     case Verb::stacks:
+    case Verb::quiet:
     case Verb::logs:
       return {};
   }
@@ -133,6 +136,7 @@ asio::awaitable<NodeReport> NodeAnswers::report(bool closely) {
   if (began_)
     for (LocalRank rank; rank.value < job_.config.nproc_per_node; ++rank.value)
       own.workers.push_back(about_worker(rank, running));
+  add_progress(own, job_.record.folder().progress(), now());
   if (closely && !running.empty()) {
     auto adding = add_sights(own);
     co_await std::move(adding);

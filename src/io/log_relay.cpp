@@ -48,10 +48,10 @@ struct LogRelay::Shared {
     std::unique_ptr<LogFile> file;
     Fd reader;  // of the worker's pipe; none for a file that consoles write to
     std::size_t pipe_size = 0;
-    std::shared_ptr<StreamTally> tally{};  // if somebody wants to know
+    StreamListener listener{};
 
     void lost(std::uint64_t bytes) const {
-      if (tally && bytes > 0) tally->set_lost(bytes);
+      if (listener.tally && bytes > 0) listener.tally->set_lost(bytes);
     }
   };
 
@@ -158,7 +158,9 @@ std::size_t LogRelay::Shared::take(std::size_t stream) {
   const ssize_t got = ::read(fd, bytes.data(), bytes.size());
   if (got > 0) {
     bytes.resize(static_cast<std::size_t>(got));
-    if (const auto& tally = streams[stream].tally) tally->take(bytes, now());
+    const StreamListener& listener = streams[stream].listener;
+    if (listener.tally) listener.tally->take(bytes, now());
+    if (listener.ear) listener.ear(bytes);
     exchange.receive(static_cast<int>(stream), std::move(bytes));
   }
   if (got == 0) ::epoll_ctl(poller.get(), EPOLL_CTL_DEL, fd, nullptr);  // all processes that could write have ended
@@ -230,7 +232,7 @@ Result<int> LogRelay::add_console(ConsoleStyle style, const std::string& filtere
 }
 
 Result<LogRelay::Added> LogRelay::add_stream(int local_rank, const std::string& path, std::optional<int> console,
-                                             std::shared_ptr<StreamTally> tally) {
+                                             StreamListener listener) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return cannot_make("a pipe");
   Fd reader(ends[0]);
@@ -243,8 +245,8 @@ Result<LogRelay::Added> LogRelay::add_stream(int local_rank, const std::string& 
   if (console)
     shared_->consoles.at(static_cast<std::size_t>(*console))
         ->add_stream(*stream, local_rank, *added.file, added.reader.get());
-  if (tally) tally->begin();
-  added.tally = std::move(tally);
+  if (listener.tally) listener.tally->begin();
+  added.listener = std::move(listener);
   return Added{*stream, std::move(writer)};
 }
 

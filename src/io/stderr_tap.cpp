@@ -85,7 +85,7 @@ struct StderrTap::Shared {
     bool shown = true;
     bool terminal = false;
     std::string tail;
-    std::shared_ptr<StreamTally> tally{};  // if somebody wants to know
+    StreamListener listener{};
   };
 
   Shared(asio::any_io_executor own_executor, int given, std::function<void(bool)> hear)
@@ -194,6 +194,8 @@ std::size_t StderrTap::Shared::take_piece(Stream& stream) {
     reading = true;
   }
   const ssize_t got = ::read(stream.reader.get(), bytes.data(), bytes.size());
+  if (got > 0 && stream.listener.ear)
+    stream.listener.ear(std::string_view(bytes.data(), static_cast<std::size_t>(got)));
   const std::lock_guard lock(mutex);
   reading = false;
   received.notify_all();
@@ -202,7 +204,7 @@ std::size_t StderrTap::Shared::take_piece(Stream& stream) {
     if (stream.tail.size() + piece.size() > 2 * kept) stream.tail.erase(0, stream.tail.size() - kept);
     stream.tail += piece;
     if (stream.shown) unshown += piece;
-    if (stream.tally) stream.tally->take(piece, now());
+    if (stream.listener.tally) stream.listener.tally->take(piece, now());
     return piece.size();
   }
   const bool over = got == 0 || (errno != EINTR && errno != EAGAIN);
@@ -235,7 +237,7 @@ void StderrTap::Shared::show(bool all) {
     if (errno != 0 && errno != EPIPE && errno != ECONNRESET) {
       error = errno;
       lost += *done;
-      if (const auto& tally = streams.front().tally) tally->lose(*done);  // whose they are is not known
+      if (const auto& tally = streams.front().listener.tally) tally->lose(*done);  // whose they are is not known
     }
     on_shown(rest[*done - 1] == '\n');
     rest.remove_prefix(*done);
@@ -262,15 +264,15 @@ StderrTap::StderrTap(asio::any_io_executor executor, int console, std::function<
 
 StderrTap::~StderrTap() = default;
 
-Result<Fd> StderrTap::add(bool shown, std::shared_ptr<StreamTally> tally) {
+Result<Fd> StderrTap::add(bool shown, StreamListener listener) {
   Shared::Stream stream;
   stream.shown = shown;
   stream.terminal = shown && shared_->terminal;
   auto writer = stream.terminal ? make_terminal(stream.reader) : make_pipe(stream.reader);
   if (!writer) return writer.error();
   ::fcntl(stream.reader.get(), F_SETFL, O_NONBLOCK);
-  if (tally) tally->begin();
-  stream.tally = std::move(tally);
+  if (listener.tally) listener.tally->begin();
+  stream.listener = std::move(listener);
   shared_->streams.push_back(std::move(stream));
   return writer;
 }

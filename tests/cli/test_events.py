@@ -15,6 +15,8 @@ OWN = {
     "killing": ["pids"],
     "restart": ["reason", "number"],
     "peer_failed": ["failure"],
+    "progress": ["least_step", "most_step", "rate"],
+    "hang": ["quiet_s", "places"],
     "user_asked": ["what", "by"],
     "job_ended": ["exit_code", "failure"],
 }

@@ -325,7 +325,7 @@ TEST_F(LogRelayTest, AFullFileSystemIsTold) {
 
 TEST_F(LogRelayTest, WhatPassesIsCounted) {
   const auto tally = std::make_shared<StreamTally>();
-  auto added = relay_->add_stream(0, folder_ + "/counted", std::nullopt, tally);
+  auto added = relay_->add_stream(0, folder_ + "/counted", std::nullopt, {tally, {}});
   ASSERT_TRUE(added);
   EXPECT_TRUE(tally->passes());
   ASSERT_TRUE(relay_->begin());
@@ -338,7 +338,7 @@ TEST_F(LogRelayTest, WhatPassesIsCounted) {
   EXPECT_GE(tally->last().value(), start);
 
   make();
-  auto next = relay_->add_stream(0, folder_ + "/full", std::nullopt, tally);
+  auto next = relay_->add_stream(0, folder_ + "/full", std::nullopt, {tally, {}});
   ASSERT_TRUE(next);
   ASSERT_TRUE(relay_->begin());
   rlimit before{};

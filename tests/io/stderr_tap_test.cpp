@@ -57,7 +57,7 @@ class StderrTapTest : public testing::Test {
 
 TEST_F(StderrTapTest, WhatPassesIsCounted) {
   const auto tally = std::make_shared<StreamTally>();
-  auto writer = tap_->add(true, tally);
+  auto writer = tap_->add(true, {tally, {}});
   ASSERT_TRUE(writer);
   ASSERT_TRUE(tap_->begin());
   say(*writer, "one\ntwo\nno end");
@@ -209,6 +209,17 @@ TEST_F(StderrTapTest, WithoutAThreadThereIsAnError) {
   const Status begun = tap_->begin();
   ASSERT_FALSE(begun);
   EXPECT_THAT(begun.error().message, HasSubstr("cannot start a thread"));
+}
+
+TEST_F(StderrTapTest, AnEarHearsAllThatComes) {
+  std::string heard;
+  auto writer = tap_->add(false, {nullptr, [&heard](std::string_view bytes) { heard += bytes; }});
+  ASSERT_TRUE(writer && tap_->begin());
+  say(*writer, "\r 10%");
+  say(*writer, "\r 20%\n");
+  writer->reset();
+  drain();
+  EXPECT_EQ("\r 10%\r 20%\n", heard);
 }
 
 }  // namespace launch::stderr_tap_test

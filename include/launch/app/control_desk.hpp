@@ -3,6 +3,7 @@
 // AgentLoop owns it for the life of the process. Nobody is woken as long as nobody asks.
 #pragma once
 
+#include "launch/app/hang_desk.hpp"
 #include "launch/app/node_answers.hpp"
 #include "launch/core/control/control_request.hpp"
 #include "launch/io/door.hpp"
@@ -35,7 +36,10 @@ class ControlDesk {
   // Without a door the job runs all the same.
   void open();
   // Workers are about to be started.
-  void begin() { answers_.begin(); }
+  void begin() {
+    answers_.begin();
+    hangs_.begin();
+  }
   void ended(LocalRank local_rank, ExitStatus status) { answers_.ended(local_rank, status); }
   void take(const Asked& asked);
   void take(const JobAnswered& answered);
@@ -49,6 +53,8 @@ class ControlDesk {
 
   boost::asio::awaitable<std::string> serve(std::string line, pid_t visitor);
   boost::asio::awaitable<std::vector<NodeAnswer>> ask_others(ControlRequest request);
+  boost::asio::awaitable<NodeReport> own_answer(ControlRequest request);
+  boost::asio::awaitable<std::vector<NodeReport>> ask_all(ControlRequest::Verb verb);
   boost::asio::awaitable<NodeReport> answer(ControlRequest request);
   boost::asio::awaitable<bool> has_torchruns_nodes();
   boost::asio::awaitable<void> answer_other(Asked asked);
@@ -58,6 +64,7 @@ class ControlDesk {
   Deeds deeds_;
   NodeAnswers answers_;
   Door door_;
+  HangDesk hangs_;
   std::uint64_t questions_ = 0;
   std::map<std::uint64_t, std::shared_ptr<Others>> waiting_;  // for JobAnswered, by its id
 };

@@ -45,8 +45,12 @@ class EventLog {
   void stopping(int signal, const std::string& reason);
   void killing(std::size_t processes);
   void restarting(const AnnounceRound& action);
+  void hangs(Duration quiet, std::vector<std::string> places) { tell(Hanging{quiet, std::move(places)}); }
+  void progressed(const Progressed& progress) { tell(progress); }
   // The job's first failure. Nothing is written if it is of this node.
   void told_of(const Failure& failure);
+  // False: nobody would see an event.
+  bool told() const { return own_.takes() || config_.verbosity == Verbosity::verbose; }
   void user_asked(const std::string& what, const std::string& by);
   void job_ended(int exit_code, const std::optional<Failure>& first);
   // Waits until all is written, or until the disk has not answered for 5 s; then it warns of the loss.

@@ -14,6 +14,7 @@
 #include <boost/asio/awaitable.hpp>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -53,6 +54,10 @@ class JobFolder {
   boost::asio::awaitable<void> keep_evidence(DiskThread& disk, std::string text, bool precious);
 
   LogStreams& streams() { return *streams_; }
+  // The step of each worker, as far as it is known (--progress).
+  std::vector<RankProgress> progress() const;
+  // When a worker last wrote something that passed launch; nullopt: that is not known.
+  std::optional<Time> heard_at() const;
   // Shows the rest of the workers' output. To be called when nobody writes any more.
   boost::asio::awaitable<void> show_rest();
 

@@ -7,6 +7,7 @@
 #include "launch/app/evidence.hpp"
 #include "launch/app/job_folder.hpp"
 #include "launch/app/metrics_desk.hpp"
+#include "launch/app/progress_teller.hpp"
 #include "launch/core/config/config.hpp"
 #include "launch/core/node/node.hpp"
 #include "launch/io/disk_thread.hpp"
@@ -69,6 +70,7 @@ class JobRecord {
   DiskThread files_;  // reads what workers said, and writes what is known of their end
   EventLog events_;
   MetricsDesk metrics_;
+  ProgressTeller progress_;
   WallTime began_{};                  // when the last workers were about to start
   std::optional<Evidence> evidence_;  // about the workers that are being ended
 };

@@ -9,6 +9,7 @@
 #include "launch/io/fd.hpp"
 #include "launch/io/log_relay.hpp"
 #include "launch/io/output_tally.hpp"
+#include "launch/io/progress_board.hpp"
 #include "launch/io/stderr_tap.hpp"
 #include "launch/io/worker_start.hpp"
 
@@ -42,6 +43,8 @@ class LogStreams {
 
   // The last output of a stream; nullopt if it does not pass through launch.
   std::optional<std::string> tail(LocalRank local_rank, const StreamPlan& plan) const;
+  // What their output says of their progress; null: nobody wants to know.
+  ProgressBoard* board() const { return board_.get(); }
   // Shows the rest, and says what was lost. To be called when nobody writes any more. False: the file system of the
   // logs does not answer.
   boost::asio::awaitable<bool> show_rest();
@@ -58,8 +61,13 @@ class LogStreams {
   Status prepare_streams(const std::vector<WorkerLogs>& plans, StreamPlan WorkerLogs::*which, const Console& console);
   Status relay(const StreamPlan& plan, LocalRank local_rank, const Console& console, std::optional<int>& shown_by);
   Result<int> make_console(const Console& console);
-  Status tap(LocalRank local_rank, bool shown);
   std::shared_ptr<StreamTally> tally_of(LocalRank local_rank, int console) const;
+  struct Taps;
+  Status tap(Taps& taps, LocalRank local_rank, bool shown);
+  Taps& taps_of(StreamPlan::Sink sink) { return sink == StreamPlan::Sink::tap_out ? out_ : err_; }
+  const Taps& taps_of(StreamPlan::Sink sink) const { return sink == StreamPlan::Sink::tap_out ? out_ : err_; }
+  Status make_board(int nproc);
+  StreamEar ear(LocalRank local_rank) { return board_ ? board_->ear(local_rank) : StreamEar(); }
   void tell_what_stalled(const LogRelay::Outcome& end) const;
   void tell_losses(const std::vector<LogRelay::Loss>& losses) const;
 
@@ -79,13 +87,20 @@ class LogStreams {
   std::optional<LogRelay> relay_;           // if a stream passes through launch; until all have ended
   std::map<std::string, Relayed> relayed_;  // by file
 
-  // A standard error that is shown as it comes.
+  // A stream that is shown as it comes.
   struct Tapped {
     int number = 0;  // the tap's
     Fd writer;       // until the worker has it
   };
-  std::optional<StderrTap> tap_;  // where a stream passes it, until the end of all
-  std::map<LocalRank, Tapped> tapped_;
+  // Those of all workers that one console shows.
+  struct Taps {
+    int console;
+    const char* name;
+    std::optional<StderrTap> tap;  // where a stream passes it, until the end of all
+    std::map<LocalRank, Tapped> streams{};
+  };
+  Taps out_, err_;
+  std::unique_ptr<ProgressBoard> board_;
 };
 
 }  // namespace launch

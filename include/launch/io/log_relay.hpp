@@ -12,7 +12,7 @@
 #include "launch/core/logs/log_backlog.hpp"
 #include "launch/io/fd.hpp"
 #include "launch/io/log_console.hpp"
-#include "launch/io/output_tally.hpp"
+#include "launch/io/progress_board.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
@@ -42,13 +42,13 @@ class LogRelay {
   // Adds a console and returns its number, from 0. `filtered_file`: for lines that hold a filter, if there are filters.
   Result<int> add_console(ConsoleStyle style, const std::string& filtered_file);
   // Adds a worker's stream: its file, which is made here, and the console that shows it. Returns what the worker writes
-  // to. `tally`, if there is one, counts it.
+  // to. `listener`: who wants to know what comes.
   struct Added {
     int stream = 0;
     Fd writer;
   };
   Result<Added> add_stream(int local_rank, const std::string& file, std::optional<int> console,
-                           std::shared_ptr<StreamTally> tally = {});
+                           StreamListener listener = {});
 
   // Starts the threads, with the signal mask of the caller.
   Status begin();

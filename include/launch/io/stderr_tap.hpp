@@ -1,6 +1,6 @@
-// The workers' standard error on its way through launch: what a worker writes is shown byte for byte and at once, as if
-// it wrote there itself, and the last of it is kept for the report of a failure. If launch's own standard error is a
-// terminal, a worker writes to a terminal of the same size, so that progress bars and colours stay; else to a pipe.
+// The workers' standard error on its way through launch, or their standard output: what a worker writes is shown byte
+// for byte and at once, as if it wrote there itself, and the last of it is kept for the report of a failure. If that is
+// a terminal, a worker writes to a terminal of the same size, so that progress bars and colours stay; else to a pipe.
 //
 // One thread reads and shows. A console that takes nothing holds the workers up, as it would without this, and never
 // their supervision. It never reads a file, and it adds nothing to what workers say.
@@ -9,7 +9,7 @@
 #include "launch/core/base/error.hpp"
 #include "launch/core/base/time.hpp"
 #include "launch/io/fd.hpp"
-#include "launch/io/output_tally.hpp"
+#include "launch/io/progress_board.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
@@ -34,8 +34,8 @@ class StderrTap {
   StderrTap& operator=(const StderrTap&) = delete;
 
   // ---- before begin(): a stream, numbered from 0, and what its worker writes to. Not `shown`: it is only kept.
-  // `tally`, if there is one, counts it.
-  Result<Fd> add(bool shown, std::shared_ptr<StreamTally> tally = {});
+  // `listener`: who wants to know what comes.
+  Result<Fd> add(bool shown, StreamListener listener = {});
   // Starts the thread, with the signal mask of the caller.
   Status begin();
 

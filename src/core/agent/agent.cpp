@@ -315,14 +315,14 @@ AgentActions Agent::start_anew(Time now) {
 
 AgentActions Agent::fail(Failure failure, int signal, bool tell, Time now) {
   if (first_) return {};
-  const bool ours = tell && (failure.kind == Failure::Kind::worker || failure.kind == Failure::Kind::start);
+  const bool ours = tell && concerns_workers(failure) && failure.why_final.empty();
   if (ours && state_ != State::joining) policy_.judge(failure, round_, now - started_, now);
   blame(std::move(failure), now);
   changed_.reset();
   const bool joining = state_ == State::joining || state_ == State::pausing;
   const bool leaving = state_ == State::leaving;
-  if (first_->restart && (joining || leaving)) return start_anew(now);
   const bool tells = tell && settings_.nnodes > 1;
+  if (first_->restart && (joining || (leaving && !tells))) return start_anew(now);
   AgentActions actions;
   if (joining) actions.push_back(StopRendezvous{});
   const bool evidence = state_ == State::running && signal != SIGKILL && wants_evidence(*first_);
@@ -348,7 +348,7 @@ AgentActions Agent::fail(Failure failure, int signal, bool tell, Time now) {
 bool Agent::wants_evidence(const Failure& failure) const {
   using enum Failure::Kind;
   if (failure.kind == signal) return settings_.stacks;
-  return settings_.evidence && (failure.kind == worker || failure.kind == lost);
+  return settings_.evidence && (failure.kind == worker || failure.kind == lost || failure.kind == hang);
 }
 
 AgentActions Agent::stop(int signal, Time now) {

@@ -32,8 +32,10 @@ void RestartPolicy::judge(Failure& failure, const Round& round, Duration lived, 
 
 std::optional<std::string> RestartPolicy::refuses(const Failure& failure, int restarts, Duration lived, Time now) {
   if (rules_.max_restarts == 0) return "";
-  if (rules_.fail_on.contains(failure)) return "--fail-on names it";
-  if (!rules_.restart_on.empty() && !rules_.restart_on.contains(failure)) return "--restart-on does not name it";
+  const bool of_a_worker = failure.kind != Failure::Kind::hang;
+  if (of_a_worker && rules_.fail_on.contains(failure)) return "--fail-on names it";
+  if (of_a_worker && !rules_.restart_on.empty() && !rules_.restart_on.contains(failure))
+    return "--restart-on does not name it";
   if (!rules_.repeat_errors && repeats(failure, lived))
     return "the same exception three times in a row; --repeat-errors would restart all the same";
   if (has_window()) restarts = within_window(now);

@@ -43,6 +43,7 @@ void notice_idle_options(const Options& options, Config& config) {
                 options.repeat_errors);
   if (config.hooks.before.empty() && config.hooks.after.empty())
     notice_idle(config, "--before-workers or --after-workers", options.hook_timeout);
+  if (options.hang_timeout.value == 0) notice_idle(config, "--hang-timeout", options.on_hang);
   if (options.requeue_on.value.empty()) notice_idle(config, "--requeue-on", options.requeue_exit);
   if (options.rdzv_backend.value == "static") notice_idle_keys(options, config);
 }

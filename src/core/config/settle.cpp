@@ -4,6 +4,7 @@
 #include "launch/core/config/idle_options.hpp"
 #include "launch/core/config/log_settings.hpp"
 #include "launch/core/config/node_settings.hpp"
+#include "launch/core/config/progress_settings.hpp"
 #include "launch/core/config/worker_settings.hpp"
 #include "launch/core/job/job.hpp"
 
@@ -212,9 +213,9 @@ Result<Config> settle(const Options& options, const HostFacts& facts) {
   Config config;
   config.hostname = facts.hostname;
   config.parent_error_file = facts.env.get("TORCHELASTIC_ERROR_FILE").value_or("");
-  for (const auto step :
-       {refuse_detach, refuse_gathering, settle_nodes, settle_workers, settle_restarts, settle_stopping, settle_verdict,
-        settle_evidence, settle_signals, settle_preemption, settle_logs, settle_metrics}) {
+  for (const auto step : {refuse_detach, refuse_gathering, settle_nodes, settle_workers, settle_restarts,
+                          settle_stopping, settle_verdict, settle_evidence, settle_signals, settle_preemption,
+                          settle_logs, settle_metrics, settle_progress, settle_hang}) {
     if (Status done = step(options, facts, config); !done) return done.error();
   }
   notice_idle_options(options, config);

@@ -27,6 +27,9 @@ nlohmann::json json_of(const WorkerReport& worker) {
   if (worker.memory_bytes) json["memory_bytes"] = *worker.memory_bytes;
   if (!worker.last_line.empty()) json["last_line"] = worker.last_line;
   if (worker.last_line_age_s) json["last_line_age_s"] = *worker.last_line_age_s;
+  if (worker.step) json["step"] = *worker.step;
+  if (worker.rate) json["rate"] = *worker.rate;
+  if (worker.step_age_s) json["step_age_s"] = *worker.step_age_s;
   if (!worker.stack.empty()) json["stack"] = worker.stack;
   for (const LogPiece& piece : worker.log) json["log"].push_back({{"stream", piece.stream}, {"text", piece.text}});
   return json;
@@ -43,6 +46,9 @@ WorkerReport worker_of(const JsonValue& json) {
   worker.memory_bytes = json["memory_bytes"].count(count_limit);
   worker.last_line = json["last_line"].text().value_or("");
   worker.last_line_age_s = json["last_line_age_s"].number();
+  worker.step = json["step"].number();
+  worker.rate = json["rate"].number();
+  worker.step_age_s = json["step_age_s"].number();
   worker.stack = json["stack"].texts().value_or(std::vector<std::string>());
   for (const JsonValue& piece : json["log"].list().value_or(std::vector<JsonValue>()))
     worker.log.push_back({piece["stream"].text().value_or(""), piece["text"].text().value_or("")});
@@ -66,6 +72,8 @@ std::string to_json(const NodeReport& report) {
     json["restart"] = report.restart;
     json["nnodes"] = report.nnodes;
     json["world_size"] = report.world_size;
+    if (report.quiet_s) json["quiet_s"] = *report.quiet_s;
+    if (report.quiet_by_steps) json["quiet_by_steps"] = true;
     json["workers"] = nlohmann::json::array();
     for (const WorkerReport& worker : report.workers) json["workers"].push_back(json_of(worker));
   }
@@ -88,6 +96,8 @@ Result<NodeReport> parse_node_report(std::string_view text) {
   report.restart = json["restart"].whole(0, any_rank).value_or(0);
   report.nnodes = json["nnodes"].whole(0, any_rank).value_or(0);
   report.world_size = json["world_size"].whole(0, any_rank).value_or(0);
+  report.quiet_s = json["quiet_s"].number();
+  report.quiet_by_steps = json["quiet_by_steps"].flag().value_or(false);
   report.done = json["done"].text().value_or("");
   report.fault = json["fault"].text().value_or("");
   report.more = json["more"].flag().value_or(false);

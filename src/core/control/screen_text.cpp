@@ -2,6 +2,7 @@
 
 #include "launch/core/base/text.hpp"
 #include "launch/core/base/time.hpp"
+#include "launch/core/progress/progress_text.hpp"
 
 #include <algorithm>
 #include <array>
@@ -55,6 +56,7 @@ std::string title_of(const NodeReport& node) {
 std::string last_words_of(const WorkerReport& worker) {
   std::string line;
   if (!worker.end.empty()) line = safe_text(worker.end, longest_name);
+  if (worker.step) line += fmt::format("{}{}", line.empty() ? "" : "; ", step_text(*worker.step, worker.rate));
   if (worker.last_line_age_s && !worker.last_line.empty())
     line += fmt::format("{}{} ago: {}", line.empty() ? "" : "; ", age_text(*worker.last_line_age_s),
                         safe_text(worker.last_line, 1000));
@@ -77,6 +79,10 @@ void add_title(std::string& text, const Screen& screen) {
            fmt::format("job {}: {}; {}, {}; round {}, {}", shown(known->run_id), safe_text(known->program, 200), nodes,
                        states_text(all_workers(screen.nodes)), known->round, counted(known->restart, "restart")),
            screen.columns);
+  std::vector<RankStep> steps;
+  for (const WorkerReport* worker : all_workers(screen.nodes))
+    if (worker->step) steps.push_back({worker->rank, *worker->step});
+  if (const std::string spread = spread_text(steps); !spread.empty()) add_line(text, spread, screen.columns);
 }
 
 std::string bytes_text(std::int64_t bytes) {

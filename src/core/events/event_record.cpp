@@ -42,7 +42,7 @@ class EventLine {
 std::string_view name_of(const JobEvent& event) {
   constexpr std::string_view names[] = {"job_started", "rendezvous_formed", "worker_started", "worker_exited",
                                         "stopping",    "killing",           "restart",        "peer_failed",
-                                        "job_ended",   "user_asked"};
+                                        "job_ended",   "user_asked",        "progress",       "hang"};
   static_assert(std::size(names) == std::variant_size_v<JobEvent>);
   return names[event.index()];
 }
@@ -91,6 +91,17 @@ void add_fields(EventLine& line, const JobEnded& event) {
   line.add("exit_code", event.exit_code).add_json("failure", event.first ? to_json(*event.first) : "null");
 }
 
+void add_fields(EventLine& line, const Progressed& event) {
+  const auto number = [](double value) { return fmt::format("{:.12g}", value); };
+  line.add_json("least_step", number(event.sum.least)).add_json("most_step", number(event.sum.most));
+  line.add_json("rate", event.sum.rate ? number(*event.sum.rate) : "null");
+}
+
+void add_fields(EventLine& line, const Hanging& event) {
+  std::string places;
+  for (const std::string& place : event.places) places += (places.empty() ? "" : ",") + EventLine::quote(place);
+  line.add("quiet_s", event.quiet).add_json("places", "[" + places + "]");
+}
 void add_fields(EventLine& line, const UserAsked& event) { line.add("what", event.what).add("by", event.by); }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "launch/core/events/event_text.hpp"
 
 #include "launch/core/base/text.hpp"
+#include "launch/core/progress/progress_text.hpp"
 
 #include <cstdint>
 #include <variant>
@@ -48,6 +49,14 @@ std::string sentence(const PeerFailure& event) { return "told of a failure: " + 
 std::string sentence(const UserAsked& event) { return fmt::format("{} asks for {}", event.by, event.what); }
 
 std::string sentence(const JobEnded& event) { return fmt::format("the job has ended, exit code {}", event.exit_code); }
+
+std::string sentence(const Progressed& event) {
+  const auto& [least, most, rate] = event.sum;
+  const std::string last = step_text(most, rate);
+  return least == most ? last : fmt::format("{}; the last worker is at step {}", last, number_text(least));
+}
+
+std::string sentence(const Hanging& /*event*/) { return {}; }  // the warning has said it
 
 }  // namespace
 

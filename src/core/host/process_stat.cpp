@@ -87,6 +87,7 @@ std::optional<ProcessStat> parse_process_stat(std::string_view text) {
   if (stat.terminal != 0) stat.foreground_group = parse_int(fields[5]).value_or(0);
   if (fields.size() >= 7) stat.ending = stat.ending || is_exiting(fields[6]);
   if (fields.size() < 22) return stat;
+  stat.faults = number_in(fields[7]) + number_in(fields[9]);
   stat.cpu_ticks = number_in(fields[11]) + number_in(fields[12]);
   stat.resident_pages = number_in(fields[21]);
   return stat;

@@ -127,6 +127,16 @@ constexpr OptionRow log_rows[] = {
      .value = "N",
      .text = "how many files of a stream to keep with --log-max-size, the newest ones; 5 without this option",
      .ours = true},
+    {.name = "--progress",
+     .member = &Options::progress,
+     .group = OptionGroup::logs,
+     .value = "PATTERN",
+     .text =
+         "the step that a worker is at, for launch-ctl and --events: the first group of a regular expression, looked "
+         "for in its output, as in 'step ([0-9]+)'; or that of a known program: tqdm, lightning, hf, megatron, "
+         "nanogpt",
+     .choices = {"tqdm", "lightning", "hf", "megatron", "nanogpt"},
+     .ours = true},
     {.name = "--logs-specs",
      .member = &Options::logs_specs,
      .group = OptionGroup::logs,

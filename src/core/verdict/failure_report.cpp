@@ -35,6 +35,8 @@ std::string kind_name(Failure::Kind kind) {
       return "signal";
     case Failure::Kind::store:
       return "store";
+    case Failure::Kind::hang:
+      return "hang";
     case Failure::Kind::lost:
       return "lost";
     case Failure::Kind::asked:
@@ -45,7 +47,7 @@ std::string kind_name(Failure::Kind kind) {
 
 std::optional<Failure::Kind> kind_of(std::string_view name) {
   using enum Failure::Kind;
-  for (const Failure::Kind kind : {worker, start, rendezvous, signal, store, lost, asked})
+  for (const Failure::Kind kind : {worker, start, rendezvous, signal, store, hang, lost, asked})
     if (kind_name(kind) == name) return kind;
   return std::nullopt;
 }
@@ -127,6 +129,8 @@ Failure failure_of_store(FailurePlace where, std::string what) {
   return failure_at(std::move(where), Failure::Kind::store, 1, std::move(what));
 }
 
+Failure failure_of_hang(std::string what) { return failure_at({}, Failure::Kind::hang, 1, std::move(what)); }
+
 Failure failure_of_lost_node(FailurePlace where, std::string what) {
   return failure_at(std::move(where), Failure::Kind::lost, 1, std::move(what));
 }
@@ -201,7 +205,13 @@ Result<Failure> parse_failure(std::string_view json) {
   return failure;
 }
 
+bool concerns_workers(const Failure& failure) {
+  using enum Failure::Kind;
+  return failure.kind == worker || failure.kind == start || failure.kind == hang;
+}
+
 bool smells_of_hang(const Failure& failure) {
+  if (failure.kind == Failure::Kind::hang) return true;
   if (failure.kind != Failure::Kind::worker) return false;
   constexpr std::string_view abort = "SIGABRT";
   return failure.what.find(abort) != std::string::npos || says_any(failure.what, signs_of_time_out) ||

@@ -108,4 +108,40 @@ TEST(AgentRestart, InTheBarrierTheLossOfAHostThatWouldHaveWaitedIsAFailure) {
   EXPECT_NE(find<Finish>(end)->first->what.find("lost contact with the store of node 0 (closed)"), std::string::npos);
 }
 
+TEST(AgentRestart, AfterAHangIfTheUserWantsIt) {
+  const Hung hang{failure_of_hang("no progress for 20 s"), true};
+  Agent agent = running(with_restarts(1));
+  EXPECT_TRUE(find<TellPeers>(agent.on(hang, start_time))->failure.restart);
+  const auto anew = agent.on(AllGone{}, start_time);
+  ASSERT_NE(find<AnnounceRound>(anew), nullptr);
+  EXPECT_EQ(find<AnnounceRound>(anew)->reason, "no progress for 20 s");
+  EXPECT_EQ(find<AnnounceRound>(anew)->count, "restart 1 of 1");
+  EXPECT_TRUE(agent.on(hang, start_time).empty()) << "nothing runs that could hang";
+  agent.on(formed(1), start_time);
+  EXPECT_FALSE(find<TellPeers>(agent.on(hang, start_time))->failure.restart) << "there are no more";
+  const auto end = agent.on(AllGone{}, start_time);
+  EXPECT_EQ(find<Finish>(end)->first->why_final, "limit reached (--max-restarts=1)");
+}
+
+TEST(AgentRestart, NoneAfterAHangIfTheUserWantsTheJobToEnd) {
+  Agent agent = running(with_restarts(1));
+  const auto told = agent.on(Hung{failure_of_hang("no progress for 20 s"), false}, start_time);
+  EXPECT_FALSE(find<TellPeers>(told)->failure.restart);
+  EXPECT_TRUE(find<GatherEvidence>(told) == nullptr || find<GatherEvidence>(told)->stacks);
+  const auto end = agent.on(AllGone{}, start_time);
+  ASSERT_NE(find<Finish>(end), nullptr);
+  EXPECT_EQ(find<Finish>(end)->exit_code, 1);
+  EXPECT_EQ(find<Finish>(end)->first->why_final, "--on-hang=fail ends the job");
+}
+
+TEST(AgentRestart, AfterAHangOfOthersFromTheBarrier) {
+  Agent agent = running(with_restarts(1));
+  for (const int rank : {0, 1}) agent.on(WorkerExited{LocalRank(rank), {}, {}}, start_time);
+  EXPECT_NE(find<EnterBarrier>(agent.on(AllGone{}, start_time)), nullptr);
+  const auto told = agent.on(Hung{failure_of_hang("no progress for 20 s"), true}, start_time);
+  ASSERT_NE(find<TellPeers>(told), nullptr) << "the others must hear of it before this node joins again";
+  EXPECT_TRUE(find<TellPeers>(told)->failure.restart);
+  EXPECT_NE(find<AnnounceRound>(agent.on(AllGone{}, start_time)), nullptr);
+}
+
 }  // namespace launch::agent_restart_test

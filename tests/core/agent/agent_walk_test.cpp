@@ -51,7 +51,7 @@ class Walk {
 
   Failure draw_failure() {
     Failure failure;
-    failure.kind = static_cast<Failure::Kind>(draw(7));
+    failure.kind = static_cast<Failure::Kind>(draw(8));
     failure.exit_code = 1 + draw(200);
     failure.restart = !final_ && one_in(2);
     failure.restarts = failure.restart ? most_restarts_ + draw(2) : 0;
@@ -75,6 +75,7 @@ class Walk {
       case 2:
         return tell(BarrierDone{});
       case 3:
+        if (one_in(3)) return tell(Hung{failure_of_hang("no progress"), one_in(2)});
         if (!one_in(9)) return tell(StoodStill{9s});
         guard_lost_ = true;
         return tell(GuardLost{});

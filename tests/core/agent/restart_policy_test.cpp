@@ -70,6 +70,9 @@ TEST(RestartPolicy, GoesByHowTheWorkerEnded) {
   Failure not_started = failure_with(127);
   not_started.kind = Failure::Kind::start;
   EXPECT_TRUE(goes_on(policy, not_started));
+  some.fail_on = {{1}, false};
+  RestartPolicy other(some);
+  EXPECT_TRUE(goes_on(other, failure_of_hang("no progress for 20 s"))) << "no worker has ended";
 }
 
 TEST(RestartPolicy, TheSameExceptionThreeTimesIsEnoughUnlessItGotFurther) {

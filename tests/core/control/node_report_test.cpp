@@ -19,6 +19,8 @@ NodeReport a_report() {
   report.restart = 1;
   report.nnodes = 4;
   report.world_size = 8;
+  report.quiet_s = 2.5;
+  report.quiet_by_steps = true;
   WorkerReport worker;
   worker.rank = 6;
   worker.pid = 78;
@@ -27,6 +29,9 @@ NodeReport a_report() {
   worker.memory_bytes = 1 << 20;
   worker.last_line = "step 1";
   worker.last_line_age_s = 0.25;
+  worker.step = 1200;
+  worker.rate = 9.5;
+  worker.step_age_s = 0.5;
   worker.stack = {"f (x.py:3)", "main (x.py:9)"};
   report.workers.push_back(worker);
   return report;
@@ -38,6 +43,9 @@ TEST(NodeReport, IsReadAsItWasWritten) {
   ASSERT_TRUE(read);
   EXPECT_EQ(to_json(report), to_json(*read));
   EXPECT_EQ("step 1", read->workers.at(0).last_line);
+  EXPECT_EQ(2.5, read->quiet_s);
+  EXPECT_TRUE(read->quiet_by_steps);
+  EXPECT_EQ(1200, read->workers.at(0).step);
   EXPECT_EQ(2U, read->workers.at(0).stack.size());
 }
 

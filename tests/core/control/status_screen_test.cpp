@@ -55,6 +55,16 @@ TEST(StatusScreen, ShowsNodesAndWorkers) {
       text);
 }
 
+TEST(StatusScreen, ShowsStepsAndWhoIsBehind) {
+  NodeReport report = node(0, 2);
+  report.workers[0].step = report.workers[1].step = 1200;
+  report.workers[0].rate = 9.93;
+  EXPECT_THAT(status_screen({{report}, 100}), HasSubstr("GiB  step 1200, 9.9/s; 2.5 s ago: step 7\n"));
+  EXPECT_THAT(status_screen({{report}, 100}), Not(HasSubstr("behind")));
+  report.workers[1].step = 1180;
+  EXPECT_THAT(status_screen({{report}, 100}), HasSubstr("0 restarts\nsteps 1180 to 1200; behind: rank 1\n"));
+}
+
 TEST(StatusScreen, FoldsManyWorkersAndShowsThoseThatDoNotRun) {
   NodeReport first = node(0, 40);
   first.workers[5].state = "ended";

@@ -61,6 +61,19 @@ TEST(EventRecord, WorkersAreToldToEnd) {
             R"("reason":"rank 0: exit code 1","number":3})");
 }
 
+TEST(EventRecord, Progress) {
+  EXPECT_EQ(own_fields("progress", Progressed{{1180, 1200.5, 9.93}}),
+            R"("least_step":1180,"most_step":1200.5,"rate":9.93})");
+  EXPECT_EQ(own_fields("progress", Progressed{{1, 1234567, std::nullopt}}),
+            R"("least_step":1,"most_step":1234567,"rate":null})");
+}
+
+TEST(EventRecord, Hangs) {
+  EXPECT_EQ(own_fields("hang", Hanging{20s, {"rank 0: in f", "a\n"}}),
+            R"("quiet_s":20.000000,"places":["rank 0: in f","a\n"]})");
+  EXPECT_EQ(own_fields("hang", Hanging{1s, {}}), R"("quiet_s":1.000000,"places":[]})");
+}
+
 TEST(EventRecord, AUserAsksForSomething) {
   EXPECT_EQ(own_fields("user_asked", UserAsked{"restart", "launch-ctl (pid 7 on n1)"}),
             R"x("what":"restart","by":"launch-ctl (pid 7 on n1)"})x");

@@ -46,6 +46,19 @@ TEST(LogPlan, AMutedRankIsWrittenAndNotShown) {
   EXPECT_EQ(workers[1].err.sink, Sink::nowhere);
 }
 
+TEST(LogPlan, WhatIsListenedToPassesLaunch) {
+  LogChoice choice;
+  choice.taps_out = choice.taps_err = choice.through_launch = true;
+  choice.redirects = {{true, false}, {}};
+  choice.shown = {0};
+  const auto workers = plan(choice);
+  EXPECT_EQ(workers[0].out, (StreamPlan{Sink::relay, "/f/0/stdout.log", false}));
+  EXPECT_EQ(workers[0].err, (StreamPlan{Sink::tap, "", true}));
+  EXPECT_EQ(workers[1].out, (StreamPlan{Sink::tap_out, "", false}));
+  EXPECT_EQ(workers[1].err, (StreamPlan{Sink::tap, "", false}));
+  EXPECT_EQ(plan(choice, "")[0].out, (StreamPlan{Sink::tap_out, "", true}));
+}
+
 TEST(LogPlan, WithoutAFolderNoChoiceHasAnEffect) {
   LogChoice choice;
   choice.redirects = choice.tees = {{true, true}, {true, true}};

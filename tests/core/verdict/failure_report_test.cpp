@@ -46,6 +46,10 @@ TEST(FailureReport, ANodesFailureHasItsKindAndExitCode) {
     EXPECT_EQ(*parse_failure(to_json(failure)), failure);
   }
   EXPECT_EQ(describe(failure_of_lost_node({}, "n3 has left")), "n3 has left");
+  const Failure hang = failure_of_hang("no progress for 20 s");
+  EXPECT_EQ(describe(hang), "no progress for 20 s");
+  EXPECT_EQ(*parse_failure(to_json(hang)), hang);
+  EXPECT_TRUE(smells_of_hang(hang) && concerns_workers(hang));
 }
 
 TEST(FailureReport, AFailureSurvivesTheWayThroughTheStore) {

@@ -47,6 +47,7 @@ struct MembersChanged { std::string reason; Duration grace = Duration::max(); };
 // exit successfully before this node knows that all nodes have ended.
 struct StoreLost { std::string reason; Duration grace = Duration::max(); Duration stood_still{}; bool host_waits{}; };
 struct StoodStill { Duration time; };      // this process was paused for so long that its guard killed the workers
+struct Hung { Failure failure; bool may_restart = false; };  // no worker of the job makes progress; told to one node
 // What a user asks of this node, through launch-ctl: that the job restarts, or that this node leaves it, and the others
 // go on. `by`: a phrase for messages.
 struct RestartAsked { std::string by; };
@@ -87,8 +88,8 @@ struct Finish {
 };
 
 using AgentEvent = std::variant<RendezvousDone, RendezvousFailed, NotNeeded, StartFailed, WorkerExited, SignalReceived,
-                                Warned, GuardLost, PeerFailed, MembersChanged, StoreLost, StoodStill, RestartAsked,
-                                LeaveAsked, BarrierDone, AllGone, HookEnded, Signalled, DeadlineReached>;
+                                Warned, GuardLost, PeerFailed, MembersChanged, StoreLost, StoodStill, Hung,
+                                RestartAsked, LeaveAsked, BarrierDone, AllGone, HookEnded, Signalled, DeadlineReached>;
 using AgentAction = std::variant<StartRendezvous, StopRendezvous, AnnounceRound, StartWorkers, GatherEvidence,
                                  SignalWorkers, KillWorkers, RunAfterHook, TellPeers, EnterBarrier, Finish>;
 using AgentActions = std::vector<AgentAction>;
@@ -126,6 +127,7 @@ struct AgentSettings {
 // MembersChanged    rejoins   -         stopping (5)  stopping   rejoins       noted              noted
 // StoreLost         ends      ends      ends          ends       finished (6)  noted              noted
 // StoodStill        -         -         stopping (7)  -          -             -                  -
+// Hung              -         -         ends          ends       ends          -                  -
 // RestartAsked      -         -         ends (10)     ends       ends          -                  -
 // LeaveAsked (11)   -         -         ends          -          -             noted              noted
 // BarrierDone       -         -         -             -          finished      -                  -
@@ -205,6 +207,12 @@ class Agent {
   AgentActions handle(const MembersChanged& event, Time now);
   AgentActions handle(const StoreLost& event, Time now);
   AgentActions handle(const StoodStill& event, Time now);
+  AgentActions handle(const Hung& event, Time now) {
+    if (winding_down() || state_ == State::joining || state_ == State::pausing) return {};
+    Failure failure = event.failure;
+    if (!event.may_restart && settings_.restarts.max_restarts > 0) failure.why_final = "--on-hang=fail ends the job";
+    return fail(std::move(failure), SIGTERM, true, now);
+  }
   AgentActions handle(const RestartAsked& event, Time now);
   AgentActions handle(const LeaveAsked& event, Time now);
   AgentActions handle(const BarrierDone& /*event*/, Time /*now*/) {

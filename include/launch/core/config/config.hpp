@@ -128,6 +128,17 @@ enum class Verbosity {
   verbose,  // and each step, with the time
 };
 
+// Workers that do not get on.
+struct HangChoice {
+  enum class Deed {
+    report,   // a warning
+    restart,  // and the workers are restarted
+    fail,     // and the job ends
+  };
+  Duration timeout{};  // after so much quiet of all nodes; zero: nobody looks
+  Deed deed = Deed::report;
+};
+
 // Where the events of the job are written.
 struct EventChoice {
   std::string file;           // for our own events; "-" is standard output; empty: nowhere
@@ -161,6 +172,7 @@ struct Config {
   LogChoice logs;
   EventChoice events;
   MetricsChoice metrics;
+  HangChoice hang;
   ProgramCommand program;
   InputChoice input;
   HookChoice hooks;

@@ -17,6 +17,7 @@ struct ControlRequest {
     about,    // who the node is, and which workers it has; nothing is looked at
     status,   // the same, and what its workers do
     stacks,   // the same, with the Python stacks of its workers
+    quiet,    // who the node is, and how long it has been quiet (--hang-timeout)
     signal,   // `signal` goes to its workers
     stop,     // the node stops as it does at SIGTERM
     restart,  // all nodes of the job restart their workers; the node that is asked tells the others

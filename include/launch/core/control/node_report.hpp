@@ -30,6 +30,9 @@ struct WorkerReport {
   std::optional<std::int64_t> memory_bytes;  // resident, with its children
   std::string last_line;                     // of what it wrote, if launch has that in a file
   std::optional<double> last_line_age_s;     // since that file has changed
+  std::optional<double> step;                // by --progress
+  std::optional<double> rate;                // steps per second
+  std::optional<double> step_age_s;          // since the step has changed
   std::vector<std::string> stack;            // innermost frame first
   std::vector<LogPiece> log;                 // what is new in its files
 };
@@ -47,9 +50,11 @@ struct NodeReport {
   int restart = 0;  // how many the job has had
   int nnodes = 0;   // of the round; 0: there is none
   int world_size = 0;
-  std::string done;   // what was done because of the request
-  std::string fault;  // why the node has not answered, or not done it
-  bool more = false;  // its workers have written more than this
+  std::optional<double> quiet_s;  // since a worker made progress; only if the request asks for it
+  bool quiet_by_steps = false;    // that is since the last step
+  std::string done;               // what was done because of the request
+  std::string fault;              // why the node has not answered, or not done it
+  bool more = false;              // its workers have written more than this
   std::vector<WorkerReport> workers;
 };
 

@@ -7,6 +7,7 @@
 
 #include "launch/core/base/time.hpp"
 #include "launch/core/job/job.hpp"
+#include "launch/core/progress/progress_watch.hpp"
 #include "launch/core/verdict/failure_report.hpp"
 
 #include <cstddef>
@@ -82,8 +83,19 @@ struct JobEnded {
   std::optional<Failure> first;
 };
 
+// How far the workers of this node are (--progress).
+struct Progressed {
+  ProgressSum sum;
+};
+
+// No worker of the job has made progress for so long (--hang-timeout).
+struct Hanging {
+  Duration quiet{};
+  std::vector<std::string> places;  // where the workers are, as the warning says
+};
+
 using JobEvent = std::variant<JobStarted, RendezvousFormed, WorkerStarted, WorkerOver, Stopping, Killing, Restarting,
-                              PeerFailure, JobEnded, UserAsked>;
+                              PeerFailure, JobEnded, UserAsked, Progressed, Hanging>;
 
 // ASCII, without the newline. Bytes that are not UTF-8 are replaced.
 std::string to_json_line(const EventContext& context, const Instant& when, const JobEvent& event);

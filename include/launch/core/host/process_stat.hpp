@@ -29,6 +29,7 @@ struct ProcessStat {
   bool ending = false;
   std::uint64_t cpu_ticks = 0;       // of all processors, in user and kernel mode
   std::uint64_t resident_pages = 0;  // of memory, shared ones too
+  std::uint64_t faults = 0;          // pages of memory that it got or that were read for it
 };
 
 // From the text of /proc/PID/stat; nullopt: it is something else.

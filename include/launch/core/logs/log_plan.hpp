@@ -27,6 +27,9 @@ struct LogChoice {
   bool fold = false;            // equal lines of several ranks are shown once
   bool through_launch = false;  // launch also writes the streams that go only to files
   bool taps_err = false;        // standard error that goes to no file passes launch, which keeps the last of it
+  bool taps_out = false;        // so does standard output
+  bool listens = false;         // what passes launch is listened to: for `progress`, and for signs of life
+  std::string progress;         // where its lines tell the step (core/progress); empty: nowhere
   std::uint64_t max_size = 0;   // bytes, after which the next file begins; 0: never
   int max_files = 0;            // of one stream, with max_size
 };
@@ -38,6 +41,7 @@ struct StreamPlan {
     relay,    // launch, which writes `file`
     nowhere,  // /dev/null
     tap,      // launch, which passes it on to its own standard error if it is `shown`
+    tap_out,  // the same for standard output
   };
   Sink sink = Sink::console;
   std::string file;

@@ -98,6 +98,8 @@ struct Options {
   Setting<double> kill_grace;         // seconds
   Setting<std::string> verdict;
   Setting<std::string> evidence;
+  Setting<double> hang_timeout;  // seconds; 0: off
+  Setting<std::string> on_hang;
   Setting<std::string> signals_to_handle;
   Setting<std::string> preempt_signal;
   Setting<std::optional<int>> stop_before_end;  // seconds
@@ -119,6 +121,7 @@ struct Options {
   Setting<std::string> log_writer;
   Setting<std::string> log_max_size;
   Setting<std::optional<int>> log_max_files;
+  Setting<std::string> progress;
   Setting<std::string> logs_specs;
   Setting<std::string> event_log_handler;
   Setting<std::string> events;

@@ -20,6 +20,7 @@ struct Failure {
     rendezvous,  // the nodes did not find each other, or contradicted each other
     signal,      // a launch process was told to stop
     store,       // the store's host was lost
+    hang,        // no worker of the job made progress for --hang-timeout
     lost,        // a launch process or its host was lost without a word; or nodes joined or left once too often
     asked,       // a user asked for a restart: nothing has failed, and it counts as no restart
   };
@@ -67,12 +68,17 @@ Failure failure_of_start(FailurePlace where, FailedWorker who, int exit_code, st
 Failure failure_of_rendezvous(FailurePlace where, const Error& error);
 Failure failure_of_signal(FailurePlace where, int exit_code, std::string what);
 Failure failure_of_store(FailurePlace where, std::string what);
+// It is no node's more than another's.
+Failure failure_of_hang(std::string what);
 Failure failure_of_lost_node(FailurePlace where, std::string what);
 // All nodes restart their workers.
 Failure restart_asked_for(FailurePlace where, std::string what);
 
 std::string to_json(const Failure& failure);
 Result<Failure> parse_failure(std::string_view json);
+
+// Whether new workers may do better, so that a restart may follow.
+bool concerns_workers(const Failure& failure);
 
 // Whether the worker may have ended because others hang: by an abort or a time-out.
 bool smells_of_hang(const Failure& failure);

@@ -1,0 +1,153 @@
+#include "launch/app/hang_desk.hpp"
+
+#include "launch/core/base/number_ranges.hpp"
+#include "launch/core/control/hang_report.hpp"
+#include "launch/io/background.hpp"
+#include "launch/io/clock.hpp"
+#include "launch/io/log.hpp"
+#include "launch/io/work_tally.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace launch {
+namespace asio = boost::asio;
+using namespace std::chrono_literals;
+
+namespace {
+
+using Verb = ControlRequest::Verb;
+
+constexpr Duration time_to_look = 2s;
+
+}  // namespace
+
+HangDesk::HangDesk(asio::any_io_executor executor, Job job, Deeds deeds)
+    : executor_(executor),
+      job_(job),
+      deeds_(std::move(deeds)),
+      disk_(executor),
+      timer_(executor),
+      interval_(look_interval(job.config.hang.timeout)),
+      watch_(interval_),
+      judge_(job.config.hang.timeout, !job.config.logs.progress.empty()) {}
+
+void HangDesk::begin() {
+  if (job_.config.hang.timeout == Duration::zero()) return;
+  watch_.begin(now());
+  judge_.begin(now());
+  ++round_;
+  if (!std::exchange(begun_, true)) run_in_background(executor_, watch());
+}
+
+// While nodes come together or workers end, that is what happens.
+bool HangDesk::goes_on() const {
+  const std::string_view state = job_.node.state();
+  return state == "running" || state == "clearing" || state == "leaving";
+}
+
+bool HangDesk::decides() const { return job_.round.assignment.group_rank == NodeRank(0); }
+
+void HangDesk::add_quiet(NodeReport& report) const {
+  if (!begun_) return;
+  const Quiet quiet = goes_on() ? watch_.quiet(now()) : Quiet();
+  report.quiet_s = std::chrono::duration<double>(quiet.time).count();
+  report.quiet_by_steps = quiet.by_steps;
+}
+
+void HangDesk::disturb() {
+  ++disturbances_;
+  if (disturbers_++ == 0) disturbed_ = now();
+}
+
+void HangDesk::disturbed() {
+  if (--disturbers_ == 0) watch_.disturbed(disturbed_, now());
+}
+
+asio::awaitable<void> HangDesk::watch() {
+  while (true) {
+    timer_.expires_at(to_steady(later(now(), interval_)));
+    (void)co_await timer_.async_wait(as_values);
+    if (!goes_on()) continue;
+    co_await look();
+    if (decides() && judge_.must_ask(watch_.quiet(now()), now())) co_await look_at_the_job();
+  }
+}
+
+asio::awaitable<void> HangDesk::look() {
+  std::vector<std::pair<pid_t, std::vector<std::string>>> workers;
+  for (const auto& [local_rank, pid] : job_.workers.running())
+    workers.emplace_back(pid, job_.record.folder().files_of(local_rank));
+  const auto tally_all = [workers] {
+    WorkTallies tallies;
+    for (const auto& [pid, files] : workers) tallies.emplace(pid, tally_of(pid, files));
+    return tallies;
+  };
+  const int round = round_;
+  const int disturbances = disturbances_;
+  auto looking = disk_.run_until(later(now(), time_to_look), tally_all);
+  auto tallies = co_await std::move(looking);
+  if (round != round_ || disturbers_ > 0 || disturbances != disturbances_) co_return;
+  tallies ? watch_.sample(*std::move(tallies), now()) : watch_.worked(now());
+  if (const auto heard = job_.record.folder().heard_at()) watch_.heard(*heard);
+  for (const RankProgress& one : job_.record.folder().progress()) watch_.stepped(one.changed);
+}
+
+asio::awaitable<std::optional<Duration>> HangDesk::ask_for_quiet() {
+  auto asking = deeds_.ask(Verb::quiet);
+  const Nodes nodes = co_await std::move(asking);
+  const HangJudge::Opinion opinion = judge_.judge(quiet_of(nodes), now());
+  warn_of_unknown(opinion.unknown);
+  co_return opinion.hangs;
+}
+
+// Stacks are taken twice: if a worker has moved meanwhile, the job works. They take time, so that the nodes are asked
+// once more.
+asio::awaitable<void> HangDesk::look_at_the_job() {
+  const int round = round_;
+  auto asking = ask_for_quiet();
+  const auto quiet = co_await std::move(asking);
+  if (!quiet) co_return;
+  auto asking_for_stacks = deeds_.ask(Verb::stacks);
+  const Nodes before = co_await std::move(asking_for_stacks);
+  timer_.expires_at(to_steady(later(now(), interval_)));
+  (void)co_await timer_.async_wait(as_values);
+  auto asking_again = deeds_.ask(Verb::stacks);
+  const Nodes after = co_await std::move(asking_again);
+  if (have_moved(before, after)) co_return watch_.worked(now());
+  co_await look();
+  auto asking_at_last = ask_for_quiet();
+  const auto still = co_await std::move(asking_at_last);
+  if (!still || round != round_ || !goes_on()) co_return;
+  judge_.told(now());
+  warn(*still, after);
+  act(*still);
+}
+
+void HangDesk::warn(Duration quiet, const Nodes& nodes) {
+  const std::vector<std::string> lines = hang_lines(nodes);
+  log_warning(fmt::format("{} on any node (--hang-timeout); the workers are here:", no_progress_text(quiet)));
+  for (const std::string& line : lines) log_warning("  " + line);
+  job_.record.events().hangs(quiet, lines);
+}
+
+void HangDesk::act(Duration quiet) {
+  if (job_.config.hang.deed == HangChoice::Deed::report) return;
+  const bool restarts = job_.config.hang.deed == HangChoice::Deed::restart;
+  const Failure failure = failure_of_hang(no_progress_text(quiet) + " (--hang-timeout)");
+  deeds_.feed(FromHost{Hung{failure, restarts}, false});
+}
+
+void HangDesk::warn_of_unknown(const std::vector<int>& nodes) {
+  if (nodes.empty() || std::exchange(told_of_unknown_, true)) return;
+  log_warning(
+      fmt::format("{} did not say how long the workers there have been quiet, so launch cannot tell whether the job "
+                  "hangs; every node must run launch with --hang-timeout",
+                  ranges_in_words("node", nodes)));
+}
+
+}  // namespace launch
