@@ -8,6 +8,10 @@ import product
 
 COMPLETIONS = {"bash": "share/bash-completion/completions/launch", "zsh": "share/zsh/site-functions/_launch",
                "fish": "share/fish/vendor_completions.d/launch.fish"}
+CONTROL = "launch-ctl"  # the program's other name (docs/control.md)
+CONTROL_COMPLETIONS = {"bash": f"share/bash-completion/completions/{CONTROL}",
+                       "zsh": f"share/zsh/site-functions/_{CONTROL}",
+                       "fish": f"share/fish/vendor_completions.d/{CONTROL}.fish"}
 LINKS = {"share/bash-completion/completions/launchrun": "launch",  # which are looked for by the command's name
          "share/fish/vendor_completions.d/launchrun.fish": "launch.fish"}
 DOCUMENTS = ("README.md", "LICENSE")
@@ -48,13 +52,28 @@ def _completions(own):
     return {place: File(_printed[shell]) for shell, place in COMPLETIONS.items()} | links
 
 
+def _control(own):
+    """launch-ctl: a link to the program, its manual and completions."""
+    control = own.with_name(CONTROL)
+    control.unlink(missing_ok=True)
+    control.symlink_to(own.name)
+    manual = (product.ROOT / f"docs/{CONTROL}.1").read_bytes()
+    found = {f"bin/{CONTROL}": File(b"", link=product.NAME), f"share/man/man1/{CONTROL}.1.gz": File(packed(manual))}
+    for shell, place in CONTROL_COMPLETIONS.items():
+        if (CONTROL, shell) not in _printed:
+            _printed[CONTROL, shell] = binaries.says(control, "--print-completion", shell)
+        found[place] = File(_printed[CONTROL, shell])
+    return found
+
+
 def files(target, data, licences):
     """Place below /usr -> File, in order."""
     own = product.write(product.WORK / f"launch-{target.name}", data, 0o755)
     manual = (product.ROOT / "docs/launch.1").read_bytes()
     found = {f"bin/{product.NAME}": File(data, 0o755), "bin/launch": File(b"", link=product.NAME),
              "share/man/man1/launch.1.gz": File(packed(manual)),
-             f"share/man/man1/{product.NAME}.1.gz": File(b"", link="launch.1.gz"), **_completions(own)}
+             f"share/man/man1/{product.NAME}.1.gz": File(b"", link="launch.1.gz"), **_completions(own),
+             **_control(own)}
     home = f"share/doc/{product.NAME}"
     for name in DOCUMENTS:
         found[f"{home}/{'copyright' if name == 'LICENSE' else name}"] = File((product.ROOT / name).read_bytes())

@@ -24,7 +24,7 @@ def _contents(target, files):
     module = product.ROOT / "scripts/packaging/module"
     found = {f"{product.NAME}/{path.name}": (path.read_bytes(), 0o644) for path in sorted(module.glob("*.py"))}
     # A wheel has no links, and another package may put its own `launch` there, so each name has the program.
-    for name in ("launch", product.NAME):
+    for name in ("launch", product.NAME, "launch-ctl"):
         found[f"{data}/scripts/{name}"] = (files[f"bin/{product.NAME}"].data, 0o755)
     for place, file in files.items():
         if place.startswith(("share/man/", "share/bash-", "share/zsh/", "share/fish/")):

@@ -3,6 +3,7 @@
 #include "launch/app/control_watch.hpp"
 #include "launch/app/job_doors.hpp"
 #include "launch/core/base/text.hpp"
+#include "launch/core/control/control_completion.hpp"
 #include "launch/core/control/control_line.hpp"
 #include "launch/core/control/status_screen.hpp"
 #include "launch/io/fd.hpp"
@@ -88,6 +89,18 @@ int ask_once(const ControlCommand& command, const std::vector<std::string>& door
   return refuse(Error{ErrorCode::system, why_not_done(command)});
 }
 
+// Of those on this host, and what they know of others. Quietly: a key was pressed.
+int print_names(const std::string& which) {
+  std::vector<NodeReport> nodes;
+  for (const JobAgent& agent : find_agents("")) nodes.push_back(agent.node);
+  if (which == "jobs") return write_all(STDOUT_FILENO, completed_jobs(nodes)) ? 0 : 1;
+  const auto doors = find_job("");
+  ControlRequest who;
+  who.verb = Verb::about;
+  const auto all = doors ? ask_job_at(*doors, who) : Result<std::vector<NodeReport>>(nodes);
+  return write_all(STDOUT_FILENO, completed_nodes(all ? *all : nodes)) ? 0 : 1;
+}
+
 int ask_job(ControlCommand command) {
   const auto doors = find_job(command.job);
   if (!doors) return refuse(doors.error());
@@ -114,6 +127,7 @@ int run_control(const std::vector<std::string>& args) {
   if (!parsed) return refuse(parsed.error());
   if (const auto* text = std::get_if<ControlText>(&*parsed)) return write_all(STDOUT_FILENO, text->text) ? 0 : 1;
   auto& command = std::get<ControlCommand>(*parsed);
+  if (!command.names.empty()) return print_names(command.names);
   return command.list ? list_jobs(command) : ask_job(std::move(command));
 }
 

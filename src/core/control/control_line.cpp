@@ -1,6 +1,7 @@
 #include "launch/core/control/control_line.hpp"
 
 #include "launch/core/base/text.hpp"
+#include "launch/core/control/control_completion.hpp"
 #include "launch/core/job/job.hpp"
 
 #include <algorithm>
@@ -21,7 +22,7 @@ constexpr const char* about =
 constexpr int usual_lines = 10;
 
 // What the words of the line are stored in while they are read.
-struct ControlWords {
+struct LineWords {
   ControlCommand command;
   std::string signal;
   int rank = -1;
@@ -36,29 +37,29 @@ Result<int> number_of_signal(const std::string& word) {
 }
 
 // A command with JOB as its last word.
-CLI::App* add(CLI::App& app, ControlWords& words, const char* name, const char* help) {
+CLI::App* add(CLI::App& app, LineWords& words, const char* name, const char* help) {
   CLI::App* const command = app.add_subcommand(name, help);
   command->add_flag("--json", words.command.json, "a line of JSON for each node (docs/control.md)");
   return command;
 }
 
-void add_job(CLI::App* command, ControlWords& words) {
+void add_job(CLI::App* command, LineWords& words) {
   command->add_option("JOB", words.command.job, "the run id of the job")->type_name("");
 }
 
-void add_rank(CLI::App* command, ControlWords& words) {
+void add_rank(CLI::App* command, LineWords& words) {
   command->add_option("--rank", words.rank, "only this worker of the job")->check(CLI::NonNegativeNumber);
 }
 
-void add_node(CLI::App* command, ControlWords& words) {
+void add_node(CLI::App* command, LineWords& words) {
   command->add_option("--node", words.command.node, "only this node of the job: its rank or its host");
 }
 
-void set_verb(CLI::App* command, ControlWords& words, Verb verb) {
+void set_verb(CLI::App* command, LineWords& words, Verb verb) {
   command->final_callback([&words, verb] { words.command.request.verb = verb; });
 }
 
-void add_looks(CLI::App& app, ControlWords& words) {
+void add_looks(CLI::App& app, LineWords& words) {
   add(app, words, "ps", "the jobs of mine on this host")->final_callback([&words] { words.command.list = true; });
   add_job(add(app, words, "status", "nodes and workers: state, processors, memory, last line"), words);
   CLI::App* const top = app.add_subcommand("top", "the same, live: what needs a look comes first");
@@ -80,7 +81,7 @@ void add_looks(CLI::App& app, ControlWords& words) {
   set_verb(stacks, words, Verb::stacks);
 }
 
-void add_deeds(CLI::App& app, ControlWords& words) {
+void add_deeds(CLI::App& app, LineWords& words) {
   CLI::App* const signal = add(app, words, "signal", "sends a signal to the workers, such as SIGUSR1");
   signal->add_option("SIGNAL", words.signal, "its name or number")->required()->type_name("");
   add_rank(signal, words);
@@ -105,16 +106,40 @@ void add_deeds(CLI::App& app, ControlWords& words) {
   set_verb(stop, words, Verb::stop);
 }
 
+// For completion scripts, which are not shown among the commands.
+void add_names(CLI::App& app, LineWords& words) {
+  CLI::App* const names = app.add_subcommand("names")->group("");
+  names->add_option("WHICH", words.command.names)->required()->check(CLI::IsMember({"jobs", "nodes"}));
+}
+
+std::vector<ControlWords> words_of(const CLI::App& app) {
+  std::vector<ControlWords> commands;
+  for (const CLI::App* const command : app.get_subcommands(nullptr)) {
+    if (command->get_group().empty()) continue;
+    ControlWords& words = commands.emplace_back();
+    words.command = command->get_name();
+    words.help = command->get_description();
+    for (const CLI::Option* const option : command->get_options()) {
+      for (const std::string& name : option->get_snames()) words.options.push_back("-" + name);
+      for (const std::string& name : option->get_lnames()) words.options.push_back("--" + name);
+    }
+  }
+  return commands;
+}
+
 }  // namespace
 
 Result<std::variant<ControlCommand, ControlText>> parse_control_line(std::vector<std::string> args) {
   CLI::App app(about, "launch-ctl");
-  ControlWords words;
+  LineWords words;
   app.set_version_flag("--version", std::string("launch-ctl ") + LAUNCH_VERSION);
-  app.require_subcommand(1);
+  std::string shell;
+  app.add_option("--print-completion", shell, "the completion for a shell: bash, zsh or fish")->type_name("SHELL");
+  app.require_subcommand(0, 1);
   words.command.request.lines = usual_lines;
   add_looks(app, words);
   add_deeds(app, words);
+  add_names(app, words);
   std::reverse(args.begin(), args.end());
   try {
     app.parse(std::move(args));
@@ -125,6 +150,12 @@ Result<std::variant<ControlCommand, ControlText>> parse_control_line(std::vector
   } catch (const CLI::ParseError& error) {
     return usage_error(fmt::format("{}; see launch-ctl --help", without_controls(error.what(), 300)));
   }
+  if (!shell.empty()) {
+    auto script = control_completion(shell, words_of(app));
+    if (!script) return script.error();
+    return ControlText{*std::move(script)};
+  }
+  if (app.get_subcommands().empty()) return usage_error("a command is missing; see launch-ctl --help");
   ControlRequest& request = words.command.request;
   if (words.rank >= 0) request.rank = words.rank;
   if (!words.signal.empty()) {

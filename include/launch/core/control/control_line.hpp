@@ -18,6 +18,7 @@ struct ControlCommand {
   bool json = false;      // the answers as they come, a line for each node
   std::string job;        // a run id; empty: the one job that is there
   std::string node;       // the rank or the host of the only node that is meant; empty: all
+  std::string names;      // "jobs" or "nodes": their names, for completion; otherwise empty
   bool live = false;      // shows the state again and again
   bool follow = false;    // waits for more of the logs
   double interval_s = 1;  // between two looks
