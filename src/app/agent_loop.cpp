@@ -189,8 +189,8 @@ void AgentLoop::pass_on(int signal) {
   workers_.pass_on(signal);  // workers that are started later are stopped, too
   if (signal != SIGUSR1 && signal != SIGUSR2) return;
   const std::string name = signal_name(signal);
-  log_info(started_ ? fmt::format("passed {} on to the workers", name)
-                    : fmt::format("received {}, but there is no worker to pass it on to", name));
+  log_info(started_ && !workers_.after() ? fmt::format("passed {} on to the workers", name)
+                                         : fmt::format("received {}, but there is no worker to pass it on to", name));
 }
 
 void AgentLoop::worker_exited(LocalRank local_rank, pid_t pid, ExitStatus status) {
@@ -301,6 +301,7 @@ asio::awaitable<std::string> AgentLoop::prepare(JobFolder::Files& files) {
 }
 
 asio::awaitable<void> AgentLoop::run_after_hook(int exit_code) {
+  stopping_.begin();
   co_await hooks_.after(exit_code);
   put(HookEnded{!workers_.collect()});
   look_for_end();

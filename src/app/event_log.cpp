@@ -76,7 +76,9 @@ void EventLog::stopping(int signal, const std::string& reason) {
 
 void EventLog::killing(std::size_t processes) { tell(Killing{processes}); }
 
-void EventLog::restarting(const AnnounceRound& action) { tell(Restarting{action.reason, action.restart}); }
+void EventLog::restarting(const AnnounceRound& action) {
+  tell(Restarting{action.reason, action.restart, action.asked});
+}
 
 void EventLog::told_of(const Failure& failure) {
   const bool own = failure.node_rank == context_.node_rank.value_or(NodeRank::none()) && failure.host == context_.host;

@@ -12,20 +12,20 @@ namespace launch {
 namespace asio = boost::asio;
 
 Hooks::Hooks(asio::any_io_executor executor, const Config& config, WorkerGroup& workers)
-    : executor_(executor), choice_(config.hooks), workers_(workers), disk_(executor) {}
+    : executor_(executor), config_(config), workers_(workers), disk_(executor) {}
 
 asio::awaitable<std::string> Hooks::before(const JobFolder::Files& files) {
   begun_ = true;
   env_ = files.workers.front().env;
   folder_ = files.keeps ? files.attempt : std::string();
-  auto spec = hook_before(choice_, env_, folder_);
+  auto spec = hook_before(config_.hooks, env_, folder_);
   if (!spec) co_return std::string();
   co_return co_await run(*std::move(spec));
 }
 
 asio::awaitable<void> Hooks::after(int exit_code) {
   if (!begun_) co_return;
-  auto spec = hook_after(choice_, std::move(env_), folder_, exit_code);
+  auto spec = hook_after(config_.hooks, std::move(env_), folder_, exit_code);
   if (!spec) co_return;
   workers_.begin_after();
   const std::string fault = co_await run(*std::move(spec));
@@ -45,11 +45,12 @@ asio::awaitable<std::string> Hooks::run(HookSpec spec) {
   auto output = ProgramOutput::open(executor_, take);
   if (!output) co_return fault_of_hook(spec, HookEnd{.not_started = output.error().message}, {});
   if (!spec.log_file.empty()) (*output)->keep_in(spec.log_file, disk_);
+  spec.times.kill_grace = config_.kill_grace;
   SpawnRequest request;
   request.executable = spec.executable;
   request.argv = spec.argv;
   request.env = std::move(spec.env);
-  auto running = workers_.run_hook(std::move(request), (*output)->writer(), spec.timeout);
+  auto running = workers_.run_hook(std::move(request), (*output)->writer(), spec.times);
   const HookEnd end = co_await std::move(running);
   co_await (*output)->rest();
   if (const auto line = lines.rest()) show(spec.moment, *line);

@@ -39,8 +39,9 @@ JobRecord::JobRecord(asio::any_io_executor executor, std::shared_ptr<const Confi
 asio::awaitable<Status> JobRecord::open(Time give_up) {
   auto opening = events_.open(give_up);
   Status opened = co_await std::move(opening);
-  if (opened) metrics_.open();
-  co_return opened;
+  if (!opened) co_return opened;
+  auto counting = metrics_.open(give_up);
+  co_return co_await std::move(counting);
 }
 
 void JobRecord::begin(const Round& round) {

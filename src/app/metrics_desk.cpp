@@ -56,7 +56,19 @@ MetricsDesk::MetricsDesk(asio::any_io_executor executor, const Config& config, S
   store_ = std::make_shared<StoreTally>();
 }
 
-void MetricsDesk::open() {
+asio::awaitable<Status> MetricsDesk::open(Time give_up) {
+  if (!config_.metrics.file.empty()) {
+    const auto look = [path = config_.metrics.file] { return may_replace(path); };
+    auto looking = disk_.run_until(give_up, look);
+    const auto may = co_await std::move(looking);
+    if (may && !*may)
+      co_return usage_error(fmt::format("--metrics-file {}: {}", shown(config_.metrics.file), may->error().message));
+  }
+  begin();
+  co_return Status();
+}
+
+void MetricsDesk::begin() {
   began_ = now();
   began_at_ = unix_time();
   if (config_.metrics.listen) serve(*config_.metrics.listen);
@@ -88,7 +100,7 @@ void MetricsDesk::hear(const JobEvent& event) {
 
 asio::awaitable<void> MetricsDesk::write_regularly() {
   while (!closing_) {
-    const auto write = [path = config_.metrics.file, now_known = text(MetricsForm::classic)] {
+    const auto write = [path = config_.metrics.file, now_known = text(MetricsForm::file)] {
       return replace_file(path, now_known);
     };
     auto writing = disk_.run(write);
@@ -109,9 +121,7 @@ asio::awaitable<void> MetricsDesk::close() {
   if (config_.metrics.file.empty() || began_ == Time()) co_return;
   closing_ = true;
   next_.cancel();
-  const auto write = [path = config_.metrics.file, last = text(MetricsForm::classic)] {
-    return replace_file(path, last);
-  };
+  const auto write = [path = config_.metrics.file, last = text(MetricsForm::file)] { return replace_file(path, last); };
   auto writing = disk_.run_until(later(now(), time_for_last_write), write);
   const auto written = co_await std::move(writing);
   if (written) co_return told_of(*written);

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 #include <fmt/format.h>
 
@@ -31,9 +32,10 @@ void StopProgress::count_down(std::optional<Time> kills_at, const WorkerGroup& w
 }
 
 void StopProgress::tell_kill(const std::vector<pid_t>& left) const {
-  const Duration since = told_ ? now() - *told_ : Duration();
-  log_warning(fmt::format("still running {} after being told to exit: {}; sending SIGKILL",
-                          to_text(std::chrono::round<Tenths>(since)), name_processes(left)));
+  const std::string why = told_ ? fmt::format("still running {} after being told to exit",
+                                              to_text(std::chrono::round<Tenths>(now() - *told_)))
+                                : std::string(left.size() == 1 ? "its time is up" : "their time is up");
+  log_warning(fmt::format("{}: {}; sending SIGKILL", why, name_processes(left)));
 }
 
 }  // namespace launch

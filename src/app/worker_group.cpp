@@ -3,9 +3,11 @@
 #include "launch/io/background.hpp"
 #include "launch/io/clock.hpp"
 #include "launch/io/deadline.hpp"
+#include "launch/io/files.hpp"
 #include "launch/io/guard.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <utility>
 
@@ -18,6 +20,19 @@ namespace launch {
 namespace asio = boost::asio;
 
 namespace {
+
+// Lives until it has ended, which may be after the last who waits for it.
+struct RunningHook {
+  RunningHook(const asio::any_io_executor& executor, Spawned spawned)
+      : child(executor, std::move(spawned)), patience(executor) {}
+
+  Child child;
+  asio::steady_timer patience;
+  std::optional<ExitStatus> status{};
+};
+
+// Zero: there is no limit.
+Time when_over(Duration limit) { return limit == Duration::zero() ? never : later(now(), limit); }
 
 // The group was killed by us, or by our guard.
 bool is_spent(const WorkerCgroup& group) {
@@ -45,8 +60,10 @@ int WorkerGroup::begin() {
 
 void WorkerGroup::begin_after() {
   reaper_.begin();
-  stopped_ = false;
+  stopped_ = starting_ = false;
   after_ = true;
+  passed_.clear();
+  warnings_.clear();
   leave_spent_cgroup();
 }
 
@@ -156,13 +173,14 @@ void WorkerGroup::await_end(std::size_t local_rank) {
   });
 }
 
-asio::awaitable<HookEnd> WorkerGroup::run_hook(SpawnRequest request, Fd output, Duration limit) {
+asio::awaitable<HookEnd> WorkerGroup::run_hook(SpawnRequest request, Fd output, HookTimes times) {
   need_cgroup();
   request.reset_signals = inheritance_.reset_signals;
   request.open_files = inheritance_.open_files;
   request.slots = slots_;
   request.cgroup = cgroup_->descriptor();
   Fd errors(::fcntl(output.get(), F_DUPFD_CLOEXEC, 0));
+  if (!errors.valid()) co_return HookEnd{.not_started = why_not_opened(errno)};
   const auto start = std::make_shared<WorkerStart>(executor_, [] {});
   start->add({LocalRank(0), std::move(request), {Fd(), "/dev/null"}, {std::move(output), {}}, {std::move(errors), {}}});
   hook_start_ = start;
@@ -172,29 +190,30 @@ asio::awaitable<HookEnd> WorkerGroup::run_hook(SpawnRequest request, Fd output, 
   const auto failed = co_await std::move(making);
   std::vector<WorkerStart::Made> made = start->take();
   hook_start_.reset();
-  if (failed) co_return HookEnd{{}, false, failed->message};
-  if (made.empty()) co_return HookEnd{{ExitStatus::Kind::signalled, SIGTERM}, false, {}};
-  auto waiting = await_hook(std::move(made.front().spawned), limit);
+  if (failed) co_return HookEnd{.not_started = failed->message};
+  if (made.empty()) co_return HookEnd{.status = {ExitStatus::Kind::signalled, SIGTERM}};
+  auto waiting = await_hook(std::move(made.front().spawned), times);
   co_return co_await std::move(waiting);
 }
 
-asio::awaitable<HookEnd> WorkerGroup::await_hook(Spawned spawned, Duration limit) {
+// One that outlives SIGKILL stays with the reaper, as a worker that has not ended: it counts as left behind.
+asio::awaitable<HookEnd> WorkerGroup::await_hook(Spawned spawned, HookTimes times) {
   const pid_t pid = spawned.pid;
   reaper_.add_worker(pid);
-  Child hook(executor_, std::move(spawned));
-  asio::steady_timer patience(executor_, to_steady(limit == Duration::zero() ? never : later(now(), limit)));
-  std::optional<ExitStatus> status;
-  hook.on_exit([&](ExitStatus how) {
-    status = how;
-    patience.cancel();
+  const auto hook = std::make_shared<RunningHook>(executor_, std::move(spawned));
+  hook->child.on_exit([this, hook, pid](ExitStatus status) {
+    hook->status = status;
+    reaper_.forget_worker(pid);
+    hook->patience.cancel();
   });
-  (void)co_await patience.async_wait(as_values);
-  const bool timed_out = !status;
-  if (timed_out) reaper_.signal_group(pid, SIGKILL);
-  patience.expires_at(to_steady(never));
-  while (!status) (void)co_await patience.async_wait(as_values);
-  reaper_.forget_worker(pid);
-  co_return HookEnd{*status, timed_out, {}};
+  hook->patience.expires_at(to_steady(when_over(times.limit)));
+  (void)co_await hook->patience.async_wait(as_values);
+  if (hook->status) co_return HookEnd{.status = *hook->status};
+  reaper_.signal_group(pid, SIGKILL);
+  hook->patience.expires_at(to_steady(later(now(), times.kill_grace)));
+  (void)co_await hook->patience.async_wait(as_values);
+  if (!hook->status) co_return HookEnd{.timed_out = true, .outlives = true};
+  co_return HookEnd{.status = *hook->status, .timed_out = true};
 }
 
 std::optional<LocalRank> WorkerGroup::local_rank_of(pid_t pid) const {
@@ -212,9 +231,12 @@ std::vector<std::pair<LocalRank, pid_t>> WorkerGroup::running() const {
   return result;
 }
 
-// SIGTSTP and SIGCONT also apply to workers that are not there yet: the reaper sees to that (io/reaper).
+// SIGTSTP and SIGCONT also apply to workers that are not there yet: the reaper sees to that (io/reaper). The others
+// mean something to workers only.
 void WorkerGroup::pass_on(int signal) {
-  if (starting_ && signal != SIGTSTP && signal != SIGCONT) return passed_.push_back(signal);
+  const bool of_terminal = signal == SIGTSTP || signal == SIGCONT;
+  if (after_ && !of_terminal) return;
+  if (starting_ && !of_terminal) return passed_.push_back(signal);
   reaper_.pass_on(signal);
 }
 

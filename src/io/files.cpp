@@ -116,9 +116,43 @@ Status write_file(const std::string& path, const std::string& text) {
   return Error{ErrorCode::system, std::strerror(errno)};
 }
 
+namespace {
+
+std::string_view kind_of(mode_t mode) {
+  if (S_ISDIR(mode)) return "a directory";
+  if (S_ISLNK(mode)) return "a symbolic link";
+  if (S_ISFIFO(mode)) return "a pipe";
+  if (S_ISSOCK(mode)) return "a socket";
+  return "a device";
+}
+
+// Another program that replaces the same file may have put its own file there.
+bool is_still_at(const std::string& path, const Fd& file) {
+  struct stat there {
+  }, ours{};
+  if (::lstat(path.c_str(), &there) != 0 || ::fstat(file.get(), &ours) != 0) return false;
+  return there.st_dev == ours.st_dev && there.st_ino == ours.st_ino;
+}
+
+}  // namespace
+
+Status may_replace(const std::string& path) {
+  struct stat info {};
+  if (::lstat(path.c_str(), &info) != 0 || S_ISREG(info.st_mode)) return {};
+  return Error{ErrorCode::usage, fmt::format("it is {}; only a regular file can be replaced", kind_of(info.st_mode))};
+}
+
 Status replace_file(const std::string& path, const std::string& text) {
-  const std::string unfinished = fmt::format("{}.{}.new", path, ::getpid());
-  Status written = write_file(unfinished, text);
+  if (Status may = may_replace(path); !may) return may;
+  const std::string unfinished = path + ".new";
+  ::unlink(unfinished.c_str());  // a program that was killed has left it
+  const Fd fd(::open(unfinished.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
+  if (!fd.valid() && errno == EEXIST)
+    return Error{ErrorCode::system, fmt::format("{} is in the way and cannot be removed", unfinished)};
+  if (!fd.valid()) return Error{ErrorCode::system, std::strerror(errno)};
+  Status written;
+  if (!write_all(fd.get(), text)) written = Error{ErrorCode::system, std::strerror(errno)};
+  if (!is_still_at(unfinished, fd)) return Error{ErrorCode::system, "another program writes this file, too"};
   if (written && ::rename(unfinished.c_str(), path.c_str()) == 0) return {};
   if (written) written = Error{ErrorCode::system, std::strerror(errno)};
   ::unlink(unfinished.c_str());

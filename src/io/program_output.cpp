@@ -27,6 +27,9 @@ namespace {
 constexpr Duration time_for_last_bytes = 500ms;
 constexpr Duration time_for_last_write = 2s;
 constexpr std::size_t most_waiting = std::size_t{16} << 20;
+constexpr std::size_t weight_of_piece = 128;  // memory that a piece needs beside its bytes
+
+std::size_t weight_of(std::string_view piece) { return piece.size() + weight_of_piece; }
 
 }  // namespace
 
@@ -44,7 +47,7 @@ struct ProgramOutput::File {
   }
 
   void write(std::string_view bytes) {
-    waiting -= bytes.size();
+    waiting -= weight_of(bytes);
     while (fd.valid() && !bytes.empty()) {
       const ssize_t written = ::write(fd.get(), bytes.data(), bytes.size());
       if (written < 0 && errno == EINTR) continue;
@@ -60,7 +63,7 @@ struct ProgramOutput::File {
 
   std::string name;
   Fd fd;
-  std::atomic<std::size_t> waiting = 0;  // bytes
+  std::atomic<std::size_t> waiting = 0;  // bytes of memory
   bool lost = false;                     // some, because too many waited; only the owner uses it
 };
 
@@ -87,9 +90,9 @@ void ProgramOutput::keep_in(const std::string& path, DiskThread& disk) {
 void ProgramOutput::take(std::string_view bytes) {
   take_(bytes);
   if (!file_) return;
-  file_->lost = file_->lost || file_->waiting + bytes.size() > most_waiting;
+  file_->lost = file_->lost || file_->waiting + weight_of(bytes) > most_waiting;
   if (file_->lost) return;
-  file_->waiting += bytes.size();
+  file_->waiting += weight_of(bytes);
   disk_->give([file = file_, copy = std::string(bytes)] { file->write(copy); });
 }
 

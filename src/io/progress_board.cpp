@@ -3,6 +3,8 @@
 #include "launch/core/progress/progress_reader.hpp"
 #include "launch/io/clock.hpp"
 
+#include <atomic>
+#include <cstddef>
 #include <mutex>
 #include <utility>
 
@@ -17,20 +19,43 @@ struct ProgressBoard::Shared {
   Shared(std::optional<ProgressPattern> own_pattern, int nproc) : pattern(std::move(own_pattern)), watch(nproc) {}
 
   void hear(Ear& ear, std::string_view bytes) {
-    const std::lock_guard lock(mutex);
-    const Time before = now();
-    heard_at = before;
+    heard_at = now();
     if (!ear.reader) return;
-    if (const auto seen = ear.reader->feed(bytes, before)) watch.saw(ear.local_rank, *seen);
+    const std::lock_guard lock(mutex);
+    while (!bytes.empty()) {
+      const Time before = now();
+      const std::size_t size = ear.reader->next_feed(bytes, before);
+      saw(ear, ear.reader->feed(bytes.substr(0, size), before), before);
+      bytes.remove_prefix(size);
+    }
+  }
+
+  void settle() {
+    for (const auto& ear : ears) {
+      const Time before = now();
+      saw(*ear, ear->reader->settle(before), before);
+    }
+  }
+
+  // After a look, which began at `before`.
+  void saw(const Ear& ear, const std::optional<ProgressReader::Seen>& seen, Time before) {
+    if (seen) watch.saw(ear.local_rank, *seen);
     const Time after = now();
-    ear.reader->spent(after - before, after);
+    const auto until = budget.spent(after - before, after);
+    if (!until) return;
+    for (const auto& one : ears) one->reader->rest(*until);
   }
 
   std::optional<ProgressPattern> pattern;
-  std::mutex mutex;
-  ProgressWatch watch;
   std::vector<std::shared_ptr<Ear>> ears;
-  std::optional<Time> heard_at;
+  std::atomic<Time> heard_at{Time()};  // the beginning of time: never
+
+  std::mutex mutex;  // held during a look at a line
+  ProgressWatch watch;
+  ProgressBudget budget;
+
+  std::mutex of_known;  // held for moments
+  std::vector<RankProgress> known;
 };
 
 ProgressBoard::ProgressBoard(std::optional<ProgressPattern> pattern, int nproc)
@@ -47,17 +72,17 @@ StreamEar ProgressBoard::ear(LocalRank local_rank) {
 }
 
 std::vector<RankProgress> ProgressBoard::steps() {
-  const std::lock_guard lock(shared_->mutex);
   if (!shared_->pattern) return {};
-  const Time at = now();
-  for (const auto& ear : shared_->ears)
-    if (const auto seen = ear->reader->settle(at)) shared_->watch.saw(ear->local_rank, *seen);
-  return shared_->watch.known(at);
+  const std::unique_lock looking(shared_->mutex, std::try_to_lock);
+  if (looking) shared_->settle();
+  const std::lock_guard lock(shared_->of_known);
+  if (looking) shared_->known = shared_->watch.known(now());
+  return shared_->known;
 }
 
 std::optional<Time> ProgressBoard::heard_at() const {
-  const std::lock_guard lock(shared_->mutex);
-  return shared_->heard_at;
+  const Time at = shared_->heard_at;
+  return at == Time() ? std::nullopt : std::optional(at);
 }
 
 }  // namespace launch

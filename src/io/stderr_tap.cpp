@@ -2,6 +2,7 @@
 
 #include "launch/io/clock.hpp"
 #include "launch/io/deadline.hpp"
+#include "launch/io/files.hpp"
 #include "launch/io/outlet.hpp"
 #include "launch/io/thread_error.hpp"
 
@@ -46,15 +47,16 @@ constexpr auto until_settled = 200ms;  // of a stream whose writer has ended
 constexpr Duration between_sizes = 100ms;
 
 // A terminal that changes nothing on its way; its other end is `reader`.
-Result<Fd> make_terminal(Fd& reader) {
-  const auto failed = [] {
-    return Error{ErrorCode::system, fmt::format("cannot make a terminal for a worker: {}", std::strerror(errno))};
+Result<Fd> make_terminal(Fd& reader, std::string_view name) {
+  const auto failed = [name] {
+    return Error{ErrorCode::system,
+                 fmt::format("cannot make a terminal for the workers' {}: {}", name, std::strerror(errno))};
   };
   reader = Fd(::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC));
   if (!reader.valid() || ::grantpt(reader.get()) != 0 || ::unlockpt(reader.get()) != 0) return failed();
-  std::array<char, 64> name{};
-  if (::ptsname_r(reader.get(), name.data(), name.size()) != 0) return failed();
-  Fd writer(::open(name.data(), O_RDWR | O_NOCTTY | O_CLOEXEC));
+  std::array<char, 64> path{};
+  if (::ptsname_r(reader.get(), path.data(), path.size()) != 0) return failed();
+  Fd writer(::open(path.data(), O_RDWR | O_NOCTTY | O_CLOEXEC));
   termios modes{};
   if (!writer.valid() || ::tcgetattr(writer.get(), &modes) != 0) return failed();
   modes.c_oflag &= ~static_cast<tcflag_t>(OPOST);  // the real terminal does what is to be done
@@ -63,10 +65,11 @@ Result<Fd> make_terminal(Fd& reader) {
   return writer;
 }
 
-Result<Fd> make_pipe(Fd& reader) {
+Result<Fd> make_pipe(Fd& reader, std::string_view name) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0)
-    return Error{ErrorCode::system, fmt::format("cannot make a pipe for a worker: {}", std::strerror(errno))};
+    return Error{ErrorCode::system,
+                 fmt::format("cannot make a pipe for the workers' {}: {}", name, why_not_opened(errno))};
   reader = Fd(ends[0]);
   return Fd(ends[1]);
 }
@@ -88,12 +91,13 @@ struct StderrTap::Shared {
     StreamListener listener{};
   };
 
-  Shared(asio::any_io_executor own_executor, int given, std::function<void(bool)> hear)
+  Shared(asio::any_io_executor own_executor, const Shown& by, std::function<void(bool)> hear)
       : executor(std::move(own_executor)),
-        console(given),
-        outlet(given),
+        console(by.console),
+        name(by.name),
+        outlet(by.console),
         on_shown(std::move(hear)),
-        terminal(::isatty(given) == 1),
+        terminal(::isatty(by.console) == 1),
         poller(::epoll_create1(EPOLL_CLOEXEC)),
         stop(::eventfd(0, EFD_CLOEXEC)),
         ended(executor) {}
@@ -105,12 +109,14 @@ struct StderrTap::Shared {
   std::size_t take(std::size_t stream);
   void let_others_end() const;
   std::size_t take_piece(Stream& stream);
+  void keep(Stream& stream, std::string_view piece);
   void take_rest();
   void show(bool all);
   void fit_terminals();
 
   asio::any_io_executor executor;
   int console;
+  std::string name;  // of the stream, in messages
   Outlet outlet;
   std::function<void(bool)> on_shown;
   bool terminal;
@@ -169,15 +175,18 @@ bool StderrTap::Shared::read_some() {
   return got > 0 || count <= 0;
 }
 
-// A line that a stream gives in several pieces stays whole, if the rest comes at once.
+// A line that a stream gives in several pieces stays whole, if the rest comes at once. A pipe gives all that is there,
+// and a program that fills whole blocks must not wait for us between them.
 std::size_t StderrTap::Shared::take(std::size_t number) {
   Stream& stream = streams[number];
+  const std::size_t full = stream.terminal ? full_piece : one_read;
+  const int patience_ms = stream.terminal ? rest_of_line_ms : 0;
   std::size_t all = 0;
   while (true) {
     const std::size_t got = take_piece(stream);
     all += got;
-    const bool more = got >= full_piece && stream.tail.back() != '\n' && all < longest_line;
-    if (!more || !is_readable(stream.reader.get(), rest_of_line_ms)) return all;
+    const bool more = got >= full && stream.tail.back() != '\n' && all < longest_line;
+    if (!more || !is_readable(stream.reader.get(), patience_ms)) return all;
   }
 }
 
@@ -194,22 +203,24 @@ std::size_t StderrTap::Shared::take_piece(Stream& stream) {
     reading = true;
   }
   const ssize_t got = ::read(stream.reader.get(), bytes.data(), bytes.size());
-  if (got > 0 && stream.listener.ear)
-    stream.listener.ear(std::string_view(bytes.data(), static_cast<std::size_t>(got)));
+  const bool over = got == 0 || (got < 0 && errno != EINTR && errno != EAGAIN);
+  const std::string_view piece(bytes.data(), got > 0 ? static_cast<std::size_t>(got) : 0);
+  keep(stream, piece);
+  if (!piece.empty() && stream.listener.ear) stream.listener.ear(piece);             // only now: it may take its time
+  if (over) ::epoll_ctl(poller.get(), EPOLL_CTL_DEL, stream.reader.get(), nullptr);  // all that could write have ended
+  return piece.size();
+}
+
+// What was read, which may be nothing.
+void StderrTap::Shared::keep(Stream& stream, std::string_view piece) {
   const std::lock_guard lock(mutex);
   reading = false;
   received.notify_all();
-  if (got > 0) {
-    const std::string_view piece(bytes.data(), static_cast<std::size_t>(got));
-    if (stream.tail.size() + piece.size() > 2 * kept) stream.tail.erase(0, stream.tail.size() - kept);
-    stream.tail += piece;
-    if (stream.listener.is_shown ? stream.listener.is_shown() : stream.shown) unshown += piece;
-    if (stream.listener.tally) stream.listener.tally->take(piece, now());
-    return piece.size();
-  }
-  const bool over = got == 0 || (errno != EINTR && errno != EAGAIN);
-  if (over) ::epoll_ctl(poller.get(), EPOLL_CTL_DEL, stream.reader.get(), nullptr);  // all that could write have ended
-  return 0;
+  if (piece.empty()) return;
+  if (stream.tail.size() + piece.size() > 2 * kept) stream.tail.erase(0, stream.tail.size() - kept);
+  stream.tail += piece;
+  if (stream.listener.is_shown ? stream.listener.is_shown() : stream.shown) unshown += piece;
+  if (stream.listener.tally) stream.listener.tally->take(piece, now());
 }
 
 void StderrTap::Shared::take_rest() {
@@ -259,8 +270,8 @@ void StderrTap::Shared::fit_terminals() {
 
 // ---- the owner
 
-StderrTap::StderrTap(asio::any_io_executor executor, int console, std::function<void(bool ends_line)> on_shown)
-    : shared_(std::make_shared<Shared>(std::move(executor), console, std::move(on_shown))) {}
+StderrTap::StderrTap(asio::any_io_executor executor, Shown by, std::function<void(bool ends_line)> on_shown)
+    : shared_(std::make_shared<Shared>(std::move(executor), by, std::move(on_shown))) {}
 
 StderrTap::~StderrTap() = default;
 
@@ -268,7 +279,7 @@ Result<Fd> StderrTap::add(bool shown, StreamListener listener) {
   Shared::Stream stream;
   stream.shown = shown;
   stream.terminal = shown && shared_->terminal;
-  auto writer = stream.terminal ? make_terminal(stream.reader) : make_pipe(stream.reader);
+  auto writer = stream.terminal ? make_terminal(stream.reader, shared_->name) : make_pipe(stream.reader, shared_->name);
   if (!writer) return writer.error();
   ::fcntl(stream.reader.get(), F_SETFL, O_NONBLOCK);
   if (listener.tally) listener.tally->begin();
@@ -279,7 +290,8 @@ Result<Fd> StderrTap::add(bool shown, StreamListener listener) {
 
 Status StderrTap::begin() {
   shared_->fit_terminals();
-  if (!shared_->watch_all()) return Error{ErrorCode::system, "cannot make an epoll for the workers' standard error"};
+  if (!shared_->watch_all())
+    return Error{ErrorCode::system, fmt::format("cannot make an epoll for the workers' {}", shared_->name)};
   try {
     std::thread([shared = shared_] {
       shared->run();
@@ -289,7 +301,7 @@ Status StderrTap::begin() {
       });
     }).detach();
   } catch (const std::system_error& error) {
-    return thread_refused("the workers' standard error", error.code());
+    return thread_refused(fmt::format("the workers' {}", shared_->name), error.code());
   }
   shared_->running = true;
   return {};

@@ -116,11 +116,24 @@ class Stops(HookCase):
         run = self.launch("--hook-timeout=0", f"--after-workers=trap '' INT TERM; {STAY}", self.worker())
         self.wait_for_hook(run)
         run.signal(signal.SIGINT)
-        for said in ("3 s at most", "killing"):
-            wait_for(lambda: run.err.count("SIGINT") > 0, 5)
+        hook = "the command of --after-workers"
+        self.assertTrue(wait_for(lambda: f"{hook} goes on (again: it gets 3 s at most" in run.err, 5), str(run))
+        for said in (f"{hook} gets 3 s at most", f"killing {hook}"):
             run.signal(signal.SIGINT)
-            wait_for(lambda said=said: said in run.err, 5)
+            self.assertTrue(wait_for(lambda said=said: said in run.err, 5), str(run))
         self.expect([130], [run], seconds=20)
+        self.assert_says(run, "(its|their) time is up: .*; sending SIGKILL")
+
+    def test_a_signal_for_workers_does_not_reach_a_hook_after(self):
+        run = self.launch(f"--after-workers={STAY}", self.worker())
+        hook = self.wait_for_hook(run)
+        run.signal(signal.SIGUSR1)
+        said = "received SIGUSR1, but there is no worker to pass it on to"
+        self.assertTrue(wait_for(lambda: said in run.err, 10), str(run))
+        self.assertTrue(processes.alive(hook), str(run))
+        os.kill(hook, signal.SIGKILL)
+        self.expect([0], [run], seconds=20)
+        self.assert_says(run, "the command of --after-workers failed: signal 9")
 
     def test_when_agent_or_guard_is_killed_no_hook_is_left(self):
         for option in ("--before-workers", "--after-workers"):

@@ -10,6 +10,7 @@ from job import UNTIL_ALL_UP, UP, JobCase
 from scraping import ask, port_of, samples
 
 GO = 'while [ ! -e "$TEST_FOLDER/go" ]; do sleep 0.02; done\n'
+OF_NODE = 'run_id="j7",node_rank="0"'
 FAILS_FIRST = '[ "$RANK$TORCHELASTIC_RESTART_COUNT" = 10 ] && exit 7\n'
 
 
@@ -46,8 +47,8 @@ class Metrics(JobCase):
         self.assertIn('launch_worker_silence_seconds{rank="1",local_rank="1"}', found)
         (job,) = [name for name in found if name.startswith("launch_job_info")]
         self.assertIn(f'run_id="j7",node_rank="0",host="{socket.gethostname()}"', job)
-        self.assertGreater(found["process_resident_memory_bytes"], 1 << 20)
-        self.assertLess(abs(found["process_start_time_seconds"] - time.time()), 60)
+        self.assertGreater(found["launch_resident_memory_bytes"], 1 << 20)
+        self.assertLess(abs(found["launch_start_time_seconds"] - time.time()), 60)
         self.end(run)
 
     def test_both_streams_are_counted_with_tee(self):
@@ -162,6 +163,9 @@ class Metrics(JobCase):
 
 
 class File(JobCase):
+    def launch(self, *words, **more):
+        return super().launch("--rdzv-id=j7", *words, **more)
+
     @property
     def file(self):
         return self.folder / "m.prom"
@@ -169,33 +173,51 @@ class File(JobCase):
     def test_it_is_written_at_once_and_at_the_end(self):
         run = self.launch("--nproc-per-node=2", f"--metrics-file={self.file}", self.worker(UP, GO))
         self.assertTrue(wait_for(self.file.exists, 20), str(run))
-        self.assertIn("launch_uptime_seconds", samples(self.file.read_text()))
+        self.assertIn("launch_uptime_seconds", self.file.read_text())
         before = self.file.stat().st_ino
         self.wait_until_up(2, run)
         (self.folder / "go").touch()
         self.expect([0], [run])
         self.assertNotEqual(before, self.file.stat().st_ino, "it is replaced, not overwritten")
         found = samples(self.file.read_text())
-        self.assertEqual(2, found['launch_workers{state="ended"}'])
-        self.assertEqual(0, found["launch_job_exit_code"])
+        self.assertEqual(2, found[f'launch_workers{{{OF_NODE},state="ended"}}'])
+        self.assertEqual(0, found[f"launch_job_exit_code{{{OF_NODE}}}"])
         self.assertEqual(["m.prom"], [path.name for path in self.folder.glob("m.prom*")])
 
     def test_a_reader_never_sees_a_part(self):
-        """Many jobs replace it while we read."""
+        """Several jobs replace it while we read."""
         self.file.write_text("# EOF\n")
-        runs = [self.launch(f"--metrics-file={self.file}", self.worker("exit 0\n")) for _ in range(4)]
-        while any(run.wait(0) is None for run in runs):
-            text = self.file.read_text()
-            self.assertTrue(text == "# EOF\n" or text.startswith("# HELP launch_job_info ")
-                            and "process_start_time_seconds" in text.splitlines()[-1], text)
-        self.expect([0] * 4, runs)
+        for _ in range(3):
+            run = self.launch(f"--metrics-file={self.file}", self.worker("exit 0\n"))
+            while run.wait(0) is None:
+                text = self.file.read_text()
+                self.assertTrue(text == "# EOF\n" or text.startswith("# HELP launch_job_info ")
+                                and "launch_start_time_seconds" in text.splitlines()[-1], text)
+            self.expect([0], [run])
+
+    def test_jobs_of_one_host_have_no_series_in_common(self):
+        """node exporter refuses all of its files otherwise."""
+        seen = set()
+        for job in ("a", "b"):
+            run = self.launch(f"--metrics-file={self.file}", f"--rdzv-id={job}", self.worker("exit 0\n"))
+            self.expect([0], [run])
+            found = set(samples(self.file.read_text()))
+            self.assertEqual(set(), seen & found)
+            seen |= found
+
+    def test_what_is_no_file_is_an_error_before_the_job(self):
+        for path, what in (("/dev/null", "a device"), (self.folder, "a directory")):
+            run = self.launch(f"--metrics-file={path}", self.worker(UP))
+            self.expect([2], [run], seconds=20)
+            self.assert_says(run, f"--metrics-file {path}: it is {what}; only a regular file can be replaced")
+            self.assertEqual([], self.up())
 
     def test_a_failed_job(self):
         run = self.launch(f"--metrics-file={self.file}", self.worker("exit 7\n"))
         self.expect([7], [run])
         found = samples(self.file.read_text())
-        self.assertEqual(7, found["launch_job_exit_code"])
-        self.assertEqual(1, found['launch_worker_exits_total{kind="exit_code",value="7"}'])
+        self.assertEqual(7, found[f"launch_job_exit_code{{{OF_NODE}}}"])
+        self.assertEqual(1, found[f'launch_worker_exits_total{{{OF_NODE},kind="exit_code",value="7"}}'])
 
     def test_a_file_that_cannot_be_written_is_one_warning(self):
         missing = self.folder / "no" / "x"

@@ -51,7 +51,7 @@ class Metrics(unittest.TestCase):
         known = {name for all_of_one in names().values() for name in all_of_one}
         self.assertEqual(set(), used - known)
         unused = {family for family, all_of_one in names().items() if not used & set(all_of_one)}
-        self.assertEqual({"process_start_time_seconds"}, unused)
+        self.assertEqual({"launch_start_time_seconds"}, unused)
 
     def test_the_board_is_one_of_grafana(self):
         board = json.loads((ROOT / "docs/grafana-dashboard.json").read_text())

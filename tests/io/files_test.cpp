@@ -6,10 +6,12 @@
 #include <sstream>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <linux/magic.h>
+#include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -120,9 +122,48 @@ TEST(Files, AFileThatCannotBeReplacedIsLeftAsItWas) {
   const std::string folder = temp_folder() + "/replaced";
   fs::remove_all(folder);
   fs::create_directories(folder + "/m.prom/inside");
-  EXPECT_EQ(replace_file(folder + "/m.prom", "x").error().message, "Is a directory");
+  EXPECT_EQ(replace_file(folder + "/m.prom", "x").error().message,
+            "it is a directory; only a regular file can be replaced");
   EXPECT_EQ(replace_file(folder + "/missing/m.prom", "x").error().message, "No such file or directory");
   EXPECT_EQ(1, std::distance(fs::directory_iterator(folder), fs::directory_iterator()));
+}
+
+TEST(Files, WhatIsNoRegularFileIsNotReplaced) {
+  const std::string folder = temp_folder() + "/replaced";
+  fs::remove_all(folder);
+  fs::create_directories(folder);
+  std::ofstream(folder + "/real") << "kept";
+  fs::create_symlink(folder + "/real", folder + "/link");
+  ASSERT_EQ(::mkfifo((folder + "/pipe").c_str(), 0600), 0);
+  const std::pair<std::string, std::string> rows[] = {{"/dev/null", "a device"},
+                                                      {folder, "a directory"},
+                                                      {folder + "/link", "a symbolic link"},
+                                                      {folder + "/pipe", "a pipe"}};
+  for (const auto& [path, what] : rows) {
+    const std::string expected = "it is " + what + "; only a regular file can be replaced";
+    const Status may = may_replace(path), replaced = replace_file(path, "x");
+    ASSERT_TRUE(!may && !replaced) << path;
+    EXPECT_EQ(may.error().message, expected);
+    EXPECT_EQ(replaced.error().message, expected);
+  }
+  EXPECT_TRUE(may_replace(folder + "/real") && may_replace(folder + "/missing"));
+  EXPECT_EQ(read_file(folder + "/real", 100), "kept");
+}
+
+TEST(Files, WhatLiesWhereTheUnfinishedFileGoesIsNotWrittenTo) {
+  const std::string folder = temp_folder() + "/replaced";
+  fs::remove_all(folder);
+  fs::create_directories(folder);
+  std::ofstream(folder + "/victim") << "kept";
+  fs::create_symlink(folder + "/victim", folder + "/m.prom.new");
+  ASSERT_TRUE(replace_file(folder + "/m.prom", "one\n"));
+  EXPECT_EQ(read_file(folder + "/victim", 100), "kept");
+  EXPECT_FALSE(is_link(folder + "/m.prom"));
+  fs::create_directories(folder + "/m.prom.new/inside");
+  const Status refused = replace_file(folder + "/m.prom", "two\n");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message, folder + "/m.prom.new is in the way and cannot be removed");
+  EXPECT_EQ(read_file(folder + "/m.prom", 100), "one\n");
 }
 
 TEST(Files, APipeIsReadToItsEnd) {

@@ -387,4 +387,15 @@ TEST_F(LogRelayTest, AFileThatCannotBeMadeIsAnError) {
   EXPECT_THAT(added.error().message, HasSubstr("No such file or directory"));
 }
 
+TEST_F(LogRelayTest, AnEarThatTakesItsTimeHoldsUpNothingThatCame) {
+  make();
+  std::string kept;
+  auto added = relay_->add_stream(0, folder_ + "/0", std::nullopt,
+                                  {nullptr, [&](std::string_view) { kept = relay_->tail(0); }, {}});
+  ASSERT_TRUE(added && relay_->begin());
+  EXPECT_TRUE(write_all(added->writer.get(), "step 1\n"));
+  drain();
+  EXPECT_EQ(kept, "step 1\n");
+}
+
 }  // namespace launch::log_relay_test

@@ -2,6 +2,8 @@
 
 #include "launch/io/clock.hpp"
 
+#include <atomic>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -28,6 +30,25 @@ TEST(ProgressBoard, HearsEachWorkerOnAnyThread) {
   while (board.steps().size() < 2) std::this_thread::yield();  // the window of the first ends
   EXPECT_EQ(1, board.steps()[0].step);
   EXPECT_EQ(5, board.steps()[1].step);
+}
+
+// As with a pattern for which one look at a line takes long, on the thread of another worker.
+TEST(ProgressBoard, WhileALineIsLookedAtOldStepsAreTold) {
+  ProgressBoard board(*ProgressPattern::compile("step ([0-9]+)|(?:(?:x*)*y)*z"), 2);
+  const StreamEar quick = board.ear(LocalRank(0)), slow = board.ear(LocalRank(1));
+  quick("step 1\n");
+  ASSERT_EQ(1U, board.steps().size());
+  std::atomic<bool> stop = false;
+  std::thread looks([&] {
+    while (!stop) slow(std::string(ProgressPattern::longest, 'x') + "\n");
+  });
+  for (int i = 0; i < 10'000; ++i) {
+    const auto steps = board.steps();
+    ASSERT_EQ(1U, steps.size());
+    ASSERT_EQ(1, steps[0].step);
+  }
+  stop = true;
+  looks.join();
 }
 
 TEST(ProgressBoard, WithoutAPatternItOnlyHears) {

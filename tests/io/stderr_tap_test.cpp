@@ -39,7 +39,8 @@ class StderrTapTest : public testing::Test {
   }
 
   void make(int console) {
-    tap_.emplace(io_.get_executor(), console, [this](bool ends_line) { ends_line_ = ends_line; });
+    tap_.emplace(io_.get_executor(), StderrTap::Shown{console, "standard output"},
+                 [this](bool ends_line) { ends_line_ = ends_line; });
   }
   Fd add(bool shown = true) {
     auto writer = tap_->add(shown);
@@ -208,7 +209,18 @@ TEST_F(StderrTapTest, WithoutAThreadThereIsAnError) {
   const NoThreads none;
   const Status begun = tap_->begin();
   ASSERT_FALSE(begun);
-  EXPECT_THAT(begun.error().message, HasSubstr("cannot start a thread"));
+  EXPECT_THAT(begun.error().message, HasSubstr("cannot start a thread for the workers' standard output"));
+}
+
+TEST_F(StderrTapTest, AnEarThatTakesItsTimeHoldsUpNothingThatCame) {
+  std::string kept;
+  auto writer = tap_->add(true, {nullptr, [&](std::string_view) { kept = tap_->tail(0); }});
+  ASSERT_TRUE(writer && tap_->begin());
+  say(*writer, "step 1\n");
+  EXPECT_EQ(console_.hear(7), "step 1\n");
+  writer->reset();
+  drain();
+  EXPECT_EQ(kept, "step 1\n");
 }
 
 TEST_F(StderrTapTest, AnEarHearsAllThatComes) {

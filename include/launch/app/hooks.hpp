@@ -35,7 +35,7 @@ class Hooks {
   void show(HookMoment moment, std::string_view line) const;
 
   boost::asio::any_io_executor executor_;
-  const HookChoice& choice_;
+  const Config& config_;
   WorkerGroup& workers_;
   DiskThread disk_;  // for the files of their output; its thread is there only if one is written
   bool begun_ = false;

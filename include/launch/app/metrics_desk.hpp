@@ -1,6 +1,7 @@
 // The metrics of this node: it counts the job's events, serves what is counted at --metrics, and writes it to
-// --metrics-file. JobRecord owns it for the life of the process. What stands in the way of metrics is a warning: the
-// job never fails for them, and waits neither for a client nor for a disk. Without these options it does nothing.
+// --metrics-file. JobRecord owns it for the life of the process. A FILE that can never be one is an
+// error before the job begins. What else stands in the way of metrics is a warning: the job does not fail for them, and
+// waits neither for a client nor for a disk. Without these options it does nothing.
 #pragma once
 
 #include "launch/core/config/config.hpp"
@@ -30,7 +31,9 @@ class MetricsDesk {
   MetricsDesk(boost::asio::any_io_executor executor, const Config& config, Steps steps);
 
   bool wanted() const { return config_.metrics.wanted(); }
-  void open();
+  // An error if there is something at --metrics-file that is no regular file. A disk that does not answer by `give_up`
+  // is not waited for.
+  boost::asio::awaitable<Status> open(Time give_up);
   void hear(const JobEvent& event);
   // Where the workers' output and the store's requests are counted; null: nowhere.
   const std::shared_ptr<OutputTally>& outputs() const { return outputs_; }
@@ -39,6 +42,7 @@ class MetricsDesk {
   boost::asio::awaitable<void> close();
 
  private:
+  void begin();
   void serve(const Endpoint& at);
   boost::asio::awaitable<void> write_regularly();
   std::string text(MetricsForm form) const;

@@ -17,7 +17,7 @@ namespace launch {
 
 class StopProgress {
  public:
-  // New workers start: none of them has been told to exit.
+  // New workers start, or what runs after them: nothing of it has been told to exit.
   void begin() { told_.reset(); }
   // The workers are told to exit now.
   void tell();

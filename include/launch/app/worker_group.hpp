@@ -42,6 +42,8 @@ class WorkerGroup {
   int begin();
   bool is_over(int round) const { return round != round_ || stopped_ || after_; }
   int round() const { return round_; }
+  // They are gone, and what runs now comes after them.
+  bool after() const { return after_; }
   // A signal has been sent to all.
   bool told_to_end() const { return stopped_; }
 
@@ -52,14 +54,14 @@ class WorkerGroup {
 
   // Runs a command of the user before the first worker is started, or, after begin_after(), when none is left. Its
   // processes count as those of the workers: signals to all reach them, and collect() waits for them. It is killed with
-  // its process group at `limit`; zero: never. `request` lacks its streams; `output` is for both of them. If a signal
-  // goes to all before it has been made, it is not started.
-  boost::asio::awaitable<HookEnd> run_hook(SpawnRequest request, Fd output, Duration limit);
+  // its process group at the limit. `request` lacks its streams; `output` is for both of them. If a signal goes to all
+  // before it has been made, it is not started.
+  boost::asio::awaitable<HookEnd> run_hook(SpawnRequest request, Fd output, HookTimes times);
   // The workers of this round are gone; signals that went to all of them do not concern what runs after them.
   void begin_after();
 
   void signal_all(int signal);
-  // A signal that comes before all have been started still reaches all.
+  // A signal that comes before all have been started still reaches all. Those for workers reach nothing after them.
   void pass_on(int signal);
   void warn(int signal);
   bool signal_one(pid_t pid, int signal) const { return reaper_.signal_one(pid, signal); }
@@ -77,7 +79,7 @@ class WorkerGroup {
  private:
   void leave_spent_cgroup();
   void need_cgroup();
-  boost::asio::awaitable<HookEnd> await_hook(Spawned spawned, Duration limit);
+  boost::asio::awaitable<HookEnd> await_hook(Spawned spawned, HookTimes times);
   boost::asio::awaitable<std::optional<WorkerNotStarted>> make_all(std::vector<WorkerSpec> specs, std::string script,
                                                                    OutputCallback output);
   boost::asio::awaitable<std::vector<Fd>> open_inputs(std::size_t count);

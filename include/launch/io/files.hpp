@@ -32,8 +32,12 @@ std::size_t file_size(const std::string& path);
 // that nobody reads is an error, too.
 Status write_file(const std::string& path, const std::string& text);
 
-// The same, but whoever reads the file finds what was there before or all of the text, and never a part of it: the text
-// is written to a file beside it, which takes its place.
+// What is there, if anything, can be replaced as a whole: it is a regular file. Otherwise the error says what it is.
+Status may_replace(const std::string& path);
+
+// As write_file, but whoever reads the file finds what was there before or all of the text, and never a part of it: the
+// text is written to a file beside it, with ".new" at the end of its name, which takes its place. Only a regular file
+// is replaced. Two programs must not replace the same file at the same time.
 Status replace_file(const std::string& path, const std::string& text);
 
 // True when the path, or the nearest existing folder above it, is served by another machine or by a process (FUSE),

@@ -1,7 +1,7 @@
 // What the output of this node's workers says on its way through launch, for --progress and --hang-timeout: the step of
 // each, and when anything was written last. LogStreams makes one for each attempt; the threads that read the streams
-// write into it, and the loop reads it. It keeps no output, never waits for more than one look at a line, and makes no
-// thread.
+// write into it, and the loop reads it. Looks at lines take a tenth of the time at most, for all streams together. It
+// keeps no output, makes no thread, and nobody who asks waits for a look.
 #pragma once
 
 #include "launch/core/base/time.hpp"
@@ -38,7 +38,7 @@ class ProgressBoard {
   // For one stream of a worker; the ear may outlive the board. Before the threads begin.
   StreamEar ear(LocalRank local_rank);
 
-  // By any thread: the workers whose step is known.
+  // By any thread: the workers whose step is known. While a line is looked at, those of the last call.
   std::vector<RankProgress> steps();
   // When a worker wrote something that passed launch; nullopt: none has.
   std::optional<Time> heard_at() const;

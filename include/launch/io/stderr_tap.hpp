@@ -26,8 +26,13 @@ class StderrTap {
  public:
   static constexpr std::size_t kept = std::size_t{64} << 10;  // last bytes of each stream
 
-  // `console` stays the caller's. `on_shown` hears, on the thread, whether what was shown last ends a line.
-  StderrTap(boost::asio::any_io_executor executor, int console, std::function<void(bool ends_line)> on_shown);
+  // Where the stream is shown; `console` stays the caller's. `name`: of the stream, in messages: "standard error".
+  struct Shown {
+    int console = -1;
+    const char* name = "standard error";
+  };
+  // `on_shown` hears, on the thread, whether what was shown last ends a line.
+  StderrTap(boost::asio::any_io_executor executor, Shown by, std::function<void(bool ends_line)> on_shown);
   // Leaves the thread behind if it has not ended: the console may have stalled for ever.
   ~StderrTap();
   StderrTap(const StderrTap&) = delete;

@@ -61,6 +61,11 @@ AgentActions Agent::handle(const SignalReceived& event, Time now) {
                                       fmt::format("launch was told to stop by {}{}", signal_name(event.signal),
                                                   event.sender.empty() ? "" : " " + event.sender));
   if (winding_down() && goes_on()) return leave_later(std::move(failure), now);
+  if (event.signal == SIGINT && state_ == State::killing) {
+    if (hurried_) skip_hook();
+    hurried_ = true;
+    return {};
+  }
   // A second Ctrl-C means "soon", a third "now". Schedulers repeat their SIGTERM, so a repeated one means nothing new.
   if (winding_down()) return event.signal == SIGINT && state_ == State::stopping ? hurry(now) : AgentActions{};
   return fail(std::move(failure), event.to_workers, true, now);
@@ -68,9 +73,9 @@ AgentActions Agent::handle(const SignalReceived& event, Time now) {
 
 std::string Agent::stop_text(int signal, std::string_view sender) const {
   const bool stopped_already = winding_down() && !goes_on();
-  return stop_words(
-      {signal, sender, stopped_already && state_ == State::stopping, hurried_, !stopped_already && running_ > 0},
-      hurried_grace);
+  return stop_words({signal, sender, stopped_already && state_ == State::stopping, hurried_,
+                     !stopped_already && running_ > 0, hook_ == AfterHook::runs && state_ != State::killing},
+                    hurried_grace);
 }
 
 Failure Agent::early_leave(int exit_code, const std::string& what) const {
@@ -277,7 +282,7 @@ AgentActions Agent::end_beside_the_last(Time now) {
 AnnounceRound Agent::restart_after(const Failure& failure, Time now) {
   if (failure.kind == Failure::Kind::asked) {
     restarts_ = std::max(round_.restarts, failure.restarts);
-    return {describe(failure), 0, {}};
+    return {describe(failure), 0, {}, true};
   }
   restarts_ = std::max(round_.restarts + 1, failure.restarts);
   return {describe(failure), restarts_, policy_.restarted(restarts_, now)};

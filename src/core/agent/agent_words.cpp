@@ -6,13 +6,24 @@
 
 namespace launch {
 
+namespace {
+
+constexpr std::string_view after_hook_words = "the command of --after-workers";
+
+}  // namespace
+
 std::string stop_words(const SignalMoment& moment, Duration short_grace) {
   const std::string received =
       fmt::format("received {}{}{}", signal_name(moment.signal), moment.sender.empty() ? "" : " ", moment.sender);
   if (moment.signal == SIGINT && moment.stopping) {
-    if (moment.hurried) return received + ": killing the workers";
+    if (moment.hurried) return fmt::format("{}: killing {}", received, moment.hook ? after_hook_words : "the workers");
+    if (moment.hook) return fmt::format("{}: {} gets {} at most", received, after_hook_words, to_text(short_grace));
     return fmt::format("{}: the workers get {} at most", received, to_text(short_grace));
   }
+  if (moment.hook && moment.signal != SIGINT) return fmt::format("{}: {} goes on", received, after_hook_words);
+  if (moment.hook)
+    return fmt::format("{}: {} goes on (again: it gets {} at most; a third time: it is killed)", received,
+                       after_hook_words, to_text(short_grace));
   if (moment.signal != SIGINT || !moment.workers) return received + ", stopping";
   return fmt::format("{}, stopping (again: the workers get {} at most; a third time: they are killed)", received,
                      to_text(short_grace));

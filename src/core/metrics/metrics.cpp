@@ -48,7 +48,11 @@ struct Counting {
   }
 
   void operator()(const Restarting& event) const {
-    ++(event.number > 0 ? metrics.restarts_after_failure : metrics.restarts_by_membership);
+    if (event.asked) {
+      ++metrics.restarts_asked;
+    } else {
+      ++(event.number > 0 ? metrics.restarts_after_failure : metrics.restarts_by_membership);
+    }
     metrics.phase = Phase::restarting;
     metrics.down_since = metrics.last_end.value_or(now);
   }

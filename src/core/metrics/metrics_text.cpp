@@ -65,8 +65,8 @@ constexpr std::array<MetricFamily, static_cast<std::size_t>(Family::end)> family
     {"launch_store_operations", counter, "", "Requests to the job's store, if this node hosts it."},
     {"launch_store_operation_seconds", histogram, "seconds",
      "Time that the store took to apply a request, without waits for keys."},
-    {"process_resident_memory_bytes", gauge, "bytes", "Resident memory of launch itself, without its workers."},
-    {"process_start_time_seconds", gauge, "seconds", "When launch was started, in seconds since 1970."},
+    {"launch_resident_memory_bytes", gauge, "bytes", "Resident memory of launch itself, without its workers."},
+    {"launch_start_time_seconds", gauge, "seconds", "When launch was started, in seconds since 1970."},
 }};
 
 // How many bytes the character of UTF-8 at the beginning has; 0: it is none.
@@ -87,7 +87,8 @@ class Writer {
  public:
   using Labels = std::initializer_list<std::pair<std::string_view, std::string>>;
 
-  explicit Writer(MetricsForm form) : form_(form) {}
+  // `common`: labels of every sample.
+  Writer(MetricsForm form, Labels common) : form_(form), common_(list_of(common)) {}
 
   // Begins a family.
   Writer& family(Family which) {
@@ -102,15 +103,15 @@ class Writer {
   // A sample of the family that was begun.
   template <class Number>
   Writer& sample(Number value, Labels labels = {}) {
-    add("{}{} {}\n", sample_name(), text_of(labels), value);
+    add("{}{} {}\n", sample_name(), braced(list_of(labels)), value);
     return *this;
   }
 
   void samples(const Histogram& values) {
     for (std::size_t bucket = 0; bucket < values.bounds().size(); ++bucket)
-      add("{}_bucket{{le=\"{}\"}} {}\n", row_->name, bound(values.bounds()[bucket]), values.up_to(bucket));
-    add("{}_bucket{{le=\"+Inf\"}} {}\n", row_->name, values.count());
-    add("{}_sum {}\n{}_count {}\n", row_->name, values.sum(), row_->name, values.count());
+      add_bucket(bound(values.bounds()[bucket]), values.up_to(bucket));
+    add_bucket("+Inf", values.count());
+    add("{0}_sum{1} {2}\n{0}_count{1} {3}\n", row_->name, braced({}), values.sum(), values.count());
   }
 
   std::string finish() {
@@ -145,11 +146,22 @@ class Writer {
     return "gauge";
   }
 
-  static std::string text_of(Labels labels) {
+  void add_bucket(std::string bound, std::uint64_t count) {
+    add("{}_bucket{} {}\n", row_->name, braced(list_of({{"le", std::move(bound)}})), count);
+  }
+
+  static std::string list_of(Labels labels) {
     std::string text;
     for (const auto& [name, value] : labels)
-      text += fmt::format("{}{}=\"{}\"", text.empty() ? '{' : ',', name, escaped_label(value));
-    return text.empty() ? text : text + '}';
+      text += fmt::format("{}{}=\"{}\"", text.empty() ? "" : ",", name, escaped_label(value));
+    return text;
+  }
+
+  // The info of the job has the common labels anyway.
+  std::string braced(std::string_view own) const {
+    const std::string_view common = row_->type == info ? std::string_view() : common_;
+    if (own.empty() && common.empty()) return {};
+    return fmt::format("{{{}{}{}}}", common, own.empty() || common.empty() ? "" : ",", own);
   }
 
   // OpenMetrics wants a floating point number there.
@@ -160,16 +172,26 @@ class Writer {
   }
 
   MetricsForm form_;
+  std::string common_;
   const MetricFamily* row_ = nullptr;
   std::string text_;
 };
+
+std::string rank_of(const Metrics& metrics) {
+  return metrics.node_rank ? std::to_string(metrics.node_rank->value) : "";
+}
+
+Writer writer_of(const Metrics& metrics, MetricsForm form) {
+  if (form != MetricsForm::file) return {form, {}};
+  return {form, {{"run_id", metrics.run_id}, {"node_rank", rank_of(metrics)}}};
+}
 
 double in_seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
 
 void write_job(Writer& to, const Metrics& metrics) {
   to.family(Family::job)
       .sample(1, {{"run_id", metrics.run_id},
-                  {"node_rank", metrics.node_rank ? std::to_string(metrics.node_rank->value) : ""},
+                  {"node_rank", rank_of(metrics)},
                   {"host", metrics.host},
                   {"version", metrics.version}});
   to.family(Family::ready).sample(readiness(metrics).ready ? 1 : 0);
@@ -185,7 +207,8 @@ void write_job(Writer& to, const Metrics& metrics) {
 void write_changes(Writer& to, const Metrics& metrics) {
   to.family(Family::restarts)
       .sample(metrics.restarts_after_failure, {{"cause", "failure"}})
-      .sample(metrics.restarts_by_membership, {{"cause", "membership"}});
+      .sample(metrics.restarts_by_membership, {{"cause", "membership"}})
+      .sample(metrics.restarts_asked, {{"cause", "asked"}});
   to.family(Family::membership_changes)
       .sample(metrics.nodes_joined, {{"change", "joined"}})
       .sample(metrics.nodes_left, {{"change", "left"}});
@@ -247,7 +270,7 @@ void write_store(Writer& to, const StoreTally& store) {
 std::span<const MetricFamily> metric_families() { return family_rows; }
 
 std::string metrics_text(const Metrics& metrics, const Readings& readings, MetricsForm form) {
-  Writer to(form);
+  Writer to = writer_of(metrics, form);
   write_job(to, metrics);
   write_changes(to, metrics);
   to.family(Family::uptime).sample(in_seconds(readings.up));

@@ -72,6 +72,7 @@ std::optional<ProgressPattern::Found> ProgressPattern::find(std::string_view lin
     std::match_results<std::string_view::const_iterator> match;
     if (!std::regex_search(line.begin(), line.end(), match, forms_[form]) || !match[1].matched) continue;
     const auto at = static_cast<std::size_t>(match.position(1));
+    if (at + static_cast<std::size_t>(match.length(1)) == longest) continue;  // the number may go on
     const auto step = parse_step(line.substr(at, static_cast<std::size_t>(match.length(1))));
     if (step) return Found{*step, static_cast<int>(form)};
   }

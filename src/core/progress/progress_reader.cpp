@@ -7,7 +7,6 @@ namespace launch {
 namespace {
 
 constexpr std::string_view ends = "\r\n";
-constexpr Duration slow = std::chrono::milliseconds(1);
 
 }  // namespace
 
@@ -30,30 +29,39 @@ std::optional<ProgressReader::Seen> ProgressReader::feed(std::string_view bytes,
 
 std::optional<ProgressReader::Seen> ProgressReader::settle(Time now) {
   look_at_late(now);
-  if (!open_.text.empty() && now - open_.at >= window) look(open_);
+  const bool stands = !open_.text.empty() && !open_.looked_at && now - open_.at >= window;
+  if (stands && now >= rest_until_) look(open_);
   return std::exchange(newest_, std::nullopt);
 }
 
-void ProgressReader::spent(Duration time, Time now) {
-  if (time < slow) return;
+std::size_t ProgressReader::next_feed(std::string_view bytes, Time now) const {
+  const bool looks = left_ > 0 || now >= window_until_;
+  const auto end = looks ? bytes.find_first_of(ends) : std::string_view::npos;
+  return end == std::string_view::npos ? bytes.size() : end + 1;
+}
+
+void ProgressReader::rest(Time until) {
   left_ = 0;
-  window_until_ = std::max(window_until_, later(now, 9 * time));
+  rest_until_ = std::max(rest_until_, until);
+  window_until_ = std::max(window_until_, until);
 }
 
 void ProgressReader::look_at_late(Time now) {
   if (now < window_until_) return;
   window_until_ = later(now, window);
   left_ = most_lines;
-  if (const auto late = std::exchange(late_, std::nullopt)) look(*late);
+  if (auto late = std::exchange(late_, std::nullopt)) look(*late);
 }
 
-void ProgressReader::look(const Line& line) {
+void ProgressReader::look(Line& line) {
+  line.looked_at = true;
   if (const auto found = pattern_->find(line.text)) newest_ = Seen{*found, line.at};
 }
 
 void ProgressReader::add(std::string_view part, Time now) {
   open_.text += part.substr(0, ProgressPattern::longest - std::min(open_.text.size(), ProgressPattern::longest));
   open_.at = now;
+  open_.looked_at = false;
 }
 
 // Only the last line that has an end is kept, and what follows it.
@@ -66,11 +74,23 @@ void ProgressReader::skip(std::string_view bytes, Time now) {
   if (before == std::string_view::npos) {
     add(body, now);
   } else {
-    open_ = {std::string(body.substr(before + 1, ProgressPattern::longest)), now};
+    open_ = {std::string(body.substr(before + 1, ProgressPattern::longest)), now, false};
   }
   if (!open_.text.empty()) late_ = open_;
   open_.text.clear();
   add(bytes.substr(last + 1), now);
+}
+
+// ---- ProgressBudget
+
+std::optional<Time> ProgressBudget::spent(Duration time, Time now) {
+  if (now - since_ >= ProgressReader::window) {
+    since_ = now - time;
+    used_ = {};
+  }
+  used_ += time;
+  if (used_ < most) return std::nullopt;
+  return later(now, 9 * std::exchange(used_, Duration()));
 }
 
 }  // namespace launch

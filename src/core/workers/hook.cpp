@@ -22,7 +22,7 @@ HookSpec hook_at(HookMoment moment, const HookChoice& choice, std::vector<std::s
   spec.executable = "/bin/sh";
   spec.argv = hook_command(moment == HookMoment::before_workers ? choice.before : choice.after);
   spec.env = std::move(env);
-  spec.timeout = choice.timeout;
+  spec.times.limit = choice.timeout;
   if (folder.empty()) return spec;
   spec.log_file = folder + (moment == HookMoment::before_workers ? "/before_workers.log" : "/after_workers.log");
   return spec;
@@ -54,7 +54,8 @@ std::string fault_of_hook(const HookSpec& spec, const HookEnd& end, std::string_
   if (!end.not_started.empty()) return fmt::format("{} was not run: {}", name, end.not_started);
   std::string fault;
   if (end.timed_out) {
-    fault = fmt::format("{} ran for longer than {} (--hook-timeout) and was killed", name, to_text(spec.timeout));
+    fault = fmt::format("{} ran for longer than {} (--hook-timeout) and {}", name, to_text(spec.times.limit),
+                        end.outlives ? "outlives SIGKILL" : "was killed");
   } else if (!end.status.ok()) {
     fault = fmt::format("{} failed: {}", name, to_text(end.status));
   }

@@ -72,6 +72,7 @@ TEST(AgentAsked, ARestartNeedsNoneAndCountsAsNone) {
   const auto anew = end_workers(agent);
   ASSERT_NE(find<AnnounceRound>(anew), nullptr);
   EXPECT_EQ(find<AnnounceRound>(anew)->restart, 0);
+  EXPECT_TRUE(find<AnnounceRound>(anew)->asked);
   EXPECT_EQ(find<AnnounceRound>(anew)->reason, "node 1 (host h): a restart was asked for by launch-ctl (pid 7)");
   EXPECT_EQ(find<StartRendezvous>(anew)->restarts, 2);
 
@@ -80,6 +81,7 @@ TEST(AgentAsked, ARestartNeedsNoneAndCountsAsNone) {
   const auto follows = end_workers(other);
   ASSERT_NE(find<AnnounceRound>(follows), nullptr);
   EXPECT_EQ(find<AnnounceRound>(follows)->restart, 0);
+  EXPECT_TRUE(find<AnnounceRound>(follows)->asked);
   EXPECT_EQ(find<StartRendezvous>(follows)->restarts, 2);
 }
 

@@ -87,6 +87,35 @@ TEST(AgentHook, CtrlCShortensItsTimeAndThenKillsIt) {
   EXPECT_NE(find<KillWorkers>(agent.on(SignalReceived{SIGINT}, start_time)), nullptr);
 }
 
+TEST(AgentHook, CtrlCWhileTheWorkersAreKilledCountsForIt) {
+  Agent once = running(with_hook()), twice = running(with_hook());
+  for (Agent* agent : {&once, &twice}) {
+    agent->on(SignalReceived{SIGTERM}, start_time);
+    EXPECT_NE(find<KillWorkers>(agent->on(DeadlineReached{}, start_time + 30s)), nullptr);
+    EXPECT_TRUE(agent->on(SignalReceived{SIGINT}, start_time + 30s).empty());
+  }
+  EXPECT_TRUE(twice.on(SignalReceived{SIGINT}, start_time + 30s).empty());
+  EXPECT_EQ(once.deadline(), start_time + 35s) << "the kernel has its time all the same";
+  for (Agent* agent : {&once, &twice})
+    agent->on(WorkerExited{LocalRank(0), {ExitStatus::Kind::signalled, SIGKILL}, {}}, start_time + 31s);
+  EXPECT_NE(find<RunAfterHook>(once.on(AllGone{}, start_time + 31s)), nullptr);
+  EXPECT_EQ(once.deadline(), start_time + 34s);
+  EXPECT_NE(find<Finish>(twice.on(AllGone{}, start_time + 31s)), nullptr);
+}
+
+TEST(AgentHook, AHangIsNothingOnceTheWorkersHaveEnded) {
+  Failure hang;
+  hang.exit_code = 1;
+  hang.kind = Failure::Kind::hang;
+  Agent clearing = running(with_hook());
+  clearing.on(WorkerExited{LocalRank(0), ok, {}}, start_time);
+  Agent hook = in_hook(with_hook());
+  for (Agent* agent : {&clearing, &hook}) EXPECT_TRUE(agent->on(Hung{hang}, start_time).empty());
+  hook.on(HookEnded{}, start_time);
+  EXPECT_TRUE(hook.on(Hung{hang}, start_time).empty());
+  EXPECT_EQ(find<Finish>(hook.on(AllGone{}, start_time))->exit_code, 0);
+}
+
 TEST(AgentHook, WhenEverythingIsKilledItDoesNotBegin) {
   Agent lost = running(with_hook());
   lost.on(GuardLost{}, start_time);

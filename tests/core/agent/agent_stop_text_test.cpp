@@ -53,6 +53,25 @@ TEST(AgentStopText, AfterAnotherStopOrAFailureTheFirstOneHurries) {
   }
 }
 
+TEST(AgentStopText, WhileTheAfterHookRunsItIsSaidOfIt) {
+  Agent agent({.nnodes = 1, .nproc = 1, .host = "h", .shutdown_timeout = 30s, .kill_grace = 5s, .after_hook = true});
+  agent.start(start_time);
+  Round round;
+  round.assignment = {.group_world_size = 1, .world_size = 1};
+  agent.on(RendezvousDone{round}, start_time);
+  agent.on(WorkerExited{LocalRank(0), {}, {}}, start_time);
+  agent.on(AllGone{}, start_time);
+  const std::string hook = "received SIGINT from the terminal: the command of --after-workers ";
+  EXPECT_EQ(agent.stop_text(SIGTERM, ""), "received SIGTERM: the command of --after-workers goes on");
+  EXPECT_EQ(at_ctrl_c(agent), hook + "goes on (again: it gets 3 s at most; a third time: it is killed)");
+  agent.on(SignalReceived{SIGINT}, start_time);
+  EXPECT_EQ(at_ctrl_c(agent), hook + "gets 3 s at most");
+  agent.on(SignalReceived{SIGINT}, start_time);
+  EXPECT_EQ(at_ctrl_c(agent), "received SIGINT from the terminal: killing the command of --after-workers");
+  agent.on(SignalReceived{SIGINT}, start_time);
+  EXPECT_EQ(at_ctrl_c(agent), stops) << "it was killed";
+}
+
 TEST(AgentStopText, WithoutWorkersAndForOtherSignalsThereIsNothingToAdd) {
   EXPECT_EQ(at_ctrl_c(joining()), stops);
   EXPECT_EQ(running().stop_text(SIGTERM, "from pid 7"), "received SIGTERM from pid 7, stopping");

@@ -17,6 +17,16 @@ TEST(AgentWords, ASignalThatStopsTheJob) {
   EXPECT_EQ(stop_words({SIGINT, "", true, true, false}, 3s), "received SIGINT: killing the workers");
 }
 
+TEST(AgentWords, ASignalWhileTheAfterHookRuns) {
+  const std::string hook = "the command of --after-workers";
+  EXPECT_EQ(stop_words({SIGTERM, "from pid 7", false, false, false, true}, 3s),
+            "received SIGTERM from pid 7: " + hook + " goes on");
+  EXPECT_EQ(stop_words({SIGINT, "", false, false, false, true}, 3s),
+            "received SIGINT: " + hook + " goes on (again: it gets 3 s at most; a third time: it is killed)");
+  EXPECT_EQ(stop_words({SIGINT, "", true, false, false, true}, 3s), "received SIGINT: " + hook + " gets 3 s at most");
+  EXPECT_EQ(stop_words({SIGINT, "", true, true, false, true}, 3s), "received SIGINT: killing " + hook);
+}
+
 TEST(AgentWords, WhoseStoreIsLost) {
   EXPECT_EQ(lost_store_words({"reset"}, true),
             "lost contact with the store of node 0 (reset); the workers cannot go on without it");

@@ -94,6 +94,14 @@ TEST_F(MetricsTest, NodesThatJoinAndLeaveAreCounted) {
   EXPECT_EQ(0U, metrics_.restarts_after_failure);
 }
 
+TEST_F(MetricsTest, ARestartThatAUserAsksForIsOfItsOwnKind) {
+  form(0s, 2);
+  at(1s, Restarting{"a restart was asked for", 0, true});
+  EXPECT_EQ(1U, metrics_.restarts_asked);
+  EXPECT_EQ(0U, metrics_.restarts_by_membership);
+  EXPECT_EQ(0U, metrics_.restarts_after_failure);
+}
+
 TEST_F(MetricsTest, ReadyMeansThatAllWorkersRun) {
   EXPECT_THAT(why(), HasSubstr("looking for the other nodes"));
   form(0s, 2);

@@ -33,6 +33,7 @@ Metrics busy_metrics() {
   metrics.workers[2].state = Metrics::WorkerState::failed;
   metrics.restarts_after_failure = 3;
   metrics.restarts_by_membership = 1;
+  metrics.restarts_asked = 2;
   metrics.hangs = 2;
   metrics.nodes_joined = 2;
   metrics.nodes_left = 1;
@@ -76,6 +77,19 @@ TEST(MetricsText, HasTheClassicForm) { expect_as_in("metrics.prom", busy_text(Me
 
 TEST(MetricsText, HasTheFormOfOpenMetrics) {
   expect_as_in("metrics.openmetrics", busy_text(MetricsForm::open_metrics));
+}
+
+TEST(MetricsText, HasTheFormOfAFile) { expect_as_in("metrics_file.prom", busy_text(MetricsForm::file)); }
+
+// node exporter refuses all files if two of them have the same series.
+TEST(MetricsText, InAFileEachSampleNamesItsJobAndNode) {
+  const std::string common = "run_id=\"job \\\"7\\\"\\\\\\n\xEF\xBF\xBD\xc3\xa9\",node_rank=\"1\"";
+  std::istringstream lines(busy_text(MetricsForm::file));
+  for (std::string line; std::getline(lines, line);)
+    if (!line.starts_with('#')) EXPECT_THAT(line, HasSubstr("{" + common));
+  const std::string early = metrics_text(new_metrics("job", "n0", 1), {}, MetricsForm::file);
+  EXPECT_THAT(early, HasSubstr("launch_ready{run_id=\"job\",node_rank=\"\"} 0\n"));
+  EXPECT_THAT(early, HasSubstr("launch_recovery_seconds_bucket{run_id=\"job\",node_rank=\"\",le=\"0.1\"} 0\n"));
 }
 
 TEST(MetricsText, EveryFamilyCanBeWrittenAndNoneTwice) {

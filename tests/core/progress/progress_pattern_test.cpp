@@ -88,7 +88,16 @@ TEST(ProgressPattern, NoExpressionRunsAway) {
 }
 
 TEST(ProgressPattern, LooksAtTheBeginningOfALine) {
-  EXPECT_EQ((Found{7, 0}), find("([0-9])$", std::string(ProgressPattern::longest - 1, 'x') + "78"));
+  EXPECT_EQ((Found{7, 0}), find("([0-9])y$", std::string(ProgressPattern::longest - 2, 'x') + "7y8"));
+  EXPECT_EQ(std::nullopt, find("([0-9])y", std::string(ProgressPattern::longest - 1, 'x') + "7y"));
+}
+
+TEST(ProgressPattern, ANumberThatIsCutIsNone) {
+  const std::string before(ProgressPattern::longest - 6, 'x');
+  EXPECT_EQ(std::nullopt, find("x([0-9]+)", before + "1234567"));
+  EXPECT_EQ(std::nullopt, find("x([0-9]+)", before + "123456"));
+  EXPECT_EQ((Found{12345, 0}), find("x([0-9]+)", before + "12345"));
+  EXPECT_EQ((Found{12345, 0}), find("x([0-9]+)", before + "12345,67"));
 }
 
 TEST(ProgressPattern, ReadsNumbers) {

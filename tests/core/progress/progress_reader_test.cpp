@@ -77,13 +77,42 @@ TEST_F(ProgressReaderTest, ALongLineIsCut) {
   EXPECT_EQ(std::nullopt, feed(std::string(std::size_t{1} << 20, ' ') + "step 2\n"));
 }
 
-TEST_F(ProgressReaderTest, ASlowPatternGetsATenthOfTheTime) {
-  EXPECT_EQ(1, feed("step 1\n"));
-  reader_.spent(100ms, start_time);
-  EXPECT_EQ(std::nullopt, feed("step 2\n", 800ms));
-  EXPECT_EQ(3, feed("step 3\n", 900ms));
-  reader_.spent(10us, later(start_time, 900ms));
+TEST_F(ProgressReaderTest, WhileItRestsNothingIsLookedAt) {
+  EXPECT_EQ(1, feed("step 1\nstep 2"));
+  reader_.rest(later(start_time, 900ms));
+  EXPECT_EQ(std::nullopt, settle(800ms)) << "what stands has its time";
+  EXPECT_EQ(std::nullopt, feed("\nstep 3\n", 800ms));
   EXPECT_EQ(4, feed("step 4\n", 900ms));
+}
+
+TEST_F(ProgressReaderTest, WhatStandsIsLookedAtOnce) {
+  feed("step 1");
+  EXPECT_EQ(1, settle(200ms));
+  EXPECT_EQ(std::nullopt, settle(300ms));
+  feed("2", 400ms);
+  EXPECT_EQ(12, settle(600ms));
+}
+
+TEST_F(ProgressReaderTest, IsFedLineByLineAsLongAsItLooks) {
+  const std::string_view bytes = "one\rtwo\nrest";
+  EXPECT_EQ(4U, reader_.next_feed(bytes, start_time));
+  EXPECT_EQ(4U, reader_.next_feed(bytes.substr(8), start_time)) << "no end";
+  reader_.rest(later(start_time, 1s));
+  EXPECT_EQ(12U, reader_.next_feed(bytes, later(start_time, 999ms)));
+  EXPECT_EQ(4U, reader_.next_feed(bytes, later(start_time, 1s)));
+}
+
+TEST(ProgressBudget, IsATenthOfTheTimeOfAllStreams) {
+  ProgressBudget budget;
+  const auto spent = [&budget](Duration time, Duration at) -> std::optional<Duration> {
+    const auto until = budget.spent(time, later(start_time, at));
+    return until ? std::optional(*until - start_time) : std::nullopt;
+  };
+  EXPECT_EQ(10s, spent(1s, 1s)) << "one slow look";
+  EXPECT_EQ(std::nullopt, spent(9ms, 10s));
+  EXPECT_EQ(10s + 141ms, spent(6ms, 10s + 6ms)) << "several that are not";
+  EXPECT_EQ(std::nullopt, spent(9ms, 20s));
+  EXPECT_EQ(std::nullopt, spent(9ms, 20s + 100ms)) << "a new window";
 }
 
 }  // namespace

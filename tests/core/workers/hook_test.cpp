@@ -20,7 +20,7 @@ TEST(Hook, IsACommandForTheShellWithTheEnvironmentOfTheFirstWorker) {
   EXPECT_THAT(hook->argv, ElementsAre("/bin/sh", "-c", "mount /data"));
   EXPECT_THAT(hook->env, ElementsAre("RANK=4"));
   EXPECT_EQ(hook->log_file, "/logs/attempt_0/before_workers.log");
-  EXPECT_EQ(hook->timeout, 5s);
+  EXPECT_EQ(hook->times.limit, 5s);
 }
 
 TEST(Hook, AfterTheWorkersItKnowsHowTheyEnded) {
@@ -59,7 +59,11 @@ TEST(Hook, SaysWhatIsWrongWithItsEnd) {
        {killed, true},
        "",
        "the command of --after-workers ran for longer than 5 s (--hook-timeout) and was killed"},
-      {before, {{}, false, "no pipe"}, "", "the command of --before-workers was not run: no pipe"},
+      {after,
+       {.timed_out = true, .outlives = true},
+       "",
+       "the command of --after-workers ran for longer than 5 s (--hook-timeout) and outlives SIGKILL"},
+      {before, {.not_started = "no pipe"}, "", "the command of --before-workers was not run: no pipe"},
   };
   for (const Row& row : rows) EXPECT_EQ(fault_of_hook(row.spec, row.end, row.last_line), row.fault);
 }

@@ -70,7 +70,8 @@ struct KillWorkers {};                     // SIGKILL to everything that is left
 // The user's command for when the workers are gone. `exit_code`: how they ended, as WorkerEnds::exit_code() says.
 struct RunAfterHook { int exit_code = 0; };
 // Why all workers are restarted. `restart`: its number; 0: it does not count as a restart. `count`: "restart 1 of 3".
-struct AnnounceRound { std::string reason; int restart = 0; std::string count{}; };
+// `asked`: by a user.
+struct AnnounceRound { std::string reason; int restart = 0; std::string count{}; bool asked = false; };
 // Writes the abort key unless another node has. What the key then holds comes as PeerFailed, before AllGone is told. It
 // runs beside the actions that follow, except Finish, which waits for it.
 struct TellPeers { Failure failure; };
@@ -127,7 +128,7 @@ struct AgentSettings {
 // MembersChanged    rejoins   -         stopping (5)  stopping   rejoins       noted              noted
 // StoreLost         ends      ends      ends          ends       finished (6)  noted              noted
 // StoodStill        -         -         stopping (7)  -          -             -                  -
-// Hung              -         -         ends          ends       ends          -                  -
+// Hung              -         -         ends          -          ends          -                  -
 // RestartAsked      -         -         ends (10)     ends       ends          -                  -
 // LeaveAsked (11)   -         -         ends          -          -             noted              noted
 // BarrierDone       -         -         -             -          finished      -                  -
@@ -137,13 +138,13 @@ struct AgentSettings {
 // DeadlineReached   never     joining   stopping (5)  kills (8)  never         killing            as AllGone
 //
 // (1) If it failed. If it was the last one and all ended well: clearing. (2) A second Ctrl-C leaves the workers less
-// time, a third kills them. (3) If a node is lost and the others go on without it: as MembersChanged. (4) Unless it is
-// the restart that this node is about to follow. (5) It waits until the deadline while workers act on an early warning;
-// ends if it is one change too many. (6) Ends if the store's host waits for all. (7) Ends if the others cannot go on
-// without this node. (8) What is left; the second time: as AllGone. (9) The first time the after-hook runs, if there is
-// one, in clearing or stopping; what stops the job meanwhile does not stop the hook, except at the deadline.
-// (10) That leads back to `joining` and counts as no restart. (11) Only if the others can go on without it; the exit
-// code is 0.
+// time, a third kills them; those that come in killing count for the after-hook. (3) If a node is lost and the others
+// go on without it: as MembersChanged. (4) Unless it is the restart that this node is about to follow. (5) It waits
+// until the deadline while workers act on an early warning; ends if it is one change too many. (6) Ends if the store's
+// host waits for all. (7) Ends if the others cannot go on without this node. (8) What is left; the second time: as
+// AllGone. (9) The first time the after-hook runs, if there is one, in clearing or stopping; what stops the job
+// meanwhile does not stop the hook, except at the deadline. (10) That leads back to `joining` and counts as no restart.
+// (11) Only if the others can go on without it; the exit code is 0.
 class Agent {
  public:
   explicit Agent(AgentSettings settings);
@@ -208,7 +209,8 @@ class Agent {
   AgentActions handle(const StoreLost& event, Time now);
   AgentActions handle(const StoodStill& event, Time now);
   AgentActions handle(const Hung& event, Time now) {
-    if (winding_down() || state_ == State::joining || state_ == State::pausing) return {};
+    const bool over = winding_down() || state_ == State::clearing || hook_ == AfterHook::runs;
+    if (over || state_ == State::joining || state_ == State::pausing) return {};
     Failure failure = event.failure;
     if (!event.may_restart && settings_.restarts.max_restarts > 0) failure.why_final = "--on-hang=fail ends the job";
     return fail(std::move(failure), SIGTERM, true, now);
@@ -275,7 +277,7 @@ class Agent {
   Duration grace_;                 // of the workers, from the signal to SIGKILL
   Warned warning_;                 // signal 0: there was none
   std::optional<Change> put_off_;  // a change that waits until the warned workers have ended
-  bool hurried_ = false;           // by a second Ctrl-C
+  bool hurried_ = false;           // by a second Ctrl-C, or by one in killing
   bool kill_sent_ = false;
   bool left_behind_ = false;  // a process is still there after SIGKILL
   std::optional<Failure> first_;

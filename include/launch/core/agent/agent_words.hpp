@@ -17,6 +17,7 @@ struct SignalMoment {
   bool stopping = false;    // the job was told to end before, and its workers are ending
   bool hurried = false;     // and told again
   bool workers = false;     // some run
+  bool hook = false;        // the after-hook runs
 };
 std::string stop_words(const SignalMoment& moment, Duration short_grace);
 

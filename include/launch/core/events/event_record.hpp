@@ -65,7 +65,8 @@ struct Killing {
 // All workers of the job restart.
 struct Restarting {
   std::string reason;
-  int number = 0;  // 0: nodes joined or left, or a user asked for it, which does not count as a restart
+  int number = 0;      // 0: nodes joined or left, or a user asked for it, which does not count as a restart
+  bool asked = false;  // by a user
 };
 
 struct PeerFailure {

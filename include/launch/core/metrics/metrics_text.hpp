@@ -19,6 +19,7 @@ namespace launch {
 
 enum class MetricsForm {
   classic,
+  file,  // classic, and each sample names its job and node, since several files are read as one
   open_metrics
 };
 

@@ -31,6 +31,7 @@ class ProgressPattern {
 
     bool operator==(const Found&) const = default;
   };
+  // A step that the last of `longest` bytes ends does not count: it may be cut.
   std::optional<Found> find(std::string_view line) const;
 
  private:

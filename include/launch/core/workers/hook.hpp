@@ -19,13 +19,18 @@ enum class HookMoment {
   after_workers,
 };
 
+struct HookTimes {
+  Duration limit{};       // then it is killed; zero: never
+  Duration kill_grace{};  // after which one that SIGKILL does not end is given up
+};
+
 struct HookSpec {
   HookMoment moment = HookMoment::before_workers;
   std::string executable;
   std::vector<std::string> argv;
   std::vector<std::string> env;  // NAME=VALUE
   std::string log_file;          // its output goes there, too; empty: it is only shown
-  Duration timeout{};            // zero: no limit
+  HookTimes times{};
 };
 
 // nullopt: the user wants none. `env` is that of local rank 0 of this node; `folder` that of the attempt, if output is
@@ -41,6 +46,7 @@ std::vector<std::string> hook_command(std::string_view command);
 struct HookEnd {
   ExitStatus status{};
   bool timed_out = false;     // and was killed for that
+  bool outlives = false;      // SIGKILL has not ended it
   std::string not_started{};  // why it could not be; empty: it was
 };
 
