@@ -103,7 +103,9 @@ TEST_F(LogReaderTest, AllFilesHaveTheirTurnAndNoLineIsCut) {
       bytes[static_cast<std::size_t>(piece.rank)] += piece.text.size();
     }
     if (!read.more) break;
-    if (turns == 2) EXPECT_GT(std::min({bytes[0], bytes[1], bytes[2]}), 0U);
+    if (turns == 2) {
+      EXPECT_GT(std::min({bytes[0], bytes[1], bytes[2]}), 0U);
+    }
   }
   for (const int rank : {0, 1, 2})
     EXPECT_EQ(std::filesystem::file_size(path(rank)), bytes[static_cast<std::size_t>(rank)]);
