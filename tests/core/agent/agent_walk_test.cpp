@@ -91,11 +91,8 @@ class Walk {
   // Of the other nodes and the store.
   void news() {
     switch (draw(5)) {
-      case 0: {
-        Failure failure = draw_failure();
-        if (all_well_) failure.node_rank = NodeRank(1);  // nobody says of our workers what is not so
-        return tell(PeerFailed{std::move(failure)});
-      }
+      case 0:
+        return tell(PeerFailed{draw_failure()});
       case 1:
         return tell(MembersChanged{"n1 joins", one_in(2) ? Duration::max() : Duration(2s)});
       case 2:
@@ -153,6 +150,7 @@ class Walk {
   // One of them, so that the others are all there are.
   void fail_to_start() {
     --workers_;
+    all_well_ = false;
     Failure failure = draw_failure();
     failure.kind = Failure::Kind::start;
     failure.node_rank = NodeRank(0);
