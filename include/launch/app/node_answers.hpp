@@ -4,6 +4,7 @@
 // holds up only the answer.
 #pragma once
 
+#include "launch/app/gpu_desk.hpp"
 #include "launch/app/job_record.hpp"
 #include "launch/app/worker_group.hpp"
 #include "launch/core/config/config.hpp"
@@ -69,6 +70,7 @@ class NodeAnswers {
   boost::asio::awaitable<NodeReport> report(bool closely);
   boost::asio::awaitable<void> add_sights(NodeReport& report);
   boost::asio::awaitable<std::optional<Sights>> look();
+  boost::asio::awaitable<std::optional<GpuFacts>> look_at_gpus(const Sights& sights);
   boost::asio::awaitable<void> add_stacks(NodeReport& report, std::optional<int> rank);
   boost::asio::awaitable<NodeReport> read_logs(ControlRequest request);
   std::vector<LogReader::File> files_of(const ControlRequest& request) const;
@@ -87,6 +89,7 @@ class NodeAnswers {
   std::map<LocalRank, std::string> ends_;
   std::vector<Reading> readings_;  // the one that was used last is the last one
   DiskThread disk_;
+  GpuDesk gpus_;
 };
 
 }  // namespace launch

@@ -58,6 +58,9 @@ class WorkerGroup {
   // The workers of this round are gone; signals that went to all of them do not concern what runs after them.
   void begin_after();
 
+  // Of a child that launch has made for itself.
+  void disregard(pid_t pid) { reaper_.disregard(pid); }
+
   void signal_all(int signal);
   // A signal that comes before all have been started still reaches all.
   void pass_on(int signal);
