@@ -4,6 +4,7 @@
 #include "launch/io/gpu_library.hpp"
 
 #include <mutex>
+#include <optional>
 #include <utility>
 
 namespace launch {
@@ -13,30 +14,29 @@ using namespace std::chrono_literals;
 namespace {
 
 constexpr Duration time_for_library = 5s;
-constexpr Duration facts_hold = 2s;
 
 }  // namespace
 
 struct GpuDesk::Known {
   struct State {
     bool asking = false;
-    std::optional<Time> answered;
-    std::optional<GpuFacts> facts;
+    Time answered{};
+    Result<GpuFacts> answer = Error{ErrorCode::timeout, "NVIDIA's library does not answer"};
   };
-
-  void ask() {
-    const std::lock_guard lock(mutex);
-    state.asking = true;
-  }
 
   State get() {
     const std::lock_guard lock(mutex);
     return state;
   }
 
+  void ask() {
+    const std::lock_guard lock(mutex);
+    state.asking = true;
+  }
+
   void take(Result<GpuFacts> answer) {
     const std::lock_guard lock(mutex);
-    state = {false, now(), answer ? std::optional(*std::move(answer)) : std::nullopt};
+    state = {false, now(), std::move(answer)};
   }
 
   std::mutex mutex;
@@ -47,12 +47,13 @@ GpuDesk::GpuDesk(asio::any_io_executor executor, WorkerGroup& workers)
     : workers_(workers), known_(std::make_shared<Known>()), thread_(std::move(executor)) {}
 
 // The process is made on the loop, so that it is known before its end can be heard of.
-asio::awaitable<std::optional<GpuFacts>> GpuDesk::facts(Duration patience) {
+asio::awaitable<Result<GpuFacts>> GpuDesk::facts(Haste haste) {
   const Known::State state = known_->get();
-  if (!state.asking && state.answered && now() < later(*state.answered, facts_hold)) co_return state.facts;
+  const bool fresh = state.answered != Time() && now() < later(state.answered, haste.age);
+  if (!state.asking && fresh) co_return state.answer;
   if (!state.asking) {
     auto process = ask_gpus();
-    if (!process) co_return std::nullopt;
+    if (!process) co_return process.error();
     workers_.disregard(process->pid());
     known_->ask();
     const auto asked = std::make_shared<SideProcess>(*std::move(process));
@@ -61,10 +62,11 @@ asio::awaitable<std::optional<GpuFacts>> GpuDesk::facts(Duration patience) {
     });
   }
   // Jobs are done one after the other, so this one comes after the answer.
-  const auto look = [known = known_] { return known->get().facts; };
-  auto waiting = thread_.run_until(later(now(), patience), look);
-  auto facts = co_await std::move(waiting);
-  co_return facts ? *std::move(facts) : std::nullopt;
+  const auto look = [known = known_] { return known->get().answer; };
+  auto waiting = thread_.run_until(later(now(), haste.patience), look);
+  auto answer = co_await std::move(waiting);
+  if (answer) co_return *std::move(answer);
+  co_return Error{ErrorCode::timeout, "NVIDIA's library does not answer"};
 }
 
 }  // namespace launch

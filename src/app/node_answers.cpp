@@ -215,8 +215,10 @@ asio::awaitable<void> NodeAnswers::add_sights(NodeReport& report) {
 asio::awaitable<std::optional<GpuFacts>> NodeAnswers::look_at_gpus(const Sights& sights) {
   const bool used = std::any_of(sights.begin(), sights.end(), [](const auto& one) { return one.second.has_gpu; });
   if (!used) co_return std::nullopt;
-  auto asking = gpus_.facts(time_for_gpus);
-  co_return co_await std::move(asking);
+  auto asking = gpus_.facts({time_for_gpus});
+  auto gpus = co_await std::move(asking);
+  if (!gpus) co_return std::nullopt;
+  co_return *std::move(gpus);
 }
 
 asio::awaitable<std::optional<NodeAnswers::Sights>> NodeAnswers::look() {

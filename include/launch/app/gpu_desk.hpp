@@ -1,5 +1,5 @@
-// What is known of the GPUs of this host while a job runs: asks NVIDIA's library when somebody wants to know, not more
-// often than every 2 s. NodeAnswers and the wait before a restart use it. Neither a library that hangs nor a driver
+// What is known of the GPUs of this host while a job runs: asks NVIDIA's library when somebody wants to know and the
+// last answer is too old. NodeAnswers and the wait before a restart use it. Neither a library that hangs nor a driver
 // that does not answer holds up the loop, or the end of launch. It decides nothing.
 #pragma once
 
@@ -10,9 +10,8 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
 
+#include <chrono>
 #include <memory>
-#include <optional>
-#include <string>
 
 namespace launch {
 
@@ -21,8 +20,13 @@ class GpuDesk {
   // `workers` is told of the process that asks; both must outlive this object.
   GpuDesk(boost::asio::any_io_executor executor, WorkerGroup& workers);
 
-  // nullopt: they are not known within `patience`. The question goes on, and its answer is kept for the next.
-  boost::asio::awaitable<std::optional<GpuFacts>> facts(Duration patience);
+  // How long to wait for an answer, and how old it may be.
+  struct Haste {
+    Duration patience{};
+    Duration age = std::chrono::seconds(2);
+  };
+  // ErrorCode::timeout: they are not known in time. The question goes on, and its answer is kept for the next.
+  boost::asio::awaitable<Result<GpuFacts>> facts(Haste haste);
 
  private:
   struct Known;

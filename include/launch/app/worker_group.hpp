@@ -42,6 +42,8 @@ class WorkerGroup {
   int begin();
   bool is_over(int round) const { return round != round_ || stopped_ || after_; }
   int round() const { return round_; }
+  // The workers of the attempt before this one.
+  const std::vector<pid_t>& last_pids() const { return last_pids_; }
   // A signal has been sent to all.
   bool told_to_end() const { return stopped_; }
 
@@ -107,6 +109,7 @@ class WorkerGroup {
   std::shared_ptr<WorkerStart> hook_start_;  // while a command of the user is being made
   StartCallback on_start_;
   std::vector<std::unique_ptr<Child>> children_;  // by local rank
+  std::vector<pid_t> last_pids_;
 };
 
 }  // namespace launch
