@@ -17,7 +17,7 @@
 namespace launch {
 namespace {
 
-constexpr std::size_t most_read = std::size_t{8} << 20;  // bytes since the start of the attempt
+constexpr std::size_t most_of_kernel_log = std::size_t{8} << 20;  // bytes since the start of the attempt
 constexpr std::size_t longest_information = 4096;
 constexpr ino_t first_pid_namespace = 0xEFFFFFFC;  // the kernel's own number of the host's pids
 
@@ -52,7 +52,7 @@ std::vector<Xid> DriverLog::read() const {
   if (!log_.valid()) return {};
   std::string records;
   std::array<char, 8192> bytes{};
-  for (std::size_t seen = 0; seen < most_read;) {
+  for (std::size_t seen = 0; seen < most_of_kernel_log;) {
     const ssize_t size = ::read(log_.get(), bytes.data(), bytes.size());
     if (size < 0 && (errno == EPIPE || errno == EINTR)) continue;
     if (size <= 0) break;

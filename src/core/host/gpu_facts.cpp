@@ -10,20 +10,20 @@
 namespace launch {
 namespace {
 
-constexpr std::size_t most_gpus = 1024;
-constexpr std::size_t most_processes = 16384;
+constexpr std::size_t most_told_gpu_facts = 1024;
+constexpr std::size_t most_told_processes = 16384;
 constexpr std::size_t longest_name = 128;
 constexpr std::string_view mark_of_gpu = "gpu";
 constexpr std::string_view mark_of_process = "process";
 constexpr std::string_view mark_of_none = "none";
 
 template <class Number>
-std::string word_of(const std::optional<Number>& number) {
+std::string count_word(const std::optional<Number>& number) {
   return number ? std::to_string(*number) : "-";
 }
 
 template <class Number>
-std::optional<Number> whole(std::string_view word) {
+std::optional<Number> count_in(std::string_view word) {
   Number value{};
   const auto [end, fault] = std::from_chars(word.data(), word.data() + word.size(), value);
   const bool good = fault == std::errc() && end == word.data() + word.size() && value >= 0;
@@ -36,10 +36,10 @@ std::string clean_name(std::string_view text) { return without_controls(text, lo
 
 std::string to_lines(const GpuFact& gpu) {
   std::string lines =
-      fmt::format("{}\t{}\t{}\t{}\t{}\t{}\n", mark_of_gpu, word_of(gpu.used_bytes), word_of(gpu.total_bytes),
-                  word_of(gpu.busy_percent), clean_name(gpu.uuid), clean_name(gpu.name));
+      fmt::format("{}\t{}\t{}\t{}\t{}\t{}\n", mark_of_gpu, count_word(gpu.used_bytes), count_word(gpu.total_bytes),
+                  count_word(gpu.busy_percent), clean_name(gpu.uuid), clean_name(gpu.name));
   for (const GpuProcess& process : gpu.processes)
-    lines += fmt::format("{}\t{}\t{}\n", mark_of_process, process.pid, word_of(process.bytes));
+    lines += fmt::format("{}\t{}\t{}\n", mark_of_process, process.pid, count_word(process.bytes));
   return lines;
 }
 
@@ -52,16 +52,16 @@ Result<GpuFacts> parse_gpu_facts(std::string_view lines) {
     const auto words = split(line, '\t');
     if (words[0] == end_of_gpus.substr(0, end_of_gpus.size() - 1)) return gpus;
     if (words[0] == mark_of_none && words.size() == 2) return Error{ErrorCode::closed, std::string(words[1])};
-    if (words[0] == mark_of_gpu && words.size() == 6 && gpus.size() < most_gpus) {
+    if (words[0] == mark_of_gpu && words.size() == 6 && gpus.size() < most_told_gpu_facts) {
       gpus.push_back({std::string(words[4]),
                       std::string(words[5]),
-                      whole<std::int64_t>(words[1]),
-                      whole<std::int64_t>(words[2]),
-                      whole<int>(words[3]),
+                      count_in<std::int64_t>(words[1]),
+                      count_in<std::int64_t>(words[2]),
+                      count_in<int>(words[3]),
                       {}});
-    } else if (words[0] == mark_of_process && words.size() == 3 && !gpus.empty() && processes++ < most_processes) {
-      const auto pid = whole<pid_t>(words[1]);
-      if (pid && *pid > 0) gpus.back().processes.push_back({*pid, whole<std::int64_t>(words[2])});
+    } else if (words[0] == mark_of_process && words.size() == 3 && !gpus.empty() && processes++ < most_told_processes) {
+      const auto pid = count_in<pid_t>(words[1]);
+      if (pid && *pid > 0) gpus.back().processes.push_back({*pid, count_in<std::int64_t>(words[2])});
     } else {
       break;
     }

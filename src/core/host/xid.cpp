@@ -41,21 +41,21 @@ constexpr Duration same_moment = std::chrono::milliseconds(50);
 constexpr std::int64_t latest_us = 1'000'000'000'000'000;  // microseconds: some 30 years after the start of the host
 
 template <class Number>
-std::optional<Number> number_at(std::string_view text) {
+std::optional<Number> count_at(std::string_view text) {
   Number value{};
   const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
   return fault == std::errc() && end != text.data() && value >= 0 ? std::optional(value) : std::nullopt;
 }
 
 // What comes after `mark`; nullopt if it is not there.
-std::optional<std::string_view> after(std::string_view text, std::string_view mark) {
+std::optional<std::string_view> text_behind(std::string_view text, std::string_view mark) {
   const auto at = text.find(mark);
   if (at == std::string_view::npos) return std::nullopt;
   return text.substr(at + mark.size());
 }
 
 // "PCI:0000:3b:00", "0000:3b:00" in old drivers, and "PCI:0000:3b:00 GPU-I:05" of a part of a GPU.
-std::string address_of(std::string_view place) {
+std::string gpu_address(std::string_view place) {
   if (place.starts_with("PCI:")) place.remove_prefix(4);
   place = place.substr(0, place.find(' '));
   constexpr std::string_view digits = "0123456789abcdefABCDEF:";
@@ -65,7 +65,7 @@ std::string address_of(std::string_view place) {
 }
 
 // "6,339,5140900,-;NVRM: Xid (PCI:0000:3b:00): 79, pid=1234, name=python, GPU has fallen off the bus."
-std::optional<Xid> parse_record(std::string_view record) {
+std::optional<Xid> parse_xid_record(std::string_view record) {
   const auto head_end = record.find(';');
   if (head_end == std::string_view::npos) return std::nullopt;
   const auto head = split(record.substr(0, head_end), ',');
@@ -76,19 +76,19 @@ std::optional<Xid> parse_record(std::string_view record) {
   const auto place_end = text.find("): ");
   if (place_end == std::string_view::npos) return std::nullopt;
   Xid xid;
-  xid.gpu = address_of(text.substr(0, place_end));
+  xid.gpu = gpu_address(text.substr(0, place_end));
   text.remove_prefix(place_end + 3);
-  const auto time = number_at<std::int64_t>(head[2]);
-  const auto number = number_at<int>(text);
+  const auto time = count_at<std::int64_t>(head[2]);
+  const auto number = count_at<int>(text);
   if (!time || !number || xid.gpu.empty()) return std::nullopt;
   xid.number = *number;
   xid.at = Time(std::chrono::microseconds(std::min(*time, latest_us)));
-  const auto pid = after(text, ", pid=");
-  if (pid) xid.pid = number_at<pid_t>(*pid).value_or(0);
+  const auto pid = text_behind(text, ", pid=");
+  if (pid) xid.pid = count_at<pid_t>(*pid).value_or(0);
   return xid;
 }
 
-std::string when(Time at, const XidReader& reader) {
+std::string when_reported(Time at, const XidReader& reader) {
   using Tenths = std::chrono::duration<std::int64_t, std::deci>;
   const Duration before = reader.ended - at;
   if (before < same_moment) return fmt::format("as rank {} ended", reader.rank);
@@ -102,7 +102,7 @@ std::string when(Time at, const XidReader& reader) {
 std::vector<Xid> parse_xids(std::string_view records) {
   std::vector<Xid> xids;
   for (const std::string_view record : split(records, '\n'))
-    if (auto xid = parse_record(record)) xids.push_back(*std::move(xid));
+    if (auto xid = parse_xid_record(record)) xids.push_back(*std::move(xid));
   return xids;
 }
 
@@ -122,7 +122,7 @@ std::string xid_note(const std::vector<Xid>& xids, const XidReader& reader) {
   const std::string_view meaning = meaning_of_xid(first->number);
   if (!meaning.empty()) note += fmt::format(" ({})", meaning);
   if (first->pid != 0) note += fmt::format(", pid {}", first->pid);
-  note += ", " + when(first->at, reader);
+  note += ", " + when_reported(first->at, reader);
   if (xids.size() > 1) note += fmt::format(", and {} more", xids.size() - 1);
   return note;
 }
