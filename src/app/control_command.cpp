@@ -37,6 +37,7 @@ std::string screen_of(const ControlCommand& command, const Screen& screen) {
     case Verb::stop:
     case Verb::restart:
     case Verb::drain:
+    case Verb::filter:
       return done_screen(screen);
   }
   return "";

@@ -73,6 +73,7 @@ struct JobFolder::Making {
     for (const WorkerSpec& worker : files.workers) plans.push_back(worker.logs);
     files.streams = std::make_shared<LogStreams>(executor, config.logs, prefix_facts(config, round), files.attempt);
     files.streams->count_into(tally);
+    files.streams->show_only(shown_ranks);
     if (files.made) files.made = files.streams->prepare(plans);
     return files;
   }
@@ -82,6 +83,7 @@ struct JobFolder::Making {
   Round round;
   std::shared_ptr<ErrorFolder> folder;
   std::shared_ptr<OutputTally> tally;
+  std::shared_ptr<const ShownRanks> shown_ranks;
 };
 
 boost::asio::awaitable<JobFolder::Files> JobFolder::make(boost::asio::any_io_executor executor, const Round& round) {
@@ -91,7 +93,7 @@ boost::asio::awaitable<JobFolder::Files> JobFolder::make(boost::asio::any_io_exe
   attempt_.clear();
   place_ = config_->log_folder.empty() ? "the temporary folder" : config_->log_folder;
   used_ = config_->log_folder != "/dev/null";
-  const auto making = std::make_shared<Making>(Making{std::move(executor), config_, round, folder_, tally_});
+  const auto making = std::make_shared<Making>(Making{std::move(executor), config_, round, folder_, tally_, shown_});
   if (was_in_memory) {
     Status begun = folder_->begin_attempt(config_->nproc_per_node);
     if (begun) co_return making->list(std::move(begun));
@@ -161,6 +163,11 @@ boost::asio::awaitable<void> JobFolder::keep_evidence(DiskThread& disk, std::str
   if (!written)
     log_warning(fmt::format("cannot write the evidence of what the workers were doing to {}: {}", path,
                             written.error().message));
+}
+
+bool JobFolder::show_only(const std::set<int>& local_ranks) {
+  shown_->show(local_ranks);
+  return streams_ && streams_->shows_output();
 }
 
 std::vector<RankProgress> JobFolder::progress() const {

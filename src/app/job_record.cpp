@@ -30,7 +30,7 @@ JobRecord::JobRecord(asio::any_io_executor executor, std::shared_ptr<const Confi
       folder_(starter, std::move(config)),
       files_(executor),
       events_(config_, executor),
-      metrics_(executor, config_),
+      metrics_(executor, config_, [this] { return folder_.progress(); }),
       progress_(executor, folder_, events_) {
   if (!metrics_.wanted()) return;
   folder_.count_into(metrics_.outputs());

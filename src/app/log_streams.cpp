@@ -63,6 +63,8 @@ Status LogStreams::prepare_streams(const std::vector<WorkerLogs>& plans, StreamP
     const bool tapped = plan.sink == StreamPlan::Sink::tap || plan.sink == StreamPlan::Sink::tap_out;
     if (tapped) made = tap(taps_of(plan.sink), rank, plan.shown);
     if (!made) return made;
+    if (console.fd == STDOUT_FILENO && (tapped || plan.sink == StreamPlan::Sink::relay) && plan.shown)
+      shows_output_ = true;
     if (plan.sink == StreamPlan::Sink::console || (tapped && plan.shown)) lend_terminal(console.fd);
   }
   return {};
@@ -75,7 +77,9 @@ Status LogStreams::tap(Taps& taps, LocalRank local_rank, bool shown) {
     if (beside_messages) message_console().passed(ends_line);
   };
   if (!taps.tap) taps.tap.emplace(executor_, taps.console, on_shown);
-  auto writer = taps.tap->add(shown, {tally_of(local_rank, taps.console), ear(local_rank)});
+  std::function<bool()> is_shown;
+  if (ranks_) is_shown = [ranks = ranks_, local_rank] { return ranks->has(local_rank); };
+  auto writer = taps.tap->add(shown, {tally_of(local_rank, taps.console), ear(local_rank), is_shown});
   if (!writer && shown) return {};
   if (!writer) return writer.error();
   const int number = static_cast<int>(taps.streams.size());
@@ -109,7 +113,7 @@ Status LogStreams::relay(const StreamPlan& plan, LocalRank local_rank, const Con
     if (!made) return made.error();
     shown_by = *made;
   }
-  StreamListener listener{tally_of(local_rank, console.fd), ear(local_rank)};
+  StreamListener listener{tally_of(local_rank, console.fd), ear(local_rank), {}};
   auto added =
       relay_->add_stream(local_rank.value, plan.file, plan.shown ? shown_by : std::nullopt, std::move(listener));
   if (!added) return added.error();
@@ -121,8 +125,9 @@ Result<int> LogStreams::make_console(const Console& console) {
   const auto prefix = [&](bool aligned, bool coloured) {
     return LinePrefix({choice_.prefix, aligned, coloured}, facts_, console.name);
   };
-  ConsoleStyle style{console.fd, prefix(console.aligned, console.coloured), choice_.fold, console.filters,
-                     prefix(false, false)};
+  ConsoleStyle style{console.fd,           prefix(console.aligned, console.coloured),
+                     choice_.fold,         console.filters,
+                     prefix(false, false), ranks_};
   return relay_->add_console(std::move(style), fmt::format("{}/filtered_{}.log", folder_, console.name));
 }
 

@@ -43,9 +43,10 @@ Readings::Output sum_of(const OutputTally& outputs, int nproc, OutputTally::Whic
 
 }  // namespace
 
-MetricsDesk::MetricsDesk(asio::any_io_executor executor, const Config& config)
+MetricsDesk::MetricsDesk(asio::any_io_executor executor, const Config& config, Steps steps)
     : executor_(executor),
       config_(config),
+      steps_(std::move(steps)),
       metrics_(new_metrics(config.run_id, config.hostname, config.nproc_per_node)),
       disk_(executor),
       next_(executor) {
@@ -128,8 +129,16 @@ Readings MetricsDesk::read() const {
   readings.started_at = began_at_;
   readings.resident_bytes = resident_bytes();
   readings.store = store_.get();
+  readings.watches_hangs = config_.hang.timeout > Duration::zero();
   add_outputs(readings);
+  add_steps(readings);
   return readings;
+}
+
+void MetricsDesk::add_steps(Readings& readings) const {
+  const GlobalRank base = metrics_.round.assignment.base_global_rank;
+  for (const RankProgress& worker : steps_())
+    readings.steps.push_back({base + worker.local_rank, worker.local_rank, worker.step, worker.rate});
 }
 
 void MetricsDesk::add_outputs(Readings& readings) const {

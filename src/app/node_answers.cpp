@@ -98,6 +98,8 @@ NodeAnswers::Deed NodeAnswers::carry_out(const ControlRequest& request) {
       return restart(asker_text(request));
     case Verb::drain:
       return drain(asker_text(request));
+    case Verb::filter:
+      return filter(request.local_ranks);
     case Verb::about:
     case Verb::status:
     case Verb::stacks:
@@ -128,6 +130,14 @@ NodeAnswers::Deed NodeAnswers::drain(const std::string& by) {
   if (auto refusal = job_.node.refuses_leave()) return {"", *std::move(refusal)};
   feed_(FromHost{LeaveAsked{by}, false});
   return {"is leaving the job", ""};
+}
+
+NodeAnswers::Deed NodeAnswers::filter(const std::vector<int>& local_ranks) {
+  const bool output = job_.record.folder().show_only({local_ranks.begin(), local_ranks.end()});
+  const std::string what =
+      local_ranks.empty() ? "shows all workers" : fmt::format("shows {}", ranges_in_words("local rank", local_ranks));
+  if (output || !began_) return {what, ""};
+  return {what + ", but standard output does not pass launch without --tee", ""};
 }
 
 bool NodeAnswers::is_meant(const ControlRequest& request, LocalRank local_rank) const {

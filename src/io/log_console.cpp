@@ -116,6 +116,7 @@ void LogConsole::flush(Stream& stream, Time when) {
 }
 
 void LogConsole::say(const Stream& stream, std::string_view line, Time when) {
+  if (style_.ranks && !style_.ranks->has(LocalRank(stream.local_rank))) return;
   if (!fold_) return print(stream.local_rank, line);
   const auto index = static_cast<int>(&stream - streams_.data());
   fold_->take(index, line, when, [this](auto folded, auto& who) { print_folded(folded, who); });

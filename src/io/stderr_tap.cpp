@@ -203,7 +203,7 @@ std::size_t StderrTap::Shared::take_piece(Stream& stream) {
     const std::string_view piece(bytes.data(), static_cast<std::size_t>(got));
     if (stream.tail.size() + piece.size() > 2 * kept) stream.tail.erase(0, stream.tail.size() - kept);
     stream.tail += piece;
-    if (stream.shown) unshown += piece;
+    if (stream.listener.is_shown ? stream.listener.is_shown() : stream.shown) unshown += piece;
     if (stream.listener.tally) stream.listener.tally->take(piece, now());
     return piece.size();
   }

@@ -1,6 +1,7 @@
 """launch-ctl: a running job is found, looked at and steered from another shell."""
 import json
 import os
+import re
 import signal
 import socket
 
@@ -242,6 +243,37 @@ class Logs(ControlCase):
     def test_output_that_goes_to_the_terminal(self):
         run = self.job(UP, SLEEP)
         self.assertIn("--tee or --redirects", self.ask("logs", code=1).err)
+        self.stop(run)
+
+
+class Filters(ControlCase):
+    WRITES = 'while [ ! -e "$TEST_FOLDER/end" ]; do echo "from $LOCAL_RANK"; sleep 0.02; done\n'
+
+    def fresh(self, run):
+        """The ranks that the console shows from now on, once each of these has written more."""
+        start = len(run.out)
+        self.assertTrue(wait_for(lambda: run.out.count("from ", start) > 20, 20), str(run))
+        return set(re.findall(r"from (\d)", run.out[start:]))
+
+    def shows(self, run, ranks):
+        self.assertTrue(wait_for(lambda: self.fresh(run) == ranks, 20), str(run))
+
+    def test_what_is_shown_changes(self):
+        run = self.job(UP, self.WRITES, options=("--tee=3", "--local-ranks-filter=0"))
+        self.shows(run, {"0"})
+        self.assertIn("shows local rank 1", self.ask("filter", "1").out)
+        self.shows(run, {"1"})
+        self.ask("restart")
+        self.shows(run, {"1"})
+        self.assertIn("shows all workers", self.ask("filter", "all").out)
+        self.shows(run, {"0", "1"})
+        (self.folder / "end").touch()
+        self.expect([0], [run])
+
+    def test_output_that_does_not_pass(self):
+        run = self.job(UP, SLEEP)
+        self.assertIn("does not pass launch without --tee", self.ask("filter", "0").out)
+        self.assertIn("as in 0,2", self.ask("filter", "x", code=2).err)
         self.stop(run)
 
 

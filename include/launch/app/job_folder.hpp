@@ -15,6 +15,7 @@
 
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,7 +25,10 @@ namespace launch {
 class JobFolder {
  public:
   // Work that may wait for a disk is done on `disk`, which must outlive this object.
-  JobFolder(DiskThread& disk, std::shared_ptr<const Config> config) : disk_(disk), config_(std::move(config)) {}
+  JobFolder(DiskThread& disk, std::shared_ptr<const Config> config)
+      : disk_(disk),
+        config_(std::move(config)),
+        shown_(std::make_shared<ShownRanks>(config_->nproc_per_node, config_->logs.shown)) {}
 
   // The workers' output is counted there, if it passes through launch. Must be called before make().
   void count_into(std::shared_ptr<OutputTally> tally) { tally_ = std::move(tally); }
@@ -54,6 +58,9 @@ class JobFolder {
   boost::asio::awaitable<void> keep_evidence(DiskThread& disk, std::string text, bool precious);
 
   LogStreams& streams() { return *streams_; }
+  // The console shows only these workers from now on, and those of later attempts; none: all. False: their standard
+  // output goes to the console without launch.
+  bool show_only(const std::set<int>& local_ranks);
   // The step of each worker, as far as it is known (--progress).
   std::vector<RankProgress> progress() const;
   // When a worker last wrote something that passed launch; nullopt: that is not known.
@@ -88,6 +95,7 @@ class JobFolder {
   std::vector<WorkerFiles> workers_;  // by local rank
   std::shared_ptr<LogStreams> streams_;
   std::shared_ptr<OutputTally> tally_;
+  std::shared_ptr<ShownRanks> shown_;
   bool told_where_ = false;       // the user was told where output is kept
   bool told_of_silence_ = false;  // the user was told that last words could not be read
 };

@@ -10,6 +10,7 @@
 #include "launch/io/log_relay.hpp"
 #include "launch/io/output_tally.hpp"
 #include "launch/io/progress_board.hpp"
+#include "launch/io/shown_ranks.hpp"
 #include "launch/io/stderr_tap.hpp"
 #include "launch/io/worker_start.hpp"
 
@@ -31,6 +32,8 @@ class LogStreams {
 
   // What passes through launch is counted there. Must be called before prepare(); null: it is not counted.
   void count_into(std::shared_ptr<OutputTally> tally) { tally_ = std::move(tally); }
+  // Whose lines the consoles show. Must be called before prepare(); null: as they were planned.
+  void show_only(std::shared_ptr<const ShownRanks> ranks) { ranks_ = std::move(ranks); }
   // Makes the files and pipes of the streams that pass through launch. Must be called before the workers start. It may
   // wait for a disk, so another thread may call it, provided that nobody uses this object meanwhile.
   Status prepare(const std::vector<WorkerLogs>& plans);
@@ -43,6 +46,8 @@ class LogStreams {
 
   // The last output of a stream; nullopt if it does not pass through launch.
   std::optional<std::string> tail(LocalRank local_rank, const StreamPlan& plan) const;
+  // Standard output passes launch on its way to the console, so what is shown of it can be changed.
+  bool shows_output() const { return shows_output_; }
   // What their output says of their progress; null: nobody wants to know.
   ProgressBoard* board() const { return board_.get(); }
   // Shows the rest, and says what was lost. To be called when nobody writes any more. False: the file system of the
@@ -84,6 +89,7 @@ class LogStreams {
   PrefixFacts facts_;
   std::string folder_;
   std::shared_ptr<OutputTally> tally_;
+  std::shared_ptr<const ShownRanks> ranks_;
   std::optional<LogRelay> relay_;           // if a stream passes through launch; until all have ended
   std::map<std::string, Relayed> relayed_;  // by file
 
@@ -100,6 +106,7 @@ class LogStreams {
     std::map<LocalRank, Tapped> streams{};
   };
   Taps out_, err_;
+  bool shows_output_ = false;
   std::unique_ptr<ProgressBoard> board_;
 };
 

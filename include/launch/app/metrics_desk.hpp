@@ -7,6 +7,7 @@
 #include "launch/core/metrics/metrics.hpp"
 #include "launch/core/metrics/metrics_text.hpp"
 #include "launch/core/metrics/store_tally.hpp"
+#include "launch/core/progress/progress_watch.hpp"
 #include "launch/io/disk_thread.hpp"
 #include "launch/io/metrics_server.hpp"
 #include "launch/io/output_tally.hpp"
@@ -15,15 +16,18 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/steady_timer.hpp>
 
+#include <functional>
 #include <memory>
 #include <optional>
+#include <vector>
 
 namespace launch {
 
 class MetricsDesk {
  public:
-  // `config` must outlive it.
-  MetricsDesk(boost::asio::any_io_executor executor, const Config& config);
+  using Steps = std::function<std::vector<RankProgress>()>;
+  // `config` must outlive it. `steps` gives those of the workers that are known.
+  MetricsDesk(boost::asio::any_io_executor executor, const Config& config, Steps steps);
 
   bool wanted() const { return config_.metrics.wanted(); }
   void open();
@@ -40,10 +44,12 @@ class MetricsDesk {
   std::string text(MetricsForm form) const;
   Readings read() const;
   void add_outputs(Readings& readings) const;
+  void add_steps(Readings& readings) const;
   void told_of(const Status& written);
 
   boost::asio::any_io_executor executor_;
   const Config& config_;
+  Steps steps_;
   Metrics metrics_;
   std::shared_ptr<OutputTally> outputs_;
   std::shared_ptr<StoreTally> store_;

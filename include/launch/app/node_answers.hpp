@@ -67,6 +67,7 @@ class NodeAnswers {
   Deed send(const ControlRequest& request);
   Deed restart(const std::string& by);
   Deed drain(const std::string& by);
+  Deed filter(const std::vector<int>& local_ranks);
   boost::asio::awaitable<NodeReport> report(bool closely);
   boost::asio::awaitable<void> add_sights(NodeReport& report);
   boost::asio::awaitable<std::optional<Sights>> look();

@@ -9,6 +9,7 @@
 #include "launch/io/line_sink.hpp"
 #include "launch/io/log_exchange.hpp"
 #include "launch/io/log_file.hpp"
+#include "launch/io/shown_ranks.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -23,8 +24,9 @@ struct ConsoleStyle {
   int fd = 1;
   LinePrefix prefix;
   bool fold = false;
-  std::vector<std::string> filters;  // a line that holds one of these also goes to the filtered stream,
-  LinePrefix filtered_prefix;        // with this prefix
+  std::vector<std::string> filters;           // a line that holds one of these also goes to the filtered stream,
+  LinePrefix filtered_prefix;                 // with this prefix
+  std::shared_ptr<const ShownRanks> ranks{};  // whose lines are shown; null: those of all
 };
 
 // "standard output" or "standard error".

@@ -24,6 +24,7 @@ using StreamEar = std::function<void(std::string_view bytes)>;
 struct StreamListener {
   std::shared_ptr<StreamTally> tally{};
   StreamEar ear{};
+  std::function<bool()> is_shown{};  // of a tap, asked for each piece; null: as it was added
 };
 
 class ProgressBoard {

@@ -25,6 +25,7 @@ constexpr int usual_lines = 10;
 struct LineWords {
   ControlCommand command;
   std::string signal;
+  std::string filter;
   int rank = -1;
 };
 
@@ -34,6 +35,20 @@ Result<int> number_of_signal(const std::string& word) {
   const auto number = parse_int(word);
   if (number && *number >= 1 && *number < NSIG) return *number;
   return usage_error(fmt::format("signal {}: no such signal; SIGUSR1 or 10 would be one", shown(word)));
+}
+
+// None: all.
+Result<std::vector<int>> local_ranks_of(const std::string& list) {
+  std::vector<int> ranks;
+  if (list == "all") return ranks;
+  for (const std::string_view word : split(list, ',')) {
+    const auto rank = parse_int(trim(word));
+    if (!rank || *rank < 0)
+      return usage_error(
+          fmt::format("filter {}: local ranks are whole numbers, as in 0,2; all lifts the filter", shown(list)));
+    ranks.push_back(*rank);
+  }
+  return ranks;
 }
 
 // A command with JOB as its last word.
@@ -101,6 +116,10 @@ void add_deeds(CLI::App& app, LineWords& words) {
   drain->add_option("NODE", words.command.node, "its rank or its host")->required()->type_name("");
   add_job(drain, words);
   set_verb(drain, words, Verb::drain);
+  CLI::App* const filter = add(app, words, "filter", "changes which workers the consoles show");
+  filter->add_option("LIST", words.filter, "local ranks, as 0,2; or all")->required()->type_name("");
+  add_job(filter, words);
+  set_verb(filter, words, Verb::filter);
   CLI::App* const stop = add(app, words, "stop", "stops the job as SIGTERM does");
   add_job(stop, words);
   set_verb(stop, words, Verb::stop);
@@ -162,6 +181,11 @@ Result<std::variant<ControlCommand, ControlText>> parse_control_line(std::vector
     const auto number = number_of_signal(words.signal);
     if (!number) return number.error();
     request.signal = *number;
+  }
+  if (!words.filter.empty()) {
+    auto ranks = local_ranks_of(words.filter);
+    if (!ranks) return ranks.error();
+    request.local_ranks = *std::move(ranks);
   }
   return std::move(words.command);
 }

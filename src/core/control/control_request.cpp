@@ -20,15 +20,16 @@ constexpr int most_signal = 64;
 constexpr int most_lines = 100'000;
 constexpr std::size_t longest_host = 255;
 constexpr JsonBounds request_bounds{.size = 4096, .depth = 2};
-constexpr std::array<std::pair<Verb, std::string_view>, 9> verbs = {{{Verb::about, "about"},
-                                                                     {Verb::status, "status"},
-                                                                     {Verb::stacks, "stacks"},
-                                                                     {Verb::quiet, "quiet"},
-                                                                     {Verb::signal, "signal"},
-                                                                     {Verb::stop, "stop"},
-                                                                     {Verb::restart, "restart"},
-                                                                     {Verb::drain, "drain"},
-                                                                     {Verb::logs, "logs"}}};
+constexpr std::array<std::pair<Verb, std::string_view>, 10> verbs = {{{Verb::about, "about"},
+                                                                      {Verb::status, "status"},
+                                                                      {Verb::stacks, "stacks"},
+                                                                      {Verb::quiet, "quiet"},
+                                                                      {Verb::signal, "signal"},
+                                                                      {Verb::stop, "stop"},
+                                                                      {Verb::restart, "restart"},
+                                                                      {Verb::drain, "drain"},
+                                                                      {Verb::logs, "logs"},
+                                                                      {Verb::filter, "filter"}}};
 
 std::optional<Verb> verb_of(const std::optional<std::string>& name) {
   for (const auto& [verb, known] : verbs)
@@ -45,7 +46,8 @@ std::string_view name_of(Verb verb) {
 }
 
 bool is_deed(Verb verb) {
-  return verb == Verb::signal || verb == Verb::stop || verb == Verb::restart || verb == Verb::drain;
+  return verb == Verb::signal || verb == Verb::stop || verb == Verb::restart || verb == Verb::drain ||
+         verb == Verb::filter;
 }
 
 std::string asker_text(const ControlRequest& request) {
@@ -58,6 +60,7 @@ std::string to_json(const ControlRequest& request) {
   if (request.node) json["node"] = *request.node;
   if (request.signal != 0) json["signal"] = request.signal;
   if (!request.asker_host.empty()) json["asker_host"] = request.asker_host;
+  if (!request.local_ranks.empty()) json["local_ranks"] = request.local_ranks;
   if (request.verb == Verb::logs) {
     json["reader"] = request.reader;
     json["step"] = request.step;
@@ -84,6 +87,11 @@ Result<ControlRequest> parse_request(std::string_view text) {
   if (request.verb == Verb::signal && request.signal == 0)
     return Error{ErrorCode::protocol, "the signal is no number from 1 to 64"};
   if (request.verb == Verb::drain && !request.node) return Error{ErrorCode::protocol, "the node to drain is missing"};
+  for (const JsonValue& rank : json["local_ranks"].list().value_or(std::vector<JsonValue>())) {
+    const auto number = rank.whole(0, most_of_any);
+    if (!number) return Error{ErrorCode::protocol, "the local ranks are no whole numbers"};
+    request.local_ranks.push_back(*number);
+  }
   request.asker_host = json["asker_host"].text(longest_host).value_or("");
   request.reader = json["reader"].whole64(0, std::numeric_limits<std::int64_t>::max()).value_or(0);
   request.step = json["step"].whole(0, most_of_any).value_or(0);

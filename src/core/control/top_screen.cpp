@@ -25,8 +25,8 @@ int order_of(const WorkerReport& worker) {
 
 bool is_worse(const TopRow& one, const TopRow& other) {
   const auto key = [](const WorkerReport& worker) {
-    return std::tuple(order_of(worker), -worker.last_line_age_s.value_or(-1), worker.cpu_percent.value_or(1e9),
-                      worker.rank);
+    return std::tuple(order_of(worker), worker.step.value_or(1e300), -worker.last_line_age_s.value_or(-1),
+                      worker.cpu_percent.value_or(1e9), worker.rank);
   };
   return key(*one.worker) < key(*other.worker);
 }
@@ -54,7 +54,8 @@ std::string top_screen(const Screen& screen) {
   add_line(text,
            fmt::format("{:>6}  {:<12}  {:<8}  {:>6}  {}  last line", "rank", "host", "state", "cpu", memory_head(gpus)),
            screen.columns);
-  const std::size_t room = std::max<std::size_t>(screen.rows, 5) - 3;  // title, head and foot
+  const auto above = static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+  const std::size_t room = std::max(screen.rows, above + 3) - above - 1;
   const std::size_t of_nodes = std::min(lines.size(), room / 2);
   const std::size_t of_workers = std::min(rows.size(), room - of_nodes);
   for (std::size_t i = 0; i < of_nodes; ++i) add_line(text, lines[i], screen.columns);

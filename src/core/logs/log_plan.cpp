@@ -17,8 +17,8 @@ struct StreamChoice {
 StreamPlan plan_stream(const StreamChoice& choice, const std::string& file) {
   using Sink = StreamPlan::Sink;
   if (choice.redirected || choice.teed) {
-    const bool shown = choice.teed && !choice.muted;
-    return {shown || choice.through_launch ? Sink::relay : Sink::file, file, shown};
+    // One that is muted may be shown later (launch-ctl filter).
+    return {choice.teed || choice.through_launch ? Sink::relay : Sink::file, file, choice.teed};
   }
   if (choice.tapped) return {choice.tap, "", !choice.muted};
   return {choice.muted ? Sink::nowhere : Sink::console, "", false};

@@ -58,12 +58,13 @@ struct Counting {
     metrics.phase = Phase::over;
   }
 
+  void operator()(const Hanging& /*event*/) const { ++metrics.hangs; }
+
   void operator()(const Stopping& /*event*/) const {}
   void operator()(const Killing& /*event*/) const {}
   void operator()(const PeerFailure& /*event*/) const {}
   void operator()(const UserAsked& /*event*/) const {}
   void operator()(const Progressed& /*event*/) const {}
-  void operator()(const Hanging& /*event*/) const {}
 };
 
 std::string why_workers_do_not_run(const Metrics& metrics) {

@@ -30,6 +30,9 @@ enum class Family : std::size_t {
   output_bytes,
   output_lost,
   worker_silence,
+  worker_step,
+  worker_step_rate,
+  hangs,
   store_operations,
   store_operation_time,
   resident_memory,
@@ -56,6 +59,9 @@ constexpr std::array<MetricFamily, static_cast<std::size_t>(Family::end)> family
     {"launch_output_lost_bytes", counter, "bytes", "Bytes of the workers' output that could not be written."},
     {"launch_worker_silence_seconds", gauge, "seconds",
      "Time since a running worker last wrote through launch, or since it was started."},
+    {"launch_worker_step", gauge, "", "Step that a running worker has reached, as --progress finds it."},
+    {"launch_worker_step_rate", gauge, "", "Steps of a worker per second, of the last minute."},
+    {"launch_hangs", counter, "", "How often no worker of the job made progress for --hang-timeout; told by one node."},
     {"launch_store_operations", counter, "", "Requests to the job's store, if this node hosts it."},
     {"launch_store_operation_seconds", histogram, "seconds",
      "Time that the store took to apply a request, without waits for keys."},
@@ -212,6 +218,23 @@ void write_outputs(Writer& to, const Readings& readings) {
               {{"rank", std::to_string(worker.rank.value)}, {"local_rank", std::to_string(worker.local_rank.value)}});
 }
 
+void write_steps(Writer& to, const Readings& readings) {
+  if (readings.steps.empty()) return;
+  const auto labels_of = [](const Readings::Step& worker) {
+    return std::pair(std::to_string(worker.rank.value), std::to_string(worker.local_rank.value));
+  };
+  to.family(Family::worker_step);
+  for (const Readings::Step& worker : readings.steps) {
+    const auto [rank, local_rank] = labels_of(worker);
+    to.sample(worker.step, {{"rank", rank}, {"local_rank", local_rank}});
+  }
+  to.family(Family::worker_step_rate);
+  for (const Readings::Step& worker : readings.steps) {
+    const auto [rank, local_rank] = labels_of(worker);
+    if (worker.rate) to.sample(*worker.rate, {{"rank", rank}, {"local_rank", local_rank}});
+  }
+}
+
 void write_store(Writer& to, const StoreTally& store) {
   to.family(Family::store_operations);
   for (std::size_t kind = 0; kind < store.requests.size(); ++kind)
@@ -229,6 +252,8 @@ std::string metrics_text(const Metrics& metrics, const Readings& readings, Metri
   write_changes(to, metrics);
   to.family(Family::uptime).sample(in_seconds(readings.up));
   write_outputs(to, readings);
+  write_steps(to, readings);
+  if (readings.watches_hangs) to.family(Family::hangs).sample(metrics.hangs);
   if (readings.store != nullptr && readings.store->took.count() > 0) write_store(to, *readings.store);
   to.family(Family::resident_memory).sample(readings.resident_bytes);
   to.family(Family::start_time).sample(readings.started_at);

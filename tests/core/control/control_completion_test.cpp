@@ -23,7 +23,7 @@ TEST(ControlCompletion, HasTheCommandsOfTheParser) {
   for (const char* shell : {"bash", "zsh", "fish"}) {
     const std::string text = script(shell);
     for (const char* word :
-         {"ps", "status", "top", "logs", "stacks", "signal", "kill-rank", "restart", "drain", "stop"})
+         {"ps", "status", "top", "logs", "stacks", "signal", "kill-rank", "restart", "drain", "filter", "stop"})
       EXPECT_THAT(text, HasSubstr(word)) << shell;
     EXPECT_THAT(text, HasSubstr("launch-ctl names nodes")) << shell;
     EXPECT_THAT(text, HasSubstr(std::string(shell) == "fish" ? "-l follow" : "--follow")) << shell;

@@ -54,6 +54,13 @@ TEST(ControlLine, KnowsNodesAndPages) {
   EXPECT_EQ(10, command_of({"logs"}).request.lines);
 }
 
+TEST(ControlLine, KnowsFilters) {
+  EXPECT_EQ((std::vector<int>{0, 2}), command_of({"filter", "0,2"}).request.local_ranks);
+  EXPECT_EQ("job7", command_of({"filter", "all", "job7"}).job);
+  EXPECT_TRUE(command_of({"filter", "all"}).request.local_ranks.empty());
+  for (const char* list : {"x", "-1", "0,,2"}) EXPECT_THAT(error_of({"filter", list}), HasSubstr("as in 0,2")) << list;
+}
+
 TEST(ControlLine, KnowsSignalsByNameAndNumber) {
   for (const char* word : {"SIGUSR1", "USR1", "10"}) {
     const ControlCommand command = command_of({"signal", word, "--rank=2", "job"});

@@ -9,10 +9,11 @@ using Verb = ControlRequest::Verb;
 
 TEST(ControlRequest, IsReadAsItWasWritten) {
   for (const Verb verb : {Verb::about, Verb::status, Verb::stacks, Verb::quiet, Verb::signal, Verb::stop, Verb::restart,
-                          Verb::drain, Verb::logs}) {
+                          Verb::drain, Verb::logs, Verb::filter}) {
     ControlRequest request{verb, false, 7, 3, 10};
     request.asker = 1234;
     request.asker_host = "n1";
+    if (verb == Verb::filter) request.local_ranks = {0, 2};
     if (verb == Verb::logs) {
       request.reader = std::int64_t{1} << 60;
       request.step = 5;
@@ -36,10 +37,10 @@ TEST(ControlRequest, SaysWhoAsks) {
 }
 
 TEST(ControlRequest, RefusesWhatItDoesNotKnow) {
-  for (const char* text :
-       {"", "status", "[]", "{}", R"({"verb":"dance"})", R"({"verb":7})", R"({"verb":"signal"})",
-        R"({"verb":"signal","signal":0})", R"({"verb":"signal","signal":65})", R"({"verb":"stacks","rank":-1})",
-        R"({"verb":"stacks","rank":"x"})", R"({"verb":"drain"})", R"({"verb":"drain","node":-1})"})
+  for (const char* text : {"", "status", "[]", "{}", R"({"verb":"dance"})", R"({"verb":7})", R"({"verb":"signal"})",
+                           R"({"verb":"signal","signal":0})", R"({"verb":"signal","signal":65})",
+                           R"({"verb":"stacks","rank":-1})", R"({"verb":"stacks","rank":"x"})", R"({"verb":"drain"})",
+                           R"({"verb":"drain","node":-1})", R"({"verb":"filter","local_ranks":[-1]})"})
     EXPECT_FALSE(parse_request(text)) << text;
   EXPECT_FALSE(parse_request(R"({"verb":"status","x":")" + std::string(5000, 'x') + "\"}"));
 }

@@ -35,14 +35,14 @@ TEST(LogPlan, ATeedStreamIsShownToo) {
   EXPECT_EQ(workers[1].err, (StreamPlan{Sink::relay, "/f/1/stderr.log", true}));
 }
 
-TEST(LogPlan, AMutedRankIsWrittenAndNotShown) {
+TEST(LogPlan, AMutedRankIsWrittenAndPassesItsConsole) {
   LogChoice choice;
   choice.tees = {{true, false}, {true, false}};
   choice.shown = {0};
   const auto workers = plan(choice);
   EXPECT_TRUE(workers[0].out.shown);
   EXPECT_EQ(workers[0].err, StreamPlan());
-  EXPECT_EQ(workers[1].out, (StreamPlan{Sink::file, "/f/1/stdout.log", false}));
+  EXPECT_EQ(workers[1].out, (StreamPlan{Sink::relay, "/f/1/stdout.log", true}));
   EXPECT_EQ(workers[1].err.sink, Sink::nowhere);
 }
 

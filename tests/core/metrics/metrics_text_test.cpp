@@ -33,6 +33,7 @@ Metrics busy_metrics() {
   metrics.workers[2].state = Metrics::WorkerState::failed;
   metrics.restarts_after_failure = 3;
   metrics.restarts_by_membership = 1;
+  metrics.hangs = 2;
   metrics.nodes_joined = 2;
   metrics.nodes_left = 1;
   metrics.recovery.observe(1500ms);
@@ -49,6 +50,8 @@ Readings busy_readings(const StoreTally& store) {
   readings.resident_bytes = 4'194'304;
   readings.outputs = {Readings::Output{true, 12, 3456, 0}, Readings::Output{true, 1, 20, 8}};
   readings.silences = {{GlobalRank(3), LocalRank(0), 2500ms}};
+  readings.steps = {{GlobalRank(3), LocalRank(0), 1200, 9.5}, {GlobalRank(4), LocalRank(1), 7, std::nullopt}};
+  readings.watches_hangs = true;
   readings.store = &store;
   return readings;
 }

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace launch {
 
@@ -23,12 +24,14 @@ struct ControlRequest {
     restart,  // all nodes of the job restart their workers; the node that is asked tells the others
     drain,    // node `node` leaves the job, and the others go on
     logs,     // what its workers have written to files
+    filter,   // its console shows only the workers with `local_ranks`; empty: all
   };
   Verb verb = Verb::status;
   bool whole_job = true;    // of all nodes; false: only of the node that is asked
   std::optional<int> rank;  // only this worker; stacks, signal and logs alone
   std::optional<int> node;  // only this node, by its rank; nullopt: all
   int signal = 0;
+  std::vector<int> local_ranks{};
   // Of logs: a node gives each line once to each reader. A reader that asks for the step again that it has asked for
   // last gets the same lines again.
   std::int64_t reader = 0;

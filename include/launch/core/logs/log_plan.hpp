@@ -45,7 +45,8 @@ struct StreamPlan {
   };
   Sink sink = Sink::console;
   std::string file;
-  bool shown = false;  // of a relay or a tap: the console has it
+  bool shown =
+      false;  // of a relay: its console has it, and shows it unless its rank is muted; of a tap: shown at first
 
   bool operator==(const StreamPlan&) const = default;
 };

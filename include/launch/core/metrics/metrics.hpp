@@ -50,6 +50,7 @@ struct Metrics {
 
   // ---- since launch was started
   std::uint64_t restarts_after_failure = 0, restarts_by_membership = 0;
+  std::uint64_t hangs = 0;                         // that this node has told of
   std::uint64_t nodes_joined = 0, nodes_left = 0;  // from one round to the next
   std::map<std::pair<ExitStatus::Kind, int>, std::uint64_t> exits;
   // From the end of the last worker of a round until all workers of the next one have been started.

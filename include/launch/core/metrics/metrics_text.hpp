@@ -9,6 +9,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -52,11 +53,21 @@ struct Readings {
     Duration since_output{};
   };
 
+  // Of a worker whose step --progress has found.
+  struct Step {
+    GlobalRank rank{};
+    LocalRank local_rank{};
+    double step = 0;
+    std::optional<double> rate{};  // per second
+  };
+
   Duration up{};                     // since launch was started
   double started_at = 0;             // seconds since 1970
   std::uint64_t resident_bytes = 0;  // of launch itself
   std::array<Output, 2> outputs{};   // stdout, stderr
   std::vector<Silence> silences{};
+  std::vector<Step> steps{};
+  bool watches_hangs = false;
   const StoreTally* store = nullptr;  // null: nothing is known of a store
 };
 
