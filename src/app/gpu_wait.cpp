@@ -18,7 +18,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr Duration time_to_look = 5s;
+constexpr Duration time_to_look_at_gpus = 5s;
 constexpr Duration between_gpu_looks = 500ms;
 
 bool is_running(pid_t pid) {
@@ -38,7 +38,7 @@ asio::awaitable<void> GpuWait::before_workers() {
 }
 
 asio::awaitable<void> GpuWait::look_at_first() {
-  auto asking = desk_.facts({time_to_look, Duration::zero()});
+  auto asking = desk_.facts({time_to_look_at_gpus, Duration::zero()});
   auto gpus = co_await std::move(asking);
   if (gpus) before_ = *std::move(gpus);
   if (!gpus)
@@ -57,7 +57,7 @@ asio::awaitable<void> GpuWait::wait() {
   const Time begin = now();
   const Time deadline = later(begin, limit_);
   for (bool told = false;; told = true) {
-    auto looking = held(std::min(time_to_look, deadline - now()));
+    auto looking = held(std::min(time_to_look_at_gpus, deadline - now()));
     const std::string what = co_await std::move(looking);
     const auto waited = std::chrono::floor<std::chrono::seconds>(now() - begin);
     if (workers_.is_over(round)) co_return;
