@@ -7,6 +7,8 @@
 #include "launch/io/process_look.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <cstdint>
 #include <utility>
 
 #include <fmt/format.h>
@@ -18,7 +20,10 @@ using namespace std::chrono_literals;
 
 namespace {
 
+using Tenths = std::chrono::duration<std::int64_t, std::deci>;
+
 constexpr Duration time_to_look_at_gpus = 5s;
+constexpr Duration least_time_to_look = 1s;  // for the last look, when the time is over
 constexpr Duration between_gpu_looks = 500ms;
 
 bool is_running(pid_t pid) {
@@ -57,9 +62,9 @@ asio::awaitable<void> GpuWait::wait() {
   const Time begin = now();
   const Time deadline = later(begin, limit_);
   for (bool told = false;; told = true) {
-    auto looking = held(std::min(time_to_look_at_gpus, deadline - now()));
+    auto looking = held(std::clamp<Duration>(deadline - now(), least_time_to_look, time_to_look_at_gpus));
     const std::string what = co_await std::move(looking);
-    const auto waited = std::chrono::floor<std::chrono::seconds>(now() - begin);
+    const auto waited = std::chrono::floor<Tenths>(now() - begin);
     if (workers_.is_over(round)) co_return;
     if (what.empty() && told) log_info(fmt::format("the memory of the GPUs is free after {}", to_text(waited)));
     if (what.empty()) co_return;

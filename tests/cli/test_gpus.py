@@ -147,7 +147,7 @@ class WaitForMemory(GpuCase):
         self.gpus.write_text("gpu GPU-1 1400 10000 1\n")
         self.expect([7], [run], seconds=20)
         self.assertEqual(["0", "1"], self.starts())
-        self.say(run, self.WAITS.format("60 s"), r"launch: the memory of the GPUs is free after \d+ s\n")
+        self.say(run, self.WAITS.format("60 s"), r"launch: the memory of the GPUs is free after [\d.]+ m?s\n")
 
     def test_when_the_time_is_over_the_workers_start_all_the_same(self):
         run = self.job(0.5)
