@@ -375,6 +375,7 @@ asio::awaitable<void> AgentLoop::conclude(Finish end) {
   std::string left = end.left_behind ? describe_processes(workers_.remaining()) : "";
   const NodeRank node = std::max(round_.assignment.group_rank, NodeRank(0));
   Account own = co_await record_.conclude(std::move(end), node, std::move(left));
+  co_await control_.farewell();
   feed(Concluded{std::move(own)});
 }
 

@@ -64,20 +64,25 @@ int list_jobs(const ControlCommand& command) {
   return print(command, nodes);
 }
 
-// The rank of the node that is meant.
-Result<int> choose_node(const std::vector<std::string>& doors, const std::string& word) {
+// The rank of the node that is meant, and the round in which it has it.
+Status choose_node(const std::vector<std::string>& doors, const std::string& word, ControlRequest& request) {
   ControlRequest who;
   who.verb = Verb::about;
   const auto nodes = ask_job_at(doors, who);
   if (!nodes) return nodes.error();
-  return find_node(*nodes, word);
+  const auto node = find_node(*nodes, word);
+  if (!node) return node.error();
+  request.node = *node;
+  for (const NodeReport& one : *nodes)
+    if (one.node_rank == *node && one.pid != 0) request.round = one.round;
+  return {};
 }
 
 // What to say if nothing was done.
 std::string why_not_done(const ControlCommand& command) {
   if (command.request.rank) return fmt::format("rank {} does not run", *command.request.rank);
-  if (command.request.node) return fmt::format("node {} does not leave the job", *command.request.node);
-  return command.request.verb == Verb::restart ? "the job does not restart" : "no worker runs";
+  const bool of_workers = command.request.verb == Verb::signal || command.request.verb == Verb::stop;
+  return of_workers ? "no worker runs" : "nothing was done";
 }
 
 int ask_once(const ControlCommand& command, const std::vector<std::string>& doors) {
@@ -106,9 +111,8 @@ int ask_job(ControlCommand command) {
   const auto doors = find_job(command.job);
   if (!doors) return refuse(doors.error());
   if (!command.node.empty()) {
-    const auto node = choose_node(*doors, command.node);
-    if (!node) return refuse(node.error());
-    command.request.node = *node;
+    const Status chosen = choose_node(*doors, command.node, command.request);
+    if (!chosen) return refuse(chosen.error());
   }
   if (command.live) return watch_job(command, *doors);
   if (command.request.verb == Verb::logs) return read_job_logs(command, *doors);

@@ -98,7 +98,18 @@ asio::awaitable<std::vector<NodeAnswer>> ControlDesk::ask_others(ControlRequest 
   waiting_.erase(id);
   std::vector<NodeAnswer> answers;
   if (others->answered) answers = std::move(others->answered->answers);
+  if (answers.empty()) answers = no_answers();
   co_return answers;
+}
+
+// The store is lost, or the round is over.
+std::vector<NodeAnswer> ControlDesk::no_answers() const {
+  const Assignment& place = job_.round.assignment;
+  std::vector<NodeAnswer> answers;
+  for (NodeRank node; node.value < place.group_world_size; ++node.value)
+    if (node != place.group_rank)
+      answers.push_back({node, "", "it could not be asked: the job's store is lost or the job restarts"});
+  return answers;
 }
 
 // A restart would leave torchrun's agents of a static job behind; those of a c10d job follow it.
@@ -167,7 +178,7 @@ asio::awaitable<void> ControlDesk::answer_other(Asked asked) {
   if (!request || request->verb != Verb::stop) co_return;
   asio::steady_timer pause(executor_, to_steady(later(now(), to_be_heard)));  // a job that ends answers nobody
   (void)co_await pause.async_wait(as_values);
-  deeds_.stop(request->asker);
+  deeds_.stop(request->asker_host == job_.config.hostname ? request->asker : 0);
 }
 
 }  // namespace launch

@@ -42,7 +42,8 @@ class LogSteps {
     std::set<int> heard;
     for (int tries = 0; tries < most_tries; ++tries) {
       const auto nodes = ask_job_at(doors_, request_);
-      if (!nodes) return false;
+      if (!nodes && nodes.error().code != ErrorCode::timeout) return false;
+      if (!nodes) continue;
       const std::size_t before = heard.size();
       if (!show(*nodes, heard)) return false;
       if (heard.size() == nodes->size() || (tries > 0 && heard.size() == before)) break;
@@ -110,13 +111,15 @@ int watch_job(const ControlCommand& command, const std::vector<std::string>& doo
   if (!opened) return refuse(opened.error());
   const std::unique_ptr<LivePage> page = *std::move(opened);
   const Duration interval = std::chrono::duration_cast<Duration>(std::chrono::duration<double>(command.interval_s));
+  std::vector<NodeReport> known;  // stays while the job is too busy to answer
   while (true) {
     const auto nodes = ask_job_at(doors, command.request);
-    if (!nodes) return 0;  // the job has ended
+    if (!nodes && nodes.error().code != ErrorCode::timeout) return 0;  // the job has ended
+    if (nodes) known = *nodes;
     Screen screen;
     do {
       const LivePage::Size size = page->size();
-      screen = {*nodes, size.columns, size.rows};
+      screen = {known, std::max<std::size_t>(size.columns, 2) - 1, size.rows};
     } while (page->show(top_screen(screen)) && page->wait(interval) == LivePage::Event::resized);
     if (page->ended()) return 0;
   }

@@ -24,6 +24,14 @@ using Verb = ControlRequest::Verb;
 
 constexpr Duration time_to_look = 2s;
 
+using WorkerFiles = std::vector<std::pair<pid_t, std::vector<std::string>>>;
+
+WorkTallies tallies_of(const WorkerFiles& workers) {
+  WorkTallies tallies;
+  for (const auto& [pid, files] : workers) tallies.emplace(pid, tally_of(pid, files));
+  return tallies;
+}
+
 }  // namespace
 
 HangDesk::HangDesk(asio::any_io_executor executor, Job job, Deeds deeds)
@@ -44,17 +52,19 @@ void HangDesk::begin() {
   if (!std::exchange(begun_, true)) run_in_background(executor_, watch());
 }
 
-// While nodes come together or workers end, that is what happens.
+// While nodes come together or workers end, that is what happens. What workers leave behind, and the commands around
+// them, have time-outs of their own.
 bool HangDesk::goes_on() const {
   const std::string_view state = job_.node.state();
-  return state == "running" || state == "clearing" || state == "leaving";
+  return state == "running" || state == "leaving";
 }
 
 bool HangDesk::decides() const { return job_.round.assignment.group_rank == NodeRank(0); }
 
 void HangDesk::add_quiet(NodeReport& report) const {
   if (!begun_) return;
-  const Quiet quiet = goes_on() ? watch_.quiet(now()) : Quiet();
+  Quiet quiet = watch_.quiet(now());
+  if (!goes_on()) quiet.time = {};
   report.quiet_s = std::chrono::duration<double>(quiet.time).count();
   report.quiet_by_steps = quiet.by_steps;
 }
@@ -79,12 +89,15 @@ asio::awaitable<void> HangDesk::watch() {
 }
 
 asio::awaitable<void> HangDesk::look() {
-  std::vector<std::pair<pid_t, std::vector<std::string>>> workers;
+  WorkerFiles workers;
   for (const auto& [local_rank, pid] : job_.workers.running())
     workers.emplace_back(pid, job_.record.folder().files_of(local_rank));
-  const auto tally_all = [workers] {
-    WorkTallies tallies;
-    for (const auto& [pid, files] : workers) tallies.emplace(pid, tally_of(pid, files));
+  // They have not been started, or a look before waits for a disk.
+  const bool starting = workers.empty() && job_.node.state() == "running";
+  if (starting || under_way_->exchange(true)) co_return watch_.worked(now());
+  const auto tally_all = [workers, under_way = under_way_] {
+    WorkTallies tallies = tallies_of(workers);
+    under_way->store(false);
     return tallies;
   };
   const int round = round_;
@@ -97,35 +110,35 @@ asio::awaitable<void> HangDesk::look() {
   for (const RankProgress& one : job_.record.folder().progress()) watch_.stepped(one.changed);
 }
 
-asio::awaitable<std::optional<Duration>> HangDesk::ask_for_quiet() {
+asio::awaitable<HangJudge::Opinion> HangDesk::ask_for_quiet() {
   auto asking = deeds_.ask(Verb::quiet);
   const Nodes nodes = co_await std::move(asking);
-  const HangJudge::Opinion opinion = judge_.judge(quiet_of(nodes), now());
+  HangJudge::Opinion opinion = judge_.judge(quiet_of(nodes), now());
   warn_of_unknown(opinion.unknown);
-  co_return opinion.hangs;
+  co_return opinion;
 }
 
-// Stacks are taken twice: if a worker has moved meanwhile, the job works. They take time, so that the nodes are asked
-// once more.
+// Stacks are taken twice: if a worker has moved meanwhile, the job works, unless it is its steps that count. They take
+// time, so that the nodes are asked once more.
 asio::awaitable<void> HangDesk::look_at_the_job() {
   const int round = round_;
   auto asking = ask_for_quiet();
-  const auto quiet = co_await std::move(asking);
-  if (!quiet) co_return;
+  const HangJudge::Opinion opinion = co_await std::move(asking);
+  if (!opinion.hangs) co_return;
   auto asking_for_stacks = deeds_.ask(Verb::stacks);
   const Nodes before = co_await std::move(asking_for_stacks);
   timer_.expires_at(to_steady(later(now(), interval_)));
   (void)co_await timer_.async_wait(as_values);
   auto asking_again = deeds_.ask(Verb::stacks);
   const Nodes after = co_await std::move(asking_again);
-  if (have_moved(before, after)) co_return watch_.worked(now());
+  if (!opinion.by_steps && have_moved(before, after)) co_return watch_.worked(now());
   co_await look();
   auto asking_at_last = ask_for_quiet();
-  const auto still = co_await std::move(asking_at_last);
-  if (!still || round != round_ || !goes_on()) co_return;
+  const HangJudge::Opinion still = co_await std::move(asking_at_last);
+  if (!still.hangs || round != round_ || !goes_on()) co_return;
   judge_.told(now());
-  warn(*still, after);
-  act(*still);
+  warn(*still.hangs, after);
+  act(*still.hangs);
 }
 
 void HangDesk::warn(Duration quiet, const Nodes& nodes) {

@@ -17,8 +17,8 @@ namespace {
 using namespace std::chrono_literals;
 using Verb = ControlRequest::Verb;
 
-constexpr Duration time_to_answer = 5s;
-constexpr Duration patience_for_stacks = 20s;
+constexpr Duration time_to_answer = 10s;
+constexpr Duration patience_for_stacks = 30s;
 
 bool has_joined(const JobAgent& agent) { return agent.node.node_rank >= 0; }
 

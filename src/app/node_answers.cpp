@@ -28,15 +28,24 @@ constexpr Duration time_for_gpus = 800ms;  // with between_looks less than what 
 constexpr Duration between_looks = 200ms;  // in which the use of processors is measured
 constexpr std::size_t most_told_frames = 48;
 constexpr std::size_t widest_frame = 120;
-constexpr std::size_t most_readers = 4;
-constexpr std::size_t most_log_bytes = 10'000;  // of an answer; JSON may make six of each
+constexpr std::size_t most_stack_bytes = 50'000;  // of an answer
+constexpr std::size_t least_told_frames = 4;
+constexpr std::size_t most_readers = 8;
+constexpr std::size_t most_log_bytes = 8'000;  // of an answer; JSON may make six of each
+constexpr Duration idle_reader = 30s;
+constexpr Duration between_reads_at_most = 1500ms;  // of somebody who follows
+constexpr Duration time_for_readers = 1s;
 
 bool is_noted(Verb verb) { return is_deed(verb) || verb == Verb::stacks; }
 
 // One worker for each that has new lines.
-void add_log(NodeReport& own, const LogReader::Read& read) {
-  own.more = read.more;
-  for (const LogReader::Piece& piece : read.pieces) {
+void add_log(NodeReport& own, const std::optional<LogReader::Read>& read) {
+  if (!read) {
+    own.fault = "the file system of its logs does not answer";
+    return;
+  }
+  own.more = read->more;
+  for (const LogReader::Piece& piece : read->pieces) {
     if (own.workers.empty() || own.workers.back().rank != piece.rank) {
       WorkerReport worker;
       worker.rank = piece.rank;
@@ -54,6 +63,7 @@ NodeAnswers::NodeAnswers(asio::any_io_executor executor, Job job, Feed feed)
       job_(job),
       feed_(std::move(feed)),
       opened_(now()),
+      read_(executor_),
       disk_(executor_),
       gpus_(executor_, job_.workers) {}
 
@@ -97,7 +107,7 @@ NodeAnswers::Deed NodeAnswers::carry_out(const ControlRequest& request) {
     case Verb::restart:
       return restart(asker_text(request));
     case Verb::drain:
-      return drain(asker_text(request));
+      return drain(request);
     case Verb::filter:
       return filter(request.local_ranks);
     case Verb::about:
@@ -126,10 +136,14 @@ NodeAnswers::Deed NodeAnswers::restart(const std::string& by) {
   return {"the job restarts its workers", ""};
 }
 
-NodeAnswers::Deed NodeAnswers::drain(const std::string& by) {
+NodeAnswers::Deed NodeAnswers::drain(const ControlRequest& request) {
+  if (request.round && *request.round != job_.round.number)
+    return {"", "the nodes of the job have changed meanwhile; ask again"};
   if (auto refusal = job_.node.refuses_leave()) return {"", *std::move(refusal)};
-  feed_(FromHost{LeaveAsked{by}, false});
-  return {"is leaving the job", ""};
+  const bool missed = job_.node.is_missed();
+  feed_(FromHost{LeaveAsked{asker_text(request)}, false});
+  if (!missed) return {"is leaving the job", ""};
+  return {"is leaving the job; those that are left are too few, so they wait for another node", ""};
 }
 
 NodeAnswers::Deed NodeAnswers::filter(const std::vector<int>& local_ranks) {
@@ -255,54 +269,95 @@ asio::awaitable<void> NodeAnswers::add_stacks(NodeReport& report, std::optional<
   auto taking =
       evidence.take_stacks(job_.config.worker_env.get("PATH").value_or(""), job_.config.evidence.stack_signal, send);
   co_await std::move(taking);
+  const std::size_t workers_told = std::max<std::size_t>(report.workers.size(), 1);
+  const std::size_t frames =
+      std::clamp(most_stack_bytes / (workers_told * (widest_frame + 8)), least_told_frames, most_told_frames);
   for (WorkerReport& worker : report.workers) {
     const auto found = evidence.notes().stacks().find(GlobalRank(worker.rank));
     if (found == evidence.notes().stacks().end()) continue;
     for (const std::string& frame : found->second)
-      if (worker.stack.size() < most_told_frames) worker.stack.emplace_back(beginning_of(frame, widest_frame));
+      if (worker.stack.size() < frames) worker.stack.emplace_back(beginning_of(frame, widest_frame));
   }
 }
 
 // ---- logs
 
 asio::awaitable<NodeReport> NodeAnswers::read_logs(ControlRequest request) {
-  Reading& reading = reading_of(request.reader);
-  if (request.step == reading.step) co_return reading.last;
-  const std::shared_ptr<LogReader> logs = reading.logs;
-  const std::vector<LogReader::File> files = files_of(request);
-  const auto read = [logs, files, request] { return logs->read(files, request.lines, most_log_bytes, request.ends); };
+  NodeReport own = about_node();
+  Reading* const reading = reading_of(request.reader);
+  if (reading == nullptr) {
+    own.fault = "too many others read its logs; try again later";
+    co_return own;
+  }
+  if (request.step == reading->step) co_return reading->last;
+  const int step = reading->missed.value_or(request.step);
+  const bool ended = began_ && job_.workers.ended();
+  const std::vector<LogReader::File> files = files_of(request.rank);
+  const auto read = [kept = reading->kept, step, files, lines = request.lines, ends = request.ends, ended] {
+    if (kept->step != step) kept->last = kept->reader.read(files, {lines, most_log_bytes, ends || ended, ends});
+    kept->step = step;
+    return kept->last;
+  };
   auto working = disk_.run_until(later(now(), time_for_disk), read);
   const auto pieces = co_await std::move(working);
-  NodeReport own = about_node();
-  if (!pieces) own.fault = "the file system of its logs does not answer";
-  if (pieces) add_log(own, *pieces);
-  if (files.empty() && began_)
+  add_log(own, pieces);
+  const bool runs = !job_.workers.running().empty() || !ends_.empty();
+  if (runs && own.workers.empty() && files_of(std::nullopt).empty())
     own.fault = "its workers write to no file; --tee or --redirects would keep what they write";
-  Reading& now_reading = reading_of(request.reader);
-  now_reading.step = request.step;
-  now_reading.last = own;
+  note_read(request, step, pieces ? std::optional(own) : std::nullopt, ended);
   co_return own;
 }
 
-std::vector<LogReader::File> NodeAnswers::files_of(const ControlRequest& request) const {
+// `given`: what the reader gets now; nullopt: it comes later.
+void NodeAnswers::note_read(const ControlRequest& request, int step, std::optional<NodeReport> given, bool ended) {
+  Reading* const reading = reading_of(request.reader);
+  if (reading == nullptr) return;
+  reading->missed = given ? std::nullopt : std::optional(step);
+  if (!given) return;
+  reading->done = ended && !given->more;
+  reading->step = request.step;
+  reading->last = *std::move(given);
+  read_.cancel();
+}
+
+bool NodeAnswers::is_followed() const {
+  return std::any_of(readings_.begin(), readings_.end(), [](const Reading& reading) {
+    return !reading.done && now() - reading.used < between_reads_at_most;
+  });
+}
+
+asio::awaitable<void> NodeAnswers::farewell() {
+  const Time give_up = later(now(), time_for_readers);
+  while (is_followed() && now() < give_up) {
+    read_.expires_at(to_steady(give_up));
+    (void)co_await read_.async_wait(as_values);
+  }
+}
+
+std::vector<LogReader::File> NodeAnswers::files_of(std::optional<int> rank) const {
   std::vector<LogReader::File> files;
-  for (LocalRank rank; began_ && rank.value < job_.config.nproc_per_node; ++rank.value)
-    for (const std::string& file : job_.record.folder().files_of(rank))
-      if (is_meant(request, rank)) files.push_back({rank_of(rank).value, rank.value, file});
+  for (LocalRank local; began_ && local.value < job_.config.nproc_per_node; ++local.value)
+    for (const std::string& file : job_.record.folder().files_of(local))
+      if (!rank || *rank == rank_of(local).value) files.push_back({rank_of(local).value, local.value, file});
   return files;
 }
 
-// Each reader has open files, so only the last few of them are known.
-NodeAnswers::Reading& NodeAnswers::reading_of(std::int64_t reader) {
+// Each reader has open files, so there may be only a few. null: there are too many.
+NodeAnswers::Reading* NodeAnswers::reading_of(std::int64_t reader) {
+  std::erase_if(readings_, [reader](const Reading& reading) {
+    return reading.reader != reader && now() - reading.used > idle_reader;
+  });
   const auto known = std::find_if(readings_.begin(), readings_.end(),
                                   [reader](const Reading& reading) { return reading.reader == reader; });
+  Reading* reading = nullptr;
   if (known != readings_.end()) {
-    std::rotate(known, known + 1, readings_.end());
-  } else {
-    if (readings_.size() >= most_readers) readings_.erase(readings_.begin());
-    readings_.push_back({reader, std::make_shared<LogReader>(), -1, {}});
+    reading = &*known;
+  } else if (readings_.size() < most_readers) {
+    reading = &readings_.emplace_back();
+    reading->reader = reader;
   }
-  return readings_.back();
+  if (reading != nullptr) reading->used = now();
+  return reading;
 }
 
 }  // namespace launch

@@ -129,7 +129,7 @@ struct Door::Shared {
 };
 
 Door::Door(asio::any_io_executor executor, Handler on_line)
-    : executor_(std::move(executor)), shared_(std::make_shared<Shared>(Shared{std::move(on_line)})) {}
+    : executor_(executor), shared_(std::make_shared<Shared>(Shared{std::move(on_line)})), pause_(executor) {}
 
 Door::~Door() {
   if (!path_.empty()) ::unlink(path_.c_str());
@@ -164,11 +164,18 @@ Status Door::open(const std::vector<std::string>& folders, const std::string& na
 void Door::accept() {
   auto accepted = [this, alive = std::weak_ptr(alive_)](const error_code& error, stream_protocol::socket socket) {
     if (alive.expired() || error == asio::error::operation_aborted) return;
-    if (error) return;  // descriptors have run out: the job matters more than whoever asks
+    if (error) return accept_later();  // descriptors have run out: the job matters more than whoever asks
     run_in_background(executor_, Shared::serve(shared_, std::move(socket)));
     accept();
   };
   acceptor_->async_accept(executor_, std::move(accepted));
+}
+
+void Door::accept_later() {
+  pause_.expires_after(std::chrono::seconds(1));
+  pause_.async_wait([this, alive = std::weak_ptr(alive_)](const error_code& error) {
+    if (!alive.expired() && !error) accept();
+  });
 }
 
 std::vector<std::string> door_folders(const Environment& env) {
@@ -210,6 +217,8 @@ Result<std::string> ask_at_door(const std::string& path, const std::string& line
   while (answer.size() < longest_answer) {
     const ssize_t got = ::read(socket->get(), piece.data(), piece.size());
     if (got < 0 && errno == EINTR) continue;
+    if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+      return Error{ErrorCode::timeout, "the job has not answered in time"};
     if (got < 0) return system_error("no answer");
     if (got == 0) break;
     answer.append(piece.data(), static_cast<std::size_t>(got));

@@ -47,6 +47,7 @@ Result<std::unique_ptr<LivePage>> LivePage::open() {
   terminal->signals = Fd(::signalfd(-1, &heard, SFD_CLOEXEC | SFD_NONBLOCK));
   termios keys = terminal->before;
   keys.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO);
+  keys.c_cc[VSUSP] = _POSIX_VDISABLE;  // a page that is suspended would stay on the terminal
   ::tcsetattr(STDIN_FILENO, TCSANOW, &keys);
   (void)write_all(STDOUT_FILENO, to_other_page);
   return std::unique_ptr<LivePage>(new LivePage(std::move(terminal)));

@@ -42,7 +42,7 @@ std::uint64_t offset_of_last(int fd, int lines) {
   std::size_t at = tail.ends_with('\n') ? tail.size() - 1 : tail.size();
   for (int left = lines; left > 0; --left) {
     const std::size_t end = at == 0 ? std::string::npos : tail.rfind('\n', at - 1);
-    if (end == std::string::npos) return from;
+    if (end == std::string::npos) return from == 0 ? 0 : from + tail.find('\n') + 1;  // not within a line
     at = end;
   }
   return lines == 0 ? size : from + at + 1;
@@ -64,22 +64,25 @@ void LogReader::want(const std::vector<File>& files, int lines) {
   began_ = true;
 }
 
-LogReader::Read LogReader::read(const std::vector<File>& files, int lines, std::size_t most, bool ends) {
-  want(files, lines);
+LogReader::Read LogReader::read(const std::vector<File>& files, const Wish& wish) {
+  want(files, wish.lines);
   Read result;
-  std::size_t room = most;
+  std::size_t room = wish.bytes;
   const std::size_t first = next_;
-  for (std::size_t i = 0; i < sources_.size() && !result.more; ++i) {
+  for (std::size_t i = 0; i < sources_.size() && room >= least_room; ++i) {
     const std::size_t at = (first + i) % sources_.size();
     Source& source = sources_[at];
-    std::string text = begin(source) ? take(source, room, ends) : "";
-    room -= std::min(room, text.size());
-    result.more = room < least_room;
+    Taken taken;
+    if (begin(source, wish.no_longer)) taken = take(source, {wish.lines, room, wish.ends || !source.wanted, false});
+    room -= std::min(room, taken.text.size());
+    result.more = result.more || !taken.all;
     next_ = at + 1;
-    if (text.empty()) continue;
+    if (taken.text.empty()) continue;
     source.wanted = true;  // there may be more
-    result.pieces.push_back({source.file.rank, source.file.local_rank, stream_of(source.file.path), std::move(text)});
+    result.pieces.push_back(
+        {source.file.rank, source.file.local_rank, stream_of(source.file.path), std::move(taken.text)});
   }
+  result.more = result.more || room < least_room;
   if (!result.more) std::erase_if(sources_, [](const Source& source) { return !source.wanted; });
   std::stable_sort(result.pieces.begin(), result.pieces.end(),
                    [](const Piece& one, const Piece& other) { return one.rank < other.rank; });
@@ -87,12 +90,13 @@ LogReader::Read LogReader::read(const std::vector<File>& files, int lines, std::
 }
 
 // False: there is nothing to read yet.
-bool LogReader::begin(Source& source) {
+bool LogReader::begin(Source& source, bool no_longer) {
   if (source.fd.valid()) return true;
   auto opened = open_input(source.file.path);
   if (!opened) return false;
   source.fd = *std::move(opened);
   source.offset = source.last_lines < 0 ? 0 : offset_of_last(source.fd.get(), source.last_lines);
+  if (no_longer) source.end = size_of(source.fd.get());
   return true;
 }
 
@@ -104,20 +108,28 @@ bool LogReader::is_replaced(const Source& source) {
   return open.st_ino != named.st_ino || open.st_dev != named.st_dev;
 }
 
-std::string LogReader::take(Source& source, std::size_t most, bool ends) {
+LogReader::Taken LogReader::take(Source& source, const Wish& wish) {
+  source.offset = std::min(source.offset, size_of(source.fd.get()));  // it may have been cut
+  const auto most =
+      static_cast<std::size_t>(std::min<std::uint64_t>(wish.bytes, source.end - std::min(source.end, source.offset)));
   std::string text = read_at(source.fd.get(), source.offset, most);
-  if (text.empty() && is_replaced(source)) {
-    source.fd.reset();
-    source.last_lines = -1;
-    if (begin(source)) text = read_at(source.fd.get(), source.offset, most);
+  if (text.empty() && most > 0 && is_replaced(source)) {
+    text = read_at(source.fd.get(), source.offset, most);  // what came before it was replaced
+    if (text.empty()) {
+      source.fd.reset();
+      source.last_lines = -1;
+      if (begin(source, false)) text = read_at(source.fd.get(), source.offset, most);
+    }
   }
-  const bool all = text.size() < most;  // that is there
+  Taken taken;
+  taken.all = text.size() < wish.bytes;
   const std::size_t end = text.rfind('\n');
   const std::size_t rest = end == std::string::npos ? text.size() : text.size() - end - 1;
-  const bool waits = all && !ends && rest < longest_waiting_line && !(rest > 0 && is_replaced(source));
-  if (waits || (!all && end != std::string::npos)) text.resize(text.size() - rest);
+  const bool waits = taken.all && !wish.ends && rest < longest_waiting_line && !(rest > 0 && is_replaced(source));
+  if (waits || (!taken.all && end != std::string::npos)) text.resize(text.size() - rest);
   source.offset += text.size();
-  return text;
+  taken.text = std::move(text);
+  return taken;
 }
 
 }  // namespace launch

@@ -13,7 +13,7 @@ import sys
 
 from block_case import WORKERS, BlockCase, shows
 from code_blocks import all_blocks, blocks_with, form, shaped
-from harness import ROOT
+from harness import ROOT, Settings
 
 CHECKED = {  # document, beginning -> who looks at it
     ("README.md", "pip install ./"): "package/test_packages.Packages.test_the_lines_of_the_readme",
@@ -234,6 +234,15 @@ class Tools(BlockCase):
             listed = names[("--long",) if "--long" in words else ()]
             for word in words:
                 self.assertTrue(word in ("--list", "--long", "[WORD]", "[PART]") or word in listed, word)
+
+    @shows("docs/launch-ctl.1", "launch-ctl status")
+    def test_the_lines_of_launch_ctl(self, block):
+        """Each is one that it takes: without a job it says so."""
+        (self.folder / "bin/launch-ctl").symlink_to(Settings.launch)
+        for line in block.lines:
+            run = self.shell(line, LAUNCH_DOORS=str(self.folder / "doors"))
+            self.expect([1], [run])
+            self.assertIn("no job of yours", run.err)
 
     @shows("README.md", "scripts/quickstart")
     def test_the_quickstart(self, block):

@@ -137,6 +137,12 @@ class NoHang(HangCase):
         for name, run in zip(WORKS, runs):
             self.assertNotIn("no progress", run.err, name)
 
+    def test_commands_around_the_workers(self):
+        run = self.launch(f"--hang-timeout={TIMEOUT}", "--on-hang=fail", f"--before-workers=sleep {3 * TIMEOUT}",
+                          f"--after-workers=sleep {3 * TIMEOUT}", self.python("pass\n"))
+        self.expect([0], [run])
+        self.assertNotIn("no progress", run.err)
+
     def test_steps(self):
         steps = "for number, _ in enumerate(until_later()):\n    print(f'step {number}')\n    pause(0.3)\n"
         run = self.launch(f"--hang-timeout={TIMEOUT}", "--progress=step ([0-9]+)", self.python(steps, 3 * TIMEOUT))

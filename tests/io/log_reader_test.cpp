@@ -29,7 +29,9 @@ class LogReaderTest : public testing::Test {
     for (const LogReader::Piece& piece : read.pieces) text += piece.text;
     return text;
   }
-  std::string read(int lines = 2, bool ends = false) { return text_of(reader_.read({file(0)}, lines, most, ends)); }
+  std::string read(int lines = 2, bool ends = false) {
+    return text_of(reader_.read({file(0)}, {lines, most, ends, false}));
+  }
 
   std::string folder_;
   LogReader reader_;
@@ -37,7 +39,7 @@ class LogReaderTest : public testing::Test {
 
 TEST_F(LogReaderTest, BeginsWithTheLastLinesAndGivesEachLineOnce) {
   write(0, "one\ntwo\nthree\n");
-  const LogReader::Read first = reader_.read({file(0)}, 2, most, false);
+  const LogReader::Read first = reader_.read({file(0)}, {2, most, false, false});
   EXPECT_EQ("two\nthree\n", text_of(first));
   ASSERT_EQ(1U, first.pieces.size());
   EXPECT_EQ("stdout", first.pieces[0].stream);
@@ -53,7 +55,7 @@ TEST_F(LogReaderTest, KnowsWhereToBegin) {
   for (const auto& [lines, text] : std::vector<std::pair<int, std::string>>{
            {0, ""}, {1, "three"}, {2, "two\nthree"}, {3, "one\ntwo\nthree"}, {99, "one\ntwo\nthree"}}) {
     LogReader reader;
-    EXPECT_EQ(text, text_of(reader.read({file(0)}, lines, most, true))) << lines;
+    EXPECT_EQ(text, text_of(reader.read({file(0)}, {lines, most, true, false}))) << lines;
   }
 }
 
@@ -76,7 +78,7 @@ TEST_F(LogReaderTest, FollowsTheNewFileThatTakesItsPlace) {
 TEST_F(LogReaderTest, AFileThatComesLaterIsReadFromItsBeginning) {
   EXPECT_EQ("", read());
   write(1, "one\ntwo\nthree\n");
-  EXPECT_EQ("one\ntwo\nthree\n", text_of(reader_.read({file(1)}, 1, most, false)));
+  EXPECT_EQ("one\ntwo\nthree\n", text_of(reader_.read({file(1)}, {1, most, false, false})));
 }
 
 TEST_F(LogReaderTest, AFileOfTheLastAttemptIsReadToItsEnd) {
@@ -84,7 +86,7 @@ TEST_F(LogReaderTest, AFileOfTheLastAttemptIsReadToItsEnd) {
   EXPECT_EQ("one\n", read());
   write(0, "two\n");
   write(1, "three\n");
-  EXPECT_EQ("two\nthree\n", text_of(reader_.read({file(1)}, 1, most, false)));
+  EXPECT_EQ("two\nthree\n", text_of(reader_.read({file(1)}, {1, most, false, false})));
 }
 
 TEST_F(LogReaderTest, AllFilesHaveTheirTurnAndNoLineIsCut) {
@@ -95,7 +97,7 @@ TEST_F(LogReaderTest, AllFilesHaveTheirTurnAndNoLineIsCut) {
   }
   std::vector<std::size_t> bytes(3);
   for (int turns = 0; turns < 100; ++turns) {
-    const LogReader::Read read = reader_.read(files, 1000, most, false);
+    const LogReader::Read read = reader_.read(files, {1000, most, false, false});
     for (const LogReader::Piece& piece : read.pieces) {
       EXPECT_TRUE(piece.text.starts_with("rank ") && piece.text.ends_with("line\n")) << piece.text;
       bytes[static_cast<std::size_t>(piece.rank)] += piece.text.size();
@@ -105,6 +107,34 @@ TEST_F(LogReaderTest, AllFilesHaveTheirTurnAndNoLineIsCut) {
   }
   for (const int rank : {0, 1, 2})
     EXPECT_EQ(std::filesystem::file_size(path(rank)), bytes[static_cast<std::size_t>(rank)]);
+}
+
+TEST_F(LogReaderTest, SaysThatThereIsMoreBehindALongLine) {
+  write(0, "one\ntwo\n" + std::string(9'900, 'x') + "\nthree\n");
+  std::string text;
+  bool more = true;
+  for (int turns = 0; more && turns < 5; ++turns) {
+    const LogReader::Read read = reader_.read({file(0)}, {99, most, true, true});
+    text += text_of(read);
+    more = read.more;
+  }
+  EXPECT_FALSE(more);
+  EXPECT_TRUE(text.ends_with("x\nthree\n")) << text.size();
+}
+
+TEST_F(LogReaderTest, MayStopAtWhatWasThere) {
+  write(0, "one\n");
+  EXPECT_EQ("one\n", text_of(reader_.read({file(0)}, {9, most, true, true})));
+  write(0, "two\n");
+  EXPECT_EQ("", text_of(reader_.read({file(0)}, {9, most, true, true})));
+}
+
+TEST_F(LogReaderTest, TheLastWordsOfAnEarlierAttemptNeedNoEnd) {
+  write(0, "one\n");
+  EXPECT_EQ("one\n", read());
+  write(0, "Segmentation fault");
+  write(1, "two\n");
+  EXPECT_EQ("Segmentation faulttwo\n", text_of(reader_.read({file(1)}, {1, most, false, false})));
 }
 
 TEST_F(LogReaderTest, AVeryLongLineComesInParts) {

@@ -43,6 +43,8 @@ class ControlDesk {
   void ended(LocalRank local_rank, ExitStatus status) { answers_.ended(local_rank, status); }
   void take(const Asked& asked);
   void take(const JobAnswered& answered);
+  // The workers have ended: whoever follows their logs gets the rest, if that does not take long.
+  boost::asio::awaitable<void> farewell() { return answers_.farewell(); }
 
  private:
   struct Others {
@@ -56,6 +58,7 @@ class ControlDesk {
   boost::asio::awaitable<NodeReport> own_answer(ControlRequest request);
   boost::asio::awaitable<std::vector<NodeReport>> ask_all(ControlRequest::Verb verb);
   boost::asio::awaitable<NodeReport> answer(ControlRequest request);
+  std::vector<NodeAnswer> no_answers() const;
   boost::asio::awaitable<bool> has_torchruns_nodes();
   boost::asio::awaitable<void> answer_other(Asked asked);
 

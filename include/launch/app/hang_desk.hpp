@@ -18,7 +18,9 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/steady_timer.hpp>
 
+#include <atomic>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -58,7 +60,7 @@ class HangDesk {
   Task watch();
   Task look();
   // How long the whole job has been quiet, if that is a hang that was not told yet.
-  boost::asio::awaitable<std::optional<Duration>> ask_for_quiet();
+  boost::asio::awaitable<HangJudge::Opinion> ask_for_quiet();
   Task look_at_the_job();
   void warn(Duration quiet, const Nodes& nodes);
   void act(Duration quiet);
@@ -72,6 +74,7 @@ class HangDesk {
   Duration interval_;
   HangWatch watch_;
   HangJudge judge_;
+  std::shared_ptr<std::atomic<bool>> under_way_ = std::make_shared<std::atomic<bool>>(false);  // a look at the workers
   bool begun_ = false;
   bool told_of_unknown_ = false;
   int round_ = 0;         // counts the starts of workers

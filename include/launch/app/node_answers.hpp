@@ -17,6 +17,7 @@
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
+#include <boost/asio/steady_timer.hpp>
 
 #include <cstdint>
 #include <functional>
@@ -48,6 +49,8 @@ class NodeAnswers {
   void begin();
   void ended(LocalRank local_rank, ExitStatus status);
   boost::asio::awaitable<NodeReport> answer(ControlRequest request);
+  // Waits a moment for those that follow the logs of workers that have ended.
+  boost::asio::awaitable<void> farewell();
 
  private:
   using Workers = std::vector<std::pair<LocalRank, pid_t>>;
@@ -56,17 +59,27 @@ class NodeAnswers {
     std::string done;
     std::string fault;  // why it was not
   };
+  // On the thread of the disk. What was read stays until the reader asks for more, so that a disk that stalls costs no
+  // line.
+  struct Kept {
+    LogReader reader;
+    int step = -1;
+    LogReader::Read last;
+  };
   struct Reading {
     std::int64_t reader = 0;
-    std::shared_ptr<LogReader> logs;
-    int step = -1;
-    NodeReport last;
+    std::shared_ptr<Kept> kept = std::make_shared<Kept>();
+    int step = -1;                // the last one that was answered
+    NodeReport last;              // with this
+    std::optional<int> missed{};  // the step whose lines were read too late
+    Time used{};
+    bool done = false;  // it has all that ended workers have written
   };
 
   Deed carry_out(const ControlRequest& request);
   Deed send(const ControlRequest& request);
   Deed restart(const std::string& by);
-  Deed drain(const std::string& by);
+  Deed drain(const ControlRequest& request);
   Deed filter(const std::vector<int>& local_ranks);
   boost::asio::awaitable<NodeReport> report(bool closely);
   boost::asio::awaitable<void> add_sights(NodeReport& report);
@@ -74,8 +87,10 @@ class NodeAnswers {
   boost::asio::awaitable<std::optional<GpuFacts>> look_at_gpus(const Sights& sights);
   boost::asio::awaitable<void> add_stacks(NodeReport& report, std::optional<int> rank);
   boost::asio::awaitable<NodeReport> read_logs(ControlRequest request);
-  std::vector<LogReader::File> files_of(const ControlRequest& request) const;
-  Reading& reading_of(std::int64_t reader);
+  void note_read(const ControlRequest& request, int step, std::optional<NodeReport> given, bool ended);
+  bool is_followed() const;
+  std::vector<LogReader::File> files_of(std::optional<int> rank) const;
+  Reading* reading_of(std::int64_t reader);
   NodeReport about_node() const;
   WorkerReport about_worker(LocalRank local_rank, const Workers& running) const;
   GlobalRank rank_of(LocalRank local_rank) const { return job_.round.assignment.base_global_rank + local_rank; }
@@ -88,7 +103,8 @@ class NodeAnswers {
   std::optional<Time> began_;  // this attempt of the workers
   std::string since_;          // the same, as text
   std::map<LocalRank, std::string> ends_;
-  std::vector<Reading> readings_;  // the one that was used last is the last one
+  std::vector<Reading> readings_;
+  boost::asio::steady_timer read_;  // cancelled when a reader has got something
   DiskThread disk_;
   GpuDesk gpus_;
 };

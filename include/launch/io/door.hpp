@@ -13,6 +13,7 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
+#include <boost/asio/steady_timer.hpp>
 
 #include <functional>
 #include <memory>
@@ -44,11 +45,13 @@ class Door {
   using Acceptor = boost::asio::local::stream_protocol::acceptor;
 
   void accept();
+  void accept_later();
 
   boost::asio::any_io_executor executor_;
   std::shared_ptr<Shared> shared_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // for handlers that run after the end of this object
   std::unique_ptr<Acceptor> acceptor_;
+  boost::asio::steady_timer pause_;  // before it accepts again
   std::string path_;
 };
 

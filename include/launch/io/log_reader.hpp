@@ -30,10 +30,15 @@ class LogReader {
     bool more = false;  // there was no room for all
   };
 
-  // What is new in `files`, at most about `most` bytes: whole lines, and with `ends` also those that have no end yet.
-  // The files of the first call are read from their last `lines` lines on, those that come later from their beginning.
-  // A file that is not wanted any more is read to its end.
-  Read read(const std::vector<File>& files, int lines, std::size_t most, bool ends);
+  struct Wish {
+    int lines = 0;           // of the files of the first call: how many of the last ones
+    std::size_t bytes = 0;   // about how many to give
+    bool ends = false;       // also lines that have no end yet
+    bool no_longer = false;  // only what was there at the first call
+  };
+  // What is new in `files`: whole lines. Those that come later than at the first call are read from their beginning. A
+  // file that is not wanted any more is read to its end.
+  Read read(const std::vector<File>& files, const Wish& wish);
 
  private:
   struct Source {
@@ -42,12 +47,17 @@ class LogReader {
     bool wanted = true;
     Fd fd{};
     std::uint64_t offset = 0;
+    std::uint64_t end = ~std::uint64_t{0};  // where to stop
+  };
+  struct Taken {
+    std::string text;
+    bool all = true;  // that is there
   };
 
   void want(const std::vector<File>& files, int lines);
-  static bool begin(Source& source);
+  static bool begin(Source& source, bool no_longer);
   static bool is_replaced(const Source& source);
-  static std::string take(Source& source, std::size_t most, bool ends);
+  static Taken take(Source& source, const Wish& wish);
 
   std::vector<Source> sources_;
   std::size_t next_ = 0;  // the one that is read first, so that all have their turn

@@ -58,6 +58,7 @@ std::string to_json(const ControlRequest& request) {
   nlohmann::json json = {{"verb", name_of(request.verb)}, {"whole_job", request.whole_job}, {"asker", request.asker}};
   if (request.rank) json["rank"] = *request.rank;
   if (request.node) json["node"] = *request.node;
+  if (request.round) json["round"] = *request.round;
   if (request.signal != 0) json["signal"] = request.signal;
   if (!request.asker_host.empty()) json["asker_host"] = request.asker_host;
   if (!request.local_ranks.empty()) json["local_ranks"] = request.local_ranks;
@@ -80,18 +81,19 @@ Result<ControlRequest> parse_request(std::string_view text) {
   request.whole_job = json["whole_job"].flag().value_or(true);
   request.asker = json["asker"].whole(0, most_of_any).value_or(0);
   request.rank = json["rank"].whole(0, most_of_any);
-  if (json["rank"].present() && !request.rank) return Error{ErrorCode::protocol, "the rank is no whole number"};
+  if (json["rank"].present() && !request.rank) return Error{ErrorCode::protocol, "the rank is not a whole number"};
   request.node = json["node"].whole(0, most_of_any);
-  if (json["node"].present() && !request.node) return Error{ErrorCode::protocol, "the node is no whole number"};
+  if (json["node"].present() && !request.node) return Error{ErrorCode::protocol, "the node is not a whole number"};
   request.signal = json["signal"].whole(1, most_signal).value_or(0);
   if (request.verb == Verb::signal && request.signal == 0)
     return Error{ErrorCode::protocol, "the signal is no number from 1 to 64"};
   if (request.verb == Verb::drain && !request.node) return Error{ErrorCode::protocol, "the node to drain is missing"};
   for (const JsonValue& rank : json["local_ranks"].list().value_or(std::vector<JsonValue>())) {
     const auto number = rank.whole(0, most_of_any);
-    if (!number) return Error{ErrorCode::protocol, "the local ranks are no whole numbers"};
+    if (!number) return Error{ErrorCode::protocol, "the local ranks are not whole numbers"};
     request.local_ranks.push_back(*number);
   }
+  request.round = json["round"].whole64(0, std::numeric_limits<std::int64_t>::max());
   request.asker_host = json["asker_host"].text(longest_host).value_or("");
   request.reader = json["reader"].whole64(0, std::numeric_limits<std::int64_t>::max()).value_or(0);
   request.step = json["step"].whole(0, most_of_any).value_or(0);

@@ -14,6 +14,7 @@
 namespace launch {
 namespace {
 
+constexpr std::size_t most_hang_lines = 32;
 constexpr std::size_t widest_line = 200;
 constexpr double longest_quiet_s = 1e9;
 
@@ -64,6 +65,11 @@ std::vector<std::string> hang_lines(const std::vector<NodeReport>& nodes) {
   const std::string screen = stacks_screen({nodes, widest_line});
   for (const std::string_view line : split(screen, '\n'))
     if (!line.empty()) lines.emplace_back(line);
+  if (lines.size() > most_hang_lines) {
+    const auto more = static_cast<std::int64_t>(lines.size() - most_hang_lines);
+    lines.resize(most_hang_lines);
+    lines.push_back(fmt::format("and {} more", counted(more, "line")));
+  }
   return lines;
 }
 

@@ -17,7 +17,7 @@ namespace {
 constexpr int any_rank = std::numeric_limits<int>::max();
 constexpr std::int64_t count_limit = std::numeric_limits<std::int64_t>::max();
 constexpr std::size_t most_names = 16;
-constexpr JsonBounds node_report_bounds{.size = std::size_t{1} << 20, .depth = 6};
+constexpr JsonBounds node_report_bounds{.size = std::size_t{16} << 20, .depth = 6};
 
 nlohmann::json json_of(const WorkerReport& worker) {
   nlohmann::json json = {{"rank", worker.rank}, {"local_rank", worker.local_rank}, {"state", worker.state}};
@@ -79,7 +79,7 @@ std::string to_json(const NodeReport& report) {
     json["workers"] = nlohmann::json::array();
     for (const WorkerReport& worker : report.workers) json["workers"].push_back(json_of(worker));
   }
-  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return json.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
 }
 
 Result<NodeReport> parse_node_report(std::string_view text) {

@@ -62,11 +62,8 @@ std::string top_screen(const Screen& screen) {
   for (std::size_t i = 0; i < of_workers; ++i) add_line(text, top_row(rows[i], gpus), screen.columns);
   std::string foot = "q ends";
   if (of_workers < rows.size())
-    foot += fmt::format("; {} more, of which none needs a look before these",
-                        counted(static_cast<std::int64_t>(rows.size() - of_workers), "rank"));
-  if (of_nodes < lines.size())
-    foot +=
-        fmt::format("; {} more without an answer", counted(static_cast<std::int64_t>(lines.size() - of_nodes), "node"));
+    foot += fmt::format("; {} more ranks, none of them more urgent", rows.size() - of_workers);
+  if (of_nodes < lines.size()) foot += fmt::format("; {} more nodes have not answered", lines.size() - of_nodes);
   add_line(text, foot, screen.columns);
   return text;
 }

@@ -29,7 +29,8 @@ HangJudge::Opinion HangJudge::judge(const std::vector<NodeQuiet>& nodes, Time no
   // The one that was quiet for the shortest time may have been so for long enough then.
   const bool waits = least && *least < timeout_;
   next_ = later(now, waits ? timeout_ - *least : timeout_ / 4);
-  const bool told = told_ && now - *told_ <= *least;  // nothing has happened since
+  const bool told = told_ && least && now - *told_ <= *least;  // nothing has happened since
+  opinion.by_steps = by_steps;
   if (hangs && !told) opinion.hangs = least;
   if (!hangs) told_.reset();
   return opinion;

@@ -76,6 +76,7 @@ void JobAsks::begin(Place place) {
   if (!works_ || place.nnodes < 2) return;
   place_ = std::move(place);
   next_ = 1;
+  swept_ = 0;
   hearing_.start(hear());
 }
 
@@ -187,6 +188,9 @@ Talk<Result<JobAsks::Texts>> JobAsks::gather(AskJob event) {
   if (!waited) co_return waited.error();
   auto texts = co_await take_answers(*link, *number, nodes);
   co_await clear(*link, *number, std::move(nodes));
+  const bool all =
+      texts && std::none_of(texts->begin(), texts->end(), [](const auto& one) { return one.second.empty(); });
+  if (all) co_await sweep(*link, *number);
   co_return texts;
 }
 
@@ -235,6 +239,15 @@ Talk<void> JobAsks::clear(StoreLink& link, std::uint64_t number, std::vector<Nod
   DeleteKeys answers;
   for (const NodeRank node : nodes) answers.keys.push_back(answer_key(place_->prefix, number, node.value));
   Operation remove = std::move(answers);
+  (void)co_await link.perform(std::move(remove), quickly());
+}
+
+// All nodes have read on to this number, so none will look for those before it.
+Talk<void> JobAsks::sweep(StoreLink& link, std::uint64_t number) {
+  DeleteKeys old;
+  for (; swept_ + 1 < std::min(number, next_); ++swept_) old.keys.push_back(ask_key(place_->prefix, swept_ + 1));
+  if (old.keys.empty()) co_return;
+  Operation remove = std::move(old);
   (void)co_await link.perform(std::move(remove), quickly());
 }
 

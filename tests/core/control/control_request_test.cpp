@@ -10,7 +10,7 @@ using Verb = ControlRequest::Verb;
 TEST(ControlRequest, IsReadAsItWasWritten) {
   for (const Verb verb : {Verb::about, Verb::status, Verb::stacks, Verb::quiet, Verb::signal, Verb::stop, Verb::restart,
                           Verb::drain, Verb::logs, Verb::filter}) {
-    ControlRequest request{verb, false, 7, 3, 10};
+    ControlRequest request{verb, false, 7, 3, 9, 10};
     request.asker = 1234;
     request.asker_host = "n1";
     if (verb == Verb::filter) request.local_ranks = {0, 2};

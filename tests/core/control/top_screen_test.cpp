@@ -53,8 +53,8 @@ TEST(TopScreen, TwoThousandRanksOnOnePageTheWorstFirst) {
                                   "  rank  host          state        cpu     memory  last line\n"
                                   "node 100 n100: no answer in 3 s\n"
                                   "  1600  n200          ended       100%    1.0 GiB  exit code 3; 1 s ago: step 7\n"
-                                  "    59  n7            running     100%    1.0 GiB  600 s ago: step 7\n"));
-  EXPECT_THAT(text, HasSubstr("q ends; 1972 ranks more"));
+                                  "    59  n7            running     100%    1.0 GiB  10 min ago: step 7\n"));
+  EXPECT_THAT(text, HasSubstr("q ends; 1972 more ranks, none of them more urgent"));
 }
 
 TEST(TopScreen, TheMemoryOnGpusHasAColumnIfItIsKnownOfAWorker) {

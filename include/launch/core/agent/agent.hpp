@@ -107,6 +107,7 @@ struct AgentSettings {
   bool evidence = false;  // it is gathered after a failure
   bool stacks = false;    // of Python, always; otherwise only when a hang is suspected
   bool leaves = false;    // the others go on if this node is told to stop
+  int least_nodes = 1;    // that a round needs
 };
 
 // What each event means in each state. "-": nothing. "ends": TellPeers unless another node told of it, then
@@ -159,6 +160,8 @@ class Agent {
   // Why RestartAsked and LeaveAsked mean nothing now; nullopt: they do.
   std::optional<std::string> refuses_restart() const;
   std::optional<std::string> refuses_leave() const;
+  // The nodes that are left are too few, so they will wait for another one.
+  bool is_missed() const { return round_.assignment.group_world_size <= settings_.least_nodes; }
   // What to tell the user of a signal that stops the job, before it is handled. `sender`: as "from pid 7", or empty.
   std::string stop_text(int signal, std::string_view sender) const;
 

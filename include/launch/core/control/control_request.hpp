@@ -27,9 +27,10 @@ struct ControlRequest {
     filter,   // its console shows only the workers with `local_ranks`; empty: all
   };
   Verb verb = Verb::status;
-  bool whole_job = true;    // of all nodes; false: only of the node that is asked
-  std::optional<int> rank;  // only this worker; stacks, signal and logs alone
-  std::optional<int> node;  // only this node, by its rank; nullopt: all
+  bool whole_job = true;                // of all nodes; false: only of the node that is asked
+  std::optional<int> rank;              // only this worker; stacks, signal and logs alone
+  std::optional<int> node;              // only this node, by its rank; nullopt: all
+  std::optional<std::int64_t> round{};  // in which `node` has this rank
   int signal = 0;
   std::vector<int> local_ranks{};
   // Of logs: a node gives each line once to each reader. A reader that asks for the step again that it has asked for

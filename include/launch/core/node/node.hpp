@@ -65,6 +65,7 @@ class Node {
   std::string_view state() const { return agent_.state(); }
   std::optional<std::string> refuses_restart() const { return agent_.refuses_restart(); }
   std::optional<std::string> refuses_leave() const { return agent_.refuses_leave(); }
+  bool is_missed() const { return agent_.is_missed(); }
   std::string stop_text(int signal, std::string_view sender) const { return agent_.stop_text(signal, sender); }
 
  private:

@@ -27,8 +27,9 @@ class HangJudge {
   bool must_ask(const Quiet& own, Time now) const;
 
   struct Opinion {
-    std::optional<Duration> hangs;  // since when; nullopt: the job does not hang, or that was told already
-    std::vector<int> unknown;       // nodes that cannot say
+    std::optional<Duration> hangs{};  // since when; nullopt: the job does not hang, or that was told already
+    std::vector<int> unknown{};       // nodes that cannot say
+    bool by_steps = false;            // steps alone count
   };
   Opinion judge(const std::vector<NodeQuiet>& nodes, Time now);
   // The user has been told that the job hangs: no more is said until something happens.

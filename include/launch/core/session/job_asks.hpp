@@ -65,6 +65,7 @@ class JobAsks {
   Talk<std::vector<NodeRank>> find_launch_nodes(StoreLink& link, Time deadline);
   Talk<Result<std::uint64_t>> put(StoreLink& link, std::string text, Time deadline);
   Talk<Result<Texts>> take_answers(StoreLink& link, std::uint64_t number, std::vector<NodeRank> nodes);
+  Talk<void> sweep(StoreLink& link, std::uint64_t number);
   Talk<void> clear(StoreLink& link, std::uint64_t number, std::vector<NodeRank> nodes);
   std::vector<NodeAnswer> others_with(const std::string& fault) const;
   std::vector<NodeAnswer> answers_of(const Texts& texts, const std::string& missing) const;
@@ -74,6 +75,7 @@ class JobAsks {
   bool works_;
   std::optional<Place> place_;             // of the round; nullopt: there is none
   std::optional<StoreLink> link_;          // on which this node hears what others ask
+  std::uint64_t swept_ = 0;                // the last number whose key is removed
   std::uint64_t next_ = 1;                 // the number of what is asked next
   Ticket tickets_ = 0;                     // over all rounds, so that none is taken for one of another round
   std::map<Ticket, std::uint64_t> asked_;  // of this node, and not answered yet: the number of its key
