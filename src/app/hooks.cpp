@@ -12,9 +12,12 @@ namespace launch {
 namespace asio = boost::asio;
 
 Hooks::Hooks(asio::any_io_executor executor, const Config& config, WorkerGroup& workers)
-    : executor_(executor), config_(config), workers_(workers), disk_(executor) {}
+    : executor_(executor), config_(config), workers_(workers), disk_(executor), gpus_(executor, config, workers) {}
 
 asio::awaitable<std::string> Hooks::before(const JobFolder::Files& files) {
+  const int round = workers_.round();
+  co_await gpus_.before_workers();
+  if (workers_.is_over(round)) co_return std::string();
   begun_ = true;
   env_ = files.workers.front().env;
   folder_ = files.keeps ? files.attempt : std::string();

@@ -19,6 +19,7 @@ namespace asio = boost::asio;
 namespace {
 
 constexpr Duration time_for_all_words = std::chrono::seconds(2);
+constexpr Duration time_for_driver_log = std::chrono::milliseconds(500);  // no worker is told to end before that
 
 }  // namespace
 
@@ -46,20 +47,33 @@ asio::awaitable<Status> JobRecord::open(Time give_up) {
 
 void JobRecord::begin(const Round& round) {
   began_ = instant().wall;
+  driver_log_ = std::make_shared<DriverLog>();
+  driver_log_->begin();
   events_.rendezvous_formed(round);
   if (!config_.logs.progress.empty()) progress_.begin();
   evidence_.reset();
 }
 
 asio::awaitable<Failure> JobRecord::complete(Failure failure, ExitStatus status) {
+  const XidReader reader{failure.rank.value, static_cast<pid_t>(failure.pid), kernel_log_time()};
   const LastWords words = co_await folder_.words_of(files_, failure.local_rank);
   add_words(failure, words);
   if (!missing_module(failure).empty()) {
     auto looking = look_for_module(missing_module(failure));
     failure.note = co_await std::move(looking);
   }
+  auto asking = driver_report(reader);
+  add_note(failure, co_await std::move(asking));
   events_.worker_exited(failure.local_rank, static_cast<pid_t>(failure.pid), status, words.error_json);
   co_return std::move(failure);
+}
+
+asio::awaitable<std::string> JobRecord::driver_report(XidReader reader) {
+  if (!driver_log_ || !driver_log_->open()) co_return std::string();
+  const auto read = [log = driver_log_] { return log->read(); };
+  auto reading = files_.run_until(later(now(), time_for_driver_log), read);
+  const auto xids = co_await std::move(reading);
+  co_return xids ? xid_note(*xids, reader) : std::string();
 }
 
 asio::awaitable<void> JobRecord::gather(std::vector<Evidence::Worker> workers, bool stacks, Evidence::Send send) {

@@ -24,6 +24,7 @@ namespace {
 using Verb = ControlRequest::Verb;
 
 constexpr Duration time_for_disk = 1s;
+constexpr Duration time_for_gpus = 800ms;  // with between_looks less than what an answer may be late
 constexpr Duration between_looks = 200ms;  // in which the use of processors is measured
 constexpr std::size_t most_told_frames = 48;
 constexpr std::size_t widest_frame = 120;
@@ -63,7 +64,8 @@ NodeAnswers::NodeAnswers(asio::any_io_executor executor, Job job, Feed feed)
       feed_(std::move(feed)),
       opened_(now()),
       read_(executor_),
-      disk_(executor_) {}
+      disk_(executor_),
+      gpus_(executor_, job_.workers) {}
 
 void NodeAnswers::begin() {
   ends_.clear();
@@ -214,6 +216,8 @@ asio::awaitable<void> NodeAnswers::add_sights(NodeReport& report) {
   auto looking = look();
   const auto before = co_await std::move(looking);
   if (!before) co_return;
+  auto looking_at_gpus = look_at_gpus(*before);
+  const auto gpus = co_await std::move(looking_at_gpus);
   asio::steady_timer pause(executor_, to_steady(later(now(), between_looks)));
   (void)co_await pause.async_wait(as_values);
   auto looking_again = look();
@@ -226,9 +230,19 @@ asio::awaitable<void> NodeAnswers::add_sights(NodeReport& report) {
     if (first == before->end() || last == after->end()) continue;
     worker.cpu_percent = std::max(last->second.cpu_s - first->second.cpu_s, 0.0) / time * 100;
     worker.memory_bytes = last->second.memory_bytes;
+    if (gpus) worker.gpu_memory_bytes = gpu_memory_of(*gpus, last->second.family);
     worker.last_line = last->second.last_line;
     worker.last_line_age_s = last->second.last_line_age_s;
   }
+}
+
+asio::awaitable<std::optional<GpuFacts>> NodeAnswers::look_at_gpus(const Sights& sights) {
+  const bool used = std::any_of(sights.begin(), sights.end(), [](const auto& one) { return one.second.has_gpu; });
+  if (!used) co_return std::nullopt;
+  auto asking = gpus_.facts({time_for_gpus});
+  auto gpus = co_await std::move(asking);
+  if (!gpus) co_return std::nullopt;
+  co_return *std::move(gpus);
 }
 
 asio::awaitable<std::optional<NodeAnswers::Sights>> NodeAnswers::look() {

@@ -48,6 +48,8 @@ WorkerGroup::WorkerGroup(asio::any_io_executor executor, DiskThread& disk, Inher
 
 int WorkerGroup::begin() {
   reaper_.begin();
+  last_pids_.clear();
+  for (const auto& child : children_) last_pids_.push_back(child->pid());
   children_.clear();
   stopped_ = after_ = false;
   starting_ = true;

@@ -9,6 +9,13 @@ namespace launch {
 
 Time now() { return Time(std::chrono::steady_clock::now().time_since_epoch()); }
 
+// Both count from the start of the host without the corrections of NTP, which may come to seconds in a day.
+Time kernel_log_time() {
+  std::timespec time{};
+  ::clock_gettime(CLOCK_MONOTONIC_RAW, &time);
+  return Time(std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec));
+}
+
 Instant instant() {
   const auto wall = std::chrono::system_clock::now().time_since_epoch();
   return {now(), WallTime(std::chrono::duration_cast<WallClock::duration>(wall))};

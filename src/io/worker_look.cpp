@@ -3,10 +3,12 @@
 #include "launch/core/base/text.hpp"
 #include "launch/io/clock.hpp"
 #include "launch/io/files.hpp"
+#include "launch/io/gpu_library.hpp"
 #include "launch/io/process_look.hpp"
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -60,6 +62,8 @@ WorkerSight look_at_worker(pid_t pid, const std::vector<std::string>& files) {
     sight.cpu_s += static_cast<double>(stat->cpu_ticks) / ticks_per_second;
     sight.memory_bytes += static_cast<std::int64_t>(stat->resident_pages * page);
   }
+  sight.has_gpu = have_gpu_open(family);
+  sight.family = std::move(family);
   read_last_line(files, sight);
   return sight;
 }

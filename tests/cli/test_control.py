@@ -248,7 +248,8 @@ class Logs(ControlCase):
         self.expect([0], [follower])
 
     def test_the_last_words_of_a_job(self):
-        run = self.job(UP, 'echo begins; while [ ! -e "$TEST_FOLDER/go" ]; do sleep 0.05; done\n', 'echo "last of $RANK"; exit 3\n',
+        run = self.job(UP, 'echo begins; while [ ! -e "$TEST_FOLDER/go" ]; do sleep 0.05; done\n',
+                       'echo "last of $RANK"; exit 3\n',
                        options=(f"--log-dir={self.folder}/logs", "--redirects=3"))
         follower = self.start([self.control, "logs", "-f"])
         self.assertTrue(wait_for(lambda: "begins" in follower.out, 20), str(follower))

@@ -196,6 +196,18 @@ TEST_F(Family, StrangersAreLeftAlone) {
   EXPECT_EQ(::waitpid(stranger->pid, nullptr, 0), stranger->pid);
 }
 
+TEST_F(Family, AChildThatIsNotOfTheJobIsLeftAlone) {
+  const auto own = make("sleep 100");
+  ASSERT_TRUE(own);
+  EXPECT_EQ(reaper_.remaining(), std::vector{own->pid});
+  reaper_.disregard(own->pid);
+  reaper_.signal_all(SIGKILL);
+  EXPECT_TRUE(reaper_.collect());
+  EXPECT_EQ(::waitpid(own->pid, nullptr, WNOHANG), 0);
+  ::kill(own->pid, SIGKILL);
+  EXPECT_EQ(::waitpid(own->pid, nullptr, 0), own->pid);
+}
+
 TEST_F(Family, OneProcessOfTheJobCanBeSignalled) {
   start("sleep 100 & wait $!; exit 3");
   ASSERT_TRUE(reaper_.signal_one(child_->pid(), 0));

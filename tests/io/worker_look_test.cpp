@@ -12,6 +12,8 @@ TEST(WorkerLook, SeesProcessorTimeAndMemory) {
   const WorkerSight sight = look_at_worker(::getpid(), {});
   EXPECT_GT(sight.memory_bytes, 1 << 20);
   EXPECT_GE(sight.cpu_s, 0);
+  EXPECT_EQ(sight.family.at(0), ::getpid());
+  EXPECT_FALSE(sight.has_gpu);
   EXPECT_FALSE(sight.last_line_age_s);
 }
 

@@ -1,9 +1,11 @@
-// Runs the user's commands around the workers of this node: --before-workers and --after-workers. AgentLoop says when;
+// Runs the user's commands around the workers of this node: --before-workers and --after-workers; before a restart also
+// lets it wait for memory of GPUs (gpu_wait). AgentLoop says when;
 // core/workers/hook says what is executed and what its end means. What they write is shown among launch's messages, and
 // goes to a file beside the workers' output if that is kept. Their processes count as those of the workers
 // (worker_group). A failure is returned or logged as text. It never changes what happens to the job.
 #pragma once
 
+#include "launch/app/gpu_wait.hpp"
 #include "launch/app/job_folder.hpp"
 #include "launch/app/worker_group.hpp"
 #include "launch/core/config/config.hpp"
@@ -38,6 +40,7 @@ class Hooks {
   const Config& config_;
   WorkerGroup& workers_;
   DiskThread disk_;  // for the files of their output; its thread is there only if one is written
+  GpuWait gpus_;
   bool begun_ = false;
   std::vector<std::string> env_;  // of local rank 0 in this attempt
   std::string folder_;            // of the attempt, if it keeps output

@@ -11,6 +11,7 @@
 #include "launch/core/config/config.hpp"
 #include "launch/core/node/node.hpp"
 #include "launch/io/disk_thread.hpp"
+#include "launch/io/driver_log.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
@@ -38,8 +39,8 @@ class JobRecord {
 
   // New workers will be started.
   void begin(const Round& round);
-  // Adds to `failure` what the failed worker said in its files, unless their disk stalls; and reports its end as an
-  // event.
+  // Adds to `failure` what the failed worker said in its files, unless their disk stalls, and what the driver of the
+  // GPUs has reported; and reports its end as an event.
   boost::asio::awaitable<Failure> complete(Failure failure, ExitStatus status);
   // Gathers evidence of what the workers are doing, before they are told to end.
   Task gather(std::vector<Evidence::Worker> workers, bool stacks, Evidence::Send send);
@@ -58,6 +59,8 @@ class JobRecord {
   // `precious`: also if nothing else is kept.
   Task keep_evidence(bool precious);
   boost::asio::awaitable<std::string> look_for_module(std::string module);
+  // Empty: it has reported nothing, or that cannot be known.
+  boost::asio::awaitable<std::string> driver_report(XidReader reader);
   // What the workers did, or what their flight recorders and that of the first failure say.
   boost::asio::awaitable<std::vector<RankGroup>> states_and_records(GlobalRank first);
   // Adds those of these workers whose own error is a time-out or a closed connection. None if a disk stalls.
@@ -71,8 +74,9 @@ class JobRecord {
   EventLog events_;
   MetricsDesk metrics_;
   ProgressTeller progress_;
-  WallTime began_{};                  // when the last workers were about to start
-  std::optional<Evidence> evidence_;  // about the workers that are being ended
+  std::shared_ptr<DriverLog> driver_log_;  // of this attempt; shared with the thread of files_
+  WallTime began_{};                       // when the last workers were about to start
+  std::optional<Evidence> evidence_;       // about the workers that are being ended
 };
 
 }  // namespace launch

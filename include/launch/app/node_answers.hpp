@@ -4,6 +4,7 @@
 // holds up only the answer.
 #pragma once
 
+#include "launch/app/gpu_desk.hpp"
 #include "launch/app/job_record.hpp"
 #include "launch/app/worker_group.hpp"
 #include "launch/core/config/config.hpp"
@@ -83,6 +84,7 @@ class NodeAnswers {
   boost::asio::awaitable<NodeReport> report(bool closely);
   boost::asio::awaitable<void> add_sights(NodeReport& report);
   boost::asio::awaitable<std::optional<Sights>> look();
+  boost::asio::awaitable<std::optional<GpuFacts>> look_at_gpus(const Sights& sights);
   boost::asio::awaitable<void> add_stacks(NodeReport& report, std::optional<int> rank);
   boost::asio::awaitable<NodeReport> read_logs(ControlRequest request);
   void note_read(const ControlRequest& request, int step, std::optional<NodeReport> given, bool ended);
@@ -104,6 +106,7 @@ class NodeAnswers {
   std::vector<Reading> readings_;
   boost::asio::steady_timer read_;  // cancelled when a reader has got something
   DiskThread disk_;
+  GpuDesk gpus_;
 };
 
 }  // namespace launch

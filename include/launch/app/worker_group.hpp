@@ -44,6 +44,8 @@ class WorkerGroup {
   int round() const { return round_; }
   // They are gone, and what runs now comes after them.
   bool after() const { return after_; }
+  // The workers of the attempt before this one.
+  const std::vector<pid_t>& last_pids() const { return last_pids_; }
   // A signal has been sent to all.
   bool told_to_end() const { return stopped_; }
 
@@ -59,6 +61,9 @@ class WorkerGroup {
   boost::asio::awaitable<HookEnd> run_hook(SpawnRequest request, Fd output, HookTimes times);
   // The workers of this round are gone; signals that went to all of them do not concern what runs after them.
   void begin_after();
+
+  // Of a child that launch has made for itself.
+  void disregard(pid_t pid) { reaper_.disregard(pid); }
 
   void signal_all(int signal);
   // A signal that comes before all have been started still reaches all. Those for workers reach nothing after them.
@@ -106,6 +111,7 @@ class WorkerGroup {
   std::shared_ptr<WorkerStart> hook_start_;  // while a command of the user is being made
   StartCallback on_start_;
   std::vector<std::unique_ptr<Child>> children_;  // by local rank
+  std::vector<pid_t> last_pids_;
 };
 
 }  // namespace launch

@@ -13,6 +13,9 @@ namespace launch {
 // The monotonic clock of this host.
 Time now();
 
+// The clock by which the kernel's log dates its records, as near as it can be read.
+Time kernel_log_time();
+
 // Now on both clocks.
 Instant instant();
 

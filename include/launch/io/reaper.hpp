@@ -21,6 +21,9 @@ class Reaper {
   // Must be called before new workers are made: what appears from now on gets no earlier signal.
   void begin();
 
+  // A child that is not of the job: it stays untouched, and nobody waits for its end.
+  void disregard(pid_t pid) { strangers_.insert(pid); }
+
   // A worker leads the process group and the session whose number is its pid. If the job is stopped, the new worker is
   // stopped, too. A signal that was sent to all while the worker was being made is sent to it now.
   void add_worker(pid_t pid);

@@ -39,6 +39,7 @@ class SideProcess {
   // All whole lines until it ends. ErrorCode::timeout: it has not by then; protocol: there are too many.
   Result<std::string> rest(Time deadline);
 
+  pid_t pid() const { return pid_; }
   // Can be read from when line() should be asked again.
   int descriptor() const { return output_.get(); }
   // Kills it, and does not wait for its end: in the kernel, as in the driver of a device, it may not end at all.

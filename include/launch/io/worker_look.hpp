@@ -15,6 +15,8 @@ namespace launch {
 struct WorkerSight {
   double cpu_s = 0;  // of all processors, since the processes were started
   std::int64_t memory_bytes = 0;
+  std::vector<pid_t> family;  // its processes, itself first
+  bool has_gpu = false;       // one of them has a GPU of NVIDIA open
   std::string last_line;
   std::optional<double> last_line_age_s;  // since the file was written last
 };

@@ -17,6 +17,7 @@ namespace {
 constexpr int max_workers_per_node = 16'384;
 constexpr double least_hook_timeout_s = 0.1;
 constexpr double most_hook_timeout_s = 604'800;
+constexpr double most_gpu_wait_s = 86'400;
 
 // What a word of --nproc-per-node counts.
 struct DeviceWord {
@@ -190,8 +191,20 @@ Status settle_hooks(const Options& options, const HostFacts&, Config& config) {
     return usage_error(fmt::format("{}: expected seconds from {} to {}, or 0", as_typed(options.hook_timeout),
                                    least_hook_timeout_s, most_hook_timeout_s));
   }
-  config.hooks = {options.before_workers.value, options.after_workers.value,
-                  std::chrono::duration_cast<Duration>(std::chrono::duration<double>(timeout))};
+  config.hooks = {options.before_workers.value,
+                  options.after_workers.value,
+                  std::chrono::duration_cast<Duration>(std::chrono::duration<double>(timeout)),
+                  {}};
+  return {};
+}
+
+Status settle_gpu_wait(const Options& options, const HostFacts&, Config& config) {
+  const double wait = options.wait_gpu_memory.value;
+  if (!(wait >= 0 && wait <= most_gpu_wait_s)) {
+    return usage_error(
+        fmt::format("{}: expected seconds from 0 to {}", as_typed(options.wait_gpu_memory), most_gpu_wait_s));
+  }
+  config.hooks.wait_gpu_memory = std::chrono::duration_cast<Duration>(std::chrono::duration<double>(wait));
   return {};
 }
 
@@ -235,8 +248,9 @@ Status settle_workers(const Options& options, const HostFacts& facts, Config& co
   auto count = count_workers(options, facts);
   if (!count) return count.error();
   config.nproc_per_node = *count;
-  for (const auto step : {settle_program, settle_environment, settle_virtual_devices, settle_binding, settle_threads,
-                          settle_input, settle_hooks, settle_timers, settle_health_port, notice_late_options}) {
+  for (const auto step :
+       {settle_program, settle_environment, settle_virtual_devices, settle_binding, settle_threads, settle_input,
+        settle_hooks, settle_gpu_wait, settle_timers, settle_health_port, notice_late_options}) {
     if (Status done = step(options, facts, config); !done) return done;
   }
   return {};

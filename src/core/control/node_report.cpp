@@ -25,6 +25,7 @@ nlohmann::json json_of(const WorkerReport& worker) {
   if (!worker.end.empty()) json["end"] = worker.end;
   if (worker.cpu_percent) json["cpu_percent"] = *worker.cpu_percent;
   if (worker.memory_bytes) json["memory_bytes"] = *worker.memory_bytes;
+  if (worker.gpu_memory_bytes) json["gpu_memory_bytes"] = *worker.gpu_memory_bytes;
   if (!worker.last_line.empty()) json["last_line"] = worker.last_line;
   if (worker.last_line_age_s) json["last_line_age_s"] = *worker.last_line_age_s;
   if (worker.step) json["step"] = *worker.step;
@@ -44,6 +45,7 @@ WorkerReport worker_of(const JsonValue& json) {
   worker.end = json["end"].text().value_or("");
   worker.cpu_percent = json["cpu_percent"].number();
   worker.memory_bytes = json["memory_bytes"].count(count_limit);
+  worker.gpu_memory_bytes = json["gpu_memory_bytes"].count(count_limit);
   worker.last_line = json["last_line"].text().value_or("");
   worker.last_line_age_s = json["last_line_age_s"].number();
   worker.step = json["step"].number();

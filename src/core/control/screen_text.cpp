@@ -53,6 +53,21 @@ std::string title_of(const NodeReport& node) {
   return fmt::format("node {}{}{}", node.node_rank, host.empty() ? "" : " ", host);
 }
 
+bool any_on_gpu(const std::vector<NodeReport>& nodes) {
+  const auto workers = all_workers(nodes);
+  return std::any_of(workers.begin(), workers.end(),
+                     [](const WorkerReport* worker) { return worker->gpu_memory_bytes.has_value(); });
+}
+
+std::string memory_head(bool gpus) { return gpus ? "   memory    gpu mem" : "   memory"; }
+
+std::string memory_of(const WorkerReport& worker, bool gpus) {
+  const auto size = [](const std::optional<std::int64_t>& bytes) { return bytes ? bytes_text(*bytes) : "-"; };
+  std::string text = fmt::format("{:>9}", size(worker.memory_bytes));
+  if (gpus) text += fmt::format("  {:>9}", size(worker.gpu_memory_bytes));
+  return text;
+}
+
 std::string last_words_of(const WorkerReport& worker) {
   std::string line;
   if (!worker.end.empty()) line = safe_text(worker.end, longest_name);

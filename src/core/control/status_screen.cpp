@@ -22,12 +22,11 @@ std::size_t workers_of(const std::vector<NodeReport>& nodes) {
   return count;
 }
 
-std::string row_of(const WorkerReport& worker) {
+std::string row_of(const WorkerReport& worker, bool gpus) {
   const std::string cpu = worker.cpu_percent ? fmt::format("{:.0f}%", *worker.cpu_percent) : "-";
-  const std::string memory = worker.memory_bytes ? bytes_text(*worker.memory_bytes) : "-";
-  return fmt::format("{:>6}  {:>8}  {:<8}  {:>6}  {:>9}  {}", worker.rank,
+  return fmt::format("{:>6}  {:>8}  {:<8}  {:>6}  {}  {}", worker.rank,
                      worker.pid == 0 ? "-" : std::to_string(worker.pid), safe_text(worker.state, longest_name), cpu,
-                     memory, last_words_of(worker));
+                     memory_of(worker, gpus), last_words_of(worker));
 }
 
 // A node as one row.
@@ -67,14 +66,16 @@ std::string jobs_screen(const Screen& screen) {
 std::string status_screen(const Screen& screen) {
   std::string text;
   add_title(text, screen);
+  const bool gpus = any_on_gpu(screen.nodes);
   const bool folded = workers_of(screen.nodes) > most_rows;
   if (!folded && workers_of(screen.nodes) > 0)
-    add_line(text, fmt::format("{:>6}  {:>8}  {:<8}  {:>6}  {:>9}  last line", "rank", "pid", "state", "cpu", "memory"),
+    add_line(text,
+             fmt::format("{:>6}  {:>8}  {:<8}  {:>6}  {}  last line", "rank", "pid", "state", "cpu", memory_head(gpus)),
              screen.columns);
   for (const NodeReport& node : screen.nodes) {
     add_line(text, folded && node.fault.empty() ? fold(node) : node_line(node), screen.columns);
     for (const WorkerReport& worker : node.workers)
-      if (!folded || worker.state != "running") add_line(text, row_of(worker), screen.columns);
+      if (!folded || worker.state != "running") add_line(text, row_of(worker, gpus), screen.columns);
   }
   return text;
 }

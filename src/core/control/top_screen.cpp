@@ -31,12 +31,11 @@ bool is_worse(const TopRow& one, const TopRow& other) {
   return key(*one.worker) < key(*other.worker);
 }
 
-std::string top_row(const TopRow& row) {
+std::string top_row(const TopRow& row, bool gpus) {
   const WorkerReport& worker = *row.worker;
   const std::string cpu = worker.cpu_percent ? fmt::format("{:.0f}%", *worker.cpu_percent) : "-";
-  const std::string memory = worker.memory_bytes ? bytes_text(*worker.memory_bytes) : "-";
-  return fmt::format("{:>6}  {:<12}  {:<8}  {:>6}  {:>9}  {}", worker.rank, safe_text(row.node->host, 12),
-                     safe_text(worker.state, longest_name), cpu, memory, last_words_of(worker));
+  return fmt::format("{:>6}  {:<12}  {:<8}  {:>6}  {}  {}", worker.rank, safe_text(row.node->host, 12),
+                     safe_text(worker.state, longest_name), cpu, memory_of(worker, gpus), last_words_of(worker));
 }
 
 }  // namespace
@@ -50,15 +49,17 @@ std::string top_screen(const Screen& screen) {
   }
   std::stable_sort(rows.begin(), rows.end(), is_worse);
   std::string text;
+  const bool gpus = any_on_gpu(screen.nodes);
   add_title(text, screen);
-  add_line(text, fmt::format("{:>6}  {:<12}  {:<8}  {:>6}  {:>9}  last line", "rank", "host", "state", "cpu", "memory"),
+  add_line(text,
+           fmt::format("{:>6}  {:<12}  {:<8}  {:>6}  {}  last line", "rank", "host", "state", "cpu", memory_head(gpus)),
            screen.columns);
   const auto above = static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
   const std::size_t room = std::max(screen.rows, above + 3) - above - 1;
   const std::size_t of_nodes = std::min(lines.size(), room / 2);
   const std::size_t of_workers = std::min(rows.size(), room - of_nodes);
   for (std::size_t i = 0; i < of_nodes; ++i) add_line(text, lines[i], screen.columns);
-  for (std::size_t i = 0; i < of_workers; ++i) add_line(text, top_row(rows[i]), screen.columns);
+  for (std::size_t i = 0; i < of_workers; ++i) add_line(text, top_row(rows[i], gpus), screen.columns);
   std::string foot = "q ends";
   if (of_workers < rows.size())
     foot += fmt::format("; {} more ranks, none of them more urgent", rows.size() - of_workers);

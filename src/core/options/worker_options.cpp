@@ -92,6 +92,14 @@ constexpr OptionRow worker_rows[] = {
      .initial = "300",
      .text = "how long each of these two commands may take before it is killed; 0: no limit",
      .ours = true},
+    {.name = "--wait-gpu-memory",
+     .member = &Options::wait_gpu_memory,
+     .group = OptionGroup::workers,
+     .value = "SECONDS",
+     .initial = "0",
+     .text = "before a node restarts its workers, wait up to SECONDS until the memory that they used on NVIDIA's GPUs "
+             "is free again; 0: do not wait",
+     .ours = true},
 };
 
 }  // namespace

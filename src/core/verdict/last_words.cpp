@@ -61,6 +61,12 @@ void add_words(Failure& failure, const LastWords& words) {
   }
 }
 
+void add_note(Failure& failure, const std::string& found) {
+  if (found.empty()) return;
+  if (!failure.note.empty()) failure.note += "; ";
+  failure.note += found;
+}
+
 std::string note_of_full_disk(const std::string& log_file) {
   return fmt::format(
       "the file system of {} is full, so what the worker said may be missing there, and may be why it failed",

@@ -100,6 +100,11 @@ TEST(Settle, TheCommandsAroundTheWorkersAreRead) {
   EXPECT_EQ(config_of({"--after-workers=c", "--hook-timeout=0"}).hooks.timeout, 0s);
 }
 
+TEST(Settle, TheWaitForTheMemoryOfGpusIsRead) {
+  EXPECT_EQ(config_of({}).hooks.wait_gpu_memory, 0s);
+  EXPECT_EQ(config_of({"--wait-gpu-memory=1.5"}).hooks.wait_gpu_memory, 1500ms);
+}
+
 TEST(Settle, EvidenceIsReadWithItsSignal) {
   EXPECT_TRUE(config_of({}).evidence.states);
   EXPECT_FALSE(config_of({}).evidence.stacks);
@@ -138,6 +143,8 @@ TEST(Settle, BadInputIsOneClearLineThatNamesItsOrigin) {
        "--requeue-on start: start is not a valid exit condition; expected exit codes from 1 to "
        "255, signals such as SIGKILL, or warned"},
       {{"--after-workers=true", "--hook-timeout=-1"}, "--hook-timeout -1: expected seconds from 0.1 to 604800, or 0"},
+      {{"--wait-gpu-memory=-1"}, "--wait-gpu-memory -1: expected seconds from 0 to 86400"},
+      {{"--wait-gpu-memory=nan"}, "--wait-gpu-memory"},
       {{"--requeue-exit=256", "--requeue-on=1"}, "--requeue-exit 256: expected an exit code from 1 to 255"},
       {{"--job-end=soon"}, "--job-end soon: expected seconds since 1970"},
       {{"--stop-before-end=0"}, "--stop-before-end 0: expected seconds above 0"},

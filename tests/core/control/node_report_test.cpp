@@ -27,6 +27,7 @@ NodeReport a_report() {
   worker.state = "running";
   worker.cpu_percent = 99.5;
   worker.memory_bytes = 1 << 20;
+  worker.gpu_memory_bytes = std::int64_t{80} << 30;
   worker.last_line = "step 1";
   worker.last_line_age_s = 0.25;
   worker.step = 1200;
@@ -43,6 +44,7 @@ TEST(NodeReport, IsReadAsItWasWritten) {
   ASSERT_TRUE(read);
   EXPECT_EQ(to_json(report), to_json(*read));
   EXPECT_EQ("step 1", read->workers.at(0).last_line);
+  EXPECT_EQ(std::int64_t{80} << 30, read->workers.at(0).gpu_memory_bytes);
   EXPECT_EQ(2.5, read->quiet_s);
   EXPECT_TRUE(read->quiet_by_steps);
   EXPECT_EQ(1200, read->workers.at(0).step);

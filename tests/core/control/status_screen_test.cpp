@@ -55,6 +55,18 @@ TEST(StatusScreen, ShowsNodesAndWorkers) {
       text);
 }
 
+TEST(StatusScreen, ShowsTheMemoryOnGpusIfItIsKnownOfAWorker) {
+  NodeReport report = node(0, 2);
+  report.workers[1].gpu_memory_bytes = std::int64_t{9} << 30;
+  EXPECT_EQ(
+      "job job: train.py; 2 nodes, 2 running; round 0, 0 restarts\n"
+      "  rank       pid  state        cpu     memory    gpu mem  last line\n"
+      "node 0 n0 (pid 100): running since 2026-11-27 06:00:00, 61 s\n"
+      "     0      1000  running     100%    1.5 GiB          -  2.5 s ago: step 7\n"
+      "     1      1001  running     100%    1.5 GiB    9.0 GiB  2.5 s ago: step 7\n",
+      status_screen({{report}, 80}));
+}
+
 TEST(StatusScreen, ShowsStepsAndWhoIsBehind) {
   NodeReport report = node(0, 2);
   report.workers[0].step = report.workers[1].step = 1200;

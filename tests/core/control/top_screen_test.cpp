@@ -57,6 +57,14 @@ TEST(TopScreen, TwoThousandRanksOnOnePageTheWorstFirst) {
   EXPECT_THAT(text, HasSubstr("q ends; 1972 more ranks, none of them more urgent"));
 }
 
+TEST(TopScreen, TheMemoryOnGpusHasAColumnIfItIsKnownOfAWorker) {
+  Screen screen{{busy_node(0, 1)}};
+  screen.nodes[0].workers[0].gpu_memory_bytes = std::int64_t{9} << 30;
+  EXPECT_THAT(top_screen(screen),
+              HasSubstr("  rank  host          state        cpu     memory    gpu mem  last line\n"
+                        "     0  n0            running     100%    1.0 GiB    9.0 GiB  1 s ago: step 7\n"));
+}
+
 TEST(TopScreen, SmallJobsFitAsAWhole) {
   Screen screen;
   screen.nodes = {busy_node(0, 2)};

@@ -119,6 +119,8 @@ struct HookChoice {
   std::string before{};  // before they start; empty: nothing
   std::string after{};   // when they have ended; empty: nothing
   Duration timeout{};    // of each; zero: no limit
+  // How long a restart waits, at most, for the memory that the workers had on GPUs; zero: not at all.
+  Duration wait_gpu_memory{};
 };
 
 // How much launch says about what it does. The report on a failure is always shown.

@@ -24,17 +24,18 @@ struct WorkerReport {
   int rank = 0;
   int local_rank = 0;
   int pid = 0;
-  std::string state;                         // starting, running or ended
-  std::string end;                           // how it ended: "exit code 3"
-  std::optional<double> cpu_percent;         // of one processor, with its children
-  std::optional<std::int64_t> memory_bytes;  // resident, with its children
-  std::string last_line;                     // of what it wrote, if launch has that in a file
-  std::optional<double> last_line_age_s;     // since that file has changed
-  std::optional<double> step;                // by --progress
-  std::optional<double> rate;                // steps per second
-  std::optional<double> step_age_s;          // since the step has changed
-  std::vector<std::string> stack;            // innermost frame first
-  std::vector<LogPiece> log;                 // what is new in its files
+  std::string state;                             // starting, running or ended
+  std::string end;                               // how it ended: "exit code 3"
+  std::optional<double> cpu_percent;             // of one processor, with its children
+  std::optional<std::int64_t> memory_bytes;      // resident, with its children
+  std::optional<std::int64_t> gpu_memory_bytes;  // on GPUs of NVIDIA, with its children
+  std::string last_line;                         // of what it wrote, if launch has that in a file
+  std::optional<double> last_line_age_s;         // since that file has changed
+  std::optional<double> step;                    // by --progress
+  std::optional<double> rate;                    // steps per second
+  std::optional<double> step_age_s;              // since the step has changed
+  std::vector<std::string> stack;                // innermost frame first
+  std::vector<LogPiece> log;                     // what is new in its files
 };
 
 struct NodeReport {

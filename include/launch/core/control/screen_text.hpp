@@ -36,6 +36,10 @@ std::string states_text(const std::vector<const WorkerReport*>& workers);
 std::string title_of(const NodeReport& node);
 // The node's own row.
 std::string node_line(const NodeReport& node);
+// Columns of memory: the second one, that of GPUs, is there if it is known of a worker.
+bool any_on_gpu(const std::vector<NodeReport>& nodes);
+std::string memory_head(bool gpus);
+std::string memory_of(const WorkerReport& worker, bool gpus);
 // What the worker does or did last: "exit code 3; 2 s ago: step 7".
 std::string last_words_of(const WorkerReport& worker);
 // The row about the whole job.

@@ -85,7 +85,8 @@ struct Options {
   Setting<std::string> start_method;
   Setting<std::string> before_workers;
   Setting<std::string> after_workers;
-  Setting<double> hook_timeout;  // seconds
+  Setting<double> hook_timeout;     // seconds
+  Setting<double> wait_gpu_memory;  // seconds
   Setting<int> max_restarts;
   Setting<std::string> restart_on;
   Setting<std::string> fail_on;

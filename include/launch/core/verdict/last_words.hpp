@@ -24,6 +24,9 @@ std::string note_of_full_disk(const std::string& log_file);
 // The message in its error.json comes first, then the traceback in its standard error, then the last lines there.
 void add_words(Failure& failure, const LastWords& words);
 
+// Adds what launch has found out itself, behind what it already knows.
+void add_note(Failure& failure, const std::string& found);
+
 // What the worker's error says of others: a time-out that is about other ranks, or any other sign that something it
 // talked to was lost or late.
 enum class SaysOfOthers {
