@@ -91,8 +91,11 @@ class Walk {
   // Of the other nodes and the store.
   void news() {
     switch (draw(5)) {
-      case 0:
-        return tell(PeerFailed{draw_failure()});
+      case 0: {
+        Failure failure = draw_failure();
+        if (all_well_) failure.node_rank = NodeRank(1);  // nobody says of our workers what is not so
+        return tell(PeerFailed{std::move(failure)});
+      }
       case 1:
         return tell(MembersChanged{"n1 joins", one_in(2) ? Duration::max() : Duration(2s)});
       case 2:
