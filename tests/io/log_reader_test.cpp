@@ -15,12 +15,15 @@ namespace {
 constexpr std::size_t most = 10'000;
 
 class LogReaderTest : public testing::Test {
- protected:
+ public:
   LogReaderTest() : folder_(testing::TempDir() + "log_reader_test_" + std::to_string(::getpid())) {
     std::filesystem::create_directories(folder_);
   }
   ~LogReaderTest() override { std::filesystem::remove_all(folder_); }
+  LogReaderTest(const LogReaderTest&) = delete;
+  LogReaderTest& operator=(const LogReaderTest&) = delete;
 
+ protected:
   std::string path(int rank) const { return folder_ + "/stdout.log" + (rank == 0 ? "" : std::to_string(rank)); }
   void write(int rank, const std::string& text) { std::ofstream(path(rank), std::ios::app) << text; }
   LogReader::File file(int rank) const { return {rank, rank, path(rank)}; }
