@@ -35,6 +35,7 @@ constexpr std::size_t most_log_bytes = 8'000;  // of an answer; JSON may make si
 constexpr Duration idle_reader = 30s;
 constexpr Duration between_reads_at_most = 1500ms;  // of somebody who follows
 constexpr Duration time_for_readers = 1s;
+constexpr Duration time_to_be_heard = 1s;
 
 bool is_noted(Verb verb) { return is_deed(verb) || verb == Verb::stacks; }
 
@@ -141,9 +142,16 @@ NodeAnswers::Deed NodeAnswers::drain(const ControlRequest& request) {
     return {"", "the nodes of the job have changed meanwhile; ask again"};
   if (auto refusal = job_.node.refuses_leave()) return {"", *std::move(refusal)};
   const bool missed = job_.node.is_missed();
-  feed_(FromHost{LeaveAsked{asker_text(request)}, false});
+  run_in_background(executor_, leave_soon(asker_text(request)));
   if (!missed) return {"is leaving the job", ""};
   return {"is leaving the job; those that are left are too few, so they wait for another node", ""};
+}
+
+// The round ends with it, and then nobody is answered.
+asio::awaitable<void> NodeAnswers::leave_soon(std::string by) {
+  asio::steady_timer pause(executor_, to_steady(later(now(), time_to_be_heard)));
+  (void)co_await pause.async_wait(as_values);
+  feed_(FromHost{LeaveAsked{std::move(by)}, false});
 }
 
 NodeAnswers::Deed NodeAnswers::filter(const std::vector<int>& local_ranks) {

@@ -70,8 +70,9 @@ class Prometheus(JobCase):
 
     def test_a_job_is_scraped(self):
         self.tool("prometheus")
-        jobs = [self.job(UP, "echo hear me >&2\n", FAILS_FIRST, GO, options=[f"--rdzv-id=j{i}", "--max-restarts=1"])
-                for i in range(2)]
+        options = ["--max-restarts=1", "--progress=step ([0-9]+)", "--hang-timeout=600"]
+        jobs = [self.job(UP, "echo hear me >&2\n", "echo step 1; sleep 0.2; echo step 2\n", FAILS_FIRST, GO,
+                         options=[f"--rdzv-id=j{i}", *options]) for i in range(2)]
         port = self.start_prometheus(self.config([f"127.0.0.1:{port_of(job)}" for job in jobs], "1s"))
         self.wait_for_values(port, "up", [1, 1])
         self.wait_for_values(port, 'launch_workers{state="running"}', [2, 2])

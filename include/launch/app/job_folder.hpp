@@ -28,7 +28,9 @@ class JobFolder {
   JobFolder(DiskThread& disk, std::shared_ptr<const Config> config)
       : disk_(disk),
         config_(std::move(config)),
-        shown_(std::make_shared<ShownRanks>(config_->nproc_per_node, config_->logs.shown)) {}
+        // Without a folder the choice has no effect, as with torchrun.
+        shown_(std::make_shared<ShownRanks>(
+            config_->nproc_per_node, config_->log_folder == "/dev/null" ? std::set<int>() : config_->logs.shown)) {}
 
   // The workers' output is counted there, if it passes through launch. Must be called before make().
   void count_into(std::shared_ptr<OutputTally> tally) { tally_ = std::move(tally); }

@@ -80,6 +80,7 @@ class NodeAnswers {
   Deed send(const ControlRequest& request);
   Deed restart(const std::string& by);
   Deed drain(const ControlRequest& request);
+  boost::asio::awaitable<void> leave_soon(std::string by);
   Deed filter(const std::vector<int>& local_ranks);
   boost::asio::awaitable<NodeReport> report(bool closely);
   boost::asio::awaitable<void> add_sights(NodeReport& report);
