@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 namespace launch::gpu_library_test {
@@ -20,10 +21,17 @@ using ::testing::HasSubstr;
 namespace fs = std::filesystem;
 
 // Loads the stand-in first: what has the name of a library that is loaded is not loaded again.
+// The process that asked is killed and left to whoever wants to wait: here to this one.
+void reap_all() {
+  while (::waitpid(-1, nullptr, 0) > 0) {
+  }
+}
+
 class GpuLibraryTest : public ::testing::Test {
- protected:
+ public:
   GpuLibraryTest() { ::setenv("GPU_STAND_IN", file_.c_str(), 1); }
   ~GpuLibraryTest() override {
+    reap_all();
     ::unsetenv("GPU_STAND_IN");
     fs::remove(file_);
     if (stand_in_ != nullptr) ::dlclose(stand_in_);
@@ -31,6 +39,7 @@ class GpuLibraryTest : public ::testing::Test {
   GpuLibraryTest(const GpuLibraryTest&) = delete;
   GpuLibraryTest& operator=(const GpuLibraryTest&) = delete;
 
+ protected:
   Result<GpuFacts> read(const std::string& text, Duration limit = 60s) {
     std::ofstream(file_) << text;
     return read_gpus(limit);
@@ -70,6 +79,7 @@ TEST_F(GpuLibraryTest, WithoutADriverItSaysSo) {
 TEST(GpuLibrary, WhereItIsMissingItSaysSo) {
   if (void* const real = ::dlopen("libnvidia-ml.so.1", RTLD_NOW); real != nullptr) GTEST_SKIP() << "it is here";
   const auto gpus = read_gpus(60s);
+  reap_all();
   ASSERT_FALSE(gpus);
   EXPECT_EQ(gpus.error().code, ErrorCode::closed);
   EXPECT_THAT(gpus.error().message, HasSubstr("libnvidia-ml.so.1"));
