@@ -5,7 +5,7 @@ import re
 import signal
 import socket
 
-from harness import Settings, wait_for
+from harness import ROOT, Settings, wait_for
 from job import SLEEP, UP, JobCase
 
 
@@ -301,6 +301,16 @@ class Filters(ControlCase):
         self.assertIn("does not pass launch without --tee", self.ask("filter", "0").out)
         self.assertIn("as in 0,2", self.ask("filter", "x", code=2).err)
         self.stop(run)
+
+
+class Documents(ControlCase):
+    def test_page_and_manual_have_all_commands(self):
+        commands = re.findall(r"^  ([a-z-]+) ", self.ask("--help").out.partition("ubcommands:")[2], re.M)
+        self.assertIn("filter", commands)
+        manual = (ROOT / "docs/launch-ctl.1").read_text().replace("\\-", "-")
+        for command in commands:
+            self.assertIn(f"`launch-ctl {command}", (ROOT / "docs/control.md").read_text())
+            self.assertRegex(manual, rf'(?m)^\.(B|BI|BR) "?{command}\b')
 
 
 class Page(ControlCase):
