@@ -64,11 +64,15 @@ int list_jobs(const ControlCommand& command) {
   return print(command, nodes);
 }
 
-// The rank of the node that is meant, and the round in which it has it.
-Status choose_node(const std::vector<std::string>& doors, const std::string& word, ControlRequest& request) {
+Result<std::vector<NodeReport>> ask_who(const std::vector<std::string>& doors) {
   ControlRequest who;
   who.verb = Verb::about;
-  const auto nodes = ask_job_at(doors, who);
+  return ask_job_at(doors, who);
+}
+
+// The rank of the node that is meant, and the round in which it has it.
+Status choose_node(const std::vector<std::string>& doors, const std::string& word, ControlRequest& request) {
+  const auto nodes = ask_who(doors);
   if (!nodes) return nodes.error();
   const auto node = find_node(*nodes, word);
   if (!node) return node.error();
@@ -101,9 +105,7 @@ int print_names(const std::string& which) {
   for (const JobAgent& agent : find_agents("")) nodes.push_back(agent.node);
   if (which == "jobs") return write_all(STDOUT_FILENO, completed_jobs(nodes)) ? 0 : 1;
   const auto doors = find_job("");
-  ControlRequest who;
-  who.verb = Verb::about;
-  const auto all = doors ? ask_job_at(*doors, who) : Result<std::vector<NodeReport>>(nodes);
+  const auto all = doors ? ask_who(*doors) : Result<std::vector<NodeReport>>(nodes);
   return write_all(STDOUT_FILENO, completed_nodes(all ? *all : nodes)) ? 0 : 1;
 }
 

@@ -31,9 +31,9 @@ NodeReport fault_of(const std::string& host, std::string fault) {
   return report;
 }
 
-// What launch-ctl gets: a line for each node.
-std::string lines_of(const NodeReport& own, const std::vector<NodeAnswer>& others) {
-  std::string lines = to_json(own) + '\n';
+// A line for each node.
+std::string lines_of(const std::vector<NodeAnswer>& others) {
+  std::string lines;
   for (const NodeAnswer& answer : others) {
     NodeReport silent;
     silent.node_rank = answer.node.value;
@@ -67,7 +67,7 @@ void ControlDesk::open() {
 
 asio::awaitable<std::string> ControlDesk::serve(std::string line, pid_t visitor) {
   auto request = parse_request(line);
-  if (!request) co_return lines_of(fault_of(job_.config.hostname, request.error().message), {});
+  if (!request) co_return to_json(fault_of(job_.config.hostname, request.error().message)) + '\n';
   request->asker = visitor;
   request->asker_host = job_.config.hostname;
   std::vector<NodeAnswer> others;
@@ -79,7 +79,7 @@ asio::awaitable<std::string> ControlDesk::serve(std::string line, pid_t visitor)
   auto answering = answer(*request);
   const NodeReport own = co_await std::move(answering);
   if (request->verb == Verb::stop) deeds_.stop(visitor);
-  co_return lines_of(own, others);
+  co_return to_json(own) + '\n' + lines_of(others);
 }
 
 asio::awaitable<std::vector<NodeAnswer>> ControlDesk::ask_others(ControlRequest request) {
@@ -150,8 +150,10 @@ asio::awaitable<std::vector<NodeReport>> ControlDesk::ask_all(Verb verb) {
   auto asking = ask_others(request);
   const std::vector<NodeAnswer> others = co_await std::move(asking);
   auto answering = own_answer(request);
-  const NodeReport own = co_await std::move(answering);
-  co_return parse_node_reports(lines_of(own, others));
+  std::vector<NodeReport> nodes = parse_node_reports(lines_of(others));
+  NodeReport own = co_await std::move(answering);
+  nodes.insert(nodes.begin(), std::move(own));
+  co_return nodes;
 }
 
 void ControlDesk::take(const JobAnswered& answered) {

@@ -36,9 +36,8 @@ std::vector<JobAgent> find_agents(const std::string& run_id) {
     if (nodes.empty() || nodes[0].pid == 0 || (!run_id.empty() && nodes[0].run_id != run_id)) continue;
     agents.push_back({door, std::move(nodes[0])});
   }
-  std::stable_sort(agents.begin(), agents.end(), [](const JobAgent& one, const JobAgent& other) {
-    return std::pair(one.node.run_id, one.node.node_rank) < std::pair(other.node.run_id, other.node.node_rank);
-  });
+  std::stable_sort(agents.begin(), agents.end(),
+                   [](const JobAgent& one, const JobAgent& other) { return comes_before(one.node, other.node); });
   return agents;
 }
 

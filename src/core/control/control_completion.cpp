@@ -104,8 +104,7 @@ std::string fish_script(const std::vector<ControlWords>& commands) {
   }
   text += "complete -c launch-ctl -n '__fish_seen_subcommand_from drain' -a '(launch-ctl names nodes 2> /dev/null)'\n";
   text += fmt::format("complete -c launch-ctl -n '__fish_seen_subcommand_from signal' -a '{}'\n", signals);
-  text +=
-      fmt::format("complete -c launch-ctl -n 'not __fish_use_subcommand' -a '(launch-ctl names jobs 2> /dev/null)'\n");
+  text += "complete -c launch-ctl -n 'not __fish_use_subcommand' -a '(launch-ctl names jobs 2> /dev/null)'\n";
   return text;
 }
 

@@ -2,7 +2,6 @@
 
 #include "launch/core/base/text.hpp"
 #include "launch/core/control/status_screen.hpp"
-#include "launch/core/progress/progress_text.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -55,11 +54,7 @@ std::string no_progress_text(Duration quiet) {
 }
 
 std::vector<std::string> hang_lines(const std::vector<NodeReport>& nodes) {
-  std::vector<RankStep> steps;
-  for (const NodeReport& node : nodes)
-    for (const WorkerReport& worker : node.workers)
-      if (worker.step) steps.push_back({worker.rank, *worker.step});
-  const std::string spread = spread_text(steps);
+  const std::string spread = spread_of(nodes);
   std::vector<std::string> lines;
   if (!spread.empty()) lines.push_back(spread);
   const std::string screen = stacks_screen({nodes, widest_line});

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
@@ -115,11 +116,11 @@ std::vector<NodeReport> parse_node_reports(std::string_view lines) {
   return reports;
 }
 
-void sort_by_node(std::vector<NodeReport>& nodes) {
-  std::stable_sort(nodes.begin(), nodes.end(), [](const NodeReport& one, const NodeReport& other) {
-    return std::pair(one.run_id, one.node_rank) < std::pair(other.run_id, other.node_rank);
-  });
+bool comes_before(const NodeReport& one, const NodeReport& other) {
+  return std::tie(one.run_id, one.node_rank) < std::tie(other.run_id, other.node_rank);
 }
+
+void sort_by_node(std::vector<NodeReport>& nodes) { std::stable_sort(nodes.begin(), nodes.end(), comes_before); }
 
 Result<int> find_node(const std::vector<NodeReport>& nodes, const std::string& word) {
   std::vector<int> found;

@@ -85,6 +85,17 @@ std::string node_line(const NodeReport& node) {
                      age_text(node.age_s));
 }
 
+std::string spread_of(const std::vector<NodeReport>& nodes) {
+  std::vector<RankStep> steps;
+  for (const WorkerReport* worker : all_workers(nodes))
+    if (worker->step) steps.push_back({worker->rank, *worker->step});
+  return spread_text(steps);
+}
+
+std::string cpu_of(const WorkerReport& worker) {
+  return worker.cpu_percent ? fmt::format("{:.0f}%", *worker.cpu_percent) : "-";
+}
+
 void add_title(std::string& text, const Screen& screen) {
   const auto known =
       std::find_if(screen.nodes.begin(), screen.nodes.end(), [](const NodeReport& node) { return node.fault.empty(); });
@@ -94,10 +105,7 @@ void add_title(std::string& text, const Screen& screen) {
            fmt::format("job {}: {}; {}, {}; round {}, {}", shown(known->run_id), safe_text(known->program, 200), nodes,
                        states_text(all_workers(screen.nodes)), known->round, counted(known->restart, "restart")),
            screen.columns);
-  std::vector<RankStep> steps;
-  for (const WorkerReport* worker : all_workers(screen.nodes))
-    if (worker->step) steps.push_back({worker->rank, *worker->step});
-  if (const std::string spread = spread_text(steps); !spread.empty()) add_line(text, spread, screen.columns);
+  if (const std::string spread = spread_of(screen.nodes); !spread.empty()) add_line(text, spread, screen.columns);
 }
 
 std::string bytes_text(std::int64_t bytes) {

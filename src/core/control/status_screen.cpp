@@ -23,10 +23,9 @@ std::size_t workers_of(const std::vector<NodeReport>& nodes) {
 }
 
 std::string row_of(const WorkerReport& worker, bool gpus) {
-  const std::string cpu = worker.cpu_percent ? fmt::format("{:.0f}%", *worker.cpu_percent) : "-";
   return fmt::format("{:>6}  {:>8}  {:<8}  {:>6}  {}  {}", worker.rank,
-                     worker.pid == 0 ? "-" : std::to_string(worker.pid), safe_text(worker.state, longest_name), cpu,
-                     memory_of(worker, gpus), last_words_of(worker));
+                     worker.pid == 0 ? "-" : std::to_string(worker.pid), safe_text(worker.state, longest_name),
+                     cpu_of(worker), memory_of(worker, gpus), last_words_of(worker));
 }
 
 // A node as one row.

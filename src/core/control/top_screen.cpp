@@ -33,9 +33,9 @@ bool is_worse(const TopRow& one, const TopRow& other) {
 
 std::string top_row(const TopRow& row, bool gpus) {
   const WorkerReport& worker = *row.worker;
-  const std::string cpu = worker.cpu_percent ? fmt::format("{:.0f}%", *worker.cpu_percent) : "-";
   return fmt::format("{:>6}  {:<12}  {:<8}  {:>6}  {}  {}", worker.rank, safe_text(row.node->host, 12),
-                     safe_text(worker.state, longest_name), cpu, memory_of(worker, gpus), last_words_of(worker));
+                     safe_text(worker.state, longest_name), cpu_of(worker), memory_of(worker, gpus),
+                     last_words_of(worker));
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include "launch/core/base/text.hpp"
 
+#include "node_reports.hpp"
+
 #include <string>
 
 #include <gmock/gmock.h>
@@ -14,30 +16,14 @@ using testing::HasSubstr;
 using testing::Not;
 
 NodeReport node(int rank, int workers) {
-  NodeReport report;
-  report.node_rank = rank;
-  report.host = "n" + std::to_string(rank);
-  report.run_id = "job";
-  report.program = "train.py";
-  report.pid = 100 + rank;
-  report.state = "running";
+  WorkerReport like;
+  like.cpu_percent = 99.6;
+  like.memory_bytes = std::int64_t{3} << 29;
+  like.last_line_age_s = 2.5;
+  like.stack = {"wait (threading.py:1)", "all_reduce (train.py:41)"};
+  NodeReport report = running_node(rank, 2, workers, like);
   report.since = "2026-11-27 06:00:00";
   report.age_s = 61;
-  report.nnodes = 2;
-  report.world_size = 2 * workers;
-  for (int i = 0; i < workers; ++i) {
-    WorkerReport worker;
-    worker.rank = rank * workers + i;
-    worker.local_rank = i;
-    worker.pid = 1000 + worker.rank;
-    worker.state = "running";
-    worker.cpu_percent = 99.6;
-    worker.memory_bytes = std::int64_t{3} << 29;
-    worker.last_line = "step 7";
-    worker.last_line_age_s = 2.5;
-    worker.stack = {"wait (threading.py:1)", "all_reduce (train.py:41)"};
-    report.workers.push_back(worker);
-  }
   return report;
 }
 

@@ -1,5 +1,7 @@
 #include "launch/core/control/top_screen.hpp"
 
+#include "node_reports.hpp"
+
 #include <algorithm>
 #include <string>
 
@@ -12,28 +14,11 @@ namespace {
 using testing::HasSubstr;
 
 NodeReport busy_node(int rank, int workers) {
-  NodeReport report;
-  report.node_rank = rank;
-  report.host = "n" + std::to_string(rank);
-  report.run_id = "job";
-  report.program = "train.py";
-  report.pid = 100 + rank;
-  report.state = "running";
-  report.nnodes = 250;
-  report.world_size = 250 * workers;
-  for (int i = 0; i < workers; ++i) {
-    WorkerReport worker;
-    worker.rank = rank * workers + i;
-    worker.local_rank = i;
-    worker.pid = 1000 + worker.rank;
-    worker.state = "running";
-    worker.cpu_percent = 100;
-    worker.memory_bytes = 1 << 30;
-    worker.last_line = "step 7";
-    worker.last_line_age_s = 1;
-    report.workers.push_back(std::move(worker));
-  }
-  return report;
+  WorkerReport like;
+  like.cpu_percent = 100;
+  like.memory_bytes = 1 << 30;
+  like.last_line_age_s = 1;
+  return running_node(rank, 250, workers, like);
 }
 
 TEST(TopScreen, TwoThousandRanksOnOnePageTheWorstFirst) {

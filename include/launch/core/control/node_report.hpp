@@ -63,6 +63,8 @@ struct NodeReport {
 std::string to_json(const NodeReport& report);
 // The error says that it is no such report.
 Result<NodeReport> parse_node_report(std::string_view json);
+// By job, then by rank.
+bool comes_before(const NodeReport& one, const NodeReport& other);
 void sort_by_node(std::vector<NodeReport>& nodes);
 // The rank of the node that a user means by its rank or its host. The error has code usage and says which nodes there
 // are.

@@ -42,6 +42,10 @@ std::string memory_head(bool gpus);
 std::string memory_of(const WorkerReport& worker, bool gpus);
 // What the worker does or did last: "exit code 3; 2 s ago: step 7".
 std::string last_words_of(const WorkerReport& worker);
+// How far the workers are, and who is behind; empty: their steps are not known.
+std::string spread_of(const std::vector<NodeReport>& nodes);
+// Use of processors, for a row: "99%".
+std::string cpu_of(const WorkerReport& worker);
 // The row about the whole job.
 void add_title(std::string& text, const Screen& screen);
 
