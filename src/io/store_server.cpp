@@ -226,7 +226,7 @@ class StoreConnection : public std::enable_shared_from_this<StoreConnection> {
   tcp::socket socket_;
   ConnectionId id_;
   Time began_;
-  std::uint32_t pid_ = 0;  // as its first PING says; 0: it has sent none
+  std::uint32_t pid_ = 0;  // as its PING says; 0: it has sent none
   RequestReader reader_;
   std::string answers_;  // from sent_ on, not yet taken by the kernel
   std::size_t sent_ = 0;

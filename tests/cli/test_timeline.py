@@ -31,13 +31,14 @@ class TimelineCase(test_control.ControlCase):
 
 
 class Screens(TimelineCase):
-    def test_who_is_missing_and_who_has_come(self):
-        runs = self.two_nodes("hold=3", options=("--tee=3", f"--log-dir={self.folder}/logs", "--progress=step ([0-9]+)"))
+    def test_who_is_missing(self):
+        options = ("--tee=3", f"--log-dir={self.folder}/logs", "--progress=step ([0-9]+)")
+        runs = self.two_nodes("hold=3", options=options)
         self.wait_until_up(4, *runs)
         screen = self.ask("timeline").out
         self.assertRegex(screen, r"\n1 of 4 ranks have not come; the others wait for them\n"
-                                 r"rank 3 on node 1 \(\S+\) has not come: [\d.]+ s since its exec, its first output was "
-                                 r"after [\d.]+ s\n")
+                                 r"rank 3 on node 1 \(\S+\) has not come: [\d.]+ s since its exec, its first output "
+                                 r"was after [\d.]+ s\n")
         self.assertEqual([True] * 3 + [False], ["store_age_s" in worker for worker in self.workers()])
         (self.folder / "go").touch()
         self.assertTrue(wait_for(lambda: "all 4 ranks had come" in self.ask("timeline").out, 20))
@@ -71,8 +72,9 @@ class Screens(TimelineCase):
 
     def test_programs_that_use_no_store(self):
         run = self.job(test_control.UP, test_control.SLEEP)
-        self.assertRegex(self.ask("timeline").out, r"2 of 2 ranks have not come.*\nrank 0 on node 0 \(\S+\) has not come: "
-                                                   r"[\d.]+ s since its exec, no output that launch has seen\n")
+        self.assertRegex(self.ask("timeline").out,
+                         r"2 of 2 ranks have not come.*\nrank 0 on node 0 \(\S+\) has not come: "
+                         r"[\d.]+ s since its exec, no output that launch has seen\n")
         self.stop(run)
 
 
@@ -109,7 +111,7 @@ class Told(TimelineCase):
         self.assertIn("No such file or directory", run.err)
         self.stop(run)
 
-    def test_the_node_with_slow_imports_is_the_first_line(self):
+    def test_the_slow_node_is_the_first_line(self):
         preload = self.folder / "slow_imports.so"
         subprocess.run(["cc", "-shared", "-fPIC", "-o", preload, WORKERS / "slow_imports.c"], check=True)
         slow = {"LD_PRELOAD": str(preload), "IMPORT_DELAY_MS": "250"}

@@ -1,6 +1,6 @@
-// Counts what the workers write through launch, for its metrics: lines, bytes, and when each wrote first and last. The threads of
-// io/log_relay and io/stderr_tap count, anybody may read at any time. It lives from one attempt to the next, so what it
-// counts never falls. It keeps no bytes.
+// Counts what the workers write through launch, for its metrics: lines, bytes, and when each wrote first and last. The
+// threads of io/log_relay and io/stderr_tap count, anybody may read at any time. It lives from one attempt to the next,
+// so what it counts never falls. It keeps no bytes.
 #pragma once
 
 #include "launch/core/base/time.hpp"

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -13,7 +14,8 @@
 namespace launch {
 namespace {
 
-constexpr std::size_t most_clients_told = 3000;
+constexpr std::size_t longest_answer = 60'000;
+constexpr std::size_t bytes_of_client = 17, bytes_of_address = 40;  // in JSON
 
 // One node serves the store that the workers use. Others may have one that no worker uses.
 StartupFacts facts_of(const std::vector<NodeReport>& nodes) {
@@ -56,10 +58,18 @@ std::vector<NodeReport> with_store_ages(std::vector<NodeReport> nodes) {
 }
 
 void limit_clients(NodeReport& report) {
-  std::vector<StartupClient>& clients = report.startup.clients;
-  if (clients.size() <= most_clients_told) return;
-  report.startup.clients_left_out = static_cast<int>(clients.size() - most_clients_told);
-  clients.resize(most_clients_told);
+  std::vector<StartupClient> all = std::exchange(report.startup.clients, {});
+  if (all.empty()) return;
+  std::size_t bytes = to_json(report).size();
+  std::set<std::string> addresses;
+  std::size_t told = 0;
+  for (; told < all.size() && bytes < longest_answer; ++told) {
+    const bool fresh = addresses.insert(all[told].address).second;
+    bytes += bytes_of_client + (fresh ? bytes_of_address + all[told].address.size() : 0);
+  }
+  report.startup.clients_left_out = static_cast<int>(all.size() - told);
+  all.resize(told);
+  report.startup.clients = std::move(all);
 }
 
 std::string timeline_screen(const Screen& screen) {

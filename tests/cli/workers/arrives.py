@@ -1,5 +1,5 @@
-"""A worker that starts as a real one does: it says so, tells the store its pid as PyTorch's client does, uses a key, and
-makes steps.
+"""A worker that starts as a real one does: it says so, tells the store its pid as PyTorch's client does, uses a key,
+and makes steps.
 
 Arguments: "hold=R" lets rank R wait for the file "go" before it connects, and say so with "up.R"; "silent" writes no
 first line. All others say that they are up when they have made a step, and live until they are ended.

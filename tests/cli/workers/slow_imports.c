@@ -1,4 +1,4 @@
-/* Preloaded into Python: each file of a module takes IMPORT_DELAY_MS longer to open, as on a network disk that is busy. */
+/* Preloaded into Python: each file of a module takes IMPORT_DELAY_MS longer to open, as on a busy network disk. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>

@@ -59,7 +59,8 @@ slowest node: node 1 (n1), median 14.0 s; the median of the others is 1.3 s
      0      0 n0       0.8 s     1.3 s  ==-.................................
 
 = to the first output   - to the store   . waits for the others   > makes steps
-)", startup_screen(startup_table(facts), 80));
+)",
+            startup_screen(startup_table(facts), 80));
 }
 
 TEST(StartupText, TheScreenFitsItsColumns) {

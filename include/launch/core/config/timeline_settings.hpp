@@ -1,5 +1,6 @@
-// Where the start of the workers is written as a picture: --timeline. Called only by settle(), after the logs. Errors
-// have code usage and say what to write instead. It opens no file.
+// Where the start of the workers is written as a picture (--timeline), and that their output passes launch for it.
+// Called only by settle(), after the logs. Errors have code usage and say what to write instead. It opens no file, and
+// does not look whether there is one.
 #pragma once
 
 #include "launch/core/base/error.hpp"
