@@ -58,17 +58,19 @@ std::string missing_line(const StartupTable& table, const StartupRank& rank) {
                              : "no output that launch has seen");
 }
 
-// A character for each moment: when the rank ran, had written something, had come, and had made a step.
-std::string bar_of(const StartupRank& rank, double end, std::size_t width) {
+// A character for each moment, which says what the rank is on its way to.
+std::string bar_of(const StartupTable& table, const StartupRank& rank, double end, std::size_t width) {
   std::string bar;
   for (std::size_t i = 0; i < width; ++i) {
     const double time = end * (static_cast<double>(i) + 0.5) / static_cast<double>(width);
     const auto is_after = [time](std::optional<double> moment) { return moment && time >= *moment; };
-    bar += is_after(rank.step)      ? '>'
-           : is_after(rank.store)   ? '.'
-           : is_after(rank.output)  ? '-'
-           : is_after(rank.started) ? '='
-                                    : ' ';
+    char sign = ' ';
+    if (is_after(rank.started)) sign = '=';
+    if (is_after(rank.output)) sign = '-';
+    if (is_after(rank.store)) sign = '.';
+    if (is_after(rank.store) && is_after(table.formed)) sign = ':';
+    if (is_after(rank.step)) sign = '>';
+    bar += sign;
   }
   return bar;
 }
@@ -97,7 +99,7 @@ class Rows {
   std::string row(const std::string& what, const StartupRank& rank) const {
     std::string line = fmt::format("{:>6} {:>6} {:<{}} {:>9} {:>9}  {}", what, rank.node,
                                    beginning_of(name_of(table_, rank.node), names_), names_, time_of(rank.output),
-                                   time_of(rank.store), bar_of(rank, end_, width_));
+                                   time_of(rank.store), bar_of(table_, rank, end_, width_));
     while (line.ends_with(' ')) line.pop_back();
     return line + '\n';
   }
@@ -179,7 +181,7 @@ std::string startup_screen(const StartupTable& table, std::size_t columns) {
   const std::vector<StartupRank> slowest = slowest_ranks(table, all ? most_rank_rows : slowest_told);
   if (!slowest.empty()) text += "\n" + rows.head("rank");
   for (const StartupRank& rank : slowest) text += rows.row(std::to_string(rank.rank), rank);
-  return text + "\n= to the first output   - to the store   . waits for the others   > makes steps\n";
+  return text + "\nuntil = first output, - the store, . the last rank, : its first step; > steps\n";
 }
 
 }  // namespace launch

@@ -49,16 +49,16 @@ TEST(StartupText, TheScreenHasABarForEachNodeAndEachSlowRank) {
 slowest node: node 1 (n1), median 14.0 s; the median of the others is 1.3 s
 
  ranks   node host    output     store  0                             16.0 s
-     2      1 n1      12.5 s    14.0 s   ===========================---.....
-     2      0 n0       0.8 s     1.3 s  ==-.................................
+     2      1 n1      12.5 s    14.0 s   ===========================---.::::
+     2      0 n0       0.8 s     1.3 s  ==-.............................::::
 
   rank   node host    output     store  0                             16.0 s
-     3      1 n1      12.5 s    14.0 s   ===========================----....
-     2      1 n1      12.5 s    14.0 s   ===========================---.....
-     1      0 n0       0.8 s     1.3 s  ==-.................................
-     0      0 n0       0.8 s     1.3 s  ==-.................................
+     3      1 n1      12.5 s    14.0 s   ===========================----::::
+     2      1 n1      12.5 s    14.0 s   ===========================---.::::
+     1      0 n0       0.8 s     1.3 s  ==-.............................::::
+     0      0 n0       0.8 s     1.3 s  ==-.............................::::
 
-= to the first output   - to the store   . waits for the others   > makes steps
+until = first output, - the store, . the last rank, : its first step; > steps
 )",
             startup_screen(startup_table(facts), 80));
 }
