@@ -143,7 +143,10 @@ asio::awaitable<NodeReport> ControlDesk::own_answer(ControlRequest request, Time
   NodeReport own = co_await std::move(answering);
   if (verb == Verb::stacks) hangs_.disturbed();
   if (verb == Verb::quiet) hangs_.add_quiet(own);
-  if (verb == Verb::timeline) startup_.add_startup(own, asked);
+  if (verb == Verb::timeline) {
+    auto adding = startup_.add_startup(own, asked);
+    co_await std::move(adding);
+  }
   co_return own;
 }
 

@@ -27,6 +27,7 @@ namespace {
 
 constexpr Duration long_start = 10s;
 constexpr Duration time_to_write = 10s;
+constexpr Duration time_to_look = 1s;
 constexpr int most_looks = 5;                 // in a round: more processes may connect than there are workers
 constexpr std::size_t most_addresses = 64;    // of a host; one with many containers has many
 constexpr std::size_t most_pids_told = 2000;  // of all workers of this node, so that the answer is short enough
@@ -62,6 +63,15 @@ std::vector<int> pids_of(pid_t worker, std::size_t most) {
   return pids;
 }
 
+using Families = std::vector<std::vector<int>>;
+
+Families families_of(const std::vector<pid_t>& workers) {
+  const std::size_t most = std::max(most_pids_told / std::max<std::size_t>(workers.size(), 1), least_pids_told);
+  Families families;
+  for (const pid_t worker : workers) families.push_back(pids_of(worker, most));
+  return families;
+}
+
 }  // namespace
 
 StartupDesk::StartupDesk(asio::any_io_executor executor, Job job, Ask ask)
@@ -78,15 +88,25 @@ void StartupDesk::begin() {
   arrivals_->expect(static_cast<std::size_t>(std::max(job_.round.assignment.world_size, 0)));
 }
 
-void StartupDesk::add_startup(NodeReport& report, Time asked) const {
+// A worker may have hundreds of threads, each with a list of children, so a thread looks for them.
+asio::awaitable<void> StartupDesk::add_startup(NodeReport& report, Time asked) {
+  add_times(report, asked);
+  std::vector<pid_t> workers;
+  for (const auto& [at, pid] : job_.record.events().started()) workers.push_back(pid);
+  const auto look = [workers] { return families_of(workers); };
+  auto looking = disk_.run_until(later(now(), time_to_look), look);
+  const auto families = co_await std::move(looking);
+  for (std::size_t i = 0; i < std::min(report.workers.size(), workers.size()); ++i)
+    report.workers[i].startup.pids = families ? families->at(i) : std::vector<int>{workers[i]};
+}
+
+void StartupDesk::add_times(NodeReport& report, Time asked) const {
   report.startup.addresses = own_addresses();
   for (const ClientArrival& one : arrivals_->all())
     report.startup.clients.push_back({one.address, one.here, one.pid, age_of(one.at, asked)});
   const auto& started = job_.record.events().started();
-  const std::size_t most = std::max(most_pids_told / std::max<std::size_t>(started.size(), 1), least_pids_told);
   for (std::size_t i = 0; i < std::min(report.workers.size(), started.size()); ++i) {
     WorkerStartup& startup = report.workers[i].startup;
-    startup.pids = pids_of(started[i].pid, most);
     startup.started_age_s = age_of(started[i].at, asked);
     startup.first_output_age_s = first_output_of(job_.record.outputs(), LocalRank(static_cast<int>(i)), asked);
   }

@@ -39,11 +39,12 @@ class StartupDesk {
   // Workers are about to be started.
   void begin();
   // Adds what this node knows; ages are those at the moment `asked`.
-  void add_startup(NodeReport& report, Time asked) const;
+  boost::asio::awaitable<void> add_startup(NodeReport& report, Time asked);
 
  private:
   using Files = std::vector<std::pair<std::string, std::string>>;  // path, text
 
+  void add_times(NodeReport& report, Time asked) const;
   bool is_wanted() const;
   boost::asio::awaitable<void> look();
   boost::asio::awaitable<void> tell(StartupTable table);

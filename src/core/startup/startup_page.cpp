@@ -155,29 +155,26 @@ class Picture {
   }
 
   std::string rows_of(const StartupGroup& group) {
-    const double height = static_cast<double>(group.ranks.size()) * row_;
-    std::string text;
-    if (std::max(height, row_) >= least_group || table_.hosts.size() <= 4)
-      text += fmt::format("<text x=\"0\" y=\"{:.1f}\">{}</text>\n", y_ + 11,
-                          in_html(beginning_of(node_in_words(table_, group.node), longest_label)));
-    double y = y_;
+    const double row = std::max(row_, least_group / static_cast<double>(group.ranks.size()));
+    std::string text = fmt::format("<text x=\"0\" y=\"{:.1f}\">{}</text>\n", y_ + 11,
+                                   in_html(beginning_of(node_in_words(table_, group.node), longest_label)));
     for (const StartupRank& rank : group.ranks) {
-      text += row_of(rank, y);
-      y += row_;
+      text += row_of(rank, row);
+      y_ += row;
     }
-    y_ += std::max(height, least_group) + group_gap;
+    y_ += group_gap;
     return text;
   }
 
-  std::string row_of(const StartupRank& rank, double y) const {
+  std::string row_of(const StartupRank& rank, double height) const {
     std::string text = fmt::format("<g><title>{}</title>", in_html(tip_of(table_, rank)));
     for (const Phase& phase : phases_of(table_, rank, end_))
       text += fmt::format("<rect class=\"{}\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\"/>",
-                          phase.kind, x_of(phase.from), y, std::max(x_of(phase.to) - x_of(phase.from), 0.5),
-                          row_ > 4 ? row_ - 1.5 : row_);
-    if (row_ >= 14)
+                          phase.kind, x_of(phase.from), y_, std::max(x_of(phase.to) - x_of(phase.from), 0.5),
+                          height > 4 ? height - 1.5 : height);
+    if (height >= least_group)
       text += fmt::format("<text x=\"{:.0f}\" y=\"{:.1f}\" text-anchor=\"end\">{}</text>", label_width - 6,
-                          y + row_ - 4.5, rank.rank);
+                          y_ + height - 3.5, rank.rank);
     return text + "</g>\n";
   }
 
@@ -218,9 +215,9 @@ std::string startup_html(const StartupTable& table, const StartupTitle& title) {
                         counted(static_cast<std::int64_t>(table.unplaced), "connection"));
   text += slowest_table(table);
   text +=
-      "<p><span class=\"key o\" style=\"margin-left:0\"></span>exec to first output<span class=\"key s\"></span>first "
-      "output to store<span class=\"key w\"></span>waits for the others<span class=\"key f\"></span>group to first "
-      "step<span class=\"key m\"></span>has not come</p>\n"
+      "<p><span class=\"key o\" style=\"margin-left:0\"></span>exec to first output, or to the store"
+      "<span class=\"key s\"></span>first output to store<span class=\"key w\"></span>waits for the others"
+      "<span class=\"key f\"></span>group to first step<span class=\"key m\"></span>has not come</p>\n"
       "<p class=\"dim\">Seconds since the first exec. The slowest node is at the top; the dashed line is when the last "
       "rank came. Point at a row to read it.</p>\n";
   text += Picture(table).text();
