@@ -63,7 +63,7 @@ void SessionRunner::carry_out(const CloseLink& action) {
 void SessionRunner::carry_out(PrepareStore action) {
   job_store_.preset(std::string(host_key), "1");
   job_store_.set_silence_limit(action.silence_limit);
-  if (action.nnodes == 0) return;
+  if (action.nnodes == 0) return job_store_.note_into({});  // a c10d job: only agents use that store
   job_store_.set_agent_keys(std::move(action.agent_keys));
   job_store_.expect_guests(std::move(action.run_id), action.nnodes);
 }

@@ -123,11 +123,12 @@ bool StartupDesk::is_wanted() const {
 asio::awaitable<void> StartupDesk::look() {
   if (!is_wanted() || ++looks_ > most_looks) co_return;
   const int round = round_;
+  const std::size_t came = arrivals_->all().size();
   auto asking = ask_();
   const std::vector<NodeReport> nodes = co_await std::move(asking);
   if (round != round_) co_return;
   StartupTable table = startup_of(nodes);
-  if (!table.formed) co_return arrivals_->expect(arrivals_->all().size() + 1);
+  if (!table.formed) co_return arrivals_->expect(came + std::max<std::size_t>(missing_ranks_of(table).size(), 1));
   auto telling = tell(std::move(table));
   co_await std::move(telling);
 }
