@@ -37,15 +37,14 @@ constexpr auto grammar = std::regex::ECMAScript | std::regex::optimize
     ;
 
 // Walks over an expression that std::regex has taken, outside its groups and classes.
-class PlainText {
+class PlainTexts {
  public:
-  explicit PlainText(std::string_view expression) : rest_(expression) {}
+  explicit PlainTexts(std::string_view expression) : rest_(expression) {}
 
-  // Empty: none is known.
-  std::string longest() {
+  std::vector<std::string> runs() {
     while (!rest_.empty() && known_) take(next());
     end_run();
-    return known_ ? longest_ : std::string();
+    return known_ ? runs_ : std::vector<std::string>();
   }
 
  private:
@@ -99,14 +98,22 @@ class PlainText {
   }
 
   void end_run() {
-    if (run_.size() > longest_.size()) longest_ = run_;
-    run_.clear();
+    if (!run_.empty()) runs_.push_back(std::exchange(run_, {}));
   }
 
   std::string_view rest_;
-  std::string run_, longest_;
+  std::string run_;
+  std::vector<std::string> runs_;
   bool known_ = true;
 };
+
+bool has_in_order(std::string_view line, const std::vector<std::string>& texts) {
+  return std::all_of(texts.begin(), texts.end(), [&line](const std::string& text) {
+    const auto at = line.find(text);
+    line.remove_prefix(at == std::string_view::npos ? line.size() : at + text.size());
+    return at != std::string_view::npos;
+  });
+}
 
 Error fault(const std::string& text, std::string_view what) {
   return usage_error(
@@ -126,7 +133,7 @@ std::vector<std::string_view> ProgressPattern::ready_made() {
 Result<ProgressPattern> ProgressPattern::compile(const std::string& text) {
   ProgressPattern pattern;
   const auto add = [&pattern](const std::string& form) {
-    pattern.forms_.push_back({std::regex(form, grammar), required_text(form)});
+    pattern.forms_.push_back({std::regex(form, grammar), required_texts(form)});
   };
   try {
     for (const ReadyMade& one : all_ready_made)
@@ -145,7 +152,7 @@ std::optional<ProgressPattern::Found> ProgressPattern::find(std::string_view lin
   line = line.substr(0, longest);
   for (std::size_t form = 0; form < forms_.size(); ++form) {
     const auto& [expression, needed] = forms_[form];
-    if (line.find(needed) == std::string_view::npos) continue;
+    if (!has_in_order(line, needed)) continue;
     std::match_results<std::string_view::const_iterator> match;
     if (!std::regex_search(line.begin(), line.end(), match, expression) || !match[1].matched) continue;
     const auto at = static_cast<std::size_t>(match.position(1));
@@ -156,7 +163,7 @@ std::optional<ProgressPattern::Found> ProgressPattern::find(std::string_view lin
   return std::nullopt;
 }
 
-std::string required_text(std::string_view expression) { return PlainText(expression).longest(); }
+std::vector<std::string> required_texts(std::string_view expression) { return PlainTexts(expression).runs(); }
 
 std::optional<double> parse_step(std::string_view text) {
   constexpr std::string_view units = "kMGT";
