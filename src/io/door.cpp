@@ -47,11 +47,24 @@ bool is_private(const std::string& folder) {
   return S_ISDIR(info.st_mode) && info.st_uid == ::geteuid() && (info.st_mode & 077) == 0;
 }
 
-std::optional<ucred> visitor_of(stream_protocol::socket& socket) {
+// Of a folder into which nobody else can put a door. Root may ask the jobs of others, in their folders.
+std::optional<uid_t> owner_of(const std::string& folder) {
+  struct stat info {};
+  if (::lstat(folder.c_str(), &info) != 0 || !S_ISDIR(info.st_mode) || (info.st_mode & 077) != 0) return std::nullopt;
+  if (info.st_uid != ::geteuid() && ::geteuid() != 0) return std::nullopt;
+  return info.st_uid;
+}
+
+std::optional<ucred> other_side_of(int socket) {
   ucred who{};
   socklen_t size = sizeof who;
-  if (::getsockopt(socket.native_handle(), SOL_SOCKET, SO_PEERCRED, &who, &size) != 0) return std::nullopt;
-  if (who.uid != ::geteuid() && who.uid != 0) return std::nullopt;
+  if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &who, &size) != 0) return std::nullopt;
+  return who;
+}
+
+std::optional<ucred> visitor_of(stream_protocol::socket& socket) {
+  const auto who = other_side_of(socket.native_handle());
+  if (!who || (who->uid != ::geteuid() && who->uid != 0)) return std::nullopt;
   return who;
 }
 
@@ -239,14 +252,19 @@ std::vector<std::string> door_folders(const Environment& env) {
 std::vector<std::string> find_doors(const std::vector<std::string>& folders) {
   std::vector<std::string> doors;
   for (const std::string& folder : folders) {
+    const auto owner = owner_of(folder);
+    if (!owner) continue;
     std::error_code error;
     for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
       std::string path = entry.path().string();
-      if (!path.ends_with(ending)) continue;
+      struct stat info {};
+      if (!path.ends_with(ending) || ::lstat(path.c_str(), &info) != 0 || !S_ISSOCK(info.st_mode)) continue;
       const auto socket = connect_to(path, 1s);
       const bool refused = !socket && errno == ECONNREFUSED;
       if (refused) ::unlink(path.c_str());
-      if (!refused) doors.push_back(std::move(path));
+      const auto agent = socket ? other_side_of(socket->get()) : std::nullopt;
+      const bool foreign = agent && agent->uid != *owner && agent->uid != 0;
+      if (!refused && !foreign) doors.push_back(std::move(path));
     }
   }
   std::sort(doors.begin(), doors.end());

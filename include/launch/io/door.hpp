@@ -71,7 +71,8 @@ class Door {
 // Where doors of this user may be, the best place first: the folder LAUNCH_DOORS and no other; without it, below
 // XDG_RUNTIME_DIR, the runtime folder that systemd makes, and /tmp.
 std::vector<std::string> door_folders(const Environment& env);
-// The doors that are there. Those of agents that have ended are removed.
+// The doors that are there, in folders that only their owner can look into, of agents of this owner or of root. Those
+// of agents that have ended are removed.
 std::vector<std::string> find_doors(const std::vector<std::string>& folders);
 // Everything that comes back for one line. Waits for each piece at most so long. For programs without a loop.
 Result<std::string> ask_at_door(const std::string& path, const std::string& line, Duration patience);
