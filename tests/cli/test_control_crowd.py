@@ -1,4 +1,5 @@
 """A crowd at the door of a running job: each is served or turned away, and the job's own work is untouched."""
+import contextlib
 import itertools
 import os
 import re
@@ -13,6 +14,7 @@ from job import UP
 from test_control import ControlCase
 
 VISITORS = 1000
+LOGS = 4  # two files of each worker
 # What a visitor says; most of them read no answer.
 WORDS = itertools.cycle([b"", b'{"verb":', b'{"verb":"status"}\n', b'{"verb":"stacks"}\n', b'{"verb":"dance"}\n',
                          b"x" * 20_000, b"\0" * 100 + b"\n", b'{"verb":"logs","reader":7,"lines":100000}\n'])
@@ -87,10 +89,10 @@ class Crowd(ControlCase):
         self.expect([0], [self.job_run])
         for rank in range(2):
             count = int((self.folder / f"written.{rank}").read_text())
-            mine = [line for line in self.job_run.out.splitlines() if line.startswith(f"[worker{rank}]")
-                    or line.startswith(f"[{rank}]") or f"{rank}]:" in line]
-            self.assertEqual([f"line {i}" for i in range(count)], [line.rpartition(":")[2].strip() for line in mine])
-        self.assertNotIn("warning", self.job_run.err.replace("OMP_NUM_THREADS", "").partition("warning: ")[2])
+            mine = re.findall(rf"^\[\S*{rank}\]: ?(.*)$", self.job_run.out, re.M)
+            self.assertEqual([f"line {i}" for i in range(count)], mine)
+        said = [line for line in self.job_run.err.splitlines() if "OMP_NUM_THREADS" not in line]
+        self.assertNotRegex("\n".join(said), "warning|error|stopp|restart")
 
     def test_a_thousand_visitors_who_stay(self):
         self.ask("status")
@@ -99,7 +101,9 @@ class Crowd(ControlCase):
         self.assertLess(self.descriptors(), descriptors + 100)
         for visitor in visitors:
             visitor.close()
-        self.assertTrue(wait_for(lambda: self.descriptors() <= descriptors + 2, 20), self.descriptors())
+        # One of them followed the logs, which stay open for a while.
+        self.assertTrue(wait_for(lambda: self.descriptors() <= descriptors + LOGS, 20),
+                        f"{descriptors}, now {self.descriptors()}")
         self.assertTrue(wait_for(lambda: self.is_served("status"), 20))
         self.assertLess(self.memory(), memory + (64 << 10))
         self.assert_the_job_ends_as_ever()
@@ -113,8 +117,8 @@ class Crowd(ControlCase):
         visitors = [self.visit(b'{"verb":') for _ in range(100)]
         self.assertTrue(wait_for(lambda: self.is_served("status"), 20))
         for visitor in visitors:
-            self.assertEqual(b"", visitor.recv(9))
-            visitor.close()
+            with contextlib.suppress(ConnectionResetError), visitor:
+                self.assertEqual(b"", visitor.recv(9))
         self.assert_the_job_ends_as_ever()
 
     def open_to_all(self):

@@ -69,7 +69,7 @@ class Hang(HangCase):
         self.expect_ranks([4, 4], runs)
         said = runs[0].err.partition("the workers are here:\n")[2].splitlines()[:2]
         self.assertRegex(said[0], r"ranks 0-4, 6-7: in \S+ \(")
-        self.assertRegex(said[1], r"rank 5: in __getitem__ \(train\.py:\d+\)")
+        self.assertRegex(said[1], r"rank 5: in Data\.__getitem__ \(train\.py:\d+\)")
         self.assertIn("restart 1 of 1", runs[1].err)
 
 

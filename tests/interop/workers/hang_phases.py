@@ -6,6 +6,7 @@ pipe. A phase without a sign of work for SECONDS would be taken for a hang.
 import ctypes
 import http.server
 import importlib
+import mmap
 import multiprocessing
 import os
 import pathlib
@@ -137,8 +138,8 @@ def fresh_memory():
 def mapped_file():
     """Read where it is needed, page by page."""
     path = FOLDER / NAME
-    path.write_bytes(bytes(32 << 20))
-    import mmap
+    with open(path, "wb") as file:
+        file.truncate(256 << 20)
     with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as data:
         for number, _ in enumerate(until_later()):
             for page in range(number * 20, number * 20 + 20):
@@ -213,7 +214,7 @@ def torch_checkpoint():
             data = bytes(data)
             for start in range(0, len(data), 8192):
                 self.file.write(data[start:start + 8192])
-                pause(0.2)
+                pause(0.2 * len(data[start:start + 8192]) / 8192)
             return len(data)
 
         def flush(self):
