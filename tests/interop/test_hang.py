@@ -7,6 +7,7 @@ from torch_job import WORKERS, TorchCase
 
 QUICK = "NoHang and ManyWorkers in cli/test_hang.py and cli/test_hang_many.py, with the same signs of work"
 TIMEOUT, PHASE = 4, 13  # seconds; a phase is three times as long as what a hang may take
+LONGEST = 600  # of a job, on a busy machine
 BATCH = 5  # jobs beside each other: they wait most of the time
 # Each is a phase of workers/hang_phases.py: what stands before its line, options, variables.
 PLAIN = ((), (), {})
@@ -66,6 +67,7 @@ class Hang(HangCase):
                 "--hang-timeout=20", "--on-hang=restart", "--max-restarts=1"]
         runs = [self.launch(*line, f"--node-rank={node}", self.program(TRAIN, "train.py"), env=self.environment())
                 for node in range(2)]
+        self.finish(*runs, seconds=LONGEST)
         self.expect_ranks([4, 4], runs)
         said = runs[0].err.partition("the workers are here:\n")[2].splitlines()[:2]
         self.assertRegex(said[0], r"ranks 0-4, 6-7: in \S+ \(")
@@ -87,7 +89,7 @@ class NoHang(HangCase):
 
     def assert_no_alarm(self, names):
         runs = {name: self.phase(name, *JOBS[name]) for name in names}
-        self.finish(*runs.values(), seconds=600)
+        self.finish(*runs.values(), seconds=LONGEST)
         for name, run in runs.items():
             with self.subTest(job=name):
                 self.assertEqual(0, run.code, str(run))
