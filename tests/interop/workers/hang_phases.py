@@ -139,11 +139,14 @@ def mapped_file():
     """Read where it is needed, page by page."""
     path = FOLDER / NAME
     with open(path, "wb") as file:
-        file.truncate(256 << 20)
+        file.write(os.urandom(64 << 20))
+        os.fsync(file.fileno())
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
     with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as data:
+        data.madvise(mmap.MADV_RANDOM)
         for number, _ in enumerate(until_later()):
             for page in range(number * 20, number * 20 + 20):
-                data[page * 65536 % len(data)]
+                data[page * 4096]
             pause(0.2)
 
 
