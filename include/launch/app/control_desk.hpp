@@ -5,6 +5,7 @@
 
 #include "launch/app/hang_desk.hpp"
 #include "launch/app/node_answers.hpp"
+#include "launch/app/startup_desk.hpp"
 #include "launch/core/control/control_request.hpp"
 #include "launch/io/door.hpp"
 
@@ -39,7 +40,10 @@ class ControlDesk {
   void begin() {
     answers_.begin();
     hangs_.begin();
+    startup_.begin();
   }
+  // Where the stores of this node note who connects.
+  const std::shared_ptr<ClientArrivals>& arrivals() const { return startup_.arrivals(); }
   void ended(LocalRank local_rank, ExitStatus status) { answers_.ended(local_rank, status); }
   void take(const Asked& asked);
   void take(const JobAnswered& answered);
@@ -56,9 +60,10 @@ class ControlDesk {
 
   boost::asio::awaitable<std::string> serve(std::string line, pid_t visitor);
   boost::asio::awaitable<std::vector<NodeAnswer>> ask_others(ControlRequest request);
-  boost::asio::awaitable<NodeReport> own_answer(ControlRequest request);
+  // `asked`: when all nodes were asked.
+  boost::asio::awaitable<NodeReport> own_answer(ControlRequest request, Time asked);
   boost::asio::awaitable<std::vector<NodeReport>> ask_all(ControlRequest::Verb verb);
-  boost::asio::awaitable<NodeReport> answer(ControlRequest request);
+  boost::asio::awaitable<NodeReport> answer(ControlRequest request, Time asked);
   std::vector<NodeAnswer> no_answers() const;
   boost::asio::awaitable<bool> has_torchruns_nodes();
   boost::asio::awaitable<void> answer_other(Asked asked);
@@ -69,6 +74,7 @@ class ControlDesk {
   NodeAnswers answers_;
   Door door_;
   HangDesk hangs_;
+  StartupDesk startup_;
   std::uint64_t questions_ = 0;
   std::map<std::uint64_t, std::shared_ptr<Others>> waiting_;  // for JobAnswered, by its id
 };
