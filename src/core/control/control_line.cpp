@@ -180,12 +180,12 @@ Result<std::variant<ControlCommand, ControlText>> parse_control_line(std::vector
   if (app.get_subcommands().empty()) return usage_error("a command is missing; see launch-ctl --help");
   ControlRequest& request = words.command.request;
   if (words.rank >= 0) request.rank = words.rank;
-  if (!words.signal.empty()) {
+  if (request.verb == Verb::signal) {
     const auto number = number_of_signal(words.signal);
     if (!number) return number.error();
     request.signal = *number;
   }
-  if (!words.filter.empty()) {
+  if (request.verb == Verb::filter) {
     auto ranks = local_ranks_of(words.filter);
     if (!ranks) return ranks.error();
     request.local_ranks = *std::move(ranks);

@@ -38,6 +38,11 @@ TEST(ControlLine, HasACommandAndPerhapsAJob) {
   EXPECT_EQ(3, stacks.request.rank);
 }
 
+TEST(ControlLine, EmptyWordsAreNeitherASignalNorAFilter) {
+  EXPECT_THAT(error_of({"signal", "", "job7"}), HasSubstr("no such signal"));
+  EXPECT_THAT(error_of({"filter", "", "job7"}), HasSubstr("all lifts the filter"));
+}
+
 TEST(ControlLine, KnowsNodesAndPages) {
   const ControlCommand drain = command_of({"drain", "n7", "job7"});
   EXPECT_EQ(Verb::drain, drain.request.verb);

@@ -139,11 +139,14 @@ def mapped_file():
     """Read where it is needed, page by page."""
     path = FOLDER / NAME
     with open(path, "wb") as file:
-        file.truncate(256 << 20)
+        file.write(os.urandom(64 << 20))
+        os.fsync(file.fileno())
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
     with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as data:
+        data.madvise(mmap.MADV_RANDOM)
         for number, _ in enumerate(until_later()):
             for page in range(number * 20, number * 20 + 20):
-                data[page * 65536 % len(data)]
+                data[page * 4096]
             pause(0.2)
 
 
@@ -197,9 +200,11 @@ def imports_torch():
 def evaluation():
     import torch
     model = torch.nn.Sequential(*[torch.nn.Linear(256, 256) for _ in range(8)])
+    batch = FOLDER / (NAME + ".batch")
+    torch.save(torch.randn(64, 256), batch)
     with torch.no_grad():
         for _ in until_later():
-            model(torch.randn(64, 256))
+            model(torch.load(batch))
 
 
 def torch_checkpoint():
