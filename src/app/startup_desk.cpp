@@ -27,7 +27,7 @@ namespace {
 
 constexpr Duration long_start = 10s;
 constexpr Duration time_to_write = 10s;
-constexpr Duration time_to_look = 1s;
+constexpr Duration time_for_families = 1s;
 constexpr int most_looks = 5;                 // in a round: more processes may connect than there are workers
 constexpr std::size_t most_addresses = 64;    // of a host; one with many containers has many
 constexpr std::size_t most_pids_told = 2000;  // of all workers of this node, so that the answer is short enough
@@ -39,7 +39,7 @@ Duration duration_of(double seconds) {
   return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(std::clamp(seconds, 0.0, 1e8)));
 }
 
-std::vector<std::string> own_addresses() {
+std::vector<std::string> addresses_of_this_host() {
   std::set<std::string> addresses;
   for (const InterfaceAddress& one : interface_addresses())
     if (one.up && !one.loopback && !is_link_local(one.address) && addresses.size() < most_addresses)
@@ -94,14 +94,14 @@ asio::awaitable<void> StartupDesk::add_startup(NodeReport& report, Time asked) {
   std::vector<pid_t> workers;
   for (const auto& [at, pid] : job_.record.events().started()) workers.push_back(pid);
   const auto look = [workers] { return families_of(workers); };
-  auto looking = disk_.run_until(later(now(), time_to_look), look);
+  auto looking = disk_.run_until(later(now(), time_for_families), look);
   const auto families = co_await std::move(looking);
   for (std::size_t i = 0; i < std::min(report.workers.size(), workers.size()); ++i)
     report.workers[i].startup.pids = families ? families->at(i) : std::vector<int>{workers[i]};
 }
 
 void StartupDesk::add_times(NodeReport& report, Time asked) const {
-  report.startup.addresses = own_addresses();
+  report.startup.addresses = addresses_of_this_host();
   for (const ClientArrival& one : arrivals_->all())
     report.startup.clients.push_back({one.address, one.here, one.pid, age_of(one.at, asked)});
   const auto& started = job_.record.events().started();

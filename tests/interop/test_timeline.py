@@ -1,4 +1,4 @@
-"""When real PyTorch workers have come: whose connection is whose, and that the group is complete with torchrun's nodes."""
+"""When real PyTorch workers have come: whose connection is whose, and that torchrun's nodes count as well."""
 import json
 import re
 
