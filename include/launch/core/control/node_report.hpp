@@ -55,6 +55,7 @@ struct NodeReport {
   bool quiet_by_steps = false;    // that is since the last step
   std::string done;               // what was done because of the request
   std::string fault;              // why the node has not answered, or not done it
+  std::string note;               // what to know about the answer
   bool more = false;              // its workers have written more than this
   std::vector<WorkerReport> workers;
 };
