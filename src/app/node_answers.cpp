@@ -330,7 +330,7 @@ void NodeAnswers::note_read(const ControlRequest& request, int step, std::option
   if (reading == nullptr) return;
   reading->missed = given ? std::nullopt : std::optional(step);
   if (!given) return;
-  reading->done = ended && !given->more;
+  reading->done = (ended || request.ends) && !given->more;
   reading->step = request.step;
   reading->last = *std::move(given);
   read_.cancel();
@@ -364,8 +364,11 @@ NodeAnswers::Reading* NodeAnswers::reading_of(std::int64_t reader) {
   std::erase_if(readings_, [reader](const Reading& reading) {
     return reading.reader != reader && now() - reading.used > idle_reader;
   });
-  const auto known = std::find_if(readings_.begin(), readings_.end(),
-                                  [reader](const Reading& reading) { return reading.reader == reader; });
+  const auto is_reader = [reader](const Reading& reading) { return reading.reader == reader; };
+  const auto served = std::find_if(readings_.begin(), readings_.end(),
+                                   [&](const Reading& reading) { return reading.done && !is_reader(reading); });
+  if (readings_.size() == most_readers && served != readings_.end()) readings_.erase(served);
+  const auto known = std::find_if(readings_.begin(), readings_.end(), is_reader);
   Reading* reading = nullptr;
   if (known != readings_.end()) {
     reading = &*known;

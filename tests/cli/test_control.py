@@ -4,7 +4,6 @@ import os
 import re
 import signal
 import socket
-import time
 
 from harness import ROOT, Settings, wait_for
 from job import SLEEP, UP, JobCase
@@ -267,32 +266,6 @@ class Logs(ControlCase):
         self.reports("stop")
         self.expect([143] * 2, runs)
 
-    def test_what_was_written_since(self):
-        run = self.job("echo old\n", UP, 'while [ ! -e "$TEST_FOLDER/go" ]; do sleep 0.05; done\n',
-                       'while [ ! -e "$TEST_FOLDER/end" ]; do echo new; sleep 0.05; done\n',
-                       options=(f"--log-dir={self.folder}/logs", "--redirects=3", "--log-writer=launch"))
-        self.assertTrue(wait_for(lambda: "old" not in self.ask("logs", "--since=1").out, 20), str(run))
-        hour_ago = time.strftime("%Y-%m-%dT%H:%M", time.localtime(time.time() - 3600))
-        for since in ("1h", hour_ago):
-            self.assertEqual(["[0] old", "[1] old"], self.ask("logs", f"--since={since}").out.splitlines())
-        (self.folder / "go").touch()
-        self.assertTrue(wait_for(lambda: "new" in self.ask("logs", "--since=1s").out, 20), str(run))
-        self.assertNotIn("old", self.ask("logs", "--since=1s").out)
-        self.assertGreater(len(self.ask("logs", "--since=1h").out.splitlines()), 2)
-        self.assertEqual(["[0] new", "[0] new", "[1] new", "[1] new"],
-                         self.ask("logs", "--since=1h", "-n", "2").out.splitlines())
-        (self.folder / "end").touch()
-        self.expect([0], [run])
-
-    def test_since_when_it_is_not_known(self):
-        run = self.job(self.LINES, UP, SLEEP, options=(f"--log-dir={self.folder}/logs", "--redirects=3"))
-        some = self.ask("logs", "--since=1h", "-n", "1")
-        self.assertEqual(["[0] line 5 of 0", "[1] line 5 of 1"], some.out.splitlines())
-        self.assertIn("(--log-writer=launch changes that)", some.err)
-        self.assertIn("90s, 10m or 2h", self.ask("logs", "--since=soon", code=2).err)
-        self.assertIn("is still to come", self.ask("logs", "--since=2999-01-01", code=2).err)
-        self.stop(run)
-
     def test_output_that_goes_to_the_terminal(self):
         run = self.job(UP, SLEEP)
         self.assertIn("--tee or --redirects", self.ask("logs", code=1).err)
@@ -338,61 +311,6 @@ class Documents(ControlCase):
         for command in commands:
             self.assertIn(f"`launch-ctl {command}", (ROOT / "docs/control.md").read_text())
             self.assertRegex(manual, rf'(?m)^\.(B|BI|BR) "?{command}\b')
-
-
-class Page(ControlCase):
-    def test_top(self):
-        run = self.job(UP, SLEEP)
-        program = ("import os, pty, sys; pid, fd = pty.fork()\n"
-                   "if pid == 0: os.execv(sys.argv[1], [sys.argv[1], 'top', '--interval=0.1'])\n"
-                   "seen = b''\n"
-                   "while seen.count(b'q ends') < 3: seen += os.read(fd, 4096)\n"
-                   "os.write(fd, b'q')\n"
-                   "while b'1049l' not in seen: seen += os.read(fd, 4096)\n"
-                   "sys.stdout.write(seen.decode()); sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))\n")
-        page = self.start(["python3", "-c", program, self.control])
-        self.expect([0], [page])
-        self.assertIn("job one: ", page.out)
-        self.assertIn("top needs a terminal", self.ask("top", code=2).err)
-        self.stop(run)
-
-
-    def test_a_key_is_heard_while_the_job_does_not_answer(self):
-        """It answers the first question about its state, and never the second: then q is pressed."""
-        (self.folder / "run/launch").mkdir(mode=0o700)
-        page = self.start(["python3", "-c", UNANSWERED, self.control, self.folder / "run/launch/1.sock"])
-        self.expect([0], [page])
-        self.assertIn("job one: ", page.out)
-
-
-UNANSWERED = """import json, os, pty, select, socket, sys
-report = {"node_rank": 0, "host": "n0", "run_id": "one", "pid": 1, "program": "x", "state": "running", "workers": []}
-door = socket.socket(socket.AF_UNIX)
-door.bind(sys.argv[2])
-door.listen()
-pid, terminal = pty.fork()
-if pid == 0: os.execv(sys.argv[1], [sys.argv[1], "top", "--interval=0.1"])
-seen, before, asked, held = b"", 0, 0, []
-while b"1049l" not in seen:
-    for source in select.select([terminal, door], [], [])[0]:
-        if source is terminal:
-            seen += os.read(terminal, 65536)
-            continue
-        visitor = door.accept()[0]
-        line = visitor.makefile("rb").readline()
-        verb = json.loads(line)["verb"] if line else ""
-        asked += verb == "status"
-        if asked < 2:
-            visitor.sendall(json.dumps(report).encode() + b"\\n" if verb else b"")
-            visitor.close()
-        else:
-            held.append(visitor)
-            before = len(seen)
-            os.write(terminal, b"q")
-sys.stdout.write(seen.decode())
-drawn_again = b"q ends" in seen[before:]
-sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) or len(held) != 1 or drawn_again)
-"""
 
 
 class Strangers(ControlCase):

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 namespace launch {
 namespace {
@@ -9,6 +10,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Duration between_parts = 1s;
+constexpr int age_to_length = 64;  // of a part
 
 }  // namespace
 
@@ -17,7 +19,7 @@ void LogTimes::wrote(std::uint64_t position, Time at) {
     parts_.back().last = std::max(parts_.back().last, at);
     return;
   }
-  if (parts_.size() == most_parts) join_older_half();
+  if (parts_.size() == most_parts) join_old_parts(at);
   parts_.push_back({position, at, at});
 }
 
@@ -26,14 +28,17 @@ void LogTimes::cut(std::uint64_t position) {
   while (!parts_.empty() && parts_.back().position >= position) parts_.pop_back();
 }
 
-void LogTimes::join_older_half() {
-  const std::size_t half = parts_.size() / 2;
-  std::size_t kept = 0;
-  for (std::size_t i = 0; i + 1 < half; i += 2) {
-    parts_[kept] = parts_[i];
-    parts_[kept++].last = parts_[i + 1].last;
+// Few parts are left, however long the file was written to: their lengths grow with their age.
+void LogTimes::join_old_parts(Time at) {
+  std::vector<Part> kept;
+  for (const Part& part : parts_) {
+    if (!kept.empty() && part.last - kept.back().first <= (at - part.last) / age_to_length) {
+      kept.back().last = part.last;
+    } else {
+      kept.push_back(part);
+    }
   }
-  parts_.erase(parts_.begin() + static_cast<std::ptrdiff_t>(kept), parts_.begin() + static_cast<std::ptrdiff_t>(half));
+  parts_ = std::move(kept);
 }
 
 std::optional<std::uint64_t> LogTimes::begin_of(Time since) const {

@@ -1,5 +1,5 @@
 // When each part of a log file was written: a bounded index of positions in the file, kept by whoever writes it. Parts
-// begin a second apart; if there are too many, the older half is joined by pairs, so that what is recent stays exact.
+// begin a second apart; if there are too many, neighbours are joined that together are short beside their age.
 // Positions are bytes from the beginning of the file, times are of the monotonic clock of this host. Nothing fails. It
 // reads no clock and no file.
 #pragma once
@@ -35,7 +35,7 @@ class LogTimes {
     Time last;               // when something was last added to it
   };
 
-  void join_older_half();
+  void join_old_parts(Time at);
 
   std::vector<Part> parts_;
 };
