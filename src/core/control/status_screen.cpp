@@ -130,7 +130,7 @@ std::string stacks_screen(const Screen& screen) {
                    [](const auto& one, const auto& other) { return one.second.size() > other.second.size(); });
   std::string text;
   for (const auto& [place, ranks] : rows)
-    add_line(text, fmt::format("{}: in {}", ranges_in_words("rank", ranks, screen.columns / 2), place), screen.columns);
+    add_line(text, fmt::format("{}: in {}", ranges_in_words("rank", ranks), place), screen.columns);
   std::sort(unknown.begin(), unknown.end());
   if (!unknown.empty())
     add_line(text,
