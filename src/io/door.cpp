@@ -271,13 +271,15 @@ std::vector<std::string> find_doors(const std::vector<std::string>& folders) {
   return doors;
 }
 
-Result<std::string> ask_at_door(const std::string& path, const std::string& line, Duration patience) {
+Result<std::string> ask_at_door(const std::string& path, const std::string& line, Duration patience,
+                                const AwaitAnswer& await) {
   const auto socket = connect_to(path, patience);
   if (!socket) return socket.error();
   if (!write_all(socket->get(), line + '\n')) return system_error("cannot ask");
   std::string answer;
   std::array<char, 65536> piece{};
   while (answer.size() < longest_answer) {
+    if (await && !await(socket->get())) return Error{ErrorCode::closed, "nobody waits for the answer any more"};
     const ssize_t got = ::read(socket->get(), piece.data(), piece.size());
     if (got < 0 && errno == EINTR) continue;
     if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))

@@ -249,7 +249,7 @@ Result<LogRelay::Added> LogRelay::add_stream(int local_rank, const std::string& 
         ->add_stream(*stream, local_rank, *added.file, added.reader.get());
   if (listener.tally) listener.tally->begin();
   added.listener = std::move(listener);
-  return Added{*stream, std::move(writer)};
+  return Added{*stream, std::move(writer), added.file->times()};
 }
 
 Status LogRelay::begin() {

@@ -78,6 +78,17 @@ TEST_F(DoorTest, AnswersALine) {
   });
 }
 
+TEST_F(DoorTest, WhoeverAsksMayLeaveBeforeTheAnswer) {
+  with_door([](const std::string& path) {
+    int asked = 0;
+    const auto left = ask_at_door(path, "hello", 5s, [&asked](int) { return ++asked > 1; });
+    ASSERT_FALSE(left);
+    EXPECT_EQ(ErrorCode::closed, left.error().code);
+    EXPECT_EQ(1, asked);
+    EXPECT_TRUE(ask_at_door(path, "hello", 5s, [](int) { return true; }));
+  });
+}
+
 TEST_F(DoorTest, IsFoundWhileItIsOpen) {
   with_door([this](const std::string& path) {
     EXPECT_THAT(find_doors({folder_ + "/nowhere", folder_ + "/own"}), testing::ElementsAre(path));

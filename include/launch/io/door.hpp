@@ -74,7 +74,11 @@ std::vector<std::string> door_folders(const Environment& env);
 // The doors that are there, in folders that only their owner can look into, of agents of this owner or of root. Those
 // of agents that have ended are removed.
 std::vector<std::string> find_doors(const std::vector<std::string>& folders);
-// Everything that comes back for one line. Waits for each piece at most so long. For programs without a loop.
-Result<std::string> ask_at_door(const std::string& path, const std::string& line, Duration patience);
+// Waits until a descriptor can be read, or for other things; false: whoever asked does not want the answer any more.
+using AwaitAnswer = std::function<bool(int fd)>;
+// Everything that comes back for one line. Waits for each piece at most so long. For programs without a loop. `await`
+// is called before each piece; if it says false, that is an error of code closed.
+Result<std::string> ask_at_door(const std::string& path, const std::string& line, Duration patience,
+                                const AwaitAnswer& await = {});
 
 }  // namespace launch

@@ -60,6 +60,18 @@ TEST(ControlLine, KnowsNodesAndPages) {
   EXPECT_EQ(10, command_of({"logs"}).request.lines);
 }
 
+TEST(ControlLine, KnowsSinceWhen) {
+  const ControlCommand logs = command_of({"logs", "--since", "10m"});
+  ASSERT_TRUE(logs.since);
+  EXPECT_EQ(600, std::get<double>(*logs.since));
+  EXPECT_EQ(-1, logs.request.lines);
+  EXPECT_EQ(3, command_of({"logs", "--since=14:05", "-n", "3", "-f"}).request.lines);
+  EXPECT_FALSE(command_of({"logs"}).since);
+  for (const char* word : {"", "soon"})
+    EXPECT_THAT(error_of({"logs", "--since", word}), HasSubstr("90s, 10m or 2h")) << word;
+  EXPECT_THAT(error_of({"logs", "-n", "-1"}), HasSubstr("--lines"));
+}
+
 TEST(ControlLine, KnowsFilters) {
   EXPECT_EQ((std::vector<int>{0, 2}), command_of({"filter", "0,2"}).request.local_ranks);
   EXPECT_EQ("job7", command_of({"filter", "all", "job7"}).job);
