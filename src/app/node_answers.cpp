@@ -119,6 +119,7 @@ NodeAnswers::Deed NodeAnswers::carry_out(const ControlRequest& request) {
     case Verb::about:
     case Verb::status:
     case Verb::stacks:
+    case Verb::timeline:
     case Verb::quiet:
     case Verb::logs:
       return {};

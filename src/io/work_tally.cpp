@@ -70,6 +70,7 @@ WorkTally tally_of(pid_t worker, const std::vector<std::string>& files) {
     tally.cpu_s += static_cast<double>(stat->cpu_ticks) / ticks_per_second;
     tally.faults += stat->faults;
     tally.stopped = tally.stopped || stat->state == 'T' || stat->state == 't';
+    tally.runnable = tally.runnable || stat->state == 'R';
     tally.io_bytes += bytes_of(pid);
     tally.accelerator = tally.accelerator || has_accelerator(pid);
   }

@@ -104,6 +104,9 @@ void add_looks(CLI::App& app, LineWords& words) {
   add_rank(stacks, words);
   add_job(stacks, words);
   set_verb(stacks, words, Verb::stacks);
+  CLI::App* const timeline = add(app, words, "timeline", "how long each worker took to start, the slowest first");
+  add_job(timeline, words);
+  set_verb(timeline, words, Verb::timeline);
 }
 
 void add_deeds(CLI::App& app, LineWords& words) {

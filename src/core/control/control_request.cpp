@@ -21,9 +21,10 @@ constexpr int most_lines = 100'000;
 constexpr double longest_ago_s = 5e9;
 constexpr std::size_t longest_host = 255;
 constexpr JsonBounds request_bounds{.size = 4096, .depth = 2};
-constexpr std::array<std::pair<Verb, std::string_view>, 10> verbs = {{{Verb::about, "about"},
+constexpr std::array<std::pair<Verb, std::string_view>, 11> verbs = {{{Verb::about, "about"},
                                                                       {Verb::status, "status"},
                                                                       {Verb::stacks, "stacks"},
+                                                                      {Verb::timeline, "timeline"},
                                                                       {Verb::quiet, "quiet"},
                                                                       {Verb::signal, "signal"},
                                                                       {Verb::stop, "stop"},

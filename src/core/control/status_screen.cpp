@@ -134,7 +134,7 @@ std::string stacks_screen(const Screen& screen) {
   std::sort(unknown.begin(), unknown.end());
   if (!unknown.empty())
     add_line(text,
-             fmt::format("{}: no stack (py-spy on PATH, or --stack-signal, would show it)",
+             fmt::format("{}: no stack (py-spy on PATH, or --evidence=states:SIGNAL, would show it)",
                          ranges_in_words("rank", unknown)),
              screen.columns);
   for (const NodeReport& node : screen.nodes)

@@ -32,6 +32,7 @@ TEST(ControlLine, HasACommandAndPerhapsAJob) {
   EXPECT_EQ("job7", command_of({"status", "job7"}).job);
   EXPECT_TRUE(command_of({"status", "--json", "job7"}).json);
   EXPECT_EQ(Verb::stop, command_of({"stop", "job7"}).request.verb);
+  EXPECT_EQ(Verb::timeline, command_of({"timeline", "job7"}).request.verb);
   const ControlCommand stacks = command_of({"stacks", "--rank", "3"});
   EXPECT_EQ(Verb::stacks, stacks.request.verb);
   EXPECT_EQ(3, stacks.request.rank);

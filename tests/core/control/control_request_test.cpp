@@ -8,8 +8,8 @@ namespace {
 using Verb = ControlRequest::Verb;
 
 TEST(ControlRequest, IsReadAsItWasWritten) {
-  for (const Verb verb : {Verb::about, Verb::status, Verb::stacks, Verb::quiet, Verb::signal, Verb::stop, Verb::restart,
-                          Verb::drain, Verb::logs, Verb::filter}) {
+  for (const Verb verb : {Verb::about, Verb::status, Verb::stacks, Verb::timeline, Verb::quiet, Verb::signal,
+                          Verb::stop, Verb::restart, Verb::drain, Verb::logs, Verb::filter}) {
     ControlRequest request{verb, false, 7, 3, 9, 10};
     request.asker = 1234;
     request.asker_host = "n1";
