@@ -114,7 +114,7 @@ asio::awaitable<Status> AgentLoop::open() {
     opened = co_await watchdog_->open(starter_, config_.timer_file, give_up);
   }
   if (!opened) co_return opened;
-  control_.open();
+  co_await control_.open();
   feed(OpenSession{});
   co_return *std::move(opened_);
 }

@@ -11,6 +11,7 @@
 #include <variant>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace launch {
 namespace asio = boost::asio;
@@ -20,6 +21,7 @@ namespace {
 
 using Verb = ControlRequest::Verb;
 
+constexpr Duration time_for_door = 500ms;  // more than a disk needs that does not stall
 constexpr Duration time_to_see = 1s;
 constexpr Duration to_be_heard = 200ms;
 constexpr Duration patience_with_others = 3s;
@@ -57,12 +59,24 @@ ControlDesk::ControlDesk(asio::any_io_executor executor, Job job, Deeds deeds)
              {[this](Verb verb) { return ask_all(verb); }, deeds_.feed}),
       startup_(executor, {job.config, job.record, job.round}, [this] { return ask_all(Verb::timeline); }) {}
 
-void ControlDesk::open() {
+asio::awaitable<void> ControlDesk::open() {
   // Containers that share the folder have equal pids.
-  const std::string name = fmt::format("{}-{:08x}", job_.config.pid, random_seed() >> 32U);
-  const Status opened = door_.open(door_folders(job_.config.worker_env), name);
-  log_detail(opened ? fmt::format("launch-ctl finds this job by {}", door_.path())
-                    : fmt::format("launch-ctl cannot ask this job: {}", opened.error().message));
+  std::string name = fmt::format("{}-{:08x}", job_.config.pid, random_seed() >> 32U);
+  const std::vector<std::string> folders = door_folders(job_.config.worker_env);
+  auto opening = door_.open(folders, std::move(name), later(now(), time_for_door));
+  const std::optional<Status> opened = co_await std::move(opening);
+  if (!opened)
+    co_return log_info(
+        fmt::format("launch-ctl cannot ask this job before the file system of {} answers", fmt::join(folders, " or ")));
+  log_detail(*opened ? fmt::format("launch-ctl finds this job by {}", door_.path())
+                     : fmt::format("launch-ctl cannot ask this job: {}", opened->error().message));
+}
+
+asio::awaitable<void> ControlDesk::farewell() {
+  auto reading = answers_.farewell();
+  co_await std::move(reading);
+  auto closing = door_.close(later(now(), time_for_door));
+  co_await std::move(closing);
 }
 
 // ---- who asks

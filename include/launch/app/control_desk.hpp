@@ -34,8 +34,8 @@ class ControlDesk {
   };
   ControlDesk(boost::asio::any_io_executor executor, Job job, Deeds deeds);
 
-  // Without a door the job runs all the same.
-  void open();
+  // Without a door the job runs all the same; a file system that stalls is waited for no longer than a moment.
+  boost::asio::awaitable<void> open();
   // Workers are about to be started.
   void begin() {
     answers_.begin();
@@ -47,8 +47,9 @@ class ControlDesk {
   void ended(LocalRank local_rank, ExitStatus status) { answers_.ended(local_rank, status); }
   void take(const Asked& asked);
   void take(const JobAnswered& answered);
-  // The workers have ended: whoever follows their logs gets the rest, if that does not take long.
-  boost::asio::awaitable<void> farewell() { return answers_.farewell(); }
+  // The workers have ended: whoever follows their logs gets the rest, if that does not take long. Nobody finds the job
+  // by its door from then on.
+  boost::asio::awaitable<void> farewell();
 
  private:
   struct Others {

@@ -122,6 +122,7 @@ std::string to_json(const NodeReport& report) {
   nlohmann::json json = {{"node_rank", report.node_rank}, {"host", report.host}, {"run_id", report.run_id}};
   if (!report.fault.empty()) json["fault"] = report.fault;
   if (!report.done.empty()) json["done"] = report.done;
+  if (!report.note.empty()) json["note"] = report.note;
   if (report.more) json["more"] = true;
   if (report.pid != 0) {
     json["pid"] = report.pid;
@@ -162,6 +163,7 @@ Result<NodeReport> parse_node_report(std::string_view text) {
   report.quiet_by_steps = json["quiet_by_steps"].flag().value_or(false);
   report.done = json["done"].text().value_or("");
   report.fault = json["fault"].text().value_or("");
+  report.note = json["note"].text().value_or("");
   report.more = json["more"].flag().value_or(false);
   report.startup = node_startup_of(json);
   for (const JsonValue& worker : json["workers"].list().value_or(std::vector<JsonValue>()))

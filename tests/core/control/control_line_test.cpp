@@ -38,6 +38,11 @@ TEST(ControlLine, HasACommandAndPerhapsAJob) {
   EXPECT_EQ(3, stacks.request.rank);
 }
 
+TEST(ControlLine, EmptyWordsAreNeitherASignalNorAFilter) {
+  EXPECT_THAT(error_of({"signal", "", "job7"}), HasSubstr("no such signal"));
+  EXPECT_THAT(error_of({"filter", "", "job7"}), HasSubstr("all lifts the filter"));
+}
+
 TEST(ControlLine, KnowsNodesAndPages) {
   const ControlCommand drain = command_of({"drain", "n7", "job7"});
   EXPECT_EQ(Verb::drain, drain.request.verb);
@@ -53,6 +58,18 @@ TEST(ControlLine, KnowsNodesAndPages) {
   EXPECT_EQ("1", logs.node);
   EXPECT_EQ(5, logs.request.rank);
   EXPECT_EQ(10, command_of({"logs"}).request.lines);
+}
+
+TEST(ControlLine, KnowsSinceWhen) {
+  const ControlCommand logs = command_of({"logs", "--since", "10m"});
+  ASSERT_TRUE(logs.since);
+  EXPECT_EQ(600, std::get<double>(*logs.since));
+  EXPECT_EQ(-1, logs.request.lines);
+  EXPECT_EQ(3, command_of({"logs", "--since=14:05", "-n", "3", "-f"}).request.lines);
+  EXPECT_FALSE(command_of({"logs"}).since);
+  for (const char* word : {"", "soon"})
+    EXPECT_THAT(error_of({"logs", "--since", word}), HasSubstr("90s, 10m or 2h")) << word;
+  EXPECT_THAT(error_of({"logs", "-n", "-1"}), HasSubstr("--lines"));
 }
 
 TEST(ControlLine, KnowsFilters) {

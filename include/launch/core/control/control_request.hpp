@@ -38,10 +38,11 @@ struct ControlRequest {
   // last gets the same lines again.
   std::int64_t reader = 0;
   int step = 0;
-  int lines = 0;             // at the first step: how many of the last ones of each file
-  bool ends = false;         // the reader does not wait for more: a line that has no end yet is given, too
-  int asker = 0;             // the pid of launch-ctl,
-  std::string asker_host{};  // on the host where it runs; for messages
+  int lines = 0;                    // at the first step: how many of the last ones of each file; -1: all
+  std::optional<double> since_s{};  // at the first step: only what was written in the last so many seconds
+  bool ends = false;                // the reader does not wait for more: a line that has no end yet is given, too
+  int asker = 0;                    // the pid of launch-ctl,
+  std::string asker_host{};         // on the host where it runs; for messages
 
   bool operator==(const ControlRequest&) const = default;
 };

@@ -71,6 +71,7 @@ struct NodeReport {
   bool quiet_by_steps = false;    // that is since the last step
   std::string done;               // what was done because of the request
   std::string fault;              // why the node has not answered, or not done it
+  std::string note;               // what to know about the answer
   bool more = false;              // its workers have written more than this
   NodeStartup startup{};
   std::vector<WorkerReport> workers;
