@@ -72,15 +72,20 @@ void add_arrivals(const StartupFacts& facts, StartupTable& table) {
   std::unordered_map<int, StartupRank*> by_rank;
   for (StartupRank& rank : table.ranks) by_rank.emplace(rank.rank, &rank);
   const Places places(facts);
-  std::size_t strangers = 0;
+  std::size_t strangers = 0, strays = 0;
   for (const StartupClient& client : facts.clients) {
     const Place place = places.of(client);
-    strangers += !place.rank && place.may_be_a_rank ? 1 : 0;
-    table.unplaced += place.rank ? 0 : 1;
+    if (!place.rank) {
+      ++table.unplaced;
+      ++(place.may_be_a_rank ? strangers : strays);
+    }
     const auto found = place.rank ? by_rank.find(*place.rank) : by_rank.end();
     if (found != by_rank.end() && !found->second->store) found->second->store = std::max(table.now - client.age_s, 0.0);
   }
-  table.formed = formed_at(facts, table, strangers);
+  // A node that has not answered may be on a known host.
+  const auto size = static_cast<std::size_t>(std::max(facts.world_size, 0));
+  const std::size_t untold = size > table.ranks.size() ? size - table.ranks.size() : 0;
+  table.formed = formed_at(facts, table, strangers + std::min(strays, untold));
 }
 
 }  // namespace

@@ -108,6 +108,16 @@ TEST(StartupTable, TheGroupHasFormedWhenAsManyHaveComeAsThereAreRanks) {
   EXPECT_THAT(table.formed, Optional(testing::DoubleNear(14.01, 1e-9)));
 }
 
+TEST(StartupTable, ANodeThatHasNotAnsweredMayBeOnAKnownHost) {
+  StartupFacts facts = slow_node(2, 2);
+  for (StartupClient& client : facts.clients) client = {"127.0.0.1", true, client.pid, client.age_s};
+  facts.clients[2].pid = facts.clients[3].pid = 4711;
+  facts.nodes.pop_back();
+  EXPECT_TRUE(startup_table(facts).formed);
+  facts.clients.pop_back();
+  EXPECT_FALSE(startup_table(facts).formed);
+}
+
 TEST(StartupTable, NothingIsKnown) {
   const StartupTable table = startup_table({});
   EXPECT_FALSE(table.formed);
