@@ -41,7 +41,8 @@ CHECKED = {  # document, beginning -> who looks at it
     ("docs/metrics.md", "metadata:"): "house/test_metrics.Metrics.test_the_probes_of_the_document",
     ("docs/metrics.md", "apiVersion: monitoring"): "house/test_metrics.Metrics.test_the_monitor_of_the_document",
     ("docs/timeline.md", "launch: all 64 ranks"): "cli/test_timeline.Told.test_the_slow_node_is_the_first_line",
-    ("docs/timeline.md", "1 of 64 ranks"): "cli/test_timeline.Screens.test_who_is_missing",
+    ("docs/timeline.md", "job llama"): "cli/test_timeline.Told.test_the_slow_node_is_the_first_line",
+    ("docs/timeline.md", "32 of 64 ranks"): "cli/test_timeline.Screens.test_who_is_missing",
     ("docs/architecture.md", "src/main.cpp"): "house/test_documents.Documents.test_the_map_shows_every_room",
 }
 DRAWN = {  # document, beginning -> what it is
