@@ -73,6 +73,8 @@ asio::awaitable<void> ControlDesk::open() {
 }
 
 asio::awaitable<void> ControlDesk::farewell() {
+  auto ending = startup_.end();
+  co_await std::move(ending);
   auto reading = answers_.farewell();
   co_await std::move(reading);
   auto closing = door_.close(later(now(), time_for_door));

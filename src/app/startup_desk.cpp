@@ -2,10 +2,12 @@
 
 #include "launch/core/base/text.hpp"
 #include "launch/core/control/startup_report.hpp"
+#include "launch/core/session/job_asks.hpp"
 #include "launch/core/startup/startup_page.hpp"
 #include "launch/core/startup/startup_text.hpp"
 #include "launch/io/background.hpp"
 #include "launch/io/clock.hpp"
+#include "launch/io/deadline.hpp"
 #include "launch/io/files.hpp"
 #include "launch/io/interfaces.hpp"
 #include "launch/io/log.hpp"
@@ -15,6 +17,7 @@
 #include <chrono>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include <fmt/format.h>
 #include <boost/asio/post.hpp>
@@ -28,7 +31,11 @@ namespace {
 constexpr Duration long_start = 10s;
 constexpr Duration time_to_write = 10s;
 constexpr Duration time_for_families = 1s;
-constexpr int most_looks = 5;                 // in a round: more processes may connect than there are workers
+constexpr Duration time_to_look = 3s;
+constexpr Duration until_retry = 5s;  // of a node that has not answered in time
+constexpr int most_retries = 3;
+constexpr int quick_looks = 5;                // then they wait for until_retry
+constexpr int most_looks = 40;                // in a round: more processes may connect than there are workers
 constexpr std::size_t most_addresses = 64;    // of a host; one with many containers has many
 constexpr std::size_t most_pids_told = 2000;  // of all workers of this node, so that the answer is short enough
 constexpr std::size_t least_pids_told = 8;    // of a worker
@@ -72,20 +79,36 @@ Families families_of(const std::vector<pid_t>& workers) {
   return families;
 }
 
+// It may answer later. A node of torchrun never does.
+bool has_late_node(const std::vector<NodeReport>& nodes) {
+  return std::any_of(nodes.begin(), nodes.end(),
+                     [](const NodeReport& node) { return !node.fault.empty() && node.fault != torchruns_fault; });
+}
+
+std::string files_of(const TimelineChoice& wanted) {
+  const bool both = !wanted.html.empty() && !wanted.json.empty();
+  return shown(both ? wanted.html + ',' + wanted.json : wanted.html + wanted.json);
+}
+
 }  // namespace
 
 StartupDesk::StartupDesk(asio::any_io_executor executor, Job job, Ask ask)
-    : executor_(executor), job_(job), ask_(std::move(ask)), disk_(executor) {
-  // Not at once: the worker that has come last waits for the answer of its store.
-  arrivals_->set_listener([this] { asio::post(executor_, [this] { run_in_background(executor_, look()); }); });
+    : executor_(executor), job_(job), ask_(std::move(ask)), disk_(executor), looked_(executor) {
+  // Not at once: the worker that has connected last waits for the answer of its store.
+  arrivals_->set_listener([this] { asio::post(executor_, [this] { run_in_background(executor_, watch()); }); });
 }
 
-// Workers of other nodes may have come before.
+// Workers of other nodes may have connected before. What this node knows of a round in which it was node 0 is over.
 void StartupDesk::begin() {
   ++round_;
   looks_ = 0;
+  told_ = false;
+  known_.reset();
   began_ = now();
-  arrivals_->expect(static_cast<std::size_t>(std::max(job_.round.assignment.world_size, 0)));
+  if (!serves_workers()) arrivals_->forget();
+  const auto ranks = static_cast<std::size_t>(std::max(job_.round.assignment.world_size, 0));
+  arrivals_->set_world(ranks);
+  arrivals_->expect(serves_workers() ? ranks : 0);
 }
 
 // A worker may have hundreds of threads, each with a list of children, so a thread looks for them.
@@ -120,20 +143,46 @@ bool StartupDesk::is_wanted() const {
   return job_.config.timeline.wanted() || job_.record.events().told() || now() - began_ > long_start;
 }
 
+asio::awaitable<void> StartupDesk::watch() {
+  ++looking_;
+  auto looking = look();
+  co_await std::move(looking);
+  if (--looking_ == 0) looked_.cancel();
+}
+
+// If it finds that ranks have not joined, it goes on as soon as as many more processes have connected.
 asio::awaitable<void> StartupDesk::look() {
-  if (!is_wanted() || ++looks_ > most_looks) co_return;
+  if (!is_wanted()) co_return arrivals_->expect(arrivals_->all().size() + 1);
   const int round = round_;
-  const std::size_t came = arrivals_->all().size();
-  auto asking = ask_();
-  const std::vector<NodeReport> nodes = co_await std::move(asking);
-  if (round != round_) co_return;
-  StartupTable table = startup_of(nodes);
-  if (!table.formed) co_return arrivals_->expect(came + std::max<std::size_t>(missing_ranks_of(table).size(), 1));
-  auto telling = tell(std::move(table));
+  auto gathering = gather(round);
+  const std::vector<NodeReport> nodes = co_await std::move(gathering);
+  if (round != round_ || nodes.empty()) co_return;
+  if (!known_->formed)
+    co_return arrivals_->expect(nodes.front().startup.clients.size() + std::max<std::size_t>(known_->lacking, 1));
+  auto telling = tell(*known_);
   co_await std::move(telling);
 }
 
+// What all nodes say, this one first; none: the round is over, or there were too many looks.
+asio::awaitable<std::vector<NodeReport>> StartupDesk::gather(int round) {
+  std::vector<NodeReport> nodes;
+  for (int tries = 0; tries <= most_retries && round == round_ && ++looks_ <= most_looks; ++tries) {
+    if (tries > 0 || looks_ > quick_looks) {
+      asio::steady_timer pause(executor_, to_steady(later(now(), until_retry)));
+      (void)co_await pause.async_wait(as_values);
+      if (round != round_) break;
+    }
+    auto asking = ask_();
+    nodes = co_await std::move(asking);
+    if (round != round_) break;
+    known_ = startup_of(nodes);
+    if (!has_late_node(nodes)) break;
+  }
+  co_return round == round_ ? nodes : std::vector<NodeReport>();
+}
+
 asio::awaitable<void> StartupDesk::tell(StartupTable table) {
+  if (std::exchange(told_, true)) co_return;
   const std::vector<std::string> lines = startup_lines(table);
   const auto median = median_arrival(table.ranks);
   const Duration formed = duration_of(*table.formed);
@@ -144,26 +193,51 @@ asio::awaitable<void> StartupDesk::tell(StartupTable table) {
   job_.record.events().started_up(event);
   if (formed > long_start)
     for (const std::string& line : lines) log_info(&line == &lines.front() ? line : "  " + line);
-  const TimelineChoice& wanted = job_.config.timeline;
+  const auto drawn = std::make_shared<const StartupTable>(std::move(table));
   const StartupTitle title{job_.config.run_id, job_.config.program.name, wall_time_text()};
-  Files files;
-  if (!wanted.html.empty()) files.emplace_back(wanted.html, startup_html(table, title));
-  if (!wanted.json.empty()) files.emplace_back(wanted.json, startup_trace(table));
-  auto writing = write(std::move(files));
-  co_await std::move(writing);
+  auto page = write(job_.config.timeline.html, [drawn, title] { return startup_html(*drawn, title); });
+  co_await std::move(page);
+  auto trace = write(job_.config.timeline.json, [drawn] { return startup_trace(*drawn); });
+  co_await std::move(trace);
 }
 
-asio::awaitable<void> StartupDesk::write(Files files) {
-  for (auto& [path, text] : files) {
-    const auto replace = [path = path, text = std::move(text)] {
-      const Status may = may_replace(path);
-      return may ? replace_file(path, text) : may;
-    };
-    auto writing = disk_.run_until(later(now(), time_to_write), replace);
-    const auto written = co_await std::move(writing);
-    const std::string fault = !written ? "its file system does not answer" : *written ? "" : written->error().message;
-    if (!fault.empty()) log_warning(fmt::format("cannot write --timeline {}: {}", shown(path), fault));
+// Thousands of ranks take a while to draw, so the disk's thread does that, too.
+asio::awaitable<void> StartupDesk::write(std::string path, Draw draw) {
+  if (path.empty()) co_return;
+  const auto replace = [path, draw = std::move(draw)] {
+    const Status may = may_replace(path);
+    return may ? replace_file(path, draw()) : may;
+  };
+  auto writing = disk_.run_until(later(now(), time_to_write), replace);
+  const auto written = co_await std::move(writing);
+  const std::string fault = !written ? "its file system does not answer" : *written ? "" : written->error().message;
+  if (!fault.empty()) log_warning(fmt::format("cannot write --timeline {}: {}", shown(path), fault));
+}
+
+asio::awaitable<void> StartupDesk::end() {
+  if (!job_.config.timeline.wanted() || round_ == 0 || told_ || !serves_workers()) co_return;
+  if (looking_ > 0 && !(known_ && known_->formed)) {
+    looked_.expires_at(to_steady(later(now(), time_to_look)));
+    (void)co_await looked_.async_wait(as_values);
   }
+  if (!told_ && known_ && known_->formed) {
+    auto telling = tell(*known_);
+    co_await std::move(telling);
+  }
+  if (!std::exchange(told_, true))
+    log_warning(fmt::format("did not write --timeline {}: {}", files_of(job_.config.timeline), why_not_written()));
+}
+
+std::string StartupDesk::why_not_written() const {
+  const std::size_t seen = arrivals_->all().size();
+  const int ranks = job_.round.assignment.world_size;
+  if (seen == 0) return "no process of a worker has connected to the job's store";
+  if (known_ && !known_->formed && known_->unplaced > 0)
+    return fmt::format("it is not known whose {} to the job's store were",
+                       counted(static_cast<std::int64_t>(known_->unplaced), "connection"));
+  if (known_ || seen < static_cast<std::size_t>(std::max(ranks, 0)))
+    return fmt::format("the job ended before all {} had joined", counted(ranks, "rank"));
+  return "the job ended before its nodes had said how their workers started";
 }
 
 }  // namespace launch

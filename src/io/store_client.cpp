@@ -22,9 +22,6 @@ namespace {
 // A store that answers at all answers a greeting within this. A silent stranger on the port must not hold us for
 // minutes.
 constexpr Duration greeting_time = 10s;
-constexpr std::uint32_t greeting_nonce = 0x6c61756e;
-// Of the PING that is a beat. Its answer begins with a byte with which no answer to a waiting operation begins.
-constexpr std::uint32_t beat_nonce = 0x02020202;
 constexpr std::size_t beat_bytes = sizeof beat_nonce;
 
 }  // namespace

@@ -158,14 +158,15 @@ class StoreConnection : public std::enable_shared_from_this<StoreConnection> {
 
   bool is_let_through(const Request& request) {
     if (uses_worker_keys_) return true;  // the fence will close it
-    if (const auto* ping = std::get_if<PingRequest>(&request)) pid_ = ping->nonce;
+    if (const auto* ping = std::get_if<PingRequest>(&request)) pid_ = is_an_agents(*ping) ? 0 : ping->nonce;
     const KeyOwner owner = owner_of(request, server_->store_.table().agent_keys());
     uses_worker_keys_ = owner == KeyOwner::workers;
     if (uses_worker_keys_ && !of_the_past_ && pid_ != 0 && server_->arrivals_) note_arrival();
     return owner == KeyOwner::agents || !of_the_past_;
   }
 
-  // PyTorch's clients send their pid with their first PING. Agents do the same, but they use no keys of workers.
+  // PyTorch's clients send their pid with their first PING. torchrun's agents do the same, but they use no keys of
+  // workers.
   void note_arrival() {
     error_code error;
     const asio::ip::address peer = plain(socket_.remote_endpoint(error).address());
@@ -226,7 +227,7 @@ class StoreConnection : public std::enable_shared_from_this<StoreConnection> {
   tcp::socket socket_;
   ConnectionId id_;
   Time began_;
-  std::uint32_t pid_ = 0;  // as its PING says; 0: it has sent none
+  std::uint32_t pid_ = 0;  // as its PING says; 0: it has sent none, or is an agent of launch
   RequestReader reader_;
   std::string answers_;  // from sent_ on, not yet taken by the kernel
   std::size_t sent_ = 0;

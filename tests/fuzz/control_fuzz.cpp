@@ -5,8 +5,11 @@
 #include "launch/core/control/hang_report.hpp"
 #include "launch/core/control/log_screen.hpp"
 #include "launch/core/control/node_report.hpp"
+#include "launch/core/control/startup_report.hpp"
 #include "launch/core/control/status_screen.hpp"
 #include "launch/core/control/top_screen.hpp"
+#include "launch/core/startup/startup_page.hpp"
+#include "launch/core/startup/startup_text.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -33,6 +36,17 @@ void look_for_a_hang(const std::vector<launch::NodeReport>& nodes) {
   }
   require_harmless(completed_jobs(nodes));
   require_harmless(completed_nodes(nodes));
+}
+
+// What node 0 makes of the answers when the workers have started.
+void look_at_the_start(const launch::Screen& screen) {
+  using namespace launch;
+  require_harmless(timeline_screen(screen));
+  for (const NodeReport& node : with_store_ages(screen.nodes)) require_harmless(to_json(node));
+  const StartupTable table = startup_of(screen.nodes);
+  for (const std::string& line : startup_lines(table)) require_harmless(line);
+  require_harmless(startup_html(table, {"job", "train.py", "now"}));
+  require_harmless(startup_trace(table));
 }
 
 }  // namespace
@@ -66,5 +80,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (!node) require_harmless(node.error().message);
   }
   look_for_a_hang(screen.nodes);
+  look_at_the_start(screen);
   return 0;
 }

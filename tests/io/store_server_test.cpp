@@ -97,6 +97,11 @@ TEST_F(StoreServerTest, ProcessesOfWorkersAreNoted) {
   ASSERT_EQ(read_u32(receive(agent, 4).data()), 77U);
   expect_served(silent);
   EXPECT_TRUE(arrivals->all().empty()) << "neither is known to be a worker's";
+  tcp::socket greeted = open();
+  send(greeted, encoded(PingRequest{greeting_nonce}) + encoded(PingRequest{beat_nonce}) +
+                    encoded(SetRequest{"of launch", "1"}) + encoded(PingRequest{greeting_nonce}));
+  receive(greeted, 12);
+  EXPECT_TRUE(arrivals->all().empty()) << "an agent of launch is no worker";
   send(worker, encoded(PingRequest{4711}) + encoded(SetRequest{"key", "1"}));
   ASSERT_EQ(read_u32(receive(worker, 4).data()), 4711U);
   expect_served(worker);

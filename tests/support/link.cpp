@@ -6,7 +6,6 @@ namespace launch::play {
 
 namespace {
 
-constexpr std::uint32_t beat_nonce = 0x02020202;  // as io/store_client's
 constexpr std::size_t beat_bytes = sizeof beat_nonce;
 constexpr Duration to_read = std::chrono::microseconds(1);
 

@@ -1,6 +1,6 @@
 // How long the workers of the job take to start. On each node it says when its own were executed, wrote something and
-// made a step; on the node that serves their store it also knows who has connected, and when the last worker of the job
-// has come, it asks the other nodes, tells an event, says so if that took long, and writes the files of --timeline.
+// made a step; node 0, which serves their store, also knows who has connected, and when the last worker of the job has
+// joined, it asks the other nodes, tells an event, says so if that took long, and writes the files of --timeline.
 // ControlDesk owns it for the life of the process. It wakes nobody before. What is told decides core/startup.
 #pragma once
 
@@ -13,11 +13,12 @@
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
+#include <boost/asio/steady_timer.hpp>
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace launch {
@@ -40,15 +41,21 @@ class StartupDesk {
   void begin();
   // Adds what this node knows; ages are those at the moment `asked`.
   boost::asio::awaitable<void> add_startup(NodeReport& report, Time asked);
+  // The workers have ended. If --timeline was not written, it says why. Waits for a look that is under way.
+  boost::asio::awaitable<void> end();
 
  private:
-  using Files = std::vector<std::pair<std::string, std::string>>;  // path, text
+  using Draw = std::function<std::string()>;
 
   void add_times(NodeReport& report, Time asked) const;
   bool is_wanted() const;
+  bool serves_workers() const { return job_.round.assignment.group_rank == NodeRank(0); }
+  boost::asio::awaitable<void> watch();
   boost::asio::awaitable<void> look();
+  boost::asio::awaitable<std::vector<NodeReport>> gather(int round);
   boost::asio::awaitable<void> tell(StartupTable table);
-  boost::asio::awaitable<void> write(Files files);
+  boost::asio::awaitable<void> write(std::string path, Draw draw);
+  std::string why_not_written() const;
 
   boost::asio::any_io_executor executor_;
   Job job_;
@@ -58,6 +65,11 @@ class StartupDesk {
   Time began_{};
   int round_ = 0;  // counts the starts of workers
   int looks_ = 0;  // in this round
+  int looking_ = 0;
+  boost::asio::steady_timer looked_;  // for who waits until nobody looks
+  // Of this round, as it is known by now.
+  std::optional<StartupTable> known_;
+  bool told_ = false;
 };
 
 }  // namespace launch

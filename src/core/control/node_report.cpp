@@ -21,6 +21,7 @@ constexpr int any_rank = std::numeric_limits<int>::max();
 constexpr std::int64_t count_limit = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t most_pid = std::numeric_limits<std::uint32_t>::max();
 constexpr std::size_t most_names = 16;
+constexpr double longest_age_s = 1e9;
 constexpr JsonBounds node_report_bounds{.size = std::size_t{16} << 20, .depth = 6};
 
 void add_startup(nlohmann::json& json, const WorkerStartup& startup) {
@@ -34,14 +35,21 @@ void add_startup(nlohmann::json& json, const WorkerStartup& startup) {
   add("store_age_s", startup.store_age_s);
 }
 
+// A picture has room for no other.
+std::optional<double> age_in(const JsonValue& json, double units_per_s = 1) {
+  const auto age = json.number();
+  const bool fits = age && *age >= 0 && *age <= longest_age_s * units_per_s;
+  return fits ? std::optional(*age / units_per_s) : std::nullopt;
+}
+
 WorkerStartup worker_startup_of(const JsonValue& json) {
   WorkerStartup startup;
   for (const JsonValue& pid : json["pids"].list().value_or(std::vector<JsonValue>()))
     startup.pids.push_back(pid.whole(0, any_rank).value_or(0));
-  startup.started_age_s = json["started_age_s"].number();
-  startup.first_output_age_s = json["first_output_age_s"].number();
-  startup.first_step_age_s = json["first_step_age_s"].number();
-  startup.store_age_s = json["store_age_s"].number();
+  startup.started_age_s = age_in(json["started_age_s"]);
+  startup.first_output_age_s = age_in(json["first_output_age_s"]);
+  startup.first_step_age_s = age_in(json["first_step_age_s"]);
+  startup.store_age_s = age_in(json["store_age_s"]);
   return startup;
 }
 
@@ -69,7 +77,7 @@ NodeStartup node_startup_of(const JsonValue& json) {
     const auto seen = from["seen"].list().value_or(std::vector<JsonValue>());
     for (std::size_t i = 0; i + 1 < seen.size(); i += 2)
       startup.clients.push_back({address, here, static_cast<std::uint32_t>(seen[i].count(most_pid).value_or(0)),
-                                 seen[i + 1].number().value_or(0) / 1000});
+                                 age_in(seen[i + 1], 1000).value_or(0)});
   }
   std::stable_sort(startup.clients.begin(), startup.clients.end(),
                    [](const StartupClient& one, const StartupClient& other) { return one.age_s > other.age_s; });

@@ -17,7 +17,10 @@ namespace {
 constexpr std::size_t longest_answer = 60'000;
 constexpr std::size_t bytes_of_client = 17, bytes_of_address = 40;  // in JSON
 
-// One node serves the store that the workers use. Others may have one that no worker uses.
+// Between two rounds a node still lists the workers of the last one.
+bool are_of_the_past(const NodeReport& node) { return node.state == "joining" || node.state == "pausing"; }
+
+// Node 0 serves the store that the workers use. Another may have served that of an earlier round.
 StartupFacts facts_of(const std::vector<NodeReport>& nodes) {
   StartupFacts facts;
   for (const NodeReport& node : nodes) {
@@ -27,12 +30,13 @@ StartupFacts facts_of(const std::vector<NodeReport>& nodes) {
     one.rank = node.node_rank;
     one.host = node.host;
     one.addresses = node.startup.addresses;
-    for (const WorkerReport& worker : node.workers)
+    for (const WorkerReport& worker : are_of_the_past(node) ? std::vector<WorkerReport>() : node.workers)
       one.workers.push_back({worker.rank, worker.startup.pids, worker.startup.started_age_s,
                              worker.startup.first_output_age_s, worker.startup.first_step_age_s});
-    if (facts.store_node && node.startup.clients.size() <= facts.clients.size()) continue;
+    if (node.node_rank != 0) continue;
     facts.store_node = node.node_rank;
     facts.clients = node.startup.clients;
+    facts.clients_left_out = static_cast<std::size_t>(std::max(node.startup.clients_left_out, 0));
   }
   return facts;
 }
@@ -48,7 +52,9 @@ std::vector<NodeReport> with_store_ages(std::vector<NodeReport> nodes) {
   for (std::size_t i = 0; i < ranks.size(); ++i)
     if (ranks[i]) ages.emplace(*ranks[i], facts.clients[i].age_s);
   for (NodeReport& node : nodes) {
+    const int left_out = node.startup.clients_left_out;
     node.startup = {};
+    node.startup.clients_left_out = left_out;
     for (WorkerReport& worker : node.workers) {
       worker.startup.pids.clear();
       if (const auto found = ages.find(worker.rank); found != ages.end()) worker.startup.store_age_s = found->second;
@@ -79,8 +85,9 @@ std::string timeline_screen(const Screen& screen) {
   for (const NodeReport& node : screen.nodes) {
     if (!node.fault.empty()) add_line(text, node_line(node), screen.columns);
     if (node.startup.clients_left_out > 0)
-      text += fmt::format("{} more processes have come than {} can tell another host; ask on that host\n",
-                          node.startup.clients_left_out, title_of(node));
+      text +=
+          fmt::format("{} more processes have connected to the store than {} can tell another host; ask on that host\n",
+                      node.startup.clients_left_out, title_of(node));
   }
   return text;
 }

@@ -1,5 +1,7 @@
 #include "launch/core/startup/client_arrivals.hpp"
 
+#include <algorithm>
+
 namespace launch {
 
 void ClientArrivals::expect(std::size_t count) {
@@ -7,8 +9,10 @@ void ClientArrivals::expect(std::size_t count) {
   look();
 }
 
+void ClientArrivals::set_world(std::size_t ranks) { most_ = std::max(least_bound, bound_by_rank * ranks); }
+
 void ClientArrivals::note(ClientArrival arrival) {
-  if (all_.size() >= most || !known_.emplace(arrival.address, arrival.pid).second) return;
+  if (all_.size() >= most_ || !known_.emplace(arrival.address, arrival.pid).second) return;
   all_.push_back(std::move(arrival));
   look();
 }

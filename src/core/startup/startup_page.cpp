@@ -111,8 +111,8 @@ double end_of(const StartupTable& table) {
 
 std::string tip_of(const StartupTable& table, const StartupRank& rank) {
   std::string text = fmt::format("rank {} on {}: ", rank.rank, node_in_words(table, rank.node));
-  if (!rank.store) return text + "has not come";
-  text += fmt::format("came after {:.2f} s: {}", *rank.store, phases_in_words(rank));
+  if (!rank.store) return text + "was not seen at the store";
+  text += fmt::format("joined after {:.2f} s: {}", *rank.store, phases_in_words(rank));
   if (rank.step) text += fmt::format("; first step after {:.2f} s", *rank.step);
   return text;
 }
@@ -149,7 +149,7 @@ class Picture {
     if (table_.formed)
       text += fmt::format(
           "<line class=\"formed\" x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"{1:.0f}\" y2=\"{2:.0f}\"><title>the last rank has "
-          "come</title></line>\n",
+          "joined</title></line>\n",
           x_of(*table_.formed), axis_height - 6, y_);
     return text;
   }
@@ -217,9 +217,9 @@ std::string startup_html(const StartupTable& table, const StartupTitle& title) {
   text +=
       "<p><span class=\"key o\" style=\"margin-left:0\"></span>exec to first output, or to the store"
       "<span class=\"key s\"></span>first output to store<span class=\"key w\"></span>waits for the others"
-      "<span class=\"key f\"></span>group to first step<span class=\"key m\"></span>has not come</p>\n"
+      "<span class=\"key f\"></span>group to first step<span class=\"key m\"></span>was not seen at the store</p>\n"
       "<p class=\"dim\">Seconds since the first exec. The slowest node is at the top; the dashed line is when the last "
-      "rank came. Point at a row to read it.</p>\n";
+      "rank joined. Point at a row to read it.</p>\n";
   text += Picture(table).text();
   return text + "</body>\n</html>\n";
 }
@@ -229,6 +229,7 @@ std::string startup_trace(const StartupTable& table) {
   const auto micros = [](double seconds) { return static_cast<std::int64_t>(std::llround(seconds * 1e6)); };
   Json events = Json::array();
   const std::vector<StartupGroup> groups = groups_by_node(table);
+  const double end = end_of(table);
   for (std::size_t i = 0; i < groups.size(); ++i) {
     const int node = groups[i].node;
     events.push_back(
@@ -239,7 +240,7 @@ std::string startup_trace(const StartupTable& table) {
       Json name = {{"ph", "M"}, {"name", "thread_name"}, {"args", {{"name", fmt::format("rank {}", rank.rank)}}}};
       name.update(place);
       events.push_back(std::move(name));
-      for (const Phase& phase : phases_of(table, rank, end_of(table))) {
+      for (const Phase& phase : phases_of(table, rank, end)) {
         Json slice = {{"ph", "X"},
                       {"name", phase.name},
                       {"cat", "start"},
@@ -252,7 +253,7 @@ std::string startup_trace(const StartupTable& table) {
   }
   if (table.formed && !groups.empty())
     events.push_back({{"ph", "i"},
-                      {"name", "the last rank has come"},
+                      {"name", "the last rank has joined"},
                       {"ts", micros(*table.formed)},
                       {"pid", groups[0].node},
                       {"tid", groups[0].ranks.front().rank},

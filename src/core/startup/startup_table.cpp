@@ -11,8 +11,8 @@ namespace {
 
 // Whose a client is.
 struct Place {
-  std::optional<int> rank;     // nullopt: that is not known
-  bool may_be_a_rank = false;  // false: it is a process of a known node that no worker has made
+  std::optional<int> rank;  // nullopt: that is not known
+  bool ambiguous = false;   // it is one of several known workers
 };
 
 // Pids are not enough: each container may begin with the same ones. Nodes of one host and one network have the same
@@ -32,12 +32,12 @@ class Places {
   Place of(const StartupClient& client) const {
     const bool here = client.here && store_known_;
     const auto address = by_address_.find(client.address);
-    if (!here && address == by_address_.end()) return {std::nullopt, true};
+    if (!here && address == by_address_.end()) return {};
     const Ranks& ranks = here ? here_ : address->second;
     const auto found = ranks.find(static_cast<int>(client.pid));
     if (found == ranks.end()) return {};
     const bool certain = found->second.size() == 1;
-    return {certain ? std::optional(*found->second.begin()) : std::nullopt, true};
+    return {certain ? std::optional(*found->second.begin()) : std::nullopt, !certain};
   }
 
  private:
@@ -53,8 +53,14 @@ class Places {
   bool store_known_ = false;
 };
 
-// When all are there although it is not known of each: as many processes as ranks have come.
-std::optional<double> formed_at(const StartupFacts& facts, const StartupTable& table, std::size_t strangers) {
+// Clients of which it is not known whose they are.
+struct Unplaced {
+  std::size_t ambiguous = 0, others = 0;
+};
+
+// All may be there although it is not known of each. A client that is no known worker's may be one of a node that has
+// not answered, and such a node may be on a known host; but it never stands for a known worker.
+void judge(const StartupFacts& facts, const Unplaced& unplaced, StartupTable& table) {
   std::size_t came = 0;
   double last = 0;
   for (const StartupRank& rank : table.ranks) {
@@ -62,30 +68,28 @@ std::optional<double> formed_at(const StartupFacts& facts, const StartupTable& t
     ++came;
     last = std::max(last, *rank.store);
   }
-  const auto size = static_cast<std::size_t>(std::max(table.world_size, 0));
-  if (size == 0 || came + strangers < size) return std::nullopt;
-  if (came >= size) return last;
-  return std::max(last, table.now - facts.clients.at(std::min(size, facts.clients.size()) - 1).age_s);
+  const auto size = static_cast<std::size_t>(std::max(facts.world_size, 0));
+  const std::size_t known = table.ranks.size();
+  const std::size_t untold = size > known ? size - known : 0;
+  const std::size_t joined = std::min(came + unplaced.ambiguous, known) + std::min(unplaced.others, untold);
+  table.lacking = size > joined ? size - joined : 0;
+  if (size == 0 || table.lacking > 0) return;
+  table.formed = came >= size ? last : std::max(last, table.now - facts.clients.at(size - 1).age_s);
 }
 
 void add_arrivals(const StartupFacts& facts, StartupTable& table) {
   std::unordered_map<int, StartupRank*> by_rank;
   for (StartupRank& rank : table.ranks) by_rank.emplace(rank.rank, &rank);
   const Places places(facts);
-  std::size_t strangers = 0, strays = 0;
+  Unplaced unplaced;
   for (const StartupClient& client : facts.clients) {
     const Place place = places.of(client);
-    if (!place.rank) {
-      ++table.unplaced;
-      ++(place.may_be_a_rank ? strangers : strays);
-    }
+    if (!place.rank) ++(place.ambiguous ? unplaced.ambiguous : unplaced.others);
     const auto found = place.rank ? by_rank.find(*place.rank) : by_rank.end();
     if (found != by_rank.end() && !found->second->store) found->second->store = std::max(table.now - client.age_s, 0.0);
   }
-  // A node that has not answered may be on a known host.
-  const auto size = static_cast<std::size_t>(std::max(facts.world_size, 0));
-  const std::size_t untold = size > table.ranks.size() ? size - table.ranks.size() : 0;
-  table.formed = formed_at(facts, table, strangers + std::min(strays, untold));
+  table.unplaced = unplaced.ambiguous + unplaced.others;
+  judge(facts, unplaced, table);
 }
 
 }  // namespace
@@ -101,6 +105,9 @@ std::vector<std::optional<int>> ranks_of_clients(const StartupFacts& facts) {
 StartupTable startup_table(const StartupFacts& facts) {
   StartupTable table;
   table.world_size = facts.world_size;
+  table.store_known = facts.store_node.has_value();
+  table.clients = facts.clients.size();
+  table.clients_left_out = facts.clients_left_out;
   for (const StartupNode& node : facts.nodes)
     for (const StartupWorker& worker : node.workers) table.now = std::max(table.now, worker.started_age_s.value_or(0));
   const auto moment = [&table](std::optional<double> age) {

@@ -24,7 +24,7 @@ std::string name_of(const StartupTable& table, int node) {
   return host == table.hosts.end() ? "" : without_controls(host->second, longest_host);
 }
 
-// The slowest node, if its ranks came much later than those of the others.
+// The slowest node, if its ranks joined much later than those of the others.
 std::string straggler_line(const StartupTable& table) {
   const std::vector<StartupGroup> groups = groups_by_node(table);
   if (groups.size() < 2 || !groups[0].median) return "";
@@ -40,18 +40,19 @@ std::string straggler_line(const StartupTable& table) {
 
 std::string formed_line(const StartupTable& table) {
   const auto median = median_arrival(table.ranks);
-  const std::string line = fmt::format("all {} had come {} after the first exec", counted(table.world_size, "rank"),
+  const std::string line = fmt::format("all {} have joined: {} after the first exec", counted(table.world_size, "rank"),
                                        seconds(table.formed.value_or(0)));
   return median ? line + fmt::format(" (median {})", seconds(*median)) : line;
 }
 
 std::string rank_line(const StartupTable& table, const StartupRank& rank) {
-  return fmt::format("rank {} on {} came after {}: {}", rank.rank, node_in_words(table, rank.node),
+  return fmt::format("rank {} on {} joined after {}: {}", rank.rank, node_in_words(table, rank.node),
                      seconds(rank.store.value_or(0)), phases_in_words(rank));
 }
 
 std::string missing_line(const StartupTable& table, const StartupRank& rank) {
-  std::string line = fmt::format("rank {} on {} has not come", rank.rank, node_in_words(table, rank.node));
+  std::string line = fmt::format("rank {} on {} {}", rank.rank, node_in_words(table, rank.node),
+                                 table.is_certain() ? "has not joined" : "was not seen at the store");
   if (!rank.started) return line + ": it has not been started";
   line += fmt::format(": {} since its exec, ", seconds(table.now - *rank.started));
   return line + (rank.output ? fmt::format("its first output was after {}", seconds(*rank.output - *rank.started))
@@ -111,7 +112,7 @@ class Rows {
   std::size_t width_ = narrowest_bar;
 };
 
-// The rank of a node that came in the middle stands for all of them.
+// The rank of a node that joined in the middle stands for all of them.
 const StartupRank& middle_of(const StartupGroup& group) {
   const auto found = std::find_if(group.ranks.begin(), group.ranks.end(),
                                   [&](const StartupRank& rank) { return rank.store && rank.store == group.median; });
@@ -130,16 +131,30 @@ std::string node_rows(const StartupTable& table, const Rows& rows) {
   return text;
 }
 
+// A connection whose rank is not known may be that of any rank.
+std::string missing_title(const StartupTable& table, std::size_t missing) {
+  if (table.is_certain())
+    return fmt::format(
+        "{} of {} {}\n", missing, counted(table.world_size, "rank"),
+        missing == 1 ? "has not joined; the others wait for it" : "have not joined; the others wait for them");
+  std::string text = "it is not known which ranks have joined";
+  if (!table.store_known)
+    text += ": node 0 does not say which processes use the workers' store";
+  else if (table.clients == 0)
+    text += ": no process of a worker has connected to the job's store";
+  return text + '\n';
+}
+
 std::string missing_rows(const StartupTable& table) {
   const std::vector<StartupRank> missing = missing_ranks_of(table);
   if (table.formed || missing.empty()) return "";
-  std::string text = fmt::format("{} of {} have not come; the others wait for them\n", missing.size(),
-                                 counted(table.world_size, "rank"));
+  std::string text = missing_title(table, missing.size());
   for (std::size_t i = 0; i < std::min(missing.size(), most_missing); ++i)
     text += missing_line(table, missing[i]) + '\n';
   std::vector<int> more;
   for (std::size_t i = most_missing; i < missing.size(); ++i) more.push_back(missing[i].rank);
-  if (!more.empty()) text += fmt::format("nor have {}\n", ranges_in_words("rank", more));
+  if (!more.empty())
+    text += fmt::format("nor {} {}\n", table.is_certain() ? "have" : "were", ranges_in_words("rank", more));
   return text;
 }
 

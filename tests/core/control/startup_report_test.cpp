@@ -10,7 +10,7 @@ namespace launch::startup_report_test {
 using testing::AllOf;
 using testing::HasSubstr;
 
-// Two nodes of two ranks; all but rank 3 have come.
+// Two nodes of two ranks; all but rank 3 have joined.
 std::vector<NodeReport> two_nodes() {
   std::vector<NodeReport> nodes;
   for (int rank = 0; rank < 2; ++rank) {
@@ -41,10 +41,35 @@ TEST(StartupReport, IsTheFactsOfATimeLine) {
   EXPECT_FALSE(table.formed);
 }
 
-TEST(StartupReport, TheWorkersStoreIsThatOfTheNodeWithMostClients) {
+TEST(StartupReport, TheWorkersStoreIsThatOfNode0) {
   std::vector<NodeReport> nodes = two_nodes();
   std::swap(nodes[0], nodes[1]);
   EXPECT_EQ(2.5, startup_of(nodes).ranks[0].store);
+  for (std::uint32_t pid = 1; pid < 9; ++pid) nodes[0].startup.clients.push_back({"10.0.0.1", false, pid, 99});
+  EXPECT_EQ(2.5, startup_of(nodes).ranks[0].store) << "node 1 led an earlier round";
+  nodes.pop_back();
+  EXPECT_FALSE(startup_of(nodes).store_known);
+}
+
+TEST(StartupReport, WorkersOfTheLastRoundAreNotListed) {
+  std::vector<NodeReport> nodes = two_nodes();
+  nodes[1].state = "joining";
+  EXPECT_EQ(2U, startup_of(nodes).ranks.size());
+}
+
+TEST(StartupReport, AnAgeThatCannotBeIsNone) {
+  const auto read = [](const std::string& age) {
+    return parse_node_report(R"({"node_rank":0,"clients":[{"address":"a","here":true,"seen":[7,)" + age +
+                             R"(]}],"workers":[{"rank":0,"started_age_s":)" + age + "}]}");
+  };
+  for (const char* age : {"1.79e308", "-1", "1e300", "\"1\""}) {
+    const auto report = read(age);
+    ASSERT_TRUE(report) << age;
+    EXPECT_FALSE(report->workers[0].startup.started_age_s) << age;
+    EXPECT_EQ(0, report->startup.clients[0].age_s) << age;
+  }
+  EXPECT_EQ(1e9, read("1e9")->workers[0].startup.started_age_s);
+  EXPECT_EQ(1e6, read("1e9")->startup.clients[0].age_s);
 }
 
 TEST(StartupReport, ANodeThatHasNotAnsweredHasNoRanks) {
@@ -57,7 +82,10 @@ TEST(StartupReport, ANodeThatHasNotAnsweredHasNoRanks) {
 }
 
 TEST(StartupReport, ForScriptsEachWorkerHasItsOwnAge) {
-  const std::vector<NodeReport> nodes = with_store_ages(two_nodes());
+  std::vector<NodeReport> told = two_nodes();
+  told[0].startup.clients_left_out = 3;
+  const std::vector<NodeReport> nodes = with_store_ages(told);
+  EXPECT_EQ(3, nodes[0].startup.clients_left_out);
   EXPECT_EQ(9.5, nodes[0].workers[0].startup.store_age_s);
   EXPECT_EQ(2, nodes[1].workers[0].startup.store_age_s);
   EXPECT_FALSE(nodes[1].workers[1].startup.store_age_s);
@@ -67,8 +95,8 @@ TEST(StartupReport, ForScriptsEachWorkerHasItsOwnAge) {
 
 TEST(StartupReport, TheScreenIsAboutTheJob) {
   EXPECT_THAT(timeline_screen({two_nodes()}),
-              AllOf(testing::StartsWith("job job: train.py; 2 nodes"), HasSubstr("\n1 of 4 ranks have not come"),
-                    HasSubstr("rank 3 on node 1 (n1) has not come: 12.0 s since its exec")));
+              AllOf(testing::StartsWith("job job: train.py; 2 nodes"), HasSubstr("\n1 of 4 ranks has not joined"),
+                    HasSubstr("rank 3 on node 1 (n1) has not joined: 12.0 s since its exec")));
 }
 
 TEST(StartupReport, FewClientsAreAllTold) {
@@ -88,7 +116,7 @@ TEST(StartupReport, ThousandsOfClientsFitIntoAnAnswer) {
   EXPECT_GT(told, 2500U);
   EXPECT_LT(to_json(node).size(), 64U * 1024);
   EXPECT_EQ(5000 - static_cast<int>(told), node.startup.clients_left_out);
-  EXPECT_THAT(timeline_screen({{node}}), HasSubstr(" more processes have come than node 0 n0 can tell"));
+  EXPECT_THAT(timeline_screen({{node}}), HasSubstr(" more processes have connected to the store than node 0 n0 can tell"));
   const auto read = parse_node_report(to_json(node));
   ASSERT_TRUE(read);
   ASSERT_EQ(told, read->startup.clients.size());

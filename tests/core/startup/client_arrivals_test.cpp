@@ -54,8 +54,14 @@ TEST(ClientArrivals, ARestartBeginsAgain) {
 
 TEST(ClientArrivals, AFloodOfPidsIsBounded) {
   ClientArrivals arrivals;
-  for (std::uint32_t pid = 0; pid < ClientArrivals::most + 10; ++pid) arrivals.note({"a", false, pid, {}});
-  EXPECT_EQ(ClientArrivals::most, arrivals.all().size());
+  const auto flood = [&arrivals] {
+    for (std::uint32_t pid = 0; pid < 100'000; ++pid) arrivals.note({"a", false, pid, {}});
+    return arrivals.all().size();
+  };
+  arrivals.set_world(8);
+  EXPECT_EQ(65'536U, flood());
+  arrivals.set_world(20'000);
+  EXPECT_EQ(80'000U, flood()) << "more ranks have room for more";
 }
 
 }  // namespace launch::client_arrivals_test

@@ -29,7 +29,7 @@ TEST(StartupPage, ThePageNeedsNothingElse) {
   EXPECT_EQ(64U, count(page, "<rect class=\"s\""));
   EXPECT_EQ(63U, count(page, "<rect class=\"w\"")) << "the last one waits for nobody";
   EXPECT_EQ(count(page, "<g>"), count(page, "</g>"));
-  EXPECT_THAT(page, HasSubstr("All 64 ranks had come 14.3 s after the first exec"));
+  EXPECT_THAT(page, HasSubstr("All 64 ranks have joined: 14.3 s after the first exec"));
 }
 
 TEST(StartupPage, TheSlowestNodeIsAtTheTop) {
@@ -55,11 +55,11 @@ TEST(StartupPage, ThousandsOfRanksAreRowsOfFewPixels) {
   EXPECT_THAT(page, HasSubstr("viewBox=\"0 0 1000 7530\""));
 }
 
-TEST(StartupPage, WhoHasNotComeIsShown) {
+TEST(StartupPage, WhoWasNotSeenIsShown) {
   StartupFacts facts = slow_node(1, 2);
   facts.clients.pop_back();
   const std::string page = startup_html(startup_table(facts), {});
-  EXPECT_THAT(page, AllOf(HasSubstr("rank 1 on node 0 (n0): has not come"), HasSubstr("<rect class=\"m\"")));
+  EXPECT_THAT(page, AllOf(HasSubstr("rank 1 on node 0 (n0): was not seen at the store"), HasSubstr("<rect class=\"m\"")));
   EXPECT_FALSE(startup_html(StartupTable(), {}).empty());
 }
 

@@ -79,7 +79,7 @@ TEST(StartupTable, TheSlowestOfAllIsTheFirst) {
   EXPECT_THAT(groups[0].median, Optional(testing::DoubleNear(14.01, 1e-9)));
 }
 
-TEST(StartupTable, WhoHasNotComeIsMissing) {
+TEST(StartupTable, WhoHasNotJoinedIsMissing) {
   StartupFacts facts = slow_node(2, 2);
   facts.clients.erase(facts.clients.begin());  // rank 0
   const StartupTable table = startup_table(facts);
@@ -116,6 +116,36 @@ TEST(StartupTable, ANodeThatHasNotAnsweredMayBeOnAKnownHost) {
   EXPECT_TRUE(startup_table(facts).formed);
   facts.clients.pop_back();
   EXPECT_FALSE(startup_table(facts).formed);
+}
+
+// Somebody's own process from another host, while node 0's slow rank imports.
+TEST(StartupTable, AStrangerStandsForNoKnownRank) {
+  StartupFacts facts = slow_node(2, 2);
+  facts.clients.pop_back();
+  for (std::uint32_t pid = 1; pid < 5; ++pid) facts.clients.push_back({"10.9.9.9", false, pid, 1});
+  StartupTable table = startup_table(facts);
+  EXPECT_FALSE(table.formed);
+  EXPECT_EQ(1U, table.lacking);
+  EXPECT_EQ(4U, table.unplaced);
+  facts.nodes.pop_back();
+  table = startup_table(facts);
+  EXPECT_TRUE(table.formed) << "they may be those of the node that has not answered";
+  EXPECT_EQ(0U, table.lacking);
+  facts.world_size = 9;
+  EXPECT_EQ(2U, startup_table(facts).lacking);
+}
+
+TEST(StartupTable, ItIsCertainWhoIsMissingOnlyIfEachConnectionIsKnown) {
+  StartupFacts facts = slow_node(2, 2);
+  facts.clients.pop_back();
+  EXPECT_TRUE(startup_table(facts).is_certain());
+  facts.clients_left_out = 1;
+  EXPECT_FALSE(startup_table(facts).is_certain());
+  facts.clients_left_out = 0;
+  facts.clients.push_back({"10.9.9.9", false, 1, 1});
+  EXPECT_FALSE(startup_table(facts).is_certain());
+  facts.clients.clear();
+  EXPECT_FALSE(startup_table(facts).is_certain());
 }
 
 TEST(StartupTable, NothingIsKnown) {

@@ -17,11 +17,11 @@ using testing::Not;
 TEST(StartupText, TheSlowNodeIsTheFirstLine) {
   EXPECT_THAT(
       startup_lines(startup_table(slow_node(2, 32))),
-      ElementsAre("all 64 ranks had come 14.3 s after the first exec (median 1.6 s)",
+      ElementsAre("all 64 ranks have joined: 14.3 s after the first exec (median 1.6 s)",
                   "slowest node: node 1 (n1), median 14.2 s; the median of the others is 1.4 s",
-                  "rank 63 on node 1 (n1) came after 14.3 s: it was started after 0.5 s, 12.0 s to its first output, "
+                  "rank 63 on node 1 (n1) joined after 14.3 s: it was started after 0.5 s, 12.0 s to its first output, "
                   "1.8 s from there to the store",
-                  testing::StartsWith("rank 62 on node 1 (n1) came after"), testing::StartsWith("rank 61 on node 1"),
+                  testing::StartsWith("rank 62 on node 1 (n1) joined after"), testing::StartsWith("rank 61 on node 1"),
                   testing::StartsWith("rank 60 on node 1"), testing::StartsWith("rank 59 on node 1")));
 }
 
@@ -30,13 +30,13 @@ TEST(StartupText, NodesThatAreAboutAsFastAreNotTold) {
   for (StartupClient& client : facts.clients) client.age_s = 10;
   EXPECT_THAT(startup_lines(startup_table(facts)), testing::Each(Not(HasSubstr("slowest node"))));
   EXPECT_THAT(startup_lines(startup_table(slow_node(1, 2))),
-              ElementsAre("all 2 ranks had come 1.3 s after the first exec (median 1.3 s)",
-                          "rank 1 on node 0 (n0) came after 1.3 s: 0.8 s to its first output, 0.5 s from there to the "
+              ElementsAre("all 2 ranks have joined: 1.3 s after the first exec (median 1.3 s)",
+                          "rank 1 on node 0 (n0) joined after 1.3 s: 0.8 s to its first output, 0.5 s from there to the "
                           "store",
                           testing::StartsWith("rank 0 on node 0 (n0)")));
 }
 
-TEST(StartupText, ARankMayBeSilentUntilItHasCome) {
+TEST(StartupText, ARankMayBeSilentUntilItHasJoined) {
   EXPECT_EQ("3.0 s to the store, without output", phases_in_words({0, 0, 0.0, {}, 3.0, {}}));
   EXPECT_EQ("it was started after 1.0 s, 2.0 s to the store, without output",
             phases_in_words({0, 0, 1.0, 4.0, 3.0, {}}));
@@ -45,7 +45,7 @@ TEST(StartupText, ARankMayBeSilentUntilItHasCome) {
 TEST(StartupText, TheScreenHasABarForEachNodeAndEachSlowRank) {
   StartupFacts facts = slow_node(2, 2);
   facts.nodes[0].workers[0].step_age_s = 4;
-  EXPECT_EQ(R"(all 4 ranks had come 14.0 s after the first exec (median 1.3 s)
+  EXPECT_EQ(R"(all 4 ranks have joined: 14.0 s after the first exec (median 1.3 s)
 slowest node: node 1 (n1), median 14.0 s; the median of the others is 1.3 s
 
  ranks   node host    output     store  0                             16.0 s
@@ -81,12 +81,20 @@ TEST(StartupText, WhoIsMissingIsFirst) {
   facts.clients.erase(facts.clients.begin() + 6, facts.clients.end());
   facts.nodes[1].workers[0].output_age_s.reset();
   const std::string screen = startup_screen(startup_table(facts), 80);
-  EXPECT_THAT(screen, testing::StartsWith("10 of 16 ranks have not come; the others wait for them\n"
-                                          "rank 6 on node 0 (n0) has not come: 20.0 s since its exec, its first output "
+  EXPECT_THAT(screen, testing::StartsWith("10 of 16 ranks have not joined; the others wait for them\n"
+                                          "rank 6 on node 0 (n0) has not joined: 20.0 s since its exec, its first output "
                                           "was after 0.8 s\n"));
-  EXPECT_THAT(screen, AllOf(HasSubstr("rank 8 on node 1 (n1) has not come: 19.5 s since its exec, no output that "
+  EXPECT_THAT(screen, AllOf(HasSubstr("rank 8 on node 1 (n1) has not joined: 19.5 s since its exec, no output that "
                                       "launch has seen\n"),
                             HasSubstr("nor have ranks 14-15\n"), HasSubstr("=======")));
+}
+
+TEST(StartupText, OneMissingRankIsOne) {
+  StartupFacts facts = slow_node(1, 2);
+  facts.clients.pop_back();
+  EXPECT_THAT(startup_screen(startup_table(facts), 80),
+              testing::StartsWith("1 of 2 ranks has not joined; the others wait for it\nrank 1 on node 0 (n0) has not "
+                                  "joined: 20.0 s since its exec"));
 }
 
 TEST(StartupText, WhatIsNotKnownIsSaid) {
@@ -95,12 +103,19 @@ TEST(StartupText, WhatIsNotKnownIsSaid) {
   facts.clients[0].address = "10.9.9.9";
   facts.clients[0].here = false;
   EXPECT_THAT(startup_screen(startup_table(facts), 80),
-              AllOf(HasSubstr("all 2 ranks had come"), HasSubstr("1 connection to the store: it is not known whose "
-                                                                 "it is\n")));
+              AllOf(testing::StartsWith("it is not known which ranks have joined\nrank 0 on node 0 (n0) was not seen at "
+                                        "the store: 20.0 s since its exec, "),
+                    HasSubstr("1 connection to the store: it is not known whose it is\n")));
   facts.nodes[0].workers[0].started_age_s.reset();
   facts.clients.clear();
-  EXPECT_THAT(startup_screen(startup_table(facts), 80), HasSubstr("rank 0 on node 0 (n0) has not come: it has not been "
-                                                                  "started\n"));
+  EXPECT_THAT(startup_screen(startup_table(facts), 80),
+              testing::StartsWith("it is not known which ranks have joined: no process of a worker has connected to the "
+                                  "job's store\nrank 0 on node 0 (n0) was not seen at the store: it has not been "
+                                  "started\n"));
+  facts.store_node.reset();
+  EXPECT_THAT(startup_screen(startup_table(facts), 80),
+              testing::StartsWith("it is not known which ranks have joined: node 0 does not say which processes use the "
+                                  "workers' store\n"));
 }
 
 TEST(StartupText, AHostNameCannotMoveTheCursor) {

@@ -1,6 +1,7 @@
 // Which processes of workers have connected to the store of this node, and when: each process once, by its first
 // connection. io/store_server fills it; app/startup_desk reads it, and is called when as many have come as it expects.
-// Pure and bounded: beyond 65,536 processes no further one is remembered. It does not know whose processes they are.
+// Pure and bounded: beyond 65,536 processes, or four for each rank, no further one is remembered. It does not know whose
+// processes they are.
 #pragma once
 
 #include "launch/core/base/time.hpp"
@@ -24,12 +25,15 @@ struct ClientArrival {
 
 class ClientArrivals {
  public:
-  static constexpr std::size_t most = 65'536;
+  static constexpr std::size_t least_bound = 65'536, bound_by_rank = 4;
 
   // Called each time that an expected number is reached.
   void set_listener(std::function<void()> reached) { reached_ = std::move(reached); }
   // Of how many the listener wants to know; if as many have come already, it is called at once. 0: of none.
   void expect(std::size_t count);
+
+  // How many ranks the job has.
+  void set_world(std::size_t ranks);
 
   void note(ClientArrival arrival);
   // The workers restart: what was noted is of processes that are gone.
@@ -43,6 +47,7 @@ class ClientArrivals {
 
   std::function<void()> reached_;
   std::size_t expected_ = 0;
+  std::size_t most_ = least_bound;
   std::vector<ClientArrival> all_;
   std::set<std::pair<std::string, std::uint32_t>> known_;
 };

@@ -39,7 +39,8 @@ struct StartupFacts {
   int world_size = 0;
   std::vector<StartupNode> nodes;      // that have answered
   std::optional<int> store_node;       // the rank of the node that has seen the clients
-  std::vector<StartupClient> clients;  // in the order in which they came
+  std::vector<StartupClient> clients;  // in the order in which they connected
+  std::size_t clients_left_out = 0;    // the store's node has seen more
 };
 
 // Seconds on the axis.
@@ -53,29 +54,35 @@ struct StartupTable {
   int world_size = 0;
   std::map<int, std::string> hosts;  // by node rank
   std::vector<StartupRank> ranks;    // ascending; those of nodes that have not answered are missing
-  std::optional<double> formed;      // when the last rank of the job has come; nullopt: it has not, or is not known
+  std::optional<double> formed;      // when the last rank of the job joined; nullopt: it has not, or is not known
   double now = 0;                    // when the nodes were asked
   std::size_t unplaced = 0;          // clients of which it is not known whose they are
+  std::size_t lacking = 0;           // ranks that must join before the group can have formed
+  bool store_known = false;          // the node that serves the workers' store has answered
+  std::size_t clients = 0, clients_left_out = 0;
+
+  // A rank without a connection to the store has not joined.
+  bool is_certain() const { return clients > 0 && unplaced == 0 && clients_left_out == 0; }
 };
 
 // The rank of each client, in their order; nullopt: it is not known.
 std::vector<std::optional<int>> ranks_of_clients(const StartupFacts& facts);
 StartupTable startup_table(const StartupFacts& facts);
 
-// Of those that have come: when, in the middle; nullopt: none has.
+// Of those that have joined: when, in the middle; nullopt: none has.
 std::optional<double> median_arrival(const std::vector<StartupRank>& ranks);
-// The last ones to come, the last of all first; at most `most`.
+// The last ones to join, the last of all first; at most `most`.
 std::vector<StartupRank> slowest_ranks(const StartupTable& table, std::size_t most);
-// Those that have not come, by rank.
+// Those that were not seen at the store, by rank.
 std::vector<StartupRank> missing_ranks_of(const StartupTable& table);
 
 // The ranks of one node.
 struct StartupGroup {
   int node = 0;
   std::vector<StartupRank> ranks;  // ascending
-  std::optional<double> median;    // of those that have come
+  std::optional<double> median;    // of those that have joined
 };
-// Nodes with ranks that have not come are first, then the slowest by its median.
+// Nodes with ranks that were not seen are first, then the slowest by its median.
 std::vector<StartupGroup> groups_by_node(const StartupTable& table);
 
 }  // namespace launch

@@ -15,11 +15,11 @@ inline constexpr std::size_t slowest_told = 5;
 
 // "node 1 (n1)".
 std::string node_in_words(const StartupTable& table, int node);
-// What the rank did until it came: "12.5 s to its first output, 1.5 s from there to the store".
+// What the rank did until it joined: "12.5 s to its first output, 1.5 s from there to the store".
 std::string phases_in_words(const StartupRank& rank);
 // When the group has formed; the node that is slower than the others, if there is one; the slowest ranks.
 std::vector<std::string> startup_lines(const StartupTable& table);
-// Also before the last rank has come: then those that are missing are first.
+// Also before the last rank has joined: then those that are missing are first.
 std::string startup_screen(const StartupTable& table, std::size_t columns);
 
 }  // namespace launch

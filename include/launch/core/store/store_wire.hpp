@@ -74,6 +74,13 @@ struct CancelWaitRequest {};
 struct PingRequest {
   std::uint32_t nonce;
 };
+// Those of launch's own agents, which are no pids. The answer to a beat begins with a byte with which no answer to a
+// waiting operation begins.
+inline constexpr std::uint32_t greeting_nonce = 0x6c61756e;
+inline constexpr std::uint32_t beat_nonce = 0x02020202;
+inline constexpr bool is_an_agents(const PingRequest& ping) {
+  return ping.nonce == greeting_nonce || ping.nonce == beat_nonce;
+}
 struct QueuePushRequest {
   std::string_view key, payload;
 };
