@@ -48,8 +48,11 @@ class Screens(TimelineCase):
         for worker in workers:
             started, output, store, step = (worker[f"{name}_age_s"]
                                             for name in ("started", "first_output", "store", "first_step"))
-            self.assertGreater(started, max(output, store), worker)
-            self.assertGreaterEqual(min(output, store) + MILLISECOND, step, worker)
+            self.assertGreater(started, output, worker)
+            self.assertGreaterEqual(output, step, worker)
+            if worker["rank"] < 2:  # the other node is asked a moment later
+                self.assertGreater(started, store, worker)
+                self.assertGreaterEqual(store + MILLISECOND, step, worker)
             self.assertNotIn("pids", worker)
         last = min(workers, key=lambda worker: worker["store_age_s"])
         self.assertEqual(3, last["rank"])
