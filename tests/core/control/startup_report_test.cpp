@@ -116,7 +116,8 @@ TEST(StartupReport, ThousandsOfClientsFitIntoAnAnswer) {
   EXPECT_GT(told, 2500U);
   EXPECT_LT(to_json(node).size(), 64U * 1024);
   EXPECT_EQ(5000 - static_cast<int>(told), node.startup.clients_left_out);
-  EXPECT_THAT(timeline_screen({{node}}), HasSubstr(" more processes have connected to the store than node 0 n0 can tell"));
+  EXPECT_THAT(timeline_screen({{node}}),
+              HasSubstr(" more processes have connected to the store than node 0 n0 can tell"));
   const auto read = parse_node_report(to_json(node));
   ASSERT_TRUE(read);
   ASSERT_EQ(told, read->startup.clients.size());

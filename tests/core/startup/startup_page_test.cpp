@@ -59,7 +59,8 @@ TEST(StartupPage, WhoWasNotSeenIsShown) {
   StartupFacts facts = slow_node(1, 2);
   facts.clients.pop_back();
   const std::string page = startup_html(startup_table(facts), {});
-  EXPECT_THAT(page, AllOf(HasSubstr("rank 1 on node 0 (n0): was not seen at the store"), HasSubstr("<rect class=\"m\"")));
+  EXPECT_THAT(page,
+              AllOf(HasSubstr("rank 1 on node 0 (n0): was not seen at the store"), HasSubstr("<rect class=\"m\"")));
   EXPECT_FALSE(startup_html(StartupTable(), {}).empty());
 }
 

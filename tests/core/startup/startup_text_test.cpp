@@ -29,11 +29,12 @@ TEST(StartupText, NodesThatAreAboutAsFastAreNotTold) {
   StartupFacts facts = slow_node(2, 2);
   for (StartupClient& client : facts.clients) client.age_s = 10;
   EXPECT_THAT(startup_lines(startup_table(facts)), testing::Each(Not(HasSubstr("slowest node"))));
-  EXPECT_THAT(startup_lines(startup_table(slow_node(1, 2))),
-              ElementsAre("all 2 ranks have joined: 1.3 s after the first exec (median 1.3 s)",
-                          "rank 1 on node 0 (n0) joined after 1.3 s: 0.8 s to its first output, 0.5 s from there to the "
-                          "store",
-                          testing::StartsWith("rank 0 on node 0 (n0)")));
+  EXPECT_THAT(
+      startup_lines(startup_table(slow_node(1, 2))),
+      ElementsAre("all 2 ranks have joined: 1.3 s after the first exec (median 1.3 s)",
+                  "rank 1 on node 0 (n0) joined after 1.3 s: 0.8 s to its first output, 0.5 s from there to the "
+                  "store",
+                  testing::StartsWith("rank 0 on node 0 (n0)")));
 }
 
 TEST(StartupText, ARankMayBeSilentUntilItHasJoined) {
@@ -81,9 +82,10 @@ TEST(StartupText, WhoIsMissingIsFirst) {
   facts.clients.erase(facts.clients.begin() + 6, facts.clients.end());
   facts.nodes[1].workers[0].output_age_s.reset();
   const std::string screen = startup_screen(startup_table(facts), 80);
-  EXPECT_THAT(screen, testing::StartsWith("10 of 16 ranks have not joined; the others wait for them\n"
-                                          "rank 6 on node 0 (n0) has not joined: 20.0 s since its exec, its first output "
-                                          "was after 0.8 s\n"));
+  EXPECT_THAT(screen,
+              testing::StartsWith("10 of 16 ranks have not joined; the others wait for them\n"
+                                  "rank 6 on node 0 (n0) has not joined: 20.0 s since its exec, its first output "
+                                  "was after 0.8 s\n"));
   EXPECT_THAT(screen, AllOf(HasSubstr("rank 8 on node 1 (n1) has not joined: 19.5 s since its exec, no output that "
                                       "launch has seen\n"),
                             HasSubstr("nor have ranks 14-15\n"), HasSubstr("=======")));
@@ -102,20 +104,23 @@ TEST(StartupText, WhatIsNotKnownIsSaid) {
   StartupFacts facts = slow_node(1, 2);
   facts.clients[0].address = "10.9.9.9";
   facts.clients[0].here = false;
-  EXPECT_THAT(startup_screen(startup_table(facts), 80),
-              AllOf(testing::StartsWith("it is not known which ranks have joined\nrank 0 on node 0 (n0) was not seen at "
-                                        "the store: 20.0 s since its exec, "),
-                    HasSubstr("1 connection to the store: it is not known whose it is\n")));
+  EXPECT_THAT(
+      startup_screen(startup_table(facts), 80),
+      AllOf(testing::StartsWith("it is not known which ranks have joined\nrank 0 on node 0 (n0) was not seen at "
+                                "the store: 20.0 s since its exec, "),
+            HasSubstr("1 connection to the store: it is not known whose it is\n")));
   facts.nodes[0].workers[0].started_age_s.reset();
   facts.clients.clear();
-  EXPECT_THAT(startup_screen(startup_table(facts), 80),
-              testing::StartsWith("it is not known which ranks have joined: no process of a worker has connected to the "
-                                  "job's store\nrank 0 on node 0 (n0) was not seen at the store: it has not been "
-                                  "started\n"));
+  EXPECT_THAT(
+      startup_screen(startup_table(facts), 80),
+      testing::StartsWith("it is not known which ranks have joined: no process of a worker has connected to the "
+                          "job's store\nrank 0 on node 0 (n0) was not seen at the store: it has not been "
+                          "started\n"));
   facts.store_node.reset();
-  EXPECT_THAT(startup_screen(startup_table(facts), 80),
-              testing::StartsWith("it is not known which ranks have joined: node 0 does not say which processes use the "
-                                  "workers' store\n"));
+  EXPECT_THAT(
+      startup_screen(startup_table(facts), 80),
+      testing::StartsWith("it is not known which ranks have joined: node 0 does not say which processes use the "
+                          "workers' store\n"));
 }
 
 TEST(StartupText, AHostNameCannotMoveTheCursor) {
