@@ -1,4 +1,5 @@
-"""launch-ctl timeline and --timeline: how long each worker took to start, and for whom the others waited."""
+"""launch-ctl timeline and --timeline: how long each worker took to start, and which the others waited for."""
+import contextlib
 import json
 import pathlib
 import re
@@ -6,6 +7,7 @@ import subprocess
 import sys
 
 import test_control
+import wire
 from harness import free_port, wait_for
 
 WORKERS = pathlib.Path(__file__).resolve().parent / "workers"
@@ -36,13 +38,14 @@ class Screens(TimelineCase):
         options = ("--tee=3", f"--log-dir={self.folder}/logs", "--progress=step ([0-9]+)")
         runs = self.two_nodes("hold=3", options=options)
         self.wait_until_up(4, *runs)
+        self.assertTrue(wait_for(lambda: "its first output" in self.ask("timeline").out, 20))
         screen = self.ask("timeline").out
-        self.assertRegex(screen, r"\n1 of 4 ranks have not come; the others wait for them\n"
-                                 r"rank 3 on node 1 \(\S+\) has not come: [\d.]+ s since its exec, its first output "
+        self.assertRegex(screen, r"\n1 of 4 ranks has not joined; the others wait for it\n"
+                                 r"rank 3 on node 1 \(\S+\) has not joined: [\d.]+ s since its exec, its first output "
                                  r"was after [\d.]+ s\n")
         self.assertEqual([True] * 3 + [False], ["store_age_s" in worker for worker in self.workers()])
         (self.folder / "go").touch()
-        self.assertTrue(wait_for(lambda: "all 4 ranks had come" in self.ask("timeline").out, 20))
+        self.assertTrue(wait_for(lambda: "all 4 ranks have joined" in self.ask("timeline").out, 20))
         self.assertTrue(wait_for(lambda: all("first_step_age_s" in worker for worker in self.workers()), 10))
         workers = self.workers()
         for worker in workers:
@@ -79,7 +82,8 @@ class Screens(TimelineCase):
     def test_programs_that_use_no_store(self):
         run = self.job(test_control.UP, test_control.SLEEP)
         self.assertRegex(self.ask("timeline").out,
-                         r"2 of 2 ranks have not come.*\nrank 0 on node 0 \(\S+\) has not come: "
+                         r"it is not known which ranks have joined: no process of a worker has connected to the "
+                         r"job's store\nrank 0 on node 0 \(\S+\) was not seen at the store: "
                          r"[\d.]+ s since its exec, no output that launch has seen\n")
         self.stop(run)
 
@@ -92,8 +96,8 @@ class Told(TimelineCase):
         (event,) = self.events("startup")
         self.assertEqual((0, 4), (event["node_rank"], event["world_size"]))
         self.assertLessEqual(event["median_s"], event["formed_s"])
-        self.assertRegex(event["slowest"][-1], r"^rank \d on node \d \(\S+\) came after [\d.]+ s: ")
-        self.assertNotIn("had come", runs[0].err + runs[1].err)
+        self.assertRegex(event["slowest"][-1], r"^rank \d on node \d \(\S+\) joined after [\d.]+ s: ")
+        self.assertNotIn("have joined", runs[0].err + runs[1].err)
         self.ask("restart")
         self.assertTrue(wait_for(lambda: len(self.events("startup")) == 2, 20), "each round has one")
         self.stop(*runs)
@@ -108,6 +112,33 @@ class Told(TimelineCase):
         self.assertEqual({0, 1, 2, 3}, {event["tid"] for event in trace["traceEvents"] if event["ph"] == "X"})
         self.assertEqual([], list(self.folder.glob("*.new")))
         self.stop(*runs)
+
+    def test_processes_that_are_no_workers_do_not_end_the_watch(self):
+        port = free_port()
+        options = ("--rdzv-id=one", self.files("start.json"), "--no-python")
+        run = self.node(0, 1, 2, *ARRIVES, "hold=1", options=options, port=port)
+        self.wait_until_up(2, run)
+        with contextlib.ExitStack() as strangers:
+            for pid in range(3_000_000, 3_000_008):
+                one = strangers.enter_context(wire.Client(port, "127.0.0.1", seconds=60.0, greet=False))
+                one.send(wire.hello(pid))
+                one.read(4)
+                one.add("stranger", 1)
+                self.assertIn("it is not known which ranks have joined", self.ask("timeline").out)
+            (self.folder / "go").touch()
+            self.assertTrue(wait_for((self.folder / "start.json").exists, 60), run)
+        self.stop(run)
+        self.assertNotIn("did not write", run.err)
+
+    def test_a_file_that_was_never_written_is_a_warning(self):
+        run = self.job(test_control.UP, test_control.SLEEP, options=(self.files("start.html"),))
+        self.stop(run)
+        self.assert_says(run, r"did not write --timeline \S+/start.html: no process of a worker has connected to the job's")
+        runs = self.two_nodes("hold=3", options=(self.files("start.html", "start.json"),))
+        self.wait_until_up(4, *runs)
+        self.stop(*runs)
+        self.assert_says(runs[0], r"did not write --timeline \S+/start.html,\S+/start.json: the job ended before all 4 ")
+        self.assertNotIn("did not write", runs[1].err)
 
     def test_a_file_that_cannot_be_written_is_a_warning(self):
         (self.folder / "folder.html").mkdir()
@@ -125,13 +156,13 @@ class Told(TimelineCase):
         options = ("--rdzv-id=one", self.files("start.html"), "--no-python")
         runs = [self.node(rank, 2, 32, *ARRIVES, options=options, port=port, env=env)
                 for rank, env in enumerate(({}, slow))]
-        self.assertTrue(wait_for(lambda: "all 64 ranks had come" in runs[0].err, 120), runs[0])
-        self.assertTrue(wait_for(lambda: runs[0].err.count(" came after ") == 5, 10), runs[0])
-        self.assert_says(runs[0], r"launch: all 64 ranks had come [\d.]+ s after the first exec \(median [\d.]+ s\)\n"
+        self.assertTrue(wait_for(lambda: "all 64 ranks have joined" in runs[0].err, 120), runs[0])
+        self.assertTrue(wait_for(lambda: runs[0].err.count(" joined after ") == 5, 10), runs[0])
+        self.assert_says(runs[0], r"launch: all 64 ranks have joined: [\d.]+ s after the first exec \(median [\d.]+ s\)\n"
                                   r"launch:   slowest node: node 1 \(\S+\), median [\d.]+ s; .*\n"
                                   r"launch:   rank (3[2-9]|[4-6]\d) on node 1 ")
-        self.assertEqual(5, len(re.findall(r"rank \d+ on node 1 \(\S+\) came after", runs[0].err)))
-        self.assertNotIn("had come", runs[1].err)
+        self.assertEqual(5, len(re.findall(r"rank \d+ on node 1 \(\S+\) joined after", runs[0].err)))
+        self.assertNotIn("have joined", runs[1].err)
         rows = [line for line in self.ask("timeline").out.splitlines() if re.match(r" +\d+ +\d ", line)]
         self.assertEqual(["1", "0"] + ["1"] * 5, [row.split()[1] for row in rows])
         self.stop(*runs)
