@@ -133,11 +133,13 @@ class Told(TimelineCase):
     def test_a_file_that_was_never_written_is_a_warning(self):
         run = self.job(test_control.UP, test_control.SLEEP, options=(self.files("start.html"),))
         self.stop(run)
-        self.assert_says(run, r"did not write --timeline \S+/start.html: no process of a worker has connected to the job's")
+        self.assert_says(run, r"did not write --timeline \S+/start.html: no process of a worker has connected to the "
+                              r"job's store")
         runs = self.two_nodes("hold=3", options=(self.files("start.html", "start.json"),))
         self.wait_until_up(4, *runs)
         self.stop(*runs)
-        self.assert_says(runs[0], r"did not write --timeline \S+/start.html,\S+/start.json: the job ended before all 4 ")
+        self.assert_says(runs[0], r"did not write --timeline \S+/start.html,\S+/start.json: the job ended before all "
+                                  r"4 ranks had joined")
         self.assertNotIn("did not write", runs[1].err)
 
     def test_a_file_that_cannot_be_written_is_a_warning(self):
@@ -158,7 +160,8 @@ class Told(TimelineCase):
                 for rank, env in enumerate(({}, slow))]
         self.assertTrue(wait_for(lambda: "all 64 ranks have joined" in runs[0].err, 120), runs[0])
         self.assertTrue(wait_for(lambda: runs[0].err.count(" joined after ") == 5, 10), runs[0])
-        self.assert_says(runs[0], r"launch: all 64 ranks have joined: [\d.]+ s after the first exec \(median [\d.]+ s\)\n"
+        self.assert_says(runs[0], r"launch: all 64 ranks have joined: [\d.]+ s after the first exec "
+                                  r"\(median [\d.]+ s\)\n"
                                   r"launch:   slowest node: node 1 \(\S+\), median [\d.]+ s; .*\n"
                                   r"launch:   rank (3[2-9]|[4-6]\d) on node 1 ")
         self.assertEqual(5, len(re.findall(r"rank \d+ on node 1 \(\S+\) joined after", runs[0].err)))

@@ -1,7 +1,7 @@
 // Which processes of workers have connected to the store of this node, and when: each process once, by its first
 // connection. io/store_server fills it; app/startup_desk reads it, and is called when as many have come as it expects.
-// Pure and bounded: beyond 65,536 processes, or four for each rank, no further one is remembered. It does not know whose
-// processes they are.
+// Pure and bounded: beyond 65,536 processes, or four for each rank, no further one is remembered. It does not know
+// whose processes they are.
 #pragma once
 
 #include "launch/core/base/time.hpp"
