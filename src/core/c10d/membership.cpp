@@ -3,7 +3,6 @@
 #include "launch/core/c10d/rendezvous_pickle.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <tuple>
 #include <utility>
 
@@ -15,6 +14,8 @@ namespace {
 using namespace std::chrono_literals;
 using Wish = Attendance::Wish;
 using Cause = RoundBroken::Cause;
+
+Error closed() { return {ErrorCode::closed, "the rendezvous is closed"}; }
 
 constexpr Duration heartbeats_last = 5s;  // those written for launch agents, if torchrun's limit allows it
 
@@ -33,6 +34,10 @@ void Membership::attend(ConnectionId from, const Attendance& said, Instant now) 
   if (said.wish == Wish::look) return answer_look(from, said.node);
   if (!accept(from, said, now)) return;
   Peer& peer = peers_.at(from);
+  if (said.comeback && (gathering_ || !has_begun(state_))) {
+    if (!gathering_) gathering_.emplace();
+    gathering_->hear({said.node, said.wish == Wish::join, said.hosts}, *said.comeback, now.time);
+  }
   switch (said.wish) {
     case Wish::look:  // it was answered
       break;
@@ -84,7 +89,7 @@ bool Membership::accept(ConnectionId from, const Attendance& said, Instant now) 
 
 void Membership::join(ConnectionId from, Peer& peer, Instant now) {
   const NodeDesc& node = peer.said.node;
-  if (state_.closed) return refuse(from, peer);
+  if (state_.closed) return refuse(from, peer, closed());
   if (state_.participants.contains(node)) {
     if (!state_.complete) return;
     const bool awaited = broken_ && broken_->cause != Cause::loss && round_.is_mixed();  // by torchrun's agents
@@ -142,6 +147,7 @@ void Membership::forget(ConnectionId connection) {
   reluctant_ -= static_cast<int>(!peer->second.said.admits);
   impatient_.erase(connection);
   by_node_.erase(peer->second.said.node);
+  if (gathering_) gathering_->lose(peer->second.said.node);
   peers_.erase(peer);
 }
 
@@ -167,7 +173,13 @@ void Membership::answer(ConnectionId to, const ElasticNews& news) { answers_.pus
 
 void Membership::answer_look(ConnectionId to, const NodeDesc& node) {
   const std::size_t in = state_.complete && broken_ ? state_.wait_list.size() : state_.participants.size();
-  answer(to, RoundWaits{static_cast<int>(in), state_.redundancy_list.contains(node), {}, has_begun(state_)});
+  RoundWaits waits{static_cast<int>(in), state_.redundancy_list.contains(node), {}, gathering_ || has_begun(state_)};
+  if (gathering_) {
+    waits.arrived = gathering_->arrived();
+    waits.awaited = gathering_->awaited();
+  }
+  waits.succession = round_.succession();
+  answer(to, waits);
 }
 
 void Membership::tell_formed(ConnectionId to, Peer& peer) {
@@ -189,11 +201,15 @@ void Membership::tell_broken() {
   }
 }
 
-void Membership::refuse(ConnectionId to, Peer& peer) {
+void Membership::refuse(ConnectionId to, Peer& peer, const Error& why) {
   want_nothing(peer);
   if (!std::exchange(peer.waiting, false)) return;
-  const bool spare = state_.redundancy_list.contains(peer.said.node);
-  answer(to, RoundRefused{{ErrorCode::closed, "the rendezvous is closed"}, spare});
+  answer(to, RoundRefused{why, state_.redundancy_list.contains(peer.said.node)});
+}
+
+void Membership::refuse_all(const Error& why) {
+  for (auto& [connection, peer] : peers_)
+    if (peer.said.wish == Wish::join) refuse(connection, peer, why);
 }
 
 // ---- the state
@@ -226,10 +242,8 @@ void Membership::turn(Instant now) {
   doomed_.clear();
   last_call_ = never;
   std::vector<std::tuple<int, std::uint64_t, ConnectionId>> order;
-  for (const auto& [arrival, connection] : candidates_) {
-    const NodeRank rank = round_.rank_of(peers_.at(connection).said.node);
-    order.emplace_back(rank.known() ? rank.value : std::numeric_limits<int>::max(), arrival, connection);
-  }
+  for (const auto& [arrival, connection] : candidates_)
+    order.emplace_back(round_.place_of(peers_.at(connection).said.node), arrival, connection);
   std::sort(order.begin(), order.end());
   candidates_.clear();
   for (const auto& [rank, arrival, connection] : order) {
@@ -245,10 +259,7 @@ void Membership::settle(Instant now) {
   if (broken_)
     for (const NodeDesc& node : round_.take_departed()) lose(node, "has ended", now);
   if (state_.closed) {
-    if (std::exchange(refused_, true)) return;
-    for (auto& [connection, peer] : peers_)
-      if (peer.said.wish == Wish::join) refuse(connection, peer);
-    return;
+    return std::exchange(refused_, true) ? void() : refuse_all(closed());
   }
   if (state_.complete) {
     promote_spares();
@@ -256,10 +267,27 @@ void Membership::settle(Instant now) {
       break_up({to_text(*state_.wait_list.begin()) + " joins"});
     return;
   }
+  if (gathering_) return gather(now);
   const bool last = now.time >= last_call_;
   if (last) torchrun_.expect_nobody_back();
   enter_candidates(last ? limits_.max : limits_.max - torchrun_.due(state_), now);
   if (count() == limits_.max || (count() >= limits_.min && (last || nobody_else_is_due()))) form(now);
+}
+
+// The round is the first one of this store, but not of the job.
+void Membership::gather(Instant now) {
+  if (!gathering_->may_form()) return;
+  if (static_cast<int>(candidates_.size()) < limits_.min) {
+    gathering_->wait_for_more(now.time);
+    if (!gathering_->gives_up(now.time)) return;
+    return refuse_all(
+        {ErrorCode::timeout, fmt::format("{} of at least {} nodes are left", candidates_.size(), limits_.min)});
+  }
+  state_.round = gathering_->base().round + 1;
+  term_ = gathering_->term();
+  round_ = FormedRound(gathering_->ranks());
+  gathering_.reset();
+  turn(now);
 }
 
 // As many spares as there is room for; the one that has waited longest comes first.
@@ -301,6 +329,7 @@ void Membership::form(Instant now) {
     const auto known = by_node_.find(node);
     return known == by_node_.end() ? nullptr : &peers_.at(known->second).said;
   });
+  round_.set_term(term_);
   formed_at_ = now.time;
   last_call_ = never;
   again_ = false;
@@ -352,7 +381,10 @@ Status Membership::adopt(ConnectionId writer, const std::string& text, Instant n
     last_call_ = later(now.time, last_call_time_);
   }
   if (before.complete) {
-    learn_who_left(writer, before, now.time);
+    const bool turned = !std::exchange(state_.complete, true);  // until its members have been told
+    for (RoundBroken& why : torchrun_.who_left({writer, before, state_}, later(now.time, silence_)))
+      break_up(std::move(why));
+    state_.complete = !turned;
     if (!state_.complete) turn(now);
   }
   // A node that was taken for dead although it attends joins again.
@@ -367,27 +399,17 @@ Status Membership::adopt(ConnectionId writer, const std::string& text, Instant n
   return {};
 }
 
-void Membership::learn_who_left(ConnectionId writer, const ElasticState& before, Time now) {
-  const bool turned = !state_.complete;
-  state_.complete = true;  // until its members have been told
-  for (const auto& [node, rank] : before.participants) {
-    if (state_.participants.contains(node)) continue;
-    const bool itself = torchrun_.is_writer(writer, node);
-    if (itself) torchrun_.leaves(node, later(now, silence_));
-    break_up({to_text(node) + (itself ? " restarts" : " stopped responding"), itself ? Cause::change : Cause::loss});
-  }
-  state_.complete = !turned;
-}
-
 Time Membership::deadline() const {
   // torchrun may start the last call with fewer nodes than our minimum.
   const bool may_form = !state_.complete && !state_.closed && count() >= limits_.min;
   Time next = may_form ? last_call_ : never;
   if (!impatient_.empty() || !doomed_.empty()) next = std::min(next, later(formed_at_, torchrun_looks));
+  if (gathering_) next = std::min(next, gathering_->deadline());
   return std::min(next, torchrun_.deadline(silence_));
 }
 
 void Membership::on_deadline(Instant now) {
+  if (gathering_) gathering_->on_deadline(now.time);
   for (const NodeDesc& node : torchrun_.take_silent(now.time, silence_)) lose(node, "stopped responding", now);
   if (!too_early(now.time)) {
     for (const NodeDesc& node : std::exchange(doomed_, {})) remove(node, now);

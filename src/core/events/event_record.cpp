@@ -42,7 +42,8 @@ class EventLine {
 std::string_view name_of(const JobEvent& event) {
   constexpr std::string_view names[] = {"job_started", "rendezvous_formed", "worker_started", "worker_exited",
                                         "stopping",    "killing",           "restart",        "peer_failed",
-                                        "job_ended",   "user_asked",        "progress",       "hang"};
+                                        "job_ended",   "user_asked",        "progress",       "hang",
+                                        "host_moved"};
   static_assert(std::size(names) == std::variant_size_v<JobEvent>);
   return names[event.index()];
 }
@@ -102,6 +103,11 @@ void add_fields(EventLine& line, const Hanging& event) {
   for (const std::string& place : event.places) places += (places.empty() ? "" : ",") + EventLine::quote(place);
   line.add("quiet_s", event.quiet).add_json("places", "[" + places + "]");
 }
+
+void add_fields(EventLine& line, const HostChange& event) {
+  line.add("from", event.from).add("to", event.to).add("term", event.term);
+}
+
 void add_fields(EventLine& line, const UserAsked& event) { line.add("what", event.what).add("by", event.by); }
 
 }  // namespace

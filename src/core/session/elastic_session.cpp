@@ -63,11 +63,23 @@ void ElasticSession::on_no_store(Error error) { stage_.tell(RendezvousFailed{std
 // The others, if they are there at all, may be about to go on without this node.
 void ElasticSession::on_doubt(bool silent) {
   stage_.act(LimitGrace{grace()});
-  doubted_ = silent && watch_ && !in_barrier_ && may_leave();
+  doubted_ = silent && watch_ && !in_barrier_ && can_be_missed();
   if (doubted_) stage_.tell(MembersChanged{"the job's store has not answered for long", grace()});
 }
 
 void ElasticSession::on_lost(Error error) { stage_.tell(StoreLost{error.message, grace(), {}, store_.is_by_launch()}); }
+
+// The workers have their full time to exit: the next host waits for them.
+void ElasticSession::on_host_gone(const LastRound& last, bool waits) {
+  if (watch_) watch_->forget_store();
+  if (waits) return;
+  gone_ = last.host;
+  stage_.tell(MembersChanged{to_text(last.host_node) + ", which hosted the rendezvous, left without a report"});
+}
+
+bool ElasticSession::goes_on() const {
+  return goes_on_without_a_node(config_) && !stranger_ && !ends_ && !(watch_ && watch_->is_last());
+}
 
 // The workers must end first. If the job has ended because this node was silent, its will says so in the abort key.
 void ElasticSession::on_expelled() {
@@ -176,7 +188,7 @@ Talk<bool> ElasticSession::have_all_ended() {
 // How long workers may run until the others go on without this node, however the store was lost: a pulled cable, an
 // interface that went down and a firewall that resets connections each end a connection otherwise than by silence.
 Duration ElasticSession::grace() const {
-  if (!may_leave() || config_.heartbeat_timeout == Duration::zero()) return Duration::max();
+  if (!can_be_missed() || config_.heartbeat_timeout == Duration::zero()) return Duration::max();
   if (store_.is_by_launch()) return plan_heartbeat(config_.heartbeat_timeout, choice_.settings.nodes.max).grace;
   return std::max(store_.longest_stall(false) - config_.heartbeat_timeout, Duration::zero());
 }
@@ -199,10 +211,19 @@ Talk<void> ElasticSession::form_round(RoundFormed formed) {
   beginning_ = formed;
   auto round = co_await begin_round(std::move(formed));
   beginning_.reset();
-  if (!round) co_return stage_.tell(RendezvousFailed{round.error()});
+  if (!round) co_return co_await lose_beginning(round.error());
   pledged_ = *round;
   const Will will = last_will(watch_->place(), config_.hostname, goes_on_without_a_node(config_));
   if (!store_.pledge({will})) begin_pledged();
+}
+
+// If the host has ended, and another one follows, this talk is given up before it tells.
+Talk<void> ElasticSession::lose_beginning(Error error) {
+  if (error.code == ErrorCode::closed && store_.can_move()) {
+    auto pause = stage_.until(later(stage_.moment(), quick_answer));
+    co_await pause;
+  }
+  stage_.tell(RendezvousFailed{std::move(error)});
 }
 
 void ElasticSession::begin_pledged() {
@@ -219,9 +240,10 @@ Talk<Result<Round>> ElasticSession::begin_round(RoundFormed formed) {
   if (!connected) co_return connected.error();
   const bool beats = !store_.is_by_launch();  // if it is, the store's own link is this node's sign of life
   const Duration grace_of_workers = beats ? grace() : Duration::max();
-  watch_.emplace(stage_, *std::move(connected),
-                 RoundWatch::Place{round_prefix(config_.run_id, formed.round), formed.rank, formed.nnodes,
-                                   config_.heartbeat_timeout, beats, grace_of_workers});
+  watch_.emplace(
+      stage_, *std::move(connected),
+      RoundWatch::Place{round_prefix(config_.run_id, formed.round), formed.rank, formed.nnodes,
+                        config_.heartbeat_timeout, beats, grace_of_workers, store_.can_move() && !store_.hosts()});
   watch_->start_watching(deadline);
   auto master = co_await meeting_.agree(watch_->control(), formed, store_.address());
   if (!master) co_return master.error();
@@ -265,11 +287,15 @@ Talk<Result<Round>> ElasticSession::exchange_ranks(StoreLink& control, RoundForm
 
 // ---- the end of a round, and of the job
 
-// The host must stay: the store is in its process.
-bool ElasticSession::may_leave() const { return goes_on_without_a_node(config_) && !store_.hosts(); }
+// The host stays, since the store is in its process, unless the others are enough to go on, and another one can host it.
+bool ElasticSession::may_leave() const {
+  const bool can_move = store_.can_move() && watch_ && watch_->place().nnodes > choice_.settings.nodes.min;
+  return can_be_missed() || (goes_on_without_a_node(config_) && can_move);
+}
 
 Talk<void> ElasticSession::tell(Failure failure) {
   if (!store_.reached() || stranger_) co_return;
+  ends_ = !failure.restart;
   if (failure.kind == Failure::Kind::signal && may_leave()) {
     left_ = true;
     late_.give_up();
@@ -381,7 +407,7 @@ Talk<void> ElasticSession::see_others_off(bool failed, Time start) {
   }
   watch_.reset();
   store_.part();
-  if (!store_.hosts()) co_return;
+  if (!store_.hosts() || left_) co_return;
   if (mixed()) co_return co_await see_talkers_off(stage_, start);  // torchrun's agents take longer
   // Other nodes may have been warned, and their workers may still save.
   const Duration patience = std::max(most_for_workers_end(config_), silent_farewell * 10);

@@ -71,13 +71,15 @@ class Membership {
   void answer_look(ConnectionId to, const NodeDesc& node);
   void tell_formed(ConnectionId to, Peer& peer);
   void tell_broken();
-  void refuse(ConnectionId to, Peer& peer);
+  void refuse(ConnectionId to, Peer& peer, const Error& why);
+  void refuse_all(const Error& why);
 
   // The state.
   void break_up(RoundBroken why);
   void lose(const NodeDesc& node, const std::string& how, Instant now);
   void remove(const NodeDesc& node, Instant now);
   void turn(Instant now);
+  void gather(Instant now);
   void settle(Instant now);
   void promote_spares();
   void enter_candidates(int room, Instant now);
@@ -88,9 +90,6 @@ class Membership {
   int count() const { return static_cast<int>(state_.participants.size()); }
   bool is_member(const NodeDesc& node) const { return state_.complete && state_.participants.contains(node); }
   void changed() { text_.clear(); }
-
-  // torchrun's agents.
-  void learn_who_left(ConnectionId writer, const ElasticState& before, Time now);
 
   ElasticState state_;
   NodeLimits limits_;
@@ -110,7 +109,9 @@ class Membership {
   std::set<ConnectionId> impatient_;   // members that may not leave yet, for the same reason
   bool again_ = false;                 // the next round must form as soon as all known nodes are in
   Time last_call_ = never;
-  bool refused_ = false;  // the nodes that waited when the rendezvous was closed
+  std::optional<Gathering> gathering_;  // after the host of the last store has ended, until a round may form
+  int term_ = 0;                        // how often the store of the job has moved
+  bool refused_ = false;                // the nodes that waited when the rendezvous was closed
 
   TorchrunAgents torchrun_;
   std::string text_;  // empty: it must be made again

@@ -95,8 +95,14 @@ struct Hanging {
   std::vector<std::string> places;  // where the workers are, as the warning says
 };
 
+// Another node hosts the rendezvous now.
+struct HostChange {
+  std::string from, to;
+  int term = 0;  // how often that has happened
+};
+
 using JobEvent = std::variant<JobStarted, RendezvousFormed, WorkerStarted, WorkerOver, Stopping, Killing, Restarting,
-                              PeerFailure, JobEnded, UserAsked, Progressed, Hanging>;
+                              PeerFailure, JobEnded, UserAsked, Progressed, Hanging, HostChange>;
 
 // ASCII, without the newline. Bytes that are not UTF-8 are replaced.
 std::string to_json_line(const EventContext& context, const Instant& when, const JobEvent& event);

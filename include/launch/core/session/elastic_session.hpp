@@ -41,6 +41,8 @@ class ElasticSession : public Session, private ElasticStore::Owner {
   void on_doubt(bool silent) override;
   void on_lost(Error error) override;
   void on_expelled() override;
+  void on_host_gone(const LastRound& last, bool waits) override;
+  bool goes_on() const override;
   void take(RoundFormed formed);
   void take(RoundBroken broken);
   void take(const RoundWaits& waits);
@@ -71,6 +73,8 @@ class ElasticSession : public Session, private ElasticStore::Owner {
   ExchangePlace place_for_end(const Failure& first) const;
   Duration grace() const;
   bool may_leave() const;
+  bool can_be_missed() const { return goes_on_without_a_node(config_) && !store_.hosts(); }
+  Talk<void> lose_beginning(Error error);
   bool mixed() const { return !torchrun_.empty(); }
   std::vector<NodeRank> launch_nodes() const;
   bool hosts_a_store() const { return store_.hosts() || meeting_.hosts(); }
@@ -89,6 +93,7 @@ class ElasticSession : public Session, private ElasticStore::Owner {
   int restarts_ = 0;                      // before this round
   bool doubted_ = false;                  // the workers restart already, since the store is silent
   NodeRank gone_ = NodeRank::none();      // the node that broke up the round, by leaving or being lost
+  bool ends_ = false;                     // the job ends, because of a failure of this node
   bool left_ = false;                     // this node left because of a signal: the others may go on
   EndAccount account_;
   Scope round_;  // talks of the round
