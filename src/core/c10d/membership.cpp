@@ -34,10 +34,9 @@ void Membership::attend(ConnectionId from, const Attendance& said, Instant now) 
   if (said.wish == Wish::look) return answer_look(from, said.node);
   if (!accept(from, said, now)) return;
   Peer& peer = peers_.at(from);
-  if (said.comeback && (gathering_ || !has_begun(state_))) {
-    if (!gathering_) gathering_.emplace();
+  if (said.comeback && !gathering_ && !has_begun(state_)) gathering_.emplace();
+  if (said.comeback && gathering_)
     gathering_->hear({said.node, said.wish == Wish::join, said.hosts}, *said.comeback, now.time);
-  }
   switch (said.wish) {
     case Wish::look:  // it was answered
       break;
@@ -174,11 +173,9 @@ void Membership::answer(ConnectionId to, const ElasticNews& news) { answers_.pus
 void Membership::answer_look(ConnectionId to, const NodeDesc& node) {
   const std::size_t in = state_.complete && broken_ ? state_.wait_list.size() : state_.participants.size();
   RoundWaits waits{static_cast<int>(in), state_.redundancy_list.contains(node), {}, gathering_ || has_begun(state_)};
-  if (gathering_) {
-    waits.arrived = gathering_->arrived();
-    waits.awaited = gathering_->awaited();
-  }
   waits.succession = round_.succession();
+  if (gathering_) waits.awaited = gathering_->awaited();
+  if (gathering_) waits.arrived = gathering_->arrived();
   answer(to, waits);
 }
 
@@ -191,14 +188,20 @@ void Membership::tell_formed(ConnectionId to, Peer& peer) {
 
 void Membership::tell_broken() {
   const std::string text = to_json(ElasticNews(*broken_));
+  for (const ConnectionId connection : members_that_wait(Wish::stay)) {
+    stop_waiting(connection);
+    answers_.push_back({connection, text});
+  }
+}
+
+std::vector<ConnectionId> Membership::members_that_wait(Wish wish) const {
+  std::vector<ConnectionId> connections;
   for (const NodeDesc& node : round_.order()) {
     const auto known = by_node_.find(node);
-    if (known == by_node_.end()) continue;
-    Peer& peer = peers_.at(known->second);
-    if (!peer.waiting || peer.said.wish != Wish::stay) continue;
-    peer.waiting = false;
-    answers_.push_back({known->second, text});
+    const Peer* const peer = known == by_node_.end() ? nullptr : &peers_.at(known->second);
+    if (peer != nullptr && peer->waiting && peer->said.wish == wish) connections.push_back(known->second);
   }
+  return connections;
 }
 
 void Membership::refuse(ConnectionId to, Peer& peer, const Error& why) {
@@ -277,12 +280,10 @@ void Membership::settle(Instant now) {
 // The round is the first one of this store, but not of the job.
 void Membership::gather(Instant now) {
   if (!gathering_->may_form()) return;
-  if (static_cast<int>(candidates_.size()) < limits_.min) {
-    gathering_->wait_for_more(now.time);
-    if (!gathering_->gives_up(now.time)) return;
-    return refuse_all(
-        {ErrorCode::timeout, fmt::format("{} of at least {} nodes are left", candidates_.size(), limits_.min)});
-  }
+  const auto size = static_cast<int>(candidates_.size());
+  if (size < limits_.min && gathering_->wait_for_more(now.time)) return;
+  if (size < limits_.min)
+    return refuse_all({ErrorCode::timeout, fmt::format("{} of at least {} nodes are left", size, limits_.min)});
   state_.round = gathering_->base().round + 1;
   term_ = gathering_->term();
   round_ = FormedRound(gathering_->ranks());
@@ -341,12 +342,7 @@ void Membership::form(Instant now) {
   }
   for (const auto& [arrival, connection] : candidates_) state_.redundancy_list.insert(peers_.at(connection).said.node);
   changed();
-  for (const NodeDesc& node : round_.order()) {
-    const auto known = by_node_.find(node);
-    if (known == by_node_.end()) continue;
-    Peer& peer = peers_.at(known->second);
-    if (peer.waiting && peer.said.wish == Wish::join) tell_formed(known->second, peer);
-  }
+  for (const ConnectionId connection : members_that_wait(Wish::join)) tell_formed(connection, peers_.at(connection));
 }
 
 bool Membership::too_early(Time now) const { return round_.is_mixed() && now < later(formed_at_, torchrun_looks); }

@@ -69,7 +69,10 @@ bool Gathering::may_form() const {
   return host_is_in_ && stopping_.empty() && may_run(part_) && (waited_ || arrived() >= awaited());
 }
 
-void Gathering::wait_for_more(Time now) { more_until_ = std::min(more_until_, later(now, for_spares)); }
+bool Gathering::wait_for_more(Time now) {
+  more_until_ = std::min(more_until_, later(now, for_spares));
+  return now < more_until_;
+}
 
 void Gathering::on_deadline(Time now) {
   waited_ = waited_ || now >= wait_until_;

@@ -94,7 +94,7 @@ void ElasticSession::on_expelled() {
 
 Talk<void> ElasticSession::explain_expulsion() {
   std::optional<Failure> failure;
-  if (watch_) failure = co_await read_abort(watch_->place().prefix);
+  if (watch_) failure = co_await read_abort(stage_, *store_.reached(), watch_->place().prefix);
   if (failure) co_return stage_.tell(PeerFailed{*failure});
   stage_.tell(StoreLost{"it has closed the connection"});
 }
@@ -118,6 +118,7 @@ void ElasticSession::take(RoundRefused refused) {
   using enum ErrorCode;
   stranger_ = refused.error.code == conflict || (refused.error.code == timeout && refused.begun);
   if (refused.error.code == closed) return round_.start(explain_closed(std::move(refused)));
+  if (refused.error.code == timeout && store_.is_moving()) return on_lost(std::move(refused.error));
   stage_.tell(RendezvousFailed{std::move(refused.error)});
 }
 
@@ -139,7 +140,7 @@ Talk<void> ElasticSession::announce(RoundWaits waits) {
 
 // Closed means that the job has ended. Its launch agents have left the reason in the store.
 Talk<void> ElasticSession::explain_closed(RoundRefused refused) {
-  const auto failure = co_await read_abort(job_prefix(config_.run_id));
+  const auto failure = co_await read_abort(stage_, *store_.reached(), job_prefix(config_.run_id));
   if (failure) co_return stage_.tell(PeerFailed{*failure});
   if (refused.spare) co_return stage_.tell(NotNeeded{});
   refused.error.message = fmt::format(
@@ -166,23 +167,14 @@ Talk<bool> ElasticSession::is_explained_elsewhere(RoundBroken broken) {
   const bool explained = broken.cause == restart || ends;
   const bool in_barrier = in_barrier_;
   if (watch_ && explained && !store_.is_by_launch()) {
-    const auto failure = co_await read_abort(watch_->place().prefix);
+    const auto failure = co_await read_abort(stage_, *store_.reached(), watch_->place().prefix);
     if (failure && failure->restart) co_return true;
   } else if (watch_ && (explained || in_barrier)) {
     auto pause = stage_.until(later(stage_.moment(), explained ? quick_answer : end_of_all));
     co_await pause;
   }
   if (!in_barrier) co_return false;
-  co_return co_await have_all_ended();
-}
-
-// Nodes that are lost or join after all have reached the barrier change nothing.
-Talk<bool> ElasticSession::have_all_ended() {
-  const Time deadline = later(stage_.moment(), quick_answer);
-  auto link = co_await connect_again(deadline);
-  if (!link) co_return false;
-  auto ended = co_await link->check(KeyList(1, all_ended_key(watch_->place().prefix)), deadline);
-  co_return ended && ended->at(0);
+  co_return co_await have_all_ended(stage_, *store_.reached(), watch_->place().prefix);
 }
 
 // How long workers may run until the others go on without this node, however the store was lost: a pulled cable, an
@@ -195,13 +187,6 @@ Duration ElasticSession::grace() const {
 
 Talk<Result<StoreLink>> ElasticSession::connect_again(Time deadline) {
   co_return co_await connect_quietly(stage_, *store_.reached(), deadline);
-}
-
-Talk<std::optional<Failure>> ElasticSession::read_abort(std::string prefix) {
-  const Time deadline = later(stage_.moment(), quick_answer);
-  auto link = co_await connect_again(deadline);
-  if (!link) co_return std::nullopt;
-  co_return co_await look_for_abort(*link, std::move(prefix), deadline);
 }
 
 // ---- one round
@@ -348,13 +333,6 @@ void ElasticSession::enter_barrier() {
   then.words.clear();  // from now on the loss of this node harms nobody
   watch_->start_leaving(may_wait_in_vain ? std::optional(exit_barrier_timeout) : std::nullopt,
                         [this, then = std::move(then)] { store_.finish({then}); });
-}
-
-std::vector<NodeRank> ElasticSession::launch_nodes() const {
-  std::vector<NodeRank> nodes;
-  for (NodeRank rank; rank.value < watch_->place().nnodes; ++rank.value)
-    if (!std::binary_search(torchrun_.begin(), torchrun_.end(), rank)) nodes.push_back(rank);
-  return nodes;
 }
 
 ExchangePlace ElasticSession::place_for_end(const Failure& first) const {

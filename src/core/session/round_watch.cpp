@@ -10,6 +10,13 @@
 
 namespace launch {
 
+std::vector<NodeRank> RoundWatch::Place::nodes_without(const std::vector<NodeRank>& some) const {
+  std::vector<NodeRank> nodes;
+  for (NodeRank rank; rank.value < nnodes; ++rank.value)
+    if (!std::binary_search(some.begin(), some.end(), rank)) nodes.push_back(rank);
+  return nodes;
+}
+
 RoundWatch::RoundWatch(Stage& stage, StoreLink control, Place place)
     : stage_(stage),
       place_(std::move(place)),

@@ -71,6 +71,7 @@ class Membership {
   void answer_look(ConnectionId to, const NodeDesc& node);
   void tell_formed(ConnectionId to, Peer& peer);
   void tell_broken();
+  std::vector<ConnectionId> members_that_wait(Attendance::Wish wish) const;
   void refuse(ConnectionId to, Peer& peer, const Error& why);
   void refuse_all(const Error& why);
 

@@ -85,11 +85,10 @@ class Gathering {
   void lose(const NodeDesc& node);
 
   bool may_form() const;
-  // They may form a round, but are fewer than it needs: from now on others, such as spares, have some time to come.
-  void wait_for_more(Time now);
-  // Nobody has come within that time.
-  bool gives_up(Time now) const { return now >= more_until_; }
-  // When on_deadline() must be called, after which may_form() and gives_up() may have changed.
+  // They may form a round, but are fewer than it needs. Others, such as spares, have some time to come, from the first
+  // call on. False: that is over.
+  bool wait_for_more(Time now);
+  // When on_deadline() must be called, after which may_form() and wait_for_more() may have changed.
   Time deadline() const { return std::min(waited_ ? never : wait_until_, passed_ ? never : more_until_); }
   void on_deadline(Time now);
 

@@ -53,7 +53,6 @@ class ElasticSession : public Session, private ElasticStore::Owner {
   Talk<void> explain_closed(RoundRefused refused);
   Talk<void> explain_break(RoundBroken broken);
   Talk<bool> is_explained_elsewhere(RoundBroken broken);
-  Talk<bool> have_all_ended();
   Talk<void> explain_expulsion();
 
   // One round.
@@ -65,7 +64,6 @@ class ElasticSession : public Session, private ElasticStore::Owner {
   void give_up_round();
 
   Talk<Result<StoreLink>> connect_again(Time deadline);
-  Talk<std::optional<Failure>> read_abort(std::string prefix);
   Talk<void> keep_telling(Failure failure);
   Talk<void> tell_by(StoreLink& link, Failure failure, Time deadline);
   void pass_on(const Result<Failure>& first);
@@ -76,7 +74,7 @@ class ElasticSession : public Session, private ElasticStore::Owner {
   bool can_be_missed() const { return goes_on_without_a_node(config_) && !store_.hosts(); }
   Talk<void> lose_beginning(Error error);
   bool mixed() const { return !torchrun_.empty(); }
-  std::vector<NodeRank> launch_nodes() const;
+  std::vector<NodeRank> launch_nodes() const { return watch_->place().nodes_without(torchrun_); }
   bool hosts_a_store() const { return store_.hosts() || meeting_.hosts(); }
 
   const C10dChoice& choice_;

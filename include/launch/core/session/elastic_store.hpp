@@ -64,8 +64,9 @@ class ElasticStore {
   void part();
 
   bool hosts() const { return hosts_; }
-  bool can_move() const { return line_.leads_on(); }  // another node can host the store when the host has ended
-  bool is_by_launch() const { return by_launch_; }    // a launch agent hosts the store, so the store knows wills
+  bool is_moving() const { return line_.comes_back(); }  // since its last host has ended no round has formed
+  bool can_move() const { return line_.leads_on(); }     // another node can host the store when the host has ended
+  bool is_by_launch() const { return by_launch_; }       // a launch agent hosts the store, so the store knows wills
   // How long this node may stall before others may go on without it; zero: for ever.
   Duration longest_stall(bool with_launch_agents) const;
   // The store's address, once it has answered, and this node's address, for the workers of other nodes.

@@ -13,6 +13,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace launch {
 
@@ -27,6 +28,9 @@ class RoundWatch {
     Duration grace = Duration::max();  // how long workers may run once the store is lost and others may go on
     bool host_may_move = false;  // if the store's host has ended, the session hears of it by another link, and goes on
     std::optional<bool> by_launch{};  // whether a launch agent hosts the store; pledge() asks unless it is known
+
+    // All nodes of the round, except `some`, which are sorted.
+    std::vector<NodeRank> nodes_without(const std::vector<NodeRank>& some) const;
   };
 
   // The stage must outlive it.

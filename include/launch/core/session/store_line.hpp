@@ -25,6 +25,7 @@ class StoreLine {
   // The host of the store may end: others can take its place.
   bool leads_on() const { return !last_.line.empty(); }
   const LastRound& last() const { return last_; }
+  bool comes_back() const { return comes_back_; }
   int term() const { return term_; }  // of the store that find_next() has found
   // What the store must know of this node.
   HostedRendezvous::Seat seat(bool hosts) const;
