@@ -21,13 +21,6 @@ constexpr Duration heartbeats_last = 5s;  // those written for launch agents, if
 
 }  // namespace
 
-void Membership::agree_on(const Attendance& first) {
-  limits_ = first.nodes;
-  common_ = first.common;
-  last_call_time_ = first.last_call;
-  silence_ = first.silence;
-}
-
 // ---- wishes
 
 void Membership::attend(ConnectionId from, const Attendance& said, Instant now) {
@@ -62,8 +55,8 @@ void Membership::attend(ConnectionId from, const Attendance& said, Instant now) 
 // A node whose settings of the job differ from those of the first one is refused.
 bool Membership::accept(ConnectionId from, const Attendance& said, Instant now) {
   if (peers_.empty()) {
-    agree_on(said);
-  } else if (const auto error = find_contradiction(said, limits_, common_)) {
+    terms_ = said;
+  } else if (const auto error = find_contradiction(said, terms_.nodes, terms_.common)) {
     answer(from, RoundRefused{*error});
     return false;
   }
@@ -130,14 +123,9 @@ void Membership::want_in(ConnectionId from, Peer& peer) {
   }
   if (!state_.complete || state_.listed(node)) return;
   const int sure = count() + static_cast<int>(state_.wait_list.size());
-  const bool room = sure < limits_.max && (broken_ || admits());
+  const bool room = sure < terms_.nodes.max && (broken_ || admits());
   (room ? state_.wait_list : state_.redundancy_list).insert(node);
   changed();
-}
-
-void Membership::want_nothing(Peer& peer) {
-  if (peer.arrival != 0) candidates_.erase(peer.arrival);
-  peer.arrival = 0;
 }
 
 void Membership::forget(ConnectionId connection) {
@@ -148,10 +136,6 @@ void Membership::forget(ConnectionId connection) {
   by_node_.erase(peer->second.said.node);
   if (gathering_) gathering_->lose(peer->second.said.node);
   peers_.erase(peer);
-}
-
-void Membership::stop_waiting(ConnectionId connection) {
-  if (const auto peer = peers_.find(connection); peer != peers_.end()) peer->second.waiting = false;
 }
 
 void Membership::drop(ConnectionId connection, bool silent, Instant now) {
@@ -168,8 +152,6 @@ void Membership::drop(ConnectionId connection, bool silent, Instant now) {
 
 // ---- answers
 
-void Membership::answer(ConnectionId to, const ElasticNews& news) { answers_.push_back({to, to_json(news)}); }
-
 void Membership::answer_look(ConnectionId to, const NodeDesc& node) {
   const std::size_t in = state_.complete && broken_ ? state_.wait_list.size() : state_.participants.size();
   RoundWaits waits{static_cast<int>(in), state_.redundancy_list.contains(node), {}, gathering_ || has_begun(state_)};
@@ -182,7 +164,7 @@ void Membership::answer_look(ConnectionId to, const NodeDesc& node) {
 void Membership::tell_formed(ConnectionId to, Peer& peer) {
   peer.waiting = false;
   RoundFormed formed = round_.news_for(peer.said.node);
-  if (peer.said.common != common_) formed.common = common_;
+  if (peer.said.common != terms_.common) formed.common = terms_.common;
   answer(to, formed);
 }
 
@@ -232,7 +214,7 @@ void Membership::lose(const NodeDesc& node, const std::string& how, Instant now)
 
 void Membership::remove(const NodeDesc& node, Instant now) {
   const bool was_complete = state_.complete;
-  remove_node(state_, node, limits_);
+  remove_node(state_, node, terms_.nodes);
   torchrun_.forget(node);
   if (!state_.deadline) last_call_ = never;
   changed();
@@ -253,7 +235,7 @@ void Membership::turn(Instant now) {
     peers_.at(connection).arrival = ++arrivals_;
     candidates_.emplace(arrivals_, connection);
   }
-  again_ = static_cast<int>(candidates_.size()) + torchrun_.due(state_) >= limits_.min;
+  again_ = static_cast<int>(candidates_.size()) + torchrun_.due(state_) >= terms_.nodes.min;
   settle(now);
 }
 
@@ -266,24 +248,24 @@ void Membership::settle(Instant now) {
   }
   if (state_.complete) {
     promote_spares();
-    if (!state_.wait_list.empty() && count() < limits_.max && admits())
+    if (!state_.wait_list.empty() && count() < terms_.nodes.max && admits())
       break_up({to_text(*state_.wait_list.begin()) + " joins"});
     return;
   }
   if (gathering_) return gather(now);
   const bool last = now.time >= last_call_;
   if (last) torchrun_.expect_nobody_back();
-  enter_candidates(last ? limits_.max : limits_.max - torchrun_.due(state_), now);
-  if (count() == limits_.max || (count() >= limits_.min && (last || nobody_else_is_due()))) form(now);
+  enter_candidates(last ? terms_.nodes.max : terms_.nodes.max - torchrun_.due(state_), now);
+  if (count() == terms_.nodes.max || (count() >= terms_.nodes.min && (last || nobody_else_is_due()))) form(now);
 }
 
 // The round is the first one of this store, but not of the job.
 void Membership::gather(Instant now) {
   if (!gathering_->may_form()) return;
   const auto size = static_cast<int>(candidates_.size());
-  if (size < limits_.min && gathering_->wait_for_more(now.time)) return;
-  if (size < limits_.min)
-    return refuse_all({ErrorCode::timeout, fmt::format("{} of at least {} nodes are left", size, limits_.min)});
+  if (size < terms_.nodes.min && gathering_->wait_for_more(now.time)) return;
+  if (size < terms_.nodes.min)
+    return refuse_all({ErrorCode::timeout, fmt::format("{} of at least {} nodes are left", size, terms_.nodes.min)});
   state_.round = gathering_->base().round + 1;
   term_ = gathering_->term();
   round_ = FormedRound(gathering_->ranks());
@@ -295,7 +277,7 @@ void Membership::gather(Instant now) {
 void Membership::promote_spares() {
   if (state_.redundancy_list.empty() || (!broken_ && !admits())) return;
   for (const auto& [arrival, connection] : candidates_) {
-    if (count() + static_cast<int>(state_.wait_list.size()) >= limits_.max) return;
+    if (count() + static_cast<int>(state_.wait_list.size()) >= terms_.nodes.max) return;
     const NodeDesc& node = peers_.at(connection).said.node;
     if (state_.redundancy_list.erase(node) == 0) continue;
     state_.wait_list.insert(node);
@@ -311,9 +293,9 @@ void Membership::enter_candidates(int room, Instant now) {
     state_.redundancy_list.erase(peer.said.node);
     state_.participants[peer.said.node] = 0;
     changed();
-    if (count() != limits_.min) continue;
-    state_.deadline = now.wall + std::chrono::duration_cast<WallClock::duration>(last_call_time_);
-    last_call_ = later(now.time, last_call_time_);
+    if (count() != terms_.nodes.min) continue;
+    state_.deadline = now.wall + std::chrono::duration_cast<WallClock::duration>(terms_.last_call);
+    last_call_ = later(now.time, terms_.last_call);
   }
 }
 
@@ -336,7 +318,7 @@ void Membership::form(Instant now) {
   again_ = false;
   broken_.reset();
   torchrun_.expect_nobody_back();
-  if (count() == limits_.max) {
+  if (count() == terms_.nodes.max) {
     state_.redundancy_list.merge(state_.wait_list);
     state_.wait_list.clear();
   }
@@ -345,12 +327,10 @@ void Membership::form(Instant now) {
   for (const ConnectionId connection : members_that_wait(Wish::join)) tell_formed(connection, peers_.at(connection));
 }
 
-bool Membership::too_early(Time now) const { return round_.is_mixed() && now < later(formed_at_, torchrun_looks); }
-
 // ---- torchrun's agents
 
 const std::string& Membership::text(Instant now) {
-  const auto last = std::chrono::duration_cast<WallClock::duration>(std::min(heartbeats_last, silence_ / 3));
+  const auto last = std::chrono::duration_cast<WallClock::duration>(std::min(heartbeats_last, terms_.silence / 3));
   const bool old = !peers_.empty() && (now.wall >= rendered_ + last || now.wall < rendered_);
   if (!text_.empty() && !old) return text_;
   for (const auto& [node, connection] : by_node_)
@@ -374,11 +354,11 @@ Status Membership::adopt(ConnectionId writer, const std::string& text, Instant n
   if (!state_.deadline) {
     last_call_ = never;
   } else if (state_.deadline != before.deadline || last_call_ == never) {
-    last_call_ = later(now.time, last_call_time_);
+    last_call_ = later(now.time, terms_.last_call);
   }
   if (before.complete) {
     const bool turned = !std::exchange(state_.complete, true);  // until its members have been told
-    for (RoundBroken& why : torchrun_.who_left({writer, before, state_}, later(now.time, silence_)))
+    for (RoundBroken& why : torchrun_.who_left({writer, before, state_}, later(now.time, terms_.silence)))
       break_up(std::move(why));
     state_.complete = !turned;
     if (!state_.complete) turn(now);
@@ -397,16 +377,16 @@ Status Membership::adopt(ConnectionId writer, const std::string& text, Instant n
 
 Time Membership::deadline() const {
   // torchrun may start the last call with fewer nodes than our minimum.
-  const bool may_form = !state_.complete && !state_.closed && count() >= limits_.min;
+  const bool may_form = !state_.complete && !state_.closed && count() >= terms_.nodes.min;
   Time next = may_form ? last_call_ : never;
   if (!impatient_.empty() || !doomed_.empty()) next = std::min(next, later(formed_at_, torchrun_looks));
   if (gathering_) next = std::min(next, gathering_->deadline());
-  return std::min(next, torchrun_.deadline(silence_));
+  return std::min(next, torchrun_.deadline(terms_.silence));
 }
 
 void Membership::on_deadline(Instant now) {
   if (gathering_) gathering_->on_deadline(now.time);
-  for (const NodeDesc& node : torchrun_.take_silent(now.time, silence_)) lose(node, "stopped responding", now);
+  for (const NodeDesc& node : torchrun_.take_silent(now.time, terms_.silence)) lose(node, "stopped responding", now);
   if (!too_early(now.time)) {
     for (const NodeDesc& node : std::exchange(doomed_, {})) remove(node, now);
     for (const ConnectionId connection : std::exchange(impatient_, {})) join(connection, peers_.at(connection), now);

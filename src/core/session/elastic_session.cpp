@@ -58,8 +58,6 @@ void ElasticSession::on_news(ElasticNews news) {
   std::visit([this](auto& one) { take(std::move(one)); }, news);
 }
 
-void ElasticSession::on_no_store(Error error) { stage_.tell(RendezvousFailed{std::move(error)}); }
-
 // The others, if they are there at all, may be about to go on without this node.
 void ElasticSession::on_doubt(bool silent) {
   stage_.act(LimitGrace{grace()});
@@ -384,8 +382,9 @@ Talk<void> ElasticSession::see_others_off(bool failed, Time start) {
     if (link) co_await await_informed(*link, watch_->place().prefix, launch_nodes(), later(start, quick_answer));
   }
   watch_.reset();
+  if (store_.hosts() && left_) co_return;  // no round must form here any more
   store_.part();
-  if (!store_.hosts() || left_) co_return;
+  if (!store_.hosts()) co_return;
   if (mixed()) co_return co_await see_talkers_off(stage_, start);  // torchrun's agents take longer
   // Other nodes may have been warned, and their workers may still save.
   const Duration patience = std::max(most_for_workers_end(config_), silent_farewell * 10);

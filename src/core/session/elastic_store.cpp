@@ -238,10 +238,12 @@ Talk<void> ElasticStore::run() {
     hosted_ = nullptr;
     machine_.reset();
     bool back = false;
-    if (may_follow(lost)) back = co_await follow(waits);
+    const bool may_follow = has_hung_up(lost);
+    if (may_follow) back = co_await follow(waits);
     if (back) continue;
     if (formed_ && !ending_) owner_.on_doubt(silent && by_launch_);
     if ((closed || silent) && formed_ && by_launch_) back = co_await come_back(silent);
+    if (!back && may_follow) back = co_await follow(waits);
     if (back) continue;
     if (!closed || formed_) {
       lost_ = true;
@@ -287,14 +289,17 @@ Talk<bool> ElasticStore::come_back(bool was_silent) {
 }
 
 // Not if the connection was reset: a firewall does that, too.
-bool ElasticStore::may_follow(const Error& lost) const {
+bool ElasticStore::has_hung_up(const Error& lost) const {
   const bool hung_up = lost.code == ErrorCode::closed && link_ && link_->hung_up();
-  return hung_up && by_launch_ && line_.leads_on() && !hosts_ && !ending_ && !leaving_ && owner_.goes_on();
+  return hung_up && by_launch_ && line_.leads_on() && !hosts_ && owner_.goes_on();
 }
 
-// The host has closed the link, and if it does not listen any more, it has ended.
+// The host has closed the link, and if it does not listen any more, it has ended. If it lives, it has taken this node
+// for dead, so the workers of this node must hear of that soon.
 Talk<bool> ElasticStore::follow(bool waits) {
-  const bool gone = co_await line_.is_gone(*reached_, later(stage_.moment(), second_look));
+  if (ending_ || leaving_) co_return false;
+  const Duration look = heartbeat_.grace > Duration::zero() ? std::min(second_look, heartbeat_.grace / 4) : second_look;
+  const bool gone = co_await line_.is_gone(*reached_, later(stage_.moment(), look));
   if (!gone || ending_ || leaving_) co_return false;
   wants_in_ = wants_in_ || waits;
   owner_.on_host_gone(line_.last(), waits);

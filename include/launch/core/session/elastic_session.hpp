@@ -37,7 +37,7 @@ class ElasticSession : public Session, private ElasticStore::Owner {
   // What the store tells.
   void on_news(ElasticNews news) override;
   void on_other_store() override { give_up_round(); }
-  void on_no_store(Error error) override;
+  void on_no_store(Error error) override { stage_.tell(RendezvousFailed{std::move(error)}); }
   void on_doubt(bool silent) override;
   void on_lost(Error error) override;
   void on_expelled() override;

@@ -86,7 +86,7 @@ class ElasticStore {
   Talk<Error> pursue();
   Talk<Result<Outcome>> perform(Operation next);
   Talk<bool> come_back(bool was_silent);
-  bool may_follow(const Error& lost) const;
+  bool has_hung_up(const Error& lost) const;
   Talk<bool> follow(bool waits);
   void settle_at(StoreLine::Next next);
   NodeDesc self() const;

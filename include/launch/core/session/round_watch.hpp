@@ -65,8 +65,8 @@ class RoundWatch {
   // The store's host has ended, and another one will follow: nothing is told any more.
   void forget_store();
 
-  // A failure has ended the round, and the job, as far as is known.
-  bool is_last() const { return aborted_ && !goes_on_; }
+  // A failure has ended the round, and the job.
+  bool is_last() const { return is_last_; }
 
   // The store is lost; StoreLost has been told if it matters to the agent.
   bool lost() const { return lost_; }
@@ -97,7 +97,7 @@ class RoundWatch {
   std::optional<Will> new_will_;  // and must get this one instead
   bool waits_for_store_ = false;
   bool aborted_ = false;  // somebody has written the abort key
-  bool goes_on_ = false;  // what that says is a restart
+  bool is_last_ = false;  // and that ends the job
   bool watches_ = false;
   bool leaves_ = false;  // this node is in the exit barrier
   bool retired_ = false;
