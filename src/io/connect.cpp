@@ -142,7 +142,8 @@ asio::awaitable<Result<tcp::socket>> connect(Endpoint endpoint, Time deadline) {
     refused = refused && error == asio::error::connection_refused;
   }
   refused = refused && !addresses->empty();
-  co_return Error{refused ? ErrorCode::no_listener : ErrorCode::closed, fmt::format("cannot reach {}{}: {}", to_text(endpoint), which, reason)};
+  co_return Error{refused ? ErrorCode::no_listener : ErrorCode::closed,
+                  fmt::format("cannot reach {}{}: {}", to_text(endpoint), which, reason)};
 }
 
 }  // namespace launch

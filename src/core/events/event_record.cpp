@@ -40,10 +40,9 @@ class EventLine {
 };
 
 std::string_view name_of(const JobEvent& event) {
-  constexpr std::string_view names[] = {"job_started", "rendezvous_formed", "worker_started", "worker_exited",
-                                        "stopping",    "killing",           "restart",        "peer_failed",
-                                        "job_ended",   "user_asked",        "progress",       "hang",
-                                        "host_moved"};
+  constexpr std::string_view names[] = {
+      "job_started", "rendezvous_formed", "worker_started", "worker_exited", "stopping", "killing",   "restart",
+      "peer_failed", "job_ended",         "user_asked",     "progress",      "hang",     "host_moved"};
   static_assert(std::size(names) == std::variant_size_v<JobEvent>);
   return names[event.index()];
 }

@@ -270,7 +270,7 @@ Talk<Result<Round>> ElasticSession::exchange_ranks(StoreLink& control, RoundForm
 
 // ---- the end of a round, and of the job
 
-// The host stays, since the store is in its process, unless the others are enough to go on, and another one can host it.
+// The host stays, since the store is in its process, unless the others are enough and another one can host it.
 bool ElasticSession::may_leave() const {
   const bool can_move = store_.can_move() && watch_ && watch_->place().nnodes > choice_.settings.nodes.min;
   return can_be_missed() || (goes_on_without_a_node(config_) && can_move);

@@ -309,7 +309,8 @@ Talk<bool> ElasticStore::follow(bool waits) {
   if (!next || ending_ || leaving_) co_return false;
   if (next->here) {
     hosts_ = true;
-    auto own = co_await connect_quietly(stage_, Endpoint{"127.0.0.1", next->heir.door.port}, give_up_);
+    Endpoint door{"127.0.0.1", next->heir.door.port};
+    auto own = co_await connect_quietly(stage_, std::move(door), give_up_);
     if (!own) co_return false;
     next->link.emplace(*std::move(own));
   }
