@@ -18,14 +18,14 @@ using play::Plan;
 
 constexpr Duration time_to_end = 200s;
 
-struct Story {
+struct Job {
   int nodes = 3;
   int fewest = 1;
   int restarts = 0;
   int spares = 0;
 };
 
-std::unique_ptr<WholeJob> start(const Story& story, std::uint64_t seed) {
+std::unique_ptr<WholeJob> start(const Job& story, std::uint64_t seed) {
   WholeScenario scenario;
   scenario.elastic = true;
   scenario.nodes = story.nodes;
@@ -55,7 +55,7 @@ void run_until_dead(WholeJob& job, std::size_t node, bool& together) {
 }
 
 // The host is killed after its k-th action, for every k.
-void kill_the_host(const Story& story) {
+void kill_the_host(const Job& story) {
   SCOPED_TRACE(fmt::format("{} nodes, {} restarts", story.nodes, story.restarts));
   bool crashed = true;
   int moves = 0;

@@ -83,7 +83,7 @@ LastRound read_last_round(Needed& need, const JsonValue& json) {
   last.host = NodeRank(need(json["host"].whole(-1, last.nnodes - 1)));
   if (const JsonValue host = json["host_node"]; host.present()) last.host_node = read_node(need, host);
   const auto line = need(json["line"].list());
-  for (std::size_t at = 0; at < std::min(line.size(), longest_line); ++at)
+  for (std::size_t at = 0; at < std::min(line.size(), most_heirs); ++at)
     last.line.push_back({NodeRank(need(line[at]["rank"].whole(0, last.nnodes - 1))), read_node(need, line[at]["node"]),
                          read_door(need, line[at]["door"])});
   return last;

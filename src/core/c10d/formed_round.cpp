@@ -23,7 +23,7 @@ FormedRound::FormedRound(std::int64_t round, std::vector<NodeDesc> order,
       succession_.host = rank;
       succession_.host_node = node;
     } else if (said->door.port != 0) {
-      if (succession_.line.size() < longest_line) succession_.line.push_back({rank, node, said->door});
+      if (succession_.line.size() < most_heirs) succession_.line.push_back({rank, node, said->door});
       ++doors;
     }
     restarts_ = std::max(restarts_, said->restarts);

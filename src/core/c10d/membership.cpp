@@ -27,9 +27,9 @@ void Membership::attend(ConnectionId from, const Attendance& said, Instant now) 
   if (said.wish == Wish::look) return answer_look(from, said.node);
   if (!accept(from, said, now)) return;
   Peer& peer = peers_.at(from);
-  if (said.comeback && !gathering_ && !has_begun(state_)) gathering_.emplace();
-  if (said.comeback && gathering_)
-    gathering_->hear({said.node, said.wish == Wish::join, said.hosts}, *said.comeback, now.time);
+  if (said.comeback && !regrouping_ && !has_begun(state_)) regrouping_.emplace();
+  if (said.comeback && regrouping_)
+    regrouping_->hear({said.node, said.wish == Wish::join, said.hosts}, *said.comeback, now.time);
   switch (said.wish) {
     case Wish::look:  // it was answered
       break;
@@ -134,7 +134,7 @@ void Membership::forget(ConnectionId connection) {
   reluctant_ -= static_cast<int>(!peer->second.said.admits);
   impatient_.erase(connection);
   by_node_.erase(peer->second.said.node);
-  if (gathering_) gathering_->lose(peer->second.said.node);
+  if (regrouping_) regrouping_->lose(peer->second.said.node);
   peers_.erase(peer);
 }
 
@@ -154,10 +154,10 @@ void Membership::drop(ConnectionId connection, bool silent, Instant now) {
 
 void Membership::answer_look(ConnectionId to, const NodeDesc& node) {
   const std::size_t in = state_.complete && broken_ ? state_.wait_list.size() : state_.participants.size();
-  RoundWaits waits{static_cast<int>(in), state_.redundancy_list.contains(node), {}, gathering_ || has_begun(state_)};
+  RoundWaits waits{static_cast<int>(in), state_.redundancy_list.contains(node), {}, regrouping_ || has_begun(state_)};
   waits.succession = round_.succession();
-  if (gathering_) waits.awaited = gathering_->awaited();
-  if (gathering_) waits.arrived = gathering_->arrived();
+  if (regrouping_) waits.awaited = regrouping_->awaited();
+  if (regrouping_) waits.arrived = regrouping_->arrived();
   answer(to, waits);
 }
 
@@ -252,7 +252,7 @@ void Membership::settle(Instant now) {
       break_up({to_text(*state_.wait_list.begin()) + " joins"});
     return;
   }
-  if (gathering_) return gather(now);
+  if (regrouping_) return gather(now);
   const bool last = now.time >= last_call_;
   if (last) torchrun_.expect_nobody_back();
   enter_candidates(last ? terms_.nodes.max : terms_.nodes.max - torchrun_.due(state_), now);
@@ -261,15 +261,15 @@ void Membership::settle(Instant now) {
 
 // The round is the first one of this store, but not of the job.
 void Membership::gather(Instant now) {
-  if (!gathering_->may_form()) return;
+  if (!regrouping_->may_form()) return;
   const auto size = static_cast<int>(candidates_.size());
-  if (size < terms_.nodes.min && gathering_->wait_for_more(now.time)) return;
+  if (size < terms_.nodes.min && regrouping_->wait_for_more(now.time)) return;
   if (size < terms_.nodes.min)
     return refuse_all({ErrorCode::timeout, fmt::format("{} of at least {} nodes are left", size, terms_.nodes.min)});
-  state_.round = gathering_->base().round + 1;
-  term_ = gathering_->term();
-  round_ = FormedRound(gathering_->ranks());
-  gathering_.reset();
+  state_.round = regrouping_->base().round + 1;
+  term_ = regrouping_->term();
+  round_ = FormedRound(regrouping_->ranks());
+  regrouping_.reset();
   turn(now);
 }
 
@@ -380,12 +380,12 @@ Time Membership::deadline() const {
   const bool may_form = !state_.complete && !state_.closed && count() >= terms_.nodes.min;
   Time next = may_form ? last_call_ : never;
   if (!impatient_.empty() || !doomed_.empty()) next = std::min(next, later(formed_at_, torchrun_looks));
-  if (gathering_) next = std::min(next, gathering_->deadline());
+  if (regrouping_) next = std::min(next, regrouping_->deadline());
   return std::min(next, torchrun_.deadline(terms_.silence));
 }
 
 void Membership::on_deadline(Instant now) {
-  if (gathering_) gathering_->on_deadline(now.time);
+  if (regrouping_) regrouping_->on_deadline(now.time);
   for (const NodeDesc& node : torchrun_.take_silent(now.time, terms_.silence)) lose(node, "stopped responding", now);
   if (!too_early(now.time)) {
     for (const NodeDesc& node : std::exchange(doomed_, {})) remove(node, now);

@@ -16,7 +16,7 @@ bool may_run(const Part& part) {
   return twice > part.all.size() || (twice == part.all.size() && part.present.contains(*part.all.begin()));
 }
 
-void Gathering::hear(const Visit& visit, const Comeback& comeback, Time now) {
+void Regrouping::hear(const Visit& visit, const Comeback& comeback, Time now) {
   term_ = std::max(term_, comeback.term);
   visitors_[visit.node] = {comeback.last.round, comeback.last.rank, visit.joins};
   if (comeback.last.round > base_.round) take_base(comeback.last);
@@ -30,7 +30,7 @@ void Gathering::hear(const Visit& visit, const Comeback& comeback, Time now) {
   if (wait_until_ == never && comeback.wait > Duration::zero()) wait_until_ = later(now, comeback.wait);
 }
 
-void Gathering::lose(const NodeDesc& node) {
+void Regrouping::lose(const NodeDesc& node) {
   const auto visitor = visitors_.find(node);
   if (visitor == visitors_.end()) return;
   const int rank = rank_of(node, visitor->second);
@@ -40,7 +40,7 @@ void Gathering::lose(const NodeDesc& node) {
   visitors_.erase(visitor);
 }
 
-void Gathering::take_base(const LastRound& last) {
+void Regrouping::take_base(const LastRound& last) {
   base_ = last;
   part_ = {};
   stopping_.clear();
@@ -50,14 +50,14 @@ void Gathering::take_base(const LastRound& last) {
 }
 
 // A member that did not hear of the base round, since its host ended while it told the members, is known by its name.
-int Gathering::rank_of(const NodeDesc& node, const Visitor& visitor) const {
+int Regrouping::rank_of(const NodeDesc& node, const Visitor& visitor) const {
   if (visitor.round == base_.round) return visitor.rank.value;
   const auto heir =
       std::find_if(base_.line.begin(), base_.line.end(), [&](const Heir& one) { return one.node == node; });
   return heir == base_.line.end() ? -1 : heir->rank.value;
 }
 
-void Gathering::count(const NodeDesc& node, const Visitor& visitor) {
+void Regrouping::count(const NodeDesc& node, const Visitor& visitor) {
   const int rank = rank_of(node, visitor);
   if (!part_.all.contains(rank)) return;
   part_.ended.erase(rank);
@@ -65,21 +65,21 @@ void Gathering::count(const NodeDesc& node, const Visitor& visitor) {
   (visitor.joins ? stopping_ : part_.present).erase(rank);
 }
 
-bool Gathering::may_form() const {
+bool Regrouping::may_form() const {
   return host_is_in_ && stopping_.empty() && may_run(part_) && (waited_ || arrived() >= awaited());
 }
 
-bool Gathering::wait_for_more(Time now) {
+bool Regrouping::wait_for_more(Time now) {
   more_until_ = std::min(more_until_, later(now, for_spares));
   return now < more_until_;
 }
 
-void Gathering::on_deadline(Time now) {
+void Regrouping::on_deadline(Time now) {
   waited_ = waited_ || now >= wait_until_;
   passed_ = passed_ || now >= more_until_;
 }
 
-std::map<NodeDesc, int> Gathering::ranks() const {
+std::map<NodeDesc, int> Regrouping::ranks() const {
   std::map<NodeDesc, int> ranks;
   for (const auto& [node, visitor] : visitors_)
     if (const int rank = rank_of(node, visitor); rank >= 0) ranks.emplace(node, rank);

@@ -13,7 +13,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr Duration between_looks = 500ms;
+constexpr Duration between_knocks = 500ms;
 constexpr Duration longest_knock = 1s;
 
 }  // namespace
@@ -115,7 +115,7 @@ Talk<void> StoreLine::watch_doors(NodeDesc self, std::function<void(std::vector<
       ended_.push_back(heir.rank);
       on_ended(ended_);
     }
-    auto pause = stage_.until(later(stage_.moment(), between_looks));
+    auto pause = stage_.until(later(stage_.moment(), between_knocks));
     co_await pause;
   }
 }

@@ -79,85 +79,85 @@ struct Visitors {
     return back;
   }
   void hear(int rank, bool joins = true, std::int64_t round = 5) {
-    gathering.hear({node(rank), joins, rank == 1}, comeback(rank, round), now);
+    regrouping.hear({node(rank), joins, rank == 1}, comeback(rank, round), now);
   }
-  Gathering gathering;
+  Regrouping regrouping;
   Time now = Time(1h);
 };
 
-TEST(Gathering, FormsAtOnceWhenAllHaveCome) {
+TEST(Regrouping, FormsAtOnceWhenAllHaveCome) {
   Visitors those;
   for (const int rank : {3, 2}) those.hear(rank);
-  EXPECT_FALSE(those.gathering.may_form());  // the host has not joined
+  EXPECT_FALSE(those.regrouping.may_form());  // the host has not joined
   those.hear(1);
-  EXPECT_TRUE(those.gathering.may_form());
-  EXPECT_EQ(those.gathering.term(), 1);
-  EXPECT_EQ(those.gathering.base().round, 5);
-  EXPECT_EQ(those.gathering.ranks().at(Visitors::node(3)), 3);
+  EXPECT_TRUE(those.regrouping.may_form());
+  EXPECT_EQ(those.regrouping.term(), 1);
+  EXPECT_EQ(those.regrouping.base().round, 5);
+  EXPECT_EQ(those.regrouping.ranks().at(Visitors::node(3)), 3);
 }
 
-TEST(Gathering, WaitsForThoseWhoseWorkersStillRun) {
+TEST(Regrouping, WaitsForThoseWhoseWorkersStillRun) {
   Visitors those;
   for (const int rank : {1, 2}) those.hear(rank);
   those.hear(3, false);
-  those.gathering.on_deadline(later(those.now, 10s));
-  EXPECT_FALSE(those.gathering.may_form());
+  those.regrouping.on_deadline(later(those.now, 10s));
+  EXPECT_FALSE(those.regrouping.may_form());
   those.hear(3);
-  EXPECT_TRUE(those.gathering.may_form());
+  EXPECT_TRUE(those.regrouping.may_form());
 }
 
-TEST(Gathering, GoesOnWithoutOneThatIsMissingOnceItsWorkersMustHaveEnded) {
+TEST(Regrouping, GoesOnWithoutOneThatIsMissingOnceItsWorkersMustHaveEnded) {
   Visitors those;
   for (const int rank : {1, 2}) those.hear(rank);
-  EXPECT_FALSE(those.gathering.may_form());
-  EXPECT_EQ(those.gathering.arrived(), 2);
-  EXPECT_EQ(those.gathering.awaited(), 3);
-  ASSERT_EQ(those.gathering.deadline(), later(those.now, 10s));
-  those.gathering.on_deadline(later(those.now, 10s));
-  EXPECT_TRUE(those.gathering.may_form());
-  EXPECT_EQ(those.gathering.deadline(), never);
+  EXPECT_FALSE(those.regrouping.may_form());
+  EXPECT_EQ(those.regrouping.arrived(), 2);
+  EXPECT_EQ(those.regrouping.awaited(), 3);
+  ASSERT_EQ(those.regrouping.deadline(), later(those.now, 10s));
+  those.regrouping.on_deadline(later(those.now, 10s));
+  EXPECT_TRUE(those.regrouping.may_form());
+  EXPECT_EQ(those.regrouping.deadline(), never);
 }
 
-TEST(Gathering, NeverGoesOnWithLessThanHalf) {
+TEST(Regrouping, NeverGoesOnWithLessThanHalf) {
   Visitors those;
   those.hear(1);
-  those.gathering.on_deadline(later(those.now, 10s));
-  EXPECT_FALSE(those.gathering.may_form());
+  those.regrouping.on_deadline(later(those.now, 10s));
+  EXPECT_FALSE(those.regrouping.may_form());
 }
 
-TEST(Gathering, GoesOnAtOnceWithoutThoseThatHaveEnded) {
+TEST(Regrouping, GoesOnAtOnceWithoutThoseThatHaveEnded) {
   Visitors those;
   those.hear(1);
   Comeback back = Visitors::comeback(1);
   back.ended = {NodeRank(2), NodeRank(3)};
-  those.gathering.hear({Visitors::node(1), true, true}, back, those.now);
-  EXPECT_TRUE(those.gathering.may_form());
+  those.regrouping.hear({Visitors::node(1), true, true}, back, those.now);
+  EXPECT_TRUE(those.regrouping.may_form());
 }
 
-TEST(Gathering, ForgetsWhoIsLostAgain) {
+TEST(Regrouping, ForgetsWhoIsLostAgain) {
   Visitors those;
   for (const int rank : {1, 2, 3}) those.hear(rank);
-  those.gathering.lose(Visitors::node(1));
-  EXPECT_FALSE(those.gathering.may_form());
+  those.regrouping.lose(Visitors::node(1));
+  EXPECT_FALSE(those.regrouping.may_form());
 }
 
-TEST(Gathering, KnowsAMemberOfTheLatestRoundThatHasNotHeardOfIt) {
+TEST(Regrouping, KnowsAMemberOfTheLatestRoundThatHasNotHeardOfIt) {
   Visitors those;
   those.hear(1, true, 6);
   those.hear(2, true, 5);
   those.hear(3, true, 5);
-  EXPECT_EQ(those.gathering.base().round, 6);
-  EXPECT_TRUE(those.gathering.may_form());
+  EXPECT_EQ(those.regrouping.base().round, 6);
+  EXPECT_TRUE(those.regrouping.may_form());
 }
 
-TEST(Gathering, GivesOthersSomeTimeToComeIfTheyAreTooFew) {
+TEST(Regrouping, GivesOthersSomeTimeToComeIfTheyAreTooFew) {
   Visitors those;
-  EXPECT_TRUE(those.gathering.wait_for_more(those.now));
-  EXPECT_TRUE(those.gathering.wait_for_more(later(those.now, 1s)));
-  those.now = those.gathering.deadline();
-  those.gathering.on_deadline(those.now);
-  EXPECT_FALSE(those.gathering.wait_for_more(those.now));
-  EXPECT_EQ(those.gathering.deadline(), never);
+  EXPECT_TRUE(those.regrouping.wait_for_more(those.now));
+  EXPECT_TRUE(those.regrouping.wait_for_more(later(those.now, 1s)));
+  those.now = those.regrouping.deadline();
+  those.regrouping.on_deadline(those.now);
+  EXPECT_FALSE(those.regrouping.wait_for_more(those.now));
+  EXPECT_EQ(those.regrouping.deadline(), never);
 }
 
 }  // namespace launch

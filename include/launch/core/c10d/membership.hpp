@@ -111,9 +111,9 @@ class Membership {
   std::set<ConnectionId> impatient_;   // members that may not leave yet, for the same reason
   bool again_ = false;                 // the next round must form as soon as all known nodes are in
   Time last_call_ = never;
-  std::optional<Gathering> gathering_;  // after the host of the last store has ended, until a round may form
-  int term_ = 0;                        // how often the store of the job has moved
-  bool refused_ = false;                // the nodes that waited when the rendezvous was closed
+  std::optional<Regrouping> regrouping_;  // after the host of the last store has ended, until a round may form
+  int term_ = 0;                          // how often the store of the job has moved
+  bool refused_ = false;                  // the nodes that waited when the rendezvous was closed
 
   TorchrunAgents torchrun_;
   std::string text_;  // empty: it must be made again

@@ -3,7 +3,7 @@
 // store. The first of the line that lives does so, with a higher term, and the others come to it. So that no two parts
 // of a job ever run at once, a part that lacks nodes may run only under one rule, which is here: may_run().
 //
-// Pure values. Membership uses Gathering; ElasticStore walks along the line. Nothing here knows a clock or a link, and
+// Pure values. Membership uses Regrouping; ElasticStore walks along the line. Nothing here knows a clock or a link, and
 // nothing decides whether a host has ended.
 #pragma once
 
@@ -30,7 +30,7 @@ struct Heir {
   bool operator==(const Heir&) const = default;
 };
 
-inline constexpr std::size_t longest_line = 8;
+inline constexpr std::size_t most_heirs = 8;
 
 // What a node must know of the last round to go on without the host of its store.
 struct LastRound {
@@ -72,7 +72,7 @@ bool may_run(const Part& part);
 // The nodes that come to a store after the host of the last one has ended, until a round may form. All of them, or all
 // but those that are proven to have ended, form it at once. If others are missing, it waits until their workers must
 // have been stopped, and asks may_run().
-class Gathering {
+class Regrouping {
  public:
   // `joins`: its workers have ended. `hosts`: it hosts this store.
   struct Visit {
