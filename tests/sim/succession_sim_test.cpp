@@ -138,6 +138,7 @@ TEST(Succession, EndsWithTheHostWhereTheOthersAreTooFew) {
   const auto job = start({3, 3, 1}, 1);
   ASSERT_TRUE(job->run_until_together(60s));
   job->node(0).kill();
+  job->unquiet(10s);
   job->run_to_end(30s);
   for (const std::size_t i : {1U, 2U}) EXPECT_EQ(job->node(i).exit_code(), 1);
   EXPECT_EQ(job->faults(), std::vector<std::string>()) << job->story();
