@@ -288,10 +288,11 @@ Talk<bool> ElasticStore::come_back(bool was_silent) {
   co_return true;
 }
 
-// Not if the connection was reset: a firewall does that, too.
+// Not if the connection was reset: a firewall does that, too. But where the last host has just ended, the next one that
+// does not listen any more either may have been killed before it had read all: then its kernel resets the connection.
 bool ElasticStore::has_hung_up(const Error& lost) const {
-  const bool hung_up = lost.code == ErrorCode::closed && link_ && link_->hung_up();
-  return hung_up && by_launch_ && line_.leads_on() && !hosts_ && owner_.goes_on();
+  const bool ended = lost.code == ErrorCode::closed && link_ && (link_->hung_up() || line_.comes_back());
+  return ended && by_launch_ && line_.leads_on() && !hosts_ && owner_.goes_on();
 }
 
 // The host has closed the link, and if it does not listen any more, it has ended. If it lives, it has taken this node
