@@ -40,8 +40,8 @@ FormedRound::FormedRound(std::int64_t round, std::vector<NodeDesc> order,
 RoundFormed FormedRound::news_for(const NodeDesc& node) const {
   const NodeRank rank(ranks_.at(node));
   RoundFormed formed{round_, rank, static_cast<int>(order_.size()), order_.front(), torchrun_, std::nullopt, restarts_};
-  formed.succession = succession_;
-  formed.succession.rank = rank;
+  if (!succession_.line.empty()) formed.succession = succession_;
+  if (!succession_.line.empty()) formed.succession.rank = rank;
   if (!assignments_.empty()) formed.assignment = assignments_.at(rank.index());
   return formed;
 }
