@@ -47,7 +47,7 @@ AgentLoop::AgentLoop(asio::any_io_executor executor, std::shared_ptr<const Confi
       memory_(executor),
       control_(executor, {config_, node_, workers_, record_, round_},
                {[this](NodeEvent event) { feed(std::move(event)); }, [this](pid_t asker) { stop_for(asker); }}) {
-  network_.count_into(record_.metrics().store());
+  network_.count_into(record_.metrics().store(), control_.arrivals());
 }
 
 asio::awaitable<int> AgentLoop::run() {
@@ -114,7 +114,7 @@ asio::awaitable<Status> AgentLoop::open() {
     opened = co_await watchdog_->open(starter_, config_.timer_file, give_up);
   }
   if (!opened) co_return opened;
-  control_.open();
+  co_await control_.open();
   feed(OpenSession{});
   co_return *std::move(opened_);
 }

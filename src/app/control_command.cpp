@@ -5,6 +5,7 @@
 #include "launch/core/base/text.hpp"
 #include "launch/core/control/control_completion.hpp"
 #include "launch/core/control/control_line.hpp"
+#include "launch/core/control/startup_report.hpp"
 #include "launch/core/control/status_screen.hpp"
 #include "launch/io/fd.hpp"
 #include "launch/io/host.hpp"
@@ -33,6 +34,8 @@ std::string screen_of(const ControlCommand& command, const Screen& screen) {
       return status_screen(screen);
     case Verb::stacks:
       return stacks_screen(screen);
+    case Verb::timeline:
+      return timeline_screen(screen);
     case Verb::signal:
     case Verb::stop:
     case Verb::restart:
@@ -94,7 +97,8 @@ int ask_once(const ControlCommand& command, const std::vector<std::string>& door
   if (!nodes) return refuse(nodes.error());
   const bool done =
       std::any_of(nodes->begin(), nodes->end(), [](const NodeReport& node) { return !node.done.empty(); });
-  const int code = print(command, *nodes);
+  const bool of_start = command.json && command.request.verb == Verb::timeline;
+  const int code = print(command, of_start ? with_store_ages(*nodes) : *nodes);
   if (done || !is_deed(command.request.verb)) return code;
   return refuse(Error{ErrorCode::system, why_not_done(command)});
 }

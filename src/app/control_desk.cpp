@@ -1,5 +1,6 @@
 #include "launch/app/control_desk.hpp"
 
+#include "launch/core/control/startup_report.hpp"
 #include "launch/io/background.hpp"
 #include "launch/io/clock.hpp"
 #include "launch/io/host.hpp"
@@ -10,6 +11,7 @@
 #include <variant>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace launch {
 namespace asio = boost::asio;
@@ -19,6 +21,7 @@ namespace {
 
 using Verb = ControlRequest::Verb;
 
+constexpr Duration time_for_door = 500ms;  // more than a disk needs that does not stall
 constexpr Duration time_to_see = 1s;
 constexpr Duration to_be_heard = 200ms;
 constexpr Duration patience_with_others = 3s;
@@ -53,19 +56,33 @@ ControlDesk::ControlDesk(asio::any_io_executor executor, Job job, Deeds deeds)
       answers_(executor, job, deeds_.feed),
       door_(executor, [this](std::string line, pid_t visitor) { return serve(std::move(line), visitor); }),
       hangs_(executor, {job.config, job.node, job.workers, job.record, job.round},
-             {[this](Verb verb) { return ask_all(verb); }, deeds_.feed}) {}
+             {[this](Verb verb) { return ask_all(verb); }, deeds_.feed}),
+      startup_(executor, {job.config, job.record, job.round}, [this] { return ask_all(Verb::timeline); }) {}
 
-void ControlDesk::open() {
+asio::awaitable<void> ControlDesk::open() {
   // Containers that share the folder have equal pids.
-  const std::string name = fmt::format("{}-{:08x}", job_.config.pid, random_seed() >> 32U);
-  const Status opened = door_.open(door_folders(job_.config.worker_env), name);
-  log_detail(opened ? fmt::format("launch-ctl finds this job by {}", door_.path())
-                    : fmt::format("launch-ctl cannot ask this job: {}", opened.error().message));
+  std::string name = fmt::format("{}-{:08x}", job_.config.pid, random_seed() >> 32U);
+  const std::vector<std::string> folders = door_folders(job_.config.worker_env);
+  auto opening = door_.open(folders, std::move(name), later(now(), time_for_door));
+  const std::optional<Status> opened = co_await std::move(opening);
+  if (!opened)
+    co_return log_info(
+        fmt::format("launch-ctl cannot ask this job before the file system of {} answers", fmt::join(folders, " or ")));
+  log_detail(*opened ? fmt::format("launch-ctl finds this job by {}", door_.path())
+                     : fmt::format("launch-ctl cannot ask this job: {}", opened->error().message));
+}
+
+asio::awaitable<void> ControlDesk::farewell() {
+  auto reading = answers_.farewell();
+  co_await std::move(reading);
+  auto closing = door_.close(later(now(), time_for_door));
+  co_await std::move(closing);
 }
 
 // ---- who asks
 
 asio::awaitable<std::string> ControlDesk::serve(std::string line, pid_t visitor) {
+  const Time asked = now();
   auto request = parse_request(line);
   if (!request) co_return to_json(fault_of(job_.config.hostname, request.error().message)) + '\n';
   request->asker = visitor;
@@ -76,7 +93,7 @@ asio::awaitable<std::string> ControlDesk::serve(std::string line, pid_t visitor)
     auto asking = ask_others(*request);
     others = co_await std::move(asking);
   }
-  auto answering = answer(*request);
+  auto answering = answer(*request, asked);
   const NodeReport own = co_await std::move(answering);
   if (request->verb == Verb::stop) deeds_.stop(visitor);
   co_return to_json(own) + '\n' + lines_of(others);
@@ -123,23 +140,27 @@ asio::awaitable<bool> ControlDesk::has_torchruns_nodes() {
                         [](const NodeAnswer& answer) { return answer.fault == torchruns_fault; });
 }
 
-asio::awaitable<NodeReport> ControlDesk::answer(ControlRequest request) {
+asio::awaitable<NodeReport> ControlDesk::answer(ControlRequest request, Time asked) {
   if (request.verb == Verb::restart) {
     auto looking = has_torchruns_nodes();
     const bool mixed = co_await std::move(looking);
     if (mixed) co_return fault_of(job_.config.hostname, "a torchrun node cannot restart with the others");
   }
-  auto answering = own_answer(std::move(request));
+  auto answering = own_answer(std::move(request), asked);
   co_return co_await std::move(answering);
 }
 
-asio::awaitable<NodeReport> ControlDesk::own_answer(ControlRequest request) {
+asio::awaitable<NodeReport> ControlDesk::own_answer(ControlRequest request, Time asked) {
   const Verb verb = request.verb;
   if (verb == Verb::stacks) hangs_.disturb();
   auto answering = answers_.answer(std::move(request));
   NodeReport own = co_await std::move(answering);
   if (verb == Verb::stacks) hangs_.disturbed();
   if (verb == Verb::quiet) hangs_.add_quiet(own);
+  if (verb == Verb::timeline) {
+    auto adding = startup_.add_startup(own, asked);
+    co_await std::move(adding);
+  }
   co_return own;
 }
 
@@ -147,9 +168,10 @@ asio::awaitable<std::vector<NodeReport>> ControlDesk::ask_all(Verb verb) {
   ControlRequest request;
   request.verb = verb;
   request.whole_job = false;
+  const Time asked = now();
   auto asking = ask_others(request);
   const std::vector<NodeAnswer> others = co_await std::move(asking);
-  auto answering = own_answer(request);
+  auto answering = own_answer(request, asked);
   std::vector<NodeReport> nodes = parse_node_reports(lines_of(others));
   NodeReport own = co_await std::move(answering);
   nodes.insert(nodes.begin(), std::move(own));
@@ -170,8 +192,9 @@ asio::awaitable<void> ControlDesk::answer_other(Asked asked) {
   own.fault = "this launch does not know such a request";
   const auto request = parse_request(asked.text);
   if (request) {
-    auto answering = own_answer(*request);
+    auto answering = own_answer(*request, now());
     own = co_await std::move(answering);
+    limit_clients(own);
   }
   AnswerAsk answered;
   answered.number = asked.number;

@@ -4,6 +4,7 @@
 #include "launch/core/base/text.hpp"
 #include "launch/core/control/log_screen.hpp"
 #include "launch/core/control/top_screen.hpp"
+#include "launch/io/clock.hpp"
 #include "launch/io/fd.hpp"
 #include "launch/io/host.hpp"
 #include "launch/io/live_page.hpp"
@@ -11,6 +12,7 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -23,13 +25,15 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Duration between_reads = 500ms;
+constexpr Duration patience_with_job = 10s;
 constexpr int most_tries = 3;  // of a step that not all nodes have answered
 
 // Asks for one step of the logs until all nodes have answered it.
 class LogSteps {
  public:
-  LogSteps(const ControlCommand& command, const std::vector<std::string>& doors)
-      : command_(command), doors_(doors), request_(command.request) {
+  // `age_s`: only what was written since so long ago.
+  LogSteps(const ControlCommand& command, const std::vector<std::string>& doors, std::optional<double> age_s)
+      : command_(command), doors_(doors), request_(command.request), age_s_(age_s) {
     request_.reader = static_cast<std::int64_t>(random_seed() >> 1U);
     request_.ends = !command.follow;
     request_.step = -1;
@@ -41,6 +45,7 @@ class LogSteps {
     more_ = false;
     std::set<int> heard;
     for (int tries = 0; tries < most_tries; ++tries) {
+      if (age_s_) request_.since_s = *age_s_ + std::chrono::duration<double>(now() - began_).count();
       const auto nodes = ask_job_at(doors_, request_);
       if (!nodes && nodes.error().code != ErrorCode::timeout) return false;
       if (!nodes) continue;
@@ -59,8 +64,9 @@ class LogSteps {
   bool show(const std::vector<NodeReport>& nodes, std::set<int>& heard) {
     Screen fresh;
     for (const NodeReport& node : nodes) {
-      if (!node.fault.empty()) tell(node);
+      tell(node, node.fault);
       if (!node.fault.empty() || !heard.insert(node.node_rank).second) continue;
+      if (!command_.json) tell(node, node.note);
       any_ = true;
       more_ = more_ || node.more;
       fresh.nodes.push_back(node);
@@ -76,14 +82,16 @@ class LogSteps {
     return lines;
   }
 
-  void tell(const NodeReport& node) {
-    if (told_.insert(node.fault).second)
-      write_all(STDERR_FILENO, fmt::format("launch-ctl: {}: {}\n", title_of(node), safe_text(node.fault, 300)));
+  void tell(const NodeReport& node, const std::string& what) {
+    if (!what.empty() && told_.insert(what).second)
+      write_all(STDERR_FILENO, fmt::format("launch-ctl: {}: {}\n", title_of(node), safe_text(what, 300)));
   }
 
   const ControlCommand& command_;
   const std::vector<std::string>& doors_;
   ControlRequest request_;
+  std::optional<double> age_s_;
+  const Time began_ = now();
   std::set<std::string> told_;
   bool more_ = false;
   bool any_ = false;
@@ -96,8 +104,33 @@ int refuse(const Error& error) {
   return exit_code(error.code);
 }
 
+namespace {
+
+Result<std::optional<double>> age_asked(const ControlCommand& command) {
+  if (!command.since) return std::optional<double>();
+  const auto age = age_of(*command.since, {unix_time(), local_time(), unix_time_of});
+  if (!age) return age.error();
+  return std::optional(*age);
+}
+
+bool show_known(LivePage& page, const std::vector<NodeReport>& known) {
+  const LivePage::Size size = page.size();
+  return page.show(top_screen({known, std::max<std::size_t>(size.columns, 2) - 1, size.rows}));
+}
+
+// False: the user has seen enough.
+bool await_answer(LivePage& page, const std::vector<NodeReport>& known, int fd) {
+  LivePage::Event event = page.wait(patience_with_job, fd);
+  while (event == LivePage::Event::resized && show_known(page, known)) event = page.wait(patience_with_job, fd);
+  return event == LivePage::Event::readable || event == LivePage::Event::time;
+}
+
+}  // namespace
+
 int read_job_logs(const ControlCommand& command, const std::vector<std::string>& doors) {
-  LogSteps steps(command, doors);
+  const auto age_s = age_asked(command);
+  if (!age_s) return refuse(age_s.error());
+  LogSteps steps(command, doors, *age_s);
   while (steps.next()) {
     if (steps.more()) continue;
     if (!command.follow) break;
@@ -112,15 +145,12 @@ int watch_job(const ControlCommand& command, const std::vector<std::string>& doo
   const std::unique_ptr<LivePage> page = *std::move(opened);
   const Duration interval = std::chrono::duration_cast<Duration>(std::chrono::duration<double>(command.interval_s));
   std::vector<NodeReport> known;  // stays while the job is too busy to answer
+  const auto await = [&page, &known](int fd) { return await_answer(*page, known, fd); };
   while (true) {
-    const auto nodes = ask_job_at(doors, command.request);
-    if (!nodes && nodes.error().code != ErrorCode::timeout) return 0;  // the job has ended
+    const auto nodes = ask_job_at(doors, command.request, await);
+    if (!nodes && nodes.error().code != ErrorCode::timeout) return 0;  // the job has ended, or the user has seen enough
     if (nodes) known = *nodes;
-    Screen screen;
-    do {
-      const LivePage::Size size = page->size();
-      screen = {known, std::max<std::size_t>(size.columns, 2) - 1, size.rows};
-    } while (page->show(top_screen(screen)) && page->wait(interval) == LivePage::Event::resized);
+    while (show_known(*page, known) && page->wait(interval) == LivePage::Event::resized) continue;
     if (page->ended()) return 0;
   }
 }

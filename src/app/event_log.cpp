@@ -55,7 +55,7 @@ void EventLog::rendezvous_formed(const Round& round) {
 }
 
 void EventLog::worker_started(LocalRank local_rank, pid_t pid) {
-  started_.push_back(now());
+  started_.push_back({now(), pid});
   if (teller_) teller_->worker_started(pid);
   tell(WorkerStarted{base_rank_ + local_rank, local_rank, pid});
 }
@@ -65,7 +65,7 @@ void EventLog::all_started() {
 }
 
 void EventLog::worker_exited(LocalRank local_rank, pid_t pid, ExitStatus status, const std::string& error_json) {
-  const Duration ran = now() - started_.at(local_rank.index());
+  const Duration ran = now() - started_.at(local_rank.index()).at;
   tell(WorkerOver{{base_rank_ + local_rank, local_rank, pid}, status, ran});
   if (teller_) teller_->worker_exited(local_rank, status, error_json);
 }

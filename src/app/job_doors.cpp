@@ -61,11 +61,12 @@ Result<std::vector<std::string>> find_job(const std::string& run_id) {
   return doors;
 }
 
-Result<std::vector<NodeReport>> ask_job_at(const std::vector<std::string>& doors, const ControlRequest& request) {
+Result<std::vector<NodeReport>> ask_job_at(const std::vector<std::string>& doors, const ControlRequest& request,
+                                           const AwaitAnswer& await) {
   const Duration patience = request.verb == Verb::stacks ? patience_for_stacks : time_to_answer;
   std::vector<NodeReport> nodes;
   for (const std::string& door : doors) {
-    const auto answer = ask_at_door(door, to_json(request), patience);
+    const auto answer = ask_at_door(door, to_json(request), patience, await);
     if (!answer && doors.size() == 1) return answer.error();
     const auto reports = answer ? parse_node_reports(*answer) : std::vector<NodeReport>();
     nodes.insert(nodes.end(), reports.begin(), reports.end());

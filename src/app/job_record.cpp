@@ -31,9 +31,11 @@ JobRecord::JobRecord(asio::any_io_executor executor, std::shared_ptr<const Confi
       files_(executor),
       events_(config_, executor),
       metrics_(executor, config_, [this] { return folder_.progress(); }),
-      progress_(executor, folder_, events_) {
+      progress_(executor, folder_, events_),
+      outputs_(metrics_.wanted() ? metrics_.outputs()
+                                 : std::make_shared<OutputTally>(config_.nproc_per_node, TallyKeeps::first)) {
+  folder_.count_into(outputs_);
   if (!metrics_.wanted()) return;
-  folder_.count_into(metrics_.outputs());
   events_.set_listener([this](const JobEvent& event) { metrics_.hear(event); });
 }
 

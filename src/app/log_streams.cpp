@@ -117,7 +117,8 @@ Status LogStreams::relay(const StreamPlan& plan, LocalRank local_rank, const Con
   auto added =
       relay_->add_stream(local_rank.value, plan.file, plan.shown ? shown_by : std::nullopt, std::move(listener));
   if (!added) return added.error();
-  relayed_[plan.file] = {added->stream, facts_.base_rank + local_rank, console.name, std::move(added->writer)};
+  relayed_[plan.file] = {added->stream, facts_.base_rank + local_rank, console.name, std::move(added->writer),
+                         std::move(added->times)};
   return {};
 }
 
@@ -164,6 +165,11 @@ std::optional<std::string> LogStreams::tail(LocalRank local_rank, const StreamPl
   const auto stream = relayed_.find(plan.file);
   if (!relay_ || stream == relayed_.end()) return std::nullopt;
   return relay_->tail(stream->second.number);
+}
+
+std::shared_ptr<const FileTimes> LogStreams::times_of(const std::string& file) const {
+  const auto stream = relayed_.find(file);
+  return stream == relayed_.end() ? nullptr : stream->second.times;
 }
 
 boost::asio::awaitable<bool> LogStreams::show_rest() {

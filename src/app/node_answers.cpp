@@ -32,6 +32,10 @@ constexpr std::size_t most_stack_bytes = 50'000;  // of an answer
 constexpr std::size_t least_told_frames = 4;
 constexpr std::size_t most_readers = 8;
 constexpr std::size_t most_log_bytes = 8'000;  // of an answer; JSON may make six of each
+constexpr const char* note_of_undated =
+    "when each line was written is not known, because workers write their files themselves (--log-writer=launch "
+    "changes "
+    "that); of the files that have changed since, these are the last lines";
 constexpr Duration idle_reader = 30s;
 constexpr Duration between_reads_at_most = 1500ms;  // of somebody who follows
 constexpr Duration time_for_readers = 1s;
@@ -46,6 +50,7 @@ void add_log(NodeReport& own, const std::optional<LogReader::Read>& read) {
     return;
   }
   own.more = read->more;
+  if (read->undated) own.note = note_of_undated;
   for (const LogReader::Piece& piece : read->pieces) {
     if (own.workers.empty() || own.workers.back().rank != piece.rank) {
       WorkerReport worker;
@@ -114,6 +119,7 @@ NodeAnswers::Deed NodeAnswers::carry_out(const ControlRequest& request) {
     case Verb::about:
     case Verb::status:
     case Verb::stacks:
+    case Verb::timeline:
     case Verb::quiet:
     case Verb::logs:
       return {};
@@ -301,8 +307,11 @@ asio::awaitable<NodeReport> NodeAnswers::read_logs(ControlRequest request) {
   const int step = reading->missed.value_or(request.step);
   const bool ended = began_ && job_.workers.ended();
   const std::vector<LogReader::File> files = files_of(request.rank);
-  const auto read = [kept = reading->kept, step, files, lines = request.lines, ends = request.ends, ended] {
-    if (kept->step != step) kept->last = kept->reader.read(files, {lines, most_log_bytes, ends || ended, ends});
+  LogReader::Wish wish{request.lines, most_log_bytes, request.ends || ended, request.ends};
+  if (request.since_s)
+    wish.since = now() - std::chrono::duration_cast<Duration>(std::chrono::duration<double>(*request.since_s));
+  const auto read = [kept = reading->kept, step, files, wish] {
+    if (kept->step != step) kept->last = kept->reader.read(files, wish);
     kept->step = step;
     return kept->last;
   };
@@ -322,7 +331,7 @@ void NodeAnswers::note_read(const ControlRequest& request, int step, std::option
   if (reading == nullptr) return;
   reading->missed = given ? std::nullopt : std::optional(step);
   if (!given) return;
-  reading->done = ended && !given->more;
+  reading->done = (ended || request.ends) && !given->more;
   reading->step = request.step;
   reading->last = *std::move(given);
   read_.cancel();
@@ -346,7 +355,8 @@ std::vector<LogReader::File> NodeAnswers::files_of(std::optional<int> rank) cons
   std::vector<LogReader::File> files;
   for (LocalRank local; began_ && local.value < job_.config.nproc_per_node; ++local.value)
     for (const std::string& file : job_.record.folder().files_of(local))
-      if (!rank || *rank == rank_of(local).value) files.push_back({rank_of(local).value, local.value, file});
+      if (!rank || *rank == rank_of(local).value)
+        files.push_back({rank_of(local).value, local.value, file, job_.record.folder().times_of(file)});
   return files;
 }
 
@@ -355,8 +365,11 @@ NodeAnswers::Reading* NodeAnswers::reading_of(std::int64_t reader) {
   std::erase_if(readings_, [reader](const Reading& reading) {
     return reading.reader != reader && now() - reading.used > idle_reader;
   });
-  const auto known = std::find_if(readings_.begin(), readings_.end(),
-                                  [reader](const Reading& reading) { return reading.reader == reader; });
+  const auto is_reader = [reader](const Reading& reading) { return reading.reader == reader; };
+  const auto served = std::find_if(readings_.begin(), readings_.end(),
+                                   [&](const Reading& reading) { return reading.done && !is_reader(reading); });
+  if (readings_.size() == most_readers && served != readings_.end()) readings_.erase(served);
+  const auto known = std::find_if(readings_.begin(), readings_.end(), is_reader);
   Reading* reading = nullptr;
   if (known != readings_.end()) {
     reading = &*known;

@@ -25,6 +25,26 @@ double unix_time() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
+CivilTime local_time() {
+  const std::time_t seconds = std::time(nullptr);
+  std::tm local{};
+  localtime_r(&seconds, &local);
+  return {local.tm_year + 1900, local.tm_mon + 1, local.tm_mday, local.tm_hour, local.tm_min, local.tm_sec, {}};
+}
+
+double unix_time_of(const CivilTime& time) {
+  std::tm parts{};
+  parts.tm_year = time.year - 1900;
+  parts.tm_mon = time.month - 1;
+  parts.tm_mday = time.day;
+  parts.tm_hour = time.hour;
+  parts.tm_min = time.minute;
+  parts.tm_sec = time.second;
+  parts.tm_isdst = -1;  // as it was then
+  if (!time.zone_minutes) return static_cast<double>(std::mktime(&parts));
+  return static_cast<double>(timegm(&parts)) - *time.zone_minutes * 60.0;
+}
+
 std::chrono::steady_clock::time_point to_steady(Time time) {
   if (time == never) return std::chrono::steady_clock::time_point::max();
   return std::chrono::steady_clock::time_point(time.time_since_epoch());

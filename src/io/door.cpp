@@ -47,11 +47,24 @@ bool is_private(const std::string& folder) {
   return S_ISDIR(info.st_mode) && info.st_uid == ::geteuid() && (info.st_mode & 077) == 0;
 }
 
-std::optional<ucred> visitor_of(stream_protocol::socket& socket) {
+// Of a folder into which nobody else can put a door. Root may ask the jobs of others, in their folders.
+std::optional<uid_t> owner_of(const std::string& folder) {
+  struct stat info {};
+  if (::lstat(folder.c_str(), &info) != 0 || !S_ISDIR(info.st_mode) || (info.st_mode & 077) != 0) return std::nullopt;
+  if (info.st_uid != ::geteuid() && ::geteuid() != 0) return std::nullopt;
+  return info.st_uid;
+}
+
+std::optional<ucred> other_side_of(int socket) {
   ucred who{};
   socklen_t size = sizeof who;
-  if (::getsockopt(socket.native_handle(), SOL_SOCKET, SO_PEERCRED, &who, &size) != 0) return std::nullopt;
-  if (who.uid != ::geteuid() && who.uid != 0) return std::nullopt;
+  if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &who, &size) != 0) return std::nullopt;
+  return who;
+}
+
+std::optional<ucred> visitor_of(stream_protocol::socket& socket) {
+  const auto who = other_side_of(socket.native_handle());
+  if (!who || (who->uid != ::geteuid() && who->uid != 0)) return std::nullopt;
   return who;
 }
 
@@ -128,37 +141,82 @@ struct Door::Shared {
   }
 };
 
+// A socket that listens under its name, which goes with it if no door takes it over.
+struct Door::Place {
+  Place(Fd listening, std::string name) : socket(std::move(listening)), path(std::move(name)) {}
+  Place(Place&& other) noexcept : socket(std::move(other.socket)), path(std::exchange(other.path, "")) {}
+  Place& operator=(Place&&) = delete;
+  ~Place() {
+    if (!path.empty()) ::unlink(path.c_str());
+  }
+
+  Fd socket;
+  std::string path;
+};
+
 Door::Door(asio::any_io_executor executor, Handler on_line)
-    : executor_(executor), shared_(std::make_shared<Shared>(Shared{std::move(on_line)})), pause_(executor) {}
+    : executor_(executor),
+      shared_(std::make_shared<Shared>(Shared{std::move(on_line)})),
+      pause_(executor),
+      disk_(executor),
+      trying_(executor) {}
 
 Door::~Door() {
   if (!path_.empty()) ::unlink(path_.c_str());
 }
 
-Status Door::open(const std::vector<std::string>& folders, const std::string& name) {
+// Under its name it is found only when it listens: whoever finds one that does not takes its agent for dead.
+Result<Door::Place> Door::find_place(const std::vector<std::string>& folders, const std::string& name) {
   Error last{ErrorCode::system, "there is no place for it"};
   for (const std::string& folder : folders) {
     std::string path = fmt::format("{}/{}{}", folder, name, ending);
-    // Under its name it is found only when it listens: whoever finds one that does not takes its agent for dead.
     const std::string unfinished = path + ".new";
-    if (!address_of(unfinished) || !is_private(folder)) continue;
-    auto acceptor = std::make_unique<Acceptor>(executor_);
-    error_code error;
-    acceptor->open(stream_protocol(), error);
-    if (!error) acceptor->bind(unfinished, error);
-    if (!error) acceptor->listen(static_cast<int>(most_visitors), error);
-    if (!error && ::rename(unfinished.c_str(), path.c_str()) != 0)
-      error.assign(errno, boost::system::system_category());
-    if (error) {
-      last.message = fmt::format("{}: {}", path, error.message());
-      continue;
-    }
-    acceptor_ = std::move(acceptor);
-    path_ = std::move(path);
-    accept();
-    return {};
+    const auto address = address_of(unfinished);
+    if (!address || !is_private(folder)) continue;
+    Fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    const bool opened =
+        socket.valid() && ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof *address) == 0 &&
+        ::listen(socket.get(), static_cast<int>(most_visitors)) == 0 && ::rename(unfinished.c_str(), path.c_str()) == 0;
+    if (opened) return Place(std::move(socket), std::move(path));
+    last = system_error(path.c_str());
   }
   return last;
+}
+
+asio::awaitable<std::optional<Status>> Door::open(std::vector<std::string> folders, std::string name, Time deadline) {
+  run_in_background(executor_, open_some_time(std::move(folders), std::move(name)));
+  trying_.expires_at(to_steady(deadline));
+  if (!tried_) (void)co_await trying_.async_wait(as_values);
+  co_return tried_;
+}
+
+asio::awaitable<void> Door::open_some_time(std::vector<std::string> folders, std::string name) {
+  const std::weak_ptr<bool> alive = alive_;
+  const auto find = [folders = std::move(folders), name = std::move(name)] { return find_place(folders, name); };
+  auto finding = disk_.run(find);
+  Result<Place> place = co_await std::move(finding);
+  if (alive.expired()) co_return;
+  tried_ = place ? open_at(*std::move(place)) : Status(place.error());
+  trying_.cancel();
+}
+
+Status Door::open_at(Place place) {
+  auto acceptor = std::make_unique<Acceptor>(executor_);
+  error_code error;
+  acceptor->assign(stream_protocol(), place.socket.get(), error);
+  if (error) return Error{ErrorCode::system, fmt::format("{}: {}", place.path, error.message())};
+  (void)place.socket.release();
+  acceptor_ = std::move(acceptor);
+  path_ = std::exchange(place.path, "");
+  accept();
+  return {};
+}
+
+asio::awaitable<void> Door::close(Time deadline) {
+  if (path_.empty()) co_return;
+  const auto remove = [path = std::exchange(path_, "")] { return ::unlink(path.c_str()); };
+  auto removing = disk_.run_until(deadline, remove);
+  (void)co_await std::move(removing);
 }
 
 void Door::accept() {
@@ -194,27 +252,34 @@ std::vector<std::string> door_folders(const Environment& env) {
 std::vector<std::string> find_doors(const std::vector<std::string>& folders) {
   std::vector<std::string> doors;
   for (const std::string& folder : folders) {
+    const auto owner = owner_of(folder);
+    if (!owner) continue;
     std::error_code error;
     for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
       std::string path = entry.path().string();
-      if (!path.ends_with(ending)) continue;
+      struct stat info {};
+      if (!path.ends_with(ending) || ::lstat(path.c_str(), &info) != 0 || !S_ISSOCK(info.st_mode)) continue;
       const auto socket = connect_to(path, 1s);
       const bool refused = !socket && errno == ECONNREFUSED;
       if (refused) ::unlink(path.c_str());
-      if (!refused) doors.push_back(std::move(path));
+      const auto agent = socket ? other_side_of(socket->get()) : std::nullopt;
+      const bool foreign = agent && agent->uid != *owner && agent->uid != 0;
+      if (!refused && !foreign) doors.push_back(std::move(path));
     }
   }
   std::sort(doors.begin(), doors.end());
   return doors;
 }
 
-Result<std::string> ask_at_door(const std::string& path, const std::string& line, Duration patience) {
+Result<std::string> ask_at_door(const std::string& path, const std::string& line, Duration patience,
+                                const AwaitAnswer& await) {
   const auto socket = connect_to(path, patience);
   if (!socket) return socket.error();
   if (!write_all(socket->get(), line + '\n')) return system_error("cannot ask");
   std::string answer;
   std::array<char, 65536> piece{};
   while (answer.size() < longest_answer) {
+    if (await && !await(socket->get())) return Error{ErrorCode::closed, "nobody waits for the answer any more"};
     const ssize_t got = ::read(socket->get(), piece.data(), piece.size());
     if (got < 0 && errno == EINTR) continue;
     if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))

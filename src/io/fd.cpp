@@ -1,5 +1,6 @@
 #include "launch/io/fd.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 
@@ -10,6 +11,12 @@
 #include <unistd.h>
 
 namespace launch {
+namespace {
+
+constexpr int wanted_pipe_size = 1 << 20;
+constexpr std::size_t ample_pipe_size = std::size_t{1} << 19;
+
+}  // namespace
 
 Fd& Fd::operator=(Fd&& other) noexcept {
   if (this != &other) {
@@ -31,6 +38,17 @@ Fd open_again(int fd, int flags) {
 std::size_t bytes_waiting(int fd) {
   int count = 0;
   return ::ioctl(fd, FIONREAD, &count) == 0 ? static_cast<std::size_t>(count) : 0;
+}
+
+std::size_t enlarge_pipe(int fd) {
+  const int size = ::fcntl(fd, F_GETPIPE_SZ);
+  if (size <= 0) return 0;
+  const int larger = size < wanted_pipe_size ? ::fcntl(fd, F_SETPIPE_SZ, wanted_pipe_size) : size;
+  return static_cast<std::size_t>(std::max(size, larger));
+}
+
+bool is_roomy(int fd, std::size_t pipe_size) {
+  return pipe_size >= ample_pipe_size && bytes_waiting(fd) <= pipe_size / 4;
 }
 
 std::size_t write_most(int fd, std::string_view bytes) {

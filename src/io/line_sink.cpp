@@ -12,25 +12,11 @@
 #include <fmt/format.h>
 
 namespace launch {
-namespace {
-
-constexpr int wanted_capacity = 1 << 20;
-// With this much room nobody fills it between our look and our write.
-constexpr int ample_capacity = 1 << 19;
-
-}  // namespace
-
 LineSink::LineSink(int fd, MessageConsole& messages)
-    : fd_(fd), messages_(messages), shared_(messages.shares(fd)), capacity_(std::max(::fcntl(fd, F_GETPIPE_SZ), 0)) {
-  if (capacity_ > 0 && capacity_ < wanted_capacity)
-    capacity_ = std::max(capacity_, ::fcntl(fd, F_SETPIPE_SZ, wanted_capacity));
-}
+    : fd_(fd), messages_(messages), shared_(messages.shares(fd)), pipe_size_(enlarge_pipe(fd)) {}
 
 // A write to a pipe stays in one piece as long as it need not wait for room.
-bool LineSink::takes_all() const {
-  if (capacity_ == 0) return true;
-  return capacity_ >= ample_capacity && bytes_waiting(fd_) <= static_cast<std::size_t>(capacity_ / 4);
-}
+bool LineSink::takes_all() const { return pipe_size_ == 0 || is_roomy(fd_, pipe_size_); }
 
 void LineSink::write() {
   if (batch_.empty()) return;

@@ -83,13 +83,13 @@ bool LivePage::show(const std::string& text) {
   return !ended_;
 }
 
-LivePage::Event LivePage::wait(Duration time) {
+LivePage::Event LivePage::wait(Duration time, int fd) {
   const Time until = later(now(), time);
   while (!ended_) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - now()).count();
     if (left <= 0) return Event::time;
-    pollfd sources[] = {{STDIN_FILENO, POLLIN, 0}, {terminal_->signals.get(), POLLIN, 0}};
-    if (::poll(sources, 2, static_cast<int>(left)) < 0 && errno != EINTR) ended_ = true;
+    pollfd sources[] = {{STDIN_FILENO, POLLIN, 0}, {terminal_->signals.get(), POLLIN, 0}, {fd, POLLIN, 0}};
+    if (::poll(sources, 3, static_cast<int>(left)) < 0 && errno != EINTR) ended_ = true;
     signalfd_siginfo signal{};
     if (::read(terminal_->signals.get(), &signal, sizeof signal) == sizeof signal) {
       if (signal.ssi_signo == SIGWINCH) return Event::resized;
@@ -98,6 +98,7 @@ LivePage::Event LivePage::wait(Duration time) {
     char key = 0;
     const bool readable = (sources[0].revents & (POLLIN | POLLHUP | POLLERR)) != 0;
     if (readable && (::read(STDIN_FILENO, &key, 1) != 1 || key == 'q' || key == 'Q')) ended_ = true;
+    if (!ended_ && sources[2].revents != 0) return Event::readable;
   }
   return Event::ended;
 }

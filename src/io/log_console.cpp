@@ -156,7 +156,7 @@ void LogConsole::write_out() {
   tell_of_loss();
   if (filtered_lines_.empty()) return;
   exchange_.await_room(*filtered_);
-  exchange_.receive(*filtered_, std::exchange(filtered_lines_, {}));
+  (void)exchange_.receive(*filtered_, std::exchange(filtered_lines_, {}));
 }
 
 }  // namespace launch

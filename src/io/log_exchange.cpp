@@ -37,16 +37,17 @@ void LogExchange::mark_reading(bool reading) {
   if (!reading) received_.notify_all();
 }
 
-void LogExchange::receive(int stream, std::string bytes) {
+LogBacklog::Bytes LogExchange::receive(int stream, std::string bytes) {
   auto shared = std::make_shared<const std::string>(std::move(bytes));
   const std::lock_guard lock(mutex_);
   const std::size_t before = backlog_.unwritten();
-  backlog_.receive(stream, std::move(shared), now());
+  backlog_.receive(stream, shared, now());
   if (before == 0 || (before < enough_to_write && backlog_.unwritten() >= enough_to_write)) written_.notify_one();
   if (const auto console = console_of_[static_cast<std::size_t>(stream)]) {
     ++news_of_[static_cast<std::size_t>(*console)];
     news_.notify_all();
   }
+  return shared;
 }
 
 void LogExchange::close() {

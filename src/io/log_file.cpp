@@ -1,5 +1,6 @@
 #include "launch/io/log_file.hpp"
 
+#include "launch/io/clock.hpp"
 #include "launch/io/files.hpp"
 
 #include <algorithm>
@@ -95,6 +96,7 @@ void LogFile::write(std::uint64_t offset, std::string_view bytes, Written& resul
   if (reached < bytes.size()) reached = bytes.substr(0, reached).rfind('\n') + 1;  // no end of a line found: 0
   if (reached > 0) {
     result.extents.wrote(offset, reached, number_, fill_.size + said.size());
+    times_->wrote(fill_.size, now());
     fill_ = after(after(fill_, said), bytes.substr(0, reached));
     gap_ = 0;
   }
@@ -115,6 +117,7 @@ void LogFile::drop_open_line(std::uint64_t end, Written& result) {
   gap_ += fill_.open_line;
   fill_.size -= fill_.open_line;
   fill_.open_line = 0;
+  times_->cut(fill_.size);
   cut_off();
 }
 
@@ -135,6 +138,7 @@ bool LogFile::rotate(Written& result) {
     (void)std::rename(name(age).c_str(), name(age + 1).c_str());
   (void)std::rename(next.c_str(), path_.c_str());
   fill_ = {};
+  times_->clear();
   ++number_;
   file_ = *std::move(file);
   return true;

@@ -1,5 +1,6 @@
 #include "launch/io/log_reader.hpp"
 
+#include "launch/io/clock.hpp"
 #include "launch/io/files.hpp"
 
 #include <algorithm>
@@ -15,6 +16,8 @@ namespace {
 constexpr std::size_t most_of_tail = std::size_t{1} << 20;  // that is looked through for the last lines
 constexpr std::size_t longest_waiting_line = 4096;          // a longer one is given before it ends
 constexpr std::size_t least_room = 4096;                    // for a file, so that lines are not cut
+constexpr std::size_t longest_look_back = 65'536;           // for the beginning of a line
+constexpr int usual_lines = 10;
 
 std::string stream_of(const std::string& path) {
   const std::size_t slash = path.rfind('/');
@@ -48,9 +51,40 @@ std::uint64_t offset_of_last(int fd, int lines) {
   return lines == 0 ? size : from + at + 1;
 }
 
+// Where the line begins that this position is in.
+std::uint64_t begin_of_line(int fd, std::uint64_t position) {
+  const std::uint64_t from = position - std::min<std::uint64_t>(position, longest_look_back);
+  const std::size_t end = read_at(fd, from, static_cast<std::size_t>(position - from)).rfind('\n');
+  if (end != std::string::npos) return from + end + 1;
+  return from == 0 ? 0 : position;
+}
+
+bool has_changed_since(int fd, Time since) {
+  struct stat info {};
+  if (::fstat(fd, &info) != 0) return false;
+  const double at = static_cast<double>(info.st_mtim.tv_sec) + static_cast<double>(info.st_mtim.tv_nsec) / 1e9;
+  return unix_time() - at <= std::chrono::duration<double>(now() - since).count();
+}
+
 }  // namespace
 
-void LogReader::want(const std::vector<File>& files, int lines) {
+// Where to begin.
+std::uint64_t LogReader::offset_of(const Source& source) {
+  if (!source.start) return 0;
+  const int fd = source.fd.get();
+  const auto& [lines, since] = *source.start;
+  if (!since) return offset_of_last(fd, lines);
+  if (!source.file.times) {
+    if (!has_changed_since(fd, *since)) return size_of(fd);
+    return offset_of_last(fd, lines < 0 ? usual_lines : lines);
+  }
+  const auto begin = source.file.times->begin_of(*since);
+  if (!begin) return size_of(fd);
+  const std::uint64_t of_line = begin_of_line(fd, *begin);
+  return lines < 0 ? of_line : std::max(of_line, offset_of_last(fd, lines));
+}
+
+void LogReader::want(const std::vector<File>& files, const Start& start) {
   for (Source& source : sources_) source.wanted = false;
   for (const File& file : files) {
     const auto known = std::find_if(sources_.begin(), sources_.end(),
@@ -58,26 +92,28 @@ void LogReader::want(const std::vector<File>& files, int lines) {
     if (known != sources_.end()) {
       known->wanted = true;
     } else {
-      sources_.push_back({file, began_ ? -1 : lines});
+      sources_.push_back({file, began_ ? std::nullopt : std::optional(start)});
     }
   }
   began_ = true;
 }
 
 LogReader::Read LogReader::read(const std::vector<File>& files, const Wish& wish) {
-  want(files, wish.lines);
+  want(files, {wish.lines, wish.since});
   Read result;
   std::size_t room = wish.bytes;
   const std::size_t first = next_;
   for (std::size_t i = 0; i < sources_.size() && room >= least_room; ++i) {
     const std::size_t at = (first + i) % sources_.size();
     Source& source = sources_[at];
+    const bool undated = !source.fd.valid() && source.start && source.start->since && !source.file.times;
     Taken taken;
     if (begin(source, wish.no_longer)) taken = take(source, {wish.lines, room, wish.ends || !source.wanted, false});
     room -= std::min(room, taken.text.size());
     result.more = result.more || !taken.all;
     next_ = at + 1;
     if (taken.text.empty()) continue;
+    result.undated = result.undated || undated;
     source.wanted = true;  // there may be more
     result.pieces.push_back(
         {source.file.rank, source.file.local_rank, stream_of(source.file.path), std::move(taken.text)});
@@ -95,7 +131,7 @@ bool LogReader::begin(Source& source, bool no_longer) {
   auto opened = open_input(source.file.path);
   if (!opened) return false;
   source.fd = *std::move(opened);
-  source.offset = source.last_lines < 0 ? 0 : offset_of_last(source.fd.get(), source.last_lines);
+  source.offset = offset_of(source);
   if (no_longer) source.end = size_of(source.fd.get());
   return true;
 }
@@ -117,7 +153,7 @@ LogReader::Taken LogReader::take(Source& source, const Wish& wish) {
     text = read_at(source.fd.get(), source.offset, most);  // what came before it was replaced
     if (text.empty()) {
       source.fd.reset();
-      source.last_lines = -1;
+      source.start.reset();
       if (begin(source, false)) text = read_at(source.fd.get(), source.offset, most);
     }
   }

@@ -156,17 +156,17 @@ std::size_t LogRelay::Shared::take(std::size_t stream) {
   const int fd = streams[stream].reader.get();
   std::string bytes(std::clamp<std::size_t>(bytes_waiting(fd), 1, read_size), '\0');
   const ssize_t got = ::read(fd, bytes.data(), bytes.size());
-  std::string heard;
+  LogBacklog::Bytes heard;
   if (got > 0) {
     bytes.resize(static_cast<std::size_t>(got));
     const StreamListener& listener = streams[stream].listener;
     if (listener.tally) listener.tally->take(bytes, now());
-    if (listener.ear) heard = bytes;
-    exchange.receive(static_cast<int>(stream), std::move(bytes));
+    heard = exchange.receive(static_cast<int>(stream), std::move(bytes));
   }
   if (got == 0) ::epoll_ctl(poller.get(), EPOLL_CTL_DEL, fd, nullptr);  // all processes that could write have ended
   exchange.mark_reading(false);
-  if (!heard.empty()) streams[stream].listener.ear(heard);  // only now: it may take its time
+  const StreamEar& ear = streams[stream].listener.ear;
+  if (heard && ear) ear(*heard);  // only now: it may take its time
   if (warned_of_stall) streams[stream].lost(exchange.lost(static_cast<int>(stream)));
   if (!warned_of_stall && exchange.stalled()) {
     warned_of_stall = true;
@@ -249,7 +249,7 @@ Result<LogRelay::Added> LogRelay::add_stream(int local_rank, const std::string& 
         ->add_stream(*stream, local_rank, *added.file, added.reader.get());
   if (listener.tally) listener.tally->begin();
   added.listener = std::move(listener);
-  return Added{*stream, std::move(writer)};
+  return Added{*stream, std::move(writer), added.file->times()};
 }
 
 Status LogRelay::begin() {

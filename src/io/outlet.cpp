@@ -80,4 +80,10 @@ bool Outlet::is_ready(Time give_up) const {
 
 std::string_view Outlet::first_piece(std::string_view text) const { return first_lines(text, largest_); }
 
+std::string_view Outlet::first_large_piece(std::string_view text) {
+  if (largest_ != PIPE_BUF || text.size() <= largest_) return first_piece(text);
+  if (pipe_size_ == 0) pipe_size_ = enlarge_pipe(fd_.get());
+  return first_lines(text, is_roomy(fd_.get(), pipe_size_) ? pipe_size_ / 2 : largest_);
+}
+
 }  // namespace launch

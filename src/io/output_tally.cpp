@@ -18,12 +18,14 @@ std::uint64_t count_lines(std::string_view bytes) {
 void StreamTally::begin() {
   passes_ = true;
   lost_before_ = lost_.load();
-  last_ = Time();
+  first_ = last_ = Time();
 }
 
 void StreamTally::take(std::string_view bytes, Time at) {
   if (bytes.empty()) return;
   constexpr auto alone = std::memory_order_relaxed;
+  if (first_.load(alone) == Time()) first_.store(at, alone);
+  if (keeps_ == TallyKeeps::first) return;
   lines_.fetch_add(count_lines(bytes), alone);
   bytes_.fetch_add(bytes.size(), alone);
   last_.store(at, alone);
@@ -36,14 +38,19 @@ void StreamTally::set_lost(std::uint64_t bytes) {
   }
 }
 
+std::optional<Time> StreamTally::first() const {
+  const Time time = first_;
+  return time == Time() ? std::nullopt : std::optional(time);
+}
+
 std::optional<Time> StreamTally::last() const {
   const Time time = last_;
   return time == Time() ? std::nullopt : std::optional(time);
 }
 
-OutputTally::OutputTally(int nproc) : streams_(static_cast<std::size_t>(nproc)) {
+OutputTally::OutputTally(int nproc, TallyKeeps keeps) : streams_(static_cast<std::size_t>(nproc)) {
   for (auto& streams : streams_)
-    for (auto& stream : streams) stream = std::make_shared<StreamTally>();
+    for (auto& stream : streams) stream = std::make_shared<StreamTally>(keeps);
 }
 
 }  // namespace launch

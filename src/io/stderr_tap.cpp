@@ -1,5 +1,6 @@
 #include "launch/io/stderr_tap.hpp"
 
+#include "launch/core/logs/read_pace.hpp"
 #include "launch/io/clock.hpp"
 #include "launch/io/deadline.hpp"
 #include "launch/io/files.hpp"
@@ -36,7 +37,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::size_t one_read = std::size_t{16} << 10;
+constexpr std::size_t one_read = std::size_t{64} << 10;
+constexpr std::size_t half_pipe = std::size_t{32} << 10;      // of one that is not large
+constexpr int large_pipe = 256 << 10;                         // so that a burst of a worker does not wait for us
+constexpr std::size_t most_large_pipes = 16;                  // the kernel allows a user 64 MiB of pipes
 constexpr std::size_t most_unshown = std::size_t{256} << 10;  // bytes that the console has yet to take
 constexpr std::size_t most_at_end = std::size_t{1} << 20;     // of a stream, which something may write to for ever
 constexpr std::size_t full_piece = 4095;                      // what a terminal gives at once: more may follow
@@ -105,7 +109,13 @@ struct StderrTap::Shared {
   bool watch_all() const;
   void run();
   bool wait() const;
-  bool read_some();
+  struct Turn {
+    std::size_t bytes = 0;
+    bool crowded = false;  // a pipe was half full
+    bool quiet = false;    // some streams may have ended, and nothing else was there
+  };
+  Turn read_some();
+  void let_gather(const Turn& turn);
   std::size_t take(std::size_t stream);
   void let_others_end() const;
   std::size_t take_piece(Stream& stream);
@@ -123,6 +133,7 @@ struct StderrTap::Shared {
   Fd poller, stop;
   std::vector<Stream> streams;
   std::string unshown;  // the thread's
+  ReadPace pace;        // the thread's
   winsize size{};       // the thread's, of the terminals
   Time next_size{};     // the thread's: when to look again whether it has changed
   mutable std::mutex mutex;
@@ -148,9 +159,10 @@ bool StderrTap::Shared::watch_all() const {
 void StderrTap::Shared::run() {
   while (wait()) {
     show(false);
-    const bool quiet = unshown.size() < most_unshown && !read_some();
+    const Turn turn = unshown.size() < most_unshown ? read_some() : Turn();
     show(false);
-    if (quiet) let_others_end();
+    if (turn.quiet) let_others_end();
+    if (turn.bytes > 0 && !terminal) let_gather(turn);
   }
   take_rest();
   show(true);
@@ -166,13 +178,27 @@ bool StderrTap::Shared::wait() const {
   return what[0].revents == 0;
 }
 
-// False: some streams may have ended, and nothing else was there.
-bool StderrTap::Shared::read_some() {
+StderrTap::Shared::Turn StderrTap::Shared::read_some() {
   std::array<epoll_event, 32> events;
   const int count = ::epoll_wait(poller.get(), events.data(), static_cast<int>(events.size()), 0);
-  std::size_t got = 0;
-  for (int i = 0; i < count; ++i) got += take(events[static_cast<std::size_t>(i)].data.u64);
-  return got > 0 || count <= 0;
+  Turn turn;
+  for (int i = 0; i < count; ++i) {
+    const std::size_t got = take(events[static_cast<std::size_t>(i)].data.u64);
+    turn.bytes += got;
+    turn.crowded = turn.crowded || got >= half_pipe;
+  }
+  turn.quiet = count > 0 && turn.bytes == 0;
+  return turn;
+}
+
+// A worker that writes each line by itself at full speed does not wake us for each. The end of the job does. A pipe
+// that was half full is full soon.
+void StderrTap::Shared::let_gather(const Turn& turn) {
+  const Duration pause = pace.after(turn.bytes, turn.crowded, now());
+  if (turn.crowded || pause <= Duration::zero()) return;
+  pollfd end{stop.get(), POLLIN, 0};
+  const timespec time{0, static_cast<long>(pause.count())};
+  ::ppoll(&end, 1, &time, nullptr);
 }
 
 // A line that a stream gives in several pieces stays whole, if the rest comes at once. A pipe gives all that is there,
@@ -217,6 +243,7 @@ void StderrTap::Shared::keep(Stream& stream, std::string_view piece) {
   reading = false;
   received.notify_all();
   if (piece.empty()) return;
+  if (piece.size() >= kept) stream.tail.clear();
   if (stream.tail.size() + piece.size() > 2 * kept) stream.tail.erase(0, stream.tail.size() - kept);
   stream.tail += piece;
   if (stream.listener.is_shown ? stream.listener.is_shown() : stream.shown) unshown += piece;
@@ -242,7 +269,7 @@ void StderrTap::Shared::show(bool all) {
   std::string_view rest = unshown;
   while (!rest.empty()) {
     if ((all || !outlet.prompt()) && !outlet.is_ready(all ? never : now())) break;
-    const auto done = outlet.put(outlet.first_piece(rest));
+    const auto done = outlet.put(outlet.first_large_piece(rest));
     if (!done && !all) break;
     if (!done) continue;
     if (errno != 0 && errno != EPIPE && errno != ECONNRESET) {
@@ -282,6 +309,8 @@ Result<Fd> StderrTap::add(bool shown, StreamListener listener) {
   auto writer = stream.terminal ? make_terminal(stream.reader, shared_->name) : make_pipe(stream.reader, shared_->name);
   if (!writer) return writer.error();
   ::fcntl(stream.reader.get(), F_SETFL, O_NONBLOCK);
+  if (!stream.terminal && shared_->streams.size() < most_large_pipes)
+    (void)::fcntl(stream.reader.get(), F_SETPIPE_SZ, large_pipe);
   if (listener.tally) listener.tally->begin();
   stream.listener = std::move(listener);
   shared_->streams.push_back(std::move(stream));

@@ -25,13 +25,19 @@ constexpr std::size_t most_held_answers = std::size_t{1} << 20;
 // Pushes go to a peer without a request, even if it does not read. Beyond this many bytes it is closed.
 constexpr std::size_t most_answers = std::size_t{512} << 20;
 
+// The address of an IPv4 client of a socket for both families.
+asio::ip::address plain(const asio::ip::address& address) {
+  if (!address.is_v6() || !address.to_v6().is_v4_mapped()) return address;
+  return asio::ip::make_address_v4(asio::ip::v4_mapped, address.to_v6());
+}
+
 }  // namespace
 
 // Reads, applies and answers in turn. It lives as long as one of its handlers is under way or the server lists it.
 class StoreConnection : public std::enable_shared_from_this<StoreConnection> {
  public:
   StoreConnection(StoreServer& server, tcp::socket socket, ConnectionId id)
-      : server_(&server), socket_(std::move(socket)), id_(id) {}
+      : server_(&server), socket_(std::move(socket)), id_(id), began_(now()) {}
 
   ConnectionId id() const { return id_; }
   bool spoke() const { return spoke_; }
@@ -152,9 +158,20 @@ class StoreConnection : public std::enable_shared_from_this<StoreConnection> {
 
   bool is_let_through(const Request& request) {
     if (uses_worker_keys_) return true;  // the fence will close it
+    if (const auto* ping = std::get_if<PingRequest>(&request)) pid_ = ping->nonce;
     const KeyOwner owner = owner_of(request, server_->store_.table().agent_keys());
     uses_worker_keys_ = owner == KeyOwner::workers;
+    if (uses_worker_keys_ && !of_the_past_ && pid_ != 0 && server_->arrivals_) note_arrival();
     return owner == KeyOwner::agents || !of_the_past_;
+  }
+
+  // PyTorch's clients send their pid with their first PING. Agents do the same, but they use no keys of workers.
+  void note_arrival() {
+    error_code error;
+    const asio::ip::address peer = plain(socket_.remote_endpoint(error).address());
+    if (error) return;
+    const asio::ip::address own = plain(socket_.local_endpoint(error).address());
+    server_->arrivals_->note({peer.to_string(), peer == own || peer.is_loopback(), pid_, began_});
   }
 
   void watch() {
@@ -208,6 +225,8 @@ class StoreConnection : public std::enable_shared_from_this<StoreConnection> {
   StoreServer* server_;
   tcp::socket socket_;
   ConnectionId id_;
+  Time began_;
+  std::uint32_t pid_ = 0;  // as its PING says; 0: it has sent none
   RequestReader reader_;
   std::string answers_;  // from sent_ on, not yet taken by the kernel
   std::size_t sent_ = 0;
@@ -236,6 +255,7 @@ StoreServer::~StoreServer() {
 
 void StoreServer::fence() {
   store_.table().forget_workers();
+  if (arrivals_) arrivals_->forget();
   listener_.accept_pending();  // they are as old as the others
   for (std::size_t id = 0; id < connections_.size(); ++id) {
     if (!connections_[id]) continue;

@@ -19,14 +19,14 @@ namespace {
 constexpr std::size_t longest_io = 1024;
 constexpr int most_descriptors = 4096;
 
-// Of the lines "rchar: 12" and "wchar: 34".
+// Of the lines "rchar: 12" and "wchar: 34"; what comes from a disk because a mapped file is read stands in read_bytes.
 std::uint64_t bytes_of(pid_t pid) {
   std::uint64_t sum = 0;
   const std::string text = read_file(fmt::format("/proc/{}/io", pid), longest_io);
   for (const std::string_view line : split(text, '\n')) {
     const std::string_view value = line.substr(std::min(line.size(), line.find(' ') + 1));
     std::uint64_t number = 0;
-    if (line.starts_with("rchar: ") || line.starts_with("wchar: "))
+    if (line.starts_with("rchar: ") || line.starts_with("wchar: ") || line.starts_with("read_bytes: "))
       std::from_chars(value.data(), value.data() + value.size(), number);
     sum += number;
   }
@@ -70,6 +70,7 @@ WorkTally tally_of(pid_t worker, const std::vector<std::string>& files) {
     tally.cpu_s += static_cast<double>(stat->cpu_ticks) / ticks_per_second;
     tally.faults += stat->faults;
     tally.stopped = tally.stopped || stat->state == 'T' || stat->state == 't';
+    tally.runnable = tally.runnable || stat->state == 'R';
     tally.io_bytes += bytes_of(pid);
     tally.accelerator = tally.accelerator || has_accelerator(pid);
   }

@@ -14,8 +14,8 @@ WORKERS = 8
 class Started:
     """A launcher with sleeping workers; ends them when left. `self.agents` are the launcher's own processes."""
 
-    def __init__(self, *commands, workers=WORKERS):
-        environment = {**tools.clean_environment(), "OMP_NUM_THREADS": "1"}
+    def __init__(self, *commands, workers=WORKERS, more=()):
+        environment = {**tools.clean_environment(), "OMP_NUM_THREADS": "1", **dict(more)}
         self.commands, self.environment, self.workers = commands, environment, workers
 
     def __enter__(self):
@@ -49,15 +49,17 @@ class Started:
                 child.wait()
 
 
-def memory_of(*commands, workers=WORKERS, only_first=False):
-    """MiB of all processes of the launchers (Hydra: mpiexec and its proxy), or of the first command's alone."""
-    with Started(*commands, workers=workers) as job:
+def memory_of(*commands, workers=WORKERS, only_first=False, more=()):
+    """MiB of all processes of the launchers (Hydra: mpiexec and its proxy), or of the first command's alone. `more`:
+    variables of the environment."""
+    with Started(*commands, workers=workers, more=more) as job:
         agents = processes.launcher(job.running[0].pid) if only_first else job.agents()
         return sum(processes.memory_kib(pid) for pid in agents) / 1024
 
 
-def wake_ups(command, seconds):
-    with Started(command) as job:
+def wake_ups(command, seconds, more=()):
+    """How often the launcher's processes are woken in so many seconds, and the processor time that they take."""
+    with Started(command, more=more) as job:
         pids = processes.launcher(job.running[0].pid)
         before = [(processes.context_switches(pid), processes.cpu_seconds(pid)) for pid in pids]
         time.sleep(seconds)

@@ -24,6 +24,9 @@ CHECKED = {  # document, beginning -> who looks at it
     ("docs/clusters.md", "srun --ntasks-per-node"): "clusters/test_slurm.Slurm.test_the_scripts_of_the_documents",
     ("docs/clusters.md", "mpiexec -n 4"): "clusters/test_mpi.Mpi.test_mpich",
     ("docs/clusters.md", "mpirun -N 1"): "clusters/test_mpi.Mpi.test_open_mpi",
+    ("docs/control.md", "$ launch-ctl status"): "cli/test_control_screens.Screens.test_of_a_training",
+    ("docs/control.md", "$ launch-ctl top"): "cli/test_control_screens.Screens.test_of_a_training",
+    ("docs/control.md", "$ launch-ctl stacks"): "cli/test_control_screens.Screens.test_of_a_training",
     ("docs/hosts.md", "launch --hosts n[1-8]"): "clusters/test_hosts_documents.Documents.test_the_line",
     ("docs/hosts.md", "$ launch --check"): "clusters/test_hosts_documents.Documents.test_a_check",
     ("docs/hosts.md", "#!/bin/bash\nNODES"): "clusters/test_hosts_documents.Documents.test_the_script",
@@ -37,6 +40,8 @@ CHECKED = {  # document, beginning -> who looks at it
     ("docs/metrics.md", "launch_workers{state="): "clusters/test_prometheus.Prometheus.test_a_job_is_scraped",
     ("docs/metrics.md", "metadata:"): "house/test_metrics.Metrics.test_the_probes_of_the_document",
     ("docs/metrics.md", "apiVersion: monitoring"): "house/test_metrics.Metrics.test_the_monitor_of_the_document",
+    ("docs/timeline.md", "launch: all 64 ranks"): "cli/test_timeline.Told.test_the_slow_node_is_the_first_line",
+    ("docs/timeline.md", "1 of 64 ranks"): "cli/test_timeline.Screens.test_who_is_missing",
     ("docs/architecture.md", "src/main.cpp"): "house/test_documents.Documents.test_the_map_shows_every_room",
 }
 DRAWN = {  # document, beginning -> what it is

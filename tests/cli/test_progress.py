@@ -37,7 +37,7 @@ class Progress(ControlCase):
                 self.forget("up.*")
                 run = self.job(STEPS, UP, SLEEP, options=("--progress=step ([0-9]+)", *options))
                 self.assertEqual([7, 8], self.steps(run))
-                self.assertRegex(self.ask("status").out, r"\nsteps 7 to 8; behind: rank 0\n(.*\n)+ +1 .*  step 8\b")
+                self.assertRegex(self.ask("status").out, r"\nsteps 7 to 8; behind: rank 0\n(.*\n)+ +1 .*iB +8\b")
                 self.stop(run)
 
     def test_a_bar_that_nothing_ends(self):

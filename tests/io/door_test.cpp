@@ -1,9 +1,11 @@
 #include "launch/io/door.hpp"
 
 #include "launch/io/background.hpp"
+#include "launch/io/clock.hpp"
 
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <thread>
 
 #include <gmock/gmock.h>
@@ -22,6 +24,27 @@ asio::awaitable<std::string> echo(std::string line, pid_t visitor) {
   co_return line + " from " + std::to_string(visitor) + "\n";
 }
 
+// Runs the context until the door is open, or cannot be.
+std::optional<Status> open_door(asio::io_context& context, Door& door, std::vector<std::string> folders,
+                                Duration patience = 10s) {
+  std::optional<Status> opened;
+  bool over = false;
+  context.restart();
+  const auto opening = [&]() -> asio::awaitable<void> {
+    auto trying = door.open(std::move(folders), "7", later(now(), patience));
+    opened = co_await std::move(trying);
+    over = true;
+  };
+  run_in_background(context.get_executor(), opening());
+  while (!over) context.run_one();
+  return opened;
+}
+
+bool opens(asio::io_context& context, Door& door, std::vector<std::string> folders) {
+  const auto opened = open_door(context, door, std::move(folders));
+  return opened && *opened;
+}
+
 class DoorTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -35,7 +58,7 @@ class DoorTest : public testing::Test {
   void with_door(Visit visit) {
     asio::io_context context;
     Door door(context.get_executor(), echo);
-    ASSERT_TRUE(door.open({folder_ + "/own"}, "7"));
+    ASSERT_TRUE(opens(context, door, {folder_ + "/own"}));
     std::thread visitor([&] {
       visit(door.path());
       context.stop();
@@ -55,6 +78,17 @@ TEST_F(DoorTest, AnswersALine) {
   });
 }
 
+TEST_F(DoorTest, WhoeverAsksMayLeaveBeforeTheAnswer) {
+  with_door([](const std::string& path) {
+    int asked = 0;
+    const auto left = ask_at_door(path, "hello", 5s, [&asked](int) { return ++asked > 1; });
+    ASSERT_FALSE(left);
+    EXPECT_EQ(ErrorCode::closed, left.error().code);
+    EXPECT_EQ(1, asked);
+    EXPECT_TRUE(ask_at_door(path, "hello", 5s, [](int) { return true; }));
+  });
+}
+
 TEST_F(DoorTest, IsFoundWhileItIsOpen) {
   with_door([this](const std::string& path) {
     EXPECT_THAT(find_doors({folder_ + "/nowhere", folder_ + "/own"}), testing::ElementsAre(path));
@@ -68,7 +102,7 @@ TEST_F(DoorTest, IsFoundWhileItIsOpen) {
 TEST_F(DoorTest, DoorsOfTheDeadAreRemoved) {
   asio::io_context context;
   auto door = std::make_unique<Door>(context.get_executor(), echo);
-  ASSERT_TRUE(door->open({folder_ + "/own"}, "7"));
+  ASSERT_TRUE(opens(context, *door, {folder_ + "/own"}));
   const std::string path = door->path();
   const std::string kept = folder_ + "/kept";
   std::filesystem::create_hard_link(path, kept);
@@ -84,10 +118,45 @@ TEST_F(DoorTest, AFolderOfSomebodyElseIsNotUsed) {
   ::chmod(open_to_all.c_str(), 0777);
   std::filesystem::create_directory_symlink(folder_, folder_ + "/link");
   asio::io_context context;
+  Door none(context.get_executor(), echo);
   Door door(context.get_executor(), echo);
-  EXPECT_FALSE(door.open({open_to_all, folder_ + "/link", folder_ + "/" + std::string(200, 'x')}, "7"));
-  EXPECT_TRUE(door.open({open_to_all, folder_ + "/own"}, "7"));
+  EXPECT_FALSE(opens(context, none, {open_to_all, folder_ + "/link", folder_ + "/" + std::string(200, 'x')}));
+  EXPECT_TRUE(opens(context, door, {open_to_all, folder_ + "/own"}));
   EXPECT_EQ(folder_ + "/own/7.sock", door.path());
+}
+
+TEST_F(DoorTest, OpensAlsoAfterTheDeadline) {
+  asio::io_context context;
+  Door door(context.get_executor(), echo);
+  open_door(context, door, {folder_ + "/own"}, Duration::zero());
+  while (door.path().empty()) context.run_one();
+  EXPECT_TRUE(std::filesystem::exists(folder_ + "/own/7.sock"));
+}
+
+TEST_F(DoorTest, ASocketThatNoDoorTakesOverIsRemoved) {
+  asio::io_context context;
+  auto door = std::make_unique<Door>(context.get_executor(), echo);
+  open_door(context, *door, {folder_ + "/own"}, Duration::zero());
+  while (!std::filesystem::exists(folder_ + "/own/7.sock")) std::this_thread::yield();
+  door.reset();
+  while (std::filesystem::exists(folder_ + "/own/7.sock")) context.run_one();
+}
+
+TEST_F(DoorTest, IsNotFoundOnceItIsClosed) {
+  asio::io_context context;
+  Door door(context.get_executor(), echo);
+  ASSERT_TRUE(opens(context, door, {folder_ + "/own"}));
+  bool over = false;
+  context.restart();
+  const auto closing = [&]() -> asio::awaitable<void> {
+    auto removing = door.close(later(now(), 10s));
+    co_await std::move(removing);
+    over = true;
+  };
+  run_in_background(context.get_executor(), closing());
+  while (!over) context.run_one();
+  EXPECT_TRUE(std::filesystem::is_empty(folder_ + "/own"));
+  EXPECT_EQ("", door.path());
 }
 
 TEST_F(DoorTest, WhoSaysTooMuchIsTurnedAway) {

@@ -66,6 +66,27 @@ class OnATerminal {
   pid_t pid_ = -1;
 };
 
+// A page that waits for a pipe as well.
+TEST(LivePage, HearsWhatCanBeRead) {
+  int terminal = -1;
+  const pid_t pid = ::forkpty(&terminal, nullptr, nullptr, nullptr);
+  if (pid == 0) {
+    int ends[2];
+    auto page = LivePage::open();
+    if (!page || ::pipe(ends) != 0 || ::write(ends[1], "x", 1) != 1) ::_exit(9);
+    const bool readable = (*page)->wait(std::chrono::seconds(60), ends[0]) == LivePage::Event::readable;
+    const bool ended = (*page)->ended();
+    page->reset();
+    ::_exit(readable && !ended ? 0 : 1);
+  }
+  char bytes[4096];
+  while (::read(terminal, bytes, sizeof bytes) > 0) continue;
+  int status = -1;
+  ::waitpid(pid, &status, 0);
+  ::close(terminal);
+  EXPECT_EQ(0, status);
+}
+
 constexpr const char* back = "\x1b[?1049l";
 
 TEST(LivePage, FillsTheTerminalAndGivesItBackAtQ) {

@@ -1,9 +1,14 @@
 #include "launch/io/log_reader.hpp"
 
+#include "launch/io/clock.hpp"
+
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -11,6 +16,8 @@
 
 namespace launch::log_reader_test {
 namespace {
+
+using namespace std::chrono_literals;
 
 constexpr std::size_t most = 10'000;
 
@@ -140,6 +147,54 @@ TEST_F(LogReaderTest, TheLastWordsOfAnEarlierAttemptNeedNoEnd) {
   write(0, "Segmentation fault");
   write(1, "two\n");
   EXPECT_EQ("Segmentation faulttwo\n", text_of(reader_.read({file(1)}, {1, most, false, false})));
+}
+
+TEST_F(LogReaderTest, MayBeginWithWhatWasWrittenSince) {
+  write(0, "one\ntwo\nthree\nfour\n");
+  const auto times = std::make_shared<FileTimes>();
+  const Time start = now();
+  times->wrote(0, start - 60s);
+  times->wrote(6, start - 10s);  // within "two"
+  times->wrote(14, start - 5s);
+  for (const auto& [lines, age, text] :
+       std::vector<std::tuple<int, Duration, std::string>>{{-1, 60s, "one\ntwo\nthree\nfour\n"},
+                                                           {-1, 20s, "two\nthree\nfour\n"},
+                                                           {-1, 7s, "four\n"},
+                                                           {2, 20s, "three\nfour\n"},
+                                                           {9, 7s, "four\n"},
+                                                           {0, 60s, ""},
+                                                           {-1, 1s, ""}}) {
+    LogReader reader;
+    const auto read = reader.read({{0, 0, path(0), times}}, {lines, most, true, true, start - age});
+    EXPECT_EQ(text, text_of(read)) << lines << " " << age.count();
+    EXPECT_FALSE(read.undated);
+  }
+}
+
+TEST_F(LogReaderTest, WhatAWorkerWritesItselfHasNoTimes) {
+  std::string lines;
+  for (int i = 0; i < 20; ++i) lines += "line " + std::to_string(i) + "\n";
+  write(0, lines);
+  std::filesystem::last_write_time(path(0), std::filesystem::file_time_type::clock::now() - 60s);
+  for (const auto& [wish, age, count] :
+       std::vector<std::tuple<int, Duration, int>>{{-1, 120s, 10}, {3, 120s, 3}, {-1, 30s, 0}, {3, 30s, 0}}) {
+    LogReader reader;
+    const auto read = reader.read({file(0)}, {wish, most, true, true, now() - age});
+    const std::string text = text_of(read);
+    EXPECT_EQ(count, std::count(text.begin(), text.end(), '\n')) << wish << " " << age.count();
+    EXPECT_EQ(count > 0, read.undated);
+  }
+}
+
+TEST_F(LogReaderTest, WhatComesLaterIsGivenWhateverItsAge) {
+  write(0, "one\n");
+  const auto times = std::make_shared<FileTimes>();
+  times->wrote(0, now() - 60s);
+  const LogReader::File dated{0, 0, path(0), times};
+  const LogReader::Wish wish{-1, most, false, false, now() - 1s};
+  EXPECT_EQ("", text_of(reader_.read({dated}, wish)));
+  write(0, "two\n");
+  EXPECT_EQ("two\n", text_of(reader_.read({dated}, wish)));
 }
 
 TEST_F(LogReaderTest, AVeryLongLineComesInParts) {

@@ -52,4 +52,19 @@ TEST(Outlet, OnAPipeAPieceIsOfWholeLinesThatNobodyTears) {
   EXPECT_EQ(Outlet(file.get()).first_piece(lines), lines);
 }
 
+TEST(Outlet, APipeThatIsNearlyEmptyGetsMuchAtOnce) {
+  const Listener console;
+  Outlet outlet(console.out.get());
+  std::string lines;
+  while (lines.size() < std::size_t{300} * 1024) lines += std::string(999, 'a') + "\n";
+  const int before = ::fcntl(console.out.get(), F_GETPIPE_SZ);
+  EXPECT_EQ(outlet.first_large_piece("few\n"), "few\n");
+  EXPECT_EQ(::fcntl(console.out.get(), F_GETPIPE_SZ), before);  // not touched unless it is of use
+  EXPECT_EQ(outlet.first_large_piece(lines), lines);
+  EXPECT_EQ(outlet.put(lines), lines.size());
+  EXPECT_EQ(outlet.first_large_piece(lines).size(), 4000U);  // of a pipe that is filled
+  (void)console.heard();
+  EXPECT_EQ(outlet.first_large_piece(lines), lines);
+}
+
 }  // namespace launch::outlet_test

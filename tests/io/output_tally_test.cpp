@@ -37,6 +37,22 @@ TEST(OutputTally, CountsGoOnWithTheNextWorker) {
   EXPECT_EQ(8U, tally.lost());
 }
 
+TEST(OutputTally, KnowsTheFirstMoment) {
+  for (const TallyKeeps keeps : {TallyKeeps::all, TallyKeeps::first}) {
+    StreamTally tally(keeps);
+    tally.begin();
+    EXPECT_FALSE(tally.first());
+    tally.take("", Time(1s));
+    EXPECT_FALSE(tally.first());
+    tally.take("a\n", Time(2s));
+    tally.take("b\n", Time(3s));
+    EXPECT_EQ(Time(2s), tally.first());
+    EXPECT_EQ(keeps == TallyKeeps::all ? 2U : 0U, tally.lines());
+    tally.begin();
+    EXPECT_FALSE(tally.first()) << "of the worker before";
+  }
+}
+
 TEST(OutputTally, EachStreamHasItsOwn) {
   const OutputTally outputs(2);
   outputs.of(LocalRank(1), OutputTally::err)->take("x\n", Time(1s));

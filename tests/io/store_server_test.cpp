@@ -86,6 +86,37 @@ TEST_F(StoreServerTest, RequestsAreCounted) {
   EXPECT_EQ(4U, tally->took.count());
 }
 
+TEST_F(StoreServerTest, ProcessesOfWorkersAreNoted) {
+  const auto arrivals = std::make_shared<ClientArrivals>();
+  const Time before = now();
+  server_.note_into(arrivals);
+  server_.set_agent_keys({"agent/"});
+  tcp::socket agent = open(), worker = open(), silent = open(), again = open();
+  send(agent, encoded(PingRequest{70}) + encoded(SetRequest{"agent/a", "1"}) + encoded(PingRequest{77}));
+  receive(agent, 4);
+  ASSERT_EQ(read_u32(receive(agent, 4).data()), 77U);
+  expect_served(silent);
+  EXPECT_TRUE(arrivals->all().empty()) << "neither is known to be a worker's";
+  send(worker, encoded(PingRequest{4711}) + encoded(SetRequest{"key", "1"}));
+  ASSERT_EQ(read_u32(receive(worker, 4).data()), 4711U);
+  expect_served(worker);
+  send(again, encoded(PingRequest{4711}) + encoded(SetRequest{"key", "1"}));
+  receive(again, 4);
+  expect_served(again);
+  ASSERT_EQ(1U, arrivals->all().size());
+  const ClientArrival& one = arrivals->all()[0];
+  EXPECT_EQ("127.0.0.1", one.address);
+  EXPECT_EQ(4711U, one.pid);
+  EXPECT_TRUE(one.here);
+  EXPECT_GE(one.at, before);
+  EXPECT_LE(one.at, now());
+  server_.fence();
+  EXPECT_TRUE(arrivals->all().empty());
+  send(silent, encoded(SetRequest{"key", "1"}));  // it is older than the fence
+  run(io_, read_bytes(silent, 1));
+  EXPECT_TRUE(arrivals->all().empty());
+}
+
 TEST_F(StoreServerTest, EverySplitOfEveryFrameIsServed) {
   std::string conversation = encoded(ValidateRequest{validate_magic}) + encoded(PingRequest{5}) +
                              encoded(SetRequest{"/k", "value"}) + encoded(GetRequest{"/k"}) +

@@ -16,6 +16,7 @@ TEST(WorkTally, GrowsWithWhatAProcessDoes) {
   const WorkTally before = tally_of(::getpid(), {});
   EXPECT_EQ(std::vector<pid_t>{::getpid()}, before.family);
   EXPECT_FALSE(before.stopped);
+  EXPECT_TRUE(before.runnable);
   constexpr std::size_t size = std::size_t{4} << 20;
   auto* const memory =
       static_cast<char*>(::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));

@@ -5,6 +5,7 @@
 
 #include "launch/app/hang_desk.hpp"
 #include "launch/app/node_answers.hpp"
+#include "launch/app/startup_desk.hpp"
 #include "launch/core/control/control_request.hpp"
 #include "launch/io/door.hpp"
 
@@ -33,18 +34,22 @@ class ControlDesk {
   };
   ControlDesk(boost::asio::any_io_executor executor, Job job, Deeds deeds);
 
-  // Without a door the job runs all the same.
-  void open();
+  // Without a door the job runs all the same; a file system that stalls is waited for no longer than a moment.
+  boost::asio::awaitable<void> open();
   // Workers are about to be started.
   void begin() {
     answers_.begin();
     hangs_.begin();
+    startup_.begin();
   }
+  // Where the stores of this node note who connects.
+  const std::shared_ptr<ClientArrivals>& arrivals() const { return startup_.arrivals(); }
   void ended(LocalRank local_rank, ExitStatus status) { answers_.ended(local_rank, status); }
   void take(const Asked& asked);
   void take(const JobAnswered& answered);
-  // The workers have ended: whoever follows their logs gets the rest, if that does not take long.
-  boost::asio::awaitable<void> farewell() { return answers_.farewell(); }
+  // The workers have ended: whoever follows their logs gets the rest, if that does not take long. Nobody finds the job
+  // by its door from then on.
+  boost::asio::awaitable<void> farewell();
 
  private:
   struct Others {
@@ -55,9 +60,10 @@ class ControlDesk {
 
   boost::asio::awaitable<std::string> serve(std::string line, pid_t visitor);
   boost::asio::awaitable<std::vector<NodeAnswer>> ask_others(ControlRequest request);
-  boost::asio::awaitable<NodeReport> own_answer(ControlRequest request);
+  // `asked`: when all nodes were asked.
+  boost::asio::awaitable<NodeReport> own_answer(ControlRequest request, Time asked);
   boost::asio::awaitable<std::vector<NodeReport>> ask_all(ControlRequest::Verb verb);
-  boost::asio::awaitable<NodeReport> answer(ControlRequest request);
+  boost::asio::awaitable<NodeReport> answer(ControlRequest request, Time asked);
   std::vector<NodeAnswer> no_answers() const;
   boost::asio::awaitable<bool> has_torchruns_nodes();
   boost::asio::awaitable<void> answer_other(Asked asked);
@@ -68,6 +74,7 @@ class ControlDesk {
   NodeAnswers answers_;
   Door door_;
   HangDesk hangs_;
+  StartupDesk startup_;
   std::uint64_t questions_ = 0;
   std::map<std::uint64_t, std::shared_ptr<Others>> waiting_;  // for JobAnswered, by its id
 };

@@ -40,6 +40,12 @@ class EventLog {
   void joining();
   void rendezvous_formed(const Round& round);
   void worker_started(LocalRank local_rank, pid_t pid);
+  // The workers of this round that were started, by local rank.
+  struct Started {
+    Time at{};
+    pid_t pid = 0;
+  };
+  const std::vector<Started>& started() const { return started_; }
   void all_started();
   // `error_json`: the content of the error file of a worker that failed.
   void worker_exited(LocalRank local_rank, pid_t pid, ExitStatus status, const std::string& error_json);
@@ -49,6 +55,7 @@ class EventLog {
   void hangs(Duration quiet, std::vector<std::string> places) { tell(Hanging{quiet, std::move(places)}); }
   void host_moved(const HostMoved& moved) { tell(HostChange{moved.from, moved.to, moved.term}); }
   void progressed(const Progressed& progress) { tell(progress); }
+  void started_up(const StartedUp& startup) { tell(startup); }
   // The job's first failure. Nothing is written if it is of this node.
   void told_of(const Failure& failure);
   // False: nobody would see an event.
@@ -69,7 +76,7 @@ class EventLog {
   EventContext context_;
   std::optional<TorchelasticTeller> teller_;  // if the user asked for torchrun's events
   GlobalRank base_rank_;                      // of this node's first worker
-  std::vector<Time> started_;                 // when each worker of this round was started, by local rank
+  std::vector<Started> started_;
   Time began_{}, joined_{};
 };
 

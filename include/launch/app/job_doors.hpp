@@ -6,6 +6,7 @@
 #include "launch/core/base/error.hpp"
 #include "launch/core/control/control_request.hpp"
 #include "launch/core/control/node_report.hpp"
+#include "launch/io/door.hpp"
 
 #include <string>
 #include <vector>
@@ -22,6 +23,8 @@ std::vector<JobAgent> find_agents(const std::string& run_id);
 // The doors to ask about a job; without a run id about the only one. An error if there is none, or there are several.
 Result<std::vector<std::string>> find_job(const std::string& run_id);
 // What all of them answer, by node; an error only if there is one door, and it stays shut.
-Result<std::vector<NodeReport>> ask_job_at(const std::vector<std::string>& doors, const ControlRequest& request);
+// `await`: as with ask_at_door().
+Result<std::vector<NodeReport>> ask_job_at(const std::vector<std::string>& doors, const ControlRequest& request,
+                                           const AwaitAnswer& await = {});
 
 }  // namespace launch

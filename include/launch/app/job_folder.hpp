@@ -56,6 +56,10 @@ class JobFolder {
   std::string errors_of(LocalRank local_rank) const;
   // The files that its output goes to; none: it goes to the console.
   std::vector<std::string> files_of(LocalRank local_rank) const;
+  // When the parts of one of them were written; null: the worker writes it itself.
+  std::shared_ptr<const FileTimes> times_of(const std::string& file) const {
+    return streams_ ? streams_->times_of(file) : nullptr;
+  }
   // Writes the text beside the logs, on `disk`, if there are logs or if the text is `precious`.
   boost::asio::awaitable<void> keep_evidence(DiskThread& disk, std::string text, bool precious);
 

@@ -33,6 +33,8 @@ class JobRecord {
   EventLog& events() { return events_; }
   JobFolder& folder() { return folder_; }
   const MetricsDesk& metrics() const { return metrics_; }
+  // When each worker wrote something that passed launch, at least for the first time.
+  const OutputTally& outputs() const { return *outputs_; }
 
   // Must be called first. An error has code usage. Waits for a disk that stalls until `give_up`.
   boost::asio::awaitable<Status> open(Time give_up);
@@ -74,6 +76,7 @@ class JobRecord {
   EventLog events_;
   MetricsDesk metrics_;
   ProgressTeller progress_;
+  std::shared_ptr<OutputTally> outputs_;
   std::shared_ptr<DriverLog> driver_log_;  // of this attempt; shared with the thread of files_
   WallTime began_{};                       // when the last workers were about to start
   std::optional<Evidence> evidence_;       // about the workers that are being ended

@@ -46,6 +46,8 @@ class LogStreams {
 
   // The last output of a stream; nullopt if it does not pass through launch.
   std::optional<std::string> tail(LocalRank local_rank, const StreamPlan& plan) const;
+  // When the parts of this file were written; null: a worker writes it itself.
+  std::shared_ptr<const FileTimes> times_of(const std::string& file) const;
   // Standard output passes launch on its way to the console, so what is shown of it can be changed.
   bool shows_output() const { return shows_output_; }
   // What their output says of their progress; null: nobody wants to know.
@@ -82,6 +84,7 @@ class LogStreams {
     GlobalRank rank{};
     const char* name = "";
     Fd writer;  // until the worker has it
+    std::shared_ptr<const FileTimes> times;
   };
 
   boost::asio::any_io_executor executor_;

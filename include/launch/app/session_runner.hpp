@@ -21,10 +21,13 @@ class SessionRunner {
   // `on_answer` may be called while a question is being carried out.
   SessionRunner(boost::asio::any_io_executor executor, std::function<void(Answer)> on_answer);
 
-  // Requests to the stores of this node are counted there. Must be called before anything else.
-  void count_into(const std::shared_ptr<StoreTally>& tally) {
-    job_store_.count_into(tally);
-    workers_store_.count_into(tally);
+  // Requests to the stores of this node are counted there, and processes that connect are noted. Must be called before
+  // anything else.
+  void count_into(const std::shared_ptr<StoreTally>& tally, const std::shared_ptr<ClientArrivals>& arrivals) {
+    for (StoreServer* const store : {&job_store_, &workers_store_}) {
+      store->count_into(tally);
+      store->note_into(arrivals);
+    }
   }
 
   void carry_out(Ask action);

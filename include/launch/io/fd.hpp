@@ -37,6 +37,11 @@ Fd open_again(int fd, int flags);
 // How many bytes are in a pipe; 0 if it is not known.
 std::size_t bytes_waiting(int fd);
 
+// Makes a pipe hold 1 MiB if that is allowed. How much it holds; 0: it is not a pipe.
+std::size_t enlarge_pipe(int fd);
+// True if a pipe that holds so much takes half of that in one piece: nobody fills it between this look and a write.
+bool is_roomy(int fd, std::size_t pipe_size);
+
 // Blocks until all is written. Returns how much was: less than all, with errno set, if the rest cannot be written.
 std::size_t write_most(int fd, std::string_view bytes);
 // The same; true if all was written.

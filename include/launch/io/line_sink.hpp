@@ -44,8 +44,8 @@ class LineSink {
 
   int fd_;
   MessageConsole& messages_;
-  bool shared_;       // the messages go to the same terminal
-  int capacity_ = 0;  // of the pipe; 0: it is not a pipe
+  bool shared_;            // the messages go to the same terminal
+  std::size_t pipe_size_;  // 0: it is not a pipe
   std::string batch_;
   std::atomic<std::uint64_t> lost_ = 0;
   std::atomic<int> error_ = 0;

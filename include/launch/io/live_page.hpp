@@ -31,10 +31,11 @@ class LivePage {
   enum class Event {
     time,
     resized,
+    readable,  // the descriptor
     ended
   };
-  // What comes first.
-  Event wait(Duration time);
+  // What comes first. `fd`: what is waited for as well; -1: nothing.
+  Event wait(Duration time, int fd = -1);
   bool ended() const { return ended_; }
 
  private:

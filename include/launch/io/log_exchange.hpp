@@ -29,7 +29,8 @@ class LogExchange {
   void await_room(int stream);
   // Called around a read of the workers' pipes, so that tail() misses nothing.
   void mark_reading(bool reading);
-  void receive(int stream, std::string bytes);
+  // Returns what it keeps.
+  LogBacklog::Bytes receive(int stream, std::string bytes);
   // The calling thread has no more bytes to give.
   void close();
 

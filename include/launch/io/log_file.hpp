@@ -7,15 +7,43 @@
 #include "launch/core/base/error.hpp"
 #include "launch/core/logs/log_backlog.hpp"
 #include "launch/core/logs/log_cut.hpp"
+#include "launch/core/logs/log_times.hpp"
 #include "launch/io/fd.hpp"
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 
 namespace launch {
+
+// When the parts of the newest file were written. Any thread may use it, and nothing of it waits for a disk.
+class FileTimes {
+ public:
+  void wrote(std::uint64_t position, Time at) {
+    const std::lock_guard lock(mutex_);
+    times_.wrote(position, at);
+  }
+  void cut(std::uint64_t position) {
+    const std::lock_guard lock(mutex_);
+    times_.cut(position);
+  }
+  void clear() {
+    const std::lock_guard lock(mutex_);
+    times_.clear();
+  }
+  std::optional<std::uint64_t> begin_of(Time since) const {
+    const std::lock_guard lock(mutex_);
+    return times_.begin_of(since);
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  LogTimes times_;
+};
 
 class LogFile {
  public:
@@ -34,6 +62,8 @@ class LogFile {
   // Why bytes were lost, if some were. Any thread may call it.
   std::string reason() const;
   const std::string& path() const { return path_; }
+  // Lives as long as somebody has it.
+  std::shared_ptr<const FileTimes> times() const { return times_; }
 
   // Reads what can be read of `piece` into `bytes`, which is made to fit. Any thread may call it.
   void read_back(const LogExtents::Piece& piece, std::string& bytes) const;
@@ -57,6 +87,7 @@ class LogFile {
   bool torn_ = false;       // the next byte may continue a line that is lost
   std::atomic<int> error_ = 0;
   int number_ = 0;  // of the present file, counted from 0
+  std::shared_ptr<FileTimes> times_ = std::make_shared<FileTimes>();
 
   // For read_back(): the names of the files, and which one is the present one, may change while it looks for a file.
   mutable std::mutex mutex_;

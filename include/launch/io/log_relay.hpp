@@ -12,6 +12,7 @@
 #include "launch/core/logs/log_backlog.hpp"
 #include "launch/io/fd.hpp"
 #include "launch/io/log_console.hpp"
+#include "launch/io/log_file.hpp"
 #include "launch/io/progress_board.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
@@ -46,6 +47,7 @@ class LogRelay {
   struct Added {
     int stream = 0;
     Fd writer;
+    std::shared_ptr<const FileTimes> times{};  // of its file
   };
   Result<Added> add_stream(int local_rank, const std::string& file, std::optional<int> console,
                            StreamListener listener = {});

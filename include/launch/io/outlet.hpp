@@ -33,12 +33,16 @@ class Outlet {
 
   // What one write should have: whole lines, and on a pipe no more than stays in one piece.
   std::string_view first_piece(std::string_view text) const;
+  // The same where much is written: a pipe is made larger if that is allowed, and while it is nearly empty, more of it
+  // stays in one piece.
+  std::string_view first_large_piece(std::string_view text);
 
  private:
   Fd fd_;
   bool socket_ = false;
   bool prompt_ = false;
   std::size_t largest_ = std::size_t{64} * 1024;
+  std::size_t pipe_size_ = 0;  // 0: it has not been needed yet
 };
 
 }  // namespace launch

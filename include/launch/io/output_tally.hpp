@@ -1,6 +1,6 @@
-// Counts what the workers write through launch, for its metrics: lines, bytes, and when each wrote last. The threads of
-// io/log_relay and io/stderr_tap count, anybody may read at any time. It lives from one attempt to the next, so what it
-// counts never falls. It keeps no bytes.
+// Counts what the workers write through launch, for its metrics: lines, bytes, and when each wrote first and last. The
+// threads of io/log_relay and io/stderr_tap count, anybody may read at any time. It lives from one attempt to the next,
+// so what it counts never falls. It keeps no bytes.
 #pragma once
 
 #include "launch/core/base/time.hpp"
@@ -16,9 +16,16 @@
 
 namespace launch {
 
+enum class TallyKeeps {
+  all,
+  first,  // only when each stream was first written to
+};
+
 // One stream of a worker.
 class StreamTally {
  public:
+  explicit StreamTally(TallyKeeps keeps = TallyKeeps::all) : keeps_(keeps) {}
+
   // A new worker writes to it. Called before the threads of the attempt begin.
   void begin();
   // The worker has written this; by one thread at a time.
@@ -32,12 +39,14 @@ class StreamTally {
   std::uint64_t bytes() const { return bytes_; }
   std::uint64_t lost() const { return lost_; }
   // nullopt: nothing since begin().
+  std::optional<Time> first() const;
   std::optional<Time> last() const;
 
  private:
+  TallyKeeps keeps_;
   std::atomic<bool> passes_ = false;
   std::atomic<std::uint64_t> lines_ = 0, bytes_ = 0, lost_ = 0, lost_before_ = 0;
-  std::atomic<Time> last_{Time()};
+  std::atomic<Time> first_{Time()}, last_{Time()};
 };
 
 class OutputTally {
@@ -48,7 +57,7 @@ class OutputTally {
   };
 
   // Of a node with `nproc` workers.
-  explicit OutputTally(int nproc);
+  explicit OutputTally(int nproc, TallyKeeps keeps = TallyKeeps::all);
 
   const std::shared_ptr<StreamTally>& of(LocalRank local_rank, Which which) const {
     return streams_.at(local_rank.index()).at(which);

@@ -9,6 +9,7 @@
 #include "launch/core/c10d/agent_store.hpp"
 #include "launch/core/metrics/store_tally.hpp"
 #include "launch/core/rendezvous/liveness.hpp"
+#include "launch/core/startup/client_arrivals.hpp"
 #include "launch/io/port_listener.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
@@ -63,6 +64,9 @@ class StoreServer {
   // Requests are counted there. Must be called before listen(); null: they are not counted.
   void count_into(std::shared_ptr<StoreTally> tally) { tally_ = std::move(tally); }
 
+  // Processes of workers that connect are noted there. Must be called before listen(); null: they are not noted.
+  void note_into(std::shared_ptr<ClientArrivals> arrivals) { arrivals_ = std::move(arrivals); }
+
   // Connections that have sent at least a byte.
   std::size_t talkers() const { return talkers_; }
   // The addresses of the first `most` of them: "10.0.0.7 port 4242".
@@ -91,6 +95,7 @@ class StoreServer {
   PortListener listener_;
   AgentStore store_;
   std::shared_ptr<StoreTally> tally_;
+  std::shared_ptr<ClientArrivals> arrivals_;
   std::vector<Push> pushes_;                                   // of the request being applied
   std::vector<std::shared_ptr<StoreConnection>> connections_;  // by ConnectionId; null: free
   std::vector<ConnectionId> free_ids_;

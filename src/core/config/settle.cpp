@@ -215,7 +215,7 @@ Result<Config> settle(const Options& options, const HostFacts& facts) {
   config.parent_error_file = facts.env.get("TORCHELASTIC_ERROR_FILE").value_or("");
   for (const auto step : {refuse_detach, refuse_gathering, settle_nodes, settle_workers, settle_restarts,
                           settle_stopping, settle_verdict, settle_evidence, settle_signals, settle_preemption,
-                          settle_logs, settle_metrics, settle_progress, settle_hang}) {
+                          settle_logs, settle_metrics, settle_progress, settle_hang, settle_timeline}) {
     if (Status done = step(options, facts, config); !done) return done.error();
   }
   notice_idle_options(options, config);

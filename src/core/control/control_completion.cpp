@@ -42,7 +42,8 @@ _launch_ctl() {{
     --print-completion) COMPREPLY=($(compgen -W 'bash zsh fish' -- "$word")) ;;
     --node | drain) COMPREPLY=($(compgen -W "$(launch-ctl names nodes 2> /dev/null)" -- "$word")) ;;
     signal) COMPREPLY=($(compgen -W '{}' -- "$word")) ;;
-    --rank | --lines | -n | --interval | kill-rank) ;;
+    filter) COMPREPLY=($(compgen -W 'all' -- "$word")) ;;
+    --rank | --lines | -n | --since | --interval | kill-rank) ;;
     *) COMPREPLY=($(compgen -W "$(launch-ctl names jobs 2> /dev/null)" -- "$word")) ;;
   esac
 }}
@@ -71,7 +72,8 @@ _launch_ctl() {{
     --print-completion) compadd bash zsh fish ;;
     --node | drain) compadd -- ${{(f)"$(launch-ctl names nodes 2> /dev/null)"}} ;;
     signal) compadd {} ;;
-    --rank | --lines | -n | --interval | kill-rank) ;;
+    filter) compadd all ;;
+    --rank | --lines | -n | --since | --interval | kill-rank) ;;
     *) compadd -- ${{(f)"$(launch-ctl names jobs 2> /dev/null)"}} ;;
   esac
 }}

@@ -20,12 +20,14 @@ constexpr const char* about =
     "Asks a running job of launch, from any of its hosts. JOB is a run id; it may be left out if this host has one job "
     "of yours.";
 constexpr int usual_lines = 10;
+constexpr int not_given = -1;
 
 // What the words of the line are stored in while they are read.
 struct LineWords {
   ControlCommand command;
   std::string signal;
   std::string filter;
+  std::string since;
   int rank = -1;
 };
 
@@ -63,11 +65,14 @@ void add_job(CLI::App* command, LineWords& words) {
 }
 
 void add_rank(CLI::App* command, LineWords& words) {
-  command->add_option("--rank", words.rank, "only this worker of the job")->check(CLI::NonNegativeNumber);
+  command->add_option("--rank", words.rank, "only this worker of the job")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("R");
 }
 
 void add_node(CLI::App* command, LineWords& words) {
-  command->add_option("--node", words.command.node, "only this node of the job: its rank or its host");
+  command->add_option("--node", words.command.node, "only this node of the job: its rank or its host")
+      ->type_name("NODE");
 }
 
 void set_verb(CLI::App* command, LineWords& words, Verb verb) {
@@ -79,13 +84,18 @@ void add_looks(CLI::App& app, LineWords& words) {
   add_job(add(app, words, "status", "nodes and workers: state, processors, memory, last line"), words);
   CLI::App* const top = app.add_subcommand("top", "the same, live: what needs a look comes first");
   top->add_option("--interval", words.command.interval_s, "seconds between two looks; 1 if not given")
-      ->check(CLI::Range(0.1, 3600.0));
+      ->check(CLI::Range(0.1, 3600.0))
+      ->type_name("S");
   add_job(top, words);
   top->final_callback([&words] { words.command.live = true; });
   CLI::App* const logs = add(app, words, "logs", "what the workers write, if it goes to files");
   logs->add_flag("-f,--follow", words.command.follow, "waits for more, until the job ends");
-  logs->add_option("-n,--lines", words.command.request.lines, "how many of the last ones of each file; 10 if not given")
-      ->check(CLI::Range(0, 100'000));
+  logs->add_option("-n,--lines", words.command.request.lines,
+                   "at most so many of each file; 10 if not given, all with --since")
+      ->check(CLI::Range(0, 100'000))
+      ->type_name("N");
+  logs->add_option("--since", words.since, "only what was written since: 90s, 10m, 2h ago, or 14:05, 2026-11-27T14:05")
+      ->type_name("T");
   add_rank(logs, words);
   add_node(logs, words);
   add_job(logs, words);
@@ -94,6 +104,9 @@ void add_looks(CLI::App& app, LineWords& words) {
   add_rank(stacks, words);
   add_job(stacks, words);
   set_verb(stacks, words, Verb::stacks);
+  CLI::App* const timeline = add(app, words, "timeline", "how long each worker took to start, the slowest first");
+  add_job(timeline, words);
+  set_verb(timeline, words, Verb::timeline);
 }
 
 void add_deeds(CLI::App& app, LineWords& words) {
@@ -155,7 +168,7 @@ Result<std::variant<ControlCommand, ControlText>> parse_control_line(std::vector
   std::string shell;
   app.add_option("--print-completion", shell, "the completion for a shell: bash, zsh or fish")->type_name("SHELL");
   app.require_subcommand(0, 1);
-  words.command.request.lines = usual_lines;
+  words.command.request.lines = not_given;
   add_looks(app, words);
   add_deeds(app, words);
   add_names(app, words);
@@ -176,13 +189,19 @@ Result<std::variant<ControlCommand, ControlText>> parse_control_line(std::vector
   }
   if (app.get_subcommands().empty()) return usage_error("a command is missing; see launch-ctl --help");
   ControlRequest& request = words.command.request;
+  if (app.got_subcommand("logs") && app.get_subcommand("logs")->count("--since") > 0) {
+    const auto since = parse_since(words.since);
+    if (!since) return since.error();
+    words.command.since = *since;
+  }
+  if (request.lines == not_given && !words.command.since) request.lines = usual_lines;
   if (words.rank >= 0) request.rank = words.rank;
-  if (!words.signal.empty()) {
+  if (request.verb == Verb::signal) {
     const auto number = number_of_signal(words.signal);
     if (!number) return number.error();
     request.signal = *number;
   }
-  if (!words.filter.empty()) {
+  if (request.verb == Verb::filter) {
     auto ranks = local_ranks_of(words.filter);
     if (!ranks) return ranks.error();
     request.local_ranks = *std::move(ranks);

@@ -18,11 +18,13 @@ using Verb = ControlRequest::Verb;
 constexpr int most_of_any = std::numeric_limits<int>::max();
 constexpr int most_signal = 64;
 constexpr int most_lines = 100'000;
+constexpr double longest_ago_s = 5e9;
 constexpr std::size_t longest_host = 255;
 constexpr JsonBounds request_bounds{.size = 4096, .depth = 2};
-constexpr std::array<std::pair<Verb, std::string_view>, 10> verbs = {{{Verb::about, "about"},
+constexpr std::array<std::pair<Verb, std::string_view>, 11> verbs = {{{Verb::about, "about"},
                                                                       {Verb::status, "status"},
                                                                       {Verb::stacks, "stacks"},
+                                                                      {Verb::timeline, "timeline"},
                                                                       {Verb::quiet, "quiet"},
                                                                       {Verb::signal, "signal"},
                                                                       {Verb::stop, "stop"},
@@ -66,6 +68,7 @@ std::string to_json(const ControlRequest& request) {
     json["reader"] = request.reader;
     json["step"] = request.step;
     json["lines"] = request.lines;
+    if (request.since_s) json["since_s"] = *request.since_s;
     json["ends"] = request.ends;
   }
   return json.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
@@ -97,7 +100,10 @@ Result<ControlRequest> parse_request(std::string_view text) {
   request.asker_host = json["asker_host"].text(longest_host).value_or("");
   request.reader = json["reader"].whole64(0, std::numeric_limits<std::int64_t>::max()).value_or(0);
   request.step = json["step"].whole(0, most_of_any).value_or(0);
-  request.lines = json["lines"].whole(0, most_lines).value_or(0);
+  request.lines = json["lines"].whole(-1, most_lines).value_or(0);
+  request.since_s = json["since_s"].number();
+  if (json["since_s"].present() && !(request.since_s && *request.since_s >= 0 && *request.since_s <= longest_ago_s))
+    return Error{ErrorCode::protocol, "the time since which logs are asked for is no age in seconds"};
   request.ends = json["ends"].flag().value_or(false);
   return request;
 }

@@ -4,7 +4,9 @@
 #include "launch/core/base/text.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
+#include <map>
 #include <tuple>
 #include <utility>
 
@@ -17,8 +19,62 @@ namespace {
 
 constexpr int any_rank = std::numeric_limits<int>::max();
 constexpr std::int64_t count_limit = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t most_pid = std::numeric_limits<std::uint32_t>::max();
 constexpr std::size_t most_names = 16;
 constexpr JsonBounds node_report_bounds{.size = std::size_t{16} << 20, .depth = 6};
+
+void add_startup(nlohmann::json& json, const WorkerStartup& startup) {
+  const auto add = [&json](const char* name, std::optional<double> age) {
+    if (age) json[name] = *age;
+  };
+  if (!startup.pids.empty()) json["pids"] = startup.pids;
+  add("started_age_s", startup.started_age_s);
+  add("first_output_age_s", startup.first_output_age_s);
+  add("first_step_age_s", startup.first_step_age_s);
+  add("store_age_s", startup.store_age_s);
+}
+
+WorkerStartup worker_startup_of(const JsonValue& json) {
+  WorkerStartup startup;
+  for (const JsonValue& pid : json["pids"].list().value_or(std::vector<JsonValue>()))
+    startup.pids.push_back(pid.whole(0, any_rank).value_or(0));
+  startup.started_age_s = json["started_age_s"].number();
+  startup.first_output_age_s = json["first_output_age_s"].number();
+  startup.first_step_age_s = json["first_step_age_s"].number();
+  startup.store_age_s = json["store_age_s"].number();
+  return startup;
+}
+
+// Thousands of clients must fit into an answer: those of one address share a list of pids and milliseconds.
+void add_startup(nlohmann::json& json, const NodeStartup& startup) {
+  if (!startup.addresses.empty()) json["addresses"] = startup.addresses;
+  if (startup.clients_left_out > 0) json["clients_left_out"] = startup.clients_left_out;
+  std::map<std::pair<std::string, bool>, std::vector<std::int64_t>> by_address;
+  for (const StartupClient& client : startup.clients) {
+    auto& seen = by_address[{client.address, client.here}];
+    seen.push_back(client.pid);
+    seen.push_back(std::llround(client.age_s * 1000));
+  }
+  for (const auto& [from, seen] : by_address)
+    json["clients"].push_back({{"address", from.first}, {"here", from.second}, {"seen", seen}});
+}
+
+NodeStartup node_startup_of(const JsonValue& json) {
+  NodeStartup startup;
+  startup.addresses = json["addresses"].texts().value_or(std::vector<std::string>());
+  startup.clients_left_out = json["clients_left_out"].whole(0, any_rank).value_or(0);
+  for (const JsonValue& from : json["clients"].list().value_or(std::vector<JsonValue>())) {
+    const std::string address = from["address"].text().value_or("");
+    const bool here = from["here"].flag().value_or(false);
+    const auto seen = from["seen"].list().value_or(std::vector<JsonValue>());
+    for (std::size_t i = 0; i + 1 < seen.size(); i += 2)
+      startup.clients.push_back({address, here, static_cast<std::uint32_t>(seen[i].count(most_pid).value_or(0)),
+                                 seen[i + 1].number().value_or(0) / 1000});
+  }
+  std::stable_sort(startup.clients.begin(), startup.clients.end(),
+                   [](const StartupClient& one, const StartupClient& other) { return one.age_s > other.age_s; });
+  return startup;
+}
 
 nlohmann::json json_of(const WorkerReport& worker) {
   nlohmann::json json = {{"rank", worker.rank}, {"local_rank", worker.local_rank}, {"state", worker.state}};
@@ -34,6 +90,7 @@ nlohmann::json json_of(const WorkerReport& worker) {
   if (worker.step_age_s) json["step_age_s"] = *worker.step_age_s;
   if (!worker.stack.empty()) json["stack"] = worker.stack;
   for (const LogPiece& piece : worker.log) json["log"].push_back({{"stream", piece.stream}, {"text", piece.text}});
+  add_startup(json, worker.startup);
   return json;
 }
 
@@ -55,6 +112,7 @@ WorkerReport worker_of(const JsonValue& json) {
   worker.stack = json["stack"].texts().value_or(std::vector<std::string>());
   for (const JsonValue& piece : json["log"].list().value_or(std::vector<JsonValue>()))
     worker.log.push_back({piece["stream"].text().value_or(""), piece["text"].text().value_or("")});
+  worker.startup = worker_startup_of(json);
   return worker;
 }
 
@@ -64,6 +122,7 @@ std::string to_json(const NodeReport& report) {
   nlohmann::json json = {{"node_rank", report.node_rank}, {"host", report.host}, {"run_id", report.run_id}};
   if (!report.fault.empty()) json["fault"] = report.fault;
   if (!report.done.empty()) json["done"] = report.done;
+  if (!report.note.empty()) json["note"] = report.note;
   if (report.more) json["more"] = true;
   if (report.pid != 0) {
     json["pid"] = report.pid;
@@ -77,6 +136,7 @@ std::string to_json(const NodeReport& report) {
     json["world_size"] = report.world_size;
     if (report.quiet_s) json["quiet_s"] = *report.quiet_s;
     if (report.quiet_by_steps) json["quiet_by_steps"] = true;
+    add_startup(json, report.startup);
     json["workers"] = nlohmann::json::array();
     for (const WorkerReport& worker : report.workers) json["workers"].push_back(json_of(worker));
   }
@@ -103,7 +163,9 @@ Result<NodeReport> parse_node_report(std::string_view text) {
   report.quiet_by_steps = json["quiet_by_steps"].flag().value_or(false);
   report.done = json["done"].text().value_or("");
   report.fault = json["fault"].text().value_or("");
+  report.note = json["note"].text().value_or("");
   report.more = json["more"].flag().value_or(false);
+  report.startup = node_startup_of(json);
   for (const JsonValue& worker : json["workers"].list().value_or(std::vector<JsonValue>()))
     report.workers.push_back(worker_of(worker));
   return report;

@@ -8,6 +8,7 @@
 #include <array>
 #include <map>
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -53,29 +54,24 @@ std::string title_of(const NodeReport& node) {
   return fmt::format("node {}{}{}", node.node_rank, host.empty() ? "" : " ", host);
 }
 
-bool any_on_gpu(const std::vector<NodeReport>& nodes) {
-  const auto workers = all_workers(nodes);
-  return std::any_of(workers.begin(), workers.end(),
-                     [](const WorkerReport* worker) { return worker->gpu_memory_bytes.has_value(); });
+std::vector<ScreenTable::Column> columns_of_workers() {
+  return {{"state", false, 7}, {"cpu", true, 4}, {"memory", true, 7}, {"gpu mem", true, 7},
+          {"step", true, 4},   {"rate"},         {"age", true, 6},    {"last line", false}};
 }
 
-std::string memory_head(bool gpus) { return gpus ? "   memory    gpu mem" : "   memory"; }
-
-std::string memory_of(const WorkerReport& worker, bool gpus) {
-  const auto size = [](const std::optional<std::int64_t>& bytes) { return bytes ? bytes_text(*bytes) : "-"; };
-  std::string text = fmt::format("{:>9}", size(worker.memory_bytes));
-  if (gpus) text += fmt::format("  {:>9}", size(worker.gpu_memory_bytes));
-  return text;
-}
-
-std::string last_words_of(const WorkerReport& worker) {
-  std::string line;
-  if (!worker.end.empty()) line = safe_text(worker.end, longest_name);
-  if (worker.step) line += fmt::format("{}{}", line.empty() ? "" : "; ", step_text(*worker.step, worker.rate));
-  if (worker.last_line_age_s && !worker.last_line.empty())
-    line += fmt::format("{}{} ago: {}", line.empty() ? "" : "; ", age_text(*worker.last_line_age_s),
-                        safe_text(worker.last_line, 1000));
-  return line;
+void add_cells(std::vector<std::string>& cells, const WorkerReport& worker) {
+  const auto size = [](const std::optional<std::int64_t>& bytes) { return bytes ? bytes_text(*bytes) : ""; };
+  const bool spoke = worker.last_line_age_s && !worker.last_line.empty();
+  std::string words = safe_text(worker.end, longest_name);
+  if (spoke) words += (words.empty() ? "" : "; ") + safe_text(worker.last_line, 1000);
+  cells.push_back(safe_text(worker.state, longest_name));
+  cells.push_back(worker.cpu_percent ? fmt::format("{:.0f}%", *worker.cpu_percent) : "");
+  cells.push_back(size(worker.memory_bytes));
+  cells.push_back(size(worker.gpu_memory_bytes));
+  cells.push_back(worker.step ? number_text(*worker.step) : "");
+  cells.push_back(worker.step && worker.rate ? rate_text(*worker.rate) : "");
+  cells.push_back(spoke ? age_text(*worker.last_line_age_s) : "");
+  cells.push_back(std::move(words));
 }
 
 std::string node_line(const NodeReport& node) {
@@ -90,10 +86,6 @@ std::string spread_of(const std::vector<NodeReport>& nodes) {
   for (const WorkerReport* worker : all_workers(nodes))
     if (worker->step) steps.push_back({worker->rank, *worker->step});
   return spread_text(steps);
-}
-
-std::string cpu_of(const WorkerReport& worker) {
-  return worker.cpu_percent ? fmt::format("{:.0f}%", *worker.cpu_percent) : "-";
 }
 
 void add_title(std::string& text, const Screen& screen) {

@@ -2,6 +2,7 @@
 
 #include "launch/core/base/number_ranges.hpp"
 #include "launch/core/base/text.hpp"
+#include "launch/core/progress/progress_text.hpp"
 #include "launch/core/verdict/stack_text.hpp"
 
 #include <algorithm>
@@ -22,24 +23,64 @@ std::size_t workers_of(const std::vector<NodeReport>& nodes) {
   return count;
 }
 
-std::string row_of(const WorkerReport& worker, bool gpus) {
-  return fmt::format("{:>6}  {:>8}  {:<8}  {:>6}  {}  {}", worker.rank,
-                     worker.pid == 0 ? "-" : std::to_string(worker.pid), safe_text(worker.state, longest_name),
-                     cpu_of(worker), memory_of(worker, gpus), last_words_of(worker));
+// Each node with its workers.
+void add_workers(std::string& text, const Screen& screen) {
+  std::vector<ScreenTable::Column> columns = columns_of_workers();
+  columns.insert(columns.begin(), {{"rank"}, {"pid"}});
+  ScreenTable table(std::move(columns));
+  for (const NodeReport& node : screen.nodes) {
+    table.add_line(node_line(node));
+    for (const WorkerReport& worker : node.workers) {
+      std::vector<std::string> cells = {std::to_string(worker.rank), worker.pid == 0 ? "" : std::to_string(worker.pid)};
+      add_cells(cells, worker);
+      table.add_row(std::move(cells));
+    }
+  }
+  table.add_to(text, screen.columns);
 }
 
-// A node as one row.
-std::string fold(const NodeReport& node) {
+// Of all workers of a node. Steps: "18239-18240".
+std::vector<std::string> cells_of(const NodeReport& node) {
   double cpu = 0;
   std::int64_t memory = 0;
-  std::vector<const WorkerReport*> workers;
+  std::int64_t gpu_memory = 0;
+  std::vector<double> steps;
   for (const WorkerReport& worker : node.workers) {
-    workers.push_back(&worker);
     cpu += worker.cpu_percent.value_or(0);
     memory += worker.memory_bytes.value_or(0);
+    gpu_memory += worker.gpu_memory_bytes.value_or(0);
+    if (worker.step) steps.push_back(*worker.step);
   }
-  return fmt::format("{}: {}, {:.0f}% of a processor, {}", title_of(node), states_text(workers), cpu,
-                     bytes_text(memory));
+  const auto [least, most] = std::minmax_element(steps.begin(), steps.end());
+  std::string step = steps.empty() ? "" : number_text(*least);
+  if (!steps.empty() && *least < *most) step += "-" + number_text(*most);
+  return {std::to_string(node.node_rank),
+          safe_text(node.host, longest_name),
+          fmt::format("{:.0f}%", cpu),
+          bytes_text(memory),
+          gpu_memory > 0 ? bytes_text(gpu_memory) : "",
+          step,
+          states_text(all_workers({node}))};
+}
+
+// A row for each node, and after it one line for each of its workers that does not run.
+void add_nodes(std::string& text, const Screen& screen) {
+  ScreenTable table({{"node"}, {"host", false}, {"cpu"}, {"memory"}, {"gpu mem"}, {"step"}, {"workers", false}});
+  for (const NodeReport& node : screen.nodes) {
+    if (!node.fault.empty()) {
+      table.add_line(node_line(node));
+      continue;
+    }
+    table.add_row(cells_of(node));
+    for (const WorkerReport& worker : node.workers) {
+      if (worker.state == "running") continue;
+      std::vector<std::string> cells;
+      add_cells(cells, worker);
+      const std::string& words = cells.back();
+      table.add_line(fmt::format("  rank {}: {}{}{}", worker.rank, cells.front(), words.empty() ? "" : ", ", words));
+    }
+  }
+  table.add_to(text, screen.columns);
 }
 
 }  // namespace
@@ -65,16 +106,10 @@ std::string jobs_screen(const Screen& screen) {
 std::string status_screen(const Screen& screen) {
   std::string text;
   add_title(text, screen);
-  const bool gpus = any_on_gpu(screen.nodes);
-  const bool folded = workers_of(screen.nodes) > most_rows;
-  if (!folded && workers_of(screen.nodes) > 0)
-    add_line(text,
-             fmt::format("{:>6}  {:>8}  {:<8}  {:>6}  {}  last line", "rank", "pid", "state", "cpu", memory_head(gpus)),
-             screen.columns);
-  for (const NodeReport& node : screen.nodes) {
-    add_line(text, folded && node.fault.empty() ? fold(node) : node_line(node), screen.columns);
-    for (const WorkerReport& worker : node.workers)
-      if (!folded || worker.state != "running") add_line(text, row_of(worker, gpus), screen.columns);
+  if (workers_of(screen.nodes) > most_rows) {
+    add_nodes(text, screen);
+  } else {
+    add_workers(text, screen);
   }
   return text;
 }
@@ -99,7 +134,7 @@ std::string stacks_screen(const Screen& screen) {
   std::sort(unknown.begin(), unknown.end());
   if (!unknown.empty())
     add_line(text,
-             fmt::format("{}: no stack (py-spy on PATH, or --stack-signal, would show it)",
+             fmt::format("{}: no stack (py-spy on PATH, or --evidence=states:SIGNAL, would show it)",
                          ranges_in_words("rank", unknown)),
              screen.columns);
   for (const NodeReport& node : screen.nodes)

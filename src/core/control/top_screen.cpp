@@ -11,6 +11,8 @@
 namespace launch {
 namespace {
 
+constexpr std::size_t widest_host = 12;
+
 struct TopRow {
   const NodeReport* node = nullptr;
   const WorkerReport* worker = nullptr;
@@ -31,11 +33,16 @@ bool is_worse(const TopRow& one, const TopRow& other) {
   return key(*one.worker) < key(*other.worker);
 }
 
-std::string top_row(const TopRow& row, bool gpus) {
-  const WorkerReport& worker = *row.worker;
-  return fmt::format("{:>6}  {:<12}  {:<8}  {:>6}  {}  {}", worker.rank, safe_text(row.node->host, 12),
-                     safe_text(worker.state, longest_name), cpu_of(worker), memory_of(worker, gpus),
-                     last_words_of(worker));
+ScreenTable table_of(const std::vector<TopRow>& rows, std::size_t count) {
+  std::vector<ScreenTable::Column> columns = columns_of_workers();
+  columns.insert(columns.begin(), {{"rank"}, {"host", false}});
+  ScreenTable table(std::move(columns));
+  for (std::size_t i = 0; i < count; ++i) {
+    std::vector<std::string> cells = {std::to_string(rows[i].worker->rank), safe_text(rows[i].node->host, widest_host)};
+    add_cells(cells, *rows[i].worker);
+    table.add_row(std::move(cells));
+  }
+  return table;
 }
 
 }  // namespace
@@ -49,17 +56,13 @@ std::string top_screen(const Screen& screen) {
   }
   std::stable_sort(rows.begin(), rows.end(), is_worse);
   std::string text;
-  const bool gpus = any_on_gpu(screen.nodes);
   add_title(text, screen);
-  add_line(text,
-           fmt::format("{:>6}  {:<12}  {:<8}  {:>6}  {}  last line", "rank", "host", "state", "cpu", memory_head(gpus)),
-           screen.columns);
-  const auto above = static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+  const std::size_t above = static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n')) + 1;  // and the head
   const std::size_t room = std::max(screen.rows, above + 3) - above - 1;
   const std::size_t of_nodes = std::min(lines.size(), room / 2);
   const std::size_t of_workers = std::min(rows.size(), room - of_nodes);
   for (std::size_t i = 0; i < of_nodes; ++i) add_line(text, lines[i], screen.columns);
-  for (std::size_t i = 0; i < of_workers; ++i) add_line(text, top_row(rows[i], gpus), screen.columns);
+  table_of(rows, of_workers).add_to(text, screen.columns);
   std::string foot = "q ends";
   if (of_workers < rows.size())
     foot += fmt::format("; {} more ranks, none of them more urgent", rows.size() - of_workers);

@@ -41,8 +41,8 @@ class EventLine {
 
 std::string_view name_of(const JobEvent& event) {
   constexpr std::string_view names[] = {
-      "job_started", "rendezvous_formed", "worker_started", "worker_exited", "stopping", "killing",   "restart",
-      "peer_failed", "job_ended",         "user_asked",     "progress",      "hang",     "host_moved"};
+      "job_started", "rendezvous_formed", "worker_started", "worker_exited", "stopping", "killing", "restart",
+      "peer_failed", "job_ended",         "user_asked",     "progress",      "hang",     "startup", "host_moved"};
   static_assert(std::size(names) == std::variant_size_v<JobEvent>);
   return names[event.index()];
 }
@@ -101,6 +101,14 @@ void add_fields(EventLine& line, const Hanging& event) {
   std::string places;
   for (const std::string& place : event.places) places += (places.empty() ? "" : ",") + EventLine::quote(place);
   line.add("quiet_s", event.quiet).add_json("places", "[" + places + "]");
+}
+
+void add_fields(EventLine& line, const StartedUp& event) {
+  std::string lines;
+  for (const std::string& one : event.slowest) lines += (lines.empty() ? "" : ",") + EventLine::quote(one);
+  line.add("world_size", event.world_size).add("formed_s", event.formed);
+  event.median ? line.add("median_s", *event.median) : line.add_json("median_s", "null");
+  line.add_json("slowest", "[" + lines + "]");
 }
 
 void add_fields(EventLine& line, const HostChange& event) {

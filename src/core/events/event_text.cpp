@@ -56,6 +56,11 @@ std::string sentence(const Progressed& event) {
   return least == most ? last : fmt::format("{}; the last worker is at step {}", last, number_text(least));
 }
 
+std::string sentence(const StartedUp& event) {
+  return fmt::format("all {} of the job have come, {} after the first exec", counted(event.world_size, "worker"),
+                     to_text(event.formed));
+}
+
 std::string sentence(const Hanging& /*event*/) { return {}; }  // the warning has said it
 
 std::string sentence(const HostChange& /*event*/) { return {}; }  // a line has said it

@@ -70,6 +70,7 @@ struct Counting {
   void operator()(const UserAsked& /*event*/) const {}
   void operator()(const HostChange& /*event*/) const {}
   void operator()(const Progressed& /*event*/) const {}
+  void operator()(const StartedUp& /*event*/) const {}
 };
 
 std::string why_workers_do_not_run(const Metrics& metrics) {

@@ -171,6 +171,13 @@ constexpr OptionRow log_rows[] = {
      .value = "FILE",
      .text = "write the metrics to FILE every 15 s and at the end, as node exporter's textfile collector reads them",
      .ours = true},
+    {.name = "--timeline",
+     .member = &Options::timeline,
+     .group = OptionGroup::logs,
+     .value = "FILE",
+     .text = "on node 0, write how long each worker took to start when the last one has connected to the store: "
+             "FILE.html is a page with a picture, FILE.json a trace for Perfetto; FILE.html,FILE.json is both",
+     .ours = true},
 };
 
 }  // namespace

@@ -65,7 +65,8 @@ bool HangWatch::shows_work(const Known& before, const WorkTally& after, double s
   const double faults = grown(then.faults, after.faults);
   if (faults >= least_of_any && faults >= least_faults * seconds) return true;
   const double use = std::max(after.cpu_s - then.cpu_s, 0.0) / seconds;
-  if (!after.accelerator) return use >= least_use;
+  const bool starves = then.runnable && after.runnable;  // others keep the processors busy
+  if (!after.accelerator) return starves || use >= least_use;
   return before.measured && std::abs(use - before.use) >= least_change;
 }
 

@@ -36,6 +36,85 @@ constexpr auto grammar = std::regex::ECMAScript | std::regex::optimize
 #endif
     ;
 
+// Walks over an expression that std::regex has taken, outside its groups and classes.
+class PlainTexts {
+ public:
+  explicit PlainTexts(std::string_view expression) : rest_(expression) {}
+
+  std::vector<std::string> runs() {
+    while (!rest_.empty() && known_) take(next());
+    end_run();
+    return known_ ? runs_ : std::vector<std::string>();
+  }
+
+ private:
+  char next() {
+    const char one = rest_.front();
+    rest_.remove_prefix(1);
+    return one;
+  }
+
+  void take(char one) {
+    constexpr std::string_view breaks = ".^$+";
+    constexpr std::string_view repeats = "*?{";  // what stands before may be missing
+    if (one == '|') known_ = false;
+    if (one == '\\') return take_escape();
+    if (one == '[' || one == '(') return skip(one);
+    if (repeats.find(one) != std::string_view::npos) {
+      if (!run_.empty()) run_.pop_back();
+      if (one == '{') rest_.remove_prefix(std::min(rest_.find('}'), rest_.size() - 1) + 1);
+      return end_run();
+    }
+    if (breaks.find(one) != std::string_view::npos) return end_run();
+    run_ += one;
+  }
+
+  void take_escape() {
+    constexpr std::string_view one_letter = "dDwWsSbBtnrfv";
+    if (rest_.empty()) return;
+    const char one = next();
+    const bool word = (one >= '0' && one <= '9') || (one >= 'a' && one <= 'z') || (one >= 'A' && one <= 'Z');
+    if (!word) run_ += one;
+    if (word) end_run();
+    if (word && one_letter.find(one) == std::string_view::npos) known_ = false;  // what follows belongs to it
+  }
+
+  // To the end of the class or group that has begun.
+  void skip(char opened) {
+    end_run();
+    int groups = opened == '(' ? 1 : 0;
+    bool in_class = opened == '[';
+    while (!rest_.empty() && (groups > 0 || in_class)) {
+      const char one = next();
+      if (one == '\\' && !rest_.empty()) rest_.remove_prefix(1);
+      if (in_class && one == '[') known_ = false;  // such as [:alpha:]
+      if (in_class) {
+        in_class = one != ']';
+      } else {
+        in_class = one == '[';
+        groups += (one == '(' ? 1 : 0) - (one == ')' ? 1 : 0);
+      }
+    }
+  }
+
+  void end_run() {
+    if (!run_.empty()) runs_.push_back(std::exchange(run_, {}));
+  }
+
+  std::string_view rest_;
+  std::string run_;
+  std::vector<std::string> runs_;
+  bool known_ = true;
+};
+
+bool has_in_order(std::string_view line, const std::vector<std::string>& texts) {
+  return std::all_of(texts.begin(), texts.end(), [&line](const std::string& text) {
+    const auto at = line.find(text);
+    line.remove_prefix(at == std::string_view::npos ? line.size() : at + text.size());
+    return at != std::string_view::npos;
+  });
+}
+
 Error fault(const std::string& text, std::string_view what) {
   return usage_error(
       fmt::format("--progress {}: {}; expected a regular expression whose first group is the step, as in "
@@ -53,24 +132,29 @@ std::vector<std::string_view> ProgressPattern::ready_made() {
 
 Result<ProgressPattern> ProgressPattern::compile(const std::string& text) {
   ProgressPattern pattern;
+  const auto add = [&pattern](const std::string& form) {
+    pattern.forms_.push_back({std::regex(form, grammar), required_texts(form)});
+  };
   try {
     for (const ReadyMade& one : all_ready_made)
       if (one.name == text)
         for (const char* form : one.forms)
-          if (form != nullptr) pattern.forms_.emplace_back(form, grammar);
-    if (pattern.forms_.empty()) pattern.forms_.emplace_back(text, grammar);
+          if (form != nullptr) add(form);
+    if (pattern.forms_.empty()) add(text);
   } catch (const std::regex_error&) {
     return fault(text, "that is no regular expression that launch can use");
   }
-  if (pattern.forms_.front().mark_count() == 0) return fault(text, "it has no group");
+  if (pattern.forms_.front().expression.mark_count() == 0) return fault(text, "it has no group");
   return pattern;
 }
 
 std::optional<ProgressPattern::Found> ProgressPattern::find(std::string_view line) const {
   line = line.substr(0, longest);
   for (std::size_t form = 0; form < forms_.size(); ++form) {
+    const auto& [expression, needed] = forms_[form];
+    if (!has_in_order(line, needed)) continue;
     std::match_results<std::string_view::const_iterator> match;
-    if (!std::regex_search(line.begin(), line.end(), match, forms_[form]) || !match[1].matched) continue;
+    if (!std::regex_search(line.begin(), line.end(), match, expression) || !match[1].matched) continue;
     const auto at = static_cast<std::size_t>(match.position(1));
     if (at + static_cast<std::size_t>(match.length(1)) == longest) continue;  // the number may go on
     const auto step = parse_step(line.substr(at, static_cast<std::size_t>(match.length(1))));
@@ -78,6 +162,8 @@ std::optional<ProgressPattern::Found> ProgressPattern::find(std::string_view lin
   }
   return std::nullopt;
 }
+
+std::vector<std::string> required_texts(std::string_view expression) { return PlainTexts(expression).runs(); }
 
 std::optional<double> parse_step(std::string_view text) {
   constexpr std::string_view units = "kMGT";

@@ -14,10 +14,12 @@ std::string number_text(double number) {
   return fmt::format("{:.4g}", number);
 }
 
+std::string rate_text(double rate) {
+  return rate >= 100 ? fmt::format("{:.0f}/s", rate) : fmt::format("{:.2g}/s", rate);
+}
+
 std::string step_text(double step, std::optional<double> rate) {
-  std::string text = "step " + number_text(step);
-  if (rate) text += *rate >= 100 ? fmt::format(", {:.0f}/s", *rate) : fmt::format(", {:.2g}/s", *rate);
-  return text;
+  return "step " + number_text(step) + (rate ? ", " + rate_text(*rate) : "");
 }
 
 std::string spread_text(const std::vector<RankStep>& steps) {

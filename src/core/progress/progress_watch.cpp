@@ -24,6 +24,7 @@ void ProgressWatch::saw(LocalRank local_rank, const ProgressReader::Seen& seen) 
   const bool anew = first || found.choice < rank.choice || found.step < rank.last.step;
   if (!anew && found.step == rank.last.step) return;
   rank.choice = found.choice;
+  if (first) rank.first = at;
   if (anew) {
     rank.was = first ? std::nullopt : rate_of(rank, at);
     rank.points.clear();
@@ -64,7 +65,7 @@ std::vector<RankProgress> ProgressWatch::known(Time now) const {
   std::vector<RankProgress> result;
   for (std::size_t i = 0; i < ranks_.size(); ++i)
     if (const Rank& rank = ranks_[i]; !rank.points.empty())
-      result.push_back({LocalRank(static_cast<int>(i)), rank.last.step, rate_of(rank, now), rank.last.at});
+      result.push_back({LocalRank(static_cast<int>(i)), rank.last.step, rate_of(rank, now), rank.last.at, rank.first});
   return result;
 }
 

@@ -249,15 +249,29 @@ class TracebackReader {
     message_goes_on_ = true;
     lacks_text_ = !ignored_ && trim(line).ends_with(':');
     lacks_all_text_ = lacks_text_ && trim(line).size() == end_of_class(line) + 1;
-    if (ignored_) return;
+    const std::string error = without_controls(trim(line), longest_traceback_line);
+    if (ignored_) return forget_if_last(error);
     Traceback ended{{std::make_move_iterator(frames_.begin()), std::make_move_iterator(frames_.end())},
-                    without_controls(trim(line), longest_traceback_line),
+                    error,
                     std::move(causes_),
                     {}};
     if (is_syntax_error(ended.error) && !marker_.empty() && !ended.frames.empty()) add_marker(ended.frames);
-    output_after_ = 0;
+    const std::size_t after_last = std::exchange(output_after_, 0);
     if (depth_ > 0) return add_member(ended);
+    if (ended.causes.empty()) {
+      before_last_ = std::move(last_);
+      output_before_last_ = after_last;
+    }
     last_ = std::move(ended);
+  }
+
+  // Cython has Python's hook print an exception before it says that it ignores it, and prints it again.
+  void forget_if_last(const std::string& error) {
+    const bool printed_twice = last_ && before_last_ && last_->error == error &&
+                               std::equal(frames_.begin(), frames_.end(), last_->frames.begin(), last_->frames.end());
+    if (!printed_twice) return;
+    last_ = std::exchange(before_last_, std::nullopt);
+    output_after_ += output_before_last_;
   }
 
   void add_marker(std::vector<std::string>& frames) const {
@@ -312,6 +326,8 @@ class TracebackReader {
   std::size_t outermost_ = 0;
   bool expects_member_ = false;
   std::optional<Traceback> last_;
+  std::optional<Traceback> before_last_;  // and before those that led to the last one
+  std::size_t output_before_last_ = 0;    // lines between the two
 };
 
 }  // namespace

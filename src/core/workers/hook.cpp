@@ -11,7 +11,7 @@
 namespace launch {
 namespace {
 
-constexpr std::size_t longest_line = 4096;
+constexpr std::size_t longest_said = 4096;
 constexpr std::size_t longest_quote = 300;  // of the last line, in a message
 constexpr std::string_view exit_code_name = "LAUNCH_EXIT_CODE=";
 
@@ -71,9 +71,9 @@ std::vector<std::string> HookLines::take(std::string_view bytes) {
   std::size_t begin = 0;
   while (true) {
     const std::size_t end = open_.find('\n', begin);
-    const bool too_long = end == std::string::npos && open_.size() - begin >= longest_line;
+    const bool too_long = end == std::string::npos && open_.size() - begin >= longest_said;
     if (end == std::string::npos && !too_long) break;
-    const std::size_t size = (too_long ? begin + longest_line : end) - begin;
+    const std::size_t size = (too_long ? begin + longest_said : end) - begin;
     if (auto line = line_of(std::string_view(open_).substr(begin, size))) lines.push_back(*std::move(line));
     begin += too_long ? size : size + 1;
   }
@@ -84,7 +84,7 @@ std::vector<std::string> HookLines::take(std::string_view bytes) {
 std::optional<std::string> HookLines::rest() { return line_of(std::exchange(open_, {})); }
 
 std::optional<std::string> HookLines::line_of(std::string_view text) {
-  std::string line = without_controls(without_colors(text), longest_line);
+  std::string line = without_controls(without_colors(text), longest_said);
   line.erase(line.find_last_not_of(' ') + 1);
   if (line.empty()) return std::nullopt;
   last_ = line;

@@ -32,9 +32,15 @@ TEST(ControlLine, HasACommandAndPerhapsAJob) {
   EXPECT_EQ("job7", command_of({"status", "job7"}).job);
   EXPECT_TRUE(command_of({"status", "--json", "job7"}).json);
   EXPECT_EQ(Verb::stop, command_of({"stop", "job7"}).request.verb);
+  EXPECT_EQ(Verb::timeline, command_of({"timeline", "job7"}).request.verb);
   const ControlCommand stacks = command_of({"stacks", "--rank", "3"});
   EXPECT_EQ(Verb::stacks, stacks.request.verb);
   EXPECT_EQ(3, stacks.request.rank);
+}
+
+TEST(ControlLine, EmptyWordsAreNeitherASignalNorAFilter) {
+  EXPECT_THAT(error_of({"signal", "", "job7"}), HasSubstr("no such signal"));
+  EXPECT_THAT(error_of({"filter", "", "job7"}), HasSubstr("all lifts the filter"));
 }
 
 TEST(ControlLine, KnowsNodesAndPages) {
@@ -52,6 +58,18 @@ TEST(ControlLine, KnowsNodesAndPages) {
   EXPECT_EQ("1", logs.node);
   EXPECT_EQ(5, logs.request.rank);
   EXPECT_EQ(10, command_of({"logs"}).request.lines);
+}
+
+TEST(ControlLine, KnowsSinceWhen) {
+  const ControlCommand logs = command_of({"logs", "--since", "10m"});
+  ASSERT_TRUE(logs.since);
+  EXPECT_EQ(600, std::get<double>(*logs.since));
+  EXPECT_EQ(-1, logs.request.lines);
+  EXPECT_EQ(3, command_of({"logs", "--since=14:05", "-n", "3", "-f"}).request.lines);
+  EXPECT_FALSE(command_of({"logs"}).since);
+  for (const char* word : {"", "soon"})
+    EXPECT_THAT(error_of({"logs", "--since", word}), HasSubstr("90s, 10m or 2h")) << word;
+  EXPECT_THAT(error_of({"logs", "-n", "-1"}), HasSubstr("--lines"));
 }
 
 TEST(ControlLine, KnowsFilters) {

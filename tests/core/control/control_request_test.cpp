@@ -8,8 +8,8 @@ namespace {
 using Verb = ControlRequest::Verb;
 
 TEST(ControlRequest, IsReadAsItWasWritten) {
-  for (const Verb verb : {Verb::about, Verb::status, Verb::stacks, Verb::quiet, Verb::signal, Verb::stop, Verb::restart,
-                          Verb::drain, Verb::logs, Verb::filter}) {
+  for (const Verb verb : {Verb::about, Verb::status, Verb::stacks, Verb::timeline, Verb::quiet, Verb::signal,
+                          Verb::stop, Verb::restart, Verb::drain, Verb::logs, Verb::filter}) {
     ControlRequest request{verb, false, 7, 3, 9, 10};
     request.asker = 1234;
     request.asker_host = "n1";
@@ -19,6 +19,7 @@ TEST(ControlRequest, IsReadAsItWasWritten) {
       request.step = 5;
       request.lines = 100;
       request.ends = true;
+      request.since_s = 90.5;
     }
     const auto read = parse_request(to_json(request));
     ASSERT_TRUE(read) << to_json(request);
@@ -37,10 +38,12 @@ TEST(ControlRequest, SaysWhoAsks) {
 }
 
 TEST(ControlRequest, RefusesWhatItDoesNotKnow) {
-  for (const char* text : {"", "status", "[]", "{}", R"({"verb":"dance"})", R"({"verb":7})", R"({"verb":"signal"})",
-                           R"({"verb":"signal","signal":0})", R"({"verb":"signal","signal":65})",
-                           R"({"verb":"stacks","rank":-1})", R"({"verb":"stacks","rank":"x"})", R"({"verb":"drain"})",
-                           R"({"verb":"drain","node":-1})", R"({"verb":"filter","local_ranks":[-1]})"})
+  for (const char* text :
+       {"", "status", "[]", "{}", R"({"verb":"dance"})", R"({"verb":7})", R"({"verb":"signal"})",
+        R"({"verb":"signal","signal":0})", R"({"verb":"signal","signal":65})", R"({"verb":"stacks","rank":-1})",
+        R"({"verb":"stacks","rank":"x"})", R"({"verb":"drain"})", R"({"verb":"drain","node":-1})",
+        R"({"verb":"filter","local_ranks":[-1]})", R"({"verb":"logs","since_s":-1})",
+        R"({"verb":"logs","since_s":"x"})", R"({"verb":"logs","since_s":1e300})"})
     EXPECT_FALSE(parse_request(text)) << text;
   EXPECT_FALSE(parse_request(R"({"verb":"status","x":")" + std::string(5000, 'x') + "\"}"));
 }

@@ -79,10 +79,12 @@ TEST(NodeReport, FindsTheNodeThatAUserMeans) {
 TEST(NodeReport, CarriesNewLines) {
   NodeReport report = a_report();
   report.more = true;
+  report.note = "about it";
   report.workers[0].log = {{"stdout", "one\ntwo\n"}, {"stderr", "\x1b[31mred\n"}};
   const auto read = parse_node_report(to_json(report));
   ASSERT_TRUE(read);
   EXPECT_TRUE(read->more);
+  EXPECT_EQ("about it", read->note);
   ASSERT_EQ(2U, read->workers[0].log.size());
   EXPECT_EQ("stderr", read->workers[0].log[1].stream);
   EXPECT_EQ("\x1b[31mred\n", read->workers[0].log[1].text);

@@ -1,5 +1,8 @@
 #include "launch/core/control/screen_text.hpp"
 
+#include <string>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 namespace launch::screen_text_test {
@@ -29,14 +32,27 @@ TEST(ScreenText, LinesFit) {
   EXPECT_EQ(std::string(30, 'x') + "\nend\n", text);
 }
 
-TEST(ScreenText, WhatAWorkerDidLast) {
+TEST(ScreenText, TheCellsOfAWorker) {
+  using Cells = std::vector<std::string>;
+  const auto cells_of = [](const WorkerReport& worker) {
+    Cells cells;
+    add_cells(cells, worker);
+    return cells;
+  };
   WorkerReport worker;
-  EXPECT_EQ("", last_words_of(worker));
+  EXPECT_EQ(Cells(columns_of_workers().size()), cells_of(worker));
+  worker.state = "ended";
   worker.end = "exit code 3";
-  EXPECT_EQ("exit code 3", last_words_of(worker));
+  EXPECT_EQ((Cells{"ended", "", "", "", "", "", "", "exit code 3"}), cells_of(worker));
   worker.last_line = "step 7";
   worker.last_line_age_s = 2;
-  EXPECT_EQ("exit code 3; 2 s ago: step 7", last_words_of(worker));
+  worker.step = 7;
+  worker.rate = 9.93;
+  worker.cpu_percent = 99.6;
+  worker.memory_bytes = std::int64_t{3} << 29;
+  worker.gpu_memory_bytes = std::int64_t{9} << 30;
+  EXPECT_EQ((Cells{"ended", "100%", "1.5 GiB", "9.0 GiB", "7", "9.9/s", "2 s", "exit code 3; step 7"}),
+            cells_of(worker));
 }
 
 }  // namespace

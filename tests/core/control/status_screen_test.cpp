@@ -31,13 +31,13 @@ TEST(StatusScreen, ShowsNodesAndWorkers) {
   const std::string text = status_screen({{node(0, 2), node(1, 2)}, 80});
   EXPECT_EQ(
       "job job: train.py; 2 nodes, 4 running; round 0, 0 restarts\n"
-      "  rank       pid  state        cpu     memory  last line\n"
+      "rank   pid  state     cpu   memory     age  last line\n"
       "node 0 n0 (pid 100): running since 2026-11-27 06:00:00, 61 s\n"
-      "     0      1000  running     100%    1.5 GiB  2.5 s ago: step 7\n"
-      "     1      1001  running     100%    1.5 GiB  2.5 s ago: step 7\n"
+      "   0  1000  running  100%  1.5 GiB   2.5 s  step 7\n"
+      "   1  1001  running  100%  1.5 GiB   2.5 s  step 7\n"
       "node 1 n1 (pid 101): running since 2026-11-27 06:00:00, 61 s\n"
-      "     2      1002  running     100%    1.5 GiB  2.5 s ago: step 7\n"
-      "     3      1003  running     100%    1.5 GiB  2.5 s ago: step 7\n",
+      "   2  1002  running  100%  1.5 GiB   2.5 s  step 7\n"
+      "   3  1003  running  100%  1.5 GiB   2.5 s  step 7\n",
       text);
 }
 
@@ -46,10 +46,10 @@ TEST(StatusScreen, ShowsTheMemoryOnGpusIfItIsKnownOfAWorker) {
   report.workers[1].gpu_memory_bytes = std::int64_t{9} << 30;
   EXPECT_EQ(
       "job job: train.py; 2 nodes, 2 running; round 0, 0 restarts\n"
-      "  rank       pid  state        cpu     memory    gpu mem  last line\n"
+      "rank   pid  state     cpu   memory  gpu mem     age  last line\n"
       "node 0 n0 (pid 100): running since 2026-11-27 06:00:00, 61 s\n"
-      "     0      1000  running     100%    1.5 GiB          -  2.5 s ago: step 7\n"
-      "     1      1001  running     100%    1.5 GiB    9.0 GiB  2.5 s ago: step 7\n",
+      "   0  1000  running  100%  1.5 GiB        -   2.5 s  step 7\n"
+      "   1  1001  running  100%  1.5 GiB  9.0 GiB   2.5 s  step 7\n",
       status_screen({{report}, 80}));
 }
 
@@ -57,7 +57,7 @@ TEST(StatusScreen, ShowsStepsAndWhoIsBehind) {
   NodeReport report = node(0, 2);
   report.workers[0].step = report.workers[1].step = 1200;
   report.workers[0].rate = 9.93;
-  EXPECT_THAT(status_screen({{report}, 100}), HasSubstr("GiB  step 1200, 9.9/s; 2.5 s ago: step 7\n"));
+  EXPECT_THAT(status_screen({{report}, 100}), HasSubstr("GiB  1200  9.9/s   2.5 s  step 7\n"));
   EXPECT_THAT(status_screen({{report}, 100}), Not(HasSubstr("behind")));
   report.workers[1].step = 1180;
   EXPECT_THAT(status_screen({{report}, 100}), HasSubstr("0 restarts\nsteps 1180 to 1200; behind: rank 1\n"));
@@ -71,8 +71,8 @@ TEST(StatusScreen, FoldsManyWorkersAndShowsThoseThatDoNotRun) {
   silent.node_rank = 2;
   silent.fault = "no answer in 3 s";
   const std::string text = status_screen({{first, node(1, 40), silent}, 80});
-  EXPECT_THAT(text, HasSubstr("node 0 n0: 1 ended, 39 running"));
-  EXPECT_THAT(text, HasSubstr("exit code 3"));
+  EXPECT_THAT(text, HasSubstr("node  host    cpu  memory  workers\n   0  n0    3984%  60 GiB  1 ended, 39 running\n"
+                              "  rank 5: ended, exit code 3"));
   EXPECT_THAT(text, HasSubstr("node 2: no answer in 3 s"));
   EXPECT_THAT(text, Not(HasSubstr("step 7\n     1")));
   EXPECT_LT(split(text, '\n').size(), 10U);

@@ -75,6 +75,13 @@ TEST(EventRecord, Hangs) {
   EXPECT_EQ(own_fields("hang", Hanging{1s, {}}), R"("quiet_s":1.000000,"places":[]})");
 }
 
+TEST(EventRecord, TheLastWorkerHasCome) {
+  EXPECT_EQ(own_fields("startup", StartedUp{64, 14300ms, 1500ms, {"rank 7 on \"n1\"", "b"}}),
+            R"("world_size":64,"formed_s":14.300000,"median_s":1.500000,"slowest":["rank 7 on \"n1\"","b"]})");
+  EXPECT_EQ(own_fields("startup", StartedUp{2, 1s, std::nullopt, {}}),
+            R"("world_size":2,"formed_s":1.000000,"median_s":null,"slowest":[]})");
+}
+
 TEST(EventRecord, AUserAsksForSomething) {
   EXPECT_EQ(own_fields("user_asked", UserAsked{"restart", "launch-ctl (pid 7 on n1)"}),
             R"x("what":"restart","by":"launch-ctl (pid 7 on n1)"})x");

@@ -75,6 +75,27 @@ TEST(HangWatch, KnowsWorkFromWaiting) {
          return tally;
        }},
        true},
+      {"evaluates, and gets a processor hardly ever",
+       {[](int second) {
+         WorkTally tally = used(second * 0.05, 1000, mib);
+         tally.runnable = true;
+         return tally;
+       }},
+       true},
+      {"is seen awake now and then",
+       {[](int second) {
+         WorkTally tally = used(0, 1000, mib);
+         tally.runnable = second % 2 == 0;
+         return tally;
+       }},
+       false},
+      {"spins beside others that spin",
+       {[](int second) {
+         WorkTally tally = used(second * 0.1, 1000, mib, true);
+         tally.runnable = true;
+         return tally;
+       }},
+       false},
       {"is held by a debugger",
        {[](int) {
          WorkTally tally = used(0, 0, 0);

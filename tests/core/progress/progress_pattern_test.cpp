@@ -1,7 +1,12 @@
 #include "launch/core/progress/progress_pattern.hpp"
 
+#include <cstddef>
 #include <optional>
+#include <regex>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -98,6 +103,52 @@ TEST(ProgressPattern, ANumberThatIsCutIsNone) {
   EXPECT_EQ(std::nullopt, find("x([0-9]+)", before + "123456"));
   EXPECT_EQ((Found{12345, 0}), find("x([0-9]+)", before + "12345"));
   EXPECT_EQ((Found{12345, 0}), find("x([0-9]+)", before + "12345,67"));
+}
+
+// A text too much would lose steps, so whatever is not sure is not required.
+TEST(ProgressPattern, WhatEveryMatchMustHave) {
+  const std::pair<const char*, std::vector<std::string>> cases[] = {
+      {"step ([0-9]+)", {"step "}},
+      {"^iter ([0-9]+): loss ", {"iter ", ": loss "}},
+      {R"(\| *([0-9]+)/[0-9?]+[kM]? \[)", {"|", "/", " ["}},
+      {R"(a\.b([0-9]))", {"a.b"}},
+      {"ab+c([0-9])", {"ab", "c"}},
+      {"abc*([0-9])", {"ab"}},
+      {"abc?d([0-9])", {"ab", "d"}},
+      {"abc{0,2}de([0-9])", {"ab", "de"}},
+      {"a+?b([0-9])", {"a", "b"}},
+      {"ab|([0-9])", {}},
+      {"(ab|cd)([0-9])e", {"e"}},
+      {"(?:ab([0-9]))*", {}},
+      {R"((a\)bc)[)d]e)", {"e"}},
+      {R"([\]ab]cd([0-9]))", {"cd"}},
+      {R"(it\d+step\s([0-9]))", {"it", "step"}},
+      {R"(\x41bcd([0-9]))", {}},
+      {R"(abc\u0041([0-9]))", {}},
+      {"abc[[:digit:]]+([0-9])", {}},
+      {"a.bc$", {"a", "bc"}},
+      {"(?=abc)([a-z]+)", {}},
+      {"([0-9]+)", {}},
+  };
+  for (const auto& [expression, needed] : cases) EXPECT_EQ(needed, required_texts(expression)) << expression;
+}
+
+// As the bare expression, in all lines of five of these letters.
+TEST(ProgressPattern, TheRequiredTextsLoseNoStep) {
+  const char* patterns[] = {"ab?c([0-9])",      "ab*c([0-9])",    "ab+c([0-9])",         "ab{0,1}c([0-9])",
+                            "a(?:b|c)c([0-9])", "a[bc]+c([0-9])", "ac([0-9])|bb([0-9])", R"(a\wc([0-9]))",
+                            "(?!ab)bc([0-9])",  "^ab([0-9])"};
+  constexpr std::string_view letters = "abc1";
+  for (const char* pattern : patterns) {
+    const std::regex bare(pattern);
+    for (int number = 0; number < 1024; ++number) {
+      std::string line;
+      for (int rest = number; line.size() < 5; rest /= 4) line += letters[static_cast<std::size_t>(rest % 4)];
+      std::smatch match;
+      const bool has_step = std::regex_search(line, match, bare) && match[1].matched;
+      ASSERT_EQ(has_step, find(pattern, line).has_value()) << pattern << " in " << line;
+    }
+  }
 }
 
 TEST(ProgressPattern, ReadsNumbers) {

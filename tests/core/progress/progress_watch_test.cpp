@@ -39,6 +39,13 @@ TEST_F(ProgressWatchTest, MeasuresTheRate) {
   EXPECT_NEAR(2, *only(210s).rate, 0.01) << "what was more than a minute ago does not count";
 }
 
+TEST_F(ProgressWatchTest, KnowsTheMomentOfTheFirstStep) {
+  saw(5, 2s);
+  saw(6, 3s);
+  saw(1, 4s);  // the next epoch
+  EXPECT_EQ(later(start_time, 2s), only(9s).first);
+}
+
 TEST_F(ProgressWatchTest, TheSameStepAgainIsNoChange) {
   saw(1, 0s);
   saw(2, 1s);

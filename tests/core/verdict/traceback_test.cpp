@@ -317,6 +317,20 @@ TEST(Traceback, WhatPythonIgnoredDoesNotCount) {
             "none");
 }
 
+// As CuPy's destructors do after an error of the GPU.
+TEST(Traceback, WhatCythonPrintsBeforeItIgnoresItDoesNotCountEither) {
+  const std::string noise =
+      "Traceback (most recent call last):\n  File \"driver.pyx\", line 247, in moduleUnload\nDriverError: illegal\n";
+  const std::string ignored = "Exception ignored in: 'Module.__dealloc__'\n" + noise;
+  const std::string of_rank = replaced(replaced(noise, "  File", "[rank1]:   File"), "Driver", "[rank1]: Driver");
+  EXPECT_EQ(error_of(with(noise + ignored)), "ValueError: bad batch");
+  EXPECT_EQ(error_of(with("[rank1]: " + of_rank + ignored)), "ValueError: bad batch");
+  EXPECT_EQ(error_of(with(noise + ignored + noise + ignored)), "ValueError: bad batch");
+  EXPECT_EQ(error_of(noise + ignored), "DriverError: illegal");
+  const std::string elsewhere = replaced(ignored, "line 247", "line 3");
+  EXPECT_EQ(error_of(with(noise + elsewhere)), "DriverError: illegal");
+}
+
 TEST(Traceback, LongLinesAreCutBetweenCharacters) {
   std::string text = "Traceback (most recent call last):\n  File \"x.py\", line 1, in f\n    " + std::string(999, 'x') +
                      "\nValueError: ";

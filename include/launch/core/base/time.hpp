@@ -40,6 +40,13 @@ using WallTime = WallClock::time_point;  // since 1970
 // means to be no time at all.
 std::optional<WallTime> parse_wall_time(std::string_view text);
 
+// A date and a time as people write them; local time if no zone is said.
+struct CivilTime {
+  int year = 0, month = 0, day = 0;
+  int hour = 0, minute = 0, second = 0;
+  std::optional<int> zone_minutes{};  // east of Greenwich
+};
+
 // The same moment on both clocks of this host.
 struct Instant {
   Time time;

@@ -9,6 +9,7 @@
 #include "launch/core/config/metrics_settings.hpp"
 #include "launch/core/config/preemption.hpp"
 #include "launch/core/config/restart_rules.hpp"
+#include "launch/core/config/timeline_settings.hpp"
 #include "launch/core/host/accelerator.hpp"
 #include "launch/core/host/binding.hpp"
 #include "launch/core/host/kernel_lack.hpp"
@@ -174,6 +175,7 @@ struct Config {
   LogChoice logs;
   EventChoice events;
   MetricsChoice metrics;
+  TimelineChoice timeline;
   HangChoice hang;
   ProgramCommand program;
   InputChoice input;

@@ -5,7 +5,9 @@
 
 #include "launch/core/base/error.hpp"
 #include "launch/core/control/control_request.hpp"
+#include "launch/core/control/log_since.hpp"
 
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -14,14 +16,15 @@ namespace launch {
 
 struct ControlCommand {
   ControlRequest request;
-  bool list = false;      // all jobs of this user on this host, and nothing of their workers
-  bool json = false;      // the answers as they come, a line for each node
-  std::string job;        // a run id; empty: the one job that is there
-  std::string node;       // the rank or the host of the only node that is meant; empty: all
-  std::string names;      // "jobs" or "nodes": their names, for completion; otherwise empty
-  bool live = false;      // shows the state again and again
-  bool follow = false;    // waits for more of the logs
-  double interval_s = 1;  // between two looks
+  bool list = false;                // all jobs of this user on this host, and nothing of their workers
+  bool json = false;                // the answers as they come, a line for each node
+  std::string job;                  // a run id; empty: the one job that is there
+  std::string node;                 // the rank or the host of the only node that is meant; empty: all
+  std::string names;                // "jobs" or "nodes": their names, for completion; otherwise empty
+  bool live = false;                // shows the state again and again
+  bool follow = false;              // waits for more of the logs
+  std::optional<LogSince> since{};  // only what was written since
+  double interval_s = 1;            // between two looks
 };
 
 // A text for the standard output: help or version.

@@ -15,16 +15,17 @@ namespace launch {
 
 struct ControlRequest {
   enum class Verb {
-    about,    // who the node is, and which workers it has; nothing is looked at
-    status,   // the same, and what its workers do
-    stacks,   // the same, with the Python stacks of its workers
-    quiet,    // who the node is, and how long it has been quiet (--hang-timeout)
-    signal,   // `signal` goes to its workers
-    stop,     // the node stops as it does at SIGTERM
-    restart,  // all nodes of the job restart their workers; the node that is asked tells the others
-    drain,    // node `node` leaves the job, and the others go on
-    logs,     // what its workers have written to files
-    filter,   // its console shows only the workers with `local_ranks`; empty: all
+    about,     // who the node is, and which workers it has; nothing is looked at
+    status,    // the same, and what its workers do
+    stacks,    // the same, with the Python stacks of its workers
+    timeline,  // the same as about, and when its workers started, and who has come to a store that it serves
+    quiet,     // who the node is, and how long it has been quiet (--hang-timeout)
+    signal,    // `signal` goes to its workers
+    stop,      // the node stops as it does at SIGTERM
+    restart,   // all nodes of the job restart their workers; the node that is asked tells the others
+    drain,     // node `node` leaves the job, and the others go on
+    logs,      // what its workers have written to files
+    filter,    // its console shows only the workers with `local_ranks`; empty: all
   };
   Verb verb = Verb::status;
   bool whole_job = true;                // of all nodes; false: only of the node that is asked
@@ -37,10 +38,11 @@ struct ControlRequest {
   // last gets the same lines again.
   std::int64_t reader = 0;
   int step = 0;
-  int lines = 0;             // at the first step: how many of the last ones of each file
-  bool ends = false;         // the reader does not wait for more: a line that has no end yet is given, too
-  int asker = 0;             // the pid of launch-ctl,
-  std::string asker_host{};  // on the host where it runs; for messages
+  int lines = 0;                    // at the first step: how many of the last ones of each file; -1: all
+  std::optional<double> since_s{};  // at the first step: only what was written in the last so many seconds
+  bool ends = false;                // the reader does not wait for more: a line that has no end yet is given, too
+  int asker = 0;                    // the pid of launch-ctl,
+  std::string asker_host{};         // on the host where it runs; for messages
 
   bool operator==(const ControlRequest&) const = default;
 };

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "launch/core/base/error.hpp"
+#include "launch/core/startup/startup_table.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -17,6 +18,20 @@ namespace launch {
 struct LogPiece {
   std::string stream;  // "stdout" or "stderr"
   std::string text;
+};
+
+// When the worker has started: seconds ago. Only if the request asks for it.
+struct WorkerStartup {
+  std::vector<int> pids{};  // its own and those of its descendants
+  std::optional<double> started_age_s{}, first_output_age_s{}, first_step_age_s{};
+  std::optional<double> store_age_s{};  // since its first connection to the store; known when all nodes have answered
+};
+
+// What the node knows of the start of the job, if the request asks for it.
+struct NodeStartup {
+  std::vector<std::string> addresses{};  // of its interfaces
+  std::vector<StartupClient> clients{};  // of a store that it serves
+  int clients_left_out = 0;
 };
 
 // What is not known is absent.
@@ -36,6 +51,7 @@ struct WorkerReport {
   std::optional<double> step_age_s;              // since the step has changed
   std::vector<std::string> stack;                // innermost frame first
   std::vector<LogPiece> log;                     // what is new in its files
+  WorkerStartup startup{};
 };
 
 struct NodeReport {
@@ -55,7 +71,9 @@ struct NodeReport {
   bool quiet_by_steps = false;    // that is since the last step
   std::string done;               // what was done because of the request
   std::string fault;              // why the node has not answered, or not done it
+  std::string note;               // what to know about the answer
   bool more = false;              // its workers have written more than this
+  NodeStartup startup{};
   std::vector<WorkerReport> workers;
 };
 

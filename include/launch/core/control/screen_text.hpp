@@ -4,6 +4,7 @@
 #pragma once
 
 #include "launch/core/control/node_report.hpp"
+#include "launch/core/control/screen_table.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -36,16 +37,12 @@ std::string states_text(const std::vector<const WorkerReport*>& workers);
 std::string title_of(const NodeReport& node);
 // The node's own row.
 std::string node_line(const NodeReport& node);
-// Columns of memory: the second one, that of GPUs, is there if it is known of a worker.
-bool any_on_gpu(const std::vector<NodeReport>& nodes);
-std::string memory_head(bool gpus);
-std::string memory_of(const WorkerReport& worker, bool gpus);
-// What the worker does or did last: "exit code 3; 2 s ago: step 7".
-std::string last_words_of(const WorkerReport& worker);
+// The columns of each table of workers, after those that say which one it is, and a worker's cells in them; empty ones
+// are not known. The last one is what it did last: "exit code 3; step 7".
+std::vector<ScreenTable::Column> columns_of_workers();
+void add_cells(std::vector<std::string>& cells, const WorkerReport& worker);
 // How far the workers are, and who is behind; empty: their steps are not known.
 std::string spread_of(const std::vector<NodeReport>& nodes);
-// Use of processors, for a row: "99%".
-std::string cpu_of(const WorkerReport& worker);
 // The row about the whole job.
 void add_title(std::string& text, const Screen& screen);
 

@@ -95,6 +95,14 @@ struct Hanging {
   std::vector<std::string> places;  // where the workers are, as the warning says
 };
 
+// The last worker of the job has come to the first meeting of the workers.
+struct StartedUp {
+  int world_size = 0;
+  Duration formed{};                   // since the first worker was executed
+  std::optional<Duration> median{};    // of the workers whose time is known
+  std::vector<std::string> slowest{};  // as the message says
+};
+
 // Another node hosts the rendezvous now.
 struct HostChange {
   std::string from, to;
@@ -102,7 +110,7 @@ struct HostChange {
 };
 
 using JobEvent = std::variant<JobStarted, RendezvousFormed, WorkerStarted, WorkerOver, Stopping, Killing, Restarting,
-                              PeerFailure, JobEnded, UserAsked, Progressed, Hanging, HostChange>;
+                              PeerFailure, JobEnded, UserAsked, Progressed, Hanging, StartedUp, HostChange>;
 
 // ASCII, without the newline. Bytes that are not UTF-8 are replaced.
 std::string to_json_line(const EventContext& context, const Instant& when, const JobEvent& event);

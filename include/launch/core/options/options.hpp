@@ -128,6 +128,7 @@ struct Options {
   Setting<std::string> events;
   Setting<std::string> metrics;
   Setting<std::string> metrics_file;
+  Setting<std::string> timeline;
   Setting<std::string> explain;           // "text" or "json"; empty: run the job
   std::string program;                    // script, module or executable, as typed
   std::vector<std::string> program_args;  // untouched

@@ -25,6 +25,7 @@ struct WorkTally {
   std::uint64_t output = 0;    // the sizes of the files of its output
   std::vector<pid_t> family;   // these processes
   bool stopped = false;        // one of them is, by a signal or a debugger
+  bool runnable = false;       // one of them computes, or would if it got a processor
   bool accelerator = false;    // one of them has an accelerator open
 };
 using WorkTallies = std::map<pid_t, WorkTally>;  // by worker

@@ -1,6 +1,7 @@
 // Where a line of a worker's output says how far it is (--progress): a regular expression of the user, whose first
 // group is the step, or a ready-made one for a known program. A line costs a bounded time, whatever the expression is:
-// at most `longest` of its bytes are looked at, and never by backtracking where the library allows that.
+// at most `longest` of its bytes are looked at, and never by backtracking where the library allows that. A line without
+// the plain texts that every match must have costs next to nothing.
 // A text that is no such expression is an error of code usage. It reads no stream: ProgressReader does.
 #pragma once
 
@@ -35,8 +36,15 @@ class ProgressPattern {
   std::optional<Found> find(std::string_view line) const;
 
  private:
-  std::vector<std::regex> forms_;
+  struct Form {
+    std::regex expression;
+    std::vector<std::string> needed;  // required_texts() of it
+  };
+  std::vector<Form> forms_;
 };
+
+// The texts that stand in every line in which this regular expression is found, one after the other.
+std::vector<std::string> required_texts(std::string_view expression);
 
 // "1,200", "1_200", "12.5", "3.4k"; nullopt: no number.
 std::optional<double> parse_step(std::string_view text);

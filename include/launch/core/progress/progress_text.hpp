@@ -11,6 +11,8 @@ namespace launch {
 
 // "1200", "0.25".
 std::string number_text(double number);
+// "9.9/s".
+std::string rate_text(double rate);
 // "step 1200, 9.9/s"; without a rate "step 1200".
 std::string step_text(double step, std::optional<double> rate);
 

@@ -18,6 +18,7 @@ struct RankProgress {
   double step = 0;
   std::optional<double> rate;  // steps per second; not known after the first one
   Time changed{};              // when the step became what it is
+  Time first{};                // when a step was seen for the first time
 };
 
 // All of them as one; `rate` is the mean of those that are known.
@@ -45,6 +46,7 @@ class ProgressWatch {
   struct Rank {
     std::deque<Point> points;  // of the last minute, ascending; empty: no step was seen
     Point last;
+    Time first{};
     double jump = 0;            // between the last two steps
     std::optional<double> was;  // the rate before the step went back
     int choice = 0;             // the best form that was seen: others count no more
