@@ -1,8 +1,9 @@
 """launch-ctl timeline and --timeline: how long each worker took to start, and which the others waited for."""
-import contextlib
 import json
+import os
 import pathlib
 import re
+import signal
 import subprocess
 import sys
 
@@ -113,22 +114,51 @@ class Told(TimelineCase):
         self.assertEqual([], list(self.folder.glob("*.new")))
         self.stop(*runs)
 
+    def connect(self, port, pids):
+        """Processes that the user has started beside the job use keys of the workers."""
+        for pid in pids:
+            one = wire.Client(port, "127.0.0.1", seconds=60.0, greet=False)
+            self.addCleanup(one.close)
+            one.send(wire.hello(pid))
+            one.read(4)
+            one.add("stranger", 1)
+            self.assertIn("it is not known which ranks have joined", self.ask("timeline").out)
+
     def test_processes_that_are_no_workers_do_not_end_the_watch(self):
         port = free_port()
         options = ("--rdzv-id=one", self.files("start.json"), "--no-python")
         run = self.node(0, 1, 2, *ARRIVES, "hold=1", options=options, port=port)
         self.wait_until_up(2, run)
-        with contextlib.ExitStack() as strangers:
-            for pid in range(3_000_000, 3_000_008):
-                one = strangers.enter_context(wire.Client(port, "127.0.0.1", seconds=60.0, greet=False))
-                one.send(wire.hello(pid))
-                one.read(4)
-                one.add("stranger", 1)
-                self.assertIn("it is not known which ranks have joined", self.ask("timeline").out)
-            (self.folder / "go").touch()
-            self.assertTrue(wait_for((self.folder / "start.json").exists, 60), run)
+        self.connect(port, range(3_000_000, 3_000_008))
+        (self.folder / "go").touch()
+        self.assertTrue(wait_for((self.folder / "start.json").exists, 60), run)
         self.stop(run)
         self.assertNotIn("did not write", run.err)
+
+    def test_a_process_that_comes_early_does_not_end_the_watch(self):
+        port = free_port()
+        run = self.node(0, 1, 2, *ARRIVES, "hold=1", options=("--rdzv-id=one", "--no-python"), port=port)
+        self.wait_until_up(2, run)
+        self.connect(port, [3_000_000])
+        self.assertTrue(wait_for(lambda: min(worker["started_age_s"] for worker in self.workers()) > 10.5, 60))
+        (self.folder / "go").touch()
+        self.assertTrue(wait_for(lambda: "all 2 ranks have joined" in run.err, 30), run)
+        self.stop(run)
+
+    def test_a_node_that_answers_late_is_asked_again(self):
+        runs = self.two_nodes("hold=3", options=(self.files("start.json"), "--heartbeat-timeout=60"))
+        self.wait_until_up(4, *runs)
+        (self.folder / "up.3").unlink()
+        agent = self.agent_of(runs[1])
+        os.kill(agent, signal.SIGSTOP)
+        (self.folder / "go").touch()
+        self.assertTrue(wait_for((self.folder / "up.3").exists, 20))
+        self.assertIn("\nnode 1: ", self.ask("timeline").out)  # it is asked later than by node 0 itself
+        os.kill(agent, signal.SIGCONT)
+        self.assertTrue(wait_for((self.folder / "start.json").exists, 60), runs[0])
+        trace = json.loads((self.folder / "start.json").read_text())
+        self.assertEqual({0, 1, 2, 3}, {event["tid"] for event in trace["traceEvents"] if event["ph"] == "X"})
+        self.stop(*runs)
 
     def test_a_file_that_was_never_written_is_a_warning(self):
         run = self.job(test_control.UP, test_control.SLEEP, options=(self.files("start.html"),))
