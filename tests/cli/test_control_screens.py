@@ -133,7 +133,7 @@ class Since(ControlCase):
                        'while [ ! -e "$TEST_FOLDER/end" ]; do echo new; sleep 0.05; done\n',
                        options=(f"--log-dir={self.folder}/logs", "--redirects=3", "--log-writer=launch"))
         self.assertTrue(wait_for(lambda: "old" not in self.ask("logs", "--since=1").out, 20), str(run))
-        hour_ago = time.strftime("%Y-%m-%dT%H:%M", time.localtime(time.time() - 3600))
+        hour_ago = time.strftime("%Y-%m-%dT%H:%MZ", time.gmtime(time.time() - 3600))
         for since in ("1h", hour_ago):
             self.assertEqual(["[0] old", "[1] old"], self.ask("logs", f"--since={since}").out.splitlines())
         (self.folder / "go").touch()
