@@ -23,8 +23,8 @@ Instant instant();
 // Seconds since 1970 by the wall clock, as in Python's time.time().
 double unix_time();
 
-// The local time, and when such a time is, in seconds since 1970, the earliest first: twice in the hour that is repeated
-// when summer time ends. The day before the first of a month may be given as 0.
+// The local time, and when such a time is, in seconds since 1970, the earliest first: twice in the hour that comes
+// again when summer time ends. The day before the first of a month may be given as 0.
 CivilTime local_time();
 std::vector<double> unix_times_of(const CivilTime& time);
 

@@ -29,8 +29,8 @@ class StderrTap {
   static constexpr int most_large_pipes = 16;  // the kernel allows a user 64 MiB of pipes
 
   // Where the stream is shown; `console` stays the caller's. `name`: of the stream, in messages: "standard error".
-  // `large_pipes`: how many more workers may have a large pipe, of all taps that share it; null: this one alone may have
-  // most_large_pipes.
+  // `large_pipes`: how many more workers may have a large pipe, of all taps that share it; null: this one alone may
+  // have most_large_pipes.
   struct Shown {
     int console = -1;
     const char* name = "standard error";

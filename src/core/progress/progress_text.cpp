@@ -29,7 +29,7 @@ std::string step_text(double step, std::optional<double> rate) {
 
 namespace {
 
-// By so much a worker that is as fast may seem to be behind. One that has stood there for longer has made nothing since.
+// By so much a worker that is as fast may seem to be behind. The first one must have come there since.
 double made_between_looks(const RankStep& first) {
   if (!first.age_s || *first.age_s > looks_apart_s) return 0;
   return first.jump + first.rate.value_or(0) * looks_apart_s;

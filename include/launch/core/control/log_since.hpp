@@ -25,7 +25,7 @@ struct LocalClock {
   // Since 1970, the earliest first: the hour that comes twice when summer time ends has two.
   std::function<std::vector<double>(const CivilTime&)> seconds_of;
 };
-// How many seconds ago that was. It is the last one before now, also of a time without a date; a moment that is still to come is an
+// How many seconds ago that was: of several such moments, the last one before now. A moment that is still to come is an
 // error of code usage.
 Result<double> age_of(const LogSince& since, const LocalClock& clock);
 
