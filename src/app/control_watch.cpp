@@ -93,7 +93,7 @@ class LogSteps {
   ControlRequest request_;
   std::optional<double> age_s_;
   const Time began_ = now();
-  Told told_;
+  WordsTold told_;
   bool more_ = false;
   bool any_ = false;
 };

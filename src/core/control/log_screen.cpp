@@ -39,7 +39,7 @@ std::string log_screen(const Screen& screen) {
   return text;
 }
 
-std::string words_beside_logs(const std::vector<NodeReport>& nodes, Told& told) {
+std::string words_beside_logs(const std::vector<NodeReport>& nodes, WordsTold& told) {
   std::map<std::string, std::vector<int>> fresh;
   std::map<std::string, std::string> title;  // of who says it first
   for (const NodeReport& node : nodes)

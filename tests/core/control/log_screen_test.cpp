@@ -31,7 +31,7 @@ TEST(LogScreen, WhatNodesSayBesideIsToldOfEachOnce) {
   nodes[0].host = "n0";
   nodes[0].fault = "it does not answer";
   nodes[1].note = nodes[2].note = "so and so";
-  Told told;
+  WordsTold told;
   EXPECT_EQ("launch-ctl: node 0 n0: it does not answer\nlaunch-ctl: nodes 1-2: so and so\n",
             words_beside_logs(nodes, told));
   nodes[3].note = "so and so";
