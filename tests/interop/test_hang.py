@@ -75,7 +75,6 @@ class Hang(HangCase):
         self.assertIn("restart 1 of 1", runs[1].err)
 
 
-@long(QUICK)
 class NoHang(HangCase):
     def phase(self, name, before=(), options=(), env=None):
         words = {"folder": self.folder}
@@ -110,7 +109,7 @@ def add_tests():
         def body(self, batch=batch):
             self.assert_no_alarm(batch)
         body.__name__ = "test_" + "_and_".join(re.sub("_", "", name) for name in (batch[0], batch[-1]))
-        setattr(NoHang, body.__name__, body)
+        setattr(NoHang, body.__name__, long(QUICK)(body))
 
 
 add_tests()
