@@ -139,7 +139,8 @@ class Since(ControlCase):
         for since in ("1h", hour_ago):
             self.assertEqual(["[0] old", "[1] old"], self.ask("logs", f"--since={since}").out.splitlines())
         (self.folder / "go").touch()
-        self.assertTrue(wait_for(lambda: "new" in self.ask("logs", "--since=1s").out, 20), str(run))
+        self.assertTrue(wait_for(lambda: all(self.ask("logs", "--since=1h").out.count(f"[{rank}] new") > 1
+                                             for rank in (0, 1)), 20), str(run))
         self.assertNotIn("old", self.ask("logs", "--since=1s").out)
         self.assertGreater(len(self.ask("logs", "--since=1h").out.splitlines()), 2)
         self.assertEqual(["[0] new", "[0] new", "[1] new", "[1] new"],
