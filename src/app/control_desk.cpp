@@ -34,6 +34,8 @@ NodeReport fault_of(const std::string& host, std::string fault) {
   return report;
 }
 
+bool is_look(Verb verb) { return verb == Verb::about || verb == Verb::status || verb == Verb::logs; }
+
 // A line for each node.
 std::string lines_of(const std::vector<NodeAnswer>& others) {
   std::string lines;
@@ -91,14 +93,33 @@ asio::awaitable<std::string> ControlDesk::serve(std::string line, pid_t visitor)
   request->asker_host = job_.config.hostname;
   std::vector<NodeAnswer> others;
   const bool of_all = std::exchange(request->whole_job, false) && request->verb != Verb::restart;
+  std::shared_ptr<Own> meanwhile;
+  if (of_all && is_look(request->verb)) {  // all nodes look at the same time
+    meanwhile = std::make_shared<Own>(executor_);
+    run_in_background(executor_, answer_meanwhile(*request, asked, meanwhile));
+  }
   if (of_all) {
     auto asking = ask_others(*request);
     others = co_await std::move(asking);
   }
-  auto answering = answer(*request, asked);
+  auto answering = meanwhile ? answer_of(meanwhile) : answer(*request, asked);
   const NodeReport own = co_await std::move(answering);
   if (request->verb == Verb::stop) deeds_.stop(visitor);
   co_return to_json(own) + '\n' + lines_of(others);
+}
+
+asio::awaitable<void> ControlDesk::answer_meanwhile(ControlRequest request, Time asked, std::shared_ptr<Own> own) {
+  auto answering = own_answer(std::move(request), asked);
+  own->report = co_await std::move(answering);
+  own->come.cancel();
+}
+
+asio::awaitable<NodeReport> ControlDesk::answer_of(std::shared_ptr<Own> own) {
+  while (!own->report) {
+    own->come.expires_at(to_steady(never));
+    (void)co_await own->come.async_wait(as_values);
+  }
+  co_return *std::move(own->report);
 }
 
 asio::awaitable<std::vector<NodeAnswer>> ControlDesk::ask_others(ControlRequest request) {

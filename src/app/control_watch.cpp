@@ -63,10 +63,9 @@ class LogSteps {
   // What was shown already is not shown again.
   bool show(const std::vector<NodeReport>& nodes, std::set<int>& heard) {
     Screen fresh;
+    tell(nodes);
     for (const NodeReport& node : nodes) {
-      tell(node, node.fault);
       if (!node.fault.empty() || !heard.insert(node.node_rank).second) continue;
-      if (!command_.json) tell(node, node.note);
       any_ = true;
       more_ = more_ || node.more;
       fresh.nodes.push_back(node);
@@ -82,9 +81,11 @@ class LogSteps {
     return lines;
   }
 
-  void tell(const NodeReport& node, const std::string& what) {
-    if (!what.empty() && told_.insert(what).second)
-      write_all(STDERR_FILENO, fmt::format("launch-ctl: {}: {}\n", title_of(node), safe_text(what, 300)));
+  // The lines of JSON have the notes.
+  void tell(std::vector<NodeReport> nodes) {
+    if (command_.json)
+      for (NodeReport& node : nodes) node.note.clear();
+    (void)write_all(STDERR_FILENO, words_beside_logs(nodes, told_));
   }
 
   const ControlCommand& command_;
@@ -92,7 +93,7 @@ class LogSteps {
   ControlRequest request_;
   std::optional<double> age_s_;
   const Time began_ = now();
-  std::set<std::string> told_;
+  WordsTold told_;
   bool more_ = false;
   bool any_ = false;
 };
@@ -108,7 +109,7 @@ namespace {
 
 Result<std::optional<double>> age_asked(const ControlCommand& command) {
   if (!command.since) return std::optional<double>();
-  const auto age = age_of(*command.since, {unix_time(), local_time(), unix_time_of});
+  const auto age = age_of(*command.since, {unix_time(), local_time(), unix_times_of});
   if (!age) return age.error();
   return std::optional(*age);
 }

@@ -76,7 +76,7 @@ Status LogStreams::tap(Taps& taps, LocalRank local_rank, bool shown) {
   const auto on_shown = [beside_messages](bool ends_line) {
     if (beside_messages) message_console().passed(ends_line);
   };
-  if (!taps.tap) taps.tap.emplace(executor_, StderrTap::Shown{taps.console, taps.name}, on_shown);
+  if (!taps.tap) taps.tap.emplace(executor_, StderrTap::Shown{taps.console, taps.name, large_pipes_}, on_shown);
   std::function<bool()> is_shown;
   if (ranks_) is_shown = [ranks = ranks_, local_rank] { return ranks->has(local_rank); };
   auto writer = taps.tap->add(shown, {tally_of(local_rank, taps.console), ear(local_rank), is_shown});

@@ -34,8 +34,9 @@ constexpr std::size_t most_readers = 8;
 constexpr std::size_t most_log_bytes = 8'000;  // of an answer; JSON may make six of each
 constexpr const char* note_of_undated =
     "when each line was written is not known, because workers write their files themselves (--log-writer=launch "
-    "changes "
-    "that); of the files that have changed since, these are the last lines";
+    "changes that); of the files that have changed since, these are the last lines";
+constexpr const char* note_of_replaced =
+    "some of the lines since then are missing: they are in files that newer ones have replaced (--log-max-size)";
 constexpr Duration idle_reader = 30s;
 constexpr Duration between_reads_at_most = 1500ms;  // of somebody who follows
 constexpr Duration time_for_readers = 1s;
@@ -51,6 +52,7 @@ void add_log(NodeReport& own, const std::optional<LogReader::Read>& read) {
   }
   own.more = read->more;
   if (read->undated) own.note = note_of_undated;
+  if (read->replaced) own.note += (own.note.empty() ? "" : "; ") + std::string(note_of_replaced);
   for (const LogReader::Piece& piece : read->pieces) {
     if (own.workers.empty() || own.workers.back().rank != piece.rank) {
       WorkerReport worker;
@@ -180,11 +182,11 @@ asio::awaitable<NodeReport> NodeAnswers::report(bool closely) {
   if (began_)
     for (LocalRank rank; rank.value < job_.config.nproc_per_node; ++rank.value)
       own.workers.push_back(about_worker(rank, running));
-  add_progress(own, job_.record.folder().progress(), now());
   if (closely && !running.empty()) {
     auto adding = add_sights(own);
     co_await std::move(adding);
   }
+  if (began_) add_progress(own, job_.record.folder().progress(), now());  // when the last lines were read
   co_return own;
 }
 

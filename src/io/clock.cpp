@@ -1,5 +1,6 @@
 #include "launch/io/clock.hpp"
 
+#include <algorithm>
 #include <array>
 #include <ctime>
 
@@ -32,7 +33,7 @@ CivilTime local_time() {
   return {local.tm_year + 1900, local.tm_mon + 1, local.tm_mday, local.tm_hour, local.tm_min, local.tm_sec, {}};
 }
 
-double unix_time_of(const CivilTime& time) {
+std::vector<double> unix_times_of(const CivilTime& time) {
   std::tm parts{};
   parts.tm_year = time.year - 1900;
   parts.tm_mon = time.month - 1;
@@ -40,9 +41,18 @@ double unix_time_of(const CivilTime& time) {
   parts.tm_hour = time.hour;
   parts.tm_min = time.minute;
   parts.tm_sec = time.second;
-  parts.tm_isdst = -1;  // as it was then
-  if (!time.zone_minutes) return static_cast<double>(std::mktime(&parts));
-  return static_cast<double>(timegm(&parts)) - *time.zone_minutes * 60.0;
+  if (time.zone_minutes) return {static_cast<double>(timegm(&parts)) - *time.zone_minutes * 60.0};
+  std::vector<double> times;
+  for (const int summer : {1, 0}) {  // the hour that comes twice is one of summer at first
+    std::tm tried = parts;
+    tried.tm_isdst = summer;
+    const std::time_t seconds = std::mktime(&tried);
+    if (tried.tm_isdst == summer) times.push_back(static_cast<double>(seconds));  // otherwise it was not so then
+  }
+  parts.tm_isdst = -1;
+  if (times.empty()) times.push_back(static_cast<double>(std::mktime(&parts)));  // the hour that is left out
+  std::sort(times.begin(), times.end());
+  return times;
 }
 
 std::chrono::steady_clock::time_point to_steady(Time time) {

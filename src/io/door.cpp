@@ -280,7 +280,7 @@ Result<std::string> ask_at_door(const std::string& path, const std::string& line
   std::array<char, 65536> piece{};
   while (answer.size() < longest_answer) {
     if (await && !await(socket->get())) return Error{ErrorCode::closed, "nobody waits for the answer any more"};
-    const ssize_t got = ::read(socket->get(), piece.data(), piece.size());
+    const ssize_t got = ::recv(socket->get(), piece.data(), piece.size(), await ? MSG_DONTWAIT : 0);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
       return Error{ErrorCode::timeout, "the job has not answered in time"};

@@ -89,6 +89,7 @@ void LogFile::write(std::uint64_t offset, std::string_view bytes, Written& resul
     if (bytes.empty()) return;
   }
   const std::string said = gap_ > 0 ? note(gap_) : std::string();
+  times_->wrote(fill_.size, now());  // before a reader can see them, and again after a write that took its time
   std::size_t done = write_some(file_.get(), said);
   if (done == said.size()) done += write_some(file_.get(), bytes);
   const int error = errno;

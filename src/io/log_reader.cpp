@@ -37,9 +37,8 @@ std::string read_at(int fd, std::uint64_t offset, std::size_t most) {
   return bytes;
 }
 
-// Where the last `lines` lines of a file begin.
-std::uint64_t offset_of_last(int fd, int lines) {
-  const std::uint64_t size = size_of(fd);
+// Where the last `lines` lines of the first `size` bytes of a file begin.
+std::uint64_t offset_of_last(int fd, int lines, std::uint64_t size) {
   const std::uint64_t from = size - std::min<std::uint64_t>(size, most_of_tail);
   const std::string tail = read_at(fd, from, static_cast<std::size_t>(size - from));
   std::size_t at = tail.ends_with('\n') ? tail.size() - 1 : tail.size();
@@ -68,20 +67,20 @@ bool has_changed_since(int fd, Time since) {
 
 }  // namespace
 
-// Where to begin.
-std::uint64_t LogReader::offset_of(const Source& source) {
+// Where to begin. What is written behind `size` meanwhile is new in any case.
+std::uint64_t LogReader::offset_of(const Source& source, std::uint64_t size) {
   if (!source.start) return 0;
   const int fd = source.fd.get();
   const auto& [lines, since] = *source.start;
-  if (!since) return offset_of_last(fd, lines);
+  const std::uint64_t of_last = lines < 0 ? 0 : offset_of_last(fd, lines, size);
+  if (!since) return of_last;
   if (!source.file.times) {
-    if (!has_changed_since(fd, *since)) return size_of(fd);
-    return offset_of_last(fd, lines < 0 ? usual_lines : lines);
+    if (!has_changed_since(fd, *since)) return size;
+    return lines < 0 ? offset_of_last(fd, usual_lines, size) : of_last;
   }
-  const auto begin = source.file.times->begin_of(*since);
-  if (!begin) return size_of(fd);
-  const std::uint64_t of_line = begin_of_line(fd, *begin);
-  return lines < 0 ? of_line : std::max(of_line, offset_of_last(fd, lines));
+  const std::uint64_t begin = source.file.times->begin_of(*since).value_or(size);
+  if (begin > size || is_replaced(source)) return of_last;  // that may be a position in another file
+  return begin == size ? size : std::max(begin_of_line(fd, begin), of_last);
 }
 
 void LogReader::want(const std::vector<File>& files, const Start& start) {
@@ -106,14 +105,17 @@ LogReader::Read LogReader::read(const std::vector<File>& files, const Wish& wish
   for (std::size_t i = 0; i < sources_.size() && room >= least_room; ++i) {
     const std::size_t at = (first + i) % sources_.size();
     Source& source = sources_[at];
-    const bool undated = !source.fd.valid() && source.start && source.start->since && !source.file.times;
+    const bool dated = !source.fd.valid() && source.start && source.start->since;
     Taken taken;
-    if (begin(source, wish.no_longer)) taken = take(source, {wish.lines, room, wish.ends || !source.wanted, false});
+    const bool begun = begin(source, wish.no_longer);
+    if (begun && dated && source.file.times && source.offset == 0)
+      result.replaced = result.replaced || source.file.times->is_in_older_file(*source.start->since);
+    if (begun) taken = take(source, {wish.lines, room, wish.ends || !source.wanted, false});
     room -= std::min(room, taken.text.size());
     result.more = result.more || !taken.all;
     next_ = at + 1;
     if (taken.text.empty()) continue;
-    result.undated = result.undated || undated;
+    result.undated = result.undated || (dated && !source.file.times);
     source.wanted = true;  // there may be more
     result.pieces.push_back(
         {source.file.rank, source.file.local_rank, stream_of(source.file.path), std::move(taken.text)});
@@ -131,8 +133,9 @@ bool LogReader::begin(Source& source, bool no_longer) {
   auto opened = open_input(source.file.path);
   if (!opened) return false;
   source.fd = *std::move(opened);
-  source.offset = offset_of(source);
-  if (no_longer) source.end = size_of(source.fd.get());
+  const std::uint64_t size = size_of(source.fd.get());
+  source.offset = offset_of(source, size);
+  if (no_longer) source.end = size;
   return true;
 }
 

@@ -83,7 +83,8 @@ std::string_view Outlet::first_piece(std::string_view text) const { return first
 std::string_view Outlet::first_large_piece(std::string_view text) {
   if (largest_ != PIPE_BUF || text.size() <= largest_) return first_piece(text);
   if (pipe_size_ == 0) pipe_size_ = enlarge_pipe(fd_.get());
-  return first_lines(text, is_roomy(fd_.get(), pipe_size_) ? pipe_size_ / 2 : largest_);
+  // Another one that writes as much at the same time finds room, too.
+  return first_lines(text, is_roomy(fd_.get(), pipe_size_) ? pipe_size_ / 4 : largest_);
 }
 
 }  // namespace launch

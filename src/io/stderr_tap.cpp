@@ -40,7 +40,6 @@ using namespace std::chrono_literals;
 constexpr std::size_t one_read = std::size_t{64} << 10;
 constexpr std::size_t half_pipe = std::size_t{32} << 10;      // of one that is not large
 constexpr int large_pipe = 256 << 10;                         // so that a burst of a worker does not wait for us
-constexpr std::size_t most_large_pipes = 16;                  // the kernel allows a user 64 MiB of pipes
 constexpr std::size_t most_unshown = std::size_t{256} << 10;  // bytes that the console has yet to take
 constexpr std::size_t most_at_end = std::size_t{1} << 20;     // of a stream, which something may write to for ever
 constexpr std::size_t full_piece = 4095;                      // what a terminal gives at once: more may follow
@@ -99,6 +98,7 @@ struct StderrTap::Shared {
       : executor(std::move(own_executor)),
         console(by.console),
         name(by.name),
+        large_pipes(by.large_pipes ? by.large_pipes : std::make_shared<int>(most_large_pipes)),
         outlet(by.console),
         on_shown(std::move(hear)),
         terminal(::isatty(by.console) == 1),
@@ -126,7 +126,8 @@ struct StderrTap::Shared {
 
   asio::any_io_executor executor;
   int console;
-  std::string name;  // of the stream, in messages
+  std::string name;                  // of the stream, in messages
+  std::shared_ptr<int> large_pipes;  // the owner's: how many more there may be
   Outlet outlet;
   std::function<void(bool)> on_shown;
   bool terminal;
@@ -309,8 +310,10 @@ Result<Fd> StderrTap::add(bool shown, StreamListener listener) {
   auto writer = stream.terminal ? make_terminal(stream.reader, shared_->name) : make_pipe(stream.reader, shared_->name);
   if (!writer) return writer.error();
   ::fcntl(stream.reader.get(), F_SETFL, O_NONBLOCK);
-  if (!stream.terminal && shared_->streams.size() < most_large_pipes)
+  if (!stream.terminal && *shared_->large_pipes > 0) {
+    --*shared_->large_pipes;
     (void)::fcntl(stream.reader.get(), F_SETPIPE_SZ, large_pipe);
+  }
   if (listener.tally) listener.tally->begin();
   stream.listener = std::move(listener);
   shared_->streams.push_back(std::move(stream));

@@ -1,9 +1,11 @@
 """What launch-ctl shows: the screens of its page, the live page, and logs since a moment."""
+import os
 import re
+import signal
 import time
 
 from code_blocks import blocks_with
-from harness import wait_for
+from harness import free_port, wait_for
 from job import SLEEP, UP
 from test_control import ControlCase
 
@@ -133,7 +135,7 @@ class Since(ControlCase):
                        'while [ ! -e "$TEST_FOLDER/end" ]; do echo new; sleep 0.05; done\n',
                        options=(f"--log-dir={self.folder}/logs", "--redirects=3", "--log-writer=launch"))
         self.assertTrue(wait_for(lambda: "old" not in self.ask("logs", "--since=1").out, 20), str(run))
-        hour_ago = time.strftime("%Y-%m-%dT%H:%M", time.localtime(time.time() - 3600))
+        hour_ago = time.strftime("%Y-%m-%dT%H:%MZ", time.gmtime(time.time() - 3600))
         for since in ("1h", hour_ago):
             self.assertEqual(["[0] old", "[1] old"], self.ask("logs", f"--since={since}").out.splitlines())
         (self.folder / "go").touch()
@@ -144,6 +146,25 @@ class Since(ControlCase):
                          self.ask("logs", "--since=1h", "-n", "2").out.splitlines())
         (self.folder / "end").touch()
         self.expect([0], [run])
+
+    def test_a_node_that_does_not_answer_does_not_change_the_moment(self):
+        """It is waited for 3 s, and the line was written 2 s after the moment that is asked for."""
+        worker = self.worker("echo old\n", UP, SLEEP)
+        port = free_port()
+        runs = [self.node(rank, 2, 1, worker, port=port, env={"LAUNCH_DOORS": f"{self.folder}/run/{door}"},
+                          options=(f"--log-dir={self.folder}/logs{rank}", "--redirects=3", "--log-writer=launch"))
+                for rank, door in enumerate(("launch", "other"))]
+        self.wait_until_up(2, *runs)
+        agent = self.agent_of(runs[1])
+        os.kill(agent, signal.SIGSTOP)
+        (log,) = (self.folder / "logs0").rglob("stdout.log")
+        asked = self.ask("logs", f"--since={time.time() - log.stat().st_mtime + 2:.3f}")
+        os.kill(agent, signal.SIGCONT)
+        self.assertEqual(["[0] old"], asked.out.splitlines(), asked)
+        self.assertIn("launch-ctl: node 1: ", asked.err)
+        for run in runs:
+            run.signal(signal.SIGTERM)
+        self.finish(*runs)
 
     def test_since_when_it_is_not_known(self):
         run = self.job(self.LINES, UP, SLEEP, options=(f"--log-dir={self.folder}/logs", "--redirects=3"))

@@ -1,6 +1,10 @@
 #include "launch/io/clock.hpp"
 
+#include <cstdlib>
 #include <ctime>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -22,6 +26,33 @@ TEST(Clock, UnixTimeIsThatOfTheSystem) {
   const double between = unix_time();
   EXPECT_GE(between, static_cast<double>(before) - 1);  // time() may lag behind by a tick
   EXPECT_LE(between, static_cast<double>(std::time(nullptr)) + 2);
+}
+
+class LocalTime : public testing::Test {
+ protected:
+  LocalTime() { set("CET-1CEST,M3.5.0,M10.5.0/3"); }
+  ~LocalTime() override { set(before_ ? before_->c_str() : nullptr); }
+  LocalTime(const LocalTime&) = delete;
+  LocalTime& operator=(const LocalTime&) = delete;
+
+  static void set(const char* zone) {
+    if (zone != nullptr) ::setenv("TZ", zone, 1);
+    if (zone == nullptr) ::unsetenv("TZ");
+    ::tzset();
+  }
+  const std::optional<std::string> before_ =
+      std::getenv("TZ") != nullptr ? std::optional<std::string>(std::getenv("TZ")) : std::nullopt;
+};
+
+TEST_F(LocalTime, MayComeTwice) {
+  using Times = std::vector<double>;
+  constexpr double end_of_summer = 1'792'890'000;  // 2026-10-25T01:00Z
+  EXPECT_EQ((Times{end_of_summer - 1800, end_of_summer + 1800}), unix_times_of({2026, 10, 25, 2, 30, 0, {}}));
+  EXPECT_EQ(Times{end_of_summer + 1800}, unix_times_of({2026, 10, 25, 2, 30, 0, 60}));
+  EXPECT_EQ(Times{end_of_summer - 5400}, unix_times_of({2026, 10, 25, 1, 30, 0, {}}));
+  EXPECT_EQ(Times{end_of_summer + 5400}, unix_times_of({2026, 10, 25, 3, 30, 0, {}}));
+  EXPECT_EQ(1U, unix_times_of({2026, 3, 29, 2, 30, 0, {}}).size());  // which is left out
+  EXPECT_EQ(unix_times_of({2026, 10, 31, 2, 30, 0, {}}), unix_times_of({2026, 11, 0, 2, 30, 0, {}}));
 }
 
 TEST(Clock, WallTimeIsDateAndTime) {

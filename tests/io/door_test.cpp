@@ -2,6 +2,7 @@
 
 #include "launch/io/background.hpp"
 #include "launch/io/clock.hpp"
+#include "launch/io/fd.hpp"
 
 #include <filesystem>
 #include <fstream>
@@ -10,7 +11,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 #include <boost/asio/io_context.hpp>
 
@@ -43,6 +47,11 @@ std::optional<Status> open_door(asio::io_context& context, Door& door, std::vect
 bool opens(asio::io_context& context, Door& door, std::vector<std::string> folders) {
   const auto opened = open_door(context, door, std::move(folders));
   return opened && *opened;
+}
+
+bool is_readable(int fd) {
+  pollfd one{fd, POLLIN, 0};
+  return ::poll(&one, 1, -1) == 1;
 }
 
 class DoorTest : public testing::Test {
@@ -85,8 +94,22 @@ TEST_F(DoorTest, WhoeverAsksMayLeaveBeforeTheAnswer) {
     ASSERT_FALSE(left);
     EXPECT_EQ(ErrorCode::closed, left.error().code);
     EXPECT_EQ(1, asked);
-    EXPECT_TRUE(ask_at_door(path, "hello", 5s, [](int) { return true; }));
+    EXPECT_TRUE(ask_at_door(path, "hello", 5s, is_readable));
   });
+}
+
+// Otherwise nobody would hear the key that ends the page.
+TEST_F(DoorTest, OnlyWhoeverAsksWaits) {
+  const std::string path = folder_ + "/silent";
+  const Fd silent(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  path.copy(address.sun_path, sizeof address.sun_path - 1);
+  ASSERT_EQ(0, ::bind(silent.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address));
+  ASSERT_EQ(0, ::listen(silent.get(), 1));
+  const auto answer = ask_at_door(path, "hello", 1h, [](int) { return true; });
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(ErrorCode::timeout, answer.error().code);
 }
 
 TEST_F(DoorTest, IsFoundWhileItIsOpen) {

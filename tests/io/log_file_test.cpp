@@ -1,5 +1,7 @@
 #include "launch/io/log_file.hpp"
 
+#include "launch/io/clock.hpp"
+#include "launch/io/fd.hpp"
 #include "launch/io/files.hpp"
 #include "log_file_driver.hpp"
 
@@ -12,8 +14,11 @@
 #include <thread>
 #include <vector>
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 namespace launch::log_file_test {
 
@@ -51,6 +56,22 @@ TEST_F(LogFiles, HaveWhatComes) {
   EXPECT_EQ(out.lost(), 0U);
   EXPECT_EQ(out.extents.find(2), (LogExtents::Piece{0, 2, 11}));
   out.check();
+}
+
+// So that a reader who sees them does not take them for old ones.
+TEST_F(LogFiles, KnowWhenBytesWereWrittenBeforeTheyAreThere) {
+  ASSERT_EQ(0, ::mkfifo(path().c_str(), 0600));
+  const Fd reader(::open(path().c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  Log out = log();
+  const Time before = now();
+  std::thread writer([&out] { out.append(std::string(std::size_t{4} << 20, 'x') + "\n"); });  // more than it holds
+  while (bytes_waiting(reader.get()) == 0) {
+  }
+  EXPECT_EQ(0U, out.file.times()->begin_of(before));
+  std::string bytes(std::size_t{1} << 20, 0);
+  for (std::size_t got = 0; got < (std::size_t{4} << 20) + 1;)
+    got += static_cast<std::size_t>(std::max<ssize_t>(::read(reader.get(), bytes.data(), bytes.size()), 0));
+  writer.join();
 }
 
 TEST_F(LogFiles, BeginEmpty) {

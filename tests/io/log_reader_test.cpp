@@ -171,6 +171,38 @@ TEST_F(LogReaderTest, MayBeginWithWhatWasWrittenSince) {
   }
 }
 
+TEST_F(LogReaderTest, WithoutANumberOfLinesItGivesAll) {
+  write(0, "one\ntwo\n");
+  EXPECT_EQ("one\ntwo\n", read(-1));
+}
+
+// The file was replaced, and the position is one in the other file.
+TEST_F(LogReaderTest, APositionBehindTheEndOfTheFileIsNotBelieved) {
+  write(0, "one\ntwo\n");
+  const auto times = std::make_shared<FileTimes>();
+  times->wrote(1000, now());
+  const LogReader::File dated{0, 0, path(0), times};
+  for (const auto& [lines, text] : std::vector<std::pair<int, std::string>>{{-1, "one\ntwo\n"}, {1, "two\n"}}) {
+    LogReader reader;
+    EXPECT_EQ(text, text_of(reader.read({dated}, {lines, most, true, true, now() - 60s}))) << lines;
+  }
+}
+
+TEST_F(LogReaderTest, SaysThatAnOlderFileHasSomeOfIt) {
+  write(0, "one\ntwo\n");
+  const auto times = std::make_shared<FileTimes>();
+  const Time start = now();
+  times->wrote(0, start - 60s);
+  times->clear();
+  times->wrote(0, start - 30s);
+  const LogReader::File dated{0, 0, path(0), times};
+  for (const auto& [lines, age, replaced] : std::vector<std::tuple<int, Duration, bool>>{
+           {-1, 70s, true}, {9, 70s, true}, {1, 70s, false}, {-1, 50s, false}}) {
+    LogReader reader;
+    EXPECT_EQ(replaced, reader.read({dated}, {lines, most, true, true, start - age}).replaced) << lines;
+  }
+}
+
 TEST_F(LogReaderTest, WhatAWorkerWritesItselfHasNoTimes) {
   std::string lines;
   for (int i = 0; i < 20; ++i) lines += "line " + std::to_string(i) + "\n";

@@ -54,17 +54,33 @@ TEST(Outlet, OnAPipeAPieceIsOfWholeLinesThatNobodyTears) {
 
 TEST(Outlet, APipeThatIsNearlyEmptyGetsMuchAtOnce) {
   const Listener console;
+  if (enlarge_pipe(Listener().out.get()) < std::size_t{1} << 20) GTEST_SKIP() << "pipes cannot be made larger here";
   Outlet outlet(console.out.get());
   std::string lines;
-  while (lines.size() < std::size_t{300} * 1024) lines += std::string(999, 'a') + "\n";
+  while (lines.size() < std::size_t{250} * 1000) lines += std::string(999, 'a') + "\n";
   const int before = ::fcntl(console.out.get(), F_GETPIPE_SZ);
   EXPECT_EQ(outlet.first_large_piece("few\n"), "few\n");
   EXPECT_EQ(::fcntl(console.out.get(), F_GETPIPE_SZ), before);  // not touched unless it is of use
   EXPECT_EQ(outlet.first_large_piece(lines), lines);
   EXPECT_EQ(outlet.put(lines), lines.size());
+  EXPECT_EQ(outlet.put("and more\n" + lines), lines.size() + 9);
   EXPECT_EQ(outlet.first_large_piece(lines).size(), 4000U);  // of a pipe that is filled
   (void)console.heard();
   EXPECT_EQ(outlet.first_large_piece(lines), lines);
+}
+
+TEST(Outlet, TwoThatFindAPipeNearlyEmptyTearNoLines) {
+  const Listener console;
+  if (enlarge_pipe(Listener().out.get()) < std::size_t{1} << 20) GTEST_SKIP() << "pipes cannot be made larger here";
+  Outlet one(console.out.get());
+  Outlet other(console.out.get());
+  std::string lines;
+  while (lines.size() < std::size_t{1} << 20) lines += std::string(999, 'a') + "\n";
+  ASSERT_EQ(one.put(std::string(std::size_t{64} << 10, 'x')), std::size_t{64} << 10);
+  const std::string_view of_one = one.first_large_piece(lines);
+  const std::string_view of_other = other.first_large_piece(lines);
+  EXPECT_EQ(one.put(of_one), of_one.size());
+  EXPECT_EQ(other.put(of_other), of_other.size());
 }
 
 }  // namespace launch::outlet_test

@@ -12,9 +12,12 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <pty.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -172,8 +175,9 @@ TEST_F(StderrTapTest, WhatIsLeftWhenAllHaveEndedIsShown) {
 TEST_F(StderrTapTest, AConsoleThatTakesNothingHoldsUpTheWorkersAndNobodyElse) {
   const Fd worker = add();
   ASSERT_TRUE(tap_->begin());
-  std::thread writer([&worker] { (void)write_all(worker.get(), std::string(std::size_t{2} << 20, 'x')); });
-  while (tap_->tail(0).empty()) {
+  std::thread writer([&worker] { (void)write_all(worker.get(), std::string(std::size_t{4} << 20, 'x')); });
+  pollfd console{console_.out.get(), POLLOUT, 0};
+  while (::poll(&console, 1, 0) != 0 || bytes_waiting(worker.get()) == 0) {  // the console is full, and there is more
   }
   EXPECT_FALSE(drain(50ms).shown);
   console_.in.reset();
@@ -202,6 +206,25 @@ TEST_F(StderrTapTest, WhatADiskDoesNotTakeIsCounted) {
   const auto outcome = drain();
   EXPECT_EQ(outcome.lost, 5U);
   EXPECT_THAT(outcome.reason, HasSubstr("No space left"));
+}
+
+TEST_F(StderrTapTest, TapsThatShareThemHaveOnlySoManyLargePipes) {
+  const auto left = std::make_shared<int>(2);
+  StderrTap out(io_.get_executor(), {console_.out.get(), "standard output", left}, [](bool) {});
+  StderrTap err(io_.get_executor(), {console_.out.get(), "standard error", left}, [](bool) {});
+  std::vector<Fd> writers;
+  std::vector<int> sizes;
+  for (StderrTap* tap : {&out, &err, &out, &err}) {
+    auto writer = tap->add(true);
+    ASSERT_TRUE(writer);
+    sizes.push_back(::fcntl(writer->get(), F_GETPIPE_SZ));
+    writers.push_back(*std::move(writer));
+  }
+  const Listener usual;
+  const int size = ::fcntl(usual.out.get(), F_GETPIPE_SZ);
+  EXPECT_EQ(0, *left);
+  EXPECT_EQ(sizes, (std::vector<int>{sizes[0], sizes[0], size, size}));
+  EXPECT_GT(sizes[0], size);
 }
 
 TEST_F(StderrTapTest, WithoutAThreadThereIsAnError) {

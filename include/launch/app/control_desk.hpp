@@ -57,8 +57,15 @@ class ControlDesk {
     boost::asio::steady_timer come;
     std::optional<JobAnswered> answered;
   };
+  struct Own {
+    explicit Own(const boost::asio::any_io_executor& executor) : come(executor) {}
+    boost::asio::steady_timer come;
+    std::optional<NodeReport> report;
+  };
 
   boost::asio::awaitable<std::string> serve(std::string line, pid_t visitor);
+  boost::asio::awaitable<void> answer_meanwhile(ControlRequest request, Time asked, std::shared_ptr<Own> own);
+  static boost::asio::awaitable<NodeReport> answer_of(std::shared_ptr<Own> own);
   boost::asio::awaitable<std::vector<NodeAnswer>> ask_others(ControlRequest request);
   // `asked`: when all nodes were asked.
   boost::asio::awaitable<NodeReport> own_answer(ControlRequest request, Time asked);

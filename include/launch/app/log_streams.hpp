@@ -96,6 +96,9 @@ class LogStreams {
   std::optional<LogRelay> relay_;           // if a stream passes through launch; until all have ended
   std::map<std::string, Relayed> relayed_;  // by file
 
+  // How many more streams may have a large pipe, of both consoles together.
+  std::shared_ptr<int> large_pipes_ = std::make_shared<int>(StderrTap::most_large_pipes);
+
   // A stream that is shown as it comes.
   struct Tapped {
     int number = 0;  // the tap's

@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <string>
+#include <vector>
 
 namespace launch {
 
@@ -22,9 +23,10 @@ Instant instant();
 // Seconds since 1970 by the wall clock, as in Python's time.time().
 double unix_time();
 
-// The local time, and such a time in seconds since 1970; the day before the first of a month may be given as 0.
+// The local time, and when such a time is, in seconds since 1970, the earliest first: twice in the hour that comes
+// again when summer time ends. The day before the first of a month may be given as 0.
 CivilTime local_time();
-double unix_time_of(const CivilTime& time);
+std::vector<double> unix_times_of(const CivilTime& time);
 
 // The same point for Asio's timers; `never` stays never.
 std::chrono::steady_clock::time_point to_steady(Time time);

@@ -76,8 +76,9 @@ std::vector<std::string> door_folders(const Environment& env);
 std::vector<std::string> find_doors(const std::vector<std::string>& folders);
 // Waits until a descriptor can be read, or for other things; false: whoever asked does not want the answer any more.
 using AwaitAnswer = std::function<bool(int fd)>;
-// Everything that comes back for one line. Waits for each piece at most so long. For programs without a loop. `await`
-// is called before each piece; if it says false, that is an error of code closed.
+// Everything that comes back for one line. Waits for each piece at most so long. For programs without a loop. `await`,
+// if there is one, waits instead, and is called before each piece: if it says false, that is an error of code closed;
+// if it says true and there is nothing to read, one of code timeout.
 Result<std::string> ask_at_door(const std::string& path, const std::string& line, Duration patience,
                                 const AwaitAnswer& await = {});
 

@@ -39,6 +39,10 @@ class FileTimes {
     const std::lock_guard lock(mutex_);
     return times_.begin_of(since);
   }
+  bool is_in_older_file(Time since) const {
+    const std::lock_guard lock(mutex_);
+    return times_.is_in_older_file(since);
+  }
 
  private:
   mutable std::mutex mutex_;

@@ -32,8 +32,9 @@ class LogReader {
   };
   struct Read {
     std::vector<Piece> pieces;
-    bool more = false;     // there was no room for all
-    bool undated = false;  // some lines may be older than `since`
+    bool more = false;      // there was no room for all
+    bool undated = false;   // some lines may be older than `since`
+    bool replaced = false;  // some lines since `since` are in files that newer ones have replaced
   };
 
   struct Wish {
@@ -68,7 +69,7 @@ class LogReader {
   };
 
   void want(const std::vector<File>& files, const Start& start);
-  static std::uint64_t offset_of(const Source& source);
+  static std::uint64_t offset_of(const Source& source, std::uint64_t size);
   static bool begin(Source& source, bool no_longer);
   static bool is_replaced(const Source& source);
   static Taken take(Source& source, const Wish& wish);

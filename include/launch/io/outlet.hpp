@@ -34,7 +34,7 @@ class Outlet {
   // What one write should have: whole lines, and on a pipe no more than stays in one piece.
   std::string_view first_piece(std::string_view text) const;
   // The same where much is written: a pipe is made larger if that is allowed, and while it is nearly empty, more of it
-  // stays in one piece.
+  // stays in one piece, also if another such outlet writes to it at the same time.
   std::string_view first_large_piece(std::string_view text);
 
  private:

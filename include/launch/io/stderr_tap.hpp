@@ -26,10 +26,15 @@ class StderrTap {
  public:
   static constexpr std::size_t kept = std::size_t{64} << 10;  // last bytes of each stream
 
+  static constexpr int most_large_pipes = 16;  // the kernel allows a user 64 MiB of pipes
+
   // Where the stream is shown; `console` stays the caller's. `name`: of the stream, in messages: "standard error".
+  // `large_pipes`: how many more workers may have a large pipe, of all taps that share it; null: this one alone may
+  // have most_large_pipes.
   struct Shown {
     int console = -1;
     const char* name = "standard error";
+    std::shared_ptr<int> large_pipes{};
   };
   // `on_shown` hears, on the thread, whether what was shown last ends a line.
   StderrTap(boost::asio::any_io_executor executor, Shown by, std::function<void(bool ends_line)> on_shown);

@@ -1,8 +1,10 @@
 #include "launch/core/control/log_screen.hpp"
 
+#include "launch/core/base/number_ranges.hpp"
 #include "launch/core/base/text.hpp"
 
 #include <algorithm>
+#include <map>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -33,6 +35,24 @@ std::string log_screen(const Screen& screen) {
           text += fmt::format("[{:>{}}] {}\n", worker.rank, digits,
                               safe_text(std::string(last_state_of(line)), longest_line));
       }
+  }
+  return text;
+}
+
+std::string words_beside_logs(const std::vector<NodeReport>& nodes, WordsTold& told) {
+  std::map<std::string, std::vector<int>> fresh;
+  std::map<std::string, std::string> title;  // of who says it first
+  for (const NodeReport& node : nodes)
+    for (const std::string& words : {node.fault, node.note}) {
+      if (words.empty() || !told.emplace(node.node_rank, words).second) continue;
+      fresh[words].push_back(node.node_rank);
+      title.emplace(words, title_of(node));
+    }
+  std::string text;
+  for (auto& [words, ranks] : fresh) {
+    std::sort(ranks.begin(), ranks.end());
+    const std::string who = ranks.size() == 1 ? title[words] : ranges_in_words("node", ranks);
+    text += fmt::format("launch-ctl: {}: {}\n", who, safe_text(words, 300));
   }
   return text;
 }

@@ -144,6 +144,13 @@ std::optional<CivilTime> moment_in(std::string_view text) {
   return cursor.at_end() ? std::optional(moment) : std::nullopt;
 }
 
+std::optional<double> last_before_now(const LocalClock& clock, const CivilTime& moment) {
+  std::optional<double> last;
+  for (const double seconds : clock.seconds_of(moment))
+    if (seconds <= clock.now) last = seconds;
+  return last;
+}
+
 Error bad_since(std::string_view text) {
   return usage_error(fmt::format(
       "--since {}: a duration such as 90s, 10m or 2h would be right, or a moment such as 14:05 or 2026-11-27T14:05",
@@ -167,10 +174,13 @@ Result<double> age_of(const LogSince& since, const LocalClock& clock) {
     moment.year = clock.today.year;
     moment.month = clock.today.month;
     moment.day = clock.today.day;
-    if (clock.seconds_of(moment) > clock.now) --moment.day;  // the day before the first is the last of the month before
   }
-  const double age = clock.now - clock.seconds_of(moment);
-  if (age >= 0) return age;
+  auto at = last_before_now(clock, moment);
+  if (!dated && !at) {
+    --moment.day;  // the day before the first is the last of the month before
+    at = last_before_now(clock, moment);
+  }
+  if (at) return clock.now - *at;
   return usage_error("the moment of --since is still to come; by the clock of this host it is earlier than that");
 }
 

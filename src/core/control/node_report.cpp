@@ -96,6 +96,7 @@ nlohmann::json json_of(const WorkerReport& worker) {
   if (worker.step) json["step"] = *worker.step;
   if (worker.rate) json["rate"] = *worker.rate;
   if (worker.step_age_s) json["step_age_s"] = *worker.step_age_s;
+  if (worker.step_jump) json["step_jump"] = *worker.step_jump;
   if (!worker.stack.empty()) json["stack"] = worker.stack;
   for (const LogPiece& piece : worker.log) json["log"].push_back({{"stream", piece.stream}, {"text", piece.text}});
   add_startup(json, worker.startup);
@@ -117,6 +118,7 @@ WorkerReport worker_of(const JsonValue& json) {
   worker.step = json["step"].number();
   worker.rate = json["rate"].number();
   worker.step_age_s = json["step_age_s"].number();
+  worker.step_jump = json["step_jump"].number();
   worker.stack = json["stack"].texts().value_or(std::vector<std::string>());
   for (const JsonValue& piece : json["log"].list().value_or(std::vector<JsonValue>()))
     worker.log.push_back({piece["stream"].text().value_or(""), piece["text"].text().value_or("")});

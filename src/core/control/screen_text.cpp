@@ -84,7 +84,8 @@ std::string node_line(const NodeReport& node) {
 std::string spread_of(const std::vector<NodeReport>& nodes) {
   std::vector<RankStep> steps;
   for (const WorkerReport* worker : all_workers(nodes))
-    if (worker->step) steps.push_back({worker->rank, *worker->step});
+    if (worker->step)
+      steps.push_back({worker->rank, *worker->step, worker->rate, worker->step_age_s, worker->step_jump.value_or(0)});
   return spread_text(steps);
 }
 

@@ -23,6 +23,11 @@ void LogTimes::wrote(std::uint64_t position, Time at) {
   parts_.push_back({position, at, at});
 }
 
+void LogTimes::clear() {
+  if (!parts_.empty()) last_of_older_ = parts_.back().last;
+  parts_.clear();
+}
+
 // A part that begins where the file was cut holds nothing any more.
 void LogTimes::cut(std::uint64_t position) {
   while (!parts_.empty() && parts_.back().position >= position) parts_.pop_back();

@@ -57,6 +57,7 @@ class PlainTexts {
   void take(char one) {
     constexpr std::string_view breaks = ".^$+";
     constexpr std::string_view repeats = "*?{";  // what stands before may be missing
+    constexpr std::string_view repeats_again = "*?+{";
     if (one == '|') known_ = false;
     if (one == '\\') return take_escape();
     if (one == '[' || one == '(') return skip(one);
@@ -65,6 +66,8 @@ class PlainTexts {
       if (one == '{') rest_.remove_prefix(std::min(rest_.find('}'), rest_.size() - 1) + 1);
       return end_run();
     }
+    const bool repeated_again = !rest_.empty() && repeats_again.find(rest_.front()) != std::string_view::npos;
+    if (one == '+' && repeated_again && !run_.empty()) run_.pop_back();  // "b+*" may be missing
     if (breaks.find(one) != std::string_view::npos) return end_run();
     run_ += one;
   }
@@ -86,7 +89,8 @@ class PlainTexts {
     bool in_class = opened == '[';
     while (!rest_.empty() && (groups > 0 || in_class)) {
       const char one = next();
-      if (one == '\\' && !rest_.empty()) rest_.remove_prefix(1);
+      const char escaped = one == '\\' && !rest_.empty() ? next() : '\0';
+      if (escaped == 'c') known_ = false;          // it takes whatever follows, also the end of the class
       if (in_class && one == '[') known_ = false;  // such as [:alpha:]
       if (in_class) {
         in_class = one != ']';

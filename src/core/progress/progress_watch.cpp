@@ -65,7 +65,8 @@ std::vector<RankProgress> ProgressWatch::known(Time now) const {
   std::vector<RankProgress> result;
   for (std::size_t i = 0; i < ranks_.size(); ++i)
     if (const Rank& rank = ranks_[i]; !rank.points.empty())
-      result.push_back({LocalRank(static_cast<int>(i)), rank.last.step, rate_of(rank, now), rank.last.at, rank.first});
+      result.push_back(
+          {LocalRank(static_cast<int>(i)), rank.last.step, rate_of(rank, now), rank.last.at, rank.first, rank.jump});
   return result;
 }
 

@@ -25,5 +25,19 @@ TEST(LogScreen, NamesTheRankOfEachLine) {
   EXPECT_THAT(text, Not(HasSubstr("\x1b")));
 }
 
+TEST(LogScreen, WhatNodesSayBesideIsToldOfEachOnce) {
+  std::vector<NodeReport> nodes(4);
+  for (int rank = 0; rank < 4; ++rank) nodes[static_cast<std::size_t>(rank)].node_rank = rank;
+  nodes[0].host = "n0";
+  nodes[0].fault = "it does not answer";
+  nodes[1].note = nodes[2].note = "so and so";
+  WordsTold told;
+  EXPECT_EQ("launch-ctl: node 0 n0: it does not answer\nlaunch-ctl: nodes 1-2: so and so\n",
+            words_beside_logs(nodes, told));
+  nodes[3].note = "so and so";
+  EXPECT_EQ("launch-ctl: node 3: so and so\n", words_beside_logs(nodes, told));
+  EXPECT_EQ("", words_beside_logs(nodes, told));
+}
+
 }  // namespace
 }  // namespace launch::log_screen_test

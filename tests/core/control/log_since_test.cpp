@@ -19,10 +19,10 @@ LocalClock clock_at_half_past_two() {
     const int of_year = (153 * (time.month + (time.month > 2 ? -3 : 9)) + 2) / 5 + time.day - 1;
     const int days = year / 400 * 146'097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719'468;
     const int minutes = time.hour * 60 + time.minute - time.zone_minutes.value_or(0);
-    return days * 86'400.0 + minutes * 60.0 + time.second;
+    return std::vector<double>{days * 86'400.0 + minutes * 60.0 + time.second};
   };
   const CivilTime now{2026, 3, 1, 14, 30, 0, {}};
-  return {seconds_of(now), now, seconds_of};
+  return {seconds_of(now)[0], now, seconds_of};
 }
 
 double age(const std::string& word) {
@@ -60,6 +60,25 @@ TEST(LogSince, IsADurationOrAMoment) {
 TEST(LogSince, ATimeThatIsStillToComeTodayWasYesterday) {
   EXPECT_EQ(86'400 - 1800, age("15:00"));
   EXPECT_EQ(14.5 * 3600, age("00:00"));
+}
+
+// Half past two comes twice that day, an hour apart.
+TEST(LogSince, OfAnHourThatComesTwiceTheLastOneBeforeNowCounts) {
+  LocalClock clock = clock_at_half_past_two();
+  const double noon = clock.now - 2.5 * 3600;
+  clock.seconds_of = [noon](const CivilTime& time) {
+    const double midnight = noon - 43'200 + (time.day - 1) * 86'400.0;
+    const double at = midnight + time.hour * 3600 + time.minute * 60;
+    return time.hour == 2 ? std::vector<double>{at, at + 3600} : std::vector<double>{at};
+  };
+  for (const auto& [minutes_after_two, age] : std::vector<std::pair<int, double>>{{40, 600}, {85, 3300}, {95, 300}}) {
+    clock.now = noon - 36'000 + minutes_after_two * 60;
+    for (const char* word : {"02:30", "2026-03-01T02:30"}) {
+      const auto seconds = age_of(*parse_since(word), clock);
+      ASSERT_TRUE(seconds);
+      EXPECT_EQ(age, *seconds) << word << " " << minutes_after_two;
+    }
+  }
 }
 
 TEST(LogSince, AMomentToComeIsAnError) {

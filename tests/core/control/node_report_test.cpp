@@ -33,6 +33,7 @@ NodeReport a_report() {
   worker.step = 1200;
   worker.rate = 9.5;
   worker.step_age_s = 0.5;
+  worker.step_jump = 10;
   worker.stack = {"f (x.py:3)", "main (x.py:9)"};
   report.workers.push_back(worker);
   return report;
@@ -48,6 +49,7 @@ TEST(NodeReport, IsReadAsItWasWritten) {
   EXPECT_EQ(2.5, read->quiet_s);
   EXPECT_TRUE(read->quiet_by_steps);
   EXPECT_EQ(1200, read->workers.at(0).step);
+  EXPECT_EQ(10, read->workers.at(0).step_jump);
   EXPECT_EQ(2U, read->workers.at(0).stack.size());
 }
 

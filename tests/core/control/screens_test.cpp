@@ -31,7 +31,7 @@ WorkerReport busy_worker(int rank, int local_rank) {
   worker.gpu_memory_bytes = (std::int64_t{61} << 30) + (std::int64_t{1} << 20) * (rank % 100);
   worker.step = 18'240;
   worker.rate = 2.43;
-  worker.step_age_s = 0.3;
+  worker.step_age_s = 93;  // all wait for the one that lags
   worker.last_line =
       "2026-11-27 14:05:31 | INFO | train | step 18240 | loss 2.1463 | grad norm 0.41 | lr 2.9e-04 | 51.2k tokens/s";
   worker.last_line_age_s = 0.3;

@@ -42,6 +42,19 @@ TEST(LogTimes, AFileThatIsCutGoesOnFromThere) {
   EXPECT_EQ(std::nullopt, times.begin_of(start));
 }
 
+TEST(LogTimes, KnowsWhetherAnOlderFileHasSomeOfIt) {
+  LogTimes times;
+  times.clear();
+  EXPECT_FALSE(times.is_in_older_file(start));
+  times.wrote(0, start);
+  times.wrote(100, start + 4s);
+  EXPECT_FALSE(times.is_in_older_file(start));
+  times.clear();
+  times.clear();
+  EXPECT_TRUE(times.is_in_older_file(start + 4s));
+  EXPECT_FALSE(times.is_in_older_file(start + 5s));
+}
+
 // Three days, a line each second: what is given too much is little beside the age.
 TEST(LogTimes, StaysSmallAndNeverBeginsTooLate) {
   constexpr std::uint64_t seconds = 3 * 86'400;

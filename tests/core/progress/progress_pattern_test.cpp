@@ -116,13 +116,18 @@ TEST(ProgressPattern, WhatEveryMatchMustHave) {
       {"abc*([0-9])", {"ab"}},
       {"abc?d([0-9])", {"ab", "d"}},
       {"abc{0,2}de([0-9])", {"ab", "de"}},
-      {"a+?b([0-9])", {"a", "b"}},
+      {"a+?b([0-9])", {"b"}},
+      {"ab+*c([0-9])", {"a", "c"}},
+      {"ab+??c([0-9])", {"a", "c"}},
+      {"ab+{0}c([0-9])", {"a", "c"}},
+      {R"(a\.+*b([0-9]))", {"a", "b"}},
       {"ab|([0-9])", {}},
       {"(ab|cd)([0-9])e", {"e"}},
       {"(?:ab([0-9]))*", {}},
       {R"((a\)bc)[)d]e)", {"e"}},
       {R"([\]ab]cd([0-9]))", {"cd"}},
       {R"(it\d+step\s([0-9]))", {"it", "step"}},
+      {R"([\c]x]ab([0-9]))", {}},
       {R"(\x41bcd([0-9]))", {}},
       {R"(abc\u0041([0-9]))", {}},
       {"abc[[:digit:]]+([0-9])", {}},
@@ -137,7 +142,8 @@ TEST(ProgressPattern, WhatEveryMatchMustHave) {
 TEST(ProgressPattern, TheRequiredTextsLoseNoStep) {
   const char* patterns[] = {"ab?c([0-9])",      "ab*c([0-9])",    "ab+c([0-9])",         "ab{0,1}c([0-9])",
                             "a(?:b|c)c([0-9])", "a[bc]+c([0-9])", "ac([0-9])|bb([0-9])", R"(a\wc([0-9]))",
-                            "(?!ab)bc([0-9])",  "^ab([0-9])"};
+                            "(?!ab)bc([0-9])",  "^ab([0-9])",     "ab+*c([0-9])",        "ab+??c([0-9])",
+                            "ab+{0}c([0-9])"};
   constexpr std::string_view letters = "abc1";
   for (const char* pattern : patterns) {
     const std::regex bare(pattern);

@@ -9,6 +9,7 @@
 #include <functional>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 namespace launch {
 
@@ -21,9 +22,10 @@ Result<LogSince> parse_since(std::string_view text);
 struct LocalClock {
   double now = 0;  // seconds since 1970
   CivilTime today{};
-  std::function<double(const CivilTime&)> seconds_of;  // since 1970
+  // Since 1970, the earliest first: the hour that comes twice when summer time ends has two.
+  std::function<std::vector<double>(const CivilTime&)> seconds_of;
 };
-// How many seconds ago that was. A time without a date is the last one before now; a moment that is still to come is an
+// How many seconds ago that was: of several such moments, the last one before now. A moment that is still to come is an
 // error of code usage.
 Result<double> age_of(const LogSince& since, const LocalClock& clock);
 

@@ -49,6 +49,7 @@ struct WorkerReport {
   std::optional<double> step;                    // by --progress
   std::optional<double> rate;                    // steps per second
   std::optional<double> step_age_s;              // since the step has changed
+  std::optional<double> step_jump;               // what it was before that is so much less
   std::vector<std::string> stack;                // innermost frame first
   std::vector<LogPiece> log;                     // what is new in its files
   WorkerStartup startup{};

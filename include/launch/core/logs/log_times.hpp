@@ -22,10 +22,12 @@ class LogTimes {
   // The file was cut there, and goes on from there.
   void cut(std::uint64_t position);
   // A new, empty file takes the place of this one.
-  void clear() { parts_.clear(); }
+  void clear();
 
   // Where what was written since `since` begins: perhaps a little earlier, never later. nullopt: nothing was.
   std::optional<std::uint64_t> begin_of(Time since) const;
+  // Some of that is in a file whose place this one took.
+  bool is_in_older_file(Time since) const { return last_of_older_ && *last_of_older_ >= since; }
   std::size_t size() const { return parts_.size(); }
 
  private:
@@ -38,6 +40,7 @@ class LogTimes {
   void join_old_parts(Time at);
 
   std::vector<Part> parts_;
+  std::optional<Time> last_of_older_;  // when an older file was last written to
 };
 
 }  // namespace launch

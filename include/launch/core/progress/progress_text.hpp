@@ -19,8 +19,13 @@ std::string step_text(double step, std::optional<double> rate);
 struct RankStep {
   int rank = 0;
   double step = 0;
+  std::optional<double> rate{};   // steps per second
+  std::optional<double> age_s{};  // since the step has changed
+  double jump = 0;                // between the last two steps
 };
-// "steps 1180 to 1200; behind: rank 7"; "" if they do not differ.
+// Nodes look at their workers at different moments: up to so many seconds apart.
+inline constexpr double looks_apart_s = 1;
+// "steps 1180 to 1200; behind: rank 7"; "" if they do not differ by more than the first ones made between these looks.
 std::string spread_text(const std::vector<RankStep>& steps);
 
 }  // namespace launch

@@ -19,6 +19,7 @@ struct RankProgress {
   std::optional<double> rate;  // steps per second; not known after the first one
   Time changed{};              // when the step became what it is
   Time first{};                // when a step was seen for the first time
+  double jump = 0;             // between the last two steps; 0: there was one only
 };
 
 // All of them as one; `rate` is the mean of those that are known.
