@@ -31,7 +31,7 @@ namespace {
 constexpr Duration long_start = 10s;
 constexpr Duration time_to_write = 10s;
 constexpr Duration time_for_families = 1s;
-constexpr Duration time_to_look = 3s;
+constexpr Duration time_to_look = 1s;
 constexpr Duration until_retry = 5s;  // of a node that has not answered in time
 constexpr int most_retries = 3;
 constexpr int quick_looks = 5;                // then they wait for until_retry
@@ -215,8 +215,8 @@ asio::awaitable<void> StartupDesk::write(std::string path, Draw draw) {
 }
 
 asio::awaitable<void> StartupDesk::end() {
-  if (!job_.config.timeline.wanted() || round_ == 0 || told_ || !serves_workers()) co_return;
-  if (looking_ > 0 && !(known_ && known_->formed)) {
+  if (!job_.config.timeline.wanted() || round_ == 0 || !serves_workers()) co_return;
+  if (looking_ > 0) {
     looked_.expires_at(to_steady(later(now(), time_to_look)));
     (void)co_await looked_.async_wait(as_values);
   }
