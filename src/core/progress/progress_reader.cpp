@@ -6,9 +6,9 @@
 namespace launch {
 namespace {
 
-constexpr std::string_view ends = "\r\n";
+constexpr std::string_view line_ends = "\r\n";
 
-// The first of `ends`, or npos; find_first_of would make a call for each byte.
+// The first of `line_ends`, or npos; find_first_of would make a call for each byte.
 std::size_t find_end(std::string_view bytes) {
   constexpr std::size_t at_once = 1024;  // so that a search for the one does not go far beyond the other
   for (std::size_t from = 0; from < bytes.size(); from += at_once) {
@@ -78,11 +78,11 @@ void ProgressReader::add(std::string_view part, Time now) {
 
 // Only the last line that has an end is kept, and what follows it.
 void ProgressReader::skip(std::string_view bytes, Time now) {
-  const auto last = bytes.find_last_of(ends);
+  const auto last = bytes.find_last_of(line_ends);
   if (last == std::string_view::npos) return add(bytes, now);
   std::string_view body = bytes.substr(0, last);
-  body = body.substr(0, body.find_last_not_of(ends) + 1);
-  const auto before = body.find_last_of(ends);
+  body = body.substr(0, body.find_last_not_of(line_ends) + 1);
+  const auto before = body.find_last_of(line_ends);
   if (before == std::string_view::npos) {
     add(body, now);
   } else {
