@@ -7,21 +7,13 @@
 
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace launch {
 
 class HostedRendezvous : public ElasticMachine {
  public:
-  // What the others must know of this agent's part in the store.
-  struct Seat {
-    Endpoint door{};  // as in Attendance
-    bool hosts = false;
-    std::optional<Comeback> comeback{};
-  };
-  explicit HostedRendezvous(ElasticSettings settings) : HostedRendezvous(std::move(settings), Seat()) {}
-  HostedRendezvous(ElasticSettings settings, Seat seat);
+  explicit HostedRendezvous(ElasticSettings settings);
 
   ElasticStep start(Instant now) override;
   Result<ElasticStep> on(const Outcome& outcome, Instant now) override;
@@ -33,8 +25,6 @@ class HostedRendezvous : public ElasticMachine {
   void admit_nobody() override { admits_ = false; }
   // What the store must do if this agent disappears without a report; WillLeft follows. An empty will takes it back.
   void pledge(LeaveWill will) { will_ = std::move(will); }
-  // After a host has ended: these members of the last round have ended, too.
-  void learn_ended(std::vector<NodeRank> ended);
   // This agent's workers have ended well, so the others do not need it any more in this round; from now on its will is
   // `then`.
   void finish(LeaveWill then);
@@ -56,8 +46,6 @@ class HostedRendezvous : public ElasticMachine {
   void end();
 
   ElasticSettings settings_;
-  Seat seat_;
-  bool returns_ = false;  // the next host must hear of this agent, but the last workers may still run
   Goal goal_ = Goal::none;
   Time deadline_ = never;
   Time give_up_ = never;  // joining, leaving or closing
