@@ -3,6 +3,7 @@
 #include "launch/core/base/text.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <tuple>
 #include <utility>
 
@@ -12,6 +13,8 @@ namespace launch {
 namespace {
 
 constexpr std::size_t widest_host = 12;
+constexpr double notable_age_s = 5;
+constexpr double notable_cpu_percent = 50;
 
 struct TopRow {
   const NodeReport* node = nullptr;
@@ -25,10 +28,12 @@ int order_of(const WorkerReport& worker) {
   return worker.end == "exit code 0" ? 3 : 0;
 }
 
+// Small differences come and go from one look to the next, and must not make the ranks change places.
 bool is_worse(const TopRow& one, const TopRow& other) {
   const auto key = [](const WorkerReport& worker) {
-    return std::tuple(order_of(worker), worker.step.value_or(1e300), -worker.last_line_age_s.value_or(-1),
-                      worker.cpu_percent.value_or(1e9), worker.rank);
+    return std::tuple(order_of(worker), worker.step.value_or(1e300),
+                      -std::floor(worker.last_line_age_s.value_or(-1) / notable_age_s),
+                      std::floor(worker.cpu_percent.value_or(1e9) / notable_cpu_percent), worker.rank);
   };
   return key(*one.worker) < key(*other.worker);
 }
