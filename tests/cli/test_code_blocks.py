@@ -25,6 +25,7 @@ CHECKED = {  # document, beginning -> who looks at it
     ("docs/clusters.md", "mpiexec -n 4"): "clusters/test_mpi.Mpi.test_mpich",
     ("docs/clusters.md", "mpirun -N 1"): "clusters/test_mpi.Mpi.test_open_mpi",
     ("docs/control.md", "$ launch-ctl status"): "cli/test_control_screens.Screens.test_of_a_training",
+    ("docs/control.md", "$ tput cols"): "cli/test_control_screens.Screens.test_of_a_training",
     ("docs/control.md", "$ launch-ctl top"): "cli/test_control_screens.Screens.test_of_a_training",
     ("docs/control.md", "$ launch-ctl stacks"): "cli/test_control_screens.Screens.test_of_a_training",
     ("docs/hosts.md", "launch --hosts n[1-8]"): "clusters/test_hosts_documents.Documents.test_the_line",

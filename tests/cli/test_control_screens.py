@@ -58,6 +58,7 @@ class Screens(ControlCase):
                                              for worker in report["workers"]), 30), str(runs[0]))
         status = self.ask("status").out
         self.compare("$ launch-ctl status", status, 80)
+        self.compare("$ tput cols", "200\n$ launch-ctl status\n...\n" + status, 200)
         page = self.start(["python3", "-c", PAGE, self.control, "top", "--interval=0.1"])
         self.expect([0], [page])
         self.compare("$ launch-ctl top", re.sub(r"\x1b\[[?0-9]*[A-Za-z]", "", page.out), 80)
