@@ -97,7 +97,7 @@ class Memory(GpuCase):
                              f"gpu GPU-2 9000 10000 1\nprocess {pids[1][0]} 3145728\nprocess 1 9\n")
         if not wait_for(lambda: self.memory() == [1024, 3145728], 20):
             self.fail(f"{self.memory()}\n{run}")
-        self.assertRegex(self.status(), r"memory +gpu mem +last line\n(.*\n)* +0 .* 1 KiB(.*\n)* +1 .* 3 MiB")
+        self.assertRegex(self.status(), r"memory +gpu mem\n(.*\n)* +0 .* 1 KiB(.*\n)* +1 .* 3 MiB")
         run.signal(15)
         self.expect([143], [run])
 
