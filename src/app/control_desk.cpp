@@ -110,16 +110,16 @@ asio::awaitable<std::string> ControlDesk::serve(std::string line, pid_t visitor)
 
 asio::awaitable<void> ControlDesk::answer_meanwhile(ControlRequest request, Time asked, std::shared_ptr<Own> own) {
   auto answering = own_answer(std::move(request), asked);
-  own->report = co_await std::move(answering);
+  own->answer = co_await std::move(answering);
   own->come.cancel();
 }
 
 asio::awaitable<NodeReport> ControlDesk::answer_of(std::shared_ptr<Own> own) {
-  while (!own->report) {
+  while (!own->answer) {
     own->come.expires_at(to_steady(never));
     (void)co_await own->come.async_wait(as_values);
   }
-  co_return *std::move(own->report);
+  co_return *std::move(own->answer);
 }
 
 asio::awaitable<std::vector<NodeAnswer>> ControlDesk::ask_others(ControlRequest request) {
@@ -134,10 +134,10 @@ asio::awaitable<std::vector<NodeAnswer>> ControlDesk::ask_others(ControlRequest 
   question.patience = patience;
   deeds_.feed(std::move(question));
   others->come.expires_at(to_steady(later(now(), patience + time_to_see)));
-  if (!others->answered) (void)co_await others->come.async_wait(as_values);
+  if (!others->answer) (void)co_await others->come.async_wait(as_values);
   waiting_.erase(id);
   std::vector<NodeAnswer> answers;
-  if (others->answered) answers = std::move(others->answered->answers);
+  if (others->answer) answers = std::move(others->answer->answers);
   if (answers.empty()) answers = no_answers();
   co_return answers;
 }
@@ -204,7 +204,7 @@ asio::awaitable<std::vector<NodeReport>> ControlDesk::ask_all(Verb verb) {
 void ControlDesk::take(const JobAnswered& answered) {
   const auto waiting = waiting_.find(answered.id);
   if (waiting == waiting_.end()) return;
-  waiting->second->answered = answered;
+  waiting->second->answer = answered;
   waiting->second->come.cancel();
 }
 

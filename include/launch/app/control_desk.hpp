@@ -52,16 +52,14 @@ class ControlDesk {
   boost::asio::awaitable<void> farewell();
 
  private:
-  struct Others {
-    explicit Others(const boost::asio::any_io_executor& executor) : come(executor) {}
-    boost::asio::steady_timer come;
-    std::optional<JobAnswered> answered;
+  template <class Answer>
+  struct Awaited {
+    explicit Awaited(const boost::asio::any_io_executor& executor) : come(executor) {}
+    boost::asio::steady_timer come;  // cancelled when the answer is there
+    std::optional<Answer> answer;
   };
-  struct Own {
-    explicit Own(const boost::asio::any_io_executor& executor) : come(executor) {}
-    boost::asio::steady_timer come;
-    std::optional<NodeReport> report;
-  };
+  using Others = Awaited<JobAnswered>;
+  using Own = Awaited<NodeReport>;
 
   boost::asio::awaitable<std::string> serve(std::string line, pid_t visitor);
   boost::asio::awaitable<void> answer_meanwhile(ControlRequest request, Time asked, std::shared_ptr<Own> own);

@@ -103,12 +103,6 @@ std::vector<Phase> phases_of(const StartupTable& table, const StartupRank& rank,
   return phases;
 }
 
-double end_of(const StartupTable& table) {
-  double end = table.formed.value_or(table.now);
-  for (const StartupRank& rank : table.ranks) end = std::max(end, rank.step.value_or(0));
-  return std::max(end, 0.001);
-}
-
 std::string tip_of(const StartupTable& table, const StartupRank& rank) {
   std::string text = fmt::format("rank {} on {}: ", rank.rank, node_in_words(table, rank.node));
   if (!rank.store) return text + "was not seen at the store";

@@ -129,6 +129,12 @@ StartupTable startup_table(const StartupFacts& facts) {
   return table;
 }
 
+double end_of(const StartupTable& table) {
+  double end = table.formed.value_or(table.now);
+  for (const StartupRank& rank : table.ranks) end = std::max(end, rank.step.value_or(0));
+  return std::max(end, 0.001);
+}
+
 std::optional<double> median_arrival(const std::vector<StartupRank>& ranks) {
   std::vector<double> times;
   for (const StartupRank& rank : ranks)

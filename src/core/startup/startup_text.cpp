@@ -81,10 +81,7 @@ std::string time_of(const std::optional<double>& time) { return time ? seconds(*
 // All rows of one screen.
 class Rows {
  public:
-  Rows(const StartupTable& table, std::size_t columns) : table_(table) {
-    end_ = table.formed.value_or(table.now);
-    for (const StartupRank& rank : table.ranks) end_ = std::max(end_, rank.step.value_or(0));
-    end_ = std::max(end_, 0.001);
+  Rows(const StartupTable& table, std::size_t columns) : table_(table), end_(end_of(table)) {
     for (const auto& [node, host] : table.hosts) names_ = std::max(names_, name_of(table, node).size());
     names_ = std::min<std::size_t>(names_, 24);
     const std::size_t rest = columns > names_ + 40 ? columns - names_ - 40 : 0;
@@ -107,7 +104,7 @@ class Rows {
 
  private:
   const StartupTable& table_;
-  double end_ = 0;
+  double end_;
   std::size_t names_ = 4;
   std::size_t width_ = narrowest_bar;
 };

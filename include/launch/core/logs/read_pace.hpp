@@ -2,8 +2,7 @@
 //
 // A worker that writes each line by itself would wake the reader for each one. So when turns follow each other closely
 // and bring little, the reader pauses. It does so as long as that brings more, and never so long that a pipe fills up.
-// A line that comes alone is read at once. Core of the readers of
-// io/log_relay and io/stderr_tap.
+// A line that comes alone is read at once. Core of the readers of io/log_relay and io/stderr_tap.
 #pragma once
 
 #include "launch/core/base/time.hpp"

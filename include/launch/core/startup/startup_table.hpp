@@ -69,6 +69,8 @@ struct StartupTable {
 std::vector<std::optional<int>> ranks_of_clients(const StartupFacts& facts);
 StartupTable startup_table(const StartupFacts& facts);
 
+// Where a picture of it ends: at the last moment that is known, and above 0.
+double end_of(const StartupTable& table);
 // Of those that have joined: when, in the middle; nullopt: none has.
 std::optional<double> median_arrival(const std::vector<StartupRank>& ranks);
 // The last ones to join, the last of all first; at most `most`.
