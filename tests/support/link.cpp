@@ -135,7 +135,7 @@ void Link::cancel() {
 // ---- what the store says
 
 void Link::received(const std::string& bytes) {
-  if (!open_) return;
+  if (!open_ || hung_up_) return;
   buffer_ += bytes;
   beats_.heard();
   look();
@@ -145,6 +145,13 @@ void Link::received(const std::string& bytes) {
 void Link::closed() {
   hung_up_ = true;
   look();
+}
+
+// What it sends from now on gets nowhere, and nothing arrives.
+void Link::reset() {
+  store_.reset();
+  buffer_.clear();
+  closed();
 }
 
 // False while the answer to a beat is incomplete. It comes before the answers to all that was asked later.

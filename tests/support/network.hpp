@@ -101,6 +101,7 @@ class Link : public std::enable_shared_from_this<Link> {
 
   void received(const std::string& bytes);
   void closed();
+  void reset();
   void look();
   bool read_beat();
   void cancel();
@@ -164,6 +165,9 @@ class Network {
   Time mended_at(const std::string& from, const std::string& to) const;
   // When the last host was lost, and the last one that was paused or cut off is well again.
   Time well_at() const { return well_at_; }
+
+  // A firewall, or an interface that went down, ends the connections of a host. Only the host itself hears of that.
+  void reset(const std::string& host);
 
   // How far its clock is ahead of the others'.
   void set_clock(const std::string& host, Duration ahead) { clocks_[host] = ahead; }
