@@ -11,6 +11,7 @@
 #include "launch/core/rendezvous/liveness.hpp"
 #include "launch/core/store/store_operation.hpp"
 
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -103,6 +104,7 @@ class Link : public std::enable_shared_from_this<Link> {
   void closed();
   void reset();
   void look();
+  bool skip_owed();
   bool read_beat();
   void cancel();
   void arm_beats();
@@ -121,6 +123,7 @@ class Link : public std::enable_shared_from_this<Link> {
   Time last_sent_{}, last_received_{};  // bytes keep their order
   std::string buffer_;
   std::optional<Operation> under_way_;
+  std::deque<Operation> owed_;  // were given up; their answers come before any other
   OnOutcome on_outcome_;
   std::optional<Outcome> answer_;  // which was on its way when the wait was cancelled
   bool cancelling_ = false;
