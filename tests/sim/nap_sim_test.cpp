@@ -77,6 +77,14 @@ TEST(EveryNap, OfAMomentDisturbsNobody) {
   }
 }
 
+TEST(EveryNap, OfNearlyTheTimeOutDisturbsNobody) {
+  for (const std::size_t victim : {0U, 1U}) {
+    play_every({false, Hosting::node, victim, heartbeat * 88 / 100});
+    play_every({true, Hosting::node, victim, heartbeat * 88 / 100});
+    play_every({true, Hosting::launch, victim, heartbeat * 88 / 100});
+  }
+}
+
 TEST(EveryCut, OfAMomentDisturbsNobody) {
   for (const std::size_t victim : {0U, 1U}) {
     play_every({false, Hosting::node, victim, 1500ms, true});
