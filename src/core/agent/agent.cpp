@@ -206,7 +206,7 @@ AgentActions Agent::handle(const AllGone& /*event*/, Time now) {
   if (winding_down()) return wound_down(now);
   if (state_ != State::clearing) return {};
   deadline_ = never;
-  if (first_ || settings_.nnodes == 1) return {finish()};
+  if (settings_.nnodes == 1) return {finish()};
   if (warning_.may_leave) return {TellPeers{early_leave(0, "its workers have ended")}, finish()};
   if (put_off_) return {finish()};
   state_ = State::leaving;
