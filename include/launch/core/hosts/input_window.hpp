@@ -1,7 +1,7 @@
 // The standard input of `launch --hosts`: which nodes get it (--stdin), and when more of it may be read. Used by
-// core/hosts/head. A node says how much of it its launch has taken, and nothing more is read once most_untaken bytes are
-// on their way to one of them: the slowest sets the pace. Sizes are bytes. Pure; it never reads anything, and what a
-// node says about more than it was sent counts for nothing.
+// core/hosts/head. A node says how much of it its launch has taken, and nothing more is read while most_untaken bytes
+// are on their way to one of them: the slowest sets the pace. Sizes are bytes. Pure; it never reads anything, and what
+// a node says about more than it was sent counts for nothing.
 #pragma once
 
 #include "launch/core/hosts/head_plan.hpp"
