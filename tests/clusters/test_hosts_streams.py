@@ -121,24 +121,30 @@ class Input(StreamsCase):
 
 
 class Fold(StreamsCase):
+    def expect_folded(self, lines, says, hosts, nproc):
+        """`says`: what workers do, in steps; all begin each of them together. Lines may change places."""
+        meet = ('meet() { : > "$TEST_FOLDER/$1.$RANK"\n'
+                'while [ "$(ls "$TEST_FOLDER/$1".* | wc -l)" -lt "$WORLD_SIZE" ]; do sleep 0.02; done; }\n')
+        for turn in range(10):  # on a busy machine they may come too late for each other
+            steps = [f"meet turn{turn}step{number}\n{step}\n" for number, step in enumerate(says)]
+            run = self.head("--fold", self.worker(meet, *steps), hosts=hosts, nproc=nproc)
+            self.expect([0], [run])
+            if sorted(lines) == sorted(run.out.splitlines()):
+                return run
+        self.assertEqual(sorted(lines), sorted(run.out.splitlines()))
+        return run
+
     def test_the_screen_of_the_documents(self):
         page = (ROOT / "docs" / "hosts.md").read_text(encoding="utf-8")
         shown = re.search(r"\n\$ launch --hosts n\[1-4\] --nproc-per-node 4 --fold train.py\n(.*?)\n```", page, re.S)[1]
-        says = ('echo "loading checkpoint step_1200"\n'
-                'if [ "$RANK" = 7 ]; then echo "resuming, after waiting for a lock"; else echo resuming; fi\n'
-                'echo "loss 2.3"\n')
-        for turn in reversed(range(5)):  # on a busy machine they may come too late for each other
-            run = self.head("--fold", self.worker(says), hosts=4, nproc=4)
-            self.expect([0], [run])
-            if turn == 0 or sorted(shown.splitlines()) == sorted(run.out.splitlines()):
-                break
-        self.assertEqual(sorted(shown.splitlines()), sorted(run.out.splitlines()), "two of them may change places")
+        says = ('echo "loading checkpoint step_1200"',
+                'if [ "$RANK" = 7 ]; then echo "resuming, after waiting for a lock"; else echo resuming; fi',
+                'echo "loss 2.3"')
+        self.expect_folded(shown.splitlines(), says, 4, 4)
 
     def test_equal_lines_of_all_hosts_are_shown_once(self):
-        says = 'for i in 1 2 3; do echo "step $i"; done\n[ "$RANK" = 5 ] && echo "loss is nan" >&2\nexit 0\n'
-        run = self.head("--fold", self.worker(says), hosts=4)
-        self.expect([0], [run])
-        self.assertEqual(["[0-7]:step 1", "[0-7]:step 2", "[0-7]:step 3"], run.out.splitlines())
+        says = ('for i in 1 2 3; do echo "step $i"; done', '[ "$RANK" = 5 ] && echo "loss is nan" >&2', "exit 0")
+        run = self.expect_folded([f"[0-7]:step {number}" for number in (1, 2, 3)], says, 4, 2)
         self.assertIn("[5]:loss is nan\n", run.err)
 
     def test_nothing_is_lost_and_each_rank_keeps_its_order(self):
