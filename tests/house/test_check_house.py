@@ -163,7 +163,7 @@ class CheckHouse(unittest.TestCase):
 
     def test_the_folders_at_the_top_are_few(self):
         self.assertEqual(self.rules({"cmake/x.cmake": ""}), {"top"})
-        self.assertEqual(self.rules({"src/x.cmake": "", "build/x": "", ".ci/run": ""}), set())
+        self.assertEqual(self.rules({"src/app/x.cmake": "", "build/x": "", ".ci/run": ""}), set())
 
     def test_a_header_needs_its_source_and_its_test(self):
         header, source, test = (
