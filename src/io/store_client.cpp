@@ -35,6 +35,7 @@ StoreClient::StoreClient(tcp::socket socket) : socket_(std::move(socket)) {
 Error StoreClient::lost(const boost::system::error_code& error) {
   silent_ = error == asio::error::timed_out || error == asio::error::host_unreachable ||
             error == asio::error::network_unreachable || error == asio::error::network_down;
+  hung_up_ = error == asio::error::eof;
   return Error{silent_ ? ErrorCode::timeout : ErrorCode::closed,
                fmt::format("the connection to the store ended: {}", error.message())};
 }

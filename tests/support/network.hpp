@@ -94,6 +94,7 @@ class Link : public std::enable_shared_from_this<Link> {
 
   const std::string& host() const { return host_; }
   const Endpoint& peer() const { return peer_; }
+  bool hung_up() const { return hung_up_; }
 
  private:
   friend class Network;

@@ -107,8 +107,9 @@ void Process::answer(QuestionId id, const AskStore& question) {
   const auto link = links_.find(question.link);
   if (link == links_.end()) return reply(id, Answered{Error{ErrorCode::closed, "the connection was closed"}});
   link->second->perform(question.operation, question.deadline,
-                        [this, id, life = std::weak_ptr(life_)](Result<Outcome> outcome) {
-                          if (!life.expired()) reply(id, Answered{std::move(outcome)});
+                        [this, id, one = link->second.get(), life = std::weak_ptr(life_)](Result<Outcome> outcome) {
+                          const bool hung_up = !outcome && !life.expired() && one->hung_up();
+                          if (!life.expired()) reply(id, Answered{std::move(outcome), hung_up});
                         });
 }
 

@@ -87,6 +87,7 @@ class AgentLoop {
   void carry_out(const RunAfterHook& action) { run_in_background(executor_, run_after_hook(action.exit_code)); }
   void carry_out(const EnterBarrier& action);
   void carry_out(const Heard& action) { record_.events().told_of(action.failure); }
+  void carry_out(const HostMoved& action) { record_.events().host_moved(action); }
   void carry_out(const Asked& action) { control_.take(action); }
   void carry_out(const JobAnswered& action) { control_.take(action); }
   void carry_out(Conclude action);

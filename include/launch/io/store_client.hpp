@@ -35,6 +35,8 @@ class StoreClient {
 
   // The connection has ended because nothing more was heard from the store, which may still live.
   bool silent() const { return silent_; }
+  // The kernel of the other side has closed the connection in order: the process there has ended, or has closed it.
+  bool hung_up() const { return hung_up_; }
 
   // Takes the will back, if one was left, and closes; never waits.
   void part();
@@ -67,6 +69,7 @@ class StoreClient {
   bool listening_ = false;  // waits for the next byte
   Beats beats_;
   bool silent_ = false;
+  bool hung_up_ = false;
 };
 
 // Tries once to connect to a store and to greet it. The error says what listens there if it is not a store.

@@ -14,7 +14,16 @@ using Wish = Attendance::Wish;
 
 }  // namespace
 
-HostedRendezvous::HostedRendezvous(ElasticSettings settings) : settings_(std::move(settings)) {}
+HostedRendezvous::HostedRendezvous(ElasticSettings settings, Seat seat)
+    : settings_(std::move(settings)), seat_(std::move(seat)) {
+  if (!seat_.comeback || !seat_.comeback->last.rank.known()) return;
+  round_ = seat_.comeback->last.round;
+  returns_ = true;
+}
+
+void HostedRendezvous::learn_ended(std::vector<NodeRank> ended) {
+  if (seat_.comeback) seat_.comeback->ended = std::move(ended);
+}
 
 ElasticStep HostedRendezvous::start(Instant now) { return next(now.time); }
 
@@ -61,9 +70,11 @@ Result<ElasticStep> HostedRendezvous::on(const Outcome& outcome, Instant now) {
 
 // An answer to a wish that has changed meanwhile has no effect.
 void HostedRendezvous::take(const ElasticNews& news, Time now) {
+  if (std::holds_alternative<RoundBroken>(news)) returns_ = false;
   if (const auto* formed = std::get_if<RoundFormed>(&news); formed != nullptr && goal_ == Goal::join) {
     goal_ = Goal::member;
     round_ = formed->round;
+    seat_.comeback.reset();
     news_.push_back(news);
   } else if (std::holds_alternative<RoundBroken>(news) && goal_ == Goal::member) {
     goal_ = Goal::none;
@@ -96,8 +107,13 @@ void HostedRendezvous::report(RoundWaits waits, Time now) {
 
 void HostedRendezvous::end() {
   if (goal_ == Goal::give_up) {
-    const std::string reason = fmt::format("the rendezvous timed out after {}: {} of at least {} nodes joined",
-                                           to_text(settings_.join_timeout), last_.arrived, settings_.nodes.min);
+    std::string reason = fmt::format("the rendezvous timed out after {}: ", to_text(settings_.join_timeout));
+    reason += last_.awaited > 0
+                  ? fmt::format(
+                        "{} of {} nodes that may still run have come since the host was lost, and others may "
+                        "run without them",
+                        last_.arrived, last_.awaited)
+                  : fmt::format("{} of at least {} nodes joined", last_.arrived, settings_.nodes.min);
     news_.emplace_back(RoundRefused{{ErrorCode::timeout, reason}, false, last_.begun && round_ < 0});
   } else {
     news_.emplace_back(RendezvousEnded{});
@@ -110,6 +126,7 @@ ElasticStep HostedRendezvous::next(Time now) {
   if (auto will = std::exchange(will_, std::nullopt)) return {*std::move(will), std::exchange(news_, {})};
   switch (goal_) {
     case Goal::none:
+      if (returns_) return attend(Wish::stay, deadline_);
       deadline_ = never;
       return {AwaitKeys{{std::string(never_key)}}, std::exchange(news_, {})};
     case Goal::join:
@@ -139,7 +156,10 @@ ElasticStep HostedRendezvous::attend(Wish wish, Time deadline) {
                   goal_ == Goal::leave ? reason_ : "",
                   settings_.common,
                   done_,
-                  restarts_};
+                  restarts_,
+                  seat_.door,
+                  seat_.hosts,
+                  seat_.comeback};
   return {Attend{state_key(settings_.run_id), to_json(said)}, std::exchange(news_, {})};
 }
 

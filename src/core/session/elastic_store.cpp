@@ -22,9 +22,7 @@ ElasticSettings with_self(const Config& config, const C10dChoice& choice, Durati
   ElasticSettings settings = choice.settings;
   settings.run_id = config.run_id;
   settings.common = common_settings(config);
-  const std::string& address = choice.address;
   settings.report_interval = report_interval;
-  settings.self = NodeDesc{address.empty() ? config.hostname : address, config.pid, launch_local_id};
   settings.member = Member{NodeRank(), config.role, config.nproc_per_node};
   return settings;
 }
@@ -38,8 +36,13 @@ ElasticStore::ElasticStore(Stage& stage, const Config& config, const C10dChoice&
       owner_(owner),
       heartbeat_(plan_heartbeat(config.heartbeat_timeout, choice.settings.nodes.max)),
       store_(choice.store),
+      line_(stage, config),
       ended_(stage),
       scope_(stage) {}
+
+NodeDesc ElasticStore::self() const {
+  return {choice_.address.empty() ? config_.hostname : choice_.address, config_.pid, launch_local_id};
+}
 
 Talk<Status> ElasticStore::open() {
   stage_.act(PrepareStore{heartbeat_.silence});
@@ -204,9 +207,11 @@ Talk<Status> ElasticStore::choose_machine() {
   auto looked = co_await link_->check(KeyList(1, std::string(host_key)), deadline);
   if (!looked) co_return looked.error();
   by_launch_ = looked->at(0);
+  if (by_launch_ && !hosts_) co_await line_.open_door(address_);
   ElasticSettings settings = with_self(config_, choice_, stage_.report_interval());
+  settings.self = self();
   if (by_launch_) {
-    auto hosted = std::make_unique<HostedRendezvous>(std::move(settings));
+    auto hosted = std::make_unique<HostedRendezvous>(std::move(settings), line_.seat(hosts_));
     hosted_ = hosted.get();
     machine_ = std::move(hosted);
     if (heartbeat_.interval > Duration::zero()) link_->set_beats(heartbeat_.interval, heartbeat_.patience);
@@ -229,12 +234,16 @@ Talk<void> ElasticStore::run() {
     const bool goes_on = !ending_ && !leaving_;
     const bool closed = lost.code == ErrorCode::closed && goes_on;
     const bool silent = lost.code == ErrorCode::silent && goes_on;
-    wants_in_ = !formed_;
+    const bool waits = std::exchange(wants_in_, !formed_);
     hosted_ = nullptr;
     machine_.reset();
     bool back = false;
+    const bool may_follow = has_hung_up(lost);
+    if (may_follow) back = co_await follow(waits);
+    if (back) continue;
     if (formed_ && !ending_) owner_.on_doubt(silent && by_launch_);
     if ((closed || silent) && formed_ && by_launch_) back = co_await come_back(silent);
+    if (!back && may_follow) back = co_await follow(waits);
     if (back) continue;
     if (!closed || formed_) {
       lost_ = true;
@@ -279,6 +288,53 @@ Talk<bool> ElasticStore::come_back(bool was_silent) {
   co_return true;
 }
 
+// Not if the connection was reset: a firewall does that, too. But where the last host has just ended, the next one that
+// does not listen any more either may have been killed before it had read all: then its kernel resets the connection.
+bool ElasticStore::has_hung_up(const Error& lost) const {
+  const bool ended = lost.code == ErrorCode::closed && link_ && (link_->hung_up() || line_.comes_back());
+  return ended && by_launch_ && line_.leads_on() && !hosts_ && owner_.goes_on();
+}
+
+// The host has closed the link, and if it does not listen any more, it has ended. If it lives, it has taken this node
+// for dead, so the workers of this node must hear of that soon.
+Talk<bool> ElasticStore::follow(bool waits) {
+  if (ending_ || leaving_) co_return false;
+  const Duration look = heartbeat_.grace > Duration::zero() ? std::min(second_look, heartbeat_.grace / 4) : second_look;
+  const bool gone = co_await line_.is_gone(*reached_, later(stage_.moment(), look));
+  if (!gone || ending_ || leaving_) co_return false;
+  wants_in_ = wants_in_ || waits;
+  owner_.on_host_gone(line_.last(), waits);
+  link_.reset();
+  give_up_ = later(stage_.moment(), choice_.settings.join_timeout);
+  auto next = co_await line_.find_next(self(), give_up_);
+  if (!next || ending_ || leaving_) co_return false;
+  if (next->here) {
+    hosts_ = true;
+    Endpoint door{"127.0.0.1", next->heir.door.port};
+    auto own = co_await connect_quietly(stage_, std::move(door), give_up_);
+    if (!own) co_return false;
+    next->link.emplace(*std::move(own));
+  }
+  settle_at(*std::move(next));
+  co_return true;
+}
+
+void ElasticStore::settle_at(StoreLine::Next next) {
+  const LastRound& last = line_.last();
+  take(*std::move(next.link));
+  reached_ = link_->peer();
+  store_ = next.heir.door;
+  const std::string from = last.host_node.addr.empty() ? to_text(choice_.store) : last.host_node.addr;
+  stage_.say(Say::Level::info, fmt::format("the node that hosted the rendezvous ({}) is gone; {} hosts it now", from,
+                                           next.heir.node.addr));
+  stage_.act(HostMoved{from, next.heir.node.addr, line_.term()});
+  if (!hosts_) return;
+  scope_.start(line_.watch_doors(self(), [this](std::vector<NodeRank> ended) {
+    if (hosted_ != nullptr) hosted_->learn_ended(std::move(ended));
+    wake();
+  }));
+}
+
 // Carries out the machine until it has ended, or the store is lost.
 Talk<Error> ElasticStore::pursue() {
   const Status chosen = co_await choose_machine();
@@ -306,7 +362,10 @@ Talk<Result<Outcome>> ElasticStore::perform(Operation next) {
 
 // Until end() the store must still hear of this node: its workers may take their time.
 void ElasticStore::take(ElasticNews news) {
-  formed_ = formed_ || std::holds_alternative<RoundFormed>(news);
+  line_.learn(news);
+  const bool formed = std::holds_alternative<RoundFormed>(news);
+  formed_ = formed_ || formed;
+  wants_in_ = wants_in_ && !formed;
   if (!std::holds_alternative<RendezvousEnded>(news)) return owner_.on_news(std::move(news));
   done_ = true;
   ended_.ring();

@@ -7,13 +7,21 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace launch {
 
 class HostedRendezvous : public ElasticMachine {
  public:
-  explicit HostedRendezvous(ElasticSettings settings);
+  // What the others must know of this agent's part in the store.
+  struct Seat {
+    Endpoint door{};  // as in Attendance
+    bool hosts = false;
+    std::optional<Comeback> comeback{};
+  };
+  explicit HostedRendezvous(ElasticSettings settings) : HostedRendezvous(std::move(settings), Seat()) {}
+  HostedRendezvous(ElasticSettings settings, Seat seat);
 
   ElasticStep start(Instant now) override;
   Result<ElasticStep> on(const Outcome& outcome, Instant now) override;
@@ -25,6 +33,8 @@ class HostedRendezvous : public ElasticMachine {
   void admit_nobody() override { admits_ = false; }
   // What the store must do if this agent disappears without a report; WillLeft follows. An empty will takes it back.
   void pledge(LeaveWill will) { will_ = std::move(will); }
+  // After a host has ended: these members of the last round have ended, too.
+  void learn_ended(std::vector<NodeRank> ended);
   // This agent's workers have ended well, so the others do not need it any more in this round; from now on its will is
   // `then`.
   void finish(LeaveWill then);
@@ -46,6 +56,8 @@ class HostedRendezvous : public ElasticMachine {
   void end();
 
   ElasticSettings settings_;
+  Seat seat_;
+  bool returns_ = false;  // the next host must hear of this agent, but the last workers may still run
   Goal goal_ = Goal::none;
   Time deadline_ = never;
   Time give_up_ = never;  // joining, leaving or closing

@@ -32,7 +32,7 @@ enum class OwnStore {
 
 // ---- questions
 
-// One try to connect to a store and to greet it. → Opened
+// One try to connect to a store and to greet it. An error `no_listener`: no process listens there. → Opened
 struct OpenLink { LinkId link = 0; Endpoint endpoint; Time deadline; };
 // One at a time on a link. An error `closed`: the link has ended, or was closed; `silent`: see Beat. → Answered
 struct AskStore { LinkId link = 0; Operation operation; Time deadline; };
@@ -48,7 +48,8 @@ struct LocateHost { std::string host; std::string own_name; Time deadline; };
 struct LookForAgent { int pid = 0; };
 
 struct Opened { LinkId link = 0; Status status; Endpoint peer; std::string own_address; };  // addresses of both sides
-struct Answered { Result<Outcome> outcome; };
+// `hung_up`: the kernel of the other side has closed the link in order: its process has ended, or has closed it.
+struct Answered { Result<Outcome> outcome; bool hung_up = false; };
 // `port`: the one that was taken. `cooling`: nobody uses it, but the kernel keeps it for a while.
 struct Listening { Status status; std::uint16_t port = 0; bool cooling = false; };
 struct Clients { std::size_t left = 0; std::vector<std::string> where; };  // `where`: some of them
@@ -79,6 +80,8 @@ struct PrepareStore {
 };
 // Removes what workers left in a store of this node, and closes their connections.
 struct FenceStore { OwnStore store = OwnStore::job; };
+// News: another node hosts the job's store now. `term`: how often it has moved.
+struct HostMoved { std::string from, to; int term = 0; };
 struct StopAwaiting {};                 // ends AwaitNoClients, the one under way and later ones
 
 // For the agent. `first`: before the events that wait.
@@ -108,9 +111,9 @@ struct NodeAnswer { NodeRank node{}; std::string text; std::string fault; };
 // any more, or if its store is lost.
 struct JobAnswered { std::uint64_t id = 0; std::vector<NodeAnswer> answers; };
 
-using SessionAction = std::variant<Ask, Beat, WakeLink, PartLink, CloseLink, PrepareStore, FenceStore, StopAwaiting,
-                                   Tell, LimitGrace, ForgetRound, Say, SessionOpened, OthersTold, AccountShared,
-                                   SessionEnded, Asked, JobAnswered>;
+using SessionAction = std::variant<Ask, Beat, WakeLink, PartLink, CloseLink, PrepareStore, FenceStore, HostMoved,
+                                   StopAwaiting, Tell, LimitGrace, ForgetRound, Say, SessionOpened, OthersTold,
+                                   AccountShared, SessionEnded, Asked, JobAnswered>;
 using SessionActions = std::vector<SessionAction>;
 
 // ---- events
