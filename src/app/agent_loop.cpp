@@ -387,10 +387,9 @@ asio::awaitable<void> AgentLoop::report(Report action) {
   feed(Reported{});
 }
 
-void AgentLoop::carry_out(const Exit& action) { run_in_background(executor_, leave(action.code)); }
-
 asio::awaitable<void> AgentLoop::leave(int code) {
   co_await record_.leave();
+  co_await network_.part();
   exit_code_ = exit_code_for_scheduler(config_.preemption, code, desk_.warned());
   if (exit_code_ != code)
     log_info(fmt::format("exit code {} in place of {}: the scheduler should start the job again", *exit_code_, code));

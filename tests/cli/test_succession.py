@@ -1,14 +1,17 @@
 """The node that hosts the rendezvous of a c10d job is lost or leaves, and the others go on.
 
 LAUNCH_MEMBERSHIP_ROUNDS says how often each measured change takes its turn (1); the table tells median and worst.
+LAUNCH_SUCCESSION_TRIALS says how often the host is told to leave, where one lost node in twenty would be a fault (3).
 """
 import json
+import os
 import signal
 import time
 
 import processes
-from members import ROUNDS, MembersCase, milliseconds, print_times, print_title
+from members import ROUNDS, START, UNTIL_GO, MembersCase, milliseconds, print_times, print_title
 
+TRIALS = int(os.environ.get("LAUNCH_SUCCESSION_TRIALS", 3))
 GONE = "the node that hosted the rendezvous (127.0.0.1) is gone; 127.0.0.{} hosts it now"
 
 
@@ -58,11 +61,13 @@ class Succession(MembersCase):
         self.assert_rounds(4, 3, 2, 1)
 
     def test_two_hosts_at_once(self):
-        runs = self.form(4, nnodes="1:4")
+        """Nobody can know that the second one has ended, too: the others wait until its workers must have."""
+        runs = self.form(4, "--heartbeat-timeout=3", nnodes="1:4")
         killed = time.time()
         self.kill_both(runs[1])
         self.kill_both(runs[2])
-        self.wait_for_round(2, since=killed)
+        workers = self.wait_for_round(2, since=killed)
+        self.assertGreater(milliseconds(killed, workers), 3000)
         self.end_well(runs[3], runs[4])
 
     def test_a_spare_takes_the_place_of_the_host(self):
@@ -75,6 +80,42 @@ class Succession(MembersCase):
         self.assertEqual({2, 3}, {start.node for start in self.wait_for_round(2, since=killed)})
         self.end_well(runs[2], spare)
         self.assert_rounds(2, 2)
+
+    def test_nobody_is_lost_when_the_host_leaves(self):
+        for _ in range(TRIALS):
+            runs = self.form(4)
+            told = time.time()
+            runs[1].signal(signal.SIGTERM)
+            self.wait_for_round(3, since=told)
+            self.assertEqual([143], self.finish(runs[1]))
+            self.end_well(runs[2], runs[3], runs[4])
+            self.assert_rounds(4, 3)
+            self.next_job()
+
+    def test_where_all_are_told_to_stop_all_have_their_time(self):
+        """The workers of the host end at once, those of the others save."""
+        self.script = self.worker(START, 'saved() { sleep 5; echo "saved $1" >> "$TEST_FOLDER/told"; exit 0; }\n',
+                                  '[ "$1" = 1 ] || trap "saved $1" TERM\n', UNTIL_GO)
+        runs = self.form(3)
+        for run in runs.values():
+            run.signal(signal.SIGTERM)
+        self.expect([143] * 3, runs.values(), seconds=20)
+        self.assertEqual({"2", "3"}, {node for node, *_ in self.told("saved")})
+        self.assert_rounds(3)
+
+    def test_a_host_that_stands_still_is_not_followed(self):
+        runs = self.form(3, "--heartbeat-timeout=2")
+        agent = self.agent_of(runs[1])
+        runs[1].signal(signal.SIGSTOP)
+        os.kill(agent, signal.SIGSTOP)
+        self.finish(runs[2], runs[3], seconds=20)
+        for number in (2, 3):
+            self.assertNotEqual(0, runs[number].code, str(runs[number]))
+            self.assertNotIn("hosts it now", runs[number].err)
+        self.assert_rounds(3)
+        runs[1].signal(signal.SIGCONT)
+        os.kill(agent, signal.SIGCONT)
+        self.finish(runs[1], seconds=30)
 
     def test_the_host_leaves_when_it_is_told_to(self):
         events = self.folder / "events"

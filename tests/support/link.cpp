@@ -142,8 +142,9 @@ void Link::received(const std::string& bytes) {
   arm_beats();
 }
 
-void Link::closed() {
+void Link::closed(bool reset) {
   hung_up_ = true;
+  was_reset_ = reset;
   look();
 }
 

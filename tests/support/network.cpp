@@ -202,7 +202,7 @@ void Store::drop(ConnectionId id, bool silent) {
   const auto link = peers_[id].link.lock();
   if (!link) return;
   link->last_received_ = network_.arrival(host_, link->host(), link->last_received_);
-  link->hear(link->last_received_, [link] { link->closed(); });
+  link->hear(link->last_received_, [link] { link->closed(true); });
 }
 
 void Store::send(std::vector<Push> pushes) {
@@ -257,7 +257,7 @@ void Store::close_all(bool by_kernel) {
     const auto link = peers_[id].link.lock();
     if (!link || !peers_[id].open || network_.is_down(link->host())) continue;
     link->last_received_ = network_.arrival(host_, link->host(), link->last_received_);
-    link->hear(link->last_received_, [link] { link->closed(); });
+    link->hear(link->last_received_, [link] { link->closed(false); });
   }
   alive_ = false;
 }

@@ -1,5 +1,7 @@
 #include "process.hpp"
 
+#include "launch/core/store/keys.hpp"
+
 #include <algorithm>
 #include <utility>
 
@@ -121,6 +123,7 @@ void Process::answer(QuestionId id, const Listen& question) {
     mine = *opened;
     listening.port = network_.port_of(*mine);
     if (question.store == OwnStore::job) {
+      mine->agents().table().preset(store_name_key(prepared_.name), "1");
       mine->set_silence_limit(prepared_.silence_limit);
       if (prepared_.nnodes > 0) {
         mine->agents().table().set_agent_keys(prepared_.agent_keys);
@@ -133,10 +136,16 @@ void Process::answer(QuestionId id, const Listen& question) {
   reply(id, std::move(listening));
 }
 
+void Process::answer(QuestionId id, const OpenDoor& question) {
+  answer(id, Listen{OwnStore::job, {question.address, 0}, false, true});
+  if (job_store_) job_store_->agents().close_to_strangers();
+}
+
 void Process::answer(QuestionId id, const AwaitNoClients& question) {
-  const std::size_t left = !job_store_            ? 0
-                           : question.agents_only ? job_store_->agent_count()
-                                                  : job_store_->talker_count();
+  std::size_t left = 0;
+  if (job_store_ && question.who == Clientele::leavers) left = job_store_->agents().has_leavers() ? 1 : 0;
+  if (job_store_ && question.who == Clientele::agents) left = job_store_->agent_count();
+  if (job_store_ && question.who == Clientele::all) left = job_store_->talker_count();
   const Time now = network_.events().now();
   if (left == 0 || hurried_ || now >= question.deadline) return reply(id, Clients{left, {}});
   when_awake(std::min(later(now, poll), question.deadline), [this, id, question] { answer(id, question); });

@@ -92,7 +92,7 @@ class AgentLoop {
   void carry_out(const JobAnswered& action) { control_.take(action); }
   void carry_out(Conclude action);
   void carry_out(Report action);
-  void carry_out(const Exit& action);
+  void carry_out(const Exit& action) { run_in_background(executor_, leave(action.code)); }
   template <class OfTheNetwork>
   void carry_out(OfTheNetwork action) {
     network_.carry_out(std::move(action));

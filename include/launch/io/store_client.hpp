@@ -59,6 +59,7 @@ class StoreClient {
   boost::asio::awaitable<Status> receive_while_beating(Time deadline);
   boost::asio::awaitable<Result<Outcome>> cancel_wait(const Operation& operation, PartialReply& part);
   bool read_beat(const Operation& under_way);
+  bool has_hung_up();
   Error lost(const boost::system::error_code& error);
 
   boost::asio::ip::tcp::socket socket_;

@@ -68,8 +68,12 @@ CommonSettings read_settings(Needed& need, const JsonValue& json) {
   return settings;
 }
 
-Endpoint read_door(Needed& need, const JsonValue& json) {
-  return {need(json["host"].text(longest_read)), static_cast<std::uint16_t>(need(json["port"].whole(1, 65535)))};
+// The host of the store has a name without an address: it is known where that is.
+StoreDoor read_door(Needed& need, const JsonValue& json) {
+  StoreDoor door{{}, need(json["store"].text(longest_read))};
+  if (!json["port"].present()) return door;
+  door.at = {need(json["host"].text(longest_read)), static_cast<std::uint16_t>(need(json["port"].whole(1, 65535)))};
+  return door;
 }
 
 // What is not there: there is no line.
@@ -79,9 +83,12 @@ LastRound read_last_round(Needed& need, const JsonValue& json) {
   last.term = need(json["term"].whole(0, most_restarts));
   last.round = need(json["round"].whole64(0, std::numeric_limits<std::int64_t>::max() - 1));
   last.nnodes = need(json["nnodes"].whole(1, most_nodes));
-  last.rank = NodeRank(need(json["rank"].whole(-1, last.nnodes - 1)));
+  last.rank = NodeRank(need(json["rank"].whole(-1, last.nnodes)));
   last.host = NodeRank(need(json["host"].whole(-1, last.nnodes - 1)));
   if (const JsonValue host = json["host_node"]; host.present()) last.host_node = read_node(need, host);
+  last.store = need(json["store"].text(longest_read));
+  last.old = need(json["old"].whole(0, last.nnodes));
+  last.missing = need(json["missing"].whole(0, most_nodes));
   const auto line = need(json["line"].list());
   for (std::size_t at = 0; at < std::min(line.size(), most_heirs); ++at)
     last.line.push_back({NodeRank(need(line[at]["rank"].whole(0, last.nnodes - 1))), read_node(need, line[at]["node"]),
@@ -94,6 +101,7 @@ std::optional<Comeback> read_comeback(Needed& need, const JsonValue& json) {
   Comeback back;
   back.last = read_last_round(need, json["last"]);
   back.term = need(json["term"].whole(1, most_restarts));
+  back.left = need(json["left"].whole(0, most_restarts));
   for (const JsonValue& rank : need(json["ended"].list())) back.ended.emplace_back(need(rank.whole(0, most_nodes)));
   back.wait = read_time(need, json["wait"]);
   return back;
@@ -105,11 +113,16 @@ int read_restarts(Needed& need, const JsonValue& json) {
 
 Json to_object(const NodeDesc& node) { return {{"addr", node.addr}, {"pid", node.pid}, {"local_id", node.local_id}}; }
 
-Json to_object(const Endpoint& door) { return {{"host", door.host}, {"port", door.port}}; }
+Json to_object(const StoreDoor& door) {
+  Json json = {{"store", door.store}};
+  if (door.at.port != 0) json.update({{"host", door.at.host}, {"port", door.at.port}});
+  return json;
+}
 
 Json to_object(const LastRound& last) {
   Json json = {{"term", last.term},       {"round", last.round},     {"nnodes", last.nnodes},
-               {"rank", last.rank.value}, {"host", last.host.value}, {"line", Json::array()}};
+               {"rank", last.rank.value}, {"host", last.host.value}, {"store", last.store},
+               {"old", last.old},         {"missing", last.missing}, {"line", Json::array()}};
   if (!last.host_node.addr.empty()) json["host_node"] = to_object(last.host_node);
   for (const Heir& heir : last.line)
     json["line"].push_back({{"rank", heir.rank.value}, {"node", to_object(heir.node)}, {"door", to_object(heir.door)}});
@@ -123,6 +136,7 @@ std::int64_t in_milliseconds(Duration time) { return std::chrono::duration_cast<
 Json to_object(const Comeback& back) {
   Json json = {{"last", to_object(back.last)},
                {"term", back.term},
+               {"left", back.left},
                {"ended", Json::array()},
                {"wait", in_milliseconds(back.wait)}};
   for (const NodeRank rank : back.ended) json["ended"].push_back(rank.value);
@@ -145,7 +159,7 @@ std::string to_json(const Attendance& said) {
   for (const auto& [name, value] : said.common) json["settings"][name] = value;
   if (said.done) json["done"] = true;
   if (said.restarts > 0) json["restarts"] = said.restarts;
-  if (said.door.port != 0) json["door"] = to_object(said.door);
+  if (!said.door.store.empty()) json["door"] = to_object(said.door);
   if (said.hosts) json["hosts"] = true;
   if (said.comeback) json["comeback"] = to_object(*said.comeback);
   if (!said.reason.empty()) json["reason"] = said.reason.substr(0, longest_text);

@@ -21,8 +21,11 @@ HostedRendezvous::HostedRendezvous(ElasticSettings settings, Seat seat)
   returns_ = true;
 }
 
-void HostedRendezvous::learn_ended(std::vector<NodeRank> ended) {
-  if (seat_.comeback) seat_.comeback->ended = std::move(ended);
+// The others that have come know a later round.
+void HostedRendezvous::learn(const LastRound& succession) {
+  if (!seat_.comeback || succession.round <= seat_.comeback->last.round) return;
+  seat_.comeback->last = succession;
+  seat_.comeback->ended.clear();  // those are ranks of the earlier one
 }
 
 ElasticStep HostedRendezvous::start(Instant now) { return next(now.time); }
@@ -83,6 +86,7 @@ void HostedRendezvous::take(const ElasticNews& news, Time now) {
     goal_ = Goal::none;
     news_.push_back(news);
   } else if (const auto* waits = std::get_if<RoundWaits>(&news); waits != nullptr && goal_ == Goal::join) {
+    learn(waits->succession);
     report(*waits, now);
   } else if (goal_ >= Goal::give_up && (std::holds_alternative<RendezvousEnded>(news) || refused != nullptr)) {
     end();  // if it was refused, the job does not know this node
@@ -108,12 +112,8 @@ void HostedRendezvous::report(RoundWaits waits, Time now) {
 void HostedRendezvous::end() {
   if (goal_ == Goal::give_up) {
     std::string reason = fmt::format("the rendezvous timed out after {}: ", to_text(settings_.join_timeout));
-    reason += last_.awaited > 0
-                  ? fmt::format(
-                        "{} of {} nodes that may still run have come since the host was lost, and others may "
-                        "run without them",
-                        last_.arrived, last_.awaited)
-                  : fmt::format("{} of at least {} nodes joined", last_.arrived, settings_.nodes.min);
+    reason += last_.awaited > 0 ? too_few(last_.arrived, last_.awaited)
+                                : fmt::format("{} of at least {} nodes joined", last_.arrived, settings_.nodes.min);
     news_.emplace_back(RoundRefused{{ErrorCode::timeout, reason}, false, last_.begun && round_ < 0});
   } else {
     news_.emplace_back(RendezvousEnded{});

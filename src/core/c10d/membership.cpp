@@ -27,9 +27,7 @@ void Membership::attend(ConnectionId from, const Attendance& said, Instant now) 
   if (said.wish == Wish::look) return answer_look(from, said.node);
   if (!accept(from, said, now)) return;
   Peer& peer = peers_.at(from);
-  if (said.comeback && !regrouping_ && !has_begun(state_)) regrouping_.emplace();
-  if (said.comeback && regrouping_)
-    regrouping_->hear({said.node, said.wish == Wish::join, said.hosts}, *said.comeback, now.time);
+  if (!has_begun(state_)) regrouping_.hear({said.node, said.wish == Wish::join, said.hosts}, said.comeback, now.time);
   switch (said.wish) {
     case Wish::look:  // it was answered
       break;
@@ -94,7 +92,9 @@ void Membership::join(ConnectionId from, Peer& peer, Instant now) {
     break_up({to_text(node) + " restarts", Cause::restart});
     remove(node, now);
   }
-  if (!state_.participants.contains(node)) want_in(from, peer);
+  if (state_.participants.contains(node)) return;
+  want_in(from, peer);
+  tell_line(from, peer);
 }
 
 void Membership::stay(ConnectionId from, Peer& peer) {
@@ -134,7 +134,7 @@ void Membership::forget(ConnectionId connection) {
   reluctant_ -= static_cast<int>(!peer->second.said.admits);
   impatient_.erase(connection);
   by_node_.erase(peer->second.said.node);
-  if (regrouping_) regrouping_->lose(peer->second.said.node);
+  regrouping_.lose(peer->second.said.node);
   peers_.erase(peer);
 }
 
@@ -154,11 +154,19 @@ void Membership::drop(ConnectionId connection, bool silent, Instant now) {
 
 void Membership::answer_look(ConnectionId to, const NodeDesc& node) {
   const std::size_t in = state_.complete && broken_ ? state_.wait_list.size() : state_.participants.size();
-  RoundWaits waits{static_cast<int>(in), state_.redundancy_list.contains(node), {}, regrouping_ || has_begun(state_)};
+  RoundWaits waits{static_cast<int>(in), state_.redundancy_list.contains(node), {}, has_begun(state_)};
   waits.succession = round_.succession();
-  if (regrouping_) waits.awaited = regrouping_->awaited();
-  if (regrouping_) waits.arrived = regrouping_->arrived();
+  if (const Regrouping& all = regrouping_; all.active())
+    waits = {all.arrived(), false, {}, true, all.awaited(), all.base_for(node)};
   answer(to, waits);
+}
+
+// A spare that stands by must know where to go if the host ends.
+void Membership::tell_line(ConnectionId to, Peer& spare) {
+  if (!state_.complete || broken_ || spare.told == state_.round || round_.succession().line.empty()) return;
+  if (!state_.redundancy_list.contains(spare.said.node) || !std::exchange(spare.waiting, false)) return;
+  spare.told = state_.round;
+  answer_look(to, spare.said.node);
 }
 
 void Membership::tell_formed(ConnectionId to, Peer& peer) {
@@ -190,11 +198,6 @@ void Membership::refuse(ConnectionId to, Peer& peer, const Error& why) {
   want_nothing(peer);
   if (!std::exchange(peer.waiting, false)) return;
   answer(to, RoundRefused{why, state_.redundancy_list.contains(peer.said.node)});
-}
-
-void Membership::refuse_all(const Error& why) {
-  for (auto& [connection, peer] : peers_)
-    if (peer.said.wish == Wish::join) refuse(connection, peer, why);
 }
 
 // ---- the state
@@ -243,16 +246,14 @@ void Membership::turn(Instant now) {
 void Membership::settle(Instant now) {
   if (broken_)
     for (const NodeDesc& node : round_.take_departed()) lose(node, "has ended", now);
-  if (state_.closed) {
-    return std::exchange(refused_, true) ? void() : refuse_all(closed());
-  }
+  if (state_.closed) return std::exchange(refused_, true) ? void() : refuse_all(closed());
   if (state_.complete) {
     promote_spares();
     if (!state_.wait_list.empty() && count() < terms_.nodes.max && admits())
       break_up({to_text(*state_.wait_list.begin()) + " joins"});
     return;
   }
-  if (regrouping_) return gather(now);
+  if (regrouping_.active()) return gather(now);
   const bool last = now.time >= last_call_;
   if (last) torchrun_.expect_nobody_back();
   enter_candidates(last ? terms_.nodes.max : terms_.nodes.max - torchrun_.due(state_), now);
@@ -261,15 +262,16 @@ void Membership::settle(Instant now) {
 
 // The round is the first one of this store, but not of the job.
 void Membership::gather(Instant now) {
-  if (!regrouping_->may_form()) return;
-  const auto size = static_cast<int>(candidates_.size());
-  if (size < terms_.nodes.min && regrouping_->wait_for_more(now.time)) return;
-  if (size < terms_.nodes.min)
-    return refuse_all({ErrorCode::timeout, fmt::format("{} of at least {} nodes are left", size, terms_.nodes.min)});
-  state_.round = regrouping_->base().round + 1;
-  term_ = regrouping_->term();
-  round_ = FormedRound(regrouping_->ranks());
-  regrouping_.reset();
+  for (const NodeDesc& node : regrouping_.behind())
+    if (const ConnectionId to = by_node_.at(node); std::exchange(peers_.at(to).waiting, false)) answer_look(to, node);
+  const auto formed = regrouping_.form({static_cast<int>(candidates_.size()), terms_.nodes.min}, now.time);
+  if (!formed) return;
+  if (!*formed) return refuse_all(formed->error());
+  state_.round = regrouping_.base().round + 1;
+  term_ = regrouping_.term();
+  missing_ = regrouping_.missing();
+  round_ = FormedRound(regrouping_.ranks());
+  regrouping_ = {};
   turn(now);
 }
 
@@ -308,11 +310,12 @@ bool Membership::nobody_else_is_due() const {
 void Membership::form(Instant now) {
   const std::vector<NodeDesc> order = rank_order(state_, round_.ranks());
   complete_round(state_, order);
+  const int old = round_.members_in(order);
   round_ = FormedRound(state_.round, order, [this](const NodeDesc& node) -> const Attendance* {
     const auto known = by_node_.find(node);
     return known == by_node_.end() ? nullptr : &peers_.at(known->second).said;
   });
-  round_.set_term(term_);
+  round_.set_past(term_, old, std::exchange(missing_, 0));
   formed_at_ = now.time;
   last_call_ = never;
   again_ = false;
@@ -325,6 +328,7 @@ void Membership::form(Instant now) {
   for (const auto& [arrival, connection] : candidates_) state_.redundancy_list.insert(peers_.at(connection).said.node);
   changed();
   for (const ConnectionId connection : members_that_wait(Wish::join)) tell_formed(connection, peers_.at(connection));
+  for (const auto& [arrival, connection] : candidates_) tell_line(connection, peers_.at(connection));
 }
 
 // ---- torchrun's agents
@@ -380,12 +384,11 @@ Time Membership::deadline() const {
   const bool may_form = !state_.complete && !state_.closed && count() >= terms_.nodes.min;
   Time next = may_form ? last_call_ : never;
   if (!impatient_.empty() || !doomed_.empty()) next = std::min(next, later(formed_at_, torchrun_looks));
-  if (regrouping_) next = std::min(next, regrouping_->deadline());
-  return std::min(next, torchrun_.deadline(terms_.silence));
+  return std::min({next, regrouping_.deadline(), torchrun_.deadline(terms_.silence)});
 }
 
 void Membership::on_deadline(Instant now) {
-  if (regrouping_) regrouping_->on_deadline(now.time);
+  regrouping_.on_deadline(now.time);
   for (const NodeDesc& node : torchrun_.take_silent(now.time, terms_.silence)) lose(node, "stopped responding", now);
   if (!too_early(now.time)) {
     for (const NodeDesc& node : std::exchange(doomed_, {})) remove(node, now);

@@ -174,7 +174,7 @@ void pass_on(Stage& stage, const Result<Failure>& first) {
 }
 
 Talk<void> see_talkers_off(Stage& stage, Time start) {
-  Question soon = AwaitNoClients{false, later(start, silent_farewell)};
+  Question soon = AwaitNoClients{Clientele::all, later(start, silent_farewell)};
   auto waiting = stage.ask<Clients>(std::move(soon));
   const Clients clients = co_await waiting;
   if (clients.left == 0) co_return;
@@ -183,7 +183,7 @@ Talk<void> see_talkers_off(Stage& stage, Time start) {
                                           "agents and their workers may still need it",
                                           to_text(peers_patience),
                                           fmt::join(clients.where.begin(), clients.where.begin() + named, ", ")));
-  Question last = AwaitNoClients{false, later(start, peers_patience)};
+  Question last = AwaitNoClients{Clientele::all, later(start, peers_patience)};
   auto waiting_on = stage.ask<Clients>(std::move(last));
   (void)co_await waiting_on;
 }

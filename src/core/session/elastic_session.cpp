@@ -67,7 +67,6 @@ void ElasticSession::on_doubt(bool silent) {
 
 void ElasticSession::on_lost(Error error) { stage_.tell(StoreLost{error.message, grace(), {}, store_.is_by_launch()}); }
 
-// The workers have their full time to exit: the next host waits for them.
 void ElasticSession::on_host_gone(const LastRound& last, bool waits) {
   if (watch_) watch_->forget_store();
   if (waits) return;
@@ -75,8 +74,10 @@ void ElasticSession::on_host_gone(const LastRound& last, bool waits) {
   stage_.tell(MembersChanged{to_text(last.host_node) + ", which hosted the rendezvous, left without a report"});
 }
 
-bool ElasticSession::goes_on() const {
-  return goes_on_without_a_node(config_) && !stranger_ && !ends_ && !(watch_ && watch_->is_last());
+// The host may have ended because all nodes have.
+Talk<bool> ElasticSession::still_goes_on() {
+  if (watch_ && in_barrier_) co_await watch_->read_out(later(stage_.moment(), quick_answer));
+  co_return goes_on();
 }
 
 // The workers must end first. If the job has ended because this node was silent, its will says so in the abort key.
@@ -109,8 +110,6 @@ void ElasticSession::take(RoundBroken broken) {
   gone_ = broken.gone;
   round_.start(explain_break(std::move(broken)));
 }
-
-void ElasticSession::take(const RoundWaits& waits) { round_.start(announce(waits)); }
 
 void ElasticSession::take(RoundRefused refused) {
   using enum ErrorCode;
@@ -181,10 +180,6 @@ Duration ElasticSession::grace() const {
   if (!can_be_missed() || config_.heartbeat_timeout == Duration::zero()) return Duration::max();
   if (store_.is_by_launch()) return plan_heartbeat(config_.heartbeat_timeout, choice_.settings.nodes.max).grace;
   return std::max(store_.longest_stall(false) - config_.heartbeat_timeout, Duration::zero());
-}
-
-Talk<Result<StoreLink>> ElasticSession::connect_again(Time deadline) {
-  co_return co_await connect_quietly(stage_, *store_.reached(), deadline);
 }
 
 // ---- one round
@@ -382,19 +377,23 @@ Talk<void> ElasticSession::see_others_off(bool failed, Time start) {
     if (link) co_await await_informed(*link, watch_->place().prefix, launch_nodes(), later(start, quick_answer));
   }
   watch_.reset();
-  if (store_.hosts() && left_) co_return;  // no round must form here any more
+  if (store_.hosts() && left_) co_return co_await see_leavers_off(start);
   store_.part();
   if (!store_.hosts()) co_return;
   if (mixed()) co_return co_await see_talkers_off(stage_, start);  // torchrun's agents take longer
   // Other nodes may have been warned, and their workers may still save.
   const Duration patience = std::max(most_for_workers_end(config_), silent_farewell * 10);
-  auto waiting = stage_.ask<Clients>(AwaitNoClients{true, later(start, failed ? silent_farewell : patience)});
+  auto waiting =
+      stage_.ask<Clients>(AwaitNoClients{Clientele::agents, later(start, failed ? silent_farewell : patience)});
   (void)co_await waiting;
 }
 
-void ElasticSession::hurry() {
-  account_.hurry();
-  stage_.act(StopAwaiting{});
+// The link of this node stays, so that no round forms here any more. Others that were told to stop need this host until
+// their workers have ended.
+Talk<void> ElasticSession::see_leavers_off(Time start) {
+  const Time deadline = later(start, most_for_workers_end(config_));
+  auto waiting = stage_.ask<Clients>(AwaitNoClients{Clientele::leavers, deadline});
+  (void)co_await waiting;
 }
 
 }  // namespace launch

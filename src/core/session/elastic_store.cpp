@@ -45,7 +45,7 @@ NodeDesc ElasticStore::self() const {
 }
 
 Talk<Status> ElasticStore::open() {
-  stage_.act(PrepareStore{heartbeat_.silence});
+  stage_.act(PrepareStore{heartbeat_.silence, line_.name()});
   if (!choice_.is_host.value_or(false)) co_return Status();
   const Listening opened = co_await listen_in_row(stage_, store_, choice_.ports);
   hosts_ = opened.status.has_value();
@@ -237,18 +237,17 @@ Talk<void> ElasticStore::run() {
     const bool waits = std::exchange(wants_in_, !formed_);
     hosted_ = nullptr;
     machine_.reset();
+    Way way = Way::as_ever;
+    if (has_hung_up(lost)) way = co_await follow(waits);
+    if (way == Way::followed) continue;
     bool back = false;
-    const bool may_follow = has_hung_up(lost);
-    if (may_follow) back = co_await follow(waits);
+    if (way == Way::as_ever && formed_ && !ending_) owner_.on_doubt(silent && by_launch_);
+    if (way == Way::as_ever && (closed || silent) && formed_ && by_launch_) back = co_await come_back(silent);
     if (back) continue;
-    if (formed_ && !ending_) owner_.on_doubt(silent && by_launch_);
-    if ((closed || silent) && formed_ && by_launch_) back = co_await come_back(silent);
-    if (!back && may_follow) back = co_await follow(waits);
-    if (back) continue;
-    if (!closed || formed_) {
+    if (!closed || formed_ || way == Way::in_vain) {
       lost_ = true;
       ended_.ring();
-      if (!ending_) owner_.on_lost(lost);
+      if (!ending_ && (way == Way::as_ever || !leaving_)) owner_.on_lost(lost);
       co_return;
     }
     connected = co_await look_again(lost);
@@ -258,6 +257,7 @@ Talk<void> ElasticStore::run() {
 // If the store closed the connection quickly, waits first: it may close every one, as it does not understand this node.
 Talk<bool> ElasticStore::look_again(Error lost) {
   owner_.on_other_store();
+  line_.forget();
   link_.reset();
   reached_.reset();
   stage_.say(Say::Level::info, fmt::format("the store at {} was lost before a round formed; looking for it again",
@@ -281,6 +281,9 @@ Talk<bool> ElasticStore::come_back(bool was_silent) {
   give_up_ = later(stage_.moment(), was_silent ? config_.heartbeat_timeout : look);
   auto link = co_await look_for_store(*reached_, false);
   if (!link || ending_ || leaving_) co_return false;
+  const bool same = co_await line_.is_same(*link, give_up_);
+  if (!same || ending_ || leaving_) co_return false;
+  line_.forget();
   last_link_.reset();
   last_link_.emplace(*std::move(link_));
   take(*std::move(link));
@@ -288,51 +291,56 @@ Talk<bool> ElasticStore::come_back(bool was_silent) {
   co_return true;
 }
 
-// Not if the connection was reset: a firewall does that, too. But where the last host has just ended, the next one that
-// does not listen any more either may have been killed before it had read all: then its kernel resets the connection.
+// Not if the connection was reset: a host that lives does that when it gives up this node, and so does a firewall.
 bool ElasticStore::has_hung_up(const Error& lost) const {
-  const bool ended = lost.code == ErrorCode::closed && link_ && (link_->hung_up() || line_.comes_back());
+  const bool ended = lost.code == ErrorCode::closed && link_ && link_->hung_up();
   return ended && by_launch_ && line_.leads_on() && !hosts_ && owner_.goes_on();
 }
 
-// The host has closed the link, and if it does not listen any more, it has ended. If it lives, it has taken this node
-// for dead, so the workers of this node must hear of that soon.
-Talk<bool> ElasticStore::follow(bool waits) {
-  if (ending_ || leaving_) co_return false;
-  const Duration look = heartbeat_.grace > Duration::zero() ? std::min(second_look, heartbeat_.grace / 4) : second_look;
+// Workers have some time to exit. A node that leaves does not look for the next host: its workers have that time, too.
+Talk<ElasticStore::Way> ElasticStore::follow(bool waits) {
+  if (ending_) co_return Way::as_ever;
+  const Duration grace = grace_after_host(config_.heartbeat_timeout);
+  if (!waits && grace > Duration::zero()) stage_.act(LimitGrace{grace});
+  const Duration look = grace > Duration::zero() ? std::min(second_look, grace / 2) : second_look;
   const bool gone = co_await line_.is_gone(*reached_, later(stage_.moment(), look));
-  if (!gone || ending_ || leaving_) co_return false;
+  if (!gone || ending_) co_return Way::as_ever;
+  if (leaving_) co_return Way::in_vain;
+  const bool goes_on = co_await owner_.still_goes_on();
+  if (!goes_on || ending_) co_return Way::as_ever;
   wants_in_ = wants_in_ || waits;
   owner_.on_host_gone(line_.last(), waits);
   link_.reset();
-  give_up_ = later(stage_.moment(), choice_.settings.join_timeout);
+  co_return co_await look_for_next();
+}
+
+// A node that finds nobody gives up as soon as one that has lost a host which is only silent.
+Talk<ElasticStore::Way> ElasticStore::look_for_next() {
+  const bool hurries = config_.heartbeat_timeout > Duration::zero();
+  give_up_ = later(stage_.moment(), hurries ? config_.heartbeat_timeout : choice_.settings.join_timeout);
   auto next = co_await line_.find_next(self(), give_up_);
-  if (!next || ending_ || leaving_) co_return false;
+  if (!next || ending_ || leaving_) co_return Way::in_vain;
   if (next->here) {
     hosts_ = true;
-    Endpoint door{"127.0.0.1", next->heir.door.port};
+    Endpoint door = next->heir.door.at;
+    if (!is_loopback(door.host)) door.host = "127.0.0.1";
     auto own = co_await connect_quietly(stage_, std::move(door), give_up_);
-    if (!own) co_return false;
+    if (!own) co_return Way::in_vain;
     next->link.emplace(*std::move(own));
   }
   settle_at(*std::move(next));
-  co_return true;
+  co_return Way::followed;
 }
 
 void ElasticStore::settle_at(StoreLine::Next next) {
   const LastRound& last = line_.last();
   take(*std::move(next.link));
   reached_ = link_->peer();
-  store_ = next.heir.door;
+  store_ = next.heir.door.at;
   const std::string from = last.host_node.addr.empty() ? to_text(choice_.store) : last.host_node.addr;
   stage_.say(Say::Level::info, fmt::format("the node that hosted the rendezvous ({}) is gone; {} hosts it now", from,
                                            next.heir.node.addr));
   stage_.act(HostMoved{from, next.heir.node.addr, line_.term()});
-  if (!hosts_) return;
-  scope_.start(line_.watch_doors(self(), [this](std::vector<NodeRank> ended) {
-    if (hosted_ != nullptr) hosted_->learn_ended(std::move(ended));
-    wake();
-  }));
 }
 
 // Carries out the machine until it has ended, or the store is lost.

@@ -24,6 +24,7 @@ RoundWatch::RoundWatch(Stage& stage, StoreLink control, Place place)
       host_waits_(!place_.beats),
       control_(std::move(control)),
       over_(stage),
+      heard_out_(stage),
       watching_(stage),
       leaving_(stage) {}
 
@@ -218,7 +219,20 @@ Talk<void> RoundWatch::learn_what_failed() {
   stage_.tell(StoreLost{failure.error().message, place_.grace, stood_still_, true});
 }
 
+Talk<void> RoundWatch::read_out(Time by) {
+  while (leaves_ && !out_ && stage_.moment() < by) {
+    auto ended = heard_out_.rung(by);
+    co_await ended;
+  }
+}
+
 Talk<void> RoundWatch::leave(std::optional<Duration> patience, std::function<void()> on_counted) {
+  co_await pass_barrier(patience, std::move(on_counted));
+  out_ = true;
+  heard_out_.ring();
+}
+
+Talk<void> RoundWatch::pass_barrier(std::optional<Duration> patience, std::function<void()> on_counted) {
   ExitBarrier barrier(place_.prefix, place_.nnodes, patience, stage_.report_interval());
   auto passed = co_await pass(control_, std::move(barrier), std::move(on_counted));
   if (passed && passed->failed) {
@@ -233,6 +247,7 @@ Talk<void> RoundWatch::leave(std::optional<Duration> patience, std::function<voi
   if (passed && !passed->everybody)
     stage_.say(Say::Level::warning, fmt::format("some nodes have not finished {} after this one; leaving without them",
                                                 to_text(exit_barrier_timeout)));
+  passed_ = true;
   stage_.tell(BarrierDone{});
 }
 

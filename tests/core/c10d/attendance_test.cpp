@@ -228,12 +228,12 @@ TEST(Attendance, WhatIsAlmostRightDoesNoHarm) {
 }
 
 TEST(AttendanceSuccession, ComesBackAsItWasSaid) {
-  LastRound last{2, 7, 4, NodeRank(3), NodeRank(0), {"n0", 7, launch_local_id}, {}};
-  last.line.push_back({NodeRank(1), {"n1", 8, launch_local_id}, {"10.0.0.1", 4242}});
+  LastRound last{2, 7, 4, NodeRank(3), NodeRank(0), {"n0", 7, launch_local_id}, "ab", 2, 1, {}};
+  last.line.push_back({NodeRank(1), {"n1", 8, launch_local_id}, {{"10.0.0.1", 4242}, "cd"}});
   Attendance said{.node = {"n3", 9, launch_local_id}, .member = {NodeRank(), "default", 1}};
-  said.door = {"10.0.0.3", 4243};
+  said.door = {{"10.0.0.3", 4243}, "ef"};
   said.hosts = true;
-  said.comeback = Comeback{last, 3, {NodeRank(1)}, 33s};
+  said.comeback = Comeback{last, 3, 2, {NodeRank(1)}, 33s};
   const auto read = parse_attendance(to_json(said));
   ASSERT_TRUE(read) << read.error().message;
   EXPECT_EQ(read->door, said.door);
@@ -251,8 +251,8 @@ TEST(AttendanceSuccession, ComesBackAsItWasSaid) {
 
 TEST(AttendanceSuccession, WhatIsOutOfBoundsIsRefused) {
   Attendance said{.node = {"n3", 9, launch_local_id}, .member = {NodeRank(), "default", 1}};
-  LastRound last{0, 0, 2, NodeRank(1), NodeRank(0), {}, {{NodeRank(1), said.node, {"n3", 1}}}};
-  said.comeback = Comeback{last, 1, {}, 1s};
+  LastRound last{0, 0, 2, NodeRank(1), NodeRank(0), {}, "ab", 0, 0, {{NodeRank(1), said.node, {{"n3", 1}, "cd"}}}};
+  said.comeback = Comeback{last, 1, 0, {}, 1s};
   ASSERT_TRUE(parse_attendance(to_json(said)));
   const auto taken = [&](const std::function<void(Comeback&)>& change) {
     Attendance other = said;
@@ -261,9 +261,10 @@ TEST(AttendanceSuccession, WhatIsOutOfBoundsIsRefused) {
   };
   EXPECT_FALSE(taken([](Comeback& back) { back.term = 0; }));
   EXPECT_FALSE(taken([](Comeback& back) { back.last.nnodes = 0; }));
-  EXPECT_FALSE(taken([](Comeback& back) { back.last.rank = NodeRank(2); }));
+  EXPECT_FALSE(taken([](Comeback& back) { back.last.rank = NodeRank(3); }));
   EXPECT_FALSE(taken([](Comeback& back) { back.last.line[0].rank = NodeRank(7); }));
-  EXPECT_FALSE(taken([](Comeback& back) { back.last.line[0].door.port = 0; }));
+  EXPECT_FALSE(taken([](Comeback& back) { back.last.old = 3; }));
+  EXPECT_FALSE(taken([](Comeback& back) { back.left = -1; }));
 }
 
 }  // namespace launch::attendance_test

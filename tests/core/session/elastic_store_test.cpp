@@ -25,6 +25,7 @@ struct Owner : ElasticStore::Owner {
     heard.push_back(waits ? "gone" : "gone, workers");
   }
   bool goes_on() const override { return true; }
+  Talk<bool> still_goes_on() override { co_return true; }
 
   std::vector<std::string> heard;
 };

@@ -31,7 +31,7 @@ struct Attendance {
   CommonSettings common{};
   bool done = false;   // its workers have ended well: its loss does not break up the round
   int restarts = 0;    // of the job, as far as it knows: a store that replaced another one knows of none
-  Endpoint door{};     // where it would host the store if the host ended; port 0: nowhere
+  StoreDoor door{};    // where it would host the store if the host ended; of the host: its store has this name
   bool hosts = false;  // the store
   std::optional<Comeback> comeback{};  // the host of its last store has ended, and it has been in no round since
 

@@ -26,7 +26,14 @@ class FormedRound {
   RoundFormed news_for(const NodeDesc& node) const;
   // How the job goes on if the host of its store ends. No line: some member cannot follow it.
   const LastRound& succession() const { return succession_; }
-  void set_term(int term) { succession_.term = term; }
+  // How often the store has moved; how many members were in the round before, and how many of those are missing.
+  void set_past(int term, int old, int missing) {
+    succession_.term = term;
+    succession_.old = old;
+    succession_.missing = missing;
+  }
+  // How many of `order`, which begins with them, are its members.
+  int members_in(const std::vector<NodeDesc>& order) const;
 
   const std::vector<NodeDesc>& order() const { return order_; }
   const std::map<NodeDesc, int>& ranks() const { return ranks_; }

@@ -16,7 +16,7 @@ class HostedRendezvous : public ElasticMachine {
  public:
   // What the others must know of this agent's part in the store.
   struct Seat {
-    Endpoint door{};  // as in Attendance
+    StoreDoor door{};  // as in Attendance
     bool hosts = false;
     std::optional<Comeback> comeback{};
   };
@@ -33,8 +33,6 @@ class HostedRendezvous : public ElasticMachine {
   void admit_nobody() override { admits_ = false; }
   // What the store must do if this agent disappears without a report; WillLeft follows. An empty will takes it back.
   void pledge(LeaveWill will) { will_ = std::move(will); }
-  // After a host has ended: these members of the last round have ended, too.
-  void learn_ended(std::vector<NodeRank> ended);
   // This agent's workers have ended well, so the others do not need it any more in this round; from now on its will is
   // `then`.
   void finish(LeaveWill then);
@@ -52,6 +50,7 @@ class HostedRendezvous : public ElasticMachine {
   ElasticStep next(Time now);
   ElasticStep attend(Attendance::Wish wish, Time deadline);
   void take(const ElasticNews& news, Time now);
+  void learn(const LastRound& succession);
   void report(RoundWaits waits, Time now);
   void end();
 

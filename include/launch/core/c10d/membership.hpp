@@ -9,6 +9,7 @@
 #include "launch/core/c10d/formed_round.hpp"
 #include "launch/core/c10d/torchrun_agents.hpp"
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <set>
@@ -51,12 +52,19 @@ class Membership {
   std::vector<Answer> take_answers() { return std::exchange(answers_, {}); }
 
   const ElasticState& state() const { return state_; }
+  // Some that attend have said that they leave; the host of the store does not count.
+  bool has_leavers() const {
+    const auto leaves = [](const auto& peer) { return peer.second.said.wish == Attendance::Wish::leave; };
+    return std::any_of(peers_.begin(), peers_.end(),
+                       [&](const auto& peer) { return leaves(peer) && !peer.second.said.hosts; });
+  }
 
  private:
   struct Peer {
     Attendance said;
     bool waiting = false;       // an answer is due
     std::uint64_t arrival = 0;  // its place among those that want to join; 0: it does not
+    std::int64_t told = -1;     // a spare: the round whose line it has heard of
   };
   // Wishes.
   bool accept(ConnectionId from, const Attendance& said, Instant now);
@@ -73,11 +81,15 @@ class Membership {
   // Answers.
   void answer(ConnectionId to, const ElasticNews& news) { answers_.push_back({to, to_json(news)}); }
   void answer_look(ConnectionId to, const NodeDesc& node);
+  void tell_line(ConnectionId to, Peer& spare);
   void tell_formed(ConnectionId to, Peer& peer);
   void tell_broken();
   std::vector<ConnectionId> members_that_wait(Attendance::Wish wish) const;
   void refuse(ConnectionId to, Peer& peer, const Error& why);
-  void refuse_all(const Error& why);
+  void refuse_all(const Error& why) {
+    for (auto& [connection, peer] : peers_)
+      if (peer.said.wish == Attendance::Wish::join) refuse(connection, peer, why);
+  }
 
   // The state.
   void break_up(RoundBroken why);
@@ -111,9 +123,10 @@ class Membership {
   std::set<ConnectionId> impatient_;   // members that may not leave yet, for the same reason
   bool again_ = false;                 // the next round must form as soon as all known nodes are in
   Time last_call_ = never;
-  std::optional<Regrouping> regrouping_;  // after the host of the last store has ended, until a round may form
-  int term_ = 0;                          // how often the store of the job has moved
-  bool refused_ = false;                  // the nodes that waited when the rendezvous was closed
+  Regrouping regrouping_;  // after the host of the last store has ended, until a round may form
+  int term_ = 0;           // how often the store of the job has moved
+  int missing_ = 0;        // members of the last store's last round that may know only that
+  bool refused_ = false;   // the nodes that waited when the rendezvous was closed
 
   TorchrunAgents torchrun_;
   std::string text_;  // empty: it must be made again

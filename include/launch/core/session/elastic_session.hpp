@@ -32,7 +32,10 @@ class ElasticSession : public Session, private ElasticStore::Owner {
   void enter_barrier() override;
   Talk<Account> share(Account own, Failure first) override;
   Talk<void> end(bool failed) override;
-  void hurry() override;
+  void hurry() override {
+    account_.hurry();
+    stage_.act(StopAwaiting{});
+  }
 
   // What the store tells.
   void on_news(ElasticNews news) override;
@@ -42,10 +45,14 @@ class ElasticSession : public Session, private ElasticStore::Owner {
   void on_lost(Error error) override;
   void on_expelled() override;
   void on_host_gone(const LastRound& last, bool waits) override;
-  bool goes_on() const override;
+  bool goes_on() const override {
+    const bool ended = stranger_ || ends_ || (watch_ && (watch_->is_last() || watch_->passed()));
+    return goes_on_without_a_node(config_) && !ended;
+  }
+  Talk<bool> still_goes_on() override;
   void take(RoundFormed formed);
   void take(RoundBroken broken);
-  void take(const RoundWaits& waits);
+  void take(const RoundWaits& waits) { round_.start(announce(waits)); }
   void take(RoundRefused refused);
   void take(const WillLeft& /*left*/) { begin_pledged(); }
   void take(const RendezvousEnded& /*ended*/) {}
@@ -63,11 +70,12 @@ class ElasticSession : public Session, private ElasticStore::Owner {
   void begin_pledged();
   void give_up_round();
 
-  Talk<Result<StoreLink>> connect_again(Time deadline);
+  Talk<Result<StoreLink>> connect_again(Time deadline) { return connect_quietly(stage_, *store_.reached(), deadline); }
   Talk<void> keep_telling(Failure failure);
   Talk<void> tell_by(StoreLink& link, Failure failure, Time deadline);
   void pass_on(const Result<Failure>& first);
   Talk<void> see_others_off(bool failed, Time start);
+  Talk<void> see_leavers_off(Time start);
   ExchangePlace place_for_end(const Failure& first) const;
   Duration grace() const;
   bool may_leave() const;

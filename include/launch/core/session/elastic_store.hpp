@@ -32,8 +32,10 @@ class ElasticStore {
     // The process that hosted the store has ended; this node looks for the one that hosts it next. `waits`: it waits
     // for a round, and has no workers.
     virtual void on_host_gone(const LastRound& last, bool waits) = 0;
-    // False: the job has ended, as far as this node is concerned.
+    // False: the job has ended, as far as this node is concerned. The second one hears first what the host has said
+    // last.
     virtual bool goes_on() const = 0;
+    virtual Talk<bool> still_goes_on() = 0;
 
    protected:
     ~Owner() = default;
@@ -86,8 +88,14 @@ class ElasticStore {
   Talk<Error> pursue();
   Talk<Result<Outcome>> perform(Operation next);
   Talk<bool> come_back(bool was_silent);
+  enum class Way {
+    as_ever,
+    followed,
+    in_vain
+  };
   bool has_hung_up(const Error& lost) const;
-  Talk<bool> follow(bool waits);
+  Talk<Way> follow(bool waits);
+  Talk<Way> look_for_next();
   void settle_at(StoreLine::Next next);
   NodeDesc self() const;
   void take(StoreLink link);

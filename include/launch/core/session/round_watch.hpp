@@ -67,6 +67,10 @@ class RoundWatch {
 
   // A failure has ended the round, and the job.
   bool is_last() const { return is_last_; }
+  // All nodes have passed the exit barrier; BarrierDone has been told.
+  bool passed() const { return passed_; }
+  // In the exit barrier: waits until what the host has said last is read, if it has ended.
+  Talk<void> read_out(Time by);
 
   // The store is lost; StoreLost has been told if it matters to the agent.
   bool lost() const { return lost_; }
@@ -85,6 +89,7 @@ class RoundWatch {
   Talk<void> tell_late(StoreLost loss);
   Talk<void> learn_what_failed();
   Talk<void> leave(std::optional<Duration> patience, std::function<void()> on_counted);
+  Talk<void> pass_barrier(std::optional<Duration> patience, std::function<void()> on_counted);
 
   Stage& stage_;
   Place place_;
@@ -100,6 +105,9 @@ class RoundWatch {
   bool is_last_ = false;  // and that ends the job
   bool watches_ = false;
   bool leaves_ = false;  // this node is in the exit barrier
+  bool passed_ = false;
+  bool out_ = false;  // and that has ended in one way or the other
+  Bell heard_out_;    // rings then
   bool retired_ = false;
   bool lost_ = false;
   bool failed_ = false;     // the exit barrier has said that the round failed

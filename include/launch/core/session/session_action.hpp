@@ -38,9 +38,13 @@ struct OpenLink { LinkId link = 0; Endpoint endpoint; Time deadline; };
 struct AskStore { LinkId link = 0; Operation operation; Time deadline; };
 // `quietly`: nobody needs to know why it fails. → Listening
 struct Listen { OwnStore store = OwnStore::job; Endpoint at; bool loopback_only = false; bool quietly = false; };
-// Waits until no client talks to this node's store any more, or with `agents_only` until no launch agent does;
-// StopAwaiting ends the wait. → Clients
-struct AwaitNoClients { bool agents_only = false; Time deadline; };
+// A store at a free port of this address, which this node may host later; until then it is closed to all but those who
+// look for the next host. → Listening
+struct OpenDoor { std::string address; };
+// Waits until nobody of these talks to this node's job store any more: clients of any kind, launch agents, or launch
+// agents that have said that they leave. StopAwaiting ends the wait. → Clients
+enum class Clientele { all, agents, leavers };
+struct AwaitNoClients { Clientele who = Clientele::all; Time deadline; };
 struct FindFreePort {};                                                     // → std::uint16_t
 // Whether a name leads to this machine. → Whereabouts
 struct LocateHost { std::string host; std::string own_name; Time deadline; };
@@ -54,7 +58,8 @@ struct Answered { Result<Outcome> outcome; bool hung_up = false; };
 struct Listening { Status status; std::uint16_t port = 0; bool cooling = false; };
 struct Clients { std::size_t left = 0; std::vector<std::string> where; };  // `where`: some of them
 
-using Question = std::variant<OpenLink, AskStore, Listen, AwaitNoClients, FindFreePort, LocateHost, LookForAgent>;
+using Question =
+    std::variant<OpenLink, AskStore, Listen, OpenDoor, AwaitNoClients, FindFreePort, LocateHost, LookForAgent>;
 using AnswerValue = std::variant<Opened, Answered, Listening, Clients, std::uint16_t, Whereabouts, bool>;
 
 // For people who asked for each step: "connected to the store at 10.0.0.1:29500". Empty: not worth a line.
@@ -74,6 +79,7 @@ struct CloseLink { LinkId link = 0; };  // ends what is under way there, with an
 // the store, too; and the job's run id and number of nodes, since some nodes may be torchrun's.
 struct PrepareStore {
   Duration silence_limit{};
+  std::string name{};  // of a store that may move: see store_name_key()
   std::vector<std::string> agent_keys{};
   std::string run_id{};
   int nnodes = 0;

@@ -1,13 +1,13 @@
 // Where a node finds the store of its c10d job when the host of that has ended: it opens a door of its own when it
 // joins, learns the line of each round, and walks along that line when it must (core/c10d/succession). Used by
-// ElasticStore, which must outlive its talks. It never judges a host that is only silent: such a host may live.
+// ElasticStore, which must outlive its talks. It never judges a host that is only silent: such a host may live. It takes
+// no other store for that which it looks for: each has a name.
 #pragma once
 
 #include "launch/core/c10d/hosted_rendezvous.hpp"
 #include "launch/core/config/config.hpp"
 #include "launch/core/session/store_link.hpp"
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,11 +16,15 @@ namespace launch {
 
 class StoreLine {
  public:
-  StoreLine(Stage& stage, const Config& config) : stage_(stage), config_(config) {}
+  StoreLine(Stage& stage, const Config& config);
 
+  // Of the store that this node hosts, or would host.
+  const std::string& name() const { return door_.store; }
   // This node's door, at `address`, if the job can go on without its host and it has none yet.
   Talk<void> open_door(std::string address);
   void learn(const ElasticNews& news);
+  // The others may have gone on without this node: it must not, without them.
+  void forget();
 
   // The host of the store may end: others can take its place.
   bool leads_on() const { return !last_.line.empty(); }
@@ -30,32 +34,36 @@ class StoreLine {
   // What the store must know of this node.
   HostedRendezvous::Seat seat(bool hosts) const;
 
-  // Whether nothing listens at `store` any more; the answer comes at once, or until `by`.
+  // The host has closed its connection to this node, which was at `store`. Whether that is gone: nothing listens there
+  // any more, or it is another store. The answer comes soon, or at `by`.
   Talk<bool> is_gone(Endpoint store, Time by);
+  // Whether `link` leads to the store of the last round; if that is not known, it does.
+  Talk<bool> is_same(StoreLink& link, Time by);
 
   struct Next {
     Heir heir;
     bool here = false;                // it is this node, whose door is open
     std::optional<StoreLink> link{};  // otherwise
   };
-  // The first of the line that is not proven to have ended, or that says nothing for long; this node itself at the
-  // latest, if it is in the line. An error: nobody is left.
+  // The first of the line that answers; this node itself at the latest, if it is in the line. An error: nobody is left,
+  // or can be reached before `give_up`.
   Talk<Result<Next>> find_next(NodeDesc self, Time give_up);
 
-  // Looks again and again which members have ended, until a round has formed; tells each that it finds.
-  Talk<void> watch_doors(NodeDesc self, std::function<void(std::vector<NodeRank> ended)> on_ended);
-
  private:
-  Talk<Status> knock(Endpoint door, Time by);
-  Talk<Result<StoreLink>> reach(Endpoint door, Time by);
-  bool has_ended(NodeRank rank) const;
+  Talk<Result<StoreLink>> knock(Endpoint door, Time by);
+  Talk<Result<StoreLink>> reach(StoreDoor door, Time by);
+  Talk<Result<bool>> has_name(StoreLink& link, std::string name, Time by);
+  const std::string& name_of_last() const;
+  void leave_last();
 
   Stage& stage_;
   const Config& config_;
-  Endpoint door_;
+  StoreDoor door_;
   LastRound last_;
-  int term_ = 0;             // of the store that this node has come to
-  bool comes_back_ = false;  // since the last host has ended no round has formed
+  std::optional<Heir> host_{};  // of the store that this node has come to since the last round
+  int term_ = 0;                // of that
+  int left_ = 0;                // of the store before
+  bool comes_back_ = false;     // since the last host has ended no round has formed
   std::vector<NodeRank> ended_;
 };
 
