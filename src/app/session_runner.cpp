@@ -145,12 +145,9 @@ void SessionRunner::answer(QuestionId id, const Listen& question) {
 }
 
 void SessionRunner::answer(QuestionId id, const OpenDoor& question) {
-  Listening listening;
   job_store_.close_to_strangers();
-  if (!job_store_.try_to_listen(question.address, 0, is_loopback(question.address)))
-    listening.status = Error{ErrorCode::system, "no port is free"};
-  listening.port = job_store_.port();
-  reply(id, std::move(listening));
+  const bool opened = job_store_.try_to_listen(question.address, 0, is_loopback(question.address));
+  reply(id, DoorOpened{opened ? job_store_.port() : std::uint16_t{0}});
 }
 
 void SessionRunner::answer(QuestionId id, const AwaitNoClients& question) {

@@ -86,8 +86,8 @@ TEST(Succession, GoesOnAtWhateverMomentTheHostIsKilled) {
 
 TEST(Succession, GoesOnWithASpareInThePlaceOfTheHost) { kill_the_host({3, 3, 1, 1}); }
 
-// Then the next host is killed after its k-th action since. Of three nodes the last one has no majority if nobody was at
-// the next host before that ended.
+// Then the next host is killed after its k-th action since. Of three nodes the last one has no majority if it was not
+// at the next host before that ended.
 TEST(Succession, GoesOnAtWhateverMomentTheNextHostIsKilled) {
   for (int nodes = 3; nodes <= 5; ++nodes) {
     SCOPED_TRACE(fmt::format("{} nodes", nodes));

@@ -115,7 +115,7 @@ void Process::answer(QuestionId id, const AskStore& question) {
                         });
 }
 
-void Process::answer(QuestionId id, const Listen& question) {
+Listening Process::listen(const Listen& question) {
   auto& mine = question.store == OwnStore::job ? job_store_ : workers_store_;
   Listening listening;
   auto opened = network_.listen(host_, question.at.port, hosts_by_launch_);
@@ -133,12 +133,15 @@ void Process::answer(QuestionId id, const Listen& question) {
   } else {
     listening.status = opened.error();
   }
-  reply(id, std::move(listening));
+  return listening;
 }
 
+void Process::answer(QuestionId id, const Listen& question) { reply(id, listen(question)); }
+
 void Process::answer(QuestionId id, const OpenDoor& question) {
-  answer(id, Listen{OwnStore::job, {question.address, 0}, false, true});
-  if (job_store_) job_store_->agents().close_to_strangers();
+  const Listening opened = listen({OwnStore::job, {question.address, 0}, false, true});
+  if (opened.status) job_store_->agents().close_to_strangers();
+  reply(id, DoorOpened{opened.port});
 }
 
 void Process::answer(QuestionId id, const AwaitNoClients& question) {

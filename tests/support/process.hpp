@@ -58,6 +58,7 @@ class Process {
   void answer(QuestionId id, const OpenLink& question);
   void answer(QuestionId id, const AskStore& question);
   void answer(QuestionId id, const Listen& question);
+  Listening listen(const Listen& question);
   void answer(QuestionId id, const OpenDoor& question);
   void answer(QuestionId id, const AwaitNoClients& question);
   void answer(QuestionId id, const FindFreePort& question);

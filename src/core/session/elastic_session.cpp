@@ -273,13 +273,13 @@ bool ElasticSession::may_leave() const {
 
 Talk<void> ElasticSession::tell(Failure failure) {
   if (!store_.reached() || stranger_) co_return;
-  ends_ = !failure.restart;
   if (failure.kind == Failure::Kind::signal && may_leave()) {
     left_ = true;
     late_.give_up();
     if (store_.is_by_launch()) store_.leave(failure.what);  // the node is gone when its workers are
     co_return;
   }
+  ends_ = !failure.restart;
   const Time deadline = later(stage_.moment(), quick_answer);
   auto link = co_await connect_again(deadline);
   if (link) co_return co_await tell_by(*link, std::move(failure), deadline);

@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 namespace {
 
 constexpr int refusals_needed = 2;  // a proxy, or a service without endpoints, may refuse for a moment
-constexpr Duration between_refusals = 50ms;
+constexpr Duration between_refusals = 20ms;
 
 }  // namespace
 
@@ -25,9 +25,9 @@ StoreLine::StoreLine(Stage& stage, const Config& config)
 Talk<void> StoreLine::open_door(std::string address) {
   if (door_.at.port != 0 || !goes_on_without_a_node(config_)) co_return;
   Question open = OpenDoor{address};
-  auto listening = stage_.ask<Listening>(std::move(open));
-  const Listening opened = co_await listening;
-  if (opened.status) door_.at = {std::move(address), opened.port};
+  auto opening = stage_.ask<DoorOpened>(std::move(open));
+  const DoorOpened opened = co_await opening;
+  if (opened.port != 0) door_.at = {std::move(address), opened.port};
 }
 
 void StoreLine::learn(const ElasticNews& news) {

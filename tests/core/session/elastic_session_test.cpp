@@ -149,7 +149,7 @@ TEST(ElasticSession, AnotherNodeFollowsAHostThatHasEnded) {
   std::int64_t before = 0;
   for (Meeting::Node* node : job.nodes) before = job.round_of(*node).number;
   job.nodes[0]->session->end();
-  const auto changed = job.meeting.take<MembersChanged>(*job.nodes[1], 10ms);
+  const auto changed = job.meeting.take<MembersChanged>(*job.nodes[1], 1s);
   ASSERT_TRUE(changed);
   EXPECT_EQ(changed->reason, "n0 (pid 100), which hosted the rendezvous, left without a report");
   EXPECT_EQ(changed->grace, Duration::max());

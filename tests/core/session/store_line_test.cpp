@@ -129,7 +129,7 @@ TEST(StoreLine, KnowsAHostThatHasEndedFromOneThatLivesOrIsSilent) {
 TEST(StoreLine, OneRefusalProvesNothing) {
   Line those;
   std::shared_ptr<play::Store> store;
-  those.events.in(20ms, [&] {
+  those.events.in(10ms, [&] {
     store = *those.network.listen("n0", 29500);
     store->agents().table().preset(store_name_key("of n0"), "1");
   });

@@ -39,7 +39,7 @@ struct AskStore { LinkId link = 0; Operation operation; Time deadline; };
 // `quietly`: nobody needs to know why it fails. → Listening
 struct Listen { OwnStore store = OwnStore::job; Endpoint at; bool loopback_only = false; bool quietly = false; };
 // A store at a free port of this address, which this node may host later; until then it is closed to all but those who
-// look for the next host. → Listening
+// look for the next host. → DoorOpened
 struct OpenDoor { std::string address; };
 // Waits until nobody of these talks to this node's job store any more: clients of any kind, launch agents, or launch
 // agents that have said that they leave. StopAwaiting ends the wait. → Clients
@@ -56,11 +56,13 @@ struct Opened { LinkId link = 0; Status status; Endpoint peer; std::string own_a
 struct Answered { Result<Outcome> outcome; bool hung_up = false; };
 // `port`: the one that was taken. `cooling`: nobody uses it, but the kernel keeps it for a while.
 struct Listening { Status status; std::uint16_t port = 0; bool cooling = false; };
+struct DoorOpened { std::uint16_t port = 0; };  // 0: none was free
 struct Clients { std::size_t left = 0; std::vector<std::string> where; };  // `where`: some of them
 
 using Question =
     std::variant<OpenLink, AskStore, Listen, OpenDoor, AwaitNoClients, FindFreePort, LocateHost, LookForAgent>;
-using AnswerValue = std::variant<Opened, Answered, Listening, Clients, std::uint16_t, Whereabouts, bool>;
+using AnswerValue =
+    std::variant<Opened, Answered, Listening, DoorOpened, Clients, std::uint16_t, Whereabouts, bool>;
 
 // For people who asked for each step: "connected to the store at 10.0.0.1:29500". Empty: not worth a line.
 std::string to_text(const AnswerValue& answer);

@@ -1,7 +1,7 @@
 // Where a node finds the store of its c10d job when the host of that has ended: it opens a door of its own when it
 // joins, learns the line of each round, and walks along that line when it must (core/c10d/succession). Used by
-// ElasticStore, which must outlive its talks. It never judges a host that is only silent: such a host may live. It takes
-// no other store for that which it looks for: each has a name.
+// ElasticStore, which must outlive its talks. It never judges a host that is only silent: such a host may live. It
+// never takes another store for the one that it looks for: each has a name.
 #pragma once
 
 #include "launch/core/c10d/hosted_rendezvous.hpp"
