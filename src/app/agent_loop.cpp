@@ -5,7 +5,6 @@
 #include "launch/core/workers/worker_spec.hpp"
 #include "launch/io/clock.hpp"
 #include "launch/io/deadline.hpp"
-#include "launch/io/files.hpp"
 #include "launch/io/guard.hpp"
 #include "launch/io/host.hpp"
 #include "launch/io/log.hpp"
@@ -390,6 +389,7 @@ asio::awaitable<void> AgentLoop::report(Report action) {
 asio::awaitable<void> AgentLoop::leave(int code) {
   co_await record_.leave();
   co_await network_.part();
+  co_await control_.closed();
   exit_code_ = exit_code_for_scheduler(config_.preemption, code, desk_.warned());
   if (exit_code_ != code)
     log_info(fmt::format("exit code {} in place of {}: the scheduler should start the job again", *exit_code_, code));

@@ -79,9 +79,10 @@ asio::awaitable<void> ControlDesk::farewell() {
   co_await std::move(ending);
   auto reading = answers_.farewell();
   co_await std::move(reading);
-  auto closing = door_.close(later(now(), time_for_door));
-  co_await std::move(closing);
+  door_.begin_to_close();
 }
+
+asio::awaitable<void> ControlDesk::closed() { return door_.closed(later(now(), time_for_door)); }
 
 // ---- who asks
 

@@ -45,7 +45,7 @@ class LogSteps {
     more_ = false;
     std::set<int> heard;
     for (int tries = 0; tries < most_tries; ++tries) {
-      if (age_s_) request_.since_s = *age_s_ + std::chrono::duration<double>(now() - began_).count();
+      if (age_s_) request_.since_s = *age_s_ + seconds_of(now() - began_);
       const auto nodes = ask_job_at(doors_, request_);
       if (!nodes && nodes.error().code != ErrorCode::timeout) return false;
       if (!nodes) continue;
@@ -144,7 +144,7 @@ int watch_job(const ControlCommand& command, const std::vector<std::string>& doo
   auto opened = LivePage::open();
   if (!opened) return refuse(opened.error());
   const std::unique_ptr<LivePage> page = *std::move(opened);
-  const Duration interval = std::chrono::duration_cast<Duration>(std::chrono::duration<double>(command.interval_s));
+  const Duration interval = of_seconds(command.interval_s);
   std::vector<NodeReport> known;  // stays while the job is too busy to answer
   const auto await = [&page, &known](int fd) { return await_answer(*page, known, fd); };
   while (true) {

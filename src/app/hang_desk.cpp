@@ -65,7 +65,7 @@ void HangDesk::add_quiet(NodeReport& report) const {
   if (!begun_) return;
   Quiet quiet = watch_.quiet(now());
   if (!goes_on()) quiet.time = {};
-  report.quiet_s = std::chrono::duration<double>(quiet.time).count();
+  report.quiet_s = seconds_of(quiet.time);
   report.quiet_by_steps = quiet.by_steps;
 }
 

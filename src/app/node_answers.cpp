@@ -200,7 +200,7 @@ NodeReport NodeAnswers::about_node() const {
   own.pid = job_.config.pid;
   own.state = job_.node.state();
   own.since = since_;
-  own.age_s = std::chrono::duration<double>(now() - began_.value_or(opened_)).count();
+  own.age_s = seconds_of(now() - began_.value_or(opened_));
   own.round = job_.round.number;
   own.restart = job_.round.restarts;
   own.nnodes = place.group_world_size;
@@ -239,7 +239,7 @@ asio::awaitable<void> NodeAnswers::add_sights(NodeReport& report) {
   auto looking_again = look();
   const auto after = co_await std::move(looking_again);
   if (!after) co_return;
-  const double time = std::chrono::duration<double>(now() - start).count();
+  const double time = seconds_of(now() - start);
   for (WorkerReport& worker : report.workers) {
     const auto first = before->find(worker.pid);
     const auto last = after->find(worker.pid);
@@ -310,8 +310,7 @@ asio::awaitable<NodeReport> NodeAnswers::read_logs(ControlRequest request) {
   const bool ended = began_ && job_.workers.ended();
   const std::vector<LogReader::File> files = files_of(request.rank);
   LogReader::Wish wish{request.lines, most_log_bytes, request.ends || ended, request.ends};
-  if (request.since_s)
-    wish.since = now() - std::chrono::duration_cast<Duration>(std::chrono::duration<double>(*request.since_s));
+  if (request.since_s) wish.since = now() - of_seconds(*request.since_s);
   const auto read = [kept = reading->kept, step, files, wish] {
     if (kept->step != step) kept->last = kept->reader.read(files, wish);
     kept->step = step;

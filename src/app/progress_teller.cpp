@@ -45,7 +45,7 @@ void add_progress(NodeReport& report, const std::vector<RankProgress>& progress,
     worker.step = one.step;
     worker.rate = one.rate;
     if (one.jump > 0) worker.step_jump = one.jump;
-    worker.step_age_s = std::chrono::duration<double>(now - one.changed).count();
+    worker.step_age_s = seconds_of(now - one.changed);
   }
 }
 

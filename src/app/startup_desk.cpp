@@ -40,11 +40,9 @@ constexpr std::size_t most_addresses = 64;    // of a host; one with many contai
 constexpr std::size_t most_pids_told = 2000;  // of all workers of this node, so that the answer is short enough
 constexpr std::size_t least_pids_told = 8;    // of a worker
 
-double age_of(Time moment, Time asked) { return std::chrono::duration<double>(asked - moment).count(); }
+double age_of(Time moment, Time asked) { return seconds_of(asked - moment); }
 
-Duration duration_of(double seconds) {
-  return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(std::clamp(seconds, 0.0, 1e8)));
-}
+Duration duration_of(double seconds) { return of_seconds(std::clamp(seconds, 0.0, 1e8)); }
 
 std::vector<std::string> addresses_of_this_host() {
   std::set<std::string> addresses;

@@ -22,9 +22,7 @@ Instant instant() {
   return {now(), WallTime(std::chrono::duration_cast<WallClock::duration>(wall))};
 }
 
-double unix_time() {
-  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
+double unix_time() { return seconds_of(std::chrono::system_clock::now().time_since_epoch()); }
 
 CivilTime local_time() {
   const std::time_t seconds = std::time(nullptr);

@@ -21,6 +21,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 #include <boost/asio/buffer.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/read_until.hpp>
 #include <boost/asio/write.hpp>
 
@@ -159,7 +160,8 @@ Door::Door(asio::any_io_executor executor, Handler on_line)
       shared_(std::make_shared<Shared>(Shared{std::move(on_line)})),
       pause_(executor),
       disk_(executor),
-      trying_(executor) {}
+      trying_(executor),
+      removing_(executor) {}
 
 Door::~Door() {
   if (!path_.empty()) ::unlink(path_.c_str());
@@ -212,11 +214,23 @@ Status Door::open_at(Place place) {
   return {};
 }
 
-asio::awaitable<void> Door::close(Time deadline) {
-  if (path_.empty()) co_return;
-  const auto remove = [path = std::exchange(path_, "")] { return ::unlink(path.c_str()); };
-  auto removing = disk_.run_until(deadline, remove);
-  (void)co_await std::move(removing);
+void Door::begin_to_close() {
+  if (path_.empty()) return;
+  closing_ = true;
+  auto gone = [this, alive = std::weak_ptr(alive_)] {
+    if (alive.expired()) return;
+    closing_ = false;
+    removing_.cancel();
+  };
+  disk_.give([path = std::exchange(path_, ""), executor = executor_, gone = std::move(gone)]() mutable {
+    ::unlink(path.c_str());
+    asio::post(executor, std::move(gone));
+  });
+}
+
+asio::awaitable<void> Door::closed(Time deadline) {
+  removing_.expires_at(to_steady(deadline));
+  if (closing_) (void)co_await removing_.async_wait(as_values);
 }
 
 void Door::accept() {

@@ -62,7 +62,7 @@ bool has_changed_since(int fd, Time since) {
   struct stat info {};
   if (::fstat(fd, &info) != 0) return false;
   const double at = static_cast<double>(info.st_mtim.tv_sec) + static_cast<double>(info.st_mtim.tv_nsec) / 1e9;
-  return unix_time() - at <= std::chrono::duration<double>(now() - since).count();
+  return unix_time() - at <= seconds_of(now() - since);
 }
 
 }  // namespace

@@ -172,7 +172,8 @@ TEST_F(DoorTest, IsNotFoundOnceItIsClosed) {
   bool over = false;
   context.restart();
   const auto closing = [&]() -> asio::awaitable<void> {
-    auto removing = door.close(later(now(), 10s));
+    door.begin_to_close();
+    auto removing = door.closed(later(now(), 10s));
     co_await std::move(removing);
     over = true;
   };

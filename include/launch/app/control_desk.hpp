@@ -50,6 +50,8 @@ class ControlDesk {
   // The workers have ended: whoever follows their logs gets the rest, if that does not take long. Nobody finds the job
   // by its door from then on.
   boost::asio::awaitable<void> farewell();
+  // Nothing of the door is left; a file system that stalls is waited for no longer than a moment.
+  boost::asio::awaitable<void> closed();
 
  private:
   template <class Answer>

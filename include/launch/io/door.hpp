@@ -33,7 +33,7 @@ class Door {
   using Handler = std::function<boost::asio::awaitable<std::string>(std::string line, pid_t visitor)>;
 
   Door(boost::asio::any_io_executor executor, Handler on_line);
-  // The visitors that are there are served to their end. Removes the socket, unless close() has begun to.
+  // The visitors that are there are served to their end. Removes the socket, unless begin_to_close() has begun to.
   ~Door();
   Door(const Door&) = delete;
   Door& operator=(const Door&) = delete;
@@ -41,8 +41,10 @@ class Door {
   // Makes the socket in the first of these folders that can be had. Nothing may have that name yet. The error is for
   // people. nullopt: the file system has not answered by `deadline`; the door opens when it does.
   boost::asio::awaitable<std::optional<Status>> open(std::vector<std::string> folders, std::string name, Time deadline);
-  // Removes the socket, and waits for that until `deadline` at most. Who has come is served.
-  boost::asio::awaitable<void> close(Time deadline);
+  // Removes the socket meanwhile. Who has come is served.
+  void begin_to_close();
+  // Waits until the socket that begin_to_close() removes is gone, until `deadline` at most.
+  boost::asio::awaitable<void> closed(Time deadline);
   // Empty while it is not open.
   const std::string& path() const { return path_; }
 
@@ -64,8 +66,10 @@ class Door {
   boost::asio::steady_timer pause_;  // before it accepts again
   std::string path_;
   DiskThread disk_;
-  std::optional<Status> tried_;       // what has become of open()
-  boost::asio::steady_timer trying_;  // cancelled when that is known
+  std::optional<Status> tried_;         // what has become of open()
+  boost::asio::steady_timer trying_;    // cancelled when that is known
+  bool closing_ = false;                // the socket is being removed
+  boost::asio::steady_timer removing_;  // cancelled when it is gone
 };
 
 // Where doors of this user may be, the best place first: the folder LAUNCH_DOORS and no other; without it, below

@@ -69,9 +69,7 @@ void notice_unknown_keys(const Options& options, const KeyValues& conf, Config& 
 }
 
 Status settle_rendezvous_timeout(const Options& options, Config& config) {
-  const auto seconds = [](double count) {
-    return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(std::min(count, max_timeout_s)));
-  };
+  const auto seconds = [](double count) { return of_seconds(std::min(count, max_timeout_s)); };
   auto conf = parse_key_values(options.rdzv_conf.value);
   if (!conf) return usage_error(fmt::format("{}: {}", as_typed(options.rdzv_conf), conf.error().message));
   if (Status fits = check_keys(options, *conf); !fits) return fits;

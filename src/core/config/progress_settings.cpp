@@ -34,7 +34,7 @@ Status settle_hang(const Options& options, const HostFacts& /*facts*/, Config& c
   if (timeout != 0 && !(timeout >= least_hang_timeout_s && timeout <= most_hang_timeout_s))
     return usage_error(fmt::format("{}: expected seconds from {} to {}, or 0", as_typed(options.hang_timeout),
                                    least_hang_timeout_s, most_hang_timeout_s));
-  config.hang.timeout = std::chrono::duration_cast<Duration>(std::chrono::duration<double>(timeout));
+  config.hang.timeout = of_seconds(timeout);
   if (Status fits = check_choice(options, &Options::on_hang); !fits) return fits;
   if (timeout == 0) return {};
   const std::string& deed = options.on_hang.value;

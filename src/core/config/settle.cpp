@@ -89,7 +89,7 @@ Status settle_stopping(const Options& options, const HostFacts&, Config& config)
     return usage_error(fmt::format("{}: expected seconds from {} to {}, or 0", as_typed(options.heartbeat_timeout),
                                    least_heartbeat_s, most_heartbeat_s));
   }
-  config.heartbeat_timeout = std::chrono::duration_cast<Duration>(std::chrono::duration<double>(heartbeat));
+  config.heartbeat_timeout = of_seconds(heartbeat);
   if (options.shutdown_timeout.value < 0)
     return usage_error(fmt::format("{}: expected 0 or more seconds", as_typed(options.shutdown_timeout)));
   config.shutdown_timeout = std::chrono::seconds(options.shutdown_timeout.value);
@@ -98,7 +98,7 @@ Status settle_stopping(const Options& options, const HostFacts&, Config& config)
     return usage_error(fmt::format("{}: expected seconds from {} to {}", as_typed(options.kill_grace),
                                    least_kill_grace_s, most_kill_grace_s));
   }
-  config.kill_grace = std::chrono::duration_cast<Duration>(std::chrono::duration<double>(grace));
+  config.kill_grace = of_seconds(grace);
   return {};
 }
 

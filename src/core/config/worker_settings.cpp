@@ -191,10 +191,7 @@ Status settle_hooks(const Options& options, const HostFacts&, Config& config) {
     return usage_error(fmt::format("{}: expected seconds from {} to {}, or 0", as_typed(options.hook_timeout),
                                    least_hook_timeout_s, most_hook_timeout_s));
   }
-  config.hooks = {options.before_workers.value,
-                  options.after_workers.value,
-                  std::chrono::duration_cast<Duration>(std::chrono::duration<double>(timeout)),
-                  {}};
+  config.hooks = {options.before_workers.value, options.after_workers.value, of_seconds(timeout), {}};
   return {};
 }
 
@@ -204,7 +201,7 @@ Status settle_gpu_wait(const Options& options, const HostFacts&, Config& config)
     return usage_error(
         fmt::format("{}: expected seconds from 0 to {}", as_typed(options.wait_gpu_memory), most_gpu_wait_s));
   }
-  config.hooks.wait_gpu_memory = std::chrono::duration_cast<Duration>(std::chrono::duration<double>(wait));
+  config.hooks.wait_gpu_memory = of_seconds(wait);
   return {};
 }
 

@@ -34,8 +34,8 @@ std::vector<NodeQuiet> quiet_of(const std::vector<NodeReport>& nodes) {
   for (const NodeReport& node : nodes) {
     NodeQuiet one{node.node_rank, std::nullopt};
     if (node.quiet_s) {
-      const std::chrono::duration<double> time(std::clamp(*node.quiet_s, 0.0, longest_quiet_s));
-      one.quiet = Quiet{std::chrono::duration_cast<Duration>(time), node.quiet_by_steps};
+      const Duration time = of_seconds(std::clamp(*node.quiet_s, 0.0, longest_quiet_s));
+      one.quiet = Quiet{time, node.quiet_by_steps};
     }
     result.push_back(one);
   }

@@ -17,7 +17,7 @@ namespace launch {
 
 std::string age_text(double seconds) {
   if (seconds < 0.05) return "0 s";
-  const auto time = std::chrono::duration_cast<Duration>(std::chrono::duration<double>(std::min(seconds, 1e8)));
+  const auto time = of_seconds(std::min(seconds, 1e8));
   return to_text(std::chrono::round<std::chrono::duration<std::int64_t, std::deci>>(time));
 }
 

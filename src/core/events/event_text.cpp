@@ -57,7 +57,7 @@ std::string sentence(const Progressed& event) {
 }
 
 std::string sentence(const StartedUp& event) {
-  return fmt::format("all {} of the job have come, {} after the first exec", counted(event.world_size, "worker"),
+  return fmt::format("all {} of the job have joined, {} after the first exec", counted(event.world_size, "rank"),
                      to_text(event.formed));
 }
 

@@ -6,7 +6,7 @@
 namespace launch {
 
 void Histogram::observe(Duration duration) {
-  const double seconds = std::chrono::duration<double>(duration).count();
+  const double seconds = seconds_of(duration);
   ++count_;
   sum_ += seconds;
   const auto bound = std::lower_bound(bounds_.begin(), bounds_.end(), seconds);

@@ -186,8 +186,6 @@ Writer writer_of(const Metrics& metrics, MetricsForm form) {
   return {form, {{"run_id", metrics.run_id}, {"node_rank", rank_of(metrics)}}};
 }
 
-double in_seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
-
 void write_job(Writer& to, const Metrics& metrics) {
   to.family(Family::job)
       .sample(1, {{"run_id", metrics.run_id},
@@ -237,7 +235,7 @@ void write_outputs(Writer& to, const Readings& readings) {
   if (readings.silences.empty()) return;
   to.family(Family::worker_silence);
   for (const Readings::Silence& worker : readings.silences)
-    to.sample(in_seconds(worker.since_output),
+    to.sample(seconds_of(worker.since_output),
               {{"rank", std::to_string(worker.rank.value)}, {"local_rank", std::to_string(worker.local_rank.value)}});
 }
 
@@ -273,7 +271,7 @@ std::string metrics_text(const Metrics& metrics, const Readings& readings, Metri
   Writer to = writer_of(metrics, form);
   write_job(to, metrics);
   write_changes(to, metrics);
-  to.family(Family::uptime).sample(in_seconds(readings.up));
+  to.family(Family::uptime).sample(seconds_of(readings.up));
   write_outputs(to, readings);
   write_steps(to, readings);
   if (readings.watches_hangs) to.family(Family::hangs).sample(metrics.hangs);

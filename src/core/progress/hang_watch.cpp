@@ -16,8 +16,6 @@ constexpr double least_use = 0.15;     // of a processor
 constexpr double least_change = 0.25;  // of the use, from one interval to the next
 constexpr double least_of_any = 3;     // faults in an interval, which may be short
 
-double seconds_of(Duration time) { return std::chrono::duration<double>(time).count(); }
-
 double grown(std::uint64_t before, std::uint64_t after) {
   return after > before ? static_cast<double>(after - before) : 0;
 }

@@ -10,7 +10,8 @@
 namespace launch {
 
 std::string number_text(double number) {
-  if (std::floor(number) == number && std::abs(number) < 1e15) return fmt::format("{:.0f}", number);
+  const bool whole = std::floor(number) == number || std::abs(number) >= 9999.5;  // four digits are enough
+  if (whole && std::abs(number) < 1e15) return fmt::format("{:.0f}", number);
   return fmt::format("{:.4g}", number);
 }
 

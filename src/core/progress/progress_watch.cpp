@@ -11,8 +11,6 @@ using namespace std::chrono_literals;
 constexpr Duration between_points = 500ms;
 constexpr Duration measured = 60s;
 
-double seconds(Duration time) { return std::chrono::duration<double>(time).count(); }
-
 }  // namespace
 
 void ProgressWatch::saw(LocalRank local_rank, const ProgressReader::Seen& seen) {
@@ -41,8 +39,8 @@ std::optional<double> ProgressWatch::rate_of(const Rank& rank, Time now) {
   const Point& from = rank.points.front();
   const bool moved = rank.last.at > from.at && rank.last.step > from.step;
   if (!moved) return rank.was;
-  const double rate = (rank.last.step - from.step) / seconds(rank.last.at - from.at);
-  const double waited = seconds(now - rank.last.at);
+  const double rate = (rank.last.step - from.step) / seconds_of(rank.last.at - from.at);
+  const double waited = seconds_of(now - rank.last.at);
   return waited * rate > rank.jump ? rank.jump / waited : rate;
 }
 

@@ -140,8 +140,7 @@ OrderedJson hooks_json(const HookChoice& hooks) {
   OrderedJson result = OrderedJson::object();
   if (!hooks.before.empty()) result["before_workers"] = hook_command(hooks.before);
   if (!hooks.after.empty()) result["after_workers"] = hook_command(hooks.after);
-  if (hooks.timeout > Duration::zero())
-    result["timeout_s"] = std::chrono::duration_cast<std::chrono::duration<double>>(hooks.timeout).count();
+  if (hooks.timeout > Duration::zero()) result["timeout_s"] = seconds_of(hooks.timeout);
   return result;
 }
 

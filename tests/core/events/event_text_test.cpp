@@ -35,7 +35,7 @@ TEST(EventText, TheEnd) {
   EXPECT_EQ(to_text(Progressed{{5, 5, 2.0}}), "step 5, 2/s");
   EXPECT_EQ(to_text(Progressed{{5, 7, std::nullopt}}), "step 7; the last worker is at step 5");
   EXPECT_EQ(to_text(StartedUp{64, 14300ms, std::nullopt, {}}),
-            "all 64 workers of the job have come, 14 s after the first exec");
+            "all 64 ranks of the job have joined, 14 s after the first exec");
   EXPECT_EQ(to_text(Killing{1}), "1 process left, SIGKILL is sent");
   EXPECT_EQ(to_text(Killing{3}), "3 processes left, SIGKILL is sent");
   Failure failure;

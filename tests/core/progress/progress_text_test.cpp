@@ -13,6 +13,9 @@ TEST(ProgressText, Steps) {
   EXPECT_EQ("step 0.25, 0.012/s", step_text(0.25, 0.0123));
   EXPECT_EQ("step 3, 1234/s", step_text(3, 1234.4));
   EXPECT_EQ("1200000", number_text(1.2e6));
+  EXPECT_EQ("12346", number_text(12345.6));
+  EXPECT_EQ("10000", number_text(9999.6));
+  EXPECT_EQ("9999", number_text(9999.4));
 }
 
 TEST(ProgressText, ARateIsAPlainNumber) {

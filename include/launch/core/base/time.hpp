@@ -26,6 +26,12 @@ inline constexpr Time never = Time::max();
 // `d` after `t`, staying at `never` instead of overflowing.
 Time later(Time t, Duration d);
 
+inline double seconds_of(Duration duration) { return std::chrono::duration<double>(duration).count(); }
+// Of a number that a Duration can hold; what is finer than it is dropped.
+inline Duration of_seconds(double seconds) {
+  return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds));
+}
+
 // UTC by the clock of one host: written down for torchrun's agents, which compare it; our agents never compare it.
 struct WallClock {
   using duration = std::chrono::microseconds;
