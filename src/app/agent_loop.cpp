@@ -386,10 +386,9 @@ asio::awaitable<void> AgentLoop::report(Report action) {
   feed(Reported{});
 }
 
-void AgentLoop::carry_out(const Exit& action) { run_in_background(executor_, leave(action.code)); }
-
 asio::awaitable<void> AgentLoop::leave(int code) {
   co_await record_.leave();
+  co_await network_.part();
   co_await control_.closed();
   exit_code_ = exit_code_for_scheduler(config_.preemption, code, desk_.warned());
   if (exit_code_ != code)

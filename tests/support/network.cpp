@@ -48,8 +48,8 @@ void Network::connect(const std::string& host, const Endpoint& endpoint, Time de
 void Network::try_connect(const std::string& host, const Endpoint& endpoint, Time deadline, OnOpened on_opened) {
   const std::string target = host_of(host, endpoint.host);
   const Time passable = std::max({mended_at(host, target), mended_at(target, host), thaws_at(target)});
-  const auto fail_at = [&](Time when, const char* why) {
-    events_.at(when, [on_opened, why] { on_opened(Error{ErrorCode::system, why}); });
+  const auto fail_at = [&](Time when, const char* why, ErrorCode code = ErrorCode::system) {
+    events_.at(when, [on_opened, why, code] { on_opened(Error{code, why}); });
   };
   if (is_down(target)) return fail_at(std::min(deadline, later(events_.now(), no_route)), "No route to host");
   if (passable > deadline) return fail_at(deadline, "Connection timed out");
@@ -59,7 +59,7 @@ void Network::try_connect(const std::string& host, const Endpoint& endpoint, Tim
     });
   }
   const auto found = stores_.find({target, endpoint.port});
-  if (found == stores_.end()) return fail_at(events_.now(), "Connection refused");
+  if (found == stores_.end()) return fail_at(events_.now(), "Connection refused", ErrorCode::no_listener);
   const auto link = std::make_shared<Link>(*this, host, Endpoint{target, endpoint.port});
   link->store_ = found->second;
   link->connection_ = found->second->add(link);
@@ -207,7 +207,7 @@ void Store::drop(ConnectionId id, bool silent) {
   const auto link = peers_[id].link.lock();
   if (!link) return;
   link->last_received_ = network_.arrival(host_, link->host(), link->last_received_);
-  link->hear(link->last_received_, [link] { link->closed(); });
+  link->hear(link->last_received_, [link] { link->closed(true); });
 }
 
 void Store::send(std::vector<Push> pushes) {
@@ -262,7 +262,7 @@ void Store::close_all(bool by_kernel) {
     const auto link = peers_[id].link.lock();
     if (!link || !peers_[id].open || network_.is_down(link->host())) continue;
     link->last_received_ = network_.arrival(host_, link->host(), link->last_received_);
-    link->hear(link->last_received_, [link] { link->closed(); });
+    link->hear(link->last_received_, [link] { link->closed(false); });
   }
   alive_ = false;
 }

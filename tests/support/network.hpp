@@ -95,13 +95,15 @@ class Link : public std::enable_shared_from_this<Link> {
 
   const std::string& host() const { return host_; }
   const Endpoint& peer() const { return peer_; }
+  // In order, by the kernel of the other side.
+  bool hung_up() const { return hung_up_ && !was_reset_; }
 
  private:
   friend class Network;
   friend class Store;
 
   void received(const std::string& bytes);
-  void closed();
+  void closed(bool reset);
   void reset();
   void look();
   bool skip_owed();
@@ -127,8 +129,9 @@ class Link : public std::enable_shared_from_this<Link> {
   OnOutcome on_outcome_;
   std::optional<Outcome> answer_;  // which was on its way when the wait was cancelled
   bool cancelling_ = false;
-  bool open_ = true;          // on this side
-  bool hung_up_ = false;      // the other side has
+  bool open_ = true;      // on this side
+  bool hung_up_ = false;  // the other side has
+  bool was_reset_ = false;
   std::uint64_t number_ = 0;  // of the operation
   Duration patience_ = std::chrono::seconds(10);
   Beats beats_;

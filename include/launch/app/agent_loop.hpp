@@ -87,11 +87,12 @@ class AgentLoop {
   void carry_out(const RunAfterHook& action) { run_in_background(executor_, run_after_hook(action.exit_code)); }
   void carry_out(const EnterBarrier& action);
   void carry_out(const Heard& action) { record_.events().told_of(action.failure); }
+  void carry_out(const HostMoved& action) { record_.events().host_moved(action); }
   void carry_out(const Asked& action) { control_.take(action); }
   void carry_out(const JobAnswered& action) { control_.take(action); }
   void carry_out(Conclude action);
   void carry_out(Report action);
-  void carry_out(const Exit& action);
+  void carry_out(const Exit& action) { run_in_background(executor_, leave(action.code)); }
   template <class OfTheNetwork>
   void carry_out(OfTheNetwork action) {
     network_.carry_out(std::move(action));

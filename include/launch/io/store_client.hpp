@@ -36,6 +36,8 @@ class StoreClient {
 
   // The connection has ended because nothing more was heard from the store, which may still live.
   bool silent() const { return silent_; }
+  // The kernel of the other side has closed the connection in order: the process there has ended, or has closed it.
+  bool hung_up() const { return hung_up_; }
 
   // Takes the will back, if one was left, and closes; never waits.
   void part();
@@ -59,6 +61,7 @@ class StoreClient {
   boost::asio::awaitable<Result<Outcome>> cancel_wait(const Operation& operation, PartialReply& part);
   Result<bool> skip_owed();
   bool read_beat(const Operation& under_way);
+  bool has_hung_up();
   Error lost(const boost::system::error_code& error);
 
   boost::asio::ip::tcp::socket socket_;
@@ -75,6 +78,7 @@ class StoreClient {
     PartialReply part;
   };
   std::deque<Owed> owed_;
+  bool hung_up_ = false;
 };
 
 // Tries once to connect to a store and to greet it. The error says what listens there if it is not a store.

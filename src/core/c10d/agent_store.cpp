@@ -31,11 +31,21 @@ struct KeysOf {
   }
 };
 
+// What leaves nothing in the table.
+bool only_looks(const Request& request) {
+  return std::holds_alternative<ValidateRequest>(request) || std::holds_alternative<PingRequest>(request) ||
+         std::holds_alternative<CheckRequest>(request) || std::holds_alternative<WaitRequest>(request) ||
+         std::holds_alternative<CancelWaitRequest>(request) || std::holds_alternative<ListKeysRequest>(request);
+}
+
+Error not_in_use() { return protocol_error("nobody hosts a job here yet"); }
+
 }  // namespace
 
 Status AgentStore::apply(const Request& request, const Exchange& exchange) {
   const ConnectionId from = exchange.from;
   if (const auto* said = std::get_if<AttendRequest>(&request)) return attend(*said, exchange);
+  if (closed_ && !only_looks(request)) return not_in_use();
   if (guests_) guests_->saw(from, request, table_);
   if (jobs_.empty()) return table_.apply(from, request, exchange.reply, exchange.pushes);
   if (std::holds_alternative<CancelWaitRequest>(request))
@@ -50,6 +60,8 @@ Status AgentStore::attend(const AttendRequest& request, const Exchange& exchange
   const Instant now = exchange.now;
   const auto said = parse_attendance(request.text);
   if (!said) return said.error();
+  if (closed_ && !said->comeback) return not_in_use();
+  closed_ = closed_ && !said->hosts;
   auto job = jobs_.find(request.key);
   if (job == jobs_.end()) {
     if (jobs_.size() >= most_jobs) return protocol_error(fmt::format("attend: a store has {} jobs at most", most_jobs));
@@ -68,6 +80,10 @@ Status AgentStore::attend(const AttendRequest& request, const Exchange& exchange
   job->second.attend(exchange.from, *said, now);
   deliver(job->second, exchange);
   return {};
+}
+
+bool AgentStore::has_leavers() const {
+  return std::any_of(jobs_.begin(), jobs_.end(), [](const auto& job) { return job.second.has_leavers(); });
 }
 
 AgentStore::Jobs::iterator AgentStore::find_job(const Request& request) {

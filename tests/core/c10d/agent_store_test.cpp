@@ -253,4 +253,31 @@ TEST(AgentStore, TheLastCallRings) {
   EXPECT_EQ(store.store.deadline(), never);
 }
 
+TEST(AgentStore, IsClosedToStrangersUntilItsHostTakesOver) {
+  Store one;
+  one.store.close_to_strangers();
+  one.store.table().preset("launch/host", "1");
+  EXPECT_EQ(one.ask(1, CheckRequest{{"launch/host"}}).size(), 1U);
+  EXPECT_TRUE(one.status);
+  one.ask(1, SetRequest{"key", "1"});
+  EXPECT_FALSE(one.status);
+  one.attend(2, Wish::join);
+  EXPECT_FALSE(one.status) << "it comes from no other store";
+  Attendance said = *parse_attendance(attendance(Wish::join, "n3", 4));
+  said.comeback.emplace();
+  said.comeback->term = 1;
+  said.comeback->last = {0, 4, 2, NodeRank(1), NodeRank(0), {"n0", 1, launch_local_id}, "s", 0, 0, {}};
+  const auto come = [&](ConnectionId from) { one.ask(from, AttendRequest{key, to_json(said)}); };
+  come(3);
+  EXPECT_TRUE(one.status);
+  one.ask(1, SetRequest{"key", "1"});
+  EXPECT_FALSE(one.status);
+  said.node = {"n1", 1, launch_local_id};
+  said.hosts = true;
+  come(4);
+  EXPECT_TRUE(one.status);
+  one.ask(1, SetRequest{"key", "1"});
+  EXPECT_TRUE(one.status);
+}
+
 }  // namespace launch::agent_store_test

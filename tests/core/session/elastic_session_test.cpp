@@ -113,7 +113,7 @@ TEST(ElasticSession, AnEndIsToldToNodesThatComeLater) {
 TEST(ElasticSession, TheOthersGoOnWithoutANodeThatIsLost) {
   Elastic job({1, 2});
   for (const char* host : {"n0", "n1"}) job.come(host);
-  for (Meeting::Node* node : job.nodes) EXPECT_EQ(job.round_of(*node).may_leave, node->config.hostname != "n0");
+  for (Meeting::Node* node : job.nodes) EXPECT_TRUE(job.round_of(*node).may_leave) << node->config.hostname;
   job.nodes[1]->session->end();
   const auto heard = job.meeting.take<PeerFailed>(*job.nodes[0], 10ms);
   ASSERT_TRUE(heard);
@@ -137,8 +137,31 @@ TEST(ElasticSession, ANodeThatIsCutOffMustEndItsWorkersBeforeTheOthersGoOn) {
   EXPECT_GT(job.meeting.events().now(), workers_gone);
 }
 
-TEST(ElasticSession, TheLossOfTheHostIsTold) {
+TEST(ElasticSession, AHostThatTheOthersNeedMayNotLeave) {
+  Elastic job({2, 3});
+  for (const char* host : {"n0", "n1"}) job.come(host);
+  for (Meeting::Node* node : job.nodes) EXPECT_EQ(job.round_of(*node).may_leave, node->config.hostname != "n0");
+}
+
+TEST(ElasticSession, AnotherNodeFollowsAHostThatHasEnded) {
   Elastic job({1, 2});
+  for (const char* host : {"n0", "n1"}) job.come(host);
+  std::int64_t before = 0;
+  for (Meeting::Node* node : job.nodes) before = job.round_of(*node).number;
+  job.nodes[0]->session->end();
+  const auto changed = job.meeting.take<MembersChanged>(*job.nodes[1], 1s);
+  ASSERT_TRUE(changed);
+  EXPECT_EQ(changed->reason, "n0 (pid 100), which hosted the rendezvous, left without a report");
+  EXPECT_EQ(changed->grace, Duration::max());
+  job.nodes[1]->session->feed(JoinRound{});
+  const Round round = job.round_of(*job.nodes[1]);
+  EXPECT_EQ(round.number, before + 1);
+  EXPECT_EQ(round.assignment.group_world_size, 1);
+  EXPECT_FALSE(job.meeting.take<StoreLost>(*job.nodes[1], 5s));
+}
+
+TEST(ElasticSession, TheLossOfTheHostIsTold) {
+  Elastic job({2, 2});
   for (const char* host : {"n0", "n1"}) job.come(host);
   for (Meeting::Node* node : job.nodes) job.round_of(*node);
   job.nodes[0]->session->end();

@@ -34,6 +34,12 @@ class AgentStore {
   // In this static job torchrun's nodes may be lost: the others are told.
   void expect_guests(std::string run_id, int nnodes) { guests_.emplace(std::move(run_id), nnodes); }
 
+  // Until the agent that hosts it attends after the end of another host, only those who look for the next host may
+  // talk to it, and leave nothing here but that they attend.
+  void close_to_strangers() { closed_ = true; }
+  // Launch agents that attend have said that they leave, apart from the one that hosts the store.
+  bool has_leavers() const;
+
   // Whether its silence must be noticed.
   bool is_watched(ConnectionId connection) const;
   bool watches() const { return !jobs_.empty() || table_.wills() > 0; }
@@ -54,6 +60,7 @@ class AgentStore {
   void tell_of_lost_guests(Time now, std::vector<Push>& pushes);
 
   StoreTable table_;
+  bool closed_ = false;  // to strangers
   std::optional<StaticGuests> guests_;
   Jobs jobs_;
   std::map<ConnectionId, Membership*> attending_;

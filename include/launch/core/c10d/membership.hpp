@@ -9,6 +9,7 @@
 #include "launch/core/c10d/formed_round.hpp"
 #include "launch/core/c10d/torchrun_agents.hpp"
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <set>
@@ -27,11 +28,13 @@ class Membership {
 
   Membership() = default;
   // `first` is about to attend: a state that is already there is read with its settings.
-  explicit Membership(const Attendance& first) { agree_on(first); }
+  explicit Membership(Attendance first) : terms_(std::move(first)) {}
 
   void attend(ConnectionId from, const Attendance& said, Instant now);
   // It no longer waits for an answer; it gets that when it attends again.
-  void stop_waiting(ConnectionId connection);
+  void stop_waiting(ConnectionId connection) {
+    if (const auto peer = peers_.find(connection); peer != peers_.end()) peer->second.waiting = false;
+  }
   // The connection is gone, and so is the agent. `silent`: it was not closed, but nothing was heard from it.
   void drop(ConnectionId connection, bool silent, Instant now);
   bool attends(ConnectionId connection) const { return peers_.contains(connection); }
@@ -49,54 +52,64 @@ class Membership {
   std::vector<Answer> take_answers() { return std::exchange(answers_, {}); }
 
   const ElasticState& state() const { return state_; }
+  // Some that attend have said that they leave; the host of the store does not count.
+  bool has_leavers() const {
+    const auto leaves = [](const auto& peer) { return peer.second.said.wish == Attendance::Wish::leave; };
+    return std::any_of(peers_.begin(), peers_.end(),
+                       [&](const auto& peer) { return leaves(peer) && !peer.second.said.hosts; });
+  }
 
  private:
   struct Peer {
     Attendance said;
     bool waiting = false;       // an answer is due
     std::uint64_t arrival = 0;  // its place among those that want to join; 0: it does not
+    std::int64_t told = -1;     // a spare: the round whose line it has heard of
   };
   // Wishes.
-  void agree_on(const Attendance& first);
   bool accept(ConnectionId from, const Attendance& said, Instant now);
   void join(ConnectionId from, Peer& peer, Instant now);
   void stay(ConnectionId from, Peer& peer);
   void leave(ConnectionId from, Instant now);
   void want_in(ConnectionId from, Peer& peer);
-  void want_nothing(Peer& peer);
+  void want_nothing(Peer& peer) {
+    if (peer.arrival != 0) candidates_.erase(peer.arrival);
+    peer.arrival = 0;
+  }
   void forget(ConnectionId connection);
 
   // Answers.
-  void answer(ConnectionId to, const ElasticNews& news);
+  void answer(ConnectionId to, const ElasticNews& news) { answers_.push_back({to, to_json(news)}); }
   void answer_look(ConnectionId to, const NodeDesc& node);
+  void tell_line(ConnectionId to, Peer& spare);
   void tell_formed(ConnectionId to, Peer& peer);
   void tell_broken();
-  void refuse(ConnectionId to, Peer& peer);
+  std::vector<ConnectionId> members_that_wait(Attendance::Wish wish) const;
+  void refuse(ConnectionId to, Peer& peer, const Error& why);
+  void refuse_all(const Error& why) {
+    for (auto& [connection, peer] : peers_)
+      if (peer.said.wish == Attendance::Wish::join) refuse(connection, peer, why);
+  }
 
   // The state.
   void break_up(RoundBroken why);
   void lose(const NodeDesc& node, const std::string& how, Instant now);
   void remove(const NodeDesc& node, Instant now);
   void turn(Instant now);
+  void gather(Instant now);
   void settle(Instant now);
   void promote_spares();
   void enter_candidates(int room, Instant now);
   void form(Instant now);
   bool nobody_else_is_due() const;
   bool admits() const { return reluctant_ == 0; }
-  bool too_early(Time now) const;
+  bool too_early(Time now) const { return round_.is_mixed() && now < later(formed_at_, torchrun_looks); }
   int count() const { return static_cast<int>(state_.participants.size()); }
   bool is_member(const NodeDesc& node) const { return state_.complete && state_.participants.contains(node); }
   void changed() { text_.clear(); }
 
-  // torchrun's agents.
-  void learn_who_left(ConnectionId writer, const ElasticState& before, Time now);
-
   ElasticState state_;
-  NodeLimits limits_;
-  CommonSettings common_;
-  Duration last_call_time_{};
-  Duration silence_{};
+  Attendance terms_;  // of the first agent: the limits and settings of the job, and its times
   std::map<ConnectionId, Peer> peers_;
   std::map<NodeDesc, ConnectionId> by_node_;
   std::map<std::uint64_t, ConnectionId> candidates_;  // want to join and are not participants, in order of arrival
@@ -110,7 +123,10 @@ class Membership {
   std::set<ConnectionId> impatient_;   // members that may not leave yet, for the same reason
   bool again_ = false;                 // the next round must form as soon as all known nodes are in
   Time last_call_ = never;
-  bool refused_ = false;  // the nodes that waited when the rendezvous was closed
+  Regrouping regrouping_;  // after the host of the last store has ended, until a round may form
+  int term_ = 0;           // how often the store of the job has moved
+  int missing_ = 0;        // members of the last store's last round that may know only that
+  bool refused_ = false;   // the nodes that waited when the rendezvous was closed
 
   TorchrunAgents torchrun_;
   std::string text_;  // empty: it must be made again
