@@ -40,6 +40,9 @@ std::optional<int> node_of_role_info(std::string_view key, const std::string& pr
 // nodes. nullopt: it is another key.
 std::optional<std::string_view> run_id_of(std::string_view key);
 
+// What the key of the state of a c10d rendezvous holds before the first state.
+inline constexpr std::string_view no_state = "Y2FuaW1hZGFt";
+
 // Every client of a store may count itself here, as PyTorch's do.
 inline constexpr std::string_view client_count_key = "init/";
 
