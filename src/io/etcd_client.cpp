@@ -139,7 +139,8 @@ asio::awaitable<Result<EtcdAnswer>> EtcdClient::exchange_once(const EtcdRequest&
   const Deadline guard(socket_, deadline);
   auto [unsent, written] = co_await http::async_write(socket_, message, as_values);
   boost::system::error_code error = unsent;
-  if (!error && !(request.watches && woken_)) {
+  // The deadline may have come when nothing was under way that it could cancel.
+  if (!error && !guard.passed() && !(request.watches && woken_)) {
     auto [unread, length] = co_await http::async_read(socket_, buffer, parser, as_values);
     error = unread;
   }
@@ -191,9 +192,14 @@ asio::awaitable<Result<EtcdClient>> connect_to_etcd(Endpoint endpoint, std::stri
   auto socket = co_await connect(endpoint, deadline);
   if (!socket) co_return socket.error();
   EtcdClient client(std::move(*socket), std::move(run_id));
-  Operation look = CheckKeys{{std::string(host_key)}};
-  auto greeted = co_await client.perform(std::move(look), std::min(deadline, later(now(), etcd_greets)));
+  const Time until = std::min(deadline, later(now(), etcd_greets));
+  Operation look = CheckKeys{{std::string(folder_key)}};
+  auto greeted = co_await client.perform(std::move(look), until);
   if (!greeted) co_return greeted.error();
+  if (std::get<Presence>(*greeted).present.at(0)) co_return std::move(client);
+  Operation set = SetKeys{{{std::string(folder_key), "1"}}};
+  auto made = co_await client.perform(std::move(set), until);
+  if (!made) co_return made.error();
   co_return std::move(client);
 }
 

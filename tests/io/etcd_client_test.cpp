@@ -150,6 +150,15 @@ TEST_F(EtcdClientTest, OperationsHaveTheirOutcomesOnOneConnection) {
   EXPECT_EQ(client.own_address(), "127.0.0.1");
 }
 
+// One of torchrun's agents that looks for a key while the folder is not there, misses what is set before it watches.
+TEST_F(EtcdClientTest, WhoConnectsFirstMakesTheFolderOfTheKeys) {
+  (void)connected();
+  EXPECT_EQ(server_.etcd.nodes.size(), 1U);
+  const std::int64_t index = server_.etcd.index;
+  (void)connected();
+  EXPECT_EQ(server_.etcd.index, index);
+}
+
 TEST_F(EtcdClientTest, AConnectionThatTheEtcdClosesBetweenTwoRequestsIsMadeAgain) {
   server_.closes_after = true;
   EtcdClient client = connected();

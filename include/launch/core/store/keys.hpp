@@ -50,6 +50,9 @@ inline constexpr std::string_view client_count_key = "init/";
 
 // Exists from the start in a store that knows ATTEND and LEAVE_WILL; PyTorch's clients cannot see it.
 inline constexpr std::string_view host_key = "launch/host";
+// Is in the folder of all keys of an etcd, so that this is there: torchrun's agents miss what is set in one that they
+// have looked for in vain.
+inline constexpr std::string_view folder_key = "launch/folder";
 // A key that nobody writes.
 inline constexpr std::string_view never_key = "launch/never";
 
