@@ -30,7 +30,7 @@ class FileStoreClientTest : public testing::Test {
     folder_ = ::mkdtemp(name.data());
     path_ = folder_ + "/store";
   }
-  ~FileStoreClientTest() override { std::filesystem::remove_all(folder_); }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
 
   Result<FileStoreClient> open(const std::string& path) { return run(io_, open_file_store(path, later(now(), 10s))); }
   FileStoreClient opened() {

@@ -222,8 +222,8 @@ Status settle_elastic(const Options& options, const HostFacts& facts, const Node
   const auto conf = parse_key_values(options.rdzv_conf.value);
   C10dChoice choice = read_c10d(options, *conf, range);
   config.serves_workers = facts.env.get("TORCH_DISABLE_SHARE_RDZV_TCP_STORE") != "1";
-  const Status chosen = meets_elsewhere(options) ? choose_elsewhere(options, *conf, choice, config)
-                                                 : choose_host(options, range, choice, config);
+  Status chosen = meets_elsewhere(options) ? choose_elsewhere(options, *conf, choice, config)
+                                           : choose_host(options, range, choice, config);
   if (!chosen) return chosen;
   config.meeting = std::move(choice);
   notice_ignored(
