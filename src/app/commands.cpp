@@ -88,9 +88,11 @@ int run_job(Config config, SignalPlan& signals) {
 
 // In the process that the user started: what has become of the one in the background.
 int tell_background(const BackgroundStart& start, const HostsPlan& plan) {
+  std::string report;
+  if (!plan.verdict.file.empty()) report = fmt::format("report  {} (if the job fails)\n", plan.verdict.file);
   if (start.begun)
-    return show(fmt::format("run id  {0}\npid     {1} (kill {1} stops the job)\noutput  {2}\n", plan.head.run_id,
-                            start.pid, plan.detach_file));
+    return show(fmt::format("run id  {0}\npid     {1} (kill {1} stops the job)\noutput  {2}\n{3}", plan.head.run_id,
+                            start.pid, plan.detach_file, report));
   write_all(STDERR_FILENO, start.said);
   return start.exit_code;
 }

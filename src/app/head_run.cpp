@@ -2,6 +2,7 @@
 
 #include "launch/app/host_links.hpp"
 #include "launch/app/log_gathering.hpp"
+#include "launch/app/typed_input.hpp"
 #include "launch/core/base/announcer.hpp"
 #include "launch/core/base/random.hpp"
 #include "launch/core/base/text.hpp"
@@ -20,6 +21,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <type_traits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -82,6 +84,7 @@ class HeadRun {
         plan_(std::move(plan)),
         machine_(machine_for<Machine>(plan_.head)),
         gathering_(plan_.gather_folder, plan_.head),
+        input_(executor_, input_handlers()),
         links_(executor_, plan_, {env, start.signals.reset, start.open_files}, handlers()),
         moment_(executor_),
         beat_(executor_),
@@ -102,6 +105,7 @@ class HeadRun {
   void act(HeadActions actions) {
     for (HeadAction& action : actions) std::visit([this](auto& one) { this->carry_out(std::move(one)); }, action);
     if (over_) return;
+    input_.look();
     report_progress();
     const Time next = machine_.deadline();
     moment_.expires_at(to_steady(machine_.waits() ? std::min(next, announcer_.next()) : next));
@@ -136,6 +140,18 @@ class HeadRun {
     if (code_ == 0) code_ = 128 + signal;
     links_.kill_all();
     context_.stop();
+  }
+
+  // A check has none.
+  InputHandlers input_handlers() {
+    InputHandlers handlers;
+    if constexpr (std::is_same_v<Machine, Head>) {
+      handlers.wants_more = [this] { return machine_.wants_input(); };
+      handlers.on_bytes = [this](const std::string& bytes) { act(machine_.on_input(bytes)); };
+    } else {
+      handlers.wants_more = [] { return false; };
+    }
+    return handlers;
   }
 
   LinkHandlers handlers() {
@@ -265,6 +281,7 @@ class HeadRun {
   HostsPlan plan_;
   Machine machine_;
   LogGathering gathering_;
+  TypedInput input_;
   HostLinks links_;
   asio::steady_timer moment_, beat_;
   std::vector<Unconfirmed> unconfirmed_;
@@ -309,6 +326,7 @@ Result<HeadFacts> read_head_facts(const Options& options, Environment env) {
   Random random(random_seed());
   facts.fresh_id = make_uuid(random);
   facts.terminal = ::isatty(STDOUT_FILENO) == 1;
+  facts.input = has_input();
   const std::string batch = host_file(env);
   if (options.hosts.value == "auto" && !batch.empty()) facts.batch_file = read_file(batch, longest_host_file);
   if (options.hostfile.given()) {

@@ -39,7 +39,6 @@ namespace asio = boost::asio;
 namespace {
 
 constexpr std::size_t most_unsent = std::size_t{1} << 20;  // until the node has to wait
-constexpr std::size_t longest_report = std::size_t{256} << 10;
 
 class RemoteRun {
  public:
@@ -184,7 +183,9 @@ class RemoteRun {
     auto config = settle_line(*options, facts, env_);
     if (!config) return config.error();
     if (!config->program.fault.empty()) return usage_error(config->program.fault);
-    return look_around(facts.hostname);
+    auto ready = look_around(facts.hostname);
+    if (ready) ready->workers = config->nproc_per_node;
+    return ready;
   }
 
   Result<NodeReady> look_around(const std::string& hostname) {
@@ -232,13 +233,14 @@ class RemoteRun {
     }
     if (report_.valid() && json_.valid())
       more.push_back(
-          fmt::format("--verdict={}:{},{}", kept_.empty() ? "files" : "passing", report_.path(), json_.path()));
+          fmt::format("--verdict={}:{},{}", kept_.empty() ? "hosted" : "passing", report_.path(), json_.path()));
     more.insert(more.end(), args.begin(), args.end());
     more.insert(more.begin(), "launch");
     ProgramHandlers handlers;
     handlers.on_bytes = [this](std::string_view bytes) { tell_output(bytes, false); };
     handlers.on_errors = [this](std::string_view bytes) { tell_output(bytes, true); };
     handlers.on_end = [this](ExitStatus status, const std::string&) { end(status); };
+    handlers.on_taken = [this](std::size_t bytes) { act(machine_.on_taken(bytes)); };
     auto started =
         PipedProgram::start(executor_, {"/proc/self/exe", std::move(more), env_.lines(), signal_plan_.reset}, handlers);
     if (!started) {
@@ -248,7 +250,7 @@ class RemoteRun {
     }
     node_ = *std::move(started);
     node_->hold(held_);
-    node_->close();
+    if (!action.input) node_->close();
   }
 
   void tell_output(std::string_view bytes, bool errors) {
@@ -262,7 +264,8 @@ class RemoteRun {
   }
 
   void end(ExitStatus status) {
-    NodeEnd end{exit_code(status), report_.text(longest_report), json_.text(longest_report)};
+    NodeEnd end{exit_code(status), report_.text(longest_report), json_.text(longest_report + 1)};
+    if (status.kind == ExitStatus::Kind::signalled) end.signal = status.value;
     needed_ = needed_ || (!status.ok() && !was_told_to_stop(end.json));
     run_in_background(executor_, tell_end(std::move(end)));
   }
@@ -287,10 +290,12 @@ class RemoteRun {
   }
 
   void carry_out(const SignalNode& action) {
-    if (node_) node_->signal(action.number);
+    if (node_) node_->signal(action.number, action.lost ? lost_head_sender : 0);
   }
 
-  void carry_out(FeedNode) {}
+  void carry_out(FeedNode action) {
+    if (node_) action.bytes.empty() ? node_->close() : node_->send(std::move(action.bytes));
+  }
 
   void carry_out(ConnectPeer action) {
     auto env = read_environment();

@@ -90,6 +90,7 @@ bool can_be_stopped() {
 
 // The kernel is the sender if the user pressed a key, and for an alarm that was set before launch was started.
 pid_t sender_of(const siginfo_t& info) {
+  if (info.si_code == SI_QUEUE && info.si_int == lost_head_sender) return lost_head_sender;
   if (info.si_code != SI_KERNEL) return info.si_pid;
   return info.si_signo == SIGALRM ? 0 : terminal_sender;
 }

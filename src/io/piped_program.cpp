@@ -143,6 +143,7 @@ PipedProgram::Task PipedProgram::write(std::shared_ptr<PipedProgram> /*self*/) {
     const auto [error, size] = co_await std::move(writing);
     if (error) closing_ = true;
     if (error) break;
+    if (handlers_.on_taken) handlers_.on_taken(size);
   }
   writing_ = false;
   if (closing_) close();
@@ -200,8 +201,8 @@ void PipedProgram::look_for_end() {
   handlers.on_end(*status_, errors_);
 }
 
-void PipedProgram::signal(int number) {
-  if (!status_) hand_on(child_.pid(), number, 0);
+void PipedProgram::signal(int number, pid_t origin) {
+  if (!status_) hand_on(child_.pid(), number, origin);
 }
 
 void PipedProgram::kill() {

@@ -57,6 +57,12 @@ std::string own_hostname() {
   return ::gethostname(name.data(), name.size()) == 0 ? name.data() : "";
 }
 
+bool has_input() {
+  struct stat info {};
+  if (::fstat(STDIN_FILENO, &info) != 0) return false;
+  return S_ISFIFO(info.st_mode) || S_ISREG(info.st_mode) || S_ISSOCK(info.st_mode);
+}
+
 std::string machine() {
   utsname names{};
   return ::uname(&names) == 0 ? names.machine : "";

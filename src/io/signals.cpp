@@ -96,6 +96,7 @@ asio::awaitable<Result<ReceivedSignal>> SignalStream::next() {
 std::string sender_text(pid_t origin) {
   if (origin == terminal_sender) return "from the terminal";
   if (origin == clock_sender) return "from the clock, since the time of the job is nearly up";
+  if (origin == lost_head_sender) return "since launch --hosts has lost its connection to this host";
   if (origin <= 0) return {};
   const std::string name = read_file(fmt::format("/proc/{}/comm", origin), 64);
   return fmt::format("from pid {}{}", origin, name.empty() ? "" : fmt::format(" ({})", trim(name)));

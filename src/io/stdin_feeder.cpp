@@ -74,11 +74,12 @@ struct InputCopy {
 // It is driven by its own callbacks. Each of them may come when nothing is left to do.
 class StdinFeeder::Feed : public std::enable_shared_from_this<Feed> {
  public:
-  Feed(asio::any_io_executor executor, int source, pid_t owner)
+  Feed(asio::any_io_executor executor, int source, pid_t owner, std::string name)
       : executor_(std::move(executor)),
         disk_(executor_),
         source_(source),
         owner_(owner),
+        name_(std::move(name)),
         watch_(executor_),
         foreground_(executor_) {}
 
@@ -159,13 +160,12 @@ class StdinFeeder::Feed : public std::enable_shared_from_this<Feed> {
     if (!ended_ && is_in_background(owner_, input_->get())) return wait_for_foreground();
     Piece piece = ended_ ? Piece() : read_on();
     if (piece.error == EAGAIN) return wait_for_input();
+    if (piece.error == EIO && is_in_background(owner_, input_->get())) return wait_for_foreground();  // since just now
     take(std::move(piece));
   }
 
   void take(Piece piece) {
-    if (piece.error != 0)
-      log_warning(fmt::format("the standard input, of which each worker gets a copy (--stdin=all), cannot be read: {}",
-                              std::strerror(piece.error)));
+    if (piece.error != 0) log_warning(fmt::format("{} cannot be read: {}", name_, std::strerror(piece.error)));
     held_ = std::move(piece.bytes);
     size_ = held_.size();
     for (const auto& copy : copies_) copy->given = 0;
@@ -240,6 +240,7 @@ class StdinFeeder::Feed : public std::enable_shared_from_this<Feed> {
   DiskThread disk_;
   int source_;
   pid_t owner_;
+  std::string name_;
   std::shared_ptr<const Fd> input_;
   asio::posix::stream_descriptor watch_;  // for the input
   asio::steady_timer foreground_;
@@ -253,8 +254,8 @@ class StdinFeeder::Feed : public std::enable_shared_from_this<Feed> {
   std::vector<std::shared_ptr<InputCopy>> copies_;
 };
 
-StdinFeeder::StdinFeeder(asio::any_io_executor executor, int source, pid_t owner)
-    : feed_(std::make_shared<Feed>(std::move(executor), source, owner)) {}
+StdinFeeder::StdinFeeder(asio::any_io_executor executor, int source, pid_t owner, std::string name)
+    : feed_(std::make_shared<Feed>(std::move(executor), source, owner, std::move(name))) {}
 
 StdinFeeder::~StdinFeeder() { feed_->end(); }
 

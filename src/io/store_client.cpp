@@ -93,6 +93,19 @@ void StoreClient::set_beats(Duration interval, Duration patience) {
   expect_life(socket_, patience * 2);  // the kernel must not be the first to lose it
 }
 
+// False while an answer that nobody waits for any more is incomplete.
+Result<bool> StoreClient::skip_owed() {
+  while (!owed_.empty()) {
+    std::size_t used = 0;
+    auto outcome = decode_outcome(owed_.front().operation, received_, used, owed_.front().part);
+    if (!outcome) return outcome.error();
+    if (!outcome->has_value()) return false;
+    received_.erase(0, used);
+    owed_.pop_front();
+  }
+  return true;
+}
+
 // False while the answer to a beat is incomplete. It comes before the answers to all that was asked later.
 bool StoreClient::read_beat(const Operation& under_way) {
   if (!beats_.unanswered() || received_.empty()) return true;
@@ -125,7 +138,9 @@ asio::awaitable<Status> StoreClient::receive_while_beating(Time deadline) {
 asio::awaitable<Result<Outcome>> StoreClient::receive(const Operation& operation, Time deadline, PartialReply& part) {
   while (true) {
     std::size_t used = 0;
-    if (read_beat(operation)) {
+    const auto is_next = skip_owed();
+    if (!is_next) co_return is_next.error();
+    if (*is_next && read_beat(operation)) {
       auto outcome = decode_outcome(operation, received_, used, part);
       if (!outcome) co_return outcome.error();
       if (outcome->has_value()) {
@@ -149,7 +164,9 @@ asio::awaitable<Result<Outcome>> StoreClient::cancel_wait(const Operation& opera
   const Time patience = beats_.on() ? beats_.answer_due(now()) : later(now(), patience_);
   Outcome outcome = WaitExpired();
   while (true) {
-    if (read_beat(operation) && !received_.empty()) {
+    const auto is_next = skip_owed();
+    if (!is_next) co_return is_next.error();
+    if (*is_next && read_beat(operation) && !received_.empty()) {
       if (received_[0] == static_cast<char>(WaitReply::cancelled)) break;
       std::size_t used = 0;
       auto answer = decode_outcome(operation, received_, used, part);
@@ -180,8 +197,9 @@ asio::awaitable<Result<Outcome>> StoreClient::perform(Operation operation, Time 
   auto outcome = co_await receive(operation, deadline, part);
   waiting_ = woken_ = false;
   if (outcome) beats_.answered(asked);
-  const bool expired = !outcome && outcome.error().code == ErrorCode::timeout && waits(operation) && !silent_;
-  if (expired) co_return co_await cancel_wait(operation, part);
+  const bool expired = !outcome && outcome.error().code == ErrorCode::timeout && !silent_;
+  if (expired && waits(operation)) co_return co_await cancel_wait(operation, part);
+  if (expired) owed_.push_back({std::move(operation), std::move(part)});
   co_return outcome;
 }
 

@@ -29,6 +29,7 @@ CHECKED = {  # document, beginning -> who looks at it
     ("docs/control.md", "$ launch-ctl top"): "cli/test_control_screens.Screens.test_of_a_training",
     ("docs/control.md", "$ launch-ctl stacks"): "cli/test_control_screens.Screens.test_of_a_training",
     ("docs/hosts.md", "launch --hosts n[1-8]"): "clusters/test_hosts_documents.Documents.test_the_line",
+    ("docs/hosts.md", "$ launch --hosts n[1-4]"): "clusters/test_hosts_streams.Fold.test_the_screen_of_the_documents",
     ("docs/hosts.md", "$ launch --check"): "clusters/test_hosts_documents.Documents.test_a_check",
     ("docs/hosts.md", "#!/bin/bash\nNODES"): "clusters/test_hosts_documents.Documents.test_the_script",
     ("docs/hosts.md", "launch --hosts 10.0.0.[1-3]"): "clusters/test_hosts_documents.Documents.test_the_script",

@@ -104,6 +104,9 @@ class Checks(HostsCase):
                     ("fault", "n5", "network", f"does not reach n1 at {place.address(1)} port")):
                 with self.subTest(f"{host} {check}"):
                     self.assert_row(run, level, host, check, pattern)
+            with self.subTest("a Python that is missing, once"):
+                rows = re.findall(r"(?m)^\w+ +(?:n5|n\[\S*5\S*\]) +(?:python|torch) ", run.out)
+                self.assertEqual(1, len(rows), str(run))
             with self.subTest("nothing else"):
                 self.assertEqual(6 + 3, len(lines_with(run, "fault", ".*", ".*")), str(run))
                 self.assertRegex(run.out, r"\nThe job would fail: something is wrong on n\[1,4-8\]\.\n")

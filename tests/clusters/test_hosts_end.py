@@ -246,6 +246,19 @@ class Detached(EndCase):
             self.expect_empty(place)
             self.assertIn("STOPPED", file.read_text())
 
+    def test_a_report_for_programs_has_a_file_of_its_own(self):
+        with self.place(2) as place:
+            run = self.head(place, "--hosts=n[1-2]", "--detach", "--rdzv-id=job", "--verdict=json",
+                            self.worker('[ "$RANK" = 1 ] && exit 3\n', SLEEP))
+            self.expect([0], [run])
+            self.assertRegex(run.out, r"(?m)^report +launch-job\.json \(if the job fails\)$")
+            self.expect_empty(place)
+            verdict = json.loads((self.folder / "launch-job.json").read_text())
+            self.assertEqual((3, "worker"), (verdict["exit_code"], verdict["root_cause"]["kind"]))
+            log = (self.folder / "launch-job.log").read_text()
+            self.assertNotIn('"root_cause"', log)
+            self.assertRegex(log, "root cause +rank 1 ")
+
     def test_hosts_that_cannot_take_part(self):
         with self.place(1) as place:
             run = self.head(place, "--hosts=n1,n3", "--detach=out", self.worker(UP))

@@ -161,6 +161,10 @@ class CheckHouse(unittest.TestCase):
             with self.subTest(path=path, text=text[:80]):
                 self.assertEqual(self.rules({path: text}) - {"pairs", "header"}, set())
 
+    def test_the_folders_at_the_top_are_few(self):
+        self.assertEqual(self.rules({"cmake/x.cmake": ""}), {"top"})
+        self.assertEqual(self.rules({"src/app/x.cmake": "", "build/x": "", ".ci/run": ""}), set())
+
     def test_a_header_needs_its_source_and_its_test(self):
         header, source, test = (
             "include/launch/core/job/x.hpp", "src/core/job/x.cpp", "tests/core/job/x_test.cpp")

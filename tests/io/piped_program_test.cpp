@@ -361,4 +361,20 @@ TEST_F(PipedPrograms, GetSignals) {
   EXPECT_EQ(status_, exited(5));
 }
 
+TEST_F(PipedPrograms, WhatWasTakenOfItsInputIsTold) {
+  std::size_t taken = 0;
+  ProgramHandlers all = handlers();
+  all.on_taken = [&taken](std::size_t bytes) { taken += bytes; };
+  begin("read word; while [ ! -e \"$FOLDER/go\" ]; do sleep 0.01; done; wc -c", all);
+  const std::string much(std::size_t{300} << 10, 'x');
+  program_->send("word\n" + much);
+  program_->close();
+  settle();
+  EXPECT_EQ(taken, 0U) << "a pipe has no room for all of it";
+  std::ofstream(folder_ + "/go") << "";
+  ASSERT_TRUE(until([&] { return ends_ > 0; }));
+  EXPECT_EQ(taken, much.size() + 5);
+  EXPECT_EQ(std::stoul(got_), much.size()) << "all of it, and then its end";
+}
+
 }  // namespace launch::piped_program_test

@@ -234,6 +234,19 @@ TEST_F(StoreClientTest, AnAnswerThatCrossesTheEndOfTheWaitCounts) {
   EXPECT_EQ(store.peer.available(), 0U);
 }
 
+std::string number(std::int64_t value) { return {reinterpret_cast<const char*>(&value), sizeof value}; }
+
+// A store that stood still answers what it was asked before, too.
+TEST_F(StoreClientTest, AnAnswerThatNobodyWaitsForAnyMoreIsNotTheNextOne) {
+  ByHand store(io_);
+  const Operation add = AddNumber{"/n", 1};
+  store.say(number(1).substr(0, 3));
+  for (int i = 0; i < 2; ++i) EXPECT_FALSE(run(io_, store.client.perform(add, later(now(), 10ms))));
+  store.say(number(1).substr(3) + number(2) + number(3) + number(4));
+  EXPECT_EQ(std::get<Number>(perform(store.client, add)).value, 3);
+  EXPECT_EQ(std::get<Number>(perform(store.client, add)).value, 4);
+}
+
 asio::awaitable<void> wake_after_beat(ByHand& store) {
   co_await store.hear(size_of(awaits) + ping_bytes);
   store.client.wake();

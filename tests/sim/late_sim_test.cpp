@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <csignal>
+
 namespace launch::late_sim_test {
 
 using namespace sim;
@@ -54,6 +56,36 @@ TEST(Late, AFailureOfANodeThatIsCutOffIsKnownAsSoonAsItIsBack) {
       job.events().run_until(Time(1h) + 7s);
       job.unquiet(Duration::zero());
       for (const std::size_t other : {0U, 2U}) EXPECT_FALSE(job.node(other).undisturbed()) << job.story();
+      job.run_to_end(60s);
+      EXPECT_EQ(job.faults(), std::vector<std::string>()) << job.story();
+    }
+}
+
+// It ends before it can be reached again, so the store must tell them, in its name. If its workers were to restart, it
+// is told to stop before they do.
+TEST(Late, AFailureOfANodeThatEndsWhileItIsCutOffIsKnownAsSoonAsTheStoreHearsOfTheEnd) {
+  for (const bool elastic : {false, true})
+    for (const int restarts : {0, 1}) {
+      SCOPED_TRACE(elastic ? "c10d" : "static");
+      WholeScenario scenario;
+      scenario.elastic = elastic;
+      scenario.max_restarts = restarts;
+      WholeJob job(1, scenario);
+      for (std::size_t i = 0; i < 3; ++i) {
+        job.add([i](const Round&) { return Plan{i == 1 ? Duration(2s) : Duration(300s), i == 1 ? 7 : 0}; });
+        job.node(i).start();
+      }
+      job.allow_different_ends();
+      job.events().run_until(Time(1h) + 1900ms);
+      const Time mended = later(job.events().now(), 20s);
+      for (const auto& [from, to] : {std::pair("n1", "*"), {"*", "n1"}}) job.network().cut(from, to, mended);
+      job.events().run_until(Time(1h) + 8s);
+      if (restarts > 0) job.node(1).signal(SIGTERM);
+      job.events().run_until(mended);
+      EXPECT_FALSE(job.node(1).alive()) << job.story();
+      job.events().run_until(later(mended, 100ms));
+      for (const std::size_t other : {0U, 2U}) EXPECT_FALSE(job.node(other).undisturbed()) << job.story();
+      job.unquiet(Duration::zero());
       job.run_to_end(60s);
       EXPECT_EQ(job.faults(), std::vector<std::string>()) << job.story();
     }

@@ -96,7 +96,8 @@ enum class Trouble {
   cut,
   cut_to,
   cut_from,
-  asleep
+  asleep,
+  reset,  // cut off, and its connections end just before it would take the store's host for dead
 };
 
 // Two of three nodes go on alone as soon as they may. The workers of the third one, which only SIGKILL ends, must be
@@ -117,8 +118,11 @@ std::vector<std::string> play_halves(Trouble trouble, Duration heartbeat, Durati
   const Duration lasting = heartbeat * 2;
   const Time mended = later(job.events().now(), lasting);
   if (trouble == Trouble::asleep) job.freeze(2, lasting);
-  if (trouble == Trouble::cut || trouble == Trouble::cut_to) job.network().cut("*", host, mended);
-  if (trouble == Trouble::cut || trouble == Trouble::cut_from) job.network().cut(host, "*", mended);
+  const bool both_ways = trouble == Trouble::cut || trouble == Trouble::reset;
+  if (both_ways || trouble == Trouble::cut_to) job.network().cut("*", host, mended);
+  if (both_ways || trouble == Trouble::cut_from) job.network().cut(host, "*", mended);
+  if (trouble == Trouble::reset)
+    job.events().in(plan_heartbeat(heartbeat, 3).patience, [&job, host] { job.network().reset(host); });
   const auto rounds = job.started_rounds();
   job.events().run_until(mended + heartbeat * 2);
   std::vector<std::string> faults = job.faults();
@@ -137,6 +141,16 @@ TEST(TwoHalves, NeverRunAtOnceHoweverANodeIsCutOff) {
             << "\n"
             << story;
       }
+}
+
+TEST(TwoHalves, NeverRunAtOnceIfTheConnectionEndsBeforeItIsSilent) {
+  constexpr Duration heartbeat = 5s;
+  for (int phase = 0; phase < 400; ++phase) {
+    std::string story;
+    ASSERT_EQ(play_halves(Trouble::reset, heartbeat, heartbeat * phase / 200, &story), std::vector<std::string>())
+        << "phase " << phase << "\n"
+        << story;
+  }
 }
 
 // ---- naps

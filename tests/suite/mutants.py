@@ -53,6 +53,144 @@ MUTANTS = (
     Mutant("events", "src/core/events/torchelastic_teller.cpp",
            "!first || (first->kind == Failure::Kind::worker && ranks_);", "!first;",
            ("core/", "interop/test_events")),
+    # Of the pure node: its liveness, its table of states, its fences, and what it tells others.
+    Mutant("sim-stood-still", "src/core/agent/agent.cpp",
+           'return change({"this launch " + what, std::move(cause)}, true, now);',
+           'return change({"this launch " + what, std::move(cause)}, false, now);', ("sim/warned",)),
+    Mutant("sim-counts-every-change", "src/core/agent/agent.cpp",
+           "const auto refusal = state_ == State::running ? policy_.refuses_change() : std::nullopt;",
+           "const auto refusal = true ? policy_.refuses_change() : std::nullopt;",
+           ("sim/warned", "core/agent_membership")),
+    Mutant("sim-grace-of-changes", "src/core/agent/agent.cpp",
+           "shorten_grace(event.grace, now);\n"
+           "  return change({event.reason",
+           "\n"
+           "  return change({event.reason", ("sim/warned", "core/agent_membership")),
+    Mutant("sim-grace-of-a-lost-store", "src/core/agent/agent.cpp",
+           "shorten_grace(event.grace, now);\n"
+           "  if (winding_down()) {\n"
+           "    if (goes_on()) blame(failure_of_store",
+           "\n"
+           "  if (winding_down()) {\n"
+           "    if (goes_on()) blame(failure_of_store", ("sim/warned",)),
+    Mutant("sim-doubt-without-grace", "src/core/session/elastic_session.cpp",
+           "stage_.act(LimitGrace{grace()});",
+           "", ("sim/whole",)),
+    Mutant("sim-endless-grace", "src/core/session/elastic_session.cpp",
+           "plan_heartbeat(config_.heartbeat_timeout, choice_.settings.nodes.max).grace;",
+           "Duration::max();", ("sim/whole",)),
+    Mutant("sim-deadline-kept", "src/core/agent/agent.cpp",
+           "if (state_ == State::stopping) deadline_ = std::min(deadline_, later(now, grace_));",
+           "", ("core/agent_membership",)),
+    Mutant("sim-late-fence", "src/core/session/worker_meeting.cpp",
+           "  if (port_ != 0) stage_.act(FenceStore{OwnStore::workers});\n"
+           "  auto told = co_await say_master(control, round, *master);\n"
+           "  if (!told) co_return told.error();\n",
+           "  auto told = co_await say_master(control, round, *master);\n"
+           "  if (!told) co_return told.error();\n"
+           "  if (port_ != 0) stage_.act(FenceStore{OwnStore::workers});\n", ("sim/nap",)),
+    Mutant("sim-no-fence", "src/core/session/worker_meeting.cpp",
+           "  if (port_ != 0) stage_.act(FenceStore{OwnStore::workers});\n",
+           "", ("sim/late",)),
+    Mutant("sim-will-taken-back", "src/core/session/elastic_session.cpp",
+           "if (untold_) store_.let_will_stand();",
+           "", ("sim/late",)),
+    Mutant("sim-earlier-wills-taken-back", "src/core/session/static_session.cpp",
+           "for (const auto& earlier : earlier_) earlier->let_will_stand();",
+           "", ("sim/late",)),
+    Mutant("sim-pause-counts-twice", "src/core/agent/agent.cpp",
+           "if (state_ == State::pausing && event.failure.restart) return {};",
+           "", ("core/agent_restart",)),
+    Mutant("sim-pause-ends-early", "src/core/agent/agent.cpp",
+           "if (winding_down() || state_ == State::pausing) return {};\n"
+           "  if (warning_.signal != 0 && !at_once)",
+           "if (winding_down()) return {};\n"
+           "  if (warning_.signal != 0 && !at_once)", ("core/agent_restart",)),
+    Mutant("sim-change-kept", "src/core/agent/agent.cpp",
+           "  warning_ = {};\n"
+           "  put_off_.reset();",
+           "  warning_ = {};", ("sim/warned",)),
+    Mutant("sim-saved-host-waits", "src/core/agent/agent.cpp",
+           "if (put_off_) return {finish()};",
+           "", ("sim/warned", "core/agent_membership")),
+    Mutant("sim-patience-7-10", "src/core/rendezvous/liveness.cpp",
+           "timeout * 9 / 10",
+           "timeout * 7 / 10", ("core/liveness",)),
+    Mutant("sim-patience-4-5", "src/core/rendezvous/liveness.cpp",
+           "timeout * 9 / 10",
+           "timeout * 4 / 5", ("core/liveness",)),
+    Mutant("sim-patience-9-8", "src/core/rendezvous/liveness.cpp",
+           "timeout * 9 / 10",
+           "timeout * 9 / 8", ("core/elastic_session",)),
+    Mutant("sim-silence-without-grace", "src/core/rendezvous/liveness.cpp",
+           "plan.interval + plan.patience + plan.grace + timeout / 50",
+           "plan.interval + plan.patience + timeout / 50", ("core/static_session",)),
+    Mutant("sim-host-looks-early", "src/core/rendezvous/liveness.cpp",
+           "return look_ - signs.since >= limit_;",
+           "return look_ - signs.since >= limit_ * 9 / 10;", ("core/elastic_session",)),
+    Mutant("sim-stall-too-long", "src/core/rendezvous/liveness.cpp",
+           "return plan.patience + plan.grace;\n"
+           "}\n"
+           "\n"
+           "// ---- the host",
+           "return plan.patience + plan.grace + plan.interval;\n"
+           "}\n"
+           "\n"
+           "// ---- the host", ("core/liveness",)),
+    Mutant("sim-no-second-look", "src/core/rendezvous/liveness.cpp",
+           "heard_of_ = now - patience_;",
+           "", ("sim/whole",)),
+    Mutant("sim-answers-count-late", "src/core/rendezvous/liveness.cpp",
+           "  unanswered_ = false;\n"
+           "  answered(sent_);",
+           "  unanswered_ = false;\n"
+           "  answered(next_);", ("core/liveness",)),
+    Mutant("sim-long-look", "src/core/session/elastic_store.cpp",
+           "const Duration look = heartbeat_.grace > Duration::zero() ? std::min(second_look, "
+           "heartbeat_.grace / 2) : second_look;",
+           "const Duration look = second_look;", ("sim/whole",)),
+    Mutant("sim-old-answers-heard", "src/core/session/elastic_store.cpp",
+           "const bool at_once = by_launch_ && heartbeat_.interval > Duration::zero() && !waits(next);",
+           "const bool at_once = false;", ("sim/late",)),
+    Mutant("sim-barrier-follows-late", "src/core/agent/agent.cpp",
+           "if (first_->restart && (joining || (leaving && !tells))) return start_anew(now);",
+           "if (first_->restart && (joining || leaving && false)) return start_anew(now);",
+           ("core/agent_restart",)),
+    Mutant("sim-warning-kept", "src/core/agent/agent.cpp",
+           "  warning_ = {};\n"
+           "  put_off_.reset();",
+           "  put_off_.reset();", ("sim/warned",)),
+    Mutant("sim-ended-node-is-lost", "src/core/c10d/membership.cpp",
+           "const bool done = peer->second.said.done && is_member(node) && !broken_;",
+           "const bool done = false;", ("sim/late",)),
+    Mutant("sim-done-for-ever", "src/core/c10d/hosted_rendezvous.cpp",
+           "done_ = false;",
+           "", ("core/hosted_rendezvous",)),
+    Mutant("sim-barrier-keeps-will", "src/core/session/static_session.cpp",
+           "watch_->replace_will(will_in_barrier()); });",
+           "});", ("sim/late",)),
+    Mutant("sim-tells-once-static", "src/core/session/static_session.cpp",
+           "if (!first) round_.start(keep_telling());",
+           "", ("sim/late",)),
+    Mutant("sim-tells-nothing-late", "src/core/session/static_session.cpp",
+           "if (untold_) co_await tell_late();",
+           "", ("core/static_session",)),
+    Mutant("sim-tells-once-c10d", "src/core/session/elastic_session.cpp",
+           "if (untold_) late_.start(keep_telling(std::move(failure)));",
+           "", ("sim/late",)),
+    Mutant("sim-starts-without-a-will", "src/core/session/elastic_session.cpp",
+           "  if (!store_.pledge({will})) begin_pledged();",
+           "  store_.pledge({will});\n"
+           "  begin_pledged();", ("core/elastic_session",)),
+    Mutant("sim-news-of-the-last-round", "src/core/node/node.cpp",
+           "std::erase_if(inbox_, belongs_to_a_round);",
+           "", ("sim/nap",)),
+    Mutant("sim-gone-before-told", "src/core/node/node.cpp",
+           "held_ = telling_ && std::holds_alternative<AllGone>(event);",
+           "held_ = false;", ("sim/late",)),
+    Mutant("sim-no-doubt", "src/core/session/elastic_session.cpp",
+           "doubted_ = silent && watch_ && !in_barrier_ && may_leave();",
+           "doubted_ = false;", ("sim/warned",)),
 )
 
 

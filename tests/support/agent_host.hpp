@@ -44,6 +44,8 @@ class AgentHost : public Process {
         planner_(std::move(planner)),
         eyes_(std::move(eyes)) {}
 
+  virtual ~AgentHost() = default;
+
   virtual void start() = 0;
   // One worker exits with 1. If `all`, all of them do, as PyTorch's do when a worker on another node is gone.
   virtual void fail_workers(bool all) = 0;

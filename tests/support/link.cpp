@@ -118,6 +118,7 @@ void Link::expect_answer(std::uint64_t operation, Time until) {
     const Time now = self->network_.events().now();
     if (now > until) return self->expect_answer(operation, later(now, std::chrono::milliseconds(1)));
     const bool beats = self->beats_.on() && waits(*self->under_way_);
+    if (!waits(*self->under_way_)) self->owed_.push_back(*self->under_way_);
     self->finish(Error{beats ? ErrorCode::silent : ErrorCode::timeout, "the store does not answer"});
   });
 }
@@ -135,7 +136,7 @@ void Link::cancel() {
 // ---- what the store says
 
 void Link::received(const std::string& bytes) {
-  if (!open_) return;
+  if (!open_ || hung_up_) return;
   buffer_ += bytes;
   beats_.heard();
   look();
@@ -145,6 +146,25 @@ void Link::received(const std::string& bytes) {
 void Link::closed() {
   hung_up_ = true;
   look();
+}
+
+// What it sends from now on gets nowhere, and nothing arrives.
+void Link::reset() {
+  store_.reset();
+  buffer_.clear();
+  closed();
+}
+
+// False while an answer that nobody waits for any more is incomplete. As in io/store_client.
+bool Link::skip_owed() {
+  while (!owed_.empty()) {
+    std::size_t used = 0;
+    const auto outcome = decode_outcome(owed_.front(), buffer_, used);
+    if (!outcome || !outcome->has_value()) return false;
+    buffer_.erase(0, used);
+    owed_.pop_front();
+  }
+  return true;
 }
 
 // False while the answer to a beat is incomplete. It comes before the answers to all that was asked later.
@@ -160,7 +180,7 @@ bool Link::read_beat() {
 void Link::look() {
   if (!under_way_) return;
   if (!open_) return finish(Error{ErrorCode::closed, "the connection was closed"});
-  while (read_beat()) {
+  while (skip_owed() && read_beat()) {
     if (cancelling_ && !buffer_.empty() && buffer_[0] == static_cast<char>(WaitReply::cancelled)) {
       buffer_.erase(0, 1);
       return finish(answer_.value_or(WaitExpired{}));

@@ -112,6 +112,11 @@ Time Network::mended_at(const std::string& from, const std::string& to) const {
   return mended;
 }
 
+void Network::reset(const std::string& host) {
+  for (const auto& weak : std::vector(links_[host]))
+    if (const auto link = weak.lock()) link->reset();
+}
+
 WallClock::duration Network::clock_of(const std::string& host) const {
   const auto found = clocks_.find(host);
   return found == clocks_.end() ? WallClock::duration()

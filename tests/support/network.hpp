@@ -11,6 +11,7 @@
 #include "launch/core/rendezvous/liveness.hpp"
 #include "launch/core/store/store_operation.hpp"
 
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -101,7 +102,9 @@ class Link : public std::enable_shared_from_this<Link> {
 
   void received(const std::string& bytes);
   void closed();
+  void reset();
   void look();
+  bool skip_owed();
   bool read_beat();
   void cancel();
   void arm_beats();
@@ -120,6 +123,7 @@ class Link : public std::enable_shared_from_this<Link> {
   Time last_sent_{}, last_received_{};  // bytes keep their order
   std::string buffer_;
   std::optional<Operation> under_way_;
+  std::deque<Operation> owed_;  // were given up; their answers come before any other
   OnOutcome on_outcome_;
   std::optional<Outcome> answer_;  // which was on its way when the wait was cancelled
   bool cancelling_ = false;
@@ -164,6 +168,9 @@ class Network {
   Time mended_at(const std::string& from, const std::string& to) const;
   // When the last host was lost, and the last one that was paused or cut off is well again.
   Time well_at() const { return well_at_; }
+
+  // A firewall, or an interface that went down, ends the connections of a host. Only the host itself hears of that.
+  void reset(const std::string& host);
 
   // How far its clock is ahead of the others'.
   void set_clock(const std::string& host, Duration ahead) { clocks_[host] = ahead; }

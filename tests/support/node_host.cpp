@@ -46,7 +46,7 @@ void NodeHost::feed(NodeEvent event) {
     fed_.pop_front();
     for (NodeAction& action : node_.on(std::move(next), moment())) {
       if (!alive()) break;
-      if (++steps_ == kill_after_) kill();
+      if (++steps_ == chosen_step_) at_step_();
       if (alive()) std::visit([this](auto& one) { carry_out(std::move(one)); }, action);
     }
   }
@@ -55,6 +55,15 @@ void NodeHost::feed(NodeEvent event) {
 }
 
 // ---- what befalls it
+
+void NodeHost::at_step(std::uint64_t steps, std::function<void()> what) {
+  chosen_step_ = steps;
+  at_step_ = std::move(what);
+}
+
+void NodeHost::kill_after(std::uint64_t steps) {
+  at_step(steps, [this] { kill(); });
+}
 
 void NodeHost::signal(int number) {
   signalled_ = true;

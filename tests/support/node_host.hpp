@@ -39,8 +39,10 @@ class NodeHost final : public AgentHost {
   const std::vector<JobAnswered>& answered() const { return answered_; }
   // How many actions have been carried out. Tests choose the moment of a crash by this number.
   std::uint64_t steps() const { return steps_; }
+  // Calls it when this number is reached, before that action is carried out.
+  void at_step(std::uint64_t steps, std::function<void()> what);
   // Ends as by kill() when this number is reached, without carrying out that action.
-  void kill_after(std::uint64_t steps) { kill_after_ = steps; }
+  void kill_after(std::uint64_t steps);
 
  private:
   using Process::carry_out;
@@ -93,7 +95,8 @@ class NodeHost final : public AgentHost {
   std::uint64_t asks_ = 0;
   std::vector<JobAnswered> answered_;
   std::uint64_t steps_ = 0;
-  std::uint64_t kill_after_ = 0;
+  std::uint64_t chosen_step_ = 0;
+  std::function<void()> at_step_;
 };
 
 }  // namespace launch::play

@@ -40,6 +40,8 @@ struct ProgramHandlers {
   std::function<void(std::string_view bytes)> on_errors;
   // Once, last of all.
   std::function<void(ExitStatus status, const std::string& errors)> on_end;
+  // So much of what was sent is in its pipe, or was read; null: nobody wants to know.
+  std::function<void(std::size_t bytes)> on_taken{};
 };
 
 class PipedProgram : public std::enable_shared_from_this<PipedProgram> {
@@ -57,7 +59,8 @@ class PipedProgram : public std::enable_shared_from_this<PipedProgram> {
   // While held, nothing is read, so that the other side has to wait. What is left when it has ended is read all the
   // same.
   void hold(bool held);
-  void signal(int number);
+  // `origin`: who has sent it, as the program sees it (io/guard).
+  void signal(int number, pid_t origin = 0);
   // With all of its session that are in its process group, as the programs of a shell are.
   void kill();
 

@@ -24,6 +24,9 @@ std::string boot_id();
 
 std::string own_hostname();
 
+// The standard input is a pipe, a file or a socket; not a terminal, and not /dev/null.
+bool has_input();
+
 // Its processor: "x86_64".
 std::string machine();
 

@@ -42,8 +42,9 @@ bool is_ending(const SignalPlan& plan, int signal);
 // Those that are handled and those that are passed on.
 sigset_t all_signals(const SignalPlan& plan);
 
-inline constexpr pid_t terminal_sender = -1;  // a key that the user pressed
-inline constexpr pid_t clock_sender = -2;     // no signal: the time of the job is nearly up
+inline constexpr pid_t terminal_sender = -1;   // a key that the user pressed
+inline constexpr pid_t clock_sender = -2;      // no signal: the time of the job is nearly up
+inline constexpr pid_t lost_head_sender = -3;  // the connection to launch --hosts is lost, which has started this one
 
 struct ReceivedSignal {
   int signal = 0;

@@ -14,6 +14,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include <sys/types.h>
@@ -22,8 +23,10 @@ namespace launch {
 
 class StdinFeeder {
  public:
-  // `source` stays open. `owner` is the process that the user's shell knows, and has in the foreground or not.
-  StdinFeeder(boost::asio::any_io_executor executor, int source, pid_t owner);
+  // `source` stays open. `owner` is the process that the user's shell knows, and has in the foreground or not. `name`:
+  // what a warning calls the input.
+  StdinFeeder(boost::asio::any_io_executor executor, int source, pid_t owner,
+              std::string name = "the standard input, of which each worker gets a copy (--stdin=all),");
   ~StdinFeeder();
   StdinFeeder(const StdinFeeder&) = delete;
   StdinFeeder& operator=(const StdinFeeder&) = delete;

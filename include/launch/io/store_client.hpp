@@ -10,6 +10,7 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/ip/tcp.hpp>
 
+#include <deque>
 #include <string>
 
 namespace launch {
@@ -38,6 +39,7 @@ class StoreClient : public StoreAccess {
   boost::asio::awaitable<Result<Outcome>> receive(const Operation& operation, Time deadline, PartialReply& part);
   boost::asio::awaitable<Status> receive_while_beating(Time deadline);
   boost::asio::awaitable<Result<Outcome>> cancel_wait(const Operation& operation, PartialReply& part);
+  Result<bool> skip_owed();
   bool read_beat(const Operation& under_way);
   Error lost(const boost::system::error_code& error);
 
@@ -49,6 +51,12 @@ class StoreClient : public StoreAccess {
   bool listening_ = false;  // waits for the next byte
   Beats beats_;
   bool silent_ = false;
+  // Operations that were given up. Their answers still come, before any other.
+  struct Owed {
+    Operation operation;
+    PartialReply part;
+  };
+  std::deque<Owed> owed_;
 };
 
 // Tries once to connect to a store and to greet it. The error says what listens there if it is not a store.

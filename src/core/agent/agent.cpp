@@ -57,9 +57,7 @@ AgentActions Agent::handle(const WorkerExited& event, Time now) {
 }
 
 AgentActions Agent::handle(const SignalReceived& event, Time now) {
-  Failure failure = failure_of_signal(here(), 128 + event.signal,
-                                      fmt::format("launch was told to stop by {}{}", signal_name(event.signal),
-                                                  event.sender.empty() ? "" : " " + event.sender));
+  Failure failure = failure_of_stop(here(), event, settings_.leaves && round_.may_leave);
   if (winding_down() && goes_on()) return leave_later(std::move(failure), now);
   if (event.signal == SIGINT && state_ == State::killing) {
     if (hurried_) skip_hook();
@@ -85,7 +83,7 @@ Failure Agent::early_leave(int exit_code, const std::string& what) const {
 
 AgentActions Agent::handle(const GuardLost& /*event*/, Time now) {
   skip_hook();
-  Failure failure = failure_of_signal(here(), 128 + SIGKILL, "launch was killed");
+  Failure failure = failure_of_kill(here(), settings_.hosted && !(settings_.leaves && round_.may_leave));
   if (!winding_down()) return fail(std::move(failure), SIGKILL, true, now);
   AgentActions actions;
   if (state_ == State::stopping) actions = kill(now);
@@ -206,7 +204,7 @@ AgentActions Agent::handle(const AllGone& /*event*/, Time now) {
   if (winding_down()) return wound_down(now);
   if (state_ != State::clearing) return {};
   deadline_ = never;
-  if (first_ || settings_.nnodes == 1) return {finish()};
+  if (settings_.nnodes == 1) return {finish()};
   if (warning_.may_leave) return {TellPeers{early_leave(0, "its workers have ended")}, finish()};
   if (put_off_) return {finish()};
   state_ = State::leaving;

@@ -18,7 +18,8 @@ AgentSettings agent_settings(const Config& config) {
           .evidence = config.evidence.states,
           .stacks = config.evidence.stacks,
           .leaves = goes_on_without_a_node(config),
-          .least_nodes = config.c10d() != nullptr ? config.c10d()->settings.nodes.min : config.nnodes()};
+          .least_nodes = config.c10d() != nullptr ? config.c10d()->settings.nodes.min : config.nnodes(),
+          .hosted = config.verdict.hosted};
 }
 
 int signal_for_workers(int signal, const std::vector<int>& wanted) {

@@ -1,6 +1,7 @@
 #include "launch/core/agent/agent_words.hpp"
 
 #include <csignal>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -27,6 +28,19 @@ std::string stop_words(const SignalMoment& moment, Duration short_grace) {
   if (moment.signal != SIGINT || !moment.workers) return received + ", stopping";
   return fmt::format("{}, stopping (again: the workers get {} at most; a third time: they are killed)", received,
                      to_text(short_grace));
+}
+
+Failure failure_of_stop(FailurePlace where, const SignalReceived& event, bool may_leave) {
+  if (event.lost && !may_leave)
+    return failure_of_lost_node(std::move(where), "launch --hosts has lost its connection to this host");
+  return failure_of_signal(std::move(where), 128 + event.signal,
+                           fmt::format("launch was told to stop by {}{}", signal_name(event.signal),
+                                       event.sender.empty() ? "" : " " + event.sender));
+}
+
+Failure failure_of_kill(FailurePlace where, bool lost) {
+  if (lost) return failure_of_lost_node(std::move(where), "its launch process was killed");
+  return failure_of_signal(std::move(where), 128 + SIGKILL, "launch was killed");
 }
 
 std::string lost_store_words(const StoreLost& event, bool static_job) {

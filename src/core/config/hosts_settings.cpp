@@ -4,6 +4,7 @@
 #include "launch/core/cluster/allocation.hpp"
 #include "launch/core/cluster/host_list.hpp"
 #include "launch/core/config/node_settings.hpp"
+#include "launch/core/hosts/folded_output.hpp"
 #include "launch/core/hosts/forwarded_env.hpp"
 #include "launch/core/hosts/host_file.hpp"
 #include "launch/core/hosts/host_reach.hpp"
@@ -23,6 +24,7 @@ namespace {
 
 constexpr int most_fanout = 4096;
 constexpr const char* this_host = "localhost";
+constexpr std::string_view log_ending = ".log";
 constexpr const char* host_prefix = "[${host}:${role_name}${local_rank}]:";
 
 Error option_error(const Setting<std::string>& setting, const std::string& what) {
@@ -158,6 +160,38 @@ Status choose_nodes(const Options& options, HostsPlan& plan) {
   return {};
 }
 
+// Empty: workers can have the standard input.
+std::string why_no_input(const Options& options, const HostsPlan& plan) {
+  if (plan.head.c10d) return "the ranks of an elastic job move from host to host";
+  if (!plan.detach_file.empty()) return "a job in the background reads none";
+  if (options.hostfile.value == "-") return "it has the list of hosts";
+  return "";
+}
+
+// Nobody types for a job without being asked to; all else that is not /dev/null is for rank 0, as with mpiexec. In an
+// elastic job ranks move from host to host.
+Status choose_input(const Options& options, const HeadFacts& facts, HostsPlan& plan) {
+  const Setting<std::string>& choice = options.stdin_rank;
+  HeadInput& input = plan.head.input;
+  const std::string taken = why_no_input(options, plan);
+  const auto rank = parse_int(choice.value);
+  if (choice.given() && choice.value != "none" && choice.value != "all" && (!rank || *rank < 0))
+    return option_error(choice, "expected the rank of a worker (0 or more), all or none");
+  if (options.check.value || choice.value == "none") return {};
+  if (!taken.empty() && choice.given())
+    return option_error(choice, fmt::format("no worker can get the standard input: {}; leave it out", taken));
+  if (!taken.empty() || (!choice.given() && !facts.input)) return {};
+  input.readers = choice.value == "all" ? HeadInput::Readers::each : HeadInput::Readers::one;
+  input.rank = rank.value_or(0);
+  if (!choice.given()) plan.head.options.emplace_back("--stdin=0");
+  return {};
+}
+
+// With a prefix of the user's own, each host folds the lines of its workers alone.
+bool folds_here(const Options& options) {
+  return options.fold.value && !options.log_line_prefix_template.given() && !options.check.value;
+}
+
 bool is_of_head(const OptionRow& row) {
   constexpr std::array others{"--nnodes", "--cluster", "--verdict", "--rdzv-id", "--explain", "--master-port"};
   return row.group == OptionGroup::hosts || std::find(others.begin(), others.end(), row.name) != others.end();
@@ -172,10 +206,14 @@ void write_line(const Options& options, const OptionLine& line, const HeadFacts&
   if (!options.verbose.given() && !options.quiet.given()) head.options.push_back("--quiet");
   // One that a variable gives stays here with the variable.
   const auto& prefix = options.log_line_prefix_template;
+  head.folds = folds_here(options);
+  const std::string own = head.folds ? std::string(node_prefix) : host_prefix;
   if (prefix.source != Source::flag)
-    head.options.push_back("--log-line-prefix-template=" + (prefix.given() ? prefix.value : std::string(host_prefix)));
+    head.options.push_back("--log-line-prefix-template=" + (prefix.given() ? prefix.value : own));
   const bool no_color = !facts.env.get("NO_COLOR").value_or("").empty();
-  if (!options.color.given() && facts.terminal && !no_color && !options.detach.given())
+  if (head.folds) {
+    head.options.emplace_back("--color=never");  // the last one counts
+  } else if (!options.color.given() && facts.terminal && !no_color && !options.detach.given())
     head.options.push_back("--color=always");
   if (head.c10d) head.options.push_back("--rdzv-backend=c10d");
   const bool chosen = options.tee.given() || options.redirects.given() || options.log_dir.given();
@@ -216,6 +254,15 @@ std::string detach_file(const Options& options, const HeadPlan& head) {
   if (!options.detach.given() || options.check.value) return "";  // a check leaves no file
   return options.detach.value == "auto" ? fmt::format("launch-{}.log", as_file_name(head.run_id))
                                         : options.detach.value;
+}
+
+// A report for programs must not stand among the lines of a log.
+void choose_report_file(HostsPlan& plan) {
+  if (plan.detach_file.empty() || !plan.verdict.json) return;
+  plan.verdict.json = false;
+  std::string name = plan.detach_file;
+  if (name.ends_with(log_ending)) name.resize(name.size() - log_ending.size());
+  plan.verdict.file = name + ".json";
 }
 
 // Logs are found again only if each node has a folder of its own: the one of --log-dir may be shared, and not be empty.
@@ -318,7 +365,9 @@ Result<HostsPlan> plan_hosts(const Options& options, const OptionLine& line, con
   plan.head.may_copy = !options.no_copy.value && plan.start.by == StartChoice::By::ssh;
   plan.head.sets_interface = !options.no_ifname.value;
   plan.detach_file = detach_file(options, plan.head);
+  choose_report_file(plan);
   if (Status fits = gather(options, plan); !fits) return fits.error();
+  if (Status fits = choose_input(options, facts, plan); !fits) return fits.error();
   write_line(options, line, facts, plan.head);
   if (Status fits = forward(options, line, facts, plan); !fits) return fits.error();
   return plan;

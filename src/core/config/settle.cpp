@@ -106,8 +106,10 @@ Status settle_verdict(const Options& options, const HostFacts&, Config& config) 
   const std::string& form = options.verdict.value;
   config.verdict.json = form == "json";
   if (form.starts_with("json:")) config.verdict.file = form.substr(5);
-  config.verdict.logs_pass = form.starts_with("passing:");  // as "files:"; said by launch --hosts alone
-  const bool two = config.verdict.logs_pass || form.starts_with("files:");
+  // These two are as "files:", and are said by launch --hosts alone.
+  config.verdict.logs_pass = form.starts_with("passing:");
+  config.verdict.hosted = config.verdict.logs_pass || form.starts_with("hosted:");
+  const bool two = config.verdict.hosted || form.starts_with("files:");
   if (const auto colon = form.find(':'), comma = form.find(','); two && comma != std::string::npos) {
     config.verdict.text_file = form.substr(colon + 1, comma - colon - 1);
     config.verdict.file = form.substr(comma + 1);

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <csignal>
 #include <iterator>
+#include <limits>
 #include <type_traits>
 #include <utility>
 
@@ -24,6 +25,30 @@ std::string who_cannot(std::size_t count, std::size_t all) {
   if (count == all) return "no host can take part";
   return fmt::format("{} of {} cannot take part", count, counted(static_cast<int>(all), "host"));
 }
+
+// A launch that ends by itself with such a code has a report. Empty: its node is not lost.
+std::string why_lost(const NodeEnd& end) {
+  if (end.signal != 0)
+    return fmt::format("launch there was killed by {}, so its node is lost", signal_name(end.signal));
+  if (end.exit_code <= 128 || !end.report.empty() || !end.json.empty()) return "";
+  return fmt::format("launch there has ended with exit code {} and no report, so its node is lost", end.exit_code);
+}
+
+// Of the whole job: the report of the first node that has one, and its exit code.
+struct JobEnd {
+  FinishHead end{};
+
+  void add(const NodeEnd& node) {
+    std::string json(trim(node.json));
+    if (!is_whole(json)) json.clear();
+    if (end.exit_code == 0) end.exit_code = node.exit_code;
+    if (end.report.empty() && !node.report.empty()) {
+      end = {node.exit_code, node.report, json.empty() ? end.json : json};
+    } else if (end.json.empty() && node.exit_code != 0) {
+      end.json = json;
+    }
+  }
+};
 
 }  // namespace
 
@@ -137,33 +162,60 @@ void Head::settle_reach(Time now) {
   for (std::size_t i = 1; i < table_.hosts().size(); ++i)
     rows.push_back({table_.plan().nodes[i].host, table_.hosts()[i].reach.faults});
   if (const auto address = choose_address(candidates_, rows)) return go(*address, now);
-  const auto port = table_.hosts().front().ready.port;
-  for (std::string& line : explain_reach(table_.name(0), port, candidates_, rows))
-    table_.add(SayLine{true, std::move(line)});
-  finish({Failure::Kind::rendezvous, 1, "no address of node 0 is reached from all hosts",
-          reach_problems(table_.name(0), port, candidates_, rows)});
+  const NodeReady& first = table_.hosts().front().ready;
+  const ReachFacts facts{table_.name(0), first.port, candidates_, shown_addresses(candidates_, first)};
+  for (std::string& line : explain_reach(facts, rows)) table_.add(SayLine{true, std::move(line)});
+  finish({Failure::Kind::rendezvous, 1, "no address of node 0 is reached from all hosts", reach_problems(facts, rows)});
 }
 
 void Head::go(const std::string& address, Time now) {
   phase_ = Phase::run;
+  begin_streams();
   const Endpoint store{address, table_.hosts().front().ready.port};
   for (std::size_t i = 0; i < table_.hosts().size(); ++i) {
     const int node = static_cast<int>(i);
     table_.move(node, State::running, never);
     table_.hosts()[i].heard = now;
-    table_.add(
-        TellHost{node, NodeGo{node_line(table_.plan(), node, store), table_.plan().sets_interface ? address : ""}});
+    NodeGo message{node_line(table_.plan(), node, store), table_.plan().sets_interface ? address : ""};
+    message.input = input_.gets(node);
+    table_.add(TellHost{node, std::move(message)});
   }
 }
 
-void Head::on(int node, const NodeOutput& output, Time) {
+// How many workers there are is known now.
+void Head::begin_streams() {
+  std::vector<int> workers;
+  std::int64_t all = 0;
+  for (const HeadHost& host : table_.hosts()) {
+    workers.push_back(host.ready.workers);
+    all += host.ready.workers;
+  }
+  input_ = InputWindow(table_.plan().input, workers);
+  if (table_.plan().folds) table_.fold(static_cast<int>(std::min<std::int64_t>(all, std::numeric_limits<int>::max())));
+}
+
+bool Head::wants_input() const {
+  return phase_ == Phase::run &&
+         input_.wants_more([this](int node) { return table_.at(node).state == State::running; });
+}
+
+HeadActions Head::on_input(const std::string& bytes) {
+  if (phase_ != Phase::run) return table_.take();
+  input_.sent(bytes.size());
+  for (const int node : input_.readers())
+    if (table_.at(node).state == State::running) table_.add(TellHost{node, NodeInput{bytes}});
+  return table_.take();
+}
+
+void Head::on(int node, const NodeTook& took, Time) { input_.taken(node, took.bytes); }
+
+void Head::on(int node, const NodeOutput& output, Time now) {
   HeadHost& host = table_.at(node);
   if (host.state != State::running) return;
   std::string lines;
   (output.errors ? host.err : host.out).feed(output.bytes, [&](std::string_view line) {
     if (output.errors && is_repeated(node, line)) return;
-    lines.append(line);
-    lines += '\n';
+    table_.take(output.errors, line, now, lines);
   });
   if (!lines.empty()) table_.add(ShowLines{output.errors, std::move(lines)});
 }
@@ -182,8 +234,12 @@ void Head::on(int node, const NodeEnd& end, Time) {
   HeadHost& host = table_.at(node);
   if (host.state != State::running) return;
   host.end = end;
-  table_.move(node, State::ended, never);
-  table_.flush(node);
+  if (const std::string why = signals_ == 0 ? why_lost(end) : ""; !why.empty()) {
+    table_.lose(node, {table_.name(node), why, 1});
+  } else {
+    table_.flush(node);
+    table_.move(node, State::ended, never);
+  }
   if (table_.plan().gathers_logs) table_.add(EndFiles{node});
   table_.plan().keeps_output ? table_.confirm(node) : table_.leave_unless_needed(node);
 }
@@ -210,20 +266,23 @@ HeadActions Head::on_lost(const LostConnection& lost, int node, Time now) {
   return table_.take();
 }
 
-// When no node runs any more.
+// When no node runs any more. The hosts that were lost do not count if the others have gone on without them.
 void Head::settle_run() {
   if (table_.count(State::running) > 0) return;
-  FinishHead end;
-  for (const HeadHost& host : table_.hosts()) {
-    if (end.exit_code == 0) end.exit_code = host.end.exit_code;
-    if (!end.report.empty() || host.end.report.empty()) continue;
-    end = {host.end.exit_code, host.end.report, host.end.json};
+  const bool went_on = table_.plan().c10d && table_.count(State::ended) > 0;
+  JobEnd job;
+  for (const HeadHost& host : table_.hosts())
+    if (!went_on || host.state == State::ended) job.add(host.end);
+  FinishHead end = std::move(job.end);
+  const bool told_by_us = end.exit_code == 128 + SIGTERM && signals_ == 0;  // since the host was lost
+  const bool lost = table_.count(State::lost) > 0;
+  if (lost && !went_on && (end.exit_code == 0 || told_by_us || end.report.empty())) end.exit_code = 1;
+  if (lost && went_on && !end.report.empty()) end.report = report_with(std::move(end.report), table_.losses());
+  if (end.exit_code != 0 && end.json.empty()) {
+    end.json = head_verdict(table_.plan(), unreported(end.exit_code));
+  } else if (lost && end.exit_code != 0) {
+    end.json = verdict_with(std::move(end.json), table_.losses());
   }
-  const bool reported = !end.report.empty();
-  const bool went_on = table_.plan().c10d && table_.count(State::ended) > 0;  // without the hosts that were lost
-  const bool told_by_us = end.exit_code == 128 + SIGTERM && signals_ == 0;    // since the host was lost
-  if ((end.exit_code == 0 || told_by_us) && table_.count(State::lost) > 0 && !went_on) end.exit_code = 1;
-  if (end.exit_code != 0 && !reported) end.json = head_verdict(table_.plan(), unreported(end.exit_code));
   phase_ = Phase::over;
   table_.add(std::move(end));
 }
@@ -237,6 +296,9 @@ HeadFailure Head::unreported(int code) const {
           {table_.name(node), fmt::format("launch there has ended with exit code {}", own), own});
   if (signals_ > 0) failure.kind = Failure::Kind::signal;
   failure.what = signals_ > 0 ? "launch was told to stop, and no host has sent a report" : "no host has sent a report";
+  const auto& hosts = table_.hosts();
+  if (std::any_of(hosts.begin(), hosts.end(), [](const HeadHost& host) { return !host.end.report.empty(); }))
+    failure.what = "no host has sent its report as JSON; the text has more";
   return failure;
 }
 
@@ -304,6 +366,7 @@ void Head::expire(int node, Time now) {
 HeadActions Head::on_deadline(Time now) {
   if (phase_ == Phase::over) return table_.take();
   for (std::size_t i = 0; i < table_.hosts().size(); ++i) expire(static_cast<int>(i), now);
+  table_.show_folded(now);
   settle(now);
   if (phase_ != Phase::over) table_.beat(now);
   return table_.take();
@@ -311,7 +374,7 @@ HeadActions Head::on_deadline(Time now) {
 
 Time Head::deadline() const {
   if (phase_ == Phase::over) return never;
-  Time first = table_.next_beat();
+  Time first = std::min(table_.next_beat(), table_.fold_due());
   for (const HeadHost& host : table_.hosts()) {
     if (!gathering_.is_held_up(host)) first = std::min(first, host.due);
     if (host.state == State::running && !deaf_) first = std::min(first, later(host.heard, longest_host_silence));

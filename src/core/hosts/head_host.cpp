@@ -14,10 +14,10 @@ bool is_listening(const HeadHost& host) {
     case HeadHost::State::running:
       return true;
     case HeadHost::State::ended:
+    case HeadHost::State::lost:
       return host.connected && !host.left && host.peers > 0;
     case HeadHost::State::waiting:
     case HeadHost::State::connecting:
-    case HeadHost::State::lost:
       break;
   }
   return false;

@@ -1,9 +1,11 @@
 #include "launch/core/hosts/head_verdict.hpp"
 
+#include "launch/core/base/json_reader.hpp"
 #include "launch/core/verdict/verdict.hpp"
 
 #include <algorithm>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 namespace launch {
@@ -32,12 +34,25 @@ std::string head_verdict(const HeadPlan& plan, const HeadFailure& failure) {
   verdict.first.node_rank = place.node_rank;
   verdict.first.host = place.host;
   verdict.first.what = failure.what;
+  return verdict_with(verdict_json(verdict), failure.problems);
+}
+
+bool is_whole(const std::string& json) {
+  return !json.empty() && json.back() == '}' && read_json(json, {.size = longest_report}).is_object();
+}
+
+std::string verdict_with(std::string json, const std::vector<HostProblem>& losses) {
   ProblemsJson problems = ProblemsJson::array();
-  for (const HostProblem& one : failure.problems)
+  for (const HostProblem& one : losses)
     problems.push_back({{"host", one.host}, {"reason", one.reason}, {"exit_code", one.exit_code}});
-  std::string json = verdict_json(verdict);
-  json.back() = ',';  // in place of the brace: the object gets one more member
+  json.back() = json.size() > 2 ? ',' : ' ';  // in place of the brace: the object gets one more member
   return json + "\"problems\":" + problems.dump(-1, ' ', true, ProblemsJson::error_handler_t::replace) + "}";
+}
+
+std::string report_with(std::string report, const std::vector<HostProblem>& losses) {
+  while (report.ends_with('\n')) report.pop_back();
+  for (const std::string& line : fold_problems(losses)) report += fmt::format("\n  {:<14} {}", "lost before", line);
+  return report + '\n';
 }
 
 }  // namespace launch

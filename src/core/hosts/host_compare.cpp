@@ -23,7 +23,10 @@ std::optional<std::string> machine_of(const HostSurvey& survey) {
   return survey.machine.empty() ? std::nullopt : std::optional(survey.machine);
 }
 
+// One that is missing although the program needs it is a fault already.
 bool python_is_known(const HostSurvey& survey) {
+  const auto& faults = survey.faults;
+  if (std::any_of(faults.begin(), faults.end(), [](const auto& one) { return one.check == "python"; })) return false;
   return survey.python.fault.empty() && survey.unfinished != "python" && survey.unfinished.empty();
 }
 

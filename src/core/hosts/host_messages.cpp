@@ -23,8 +23,10 @@ using BodyJson = nlohmann::json;
 
 constexpr int most_nodes_of_job = 1'000'000;
 constexpr int most_umask = 0777;
+constexpr int most_workers = 1'000'000;
 constexpr int most_port_number = 65'535;
 constexpr int most_signal = 64;
+constexpr std::int64_t most_taken = std::int64_t{1} << 40U;
 constexpr int most_exit_code = 255;
 constexpr std::int64_t least_silence_ms = 1'000;
 constexpr std::int64_t most_silence_ms = 86'400'000;
@@ -33,8 +35,8 @@ constexpr std::size_t longest_reason = 1'000;
 constexpr std::size_t longest_folder = 4'096;
 
 constexpr std::array<std::string_view, last_message_kind> kind_names = {
-    "job",   "ready", "cannot", "reach", "reached", "go",   "signal",     "output",
-    "input", "beat",  "end",    "shown", "file",    "peer", "peer bytes", "peer end"};
+    "job",  "ready", "cannot", "reach", "reached", "go",         "signal",   "output", "input",
+    "beat", "end",   "shown",  "file",  "peer",    "peer bytes", "peer end", "took"};
 
 constexpr MessageKind output_kind = 8;
 constexpr MessageKind input_kind = 9;
@@ -95,6 +97,7 @@ class BodyParts {
   std::int64_t silence() {
     return need("silence_ms", object_["silence_ms"].whole64(least_silence_ms, most_silence_ms));
   }
+  std::int64_t taken() { return need("bytes", object_["bytes"].whole64(0, most_taken)); }
   bool flag(std::string_view name) { return need(name, object_[name].flag()); }
   // Of members that an older version does not write.
   bool has(std::string_view name) const { return object_[name].present(); }
@@ -165,6 +168,7 @@ BodyJson write(const NodeReady& ready) {
           {"interfaces", write_lines(ready.interfaces, longest_word_line)},
           {"facts", write_text(ready.facts.size() <= longest_facts ? ready.facts : "")},
           {"port", ready.port},
+          {"workers", ready.workers},
           {"machine", write_line(ready.machine, longest_word_line)}};
 }
 
@@ -175,6 +179,7 @@ void read(BodyParts& parts, NodeReady& ready) {
   ready.interfaces = parts.lines("interfaces", longest_word_line);
   ready.port = parts.port();
   if (parts.has("machine")) ready.machine = parts.line("machine", longest_word_line);
+  if (parts.has("workers")) ready.workers = parts.whole("workers", 0, most_workers);
   if (parts.has("facts")) ready.facts = parts.text("facts", longest_facts);
 }
 
@@ -211,12 +216,13 @@ BodyJson write(const ReachAnswer& answer) { return {{"faults", write_lines(answe
 void read(BodyParts& parts, ReachAnswer& answer) { answer.faults = parts.lines("faults", longest_reason); }
 
 BodyJson write(const NodeGo& go) {
-  return {{"args", write_texts(go.args)}, {"meeting", write_line(go.meeting, longest_word_line)}};
+  return {{"args", write_texts(go.args)}, {"meeting", write_line(go.meeting, longest_word_line)}, {"input", go.input}};
 }
 
 void read(BodyParts& parts, NodeGo& go) {
   go.args = parts.words("args", longest_words);
   go.meeting = parts.line("meeting", longest_word_line);
+  go.input = parts.has("input") && parts.flag("input");
 }
 
 BodyJson write(const NodeSignal& signal) { return {{"number", signal.number}}; }
@@ -226,6 +232,10 @@ void read(BodyParts& parts, NodeSignal& signal) { signal.number = parts.whole("n
 BodyJson write(const HostBeat&) { return BodyJson::object(); }
 
 void read(BodyParts&, HostBeat&) {}
+
+BodyJson write(const NodeTook& took) { return {{"bytes", took.bytes}}; }
+
+void read(BodyParts& parts, NodeTook& took) { took.bytes = parts.taken(); }
 
 BodyJson write(const NodeShown&) { return BodyJson::object(); }
 
@@ -249,13 +259,15 @@ BodyJson write(const NodeEnd& end) {
   const std::string_view report = beginning_of(end.report, longest_report);
   return {{"exit_code", end.exit_code},
           {"report", write_text(std::string(report))},
-          {"json", write_text(end.json.size() <= longest_report ? end.json : "")}};
+          {"json", write_text(end.json.size() <= longest_report ? end.json : "")},
+          {"signal", end.signal}};
 }
 
 void read(BodyParts& parts, NodeEnd& end) {
   end.exit_code = parts.whole("exit_code", 0, most_exit_code);
   end.report = parts.text("report", longest_report);
   end.json = parts.text("json", longest_report);
+  if (parts.has("signal")) end.signal = parts.whole("signal", 0, most_signal);
 }
 
 BodyJson write(const StartPeer& peer) { return {{"node", peer.node}, {"argv", write_texts(peer.argv)}}; }

@@ -59,13 +59,46 @@ std::string fault_of(const ReachRow& row, std::size_t address) {
   return address < row.faults.size() ? without_controls(row.faults[address], longest_fault) : "no answer";
 }
 
+using HostsByFault = std::map<std::string, std::vector<std::string>>;
+
 // "10.0.0.1:29500 (Connection refused) nor [fd00::1]:29500 (no answer)"
-std::string faults_of(const ReachRow& row, const std::vector<std::string>& addresses, std::uint16_t port) {
+std::string faults_of(const ReachRow& row, const ReachFacts& facts) {
   std::vector<std::string> parts;
-  for (std::size_t i = 0; i < addresses.size(); ++i)
+  for (std::size_t i = 0; i < facts.addresses.size(); ++i)
     if (const std::string fault = fault_of(row, i); !fault.empty())
-      parts.push_back(fmt::format("{} ({})", to_text(Endpoint{addresses[i], port}), fault));
+      parts.push_back(fmt::format("{} ({})", to_text(Endpoint{facts.addresses[i], facts.port}), fault));
   return fmt::format("{}", fmt::join(parts, " nor "));
+}
+
+std::size_t reached_by(const ReachRow& row, std::size_t addresses) {
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < addresses; ++i) count += fault_of(row, i).empty() ? 1 : 0;
+  return count;
+}
+
+// "n[3-4] (Connection refused), n5 (no answer)"
+std::string fold_by_fault(const HostsByFault& by_fault) {
+  std::vector<std::string> parts;
+  parts.reserve(by_fault.size());
+  for (const auto& [fault, hosts] : by_fault) parts.push_back(fmt::format("{} ({})", fold_hosts(hosts), fault));
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+// Who reaches each address of node 0, and who does not.
+void add_table(const ReachFacts& facts, const std::vector<ReachRow>& rows, std::vector<std::string>& lines) {
+  lines.push_back(
+      fmt::format("no address of node 0 ({}) is reached from all hosts, at port {}:", facts.first_host, facts.port));
+  for (std::size_t i = 0; i < facts.addresses.size(); ++i) {
+    std::vector<std::string> reaching;
+    HostsByFault missing;
+    for (const ReachRow& row : rows) {
+      const std::string fault = fault_of(row, i);
+      (fault.empty() ? reaching : missing[fault]).push_back(row.host);
+    }
+    const std::string& shown_one = i < facts.shown.size() ? facts.shown[i] : facts.addresses[i];
+    const std::string by = reaching.empty() ? "from no host" : "from " + fold_hosts(reaching);
+    lines.push_back(fmt::format("{} is reached {}; not from {}", shown_one, by, fold_by_fault(missing)));
+  }
 }
 
 }  // namespace
@@ -100,27 +133,45 @@ std::optional<std::string> choose_address(const std::vector<std::string>& addres
   return std::nullopt;
 }
 
-std::vector<std::string> explain_reach(const std::string& first_host, std::uint16_t port,
-                                       const std::vector<std::string>& addresses, const std::vector<ReachRow>& rows) {
-  if (addresses.empty()) return {fmt::format("{} (node 0) {}", first_host, no_network)};
-  std::map<std::string, std::vector<std::string>> by_fault;
-  for (const ReachRow& row : rows)
-    if (std::string faults = faults_of(row, addresses, port); !faults.empty()) by_fault[faults].push_back(row.host);
+std::vector<std::string> shown_addresses(const std::vector<std::string>& addresses, const NodeReady& first) {
+  std::vector<std::string> texts;
+  texts.reserve(addresses.size());
+  for (const std::string& address : addresses) {
+    const auto known = std::find(first.addresses.begin(), first.addresses.end(), address);
+    const auto place = static_cast<std::size_t>(known - first.addresses.begin());
+    const bool named = place < first.interfaces.size() && !first.interfaces[place].empty();
+    texts.push_back(named ? fmt::format("{} {}", without_controls(first.interfaces[place], longest_fault), address)
+                          : address);
+  }
+  return texts;
+}
+
+std::vector<std::string> explain_reach(const ReachFacts& facts, const std::vector<ReachRow>& rows) {
+  if (facts.addresses.empty()) return {fmt::format("{} (node 0) {}", facts.first_host, no_network)};
+  const bool mixed = std::any_of(rows.begin(), rows.end(), [&](const ReachRow& row) {
+    const std::size_t reached = reached_by(row, facts.addresses.size());
+    return reached > 0 && reached < facts.addresses.size();
+  });
+  HostsByFault by_fault;
+  for (const ReachRow& row : rows) {
+    std::string faults = faults_of(row, facts);
+    const bool in_table = mixed && reached_by(row, facts.addresses.size()) > 0;
+    if (!faults.empty() && !in_table) by_fault[std::move(faults)].push_back(row.host);
+  }
   std::vector<std::string> lines;
-  lines.reserve(by_fault.size() + 1);
   for (const auto& [faults, hosts] : by_fault)
-    lines.push_back(fmt::format("{} cannot reach node 0 ({}) at {}", fold_hosts(hosts), first_host, faults));
+    lines.push_back(fmt::format("{} cannot reach node 0 ({}) at {}", fold_hosts(hosts), facts.first_host, faults));
+  if (mixed) add_table(facts, rows, lines);
   lines.emplace_back("a firewall between the hosts? --network chooses another network, --master-port the port");
   return lines;
 }
 
-std::vector<HostProblem> reach_problems(const std::string& first_host, std::uint16_t port,
-                                        const std::vector<std::string>& addresses, const std::vector<ReachRow>& rows) {
-  if (addresses.empty()) return {{first_host, no_network, 1}};
+std::vector<HostProblem> reach_problems(const ReachFacts& facts, const std::vector<ReachRow>& rows) {
+  if (facts.addresses.empty()) return {{facts.first_host, no_network, 1}};
   std::vector<HostProblem> problems;
   for (const ReachRow& row : rows)
-    if (const std::string faults = faults_of(row, addresses, port); !faults.empty())
-      problems.push_back({row.host, fmt::format("cannot reach node 0 ({}) at {}", first_host, faults), 1});
+    if (const std::string faults = faults_of(row, facts); !faults.empty())
+      problems.push_back({row.host, fmt::format("cannot reach node 0 ({}) at {}", facts.first_host, faults), 1});
   return problems;
 }
 

@@ -82,15 +82,19 @@ void HostTable::move(int node, State state, Time when) {
 void HostTable::drop(int node, const HostProblem& problem) {
   HeadHost& host = at(node);
   if (host.state == State::running) {
-    flush(node);
-    say({problem});
-    losses_.push_back(problem);
-    move(node, State::lost, never);
+    lose(node, problem);
   } else {
     problems_.push_back(problem);
     move(node, State::ended, never);
   }
   if (host.connected && !host.left) leave(node);
+}
+
+void HostTable::lose(int node, const HostProblem& problem) {
+  flush(node);
+  say({problem});
+  losses_.push_back(problem);
+  move(node, State::lost, never);
 }
 
 void HostTable::put_out(int node, const HostProblem& problem) {
@@ -105,10 +109,36 @@ void HostTable::nonsense(int node, const std::string& what) {
 }
 
 void HostTable::flush(int node) {
-  for (const bool errors : {false, true})
-    (errors ? at(node).err : at(node).out).flush([&](std::string_view line) {
-      add(ShowLines{errors, std::string(line) + '\n'});
-    });
+  for (const bool errors : {false, true}) {
+    std::string text;
+    (errors ? at(node).err : at(node).out).flush([&](std::string_view line) { take(errors, line, Time(), text); });
+    if (!text.empty()) add(ShowLines{errors, std::move(text)});
+  }
+  show_all_folded();
+}
+
+void HostTable::fold(int ranks) { folded_.assign(2, FoldedOutput(ranks)); }
+
+void HostTable::take(bool errors, std::string_view line, Time now, std::string& text) {
+  if (!folded_.empty()) return folded_[errors ? 1 : 0].take(line, now, text);
+  text += line;
+  text += '\n';
+}
+
+void HostTable::show_folded(Time now) {
+  for (std::size_t i = 0; i < folded_.size(); ++i) {
+    std::string text;
+    folded_[i].give_due(now, text);
+    if (!text.empty()) add(ShowLines{i == 1, std::move(text)});
+  }
+}
+
+void HostTable::show_all_folded() { show_folded(never); }
+
+Time HostTable::fold_due() const {
+  Time first = never;
+  for (const FoldedOutput& one : folded_) first = std::min(first, one.due());
+  return first;
 }
 
 void HostTable::say(const std::vector<HostProblem>& problems) {

@@ -32,7 +32,7 @@ RemoteActions Remote::on_lost() {
   if (std::exchange(headless_, true)) return {};
   RemoteActions actions{ForgetHead{}};
   if (state_ == State::running) {
-    actions.push_back(SignalNode{SIGTERM});
+    actions.push_back(SignalNode{SIGTERM, true});
   } else if (!leaving_ && peers_.empty()) {
     leave(actions);
   } else {
@@ -73,7 +73,7 @@ RemoteActions Remote::on_message(HostMessage message, Time now) {
     return {TryToReach{std::move(*question)}};
   if (auto* go = std::get_if<NodeGo>(&message); go != nullptr && state_ == State::ready) {
     state_ = State::running;
-    return {RunNode{std::move(go->args), std::move(go->meeting)}};
+    return {RunNode{std::move(go->args), std::move(go->meeting), go->input}};
   }
   if (const auto* signal = std::get_if<NodeSignal>(&message); signal != nullptr && state_ == State::running)
     return {SignalNode{signal->number}};
@@ -113,6 +113,11 @@ RemoteActions Remote::on_signal(int number) {
 RemoteActions Remote::on_output(NodeOutput output) {
   if (headless_ || state_ != State::running) return {};
   return {TellHead{std::move(output)}};
+}
+
+RemoteActions Remote::on_taken(std::size_t bytes) {
+  if (headless_ || state_ != State::running) return {};
+  return {TellHead{NodeTook{static_cast<std::int64_t>(bytes)}}};
 }
 
 RemoteActions Remote::on_file(NodeFile file) {

@@ -70,7 +70,7 @@ Talk<void> WorkerMeeting::say_late(StoreLink& control, RoundFormed formed, std::
 Talk<Status> WorkerMeeting::say_master(StoreLink& control, std::int64_t round, Endpoint master) {
   const KeyList keys = master_keys(round);
   Operation set = SetKeys{{{keys[0], master.host}, {keys[1], std::to_string(master.port)}}};
-  auto told = co_await control.perform(std::move(set), later(stage_.moment(), quick_answer));
+  auto told = co_await control.perform(std::move(set), later(stage_.moment(), join_timeout_));
   if (!told) co_return told.error();
   co_return Status();
 }
@@ -132,7 +132,7 @@ Talk<Result<Endpoint>> WorkerMeeting::read_master(StoreLink& control, std::int64
   if (!waited) co_return waited.error();
   if (std::holds_alternative<WaitExpired>(*waited))
     co_return Error{ErrorCode::timeout, "the node of rank 0 does not say where the workers meet"};
-  auto values = co_await control.get(keys, later(stage_.moment(), quick_answer));
+  auto values = co_await control.get(keys, later(stage_.moment(), join_timeout_));
   if (!values) co_return values.error();
   co_return parse_meeting_place(values->at(0), values->at(1));
 }

@@ -299,6 +299,19 @@ TEST(AgentMembership, WhoWasTakenForDeadStopsItsWorkersThoughTheyWereWarned) {
   }
 }
 
+TEST(AgentMembership, AWarnedNodeWhoseProcessesOutliveSigkillDoesNotEndWell) {
+  AgentSettings chosen = settings();
+  chosen.leaves = true;
+  Agent agent = running(chosen);
+  agent.on(Warned{SIGUSR1, true}, start_time);
+  agent.on(MembersChanged{"taken for dead", 250ms}, start_time);
+  EXPECT_NE(find<KillWorkers>(agent.on(DeadlineReached{}, agent.deadline())), nullptr);
+  const AgentActions actions = agent.on(DeadlineReached{}, agent.deadline());
+  ASSERT_NE(find<Finish>(actions), nullptr);
+  EXPECT_TRUE(find<Finish>(actions)->left_behind);
+  EXPECT_TRUE(find<Finish>(actions)->first);
+}
+
 TEST(AgentMembership, WhoWasTakenForDeadHasNoTimeLeftForWorkersThatAreStopping) {
   Agent agent = running(settings());
   agent.on(MembersChanged{"n4 joins"}, start_time);

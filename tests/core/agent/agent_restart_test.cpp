@@ -69,6 +69,26 @@ TEST(AgentRestart, TheCountTravelsWithTheFailure) {
   EXPECT_EQ(find<TellPeers>(own)->failure.restarts, 4);
 }
 
+// They are about the round that has ended.
+TEST(AgentRestart, NewsThatComeWhileItPausesNeitherCountNorEndThePause) {
+  Agent agent = running(with_restarts(9));
+  for (const int round : {0, 1}) {
+    agent.on(WorkerExited{LocalRank(0), seven, failure_of(0)}, start_time);
+    agent.on(AllGone{}, start_time);
+    if (round == 0) agent.on(formed(1), start_time);
+  }
+  ASSERT_EQ(agent.state(), "pausing");
+  const Time pause_ends = agent.deadline();
+  Failure lost = restarted(3);
+  lost.kind = Failure::Kind::lost;
+  for (const AgentEvent& news : std::vector<AgentEvent>{
+           PeerFailed{restarted(3)}, PeerFailed{lost}, MembersChanged{"n2 leaves"}, MembersChanged{"n2 leaves", 1ms}}) {
+    EXPECT_TRUE(agent.on(news, start_time).empty());
+    EXPECT_EQ(agent.state(), "pausing");
+    EXPECT_EQ(agent.deadline(), pause_ends);
+  }
+}
+
 TEST(AgentRestart, NoneFromTheBarrierBesideWhatOutlivedSigkill) {
   Agent agent = running(with_restarts(1));
   for (const int rank : {0, 1}) agent.on(WorkerExited{LocalRank(rank), {}, {}}, start_time);

@@ -206,6 +206,14 @@ TEST(HostedRendezvous, ClosesAndNothingElseAfterwards) {
   EXPECT_TRUE(node.idle());
 }
 
+TEST(HostedRendezvous, ARoundThatCrossesTheWishToLeaveIsNotJoined) {
+  Node node;
+  node.machine.leave(node.time, "");
+  node.hear(RoundFormed{.round = 0, .nnodes = 2, .leader = {"n1", 1, launch_local_id}});
+  EXPECT_TRUE(node.news.empty());
+  EXPECT_EQ(node.wish(), Wish::leave);
+}
+
 TEST(HostedRendezvous, ARefusalEndsEveryWish) {
   const RoundRefused conflict{{ErrorCode::conflict, "--nnodes"}};
   Node joins;

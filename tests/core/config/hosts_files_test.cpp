@@ -18,6 +18,16 @@ TEST(HostsFiles, AJobInTheBackgroundHasAFileForItsOutput) {
   EXPECT_THAT(plan_of({"--hosts=n1", "--detach"}, facts).head.options, Not(Contains("--color=always")));
 }
 
+TEST(HostsFiles, InTheBackgroundTheReportForProgramsHasAFileOfItsOwn) {
+  EXPECT_TRUE(plan_of({"--hosts=n1", "--verdict=json"}).verdict.json);
+  const HostsPlan plan = plan_of({"--hosts=n1", "--detach", "--verdict=json"});
+  EXPECT_FALSE(plan.verdict.json) << "it would stand among the lines of the log";
+  EXPECT_EQ(plan.verdict.file, "launch-fresh.json");
+  EXPECT_EQ(plan_of({"--hosts=n1", "--detach=/tmp/out", "--verdict=json"}).verdict.file, "/tmp/out.json");
+  EXPECT_EQ(plan_of({"--hosts=n1", "--detach", "--verdict=json:mine"}).verdict.file, "mine");
+  EXPECT_EQ(plan_of({"--hosts=n1", "--detach"}).verdict.file, "");
+}
+
 TEST(HostsFiles, LogsAreGatheredFromAFolderOfEachNode) {
   const HostsPlan plain = plan_of({"--hosts=n1,n2"});
   EXPECT_EQ(plain.gather_folder, "");

@@ -262,9 +262,10 @@ TEST(HostsSettings, WhatTheHeadKeeps) {
 // ---- what the nodes are told
 
 TEST(HostsSettings, OptionsOfTheNodesStayAsTyped) {
-  EXPECT_THAT(plan_of({"--hosts", "n1", "--nproc-per-node", "2", "-m", "--max-restarts=3", "--fold"}).head.options,
-              ElementsAre("--nproc-per-node=2", "--module", "--max-restarts=3", "--fold", "--quiet",
-                          "--log-line-prefix-template=[${host}:${role_name}${local_rank}]:"));
+  EXPECT_THAT(
+      plan_of({"--hosts", "n1", "--nproc-per-node", "2", "-m", "--max-restarts=3", "--redirects=3"}).head.options,
+      ElementsAre("--nproc-per-node=2", "--module", "--max-restarts=3", "--redirects=3", "--quiet",
+                  "--log-line-prefix-template=[${host}:${role_name}${local_rank}]:"));
 }
 
 TEST(HostsSettings, NodesAreQuietUnlessTheUserHasSaidHow) {

@@ -66,7 +66,12 @@ TEST(Settle, TheFormOfTheVerdictIsRead) {
     EXPECT_EQ(two.text_file, "/t");
     EXPECT_EQ(two.file, "/v");
     EXPECT_EQ(two.logs_pass, passing);
+    EXPECT_EQ(two.hosted, passing);
   }
+  const VerdictChoice hosted = config_of({"--verdict=hosted:/t,/v"}).verdict;
+  EXPECT_TRUE(hosted.hosted);
+  EXPECT_FALSE(hosted.logs_pass);
+  EXPECT_EQ(hosted.text_file, "/t");
 }
 
 TEST(Settle, TheWarningOfASchedulerIsRead) {

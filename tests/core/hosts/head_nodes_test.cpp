@@ -193,6 +193,23 @@ TEST(HeadNodes, UnlessItIsElasticAndHasGoneOnWithoutIt) {
   EXPECT_THAT(all.lose(0).lose(1).code(), Optional(1));
 }
 
+TEST(HeadNodes, ALaunchThatIsKilledIsALostNodeOfAnElasticJobAndNotItsEnd) {
+  for (const NodeEnd& end :
+       {NodeEnd{137, "", "", 9}, NodeEnd{137, "launch was killed", "{}", 9}, NodeEnd{137, "", ""}}) {
+    Driver d = running(3, true);
+    EXPECT_THAT(d.say(2, end).said(), ElementsAre(HasSubstr("n3: launch there ")));
+    EXPECT_THAT(d.left(), ElementsAre(2));
+    d.say(0, NodeEnd{});
+    EXPECT_THAT(d.say(1, NodeEnd{}).code(), Optional(0));
+    EXPECT_EQ(end_of(d).report, "");
+    EXPECT_EQ(end_of(d).json, "");
+  }
+  Driver stopped = running(2, true);
+  stopped.signal(SIGINT).say(0, NodeEnd{137, "", ""});
+  EXPECT_THAT(stopped.said(), IsEmpty()) << "as it was told to";
+  EXPECT_THAT(stopped.say(1, NodeEnd{130, "", ""}).code(), Optional(137));
+}
+
 TEST(HeadNodes, NonsenseOfARunningNodeIsALoss) {
   Driver d = running(2);
   EXPECT_THAT(d.babble(0).said(),

@@ -109,10 +109,49 @@ TEST(HeadVerdict, AllConnectionsAreLost) {
 TEST(HeadVerdict, NodesThatEndWithoutAReport) {
   Driver d(plan_of(2));
   d.run_all().say(0, NodeEnd{0, "", ""});
-  const JsonValue verdict = verdict_of(d.say(1, NodeEnd{137, "", ""}));
+  const JsonValue verdict = verdict_of(d.say(1, NodeEnd{7, "", ""}));
   EXPECT_EQ(kind_of_end(verdict), "lost");
   EXPECT_EQ(verdict["root_cause"]["host"].text(), "n2");
-  EXPECT_THAT(problems_of(verdict), ElementsAre("n2: launch there has ended with exit code 137 (137)"));
+  EXPECT_THAT(problems_of(verdict), ElementsAre("n2: launch there has ended with exit code 7 (7)"));
+}
+
+TEST(HeadVerdict, ALaunchThatWasKilledIsALostNode) {
+  for (const NodeEnd& end : {NodeEnd{137, "", "", 9}, NodeEnd{137, "", ""}}) {
+    Driver d(plan_of(2));
+    d.run_all().say(0, NodeEnd{0, "", ""});
+    const JsonValue verdict = verdict_of(d.say(1, end));
+    EXPECT_EQ(verdict["exit_code"].whole(0, 255), 1);
+    EXPECT_EQ(verdict["root_cause"]["host"].text(), "n2");
+    const char* how = end.signal == 9 ? "was killed by SIGKILL" : "has ended with exit code 137 and no report";
+    EXPECT_THAT(problems_of(verdict),
+                ElementsAre(std::string("n2: launch there ") + how + ", so its node is lost (1)"));
+  }
+}
+
+TEST(HeadVerdict, TheReportOfANodeNamesTheHostsThatWereLostBefore) {
+  HeadPlan plan = plan_of(3);
+  plan.c10d = true;
+  Driver d(plan);
+  d.run_all().say(1, NodeEnd{137, "", "", 9}).say(0, NodeEnd{3, "rank 0 failed\n", "{\"exit_code\":3}\n"});
+  d.say(2, NodeEnd{3, "", ""});
+  const FinishHead end = d.all<FinishHead>().at(0);
+  EXPECT_EQ(end.exit_code, 3);
+  EXPECT_EQ(end.report,
+            "rank 0 failed\n  lost before    n2: launch there was killed by SIGKILL, so its node is lost\n");
+  EXPECT_THAT(problems_of(read_json(end.json)), ElementsAre(HasSubstr("n2: launch there was killed")));
+  EXPECT_EQ(read_json(end.json)["exit_code"].whole(0, 9), 3);
+}
+
+TEST(HeadVerdict, AReportWithoutJsonOrWithHalfOfItGetsOne) {
+  for (const char* json : {"", "{\"exit_code\":3,\"root", "[]", "no"}) {
+    Driver d(plan_of(2));
+    d.run_all().say(0, NodeEnd{3, "rank 0 failed", json}).say(1, NodeEnd{3, "", ""});
+    EXPECT_EQ(d.all<FinishHead>().at(0).report, "rank 0 failed");
+    EXPECT_EQ(verdict_of(d)["root_cause"]["what"].text(), "no host has sent its report as JSON; the text has more");
+    Driver other(plan_of(2));
+    other.run_all().say(0, NodeEnd{3, "rank 0 failed", json}).say(1, NodeEnd{3, "", "{\"of\":\"n2\"}"});
+    EXPECT_EQ(other.all<FinishHead>().at(0).json, "{\"of\":\"n2\"}") << "each node's is about the whole job";
+  }
 }
 
 TEST(HeadVerdict, ThereIsNoneOfAJobThatHasEndedWellOrHasAReport) {

@@ -72,6 +72,19 @@ TEST(HostCompare, WhatIsNotKnownIsNotCompared) {
   EXPECT_EQ(rows_of({late}, "gpus"), (Rows{{1, "gpus", ok, "4 x ROCm"}}));
 }
 
+TEST(HostCompare, APythonThatIsMissingIsNamedOnceAsAFault) {
+  std::vector<SurveyedHost> hosts{host_of(0), host_of(1), host_of(2)};
+  hosts[1].survey.python = {};
+  EXPECT_EQ(rows_of(hosts, "python")[1], (CheckRow{1, "python", warning, "none; n[1,3] have 3.11.2"})) << "not needed";
+  hosts[1].survey.faults = {{"python", "no Python interpreter"}};
+  for (const char* check : {"python", "torch"}) {
+    EXPECT_EQ(rows_of(hosts, check).size(), 2U) << check;
+    for (const CheckRow& row : rows_of(hosts, check)) EXPECT_NE(row.node, 1);
+  }
+  hosts[1].survey.faults = {{"folder", "it is not there"}};
+  EXPECT_EQ(rows_of(hosts, "python").size(), 3U) << "other faults say nothing of it";
+}
+
 TEST(HostCompare, OneMachineUnderTwoNames) {
   std::vector<SurveyedHost> hosts{host_of(0), host_of(1), host_of(2)};
   hosts[1].boot_id = hosts[2].boot_id = hosts[0].boot_id;

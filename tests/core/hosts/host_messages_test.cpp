@@ -72,6 +72,11 @@ TEST(HostMessages, EachIsReadAsItWasWritten) {
                                         NodeFile{"a/0/stdout.log", true, std::string("a\0\xff\n", 4), ""},
                                         NodeFile{"x", false, std::string(longest_output, '\n'), "no way"},
                                         NodeReady{"n1", "8d7c", {}, 0, {}, "aarch64"},
+                                        NodeReady{"n1", "8d7c", {}, 0, {}, "", "", 8},
+                                        NodeGo{{"x"}, "10.0.0.1", true},
+                                        NodeEnd{137, "", "", 9},
+                                        NodeTook(),
+                                        NodeTook{std::int64_t{1} << 40U},
                                         NodeEnd{255, "rank 3 failed\n  \"why\"\n"}};
   for (const HostMessage& message : all) EXPECT_EQ(passed(message), message) << kind_name(kind_of(message));
 }
@@ -100,8 +105,12 @@ TEST(HostMessages, MembersThatAnOlderVersionDoesNotWriteMayBeMissing) {
   const auto read = [](MessageKind kind, std::string_view body) { return *parse_body(kind, body); };
   EXPECT_EQ(std::get<ReachQuestion>(read(4, R"({"addresses":["a"],"port":1,"token":"t"})")),
             (ReachQuestion{{"a"}, 1, "t", {}}));
+  EXPECT_FALSE(std::get<NodeGo>(read(6, R"({"args":[],"meeting":""})")).input);
+  EXPECT_EQ(std::get<NodeEnd>(read(11, R"({"exit_code":1,"report":"","json":""})")).signal, 0);
+  EXPECT_EQ(fault_of(kind_of(NodeTook()), R"({"bytes":-1})"), "a frame took without a valid \"bytes\"");
   const auto ready = read(2, R"({"hostname":"n1","boot_id":"","addresses":[],"interfaces":[],"port":0})");
   EXPECT_EQ(std::get<NodeReady>(ready).facts, "");
+  EXPECT_EQ(std::get<NodeReady>(ready).workers, 0);
   EXPECT_FALSE(std::get<NodeJob>(read(1, changed_job(R"("checks":false,)", ""))).checks);
   EXPECT_THAT(fault_of(1, changed_job(R"("checks":false)", R"("checks":1)")), HasSubstr("\"checks\""));
 }

@@ -96,6 +96,7 @@ TEST(Remote, EachMessageInEachState) {
       {NodeEnd{}, {"L", "L", "L", "L", "s:15", "", ""}},
       {NodeShown{}, {"L", "L", "L", "L", "s:15", "", ""}},
       {NodeFile{}, {"L", "L", "L", "L", "s:15", "", ""}},
+      {NodeTook{}, {"L", "L", "L", "L", "s:15", "", ""}},
   };
   for (const Row& row : rows)
     for (int state = 0; state < all_states; ++state)
@@ -115,6 +116,7 @@ TEST(Remote, EverythingElseInEachState) {
     EXPECT_EQ(order(remote_in(state).on_checked(NodeReady{})), state == checking ? "t:ready" : "") << i;
     EXPECT_EQ(order(remote_in(state).on_reach({})), state == ready ? "t:reached" : "") << i;
     EXPECT_EQ(order(remote_in(state).on_output({false, "x"})), state == running ? "t:output" : "") << i;
+    EXPECT_EQ(order(remote_in(state).on_taken(7)), state == running ? "t:took" : "") << i;
     EXPECT_EQ(order(remote_in(state).on_file({"log", true, "x", ""})), state == running ? "t:file" : "") << i;
     EXPECT_EQ(order(remote_in(state).on_end({})), state == running ? "t:end L" : state == headless ? "L" : "") << i;
   }
@@ -140,6 +142,23 @@ TEST(Remote, WhatIsSaidArrivesAsItIs) {
   EXPECT_EQ(std::get<TellHead>(remote.on_output({true, "e"}).at(0)).message, HostMessage(NodeOutput{true, "e"}));
   const NodeEnd end{7, "report", "{}"};
   EXPECT_EQ(std::get<TellHead>(remote.on_end(end).at(0)).message, HostMessage(end));
+}
+
+TEST(Remote, ANodeThatIsToldToEndLearnsWhetherTheHeadIsLost) {
+  Remote lost = remote_in(running);
+  EXPECT_TRUE(std::get<SignalNode>(lost.on_lost().back()).lost);
+  Remote told = remote_in(running);
+  EXPECT_FALSE(std::get<SignalNode>(told.on_message(NodeSignal{SIGTERM}, begin).at(0)).lost);
+  EXPECT_FALSE(std::get<SignalNode>(told.on_signal(SIGTERM).at(0)).lost);
+}
+
+TEST(Remote, InputIsLeftOpenOnlyIfItFollows) {
+  for (const bool input : {false, true}) {
+    Remote remote = remote_in(ready);
+    NodeGo go;
+    go.input = input;
+    EXPECT_EQ(std::get<RunNode>(remote.on_message(go, begin).at(0)).input, input);
+  }
 }
 
 TEST(Remote, TheAddressesMayBeAskedForAgain) {

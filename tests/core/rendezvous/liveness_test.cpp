@@ -113,6 +113,26 @@ TEST(Liveness, ANodeThatHasSleptReadsFirstAndOnlyOnce) {
   EXPECT_EQ(beats.at(start + 121s), Beats::Act::beat);
 }
 
+TEST(Liveness, ANodeThatSleepsAgainBeforeAnythingHasComeIsNotExcusedAgain) {
+  Beats beats;
+  beats.set(1s, 9s, start);
+  EXPECT_EQ(beats.at(start + 1s), Beats::Act::beat);
+  EXPECT_EQ(beats.at(start + 60s), Beats::Act::wait);
+  EXPECT_EQ(beats.at(start + 120s), Beats::Act::silent);
+}
+
+TEST(Liveness, ANodeThatIsALittleLateHasNotSlept) {
+  Beats beats;
+  beats.set(1s, 9s, start);
+  EXPECT_EQ(beats.at(start + 1s), Beats::Act::beat);
+  EXPECT_EQ(beats.at(start + 10900ms), Beats::Act::silent);
+}
+
+TEST(Liveness, ALossIsNoticedSoonAfterTheTimeOut) {
+  for (const Duration timeout : {Duration(1s), Duration(5s), Duration(30s)})
+    EXPECT_LE(plan_heartbeat(timeout, 100).silence, timeout * 11 / 10);
+}
+
 // To give up a wait must not give the host more time.
 TEST(Liveness, WhatIsAskedAfterABeatMustBeAnsweredAsSoonAsThat) {
   Beats beats;

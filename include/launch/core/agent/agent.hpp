@@ -36,6 +36,7 @@ struct SignalReceived {
   int signal = 0;
   std::string sender{};  // a phrase for messages; empty: not known
   int to_workers = signal;
+  bool lost = false;     // nobody wants the job to stop: launch --hosts has lost its connection to this node
 };
 struct Warned { int signal = 0; bool may_leave = false; };  // early: the workers were warned too and may save and exit
 struct GuardLost {};                       // the process that the user sees was killed: everything ends at once
@@ -109,6 +110,7 @@ struct AgentSettings {
   bool stacks = false;    // of Python, always; otherwise only when a hang is suspected
   bool leaves = false;    // the others go on if this node is told to stop
   int least_nodes = 1;    // that a round needs
+  bool hosted = false;    // it is a node of launch --hosts, which tells its user how the node has ended
 };
 
 // What each event means in each state. "-": nothing. "ends": TellPeers unless another node told of it, then

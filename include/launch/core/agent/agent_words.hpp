@@ -1,6 +1,6 @@
-// What an agent says of itself, as texts: what it does about a signal, why it has lost the store, and
-// why it does not do what a user asks. Agent uses them; they decide nothing, and end with no full
-// stop.
+// What an agent says of itself, as texts: what it does about a signal, what it tells the others of its own end, why it
+// has lost the store, and why it does not do what a user asks. Agent uses them; they decide nothing, and end with no
+// full stop.
 #pragma once
 
 #include "launch/core/agent/agent.hpp"
@@ -20,6 +20,13 @@ struct SignalMoment {
   bool hook = false;        // the after-hook runs
 };
 std::string stop_words(const SignalMoment& moment, Duration short_grace);
+
+// This node ends because of a signal. A node that is lost is no stop of the job: its loss is the cause, unless the
+// others go on without it (`may_leave`), who hear only that it has left.
+Failure failure_of_stop(FailurePlace where, const SignalReceived& event, bool may_leave);
+
+// The process of this launch that others see was killed. `lost`: that is the loss of a node; otherwise a stop.
+Failure failure_of_kill(FailurePlace where, bool lost);
 
 // `static_job`: the store is node 0's.
 std::string lost_store_words(const StoreLost& event, bool static_job);

@@ -94,6 +94,7 @@ struct VerdictChoice {
   std::string file;             // gets the json as well; empty: none
   std::string text_file;        // gets the text in place of the console; empty: it is shown there
   bool logs_pass = false;       // logs of a job that was told to stop will be removed, so they are not named
+  bool hosted = false;          // this is a node of launch --hosts
 };
 
 // What is recorded about the workers after a failure, before they are told to exit.

@@ -35,6 +35,7 @@ struct HeadFacts {
   std::vector<FileText> deepspeed_env;  // those of DeepSpeed's files of variables that are there; the last wins
   std::string fresh_id;                 // that nobody else has
   bool terminal = false;                // standard output is one
+  bool input = false;                   // standard input is a pipe or a file
 };
 
 struct HostsPlan {
@@ -45,7 +46,7 @@ struct HostsPlan {
   std::vector<std::string> file_env;   // NAME=VALUE: what DeepSpeed's files say; --env comes before that
   std::string gather_folder;           // gets the files of the workers' output of all hosts; empty: nothing does
   std::string detach_file;             // gets what is said, while the job runs in the background; empty: it does not
-  VerdictChoice verdict;
+  VerdictChoice verdict;               // with detach_file, JSON goes to a file of its own
   Verbosity verbosity = Verbosity::usual;
   std::vector<std::string> notices;
 };

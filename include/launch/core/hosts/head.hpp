@@ -18,6 +18,7 @@
 #include "launch/core/hosts/gathering.hpp"
 #include "launch/core/hosts/head_verdict.hpp"
 #include "launch/core/hosts/host_table.hpp"
+#include "launch/core/hosts/input_window.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -45,6 +46,10 @@ class Head {
   HeadActions on_signal(int signal, Time now);
   // One that ends nothing: the nodes get it.
   HeadActions on_passed_signal(int signal);
+  // More of its standard input may be read for the workers that get it.
+  bool wants_input() const;
+  // That was read; empty: it is at its end.
+  HeadActions on_input(const std::string& bytes);
   HeadActions on_deadline(Time now);
   Time deadline() const;
 
@@ -69,6 +74,7 @@ class Head {
   void on(int node, const NodeOutput& output, Time now);
   void on(int node, const NodeFile& file, Time now);
   void on(int node, const NodeEnd& end, Time now);
+  void on(int node, const NodeTook& took, Time now);
   template <class Other>
   void on(int node, const Other&, Time now);
   void expire(int node, Time now);
@@ -76,6 +82,7 @@ class Head {
   void give_up();
   void warn_of_hosts();
   void go(const std::string& address, Time now);
+  void begin_streams();
   void ask_who_reaches(Time now);
   void settle_reach(Time now);
   void settle_run();
@@ -85,6 +92,7 @@ class Head {
 
   HostTable table_;
   Gathering gathering_;
+  InputWindow input_;
   Phase phase_ = Phase::gather;
   std::vector<std::string> candidates_;  // addresses of node 0
   int signals_ = 0;

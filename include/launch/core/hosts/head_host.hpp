@@ -26,7 +26,7 @@ struct HeadHost {
     reaching,    // asked for that
     running,
     ended,  // its node has ended, or it takes no part
-    lost    // without a word
+    lost    // its node, without a word
   };
   static constexpr std::size_t states = 8;
 

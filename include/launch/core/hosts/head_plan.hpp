@@ -29,6 +29,17 @@ struct CheckPlan {
   std::vector<CheckNeeds> needs;  // by node rank
 };
 
+// Which workers get the standard input of the head.
+struct HeadInput {
+  enum class Readers {
+    none,
+    one,  // the worker of `rank`
+    each  // worker, a copy of its own
+  };
+  Readers readers = Readers::none;
+  int rank = 0;
+};
+
 struct HeadPlan {
   std::vector<HeadNode> nodes;       // by node rank
   std::vector<std::string> options;  // of the ordinary launch, for all nodes
@@ -43,6 +54,8 @@ struct HeadPlan {
   bool keeps_output = false;    // the remotes keep the workers' output in files of their own, so that it comes whole
   bool gathers_logs = false;    // the remotes send the files of the workers' output home
   bool may_copy = false;        // this program may be sent to hosts that have none, or another version
+  bool folds = false;           // equal lines of workers are shown once; the nodes mark them (core/hosts/folded_output)
+  HeadInput input{};            // it is a static job if anybody gets it
   bool sets_interface = false;  // each node says to NCCL and Gloo on which interface it meets the others
   std::uint16_t port = 0;       // of node 0; 0: any
   std::string network{};        // on which the nodes meet: an address with a mask, or an interface; empty: any

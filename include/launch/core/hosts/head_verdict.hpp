@@ -1,6 +1,7 @@
 // The report of a job of `launch --hosts` for which no node has sent one: hosts that cannot take part, a signal before
 // anything was started, connections that are all lost. Used by core/hosts/head, which has it written in the form of
-// --verdict=json; people have read lines about it already. Pure. It never fails.
+// --verdict=json; people have read lines about it already. And what the report of a node does not know: the hosts that
+// were lost before. Pure. It never fails.
 #pragma once
 
 #include "launch/core/hosts/connection_words.hpp"
@@ -22,5 +23,14 @@ struct HeadFailure {
 // One line of JSON with the members of core/verdict's, as far as they apply, and "problems", a list of {host, reason,
 // exit_code}. The root cause names a host if there is only one problem.
 std::string head_verdict(const HeadPlan& plan, const HeadFailure& failure);
+
+// Whether that is all of a verdict in JSON.
+bool is_whole(const std::string& json);
+
+// The verdict of a node, with "problems" as above: hosts that were lost before the job ended. REQUIRES: is_whole(json).
+std::string verdict_with(std::string json, const std::vector<HostProblem>& losses);
+
+// The same for the report for people: one line more for each such host, or for several with the same problem.
+std::string report_with(std::string report, const std::vector<HostProblem>& losses);
 
 }  // namespace launch

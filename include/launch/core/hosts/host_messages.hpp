@@ -46,6 +46,7 @@ struct NodeReady {
   std::vector<std::string> interfaces{};  // the names of these, in the same order
   std::string machine{};                  // as "uname -m" says it; empty: not told
   std::string facts{};                    // of a check: a survey, as core/hosts/host_facts writes it
+  int workers = 0;                        // of the node
 
   bool operator==(const NodeReady&) const = default;
 };
@@ -88,6 +89,7 @@ struct ReachAnswer {
 struct NodeGo {
   std::vector<std::string> args;
   std::string meeting{};  // the address of node 0, if NCCL and Gloo are to use the interface that leads there
+  bool input = false;     // NodeInput follows; otherwise the node's standard input is at its end
 
   bool operator==(const NodeGo&) const = default;
 };
@@ -123,7 +125,8 @@ struct HostBeat {
 struct NodeEnd {
   int exit_code = 0;
   std::string report;  // of a job that failed, as text for people; may be empty
-  std::string json{};  // the same for programs
+  std::string json{};  // the same for programs; empty if it is longer than longest_report
+  int signal = 0;      // that has killed launch there; 0: it has ended by itself
 
   bool operator==(const NodeEnd&) const = default;
 };
@@ -168,9 +171,16 @@ struct PeerEnd {
   bool operator==(const PeerEnd&) const = default;
 };
 
+// Remote to head: the node's launch, or the pipe to it, has taken so many bytes more of its input.
+struct NodeTook {
+  std::int64_t bytes = 0;
+
+  bool operator==(const NodeTook&) const = default;
+};
+
 using HostMessage =
     std::variant<NodeJob, NodeReady, NodeCannot, ReachQuestion, ReachAnswer, NodeGo, NodeSignal, NodeOutput, NodeInput,
-                 HostBeat, NodeEnd, NodeShown, NodeFile, StartPeer, PeerBytes, PeerEnd>;
+                 HostBeat, NodeEnd, NodeShown, NodeFile, StartPeer, PeerBytes, PeerEnd, NodeTook>;
 
 using MessageKind = std::size_t;  // the place of a message in HostMessage, from 1 on
 constexpr MessageKind last_message_kind = std::variant_size_v<HostMessage>;

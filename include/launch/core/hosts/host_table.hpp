@@ -5,6 +5,7 @@
 
 #include "launch/core/base/time.hpp"
 #include "launch/core/hosts/connection_words.hpp"
+#include "launch/core/hosts/folded_output.hpp"
 #include "launch/core/hosts/head_host.hpp"
 #include "launch/core/hosts/head_plan.hpp"
 #include "launch/core/hosts/host_messages.hpp"
@@ -12,6 +13,7 @@
 #include <array>
 #include <initializer_list>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -106,12 +108,23 @@ class HostTable {
   void move(int node, State state, Time when);
   // The host takes no part, or not any more. What others say is still waited for, so that all problems are listed.
   void drop(int node, const HostProblem& problem);
-  // The same for one that says so itself; it still carries the connections to others that it has made.
+  // Its node is lost, but the launch that has started it there is not.
+  void lose(int node, const HostProblem& problem);
+  // As drop() for one that says so itself; it still carries the connections to others that it has made.
   void put_out(int node, const HostProblem& problem);
   // What comes from there is no message of a launch.
   void nonsense(int node, const std::string& what);
   // What it has written of a line.
   void flush(int node);
+
+  // Equal lines are shown once from now on; `ranks` as in FoldedOutput.
+  void fold(int ranks);
+  // What is to be shown of a line is appended to `text`.
+  void take(bool errors, std::string_view line, Time now, std::string& text);
+  // What has waited for equal lines for long enough, or all of it.
+  void show_folded(Time now);
+  void show_all_folded();
+  Time fold_due() const;
 
   // Hosts that must know that the head lives are told so, if it is time.
   void start_beats(Time now) { beat_ = later(now, between_host_beats); }
@@ -131,6 +144,7 @@ class HostTable {
   int connecting_ = 0;
   Time beat_ = never;
   std::vector<HostProblem> problems_, losses_;
+  std::vector<FoldedOutput> folded_;  // of standard output and error; empty: lines pass as they are
   HeadActions actions_;
 };
 

@@ -35,9 +35,11 @@ struct TryToReach {
 struct RunNode {
   std::vector<std::string> args;
   std::string meeting;  // as in NodeGo
+  bool input = false;   // FeedNode follows
 };
 struct SignalNode {
   int number;
+  bool lost = false;  // since the head is lost, not because anybody has sent it
 };
 struct FeedNode {
   std::string bytes;  // empty: the end of its input
@@ -71,6 +73,8 @@ class Remote {
   // Told to end by somebody on this host.
   RemoteActions on_signal(int number);
   RemoteActions on_output(NodeOutput output);
+  // Of what it was fed.
+  RemoteActions on_taken(std::size_t bytes);
   // The node has ended, but not all of its files were told.
   RemoteActions on_file(NodeFile file);
   // The node has ended, and all that it wrote has been told; or it could not be started.

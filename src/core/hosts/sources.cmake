@@ -1,0 +1,34 @@
+# Of core: one command for all hosts.
+set(hosts_sources
+  src/core/hosts/body_texts.cpp
+  src/core/hosts/check_table.cpp
+  src/core/hosts/clock_check.cpp
+  src/core/hosts/connection_words.cpp
+  src/core/hosts/doctor.cpp
+  src/core/hosts/folded_output.cpp
+  src/core/hosts/forwarded_env.cpp
+  src/core/hosts/gathering.cpp
+  src/core/hosts/head.cpp
+  src/core/hosts/head_host.cpp
+  src/core/hosts/head_plan.cpp
+  src/core/hosts/head_verdict.cpp
+  src/core/hosts/host_check.cpp
+  src/core/hosts/host_compare.cpp
+  src/core/hosts/host_entry.cpp
+  src/core/hosts/host_facts.cpp
+  src/core/hosts/host_file.cpp
+  src/core/hosts/host_fold.cpp
+  src/core/hosts/host_frames.cpp
+  src/core/hosts/host_line.cpp
+  src/core/hosts/host_messages.cpp
+  src/core/hosts/host_notices.cpp
+  src/core/hosts/host_reach.cpp
+  src/core/hosts/host_selection.cpp
+  src/core/hosts/host_table.cpp
+  src/core/hosts/host_tree.cpp
+  src/core/hosts/host_word.cpp
+  src/core/hosts/input_window.cpp
+  src/core/hosts/left_overs.cpp
+  src/core/hosts/network_check.cpp
+  src/core/hosts/remote.cpp
+  src/core/hosts/start_line.cpp)
