@@ -67,6 +67,7 @@ void SessionRunner::carry_out(const CloseLink& action) {
 }
 
 void SessionRunner::carry_out(PrepareStore action) {
+  run_id_ = action.run_id;
   job_store_.preset(std::string(host_key), "1");
   if (!action.name.empty()) job_store_.preset(store_name_key(action.name), "1");
   job_store_.set_silence_limit(action.silence_limit);
@@ -104,13 +105,12 @@ void SessionRunner::answer(QuestionId id, OpenLink question) {
 }
 
 asio::awaitable<void> SessionRunner::open_link(QuestionId id, OpenLink question) {
-  auto connected = co_await connect_once(std::move(question.endpoint), question.deadline);
+  auto connected = co_await reach_store(std::move(question.endpoint), run_id_, question.deadline);
   Opened opened{question.link, {}, {}, {}};
   if (connected) {
-    const auto link = std::make_shared<StoreClient>(*std::move(connected));
-    opened.peer = link->peer();
-    opened.own_address = link->own_address();
-    links_.emplace(question.link, link);
+    opened.peer = (*connected)->peer();
+    opened.own_address = (*connected)->own_address();
+    links_.emplace(question.link, *std::move(connected));
   } else {
     opened.status = connected.error();
   }
@@ -123,7 +123,7 @@ void SessionRunner::answer(QuestionId id, AskStore question) {
   run_in_background(executor_, ask_store(id, link->second, std::move(question)));
 }
 
-asio::awaitable<void> SessionRunner::ask_store(QuestionId id, std::shared_ptr<StoreClient> link, AskStore question) {
+asio::awaitable<void> SessionRunner::ask_store(QuestionId id, std::shared_ptr<StoreAccess> link, AskStore question) {
   auto outcome = co_await link->perform(std::move(question.operation), question.deadline);
   if (!outcome && link->silent()) outcome = Error{ErrorCode::silent, outcome.error().message};
   reply(id, Answered{std::move(outcome), link->hung_up()});

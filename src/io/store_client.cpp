@@ -35,13 +35,14 @@ StoreClient::StoreClient(tcp::socket socket) : socket_(std::move(socket)) {
 Error StoreClient::lost(const boost::system::error_code& error) {
   silent_ = error == asio::error::timed_out || error == asio::error::host_unreachable ||
             error == asio::error::network_unreachable || error == asio::error::network_down;
-  hung_up_ = error == asio::error::eof || has_hung_up();
+  hung_up_ = error == asio::error::eof || (error == asio::error::broken_pipe && has_hung_up());
   return Error{silent_ ? ErrorCode::timeout : ErrorCode::closed,
                fmt::format("the connection to the store ended: {}", error.message())};
 }
 
-// The answer to what was sent after the end of the other side is a reset, but that does not undo the end. Not if there
-// is something that it said before, which is lost now.
+// What is sent after the end of the other side fails with a broken pipe, and with a reset if there was no such end: once
+// that was told, the kernel says of a reset connection, too, that it is at its end. Not if there is something that the
+// other side said before, which is lost now.
 bool StoreClient::has_hung_up() {
   char unread = 0;
   boost::system::error_code error;

@@ -45,6 +45,7 @@ CHECKED = {  # document, beginning -> who looks at it
     ("docs/timeline.md", "launch: all 64 ranks"): "cli/test_timeline.Told.test_the_slow_node_is_the_first_line",
     ("docs/timeline.md", "job llama"): "cli/test_timeline.Told.test_the_slow_node_is_the_first_line",
     ("docs/timeline.md", "32 of 64 ranks"): "cli/test_timeline.Screens.test_who_is_missing",
+    ("docs/elastic.md", "launch --rdzv-backend=etcd-v2"): "interop/test_etcd.AtEtcd.test_two_launch",
     ("docs/architecture.md", "src/main.cpp"): "house/test_documents.Documents.test_the_map_shows_every_room",
 }
 DRAWN = {  # document, beginning -> what it is
@@ -211,6 +212,14 @@ class SeveralMachines(BlockCase):
             line = line.replace(name, value)
         self.on_hosts(3, lambda rank: line)
         self.assertEqual([0, 1, 2], sorted(self.seen()))
+
+    @shows("docs/elastic.md", "launch --rdzv-backend=c10d --rdzv-conf=store_type=file")
+    def test_the_line_of_a_job_in_a_file(self, block):
+        line = block.text
+        for name, value in (("MIN", "2"), ("MAX", "2"), ("/shared/ID", str(self.folder / "job1"))):
+            line = line.replace(name, value)
+        self.on_hosts(2, lambda rank: line)
+        self.assertEqual([0, 1], sorted(self.seen()))
 
     @shows("docs/launch.1", "launch --nnodes=2 --nproc-per-node=4 --node-rank=K")
     def test_example_of_two_machines(self, block):

@@ -12,13 +12,13 @@ import sys
 TORCH = "2.13.0"
 NEW = f"torch=={TORCH}"
 # Accelerate and Lightning with what they import, for test_recipes.py; py-spy, for test_failures.py; rich with what it
-# imports, and tqdm, for test_bars.py. Installed
+# imports, and tqdm, for test_bars.py; python-etcd with what it imports, by which torchrun talks to an etcd. Installed
 # without dependencies, so that none brings another PyTorch. Lightning 2.6.2 and 2.6.3 were malicious uploads: raise the
 # pin with care.
-PACKAGES = {"accelerate": "1.15.0", "huggingface-hub": "2.4.0", "lightning": "2.6.1", "lightning-utilities": "0.15.3",
-            "markdown-it-py": "4.3.0", "mdurl": "0.1.2", "packaging": "26.3", "psutil": "7.2.2", "py-spy": "0.4.3",
-            "Pygments": "2.21.0", "PyYAML": "6.0.3", "rich": "15.0.0", "safetensors": "0.8.0", "torchmetrics": "1.9.0",
-            "tqdm": "4.70.1"}
+PACKAGES = {"accelerate": "1.15.0", "dnspython": "2.9.2", "huggingface-hub": "2.4.0", "lightning": "2.6.1",
+            "lightning-utilities": "0.15.3", "markdown-it-py": "4.3.0", "mdurl": "0.1.2", "packaging": "26.3",
+            "psutil": "7.2.2", "py-spy": "0.4.3", "Pygments": "2.21.0", "python-etcd": "0.4.5", "PyYAML": "6.0.3",
+            "rich": "15.0.0", "safetensors": "0.8.0", "torchmetrics": "1.9.0", "tqdm": "4.70.1", "urllib3": "2.8.0"}
 OLD_PYTHON = pathlib.Path("/usr/bin/python3")
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 

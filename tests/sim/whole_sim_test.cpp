@@ -318,7 +318,7 @@ class Chance {
     const bool cut_or_paused = kind == 2 || kind == 3;
     const bool leaves = scenario_.elastic && kind > 3;  // and the others go on
     if (!alone || warned || cut_or_paused || leaves || victim == 0) job.allow_different_ends();
-    events.in(when, [this, &job, victim, lasting, one_way, own_failure, kind, warned] {
+    events.in(when, [&job, victim, lasting, one_way, own_failure, kind, warned] {
       NodeHost& node = job.launch_node(victim);
       if (!node.alive()) return;
       const std::string host = node.host();

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "launch/core/session/session_action.hpp"
-#include "launch/io/store_client.hpp"
+#include "launch/io/store_access.hpp"
 #include "launch/io/store_server.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
@@ -13,6 +13,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <string>
 
 namespace launch {
 
@@ -55,7 +56,7 @@ class SessionRunner {
   void answer(QuestionId id, LocateHost question);
   void answer(QuestionId id, const LookForAgent& question);
   Task open_link(QuestionId id, OpenLink question);
-  Task ask_store(QuestionId id, std::shared_ptr<StoreClient> link, AskStore question);
+  Task ask_store(QuestionId id, std::shared_ptr<StoreAccess> link, AskStore question);
   Task await_no_clients(QuestionId id, AwaitNoClients question);
   Task locate_host(QuestionId id, LocateHost question);
   StoreServer& server(OwnStore store) { return store == OwnStore::job ? job_store_ : workers_store_; }
@@ -64,7 +65,8 @@ class SessionRunner {
   boost::asio::any_io_executor executor_;
   std::function<void(Answer)> on_answer_;
   StoreServer job_store_, workers_store_;
-  std::map<LinkId, std::shared_ptr<StoreClient>> links_;
+  std::string run_id_;
+  std::map<LinkId, std::shared_ptr<StoreAccess>> links_;
 };
 
 }  // namespace launch

@@ -4,10 +4,8 @@
 // It never reconnects: what the store promised a connection is gone with it.
 #pragma once
 
-#include "launch/core/base/time.hpp"
-#include "launch/core/job/endpoint.hpp"
 #include "launch/core/rendezvous/liveness.hpp"
-#include "launch/core/store/store_operation.hpp"
+#include "launch/io/store_access.hpp"
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -17,40 +15,23 @@
 
 namespace launch {
 
-class StoreClient {
+class StoreClient : public StoreAccess {
  public:
   explicit StoreClient(boost::asio::ip::tcp::socket socket);
 
   // Sends VALIDATE and PING; an error if what answers is not a store.
   boost::asio::awaitable<Status> greet(Time deadline);
 
-  // Error closed: the store went away, or close() was called. Error timeout: the store did not answer in time.
-  boost::asio::awaitable<Result<Outcome>> perform(Operation operation, Time deadline);
-
-  // How long a living store may take to answer when a wait is given up; 10 s at first.
-  void set_patience(Duration patience) { patience_ = patience; }
-
-  // While an operation waits for others, the store hears from this client each `interval`. If the store or its machine
-  // does not answer within `patience`, the operation ends with an error timeout.
-  void set_beats(Duration interval, Duration patience);
-
-  // The connection has ended because nothing more was heard from the store, which may still live.
-  bool silent() const { return silent_; }
-  // The kernel of the other side has closed the connection in order: the process there has ended, or has closed it.
-  bool hung_up() const { return hung_up_; }
-
-  // Takes the will back, if one was left, and closes; never waits.
-  void part();
-
-  // Ends the wait under way (AwaitKeys, Attend) as its deadline would; does nothing if there is none.
-  void wake();
-
-  // The address on the other side.
-  Endpoint peer() const;
-  // The address on our side: one at which the store's host reaches us.
-  std::string own_address() const;
-
-  void close();
+  boost::asio::awaitable<Result<Outcome>> perform(Operation operation, Time deadline) override;
+  void set_patience(Duration patience) override { patience_ = patience; }
+  void set_beats(Duration interval, Duration patience) override;
+  bool silent() const override { return silent_; }
+  bool hung_up() const override { return hung_up_; }
+  void part() override;
+  void wake() override;
+  void close() override;
+  Endpoint peer() const override;
+  std::string own_address() const override;
 
  private:
   boost::asio::awaitable<Status> send(std::string bytes);

@@ -3,6 +3,7 @@
 #include "launch/core/base/text.hpp"
 #include "launch/core/cluster/task_identity.hpp"
 #include "launch/core/config/node_settings.hpp"
+#include "launch/core/config/store_settings.hpp"
 #include "launch/core/job/endpoint.hpp"
 #include "launch/core/options/key_values.hpp"
 
@@ -21,9 +22,10 @@ void fill(Setting<T>& setting, T value, const std::string& from) {
   if (!setting.given()) setting = {std::move(value), from, Source::cluster};
 }
 
-bool is_c10d(const Options& options) { return options.rdzv_backend.value == "c10d"; }
+bool is_c10d(const Options& options) { return is_elastic_backend(options.rdzv_backend.value); }
 
 bool has_endpoint(const Options& options) {
+  if (meets_elsewhere(options)) return true;
   if (options.rdzv_endpoint.given() && !options.rdzv_endpoint.value.empty()) return true;
   return !is_c10d(options) && options.master_addr.given();
 }
@@ -126,6 +128,7 @@ std::string told(const ClusterStart& start) {
 
 // Where the nodes meet. Only a node that the starter speaks of can be in such a job, so its run id may be ours, too.
 Status fill_meeting(const ClusterStart& start, Options& options) {
+  if (meets_elsewhere(options)) return {};
   if (options.rdzv_endpoint.given() && !options.rdzv_endpoint.value.empty()) return {};
   const std::string& host = start.host.value;
   if (host.empty() && !has_endpoint(options))

@@ -164,7 +164,8 @@ EventChoice read_events(const Options& options, const HostFacts& facts, const Co
   events.file = options.events.value;
   events.torchelastic =
       options.event_log_handler.value == "console" && !is_quiet(facts.env.get("LOGLEVEL").value_or(""));
-  events.backend = config.store().port == 0 ? "c10d" : options.rdzv_backend.value;
+  const bool at_home = options.rdzv_backend.value == "static" && config.store().port == 0;
+  events.backend = options.standalone.value || at_home ? "c10d" : options.rdzv_backend.value;
   const std::string& executable = config.program.executable;
   events.entry_point = options.run_path.value ? "run_script_path" : executable.substr(executable.rfind('/') + 1);
   return events;

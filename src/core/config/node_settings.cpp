@@ -1,6 +1,7 @@
 #include "launch/core/config/node_settings.hpp"
 
 #include "launch/core/base/text.hpp"
+#include "launch/core/config/store_settings.hpp"
 #include "launch/core/options/key_values.hpp"
 #include "launch/core/options/nearest_name.hpp"
 #include "launch/core/options/option_table.hpp"
@@ -8,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -59,6 +61,7 @@ Status check_keys(const Options& options, const KeyValues& conf) {
 void notice_unknown_keys(const Options& options, const KeyValues& conf, Config& config) {
   std::vector<std::string> known = {"timeout", "rank", "is_host", "store_type"};
   known.insert(known.end(), c10d_counts.begin(), c10d_counts.end());
+  if (options.rdzv_backend.value == etcd_backend) known.insert(known.end(), etcd_keys().begin(), etcd_keys().end());
   for (const auto& [key, value] : conf) {
     if (std::find(known.begin(), known.end(), key) != known.end()) continue;
     const auto nearest = nearest_name(key, known);
@@ -179,12 +182,8 @@ C10dChoice read_c10d(const Options& options, const KeyValues& conf, const NodeLi
   return choice;
 }
 
-Status settle_elastic(const Options& options, const HostFacts& facts, const NodeLimits& range, Config& config) {
-  const auto conf = parse_key_values(options.rdzv_conf.value);
-  if (const auto it = conf->find("store_type"); it != conf->end() && it->second != "tcp")
-    return usage_error(fmt::format("{}: store_type=file is for one node; leave it out", as_typed(options.rdzv_conf)));
-  C10dChoice choice = read_c10d(options, *conf, range);
-  config.serves_workers = facts.env.get("TORCH_DISABLE_SHARE_RDZV_TCP_STORE") != "1";
+// Where the node is that hosts the store.
+Status choose_host(const Options& options, const NodeLimits& range, C10dChoice& choice, Config& config) {
   choice.store = {"localhost", default_c10d_port};
   if (options.rdzv_endpoint.source != Source::initial && !options.rdzv_endpoint.value.empty()) {
     // The scheduler that knows the host of the store also knows which node this is.
@@ -200,6 +199,32 @@ Status settle_elastic(const Options& options, const HostFacts& facts, const Node
     config.notices.push_back(fmt::format("--rdzv-endpoint is not given; expecting the other nodes on this machine ({})",
                                          to_text(choice.store)));
   }
+  return {};
+}
+
+Status choose_elsewhere(const Options& options, const KeyValues& conf, C10dChoice& choice, Config& config) {
+  const auto store = settle_store_elsewhere(options);
+  if (!store) return store.error();
+  choice.store = *store;
+  if (std::exchange(choice.is_host, false))
+    config.notices.push_back(fmt::format("{}: is_host has no effect: no node hosts the store at {}",
+                                         as_typed(options.rdzv_conf), to_text(choice.store)));
+  std::vector<std::string> idle;
+  for (const std::string& key : etcd_keys())
+    if (key != "protocol" && conf.contains(key)) idle.push_back(key);
+  if (!idle.empty() && choice.store.kind == StoreKind::etcd)
+    config.notices.push_back(fmt::format("{}: {} {} no effect with http", as_typed(options.rdzv_conf),
+                                         fmt::join(idle, ", "), idle.size() == 1 ? "has" : "have"));
+  return {};
+}
+
+Status settle_elastic(const Options& options, const HostFacts& facts, const NodeLimits& range, Config& config) {
+  const auto conf = parse_key_values(options.rdzv_conf.value);
+  C10dChoice choice = read_c10d(options, *conf, range);
+  config.serves_workers = facts.env.get("TORCH_DISABLE_SHARE_RDZV_TCP_STORE") != "1";
+  Status chosen = meets_elsewhere(options) ? choose_elsewhere(options, *conf, choice, config)
+                                           : choose_host(options, range, choice, config);
+  if (!chosen) return chosen;
   config.meeting = std::move(choice);
   notice_ignored(
       origins(options.node_rank, options.master_addr, options.master_port),
@@ -208,10 +233,17 @@ Status settle_elastic(const Options& options, const HostFacts& facts, const Node
   return settle_run_id(options, facts, config);
 }
 
-Status settle_c10d(const Options& options, const HostFacts& facts, const NodeLimits& range, Config& config) {
+Status check_elastic_keys(const Options& options) {
   if (Status fits = check_c10d_keys(options); !fits) return fits;
+  if (options.rdzv_backend.value != etcd_backend) return {};
+  return check_etcd_keys(options, *parse_key_values(options.rdzv_conf.value));
+}
+
+Status settle_c10d(const Options& options, const HostFacts& facts, const NodeLimits& range, Config& config) {
+  if (Status fits = check_elastic_keys(options); !fits) return fits;
   const auto endpoint = parse_endpoint(options.rdzv_endpoint.value);
-  if (options.rdzv_endpoint.given() && !options.rdzv_endpoint.value.empty() && !endpoint)
+  const bool is_place = options.rdzv_backend.value == etcd_backend || !meets_elsewhere(options);
+  if (is_place && options.rdzv_endpoint.given() && !options.rdzv_endpoint.value.empty() && !endpoint)
     return usage_error(fmt::format("{}: {}", as_typed(options.rdzv_endpoint), endpoint.error().message));
   if (range.max > 1) return settle_elastic(options, facts, range, config);
   meet_at_home(options, facts, config);
@@ -285,8 +317,8 @@ Status settle_join(const Options& options, Config& config) {
 Status settle_meeting(const Options& options, const HostFacts& facts, const NodeLimits& range, Config& config) {
   if (options.standalone.value) return settle_standalone(options, facts, range, config);
   if (options.rdzv_backend.value == "static") return settle_static(options, facts, range, config);
-  if (options.rdzv_backend.value == "c10d") return settle_c10d(options, facts, range, config);
-  return usage_error(fmt::format("{}: must be static or c10d", as_typed(options.rdzv_backend)));
+  if (is_elastic_backend(options.rdzv_backend.value)) return settle_c10d(options, facts, range, config);
+  return backend_error(options);
 }
 
 }  // namespace

@@ -132,6 +132,7 @@ Result<std::uint16_t> parse_port(std::string_view text) {
 }
 
 std::string to_text(const Endpoint& endpoint) {
+  if (endpoint.kind == StoreKind::file) return endpoint.host;
   const bool brackets = endpoint.host.find(':') != std::string::npos;
   return fmt::format("{}{}{}:{}", brackets ? "[" : "", endpoint.host, brackets ? "]" : "", endpoint.port);
 }

@@ -45,7 +45,7 @@ NodeDesc ElasticStore::self() const {
 }
 
 Talk<Status> ElasticStore::open() {
-  stage_.act(PrepareStore{heartbeat_.silence, line_.name()});
+  stage_.act(PrepareStore{heartbeat_.silence, line_.name(), {}, config_.run_id});
   if (!choice_.is_host.value_or(false)) co_return Status();
   const Listening opened = co_await listen_in_row(stage_, store_, choice_.ports);
   hosts_ = opened.status.has_value();
@@ -192,6 +192,7 @@ Talk<bool> ElasticStore::connect() {
   reached_ = link_->peer();
   address_ = choice_.address;
   if (address_.empty()) address_ = hosts_ ? choice_.store.host : link_->own_address();
+  if (address_.empty()) address_ = config_.hostname;    // there is no connection that tells
   if (address_ == "localhost") address_ = "127.0.0.1";  // which needs no resolver
   co_return true;
 }

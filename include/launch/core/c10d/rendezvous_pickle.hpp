@@ -7,14 +7,12 @@
 
 #include "launch/core/base/error.hpp"
 #include "launch/core/c10d/elastic_state.hpp"
+#include "launch/core/store/keys.hpp"
 
 #include <string>
 #include <string_view>
 
 namespace launch {
-
-// What the key holds before the first state.
-inline constexpr std::string_view no_state = "Y2FuaW1hZGFt";
 
 // More nodes than this in a state are an error.
 inline constexpr std::size_t max_state_nodes = 100'000;
@@ -22,7 +20,7 @@ inline constexpr std::size_t max_state_nodes = 100'000;
 std::string pickle_state(const ElasticState& state);
 Result<ElasticState> unpickle_state(std::string_view bytes);
 
-// The text under the key. The text `no_state` is read as a new ElasticState.
+// The text under the key. The text `no_state` (keys.hpp) is read as a new ElasticState.
 std::string write_state(const ElasticState& state);
 Result<ElasticState> read_state(std::string_view text);
 

@@ -1,6 +1,6 @@
 // HOST[:PORT] as torchrun's --rdzv-endpoint takes it: name, IPv4, or IPv6 in brackets if a port follows. Resolves
 // nothing. A port is 1 to 65535, or 0 if the system may choose. The text of an address stays as it was typed, so that
-// messages show what the user knows.
+// messages show what the user knows. The place of a store may also be an etcd, or a file.
 #pragma once
 
 #include "launch/core/base/error.hpp"
@@ -12,9 +12,17 @@
 
 namespace launch {
 
+// How a store at an endpoint is spoken to.
+enum class StoreKind {
+  tcp,   // as PyTorch's TCPStore
+  etcd,  // by HTTP: what torchrun keeps in an etcd
+  file,  // PyTorch's FileStore: `host` is the path of the file, and there is no port
+};
+
 struct Endpoint {
   std::string host;
   std::uint16_t port = 0;
+  StoreKind kind = StoreKind::tcp;
 
   bool operator==(const Endpoint&) const = default;
 };
@@ -38,7 +46,7 @@ Result<EndpointText> parse_endpoint(std::string_view text);
 // 1 to 65535, or 0 if the caller lets the system choose.
 Result<std::uint16_t> parse_port(std::string_view text);
 
-// "host:29500", "[::1]:29500".
+// "host:29500", "[::1]:29500", "/shared/job.store".
 std::string to_text(const Endpoint& endpoint);
 
 // IPv4 or IPv6, without brackets; an IPv6 address may have a zone.

@@ -77,8 +77,8 @@ struct Beat { LinkId link = 0; std::optional<Duration> interval; Duration patien
 struct WakeLink { LinkId link = 0; };   // ends the wait under way as its deadline would
 struct PartLink { LinkId link = 0; };   // takes the will back, and closes
 struct CloseLink { LinkId link = 0; };  // ends what is under way there, with an error
-// What the job's store is told before it listens. For a static job also how the keys of agents begin, since workers use
-// the store, too; and the job's run id and number of nodes, since some nodes may be torchrun's.
+// What the job's store is told before it listens, and the job's run id. For a static job also how the keys of agents
+// begin, since workers use the store, too; and the number of nodes, since some may be torchrun's.
 struct PrepareStore {
   Duration silence_limit{};
   std::string name{};  // of a store that may move: see store_name_key()

@@ -40,6 +40,9 @@ std::optional<int> node_of_role_info(std::string_view key, const std::string& pr
 // nodes. nullopt: it is another key.
 std::optional<std::string_view> run_id_of(std::string_view key);
 
+// What the key of the state of a c10d rendezvous holds before the first state.
+inline constexpr std::string_view no_state = "Y2FuaW1hZGFt";
+
 // Every client of a store may count itself here, as PyTorch's do.
 inline constexpr std::string_view client_count_key = "init/";
 
@@ -49,6 +52,9 @@ inline constexpr std::string_view client_count_key = "init/";
 inline constexpr std::string_view host_key = "launch/host";
 // Exists from the start in the one store that has this name (core/c10d/succession).
 std::string store_name_key(const std::string& name);
+// Is in the folder of all keys of an etcd, so that this is there: torchrun's agents miss what is set in one that they
+// have looked for in vain.
+inline constexpr std::string_view folder_key = "launch/folder";
 // A key that nobody writes.
 inline constexpr std::string_view never_key = "launch/never";
 

@@ -1,0 +1,38 @@
+// Where the nodes of a c10d job meet if none of them hosts a store: at an etcd (--rdzv-backend=etcd-v2), or in a file
+// (c10d with store_type=file). Part of settle(), called by node_settings and cluster_settings. It resolves no name and
+// opens nothing. Errors are one line that names the option.
+#pragma once
+
+#include "launch/core/base/error.hpp"
+#include "launch/core/job/endpoint.hpp"
+#include "launch/core/options/key_values.hpp"
+#include "launch/core/options/options.hpp"
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace launch {
+
+inline constexpr std::string_view etcd_backend = "etcd-v2";
+
+// Ranks are assigned, and nodes may come and go.
+bool is_elastic_backend(std::string_view backend);
+
+// An error that says what --rdzv-backend can be.
+Error backend_error(const Options& options);
+
+// The nodes meet at an etcd or in a file.
+bool meets_elsewhere(const Options& options);
+
+// Values of --rdzv-conf that an etcd could not be reached with.
+Status check_etcd_keys(const Options& options, const KeyValues& conf);
+
+// The keys that `check_etcd_keys` and `meets_elsewhere` know beside those of c10d.
+const std::vector<std::string>& etcd_keys();
+
+// Where the etcd or the file is; an error if no other node could find it.
+Result<Endpoint> settle_store_elsewhere(const Options& options);
+
+}  // namespace launch

@@ -1,0 +1,86 @@
+#include "launch/core/config/store_settings.hpp"
+
+#include "launch/core/base/text.hpp"
+
+#include <algorithm>
+#include <cctype>
+
+#include <fmt/format.h>
+
+namespace launch {
+namespace {
+
+constexpr std::uint16_t default_etcd_port = 2379;
+
+std::string in_lower_case(std::string_view text) {
+  std::string result(trim(text));
+  std::transform(result.begin(), result.end(), result.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return result;
+}
+
+bool meets_in_file(const Options& options) {
+  if (options.rdzv_backend.value != "c10d") return false;
+  const auto conf = parse_key_values(options.rdzv_conf.value);
+  const auto type = conf ? conf->find("store_type") : KeyValues::const_iterator();
+  return conf && type != conf->end() && in_lower_case(type->second) == "file";
+}
+
+// A scheduler names a host, which is neither an etcd nor a file.
+bool has_own_endpoint(const Options& options) {
+  const auto& endpoint = options.rdzv_endpoint;
+  return endpoint.source != Source::initial && endpoint.source != Source::cluster && !endpoint.value.empty();
+}
+
+Result<Endpoint> etcd_of(const Options& options) {
+  if (!has_own_endpoint(options)) return Endpoint{"localhost", default_etcd_port, StoreKind::etcd};
+  const auto endpoint = parse_endpoint(options.rdzv_endpoint.value);
+  if (!endpoint) return usage_error(fmt::format("{}: {}", as_typed(options.rdzv_endpoint), endpoint.error().message));
+  if (endpoint->port == 0)
+    return usage_error(fmt::format("{}: an etcd has no port 0; leave the port out if it is the usual one, {}",
+                                   as_typed(options.rdzv_endpoint), default_etcd_port));
+  return Endpoint{endpoint->host, endpoint->port.value_or(default_etcd_port), StoreKind::etcd};
+}
+
+}  // namespace
+
+bool is_elastic_backend(std::string_view backend) { return backend == "c10d" || backend == etcd_backend; }
+
+Error backend_error(const Options& options) {
+  if (options.rdzv_backend.value == "etcd")
+    return usage_error(
+        fmt::format("{}: torchrun's older etcd rendezvous is not supported; give all nodes etcd-v2, which needs the "
+                    "same etcd",
+                    as_typed(options.rdzv_backend)));
+  return usage_error(fmt::format("{}: must be static, c10d or etcd-v2", as_typed(options.rdzv_backend)));
+}
+
+bool meets_elsewhere(const Options& options) {
+  return options.rdzv_backend.value == etcd_backend || meets_in_file(options);
+}
+
+const std::vector<std::string>& etcd_keys() {
+  static const std::vector<std::string> keys{"protocol", "ssl_cert", "ssl_cert_key", "ca_cert"};
+  return keys;
+}
+
+Status check_etcd_keys(const Options& options, const KeyValues& conf) {
+  const auto given = conf.find("protocol");
+  const std::string protocol = given == conf.end() ? "http" : in_lower_case(given->second);
+  if (protocol == "https")
+    return usage_error(
+        fmt::format("{}: launch speaks to an etcd by http only; give protocol=http and an endpoint that "
+                    "serves it, or take c10d, which needs no etcd",
+                    as_typed(options.rdzv_conf)));
+  if (protocol != "http") return usage_error(fmt::format("{}: protocol must be http", as_typed(options.rdzv_conf)));
+  return {};
+}
+
+Result<Endpoint> settle_store_elsewhere(const Options& options) {
+  if (options.rdzv_backend.value == etcd_backend) return etcd_of(options);
+  if (has_own_endpoint(options)) return Endpoint{options.rdzv_endpoint.value, 0, StoreKind::file};
+  return usage_error(
+      fmt::format("{}: the file is missing; give all nodes its path by --rdzv-endpoint", as_typed(options.rdzv_conf)));
+}
+
+}  // namespace launch

@@ -1,0 +1,316 @@
+#include "launch/core/store/etcd_operation.hpp"
+
+#include "launch/core/base/base64.hpp"
+#include "launch/core/base/json_reader.hpp"
+#include "launch/core/base/text.hpp"
+#include "launch/core/store/keys.hpp"
+#include "launch/core/store/store_wire.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace launch {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::string_view state_folder = "/v2/keys/torch/elastic/rendezvous/";
+constexpr std::string_view key_folder = "/v2/keys/torch/elastic/store/";
+constexpr std::string_view state_lasts = "&ttl=7200";  // seconds, as torchrun has it
+constexpr std::string_view if_absent = "&prevExist=false";
+constexpr int most_troubles = 10;
+constexpr Duration first_pause = 50ms;
+constexpr Duration longest_pause = 1s;
+constexpr std::size_t longest_reason = 200;
+constexpr JsonBounds answer_bounds{.size = 2 * max_payload_bytes};
+
+// Codes of etcd's API v2.
+constexpr int key_not_found = 100;
+constexpr int compare_failed = 101;
+constexpr int key_exists = 105;
+constexpr int history_cleared = 401;
+
+// For a path and for a form, with these characters left as they are.
+std::string escaped(std::string_view text, std::string_view plain) {
+  constexpr std::string_view unreserved = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~";
+  std::string result;
+  for (const char c : text) {
+    if (unreserved.find(c) != std::string_view::npos || plain.find(c) != std::string_view::npos) {
+      result.push_back(c);
+    } else {
+      result += fmt::format("%{:02X}", static_cast<unsigned char>(c));
+    }
+  }
+  return result;
+}
+
+// PyTorch's clients of a TCPStore put a slash before a key, and those of an etcd do not.
+std::string_view without_slash(std::string_view key) {
+  if (key.starts_with('/')) key.remove_prefix(1);
+  return key;
+}
+
+Error strange(std::string what) { return protocol_error(std::move(what)); }
+
+std::optional<std::int64_t> leading_number(std::string_view text) {
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end != text.data() ? std::optional(number) : std::nullopt;
+}
+
+// Sums wrap around, as in a TCPStore.
+std::int64_t sum_of(std::int64_t a, std::int64_t b) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
+}
+
+bool is_trouble(const EtcdAnswer& answer) { return answer.status >= 500 && answer.status <= 599; }
+
+}  // namespace
+
+struct EtcdOperation::Finding {
+  enum class Kind {
+    done,     // what was asked has been done
+    absent,   // there is no such key
+    refused,  // the condition of a write does not hold
+    missed,   // a watch came too late
+  };
+  Kind kind = Kind::done;
+  std::string value{};     // what the key holds now, as it was set
+  std::string stored{};    // the same, as etcd has it
+  std::int64_t index = 0;  // of etcd's history
+};
+
+EtcdOperation::EtcdOperation(Operation operation, std::string run_id)
+    : operation_(std::move(operation)), run_id_(std::move(run_id)), state_key_(launch::state_key(run_id_)) {}
+
+EtcdStep EtcdOperation::start() { return next(); }
+
+EtcdStep EtcdOperation::next() {
+  return std::visit([this](const auto& op) { return next(op); }, operation_);
+}
+
+EtcdStep EtcdOperation::on(const EtcdAnswer& answer) {
+  if (is_trouble(answer)) return trouble(answer);
+  troubles_ = 0;
+  auto found = read_answer(answer);
+  if (!found) return found.error();
+  return std::visit([&](const auto& op) { return take(op, *std::move(found)); }, operation_);
+}
+
+EtcdStep EtcdOperation::expire() {
+  if (!sent_.watches) return Outcome(WaitExpired{});
+  over_ = true;
+  return next();
+}
+
+// ---- what is asked
+
+EtcdStep EtcdOperation::next(const SetKeys& op) {
+  if (at_ == op.entries.size()) return Outcome(Done{});
+  return write(op.entries[at_].first, op.entries[at_].second, "");
+}
+
+EtcdStep EtcdOperation::next(const CompareSet& op) {
+  if (is_state(op.key)) {
+    // The text of an absent state is no value that etcd holds.
+    if (op.desired == absent_value(op.key)) looks_ = true;
+    if (looks_) return read(op.key);
+    if (op.expected == absent_value(op.key)) return write(op.key, op.desired, if_absent);
+  } else if (looks_) {
+    return read(op.key);
+  } else if (op.expected.empty()) {
+    return write(op.key, op.desired, if_absent);
+  }
+  return write(op.key, op.desired, fmt::format("&prevValue={}", escaped(encoded(op.key, op.expected), "")));
+}
+
+EtcdStep EtcdOperation::next(const AddNumber& op) {
+  if (looks_) return read(op.key);
+  if (!held_) number_ = op.amount;
+  const std::string condition = held_ ? fmt::format("&prevValue={}", escaped(*held_, "")) : std::string(if_absent);
+  (void)write(op.key, std::to_string(number_), condition);
+  sent_.may_repeat = false;  // it would count twice
+  return sent_;
+}
+
+EtcdStep EtcdOperation::next(const GetKeys& op) {
+  if (at_ == op.keys.size()) return Outcome(Values{std::move(values_)});
+  return read(op.keys[at_]);
+}
+
+EtcdStep EtcdOperation::next(const CheckKeys& op) {
+  if (at_ == op.keys.size()) return Outcome(Presence{std::move(present_)});
+  return read(op.keys[at_]);
+}
+
+EtcdStep EtcdOperation::next(const AwaitKeys& op) {
+  if (at_ == op.keys.size()) return Outcome(Done{});
+  if (op.keys[at_] == never_key) return EtcdRest{};
+  return read(op.keys[at_]);
+}
+
+EtcdStep EtcdOperation::next(const Attend& /*op*/) { return strange("knows no attendance"); }
+
+// An etcd is for many jobs, so that the others say nothing about this one; and nobody removes all keys of it.
+EtcdStep EtcdOperation::next(const ListKeys& /*op*/) { return Outcome(Values{}); }
+
+EtcdStep EtcdOperation::next(const DeleteKeys& op) {
+  if (at_ == op.keys.size()) return Outcome(Number{number_});
+  key_ = op.keys[at_];
+  return send({.method = Method::remove, .target = target(key_)});
+}
+
+EtcdStep EtcdOperation::next(const LeaveWill& /*op*/) { return strange("knows no wills"); }
+
+// ---- what an answer means
+
+EtcdStep EtcdOperation::take(const SetKeys& /*op*/, Finding found) {
+  if (found.kind != Finding::Kind::done) return strange("refuses to set a key");
+  return move_on();
+}
+
+EtcdStep EtcdOperation::take(const CompareSet& op, Finding found) {
+  using enum Finding::Kind;
+  if (!looks_ && found.kind == done) return Outcome(Values{{op.desired}});
+  if (!std::exchange(looks_, true)) {
+    // Of an absent key the answer is what was expected; an absent state has a text of its own.
+    if (found.kind == absent) return Outcome(Values{{is_state(op.key) ? absent_value(op.key) : op.expected}});
+    return next(op);
+  }
+  if (found.kind == done) return Outcome(Values{{std::move(found.value)}});
+  if (is_state(op.key)) return Outcome(Values{{absent_value(op.key)}});
+  if (!op.expected.empty()) return Outcome(Values{{op.expected}});
+  looks_ = false;  // somebody has removed it between the two
+  return next(op);
+}
+
+EtcdStep EtcdOperation::take(const AddNumber& op, Finding found) {
+  using enum Finding::Kind;
+  if (!looks_ && found.kind == done) return Outcome(Number{number_});
+  if (!std::exchange(looks_, false)) {
+    looks_ = found.kind == refused;
+    if (!looks_) held_.reset();  // somebody has removed it
+    return next(op);
+  }
+  held_.reset();
+  if (found.kind != done) return next(op);
+  const auto number = leading_number(found.value);
+  if (!number) return strange("holds something that is no number where nodes are counted");
+  held_ = std::move(found.stored);
+  number_ = sum_of(*number, op.amount);
+  return next(op);
+}
+
+EtcdStep EtcdOperation::take(const GetKeys& op, Finding found) {
+  const bool there = found.kind == Finding::Kind::done;
+  values_.push_back(there ? std::move(found.value) : absent_value(op.keys[at_]));
+  return move_on();
+}
+
+EtcdStep EtcdOperation::take(const CheckKeys& /*op*/, Finding found) {
+  present_.push_back(found.kind == Finding::Kind::done);
+  return move_on();
+}
+
+EtcdStep EtcdOperation::take(const AwaitKeys& op, const Finding& found) {
+  if (std::exchange(sent_.watches, false)) return next(op);
+  if (found.kind == Finding::Kind::done) return move_on();
+  if (over_) return Outcome(WaitExpired{});
+  EtcdRequest watch{.target = fmt::format("{}?wait=true&waitIndex={}", target(key_), found.index + 1)};
+  watch.watches = true;
+  return send(std::move(watch));
+}
+
+EtcdStep EtcdOperation::take(const Attend& op, Finding /*found*/) { return next(op); }
+
+EtcdStep EtcdOperation::take(const ListKeys& op, Finding /*found*/) { return next(op); }
+
+EtcdStep EtcdOperation::take(const DeleteKeys& /*op*/, Finding found) {
+  if (found.kind == Finding::Kind::done) ++number_;
+  return move_on();
+}
+
+EtcdStep EtcdOperation::take(const LeaveWill& op, Finding /*found*/) { return next(op); }
+
+// ---- requests
+
+EtcdStep EtcdOperation::send(EtcdRequest request) {
+  sent_ = std::move(request);
+  return sent_;
+}
+
+EtcdStep EtcdOperation::move_on() {
+  ++at_;
+  return next();
+}
+
+EtcdStep EtcdOperation::read(const std::string& key) {
+  key_ = key;
+  return send({.target = target(key)});
+}
+
+EtcdStep EtcdOperation::write(const std::string& key, const std::string& value, std::string_view condition) {
+  key_ = key;
+  std::string body = fmt::format("value={}{}{}", escaped(encoded(key, value), ""), condition,
+                                 is_state(key) ? state_lasts : std::string_view());
+  return send({.method = Method::put, .target = target(key), .body = std::move(body)});
+}
+
+std::string EtcdOperation::target(const std::string& key) const {
+  if (is_state(key)) return fmt::format("{}{}", state_folder, escaped(run_id_, "/+="));
+  return fmt::format("{}{}", key_folder, escaped(encode_base64(without_slash(key)), "/+="));
+}
+
+// The state is base64 already.
+std::string EtcdOperation::encoded(const std::string& key, const std::string& value) const {
+  return is_state(key) ? value : encode_base64(value);
+}
+
+std::string EtcdOperation::absent_value(const std::string& key) const {
+  return is_state(key) ? std::string(no_state) : std::string();
+}
+
+// ---- answers
+
+Result<EtcdOperation::Finding> EtcdOperation::read_answer(const EtcdAnswer& answer) const {
+  using enum Finding::Kind;
+  constexpr std::int64_t any = std::numeric_limits<std::int64_t>::max() - 1;
+  // A watch ends so when its connection or its etcd ends.
+  if (sent_.watches && answer.body.empty()) return Finding{missed};
+  const JsonValue json = read_json(answer.body, answer_bounds);
+  const std::int64_t index = json["index"].whole64(0, any).value_or(0);
+  if (const auto code = json["errorCode"].whole(0, std::numeric_limits<int>::max())) {
+    if (*code == key_not_found) return Finding{absent, {}, {}, index};
+    if (*code == compare_failed || *code == key_exists) return Finding{refused, {}, {}, index};
+    if (*code == history_cleared) return Finding{missed, {}, {}, index};
+    const std::string reason = json["message"].text(longest_reason).value_or("");
+    return strange(fmt::format("answers: {} (code {})", without_controls(reason, longest_reason), *code));
+  }
+  if (answer.status == 404)
+    return strange(
+        "does not serve the API v2, which torchrun's etcd rendezvous uses: etcd 3.4 and 3.5 serve it if "
+        "they are started with --enable-v2, later ones do not have it");
+  if (answer.status != 200 && answer.status != 201)
+    return strange(fmt::format("answers with status {}", answer.status));
+  if (!json["node"].is_object()) return strange("answers with what is no JSON of its API v2");
+  if (json["node"]["dir"].flag().value_or(false)) return Finding{absent, {}, {}, index};
+  const auto stored = json["node"]["value"].text();
+  if (!stored) return Finding{};  // that of a key that was removed
+  auto value = is_state(key_) ? std::optional(*stored) : decode_base64(*stored);
+  if (!value) return strange(fmt::format("holds what is not base64 under the key {}", shown(key_)));
+  return Finding{done, *std::move(value), *stored, index};
+}
+
+EtcdStep EtcdOperation::trouble(const EtcdAnswer& answer) {
+  if (++troubles_ > most_troubles || !sent_.may_repeat)
+    return Error{ErrorCode::closed, fmt::format("answers with status {}: {}", answer.status,
+                                                without_controls(answer.body, longest_reason))};
+  return EtcdPause{std::min<Duration>(first_pause * (1 << (troubles_ - 1)), longest_pause)};
+}
+
+}  // namespace launch
