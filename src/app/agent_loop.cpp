@@ -169,7 +169,8 @@ void AgentLoop::stop_by(const ReceivedSignal& received) {
   std::string sender = sender_text(received.origin);
   log_info(node_.stop_text(received.signal, sender));
   const int to_workers = signal_for_workers(received.signal, config_.signals);
-  put(SignalReceived{received.signal, std::move(sender), to_workers, received.origin == lost_head_sender});
+  const bool lost = received.origin == lost_head_sender;
+  put(SignalReceived{received.signal, std::move(sender), to_workers, lost, received.of_all});
 }
 
 SignalWay AgentLoop::way_of(const ReceivedSignal& received) const {

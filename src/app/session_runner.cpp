@@ -32,7 +32,7 @@ bool is_living_agent(pid_t pid) {
 
 StoreServer::Talkers talkers_of(Clientele who) {
   if (who == Clientele::all) return StoreServer::Talkers::all;
-  return who == Clientele::agents ? StoreServer::Talkers::agents : StoreServer::Talkers::leavers;
+  return who == Clientele::agents ? StoreServer::Talkers::agents : StoreServer::Talkers::busy;
 }
 
 }  // namespace
@@ -69,6 +69,7 @@ void SessionRunner::carry_out(const CloseLink& action) {
 void SessionRunner::carry_out(PrepareStore action) {
   run_id_ = action.run_id;
   job_store_.preset(std::string(host_key), "1");
+  store_name_ = action.name;
   if (!action.name.empty()) job_store_.preset(store_name_key(action.name), "1");
   job_store_.set_silence_limit(action.silence_limit);
   if (action.nnodes == 0) return job_store_.note_into({});  // a c10d job: only agents use that store
@@ -91,7 +92,12 @@ void SessionRunner::carry_out(const Say& action) {
   }
 }
 
-asio::awaitable<void> SessionRunner::part() { co_await job_store_.part(later(now(), time_to_part)); }
+// This process's own links to its store end, too: only others are waited for. The store sees that when it has parted, so
+// it forms no round of those who are left.
+asio::awaitable<void> SessionRunner::part() {
+  for (const auto& [id, link] : std::exchange(links_, {})) link->close();
+  co_await job_store_.part(later(now(), time_to_part));
+}
 
 // ---- questions
 
@@ -141,11 +147,12 @@ void SessionRunner::answer(QuestionId id, const Listen& question) {
     listening.cooling = !listening.status && is_port_cooling(at.port);
   }
   listening.port = store.port();
+  if (listening.status) store.open_to_all();
   reply(id, std::move(listening));
 }
 
 void SessionRunner::answer(QuestionId id, const OpenDoor& question) {
-  job_store_.close_to_strangers();
+  job_store_.close_to_strangers({NodeRank::none(), question.own, {{}, store_name_}});
   const bool opened = job_store_.try_to_listen(question.address, 0, is_loopback(question.address));
   reply(id, DoorOpened{opened ? job_store_.port() : std::uint16_t{0}});
 }

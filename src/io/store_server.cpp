@@ -158,6 +158,7 @@ class StoreConnection : public std::enable_shared_from_this<StoreConnection> {
       if (!watched_ && server_->store_.is_watched(id_)) watch();
       if (!server_->listening_for_silence_ && server_->store_.watches()) server_->watch_for_silence();
       server_->keep_time();
+      if (server_->awaits_busy_) server_->quiet_.cancel();
       if (!applied) {
         refuse(applied.error().message);
         return false;
@@ -374,12 +375,8 @@ std::vector<std::string> StoreServer::talker_addresses(std::size_t most) const {
   return addresses;
 }
 
-bool StoreServer::is_there(Talkers who) const {
-  if (who == Talkers::leavers) return store_.has_leavers();
-  return (who == Talkers::agents ? agents_ : talkers_) > 0;
-}
-
 asio::awaitable<void> StoreServer::until_none(Talkers who, Time deadline) {
+  awaits_busy_ = who == Talkers::busy;
   while (is_there(who) && !hurried_ && now() < deadline) {
     quiet_.expires_at(to_steady(deadline));
     (void)co_await quiet_.async_wait(asio::as_tuple(asio::use_awaitable));

@@ -163,6 +163,30 @@ TEST(Succession, AHostThatLeavesWaitsForThoseWhoWereToldToStopToo) {
   EXPECT_EQ(job->faults(), std::vector<std::string>()) << job->story();
 }
 
+// The others are told a little later, as by a scheduler, or not at all: nobody has said "leave" when the host could go.
+TEST(Succession, AHostThatLeavesCutsNobodysTime) {
+  for (const bool told_later : {true, false}) {
+    const auto job = start({3, 1, 0, 0, 300s,
+                            [](std::size_t i) {
+                              return Plan{600s, 0, i == 0 ? 100ms : 100000ms};
+                            }},
+                           1);
+    ASSERT_TRUE(job->run_until_together(60s));
+    const Time told = job->events().now();
+    job->node(0).signal(SIGTERM);
+    job->events().run_until(later(told, 1s));
+    for (const std::size_t i : {1U, 2U})
+      if (told_later) job->node(i).signal(SIGTERM);
+    job->unquiet(200s);
+    job->events().run_until(later(told, 99s));
+    for (const std::size_t i : {1U, 2U}) EXPECT_TRUE(job->launch_node(i).running()) << i;
+    job->run_to_end(900s);
+    EXPECT_EQ(job->node(0).exit_code(), 128 + SIGTERM);
+    for (const std::size_t i : {1U, 2U}) EXPECT_EQ(job->node(i).exit_code(), told_later ? 128 + SIGTERM : 0);
+    EXPECT_EQ(job->faults(), std::vector<std::string>()) << job->story();
+  }
+}
+
 // The host is killed while the workers of the others, which were told to stop, still save.
 TEST(Succession, TheEndOfTheHostCutsTheTimeOfWorkersThatSaveNoMoreThanItMust) {
   const auto job = start({3, 1, 0, 0, 30s, [](std::size_t) { return Plan{60s, 0, 10s}; }}, 1);
@@ -176,6 +200,35 @@ TEST(Succession, TheEndOfTheHostCutsTheTimeOfWorkersThatSaveNoMoreThanItMust) {
   for (const std::size_t i : {1U, 2U}) EXPECT_TRUE(job->launch_node(i).running()) << i;
   job->run_to_end(30s);
   for (const std::size_t i : {1U, 2U}) EXPECT_EQ(job->node(i).exit_code(), 128 + SIGTERM);
+}
+
+// A firewall on the others resets their connections to the host, which lives, and refuses new ones.
+TEST(Succession, AResetIsNoEndOfTheHost) {
+  const auto job = start({3, 1, 0, 0, 15s, [](std::size_t) { return Plan{100s, 0}; }}, 1);
+  ASSERT_TRUE(job->run_until_together(60s));
+  for (const char* const other : {"n1", "n2"}) job->network().reject(other, "n0");
+  job->unquiet(100s);
+  job->run_to_end(200s);
+  EXPECT_EQ(job->faults(), std::vector<std::string>()) << job->story();
+  EXPECT_EQ(job->node(0).exit_code(), 0);
+  for (const std::size_t i : {1U, 2U}) EXPECT_TRUE(job->node(i).moved().empty()) << job->story();
+}
+
+// It hears of the failure and of the end of the host when it wakes.
+TEST(Succession, ANodeThatStoodStillWhileTheJobFailedDoesNotRunItAgain) {
+  for (const std::size_t nodes : {2U, 3U}) {
+    const auto plan = [](std::size_t i) { return i == 0 ? Plan{5s, 3} : Plan{100s, 0}; };
+    const auto job = start({static_cast<int>(nodes), 1, 0, 0, 2s, plan}, 1);
+    ASSERT_TRUE(job->run_until_together(60s));
+    const int started = job->started_rounds();
+    job->freeze(nodes - 1, 25s);
+    job->unquiet(60s);
+    job->run_to_end(200s);
+    EXPECT_EQ(job->started_rounds(), started) << job->story();
+    EXPECT_EQ(job->node(0).exit_code(), 3);
+    EXPECT_NE(job->node(nodes - 1).exit_code(), 0);
+    EXPECT_TRUE(job->node(nodes - 1).moved().empty()) << job->story();
+  }
 }
 
 TEST(Succession, TheHostLeavesWhenItIsToldTo) {

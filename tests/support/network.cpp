@@ -15,11 +15,12 @@ constexpr Duration no_route = 3s;  // until a kernel says that a host is not the
 
 // ---- what processes do
 
-Result<std::shared_ptr<Store>> Network::listen(const std::string& host, std::uint16_t port, bool by_launch) {
+Result<std::shared_ptr<Store>> Network::listen(const std::string& host, std::uint16_t port, bool by_launch,
+                                               std::shared_ptr<Store> store) {
   if (port == 0) port = next_port_++;
   const Address address(host, port);
   if (stores_.contains(address)) return Error{ErrorCode::system, "the port is taken"};
-  const auto store = std::make_shared<Store>(*this, host, by_launch);
+  if (!store) store = std::make_shared<Store>(*this, host, by_launch);
   stores_.emplace(address, store);
   return store;
 }
@@ -59,7 +60,8 @@ void Network::try_connect(const std::string& host, const Endpoint& endpoint, Tim
     });
   }
   const auto found = stores_.find({target, endpoint.port});
-  if (found == stores_.end()) return fail_at(events_.now(), "Connection refused", ErrorCode::no_listener);
+  if (found == stores_.end() || rejected_.contains({host, target}))
+    return fail_at(events_.now(), "Connection refused", ErrorCode::no_listener);
   const auto link = std::make_shared<Link>(*this, host, Endpoint{target, endpoint.port});
   link->store_ = found->second;
   link->connection_ = found->second->add(link);
@@ -115,6 +117,12 @@ Time Network::mended_at(const std::string& from, const std::string& to) const {
 void Network::reset(const std::string& host) {
   for (const auto& weak : std::vector(links_[host]))
     if (const auto link = weak.lock()) link->reset();
+}
+
+void Network::reject(const std::string& from, const std::string& to) {
+  rejected_.emplace(from, to);
+  for (const auto& weak : std::vector(links_[from]))
+    if (const auto link = weak.lock(); link && link->peer().host == to) link->reset();
 }
 
 WallClock::duration Network::clock_of(const std::string& host) const {

@@ -16,6 +16,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -150,8 +151,9 @@ class Network {
 
   // ---- what processes do
 
-  // An error if the port is taken. Port 0 takes a free one.
-  Result<std::shared_ptr<Store>> listen(const std::string& host, std::uint16_t port, bool by_launch = true);
+  // An error if the port is taken. Port 0 takes a free one. `store`: listens there, too; null: there is a new one.
+  Result<std::shared_ptr<Store>> listen(const std::string& host, std::uint16_t port, bool by_launch = true,
+                                        std::shared_ptr<Store> store = nullptr);
   std::uint16_t port_of(const Store& store) const;
   // The store that listens there; none: nullptr.
   std::shared_ptr<Store> store_at(const Endpoint& endpoint) const;
@@ -171,6 +173,9 @@ class Network {
   Time mended_at(const std::string& from, const std::string& to) const;
   // When the last host was lost, and the last one that was paused or cut off is well again.
   Time well_at() const { return well_at_; }
+
+  // A firewall on `from` resets its connections to `to`, and refuses new ones. Only `from` hears of that.
+  void reject(const std::string& from, const std::string& to);
 
   // A firewall, or an interface that went down, ends the connections of a host. Only the host itself hears of that.
   void reset(const std::string& host);
@@ -201,6 +206,7 @@ class Network {
   std::map<std::string, bool> down_;
   std::map<std::string, Duration> clocks_;
   std::vector<Cut> cuts_;
+  std::set<std::pair<std::string, std::string>> rejected_;
   Time well_at_{};
   std::uint16_t next_port_ = 40000;
 };

@@ -118,11 +118,12 @@ void Process::answer(QuestionId id, const AskStore& question) {
 Listening Process::listen(const Listen& question) {
   auto& mine = question.store == OwnStore::job ? job_store_ : workers_store_;
   Listening listening;
-  auto opened = network_.listen(host_, question.at.port, hosts_by_launch_);
+  const bool fresh = mine == nullptr;
+  auto opened = network_.listen(host_, question.at.port, hosts_by_launch_, mine);
   if (opened) {
     mine = *opened;
-    listening.port = network_.port_of(*mine);
-    if (question.store == OwnStore::job) {
+    listening.port = question.at.port != 0 ? question.at.port : network_.port_of(*mine);
+    if (fresh && question.store == OwnStore::job) {
       mine->agents().table().preset(store_name_key(prepared_.name), "1");
       mine->set_silence_limit(prepared_.silence_limit);
       if (prepared_.nnodes > 0) {
@@ -136,17 +137,23 @@ Listening Process::listen(const Listen& question) {
   return listening;
 }
 
-void Process::answer(QuestionId id, const Listen& question) { reply(id, listen(question)); }
+// As io/store_server, a store that listens already listens at another port, too.
+void Process::answer(QuestionId id, const Listen& question) {
+  const Listening listening = listen(question);
+  if (listening.status && question.store == OwnStore::job) job_store_->agents().open_to_all();
+  reply(id, listening);
+}
 
 void Process::answer(QuestionId id, const OpenDoor& question) {
   const Listening opened = listen({OwnStore::job, {question.address, 0}, false, true});
-  if (opened.status) job_store_->agents().close_to_strangers();
+  const Heir own{NodeRank::none(), question.own, {{}, prepared_.name}};
+  if (opened.status) job_store_->agents().close_to_strangers(own);
   reply(id, DoorOpened{opened.port});
 }
 
 void Process::answer(QuestionId id, const AwaitNoClients& question) {
   std::size_t left = 0;
-  if (job_store_ && question.who == Clientele::leavers) left = job_store_->agents().has_leavers() ? 1 : 0;
+  if (job_store_ && question.who == Clientele::busy) left = job_store_->agents().workers_may_run() ? 1 : 0;
   if (job_store_ && question.who == Clientele::agents) left = job_store_->agent_count();
   if (job_store_ && question.who == Clientele::all) left = job_store_->talker_count();
   const Time now = network_.events().now();

@@ -64,7 +64,7 @@ class AgentLoop {
   void take(const ReceivedSignal& received);
   void lose_guard();
   void stop_by(const ReceivedSignal& received);
-  void stop_for(pid_t asker) { stop_by({SIGTERM, 0, asker}); }
+  void stop_for(pid_t asker) { stop_by({SIGTERM, 0, asker, true}); }
   WorkersAre workers_are() const;
   SignalWay way_of(const ReceivedSignal& received) const;
   void pass_on(int signal);

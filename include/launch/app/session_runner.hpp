@@ -66,6 +66,7 @@ class SessionRunner {
   std::function<void(Answer)> on_answer_;
   StoreServer job_store_, workers_store_;
   std::string run_id_;
+  std::string store_name_;
   std::map<LinkId, std::shared_ptr<StoreAccess>> links_;
 };
 

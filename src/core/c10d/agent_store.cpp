@@ -60,8 +60,7 @@ Status AgentStore::attend(const AttendRequest& request, const Exchange& exchange
   const Instant now = exchange.now;
   const auto said = parse_attendance(request.text);
   if (!said) return said.error();
-  if (closed_ && !said->comeback) return not_in_use();
-  closed_ = closed_ && !said->hosts;
+  if (closed_ && !lets_in(*said)) return not_in_use();
   auto job = jobs_.find(request.key);
   if (job == jobs_.end()) {
     if (jobs_.size() >= most_jobs) return protocol_error(fmt::format("attend: a store has {} jobs at most", most_jobs));
@@ -82,8 +81,21 @@ Status AgentStore::attend(const AttendRequest& request, const Exchange& exchange
   return {};
 }
 
-bool AgentStore::has_leavers() const {
-  return std::any_of(jobs_.begin(), jobs_.end(), [](const auto& job) { return job.second.has_leavers(); });
+// Opens the door for all if it is the agent whose door it is.
+bool AgentStore::lets_in(const Attendance& said) {
+  if (!said.comeback) return false;
+  if (said.hosts) {
+    const bool is_own = said.node == closed_->node && said.door.store == closed_->door.store;
+    if (is_own) closed_.reset();
+    return is_own;
+  }
+  const std::vector<Heir>& line = said.comeback->last.line;
+  return std::any_of(line.begin(), line.end(),
+                     [this](const Heir& heir) { return heir.door.store == closed_->door.store; });
+}
+
+bool AgentStore::workers_may_run() const {
+  return std::any_of(jobs_.begin(), jobs_.end(), [](const auto& job) { return job.second.workers_may_run(); });
 }
 
 AgentStore::Jobs::iterator AgentStore::find_job(const Request& request) {

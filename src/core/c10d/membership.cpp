@@ -83,7 +83,8 @@ void Membership::join(ConnectionId from, Peer& peer, Instant now) {
   if (state_.participants.contains(node)) {
     if (!state_.complete) return;
     const bool awaited = broken_ && broken_->cause != Cause::loss && round_.is_mixed();  // by torchrun's agents
-    if ((!broken_ || awaited) && state_.round > peer.said.round) return tell_formed(from, peer);
+    if ((!broken_ || awaited) && state_.round > peer.said.round)
+      return untold_ ? tell_round() : tell_formed(from, peer);
     if (too_early(now.time)) {
       impatient_.insert(from);
       return;
@@ -98,6 +99,7 @@ void Membership::join(ConnectionId from, Peer& peer, Instant now) {
 }
 
 void Membership::stay(ConnectionId from, Peer& peer) {
+  if (must_know_of_end(peer)) return refuse(from, peer, closed());
   if (is_member(peer.said.node) && state_.round == peer.said.round && !broken_) return;
   peer.waiting = false;
   answer(from, broken_.value_or(RoundBroken{"the other nodes believe that this one is dead"}));
@@ -169,11 +171,13 @@ void Membership::tell_line(ConnectionId to, Peer& spare) {
   answer_look(to, spare.said.node);
 }
 
-void Membership::tell_formed(ConnectionId to, Peer& peer) {
-  peer.waiting = false;
-  RoundFormed formed = round_.news_for(peer.said.node);
-  if (peer.said.common != terms_.common) formed.common = terms_.common;
-  answer(to, formed);
+// If others can go on without the host, all must hear of the round before workers of it start somewhere: so nobody hears
+// of it before all wait for the news, which then go out at one moment. Somebody may just have looked.
+void Membership::tell_round() {
+  const std::vector<ConnectionId> waiting = members_that_wait(Wish::join);
+  if (!round_.succession().line.empty() && waiting.size() < round_.order().size()) return;
+  untold_ = false;
+  for (const ConnectionId connection : waiting) tell_formed(connection, peers_.at(connection));
 }
 
 void Membership::tell_broken() {
@@ -194,19 +198,7 @@ std::vector<ConnectionId> Membership::members_that_wait(Wish wish) const {
   return connections;
 }
 
-void Membership::refuse(ConnectionId to, Peer& peer, const Error& why) {
-  want_nothing(peer);
-  if (!std::exchange(peer.waiting, false)) return;
-  answer(to, RoundRefused{why, state_.redundancy_list.contains(peer.said.node)});
-}
-
 // ---- the state
-
-void Membership::break_up(RoundBroken why) {
-  if (broken_ || !state_.complete) return;
-  broken_ = std::move(why);
-  tell_broken();
-}
 
 void Membership::lose(const NodeDesc& node, const std::string& how, Instant now) {
   const bool was_in = is_member(node);
@@ -228,6 +220,7 @@ void Membership::remove(const NodeDesc& node, Instant now) {
 void Membership::turn(Instant now) {
   for (const ConnectionId connection : std::exchange(impatient_, {})) want_in(connection, peers_.at(connection));
   doomed_.clear();
+  untold_ = false;
   last_call_ = never;
   std::vector<std::tuple<int, std::uint64_t, ConnectionId>> order;
   for (const auto& [arrival, connection] : candidates_)
@@ -251,7 +244,7 @@ void Membership::settle(Instant now) {
     promote_spares();
     if (!state_.wait_list.empty() && count() < terms_.nodes.max && admits())
       break_up({to_text(*state_.wait_list.begin()) + " joins"});
-    return;
+    return broken_ && std::exchange(untold_, false) ? ask_anew(now) : void();
   }
   if (regrouping_.active()) return gather(now);
   const bool last = now.time >= last_call_;
@@ -327,7 +320,8 @@ void Membership::form(Instant now) {
   }
   for (const auto& [arrival, connection] : candidates_) state_.redundancy_list.insert(peers_.at(connection).said.node);
   changed();
-  for (const ConnectionId connection : members_that_wait(Wish::join)) tell_formed(connection, peers_.at(connection));
+  untold_ = true;
+  tell_round();
   for (const auto& [arrival, connection] : candidates_) tell_line(connection, peers_.at(connection));
 }
 

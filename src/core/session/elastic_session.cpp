@@ -31,7 +31,7 @@ ElasticSession::~ElasticSession() { stage_.end(); }
 void ElasticSession::join(const JoinRound& event) {
   give_up_round();
   watch_.reset();
-  in_barrier_ = untold_ = false;  // that this node joins tells the others
+  in_barrier_ = closed_ = untold_ = false;  // that this node joins tells the others
   pledged_.reset();
   gone_ = NodeRank::none();
   stage_.act(ForgetRound{});
@@ -65,13 +65,12 @@ void ElasticSession::on_doubt(bool silent) {
   if (doubted_) stage_.tell(MembersChanged{"the job's store has not answered for long", grace()});
 }
 
-void ElasticSession::on_lost(Error error) { stage_.tell(StoreLost{error.message, grace(), {}, store_.is_by_launch()}); }
-
-void ElasticSession::on_host_gone(const LastRound& last, bool waits) {
+void ElasticSession::on_host_gone(const LastRound& last, std::optional<Duration> workers) {
   if (watch_) watch_->forget_store();
-  if (waits) return;
+  if (!workers) return;
   gone_ = last.host;
-  stage_.tell(MembersChanged{to_text(last.host_node) + ", which hosted the rendezvous, left without a report"});
+  stage_.tell(
+      MembersChanged{to_text(last.host_node) + ", which hosted the rendezvous, left without a report", *workers});
 }
 
 // The host may have ended because all nodes have.
@@ -113,6 +112,8 @@ void ElasticSession::take(RoundBroken broken) {
 
 void ElasticSession::take(RoundRefused refused) {
   using enum ErrorCode;
+  closed_ = watch_ && store_.can_move() && refused.error.code == closed;
+  if (closed_) return;
   stranger_ = refused.error.code == conflict || (refused.error.code == timeout && refused.begun);
   if (refused.error.code == closed) return round_.start(explain_closed(std::move(refused)));
   if (refused.error.code == timeout && store_.is_moving()) return on_lost(std::move(refused.error));
@@ -265,15 +266,17 @@ Talk<Result<Round>> ElasticSession::exchange_ranks(StoreLink& control, RoundForm
 
 // ---- the end of a round, and of the job
 
-// The host stays, since the store is in its process, unless the others are enough and another one can host it.
+// The host stays, since the store is in its process, unless the others are enough and another one can host it. In the
+// exit barrier it stays, too: the others may need no further round.
 bool ElasticSession::may_leave() const {
-  const bool can_move = store_.can_move() && watch_ && watch_->place().nnodes > choice_.settings.nodes.min;
+  const bool can_move =
+      store_.can_move() && !in_barrier_ && watch_ && watch_->place().nnodes > choice_.settings.nodes.min;
   return can_be_missed() || (goes_on_without_a_node(config_) && can_move);
 }
 
 Talk<void> ElasticSession::tell(Failure failure) {
   if (!store_.reached() || stranger_) co_return;
-  if (failure.kind == Failure::Kind::signal && may_leave()) {
+  if (failure.kind == Failure::Kind::signal && !failure.of_all && may_leave()) {
     left_ = true;
     late_.give_up();
     if (store_.is_by_launch()) store_.leave(failure.what);  // the node is gone when its workers are
@@ -377,7 +380,7 @@ Talk<void> ElasticSession::see_others_off(bool failed, Time start) {
     if (link) co_await await_informed(*link, watch_->place().prefix, launch_nodes(), later(start, quick_answer));
   }
   watch_.reset();
-  if (store_.hosts() && left_) co_return co_await see_leavers_off(start);
+  if (store_.hosts() && left_) co_return co_await see_busy_ones_off(start);
   store_.part();
   if (!store_.hosts()) co_return;
   if (mixed()) co_return co_await see_talkers_off(stage_, start);  // torchrun's agents take longer
@@ -388,11 +391,11 @@ Talk<void> ElasticSession::see_others_off(bool failed, Time start) {
   (void)co_await waiting;
 }
 
-// The link of this node stays, so that no round forms here any more. Others that were told to stop need this host until
-// their workers have ended.
-Talk<void> ElasticSession::see_leavers_off(Time start) {
+// The link of this node stays, so that no round forms here any more. The others need this host until their workers have
+// ended: they may have been told to stop, too, or warned, and are about to say so.
+Talk<void> ElasticSession::see_busy_ones_off(Time start) {
   const Time deadline = later(start, most_for_workers_end(config_));
-  auto waiting = stage_.ask<Clients>(AwaitNoClients{Clientele::leavers, deadline});
+  auto waiting = stage_.ask<Clients>(AwaitNoClients{Clientele::busy, deadline});
   (void)co_await waiting;
 }
 

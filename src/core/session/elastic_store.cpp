@@ -208,7 +208,7 @@ Talk<Status> ElasticStore::choose_machine() {
   auto looked = co_await link_->check(KeyList(1, std::string(host_key)), deadline);
   if (!looked) co_return looked.error();
   by_launch_ = looked->at(0);
-  if (by_launch_ && !hosts_) co_await line_.open_door(address_);
+  if (by_launch_ && !hosts_) co_await line_.open_door(self(), address_);
   ElasticSettings settings = with_self(config_, choice_, stage_.report_interval());
   settings.self = self();
   if (by_launch_) {
@@ -302,6 +302,7 @@ bool ElasticStore::has_hung_up(const Error& lost) const {
 Talk<ElasticStore::Way> ElasticStore::follow(bool waits) {
   if (ending_) co_return Way::as_ever;
   const Duration grace = grace_after_host(config_.heartbeat_timeout);
+  const Time seen = stage_.moment();
   if (!waits && grace > Duration::zero()) stage_.act(LimitGrace{grace});
   const Duration look = grace > Duration::zero() ? std::min(second_look, grace / 2) : second_look;
   const bool gone = co_await line_.is_gone(*reached_, later(stage_.moment(), look));
@@ -310,7 +311,9 @@ Talk<ElasticStore::Way> ElasticStore::follow(bool waits) {
   const bool goes_on = co_await owner_.still_goes_on();
   if (!goes_on || ending_) co_return Way::as_ever;
   wants_in_ = wants_in_ || waits;
-  owner_.on_host_gone(line_.last(), waits);
+  const Duration left = std::max(grace - (stage_.moment() - seen), Duration::zero());
+  const Duration workers = grace > Duration::zero() ? left : Duration::max();
+  owner_.on_host_gone(line_.last(), waits ? std::nullopt : std::optional(workers));
   link_.reset();
   co_return co_await look_for_next();
 }

@@ -22,9 +22,9 @@ constexpr Duration between_refusals = 20ms;
 StoreLine::StoreLine(Stage& stage, const Config& config)
     : stage_(stage), config_(config), door_{{}, fmt::format("{:016x}", stage.random().next())} {}
 
-Talk<void> StoreLine::open_door(std::string address) {
+Talk<void> StoreLine::open_door(NodeDesc own, std::string address) {
   if (door_.at.port != 0 || !goes_on_without_a_node(config_)) co_return;
-  Question open = OpenDoor{address};
+  Question open = OpenDoor{address, std::move(own)};
   auto opening = stage_.ask<DoorOpened>(std::move(open));
   const DoorOpened opened = co_await opening;
   if (opened.port != 0) door_.at = {std::move(address), opened.port};

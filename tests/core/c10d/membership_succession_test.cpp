@@ -151,14 +151,24 @@ TEST(MembershipSuccession, DoorsAtALoopbackAreInNoLineWithOthers) {
   }
 }
 
-TEST(MembershipSuccession, KnowsWhetherSomebodyLeaves) {
-  MembershipDriver those(1, 2);
-  those.form(2);
-  EXPECT_FALSE(those.membership.has_leavers());
-  those.leave(2, "it was told to");
-  EXPECT_TRUE(those.membership.has_leavers());
+TEST(MembershipSuccession, KnowsWhetherWorkersOfOthersMayStillRun) {
+  MembershipDriver those(1, 3);
+  const auto attend = [&](ConnectionId number, MembershipDriver::Wish wish, std::int64_t round) {
+    Attendance attendance = those.said(wish, those.name(number), round);
+    attendance.hosts = number == 1;
+    those.attend(number, attendance);
+  };
+  using Wish = MembershipDriver::Wish;
+  for (const ConnectionId number : {1U, 2U, 3U}) attend(number, Wish::join, -1);
+  EXPECT_FALSE(those.membership.workers_may_run());
+  for (const ConnectionId number : {1U, 2U, 3U}) attend(number, Wish::stay, 0);
+  attend(1, Wish::leave, 0);
+  EXPECT_TRUE(those.membership.workers_may_run()) << "nobody has said yet that it leaves, too";
+  attend(2, Wish::leave, 0);
+  attend(3, Wish::join, 0);
+  EXPECT_TRUE(those.membership.workers_may_run());
   those.drop(2);
-  EXPECT_FALSE(those.membership.has_leavers());
+  EXPECT_FALSE(those.membership.workers_may_run());
 }
 
 TEST(MembershipSuccession, TooFewAreRefusedAfterAWhile) {
@@ -185,6 +195,56 @@ TEST(MembershipSuccession, ALineNeedsADoorOfEveryMember) {
     ASSERT_NE(formed, nullptr);
     EXPECT_EQ(formed->succession.line.size(), all ? 2U : 0U);
     EXPECT_EQ(formed->succession.host_node, all ? ours("n1") : NodeDesc());
+  }
+}
+
+// Somebody looks when the round forms: its workers could start elsewhere, and the host end, before it hears of the round.
+TEST(MembershipSuccession, ARoundIsToldWhenAllItsMembersWaitForIt) {
+  for (const bool comes_back : {true, false}) {
+    MembershipDriver those(3, 3);
+    const auto come = [&](ConnectionId number) {
+      Attendance attendance = those.said(MembershipDriver::Wish::join, those.name(number));
+      attendance.hosts = number == 1;
+      attendance.door = {{those.name(number), static_cast<std::uint16_t>(number == 1 ? 0 : 7)}, those.name(number)};
+      those.attend(number, attendance);
+    };
+    for (const ConnectionId number : {1U, 2U}) come(number);
+    those.stop_waiting(2);
+    come(3);
+    EXPECT_TRUE(those.silent(1));
+    EXPECT_TRUE(those.silent(3));
+    if (comes_back) {
+      come(2);
+      for (const ConnectionId number : {1U, 2U, 3U}) EXPECT_EQ(those.rank(number), static_cast<int>(number) - 1);
+      continue;
+    }
+    those.drop(2);
+    EXPECT_TRUE(those.silent(1)) << "the round has broken up";
+    come(4);
+    EXPECT_EQ(those.rank(1), 0);
+    EXPECT_EQ(those.rank(3), 1);
+    EXPECT_EQ(those.rank(4), 2);
+  }
+}
+
+// Before the host ends: a member that reads it late must not take the end of the host for a loss.
+TEST(MembershipSuccession, MembersHearThatTheJobHasEnded) {
+  for (const bool may_move : {true, false}) {
+    MembershipDriver those(1, 2);
+    const auto attend = [&](ConnectionId number, MembershipDriver::Wish wish, std::int64_t round) {
+      Attendance attendance = those.said(wish, those.name(number), round);
+      attendance.hosts = number == 1;
+      if (may_move) attendance.door = {{"n", static_cast<std::uint16_t>(number == 1 ? 0 : 7)}, those.name(number)};
+      those.attend(number, attendance);
+    };
+    for (const ConnectionId number : {1U, 2U}) attend(number, MembershipDriver::Wish::join, -1);
+    for (const ConnectionId number : {1U, 2U}) EXPECT_NE(those.only<RoundFormed>(number), nullptr);
+    attend(2, MembershipDriver::Wish::stay, 0);
+    EXPECT_TRUE(those.silent(2));
+    those.close(1);
+    const RoundRefused* refused = those.only<RoundRefused>(2);
+    ASSERT_EQ(refused != nullptr, may_move);
+    if (refused != nullptr) EXPECT_EQ(refused->error.code, ErrorCode::closed);
   }
 }
 

@@ -148,7 +148,7 @@ TEST(StoreLine, HasADoorOnlyWhereTheJobGoesOnWithoutANode) {
     Line those(play::elastic_config("n3", 103, {fewest, 4}));
     const auto opened = those.talker.run([](StoreLine& line) -> Talk<bool> {
       std::string address = "n3";
-      co_await line.open_door(address);
+      co_await line.open_door(node(3), address);
       co_return true;
     }(those.line));
     ASSERT_TRUE(opened.has_value());

@@ -37,6 +37,7 @@ struct SignalReceived {
   std::string sender{};  // a phrase for messages; empty: not known
   int to_workers = signal;
   bool lost = false;     // nobody wants the job to stop: launch --hosts has lost its connection to this node
+  bool of_all = false;   // every node of the job is told to stop, so the others do not go on without this one
 };
 struct Warned { int signal = 0; bool may_leave = false; };  // early: the workers were warned too and may save and exit
 struct GuardLost {};                       // the process that the user sees was killed: everything ends at once

@@ -52,11 +52,13 @@ class Membership {
   std::vector<Answer> take_answers() { return std::exchange(answers_, {}); }
 
   const ElasticState& state() const { return state_; }
-  // Some that attend have said that they leave; the host of the store does not count.
-  bool has_leavers() const {
-    const auto leaves = [](const auto& peer) { return peer.second.said.wish == Attendance::Wish::leave; };
-    return std::any_of(peers_.begin(), peers_.end(),
-                       [&](const auto& peer) { return leaves(peer) && !peer.second.said.hosts; });
+  // Some that attend have not asked for the next round, so their workers may still run; the host of the store does not
+  // count.
+  bool workers_may_run() const {
+    const auto may = [](const auto& peer) {
+      return peer.second.said.wish != Attendance::Wish::join && !peer.second.said.hosts;
+    };
+    return std::any_of(peers_.begin(), peers_.end(), may);
   }
 
  private:
@@ -77,22 +79,44 @@ class Membership {
     peer.arrival = 0;
   }
   void forget(ConnectionId connection);
+  // The round has broken up before anybody heard of it.
+  void ask_anew(Instant now) {
+    for (const ConnectionId to : members_that_wait(Attendance::Wish::join)) join(to, peers_.at(to), now);
+  }
 
   // Answers.
   void answer(ConnectionId to, const ElasticNews& news) { answers_.push_back({to, to_json(news)}); }
   void answer_look(ConnectionId to, const NodeDesc& node);
   void tell_line(ConnectionId to, Peer& spare);
-  void tell_formed(ConnectionId to, Peer& peer);
+  void tell_formed(ConnectionId to, Peer& peer) {
+    peer.waiting = false;
+    RoundFormed formed = round_.news_for(peer.said.node);
+    if (peer.said.common != terms_.common) formed.common = terms_.common;
+    answer(to, formed);
+  }
+  void tell_round();
   void tell_broken();
   std::vector<ConnectionId> members_that_wait(Attendance::Wish wish) const;
-  void refuse(ConnectionId to, Peer& peer, const Error& why);
+  void refuse(ConnectionId to, Peer& peer, const Error& why) {
+    want_nothing(peer);
+    if (!std::exchange(peer.waiting, false)) return;
+    answer(to, RoundRefused{why, state_.redundancy_list.contains(peer.said.node)});
+  }
   void refuse_all(const Error& why) {
     for (auto& [connection, peer] : peers_)
-      if (peer.said.wish == Attendance::Wish::join) refuse(connection, peer, why);
+      if (peer.said.wish == Attendance::Wish::join || must_know_of_end(peer)) refuse(connection, peer, why);
+  }
+  // A member that could go on without the host must know that the job has ended before the host does.
+  bool must_know_of_end(const Peer& peer) const {
+    return state_.closed && peer.said.wish == Attendance::Wish::stay && !round_.succession().line.empty();
   }
 
   // The state.
-  void break_up(RoundBroken why);
+  void break_up(RoundBroken why) {
+    if (broken_ || !state_.complete) return;
+    broken_ = std::move(why);
+    tell_broken();
+  }
   void lose(const NodeDesc& node, const std::string& how, Instant now);
   void remove(const NodeDesc& node, Instant now);
   void turn(Instant now);
@@ -116,7 +140,8 @@ class Membership {
   std::uint64_t arrivals_ = 0;
   int reluctant_ = 0;  // agents that do not let new nodes break up their round
 
-  FormedRound round_;  // the last one that formed
+  FormedRound round_;    // the last one that formed
+  bool untold_ = false;  // its members have not heard of it yet
   Time formed_at_{};
   std::optional<RoundBroken> broken_;  // why the last round broke up, until the next one has formed
   std::set<NodeDesc> doomed_;          // dead members that torchrun's agents must see a little longer

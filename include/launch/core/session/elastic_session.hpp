@@ -42,11 +42,11 @@ class ElasticSession : public Session, private ElasticStore::Owner {
   void on_other_store() override { give_up_round(); }
   void on_no_store(Error error) override { stage_.tell(RendezvousFailed{std::move(error)}); }
   void on_doubt(bool silent) override;
-  void on_lost(Error error) override;
+  void on_lost(Error error) override { stage_.tell(StoreLost{error.message, grace(), {}, store_.is_by_launch()}); }
   void on_expelled() override;
-  void on_host_gone(const LastRound& last, bool waits) override;
+  void on_host_gone(const LastRound& last, std::optional<Duration> workers) override;
   bool goes_on() const override {
-    const bool ended = stranger_ || ends_ || (watch_ && (watch_->is_last() || watch_->passed()));
+    const bool ended = stranger_ || ends_ || closed_ || (watch_ && (watch_->is_last() || watch_->passed()));
     return goes_on_without_a_node(config_) && !ended;
   }
   Talk<bool> still_goes_on() override;
@@ -75,7 +75,7 @@ class ElasticSession : public Session, private ElasticStore::Owner {
   Talk<void> tell_by(StoreLink& link, Failure failure, Time deadline);
   void pass_on(const Result<Failure>& first);
   Talk<void> see_others_off(bool failed, Time start);
-  Talk<void> see_leavers_off(Time start);
+  Talk<void> see_busy_ones_off(Time start);
   ExchangePlace place_for_end(const Failure& first) const;
   Duration grace() const;
   bool may_leave() const;
@@ -92,6 +92,7 @@ class ElasticSession : public Session, private ElasticStore::Owner {
   std::optional<RoundFormed> beginning_;  // the round that has formed, until its ranks and meeting place are known
   bool compared_ = false;                 // this node's settings with those of the job
   bool in_barrier_ = false;               // this node is in the exit barrier of the round
+  bool closed_ = false;                   // the job has ended, as the store said; why, the round tells
   bool stranger_ = false;                 // the job has refused this node
   std::vector<NodeRank> torchrun_;        // ranks of torchrun's nodes in the round
   bool untold_ = false;                   // the others may not know of this node's failure

@@ -29,9 +29,9 @@ class ElasticStore {
     virtual void on_lost(Error error) = 0;  // the store is lost
     // The store is there, but has taken this node for dead; this node may join again.
     virtual void on_expelled() = 0;
-    // The process that hosted the store has ended; this node looks for the one that hosts it next. `waits`: it waits
-    // for a round, and has no workers.
-    virtual void on_host_gone(const LastRound& last, bool waits) = 0;
+    // The process that hosted the store has ended; this node looks for the one that hosts it next. `workers`: how long
+    // its workers may still run; nothing: it waits for a round, and has none.
+    virtual void on_host_gone(const LastRound& last, std::optional<Duration> workers) = 0;
     // False: the job has ended, as far as this node is concerned. The second one hears first what the host has said
     // last.
     virtual bool goes_on() const = 0;

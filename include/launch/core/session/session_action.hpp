@@ -7,6 +7,7 @@
 #include "launch/core/base/error.hpp"
 #include "launch/core/base/time.hpp"
 #include "launch/core/job/endpoint.hpp"
+#include "launch/core/job/node_desc.hpp"
 #include "launch/core/store/store_operation.hpp"
 #include "launch/core/verdict/failure_report.hpp"
 #include "launch/core/verdict/verdict.hpp"
@@ -39,11 +40,12 @@ struct AskStore { LinkId link = 0; Operation operation; Time deadline; };
 // `quietly`: nobody needs to know why it fails. → Listening
 struct Listen { OwnStore store = OwnStore::job; Endpoint at; bool loopback_only = false; bool quietly = false; };
 // A store at a free port of this address, which this node may host later; until then it is closed to all but those who
-// look for the next host. → DoorOpened
-struct OpenDoor { std::string address; };
+// look for the next host, which is `own` then. Listen for the job's store opens it for all. → DoorOpened
+struct OpenDoor { std::string address; NodeDesc own; };
 // Waits until nobody of these talks to this node's job store any more: clients of any kind, launch agents, or launch
-// agents that have said that they leave. StopAwaiting ends the wait. → Clients
-enum class Clientele { all, agents, leavers };
+// agents whose workers may still run, since they have not asked for the next round. StopAwaiting ends the wait.
+// → Clients
+enum class Clientele { all, agents, busy };
 struct AwaitNoClients { Clientele who = Clientele::all; Time deadline; };
 struct FindFreePort {};                                                     // → std::uint16_t
 // Whether a name leads to this machine. → Whereabouts

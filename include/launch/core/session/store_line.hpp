@@ -20,8 +20,8 @@ class StoreLine {
 
   // Of the store that this node hosts, or would host.
   const std::string& name() const { return door_.store; }
-  // This node's door, at `address`, if the job can go on without its host and it has none yet.
-  Talk<void> open_door(std::string address);
+  // The door of this node, `own`, at `address`, if the job can go on without its host and it has none yet.
+  Talk<void> open_door(NodeDesc own, std::string address);
   void learn(const ElasticNews& news);
   // The others may have gone on without this node: it must not, without them.
   void forget();
