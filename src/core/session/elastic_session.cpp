@@ -69,8 +69,8 @@ void ElasticSession::on_host_gone(const LastRound& last, std::optional<Duration>
   if (watch_) watch_->forget_store();
   if (!workers) return;
   gone_ = last.host;
-  stage_.tell(
-      MembersChanged{to_text(last.host_node) + ", which hosted the rendezvous, left without a report", *workers});
+  const std::string who = to_text(last.host_node);
+  stage_.tell(MembersChanged{who + ", which hosted the rendezvous, left without a report", *workers, true});
 }
 
 // The host may have ended because all nodes have.
@@ -265,14 +265,6 @@ Talk<Result<Round>> ElasticSession::exchange_ranks(StoreLink& control, RoundForm
 }
 
 // ---- the end of a round, and of the job
-
-// The host stays, since the store is in its process, unless the others are enough and another one can host it. In the
-// exit barrier it stays, too: the others may need no further round.
-bool ElasticSession::may_leave() const {
-  const bool can_move =
-      store_.can_move() && !in_barrier_ && watch_ && watch_->place().nnodes > choice_.settings.nodes.min;
-  return can_be_missed() || (goes_on_without_a_node(config_) && can_move);
-}
 
 Talk<void> ElasticSession::tell(Failure failure) {
   if (!store_.reached() || stranger_) co_return;

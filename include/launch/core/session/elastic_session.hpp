@@ -78,7 +78,13 @@ class ElasticSession : public Session, private ElasticStore::Owner {
   Talk<void> see_busy_ones_off(Time start);
   ExchangePlace place_for_end(const Failure& first) const;
   Duration grace() const;
-  bool may_leave() const;
+  // The host stays, since the store is in its process, unless the others are enough and another one can host it. In the
+  // exit barrier it stays, too: the others may need no further round.
+  bool may_leave() const {
+    const bool enough = watch_ && watch_->place().nnodes > choice_.settings.nodes.min;
+    const bool can_move = store_.can_move() && !in_barrier_ && enough;
+    return can_be_missed() || (goes_on_without_a_node(config_) && can_move);
+  }
   bool can_be_missed() const { return goes_on_without_a_node(config_) && !store_.hosts(); }
   Talk<void> lose_beginning(Error error);
   bool mixed() const { return !torchrun_.empty(); }
