@@ -92,8 +92,8 @@ void SessionRunner::carry_out(const Say& action) {
   }
 }
 
-// This process's own links to its store end, too: only others are waited for. The store sees that when it has parted, so
-// it forms no round of those who are left.
+// This process's own links to its store end, too: only others are waited for. The store sees that when it has parted,
+// so it forms no round of those who are left.
 asio::awaitable<void> SessionRunner::part() {
   for (const auto& [id, link] : std::exchange(links_, {})) link->close();
   co_await job_store_.part(later(now(), time_to_part));

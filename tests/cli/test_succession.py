@@ -10,6 +10,7 @@ import time
 
 import processes
 from members import ROUNDS, START, UNTIL_GO, MembersCase, milliseconds, print_times, print_title
+from test_control import ControlCase
 
 TRIALS = int(os.environ.get("LAUNCH_SUCCESSION_TRIALS", 3))
 GONE = "the node that hosted the rendezvous (127.0.0.1) is gone; 127.0.0.{} hosts it now"
@@ -103,6 +104,17 @@ class Succession(MembersCase):
         self.assertEqual({"2", "3"}, {node for node, *_ in self.told("saved")})
         self.assert_rounds(3)
 
+    def test_where_all_are_warned_all_have_their_time(self):
+        """They need longer than the loss of a host would leave them."""
+        self.script = self.worker(START, 'saved() { sleep 6; echo "saved $1" >> "$TEST_FOLDER/told"; exit 0; }\n',
+                                  'if [ "$1" = 1 ]; then trap "exit 0" USR1; else trap "saved $1" USR1; fi\n', UNTIL_GO)
+        runs = self.form(3, "--preempt-signal=USR1", "--heartbeat-timeout=4")
+        for run in runs.values():
+            run.signal(signal.SIGUSR1)
+        self.expect([0] * 3, runs.values(), seconds=20)
+        self.assertEqual({"2", "3"}, {node for node, *_ in self.told("saved")})
+        self.assert_rounds(3)
+
     def test_a_host_that_stands_still_is_not_followed(self):
         runs = self.form(3, "--heartbeat-timeout=2")
         agent = self.agent_of(runs[1])
@@ -139,3 +151,11 @@ class Succession(MembersCase):
         runs = self.form(2, "--max-restarts=1", nnodes="2")
         runs[1].signal(signal.SIGTERM)
         self.expect([143, 143], [runs[1], runs[2]], seconds=20)
+
+
+class Stopped(MembersCase, ControlCase):
+    def test_no_round_follows_where_launch_ctl_stops_the_job(self):
+        runs = self.form(3, nnodes="1:4")
+        self.ask("stop", "job")
+        self.expect([143] * 3, runs.values(), seconds=20)
+        self.assert_rounds(3)

@@ -171,8 +171,8 @@ void Membership::tell_line(ConnectionId to, Peer& spare) {
   answer_look(to, spare.said.node);
 }
 
-// If others can go on without the host, all must hear of the round before workers of it start somewhere: so nobody hears
-// of it before all wait for the news, which then go out at one moment. Somebody may just have looked.
+// If others can go on without the host, all must hear of the round before workers of it start somewhere: so nobody
+// hears of it before all wait for the news, which then go out at one moment. Somebody may just have looked.
 void Membership::tell_round() {
   const std::vector<ConnectionId> waiting = members_that_wait(Wish::join);
   if (!round_.succession().line.empty() && waiting.size() < round_.order().size()) return;

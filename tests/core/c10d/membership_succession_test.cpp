@@ -198,7 +198,8 @@ TEST(MembershipSuccession, ALineNeedsADoorOfEveryMember) {
   }
 }
 
-// Somebody looks when the round forms: its workers could start elsewhere, and the host end, before it hears of the round.
+// Somebody looks when the round forms: its workers could start elsewhere, and the host end, before it hears of the
+// round.
 TEST(MembershipSuccession, ARoundIsToldWhenAllItsMembersWaitForIt) {
   for (const bool comes_back : {true, false}) {
     MembershipDriver those(3, 3);
