@@ -41,7 +41,8 @@ Error StoreClient::lost(const boost::system::error_code& error) {
 }
 
 // What is sent after the end of the other side fails with a broken pipe, or with a reset if there was no such end.
-// (Once it has told of the reset, the kernel calls that an end, too.) Not if something that was said before is lost now.
+// (Once it has told of the reset, the kernel calls that an end, too.) Not if something that was said before is lost
+// now.
 bool StoreClient::has_hung_up() {
   char unread = 0;
   boost::system::error_code error;
