@@ -268,7 +268,8 @@ Talk<Result<Round>> ElasticSession::exchange_ranks(StoreLink& control, RoundForm
 
 Talk<void> ElasticSession::tell(Failure failure) {
   if (!store_.reached() || stranger_) co_return;
-  if (failure.kind == Failure::Kind::signal && !failure.of_all && may_leave()) {
+  const bool ends_all = failure.of_all && watch_;  // a node that waits for a round leaves as ever
+  if (failure.kind == Failure::Kind::signal && !ends_all && may_leave()) {
     left_ = true;
     late_.give_up();
     if (store_.is_by_launch()) store_.leave(failure.what);  // the node is gone when its workers are
