@@ -118,12 +118,12 @@ void Process::answer(QuestionId id, const AskStore& question) {
 Listening Process::listen(const Listen& question) {
   auto& mine = question.store == OwnStore::job ? job_store_ : workers_store_;
   Listening listening;
-  const bool fresh = mine == nullptr;
-  auto opened = network_.listen(host_, question.at.port, hosts_by_launch_, mine);
+  const std::shared_ptr<Store> door = question.store == OwnStore::job ? job_store_ : nullptr;
+  auto opened = network_.listen(host_, question.at.port, hosts_by_launch_, door);
   if (opened) {
     mine = *opened;
     listening.port = question.at.port != 0 ? question.at.port : network_.port_of(*mine);
-    if (fresh && question.store == OwnStore::job) {
+    if (!door && question.store == OwnStore::job) {
       mine->agents().table().preset(store_name_key(prepared_.name), "1");
       mine->set_silence_limit(prepared_.silence_limit);
       if (prepared_.nnodes > 0) {
@@ -137,7 +137,7 @@ Listening Process::listen(const Listen& question) {
   return listening;
 }
 
-// As io/store_server, a store that listens already listens at another port, too.
+// As io/store_server, the job's store that has a door already listens at another port, too.
 void Process::answer(QuestionId id, const Listen& question) {
   const Listening listening = listen(question);
   if (listening.status && question.store == OwnStore::job) job_store_->agents().open_to_all();
