@@ -141,7 +141,10 @@ TEST(EtcdOperation, AWatchThatEndsIsALook) {
     EtcdOperation wait(AwaitKeys{{"/a"}}, "j");
     const EtcdRequest look = request_of(wait.start());
     EXPECT_TRUE(request_of(wait.on(*etcd.ask(look))).watches);
-    EXPECT_EQ(request_of(wait.on(answer)), look);
+    EXPECT_EQ(std::get<EtcdPause>(wait.on(answer)), EtcdPause{50ms});
+    EXPECT_EQ(request_of(wait.resume()), look);
+    EXPECT_TRUE(request_of(wait.on(*etcd.ask(look))).watches);
+    EXPECT_EQ(std::get<EtcdPause>(wait.on(answer)), EtcdPause{100ms});  // a proxy that ends each at once
   }
 }
 
@@ -158,6 +161,14 @@ TEST(EtcdOperation, ForAKeyThatNobodyWritesNothingIsAsked) {
   EtcdOperation wait(AwaitKeys{{std::string(never_key)}}, "j");
   EXPECT_TRUE(std::holds_alternative<EtcdRest>(wait.start()));
   EXPECT_TRUE(std::holds_alternative<WaitExpired>(std::get<Outcome>(wait.expire())));
+}
+
+TEST(EtcdOperation, WhatALaterJobMustNotReadGoesWithTheState) {
+  FakeEtcd etcd;
+  const std::vector<std::string> meeting = meeting_keys("job");
+  outcome_of<Done>(etcd, SetKeys{{{abort_key("job"), "why"}, {meeting[0], "n1"}, {meeting[1], "1"}, {"job/x", "y"}}});
+  EXPECT_EQ(etcd.lasts.size(), 3U);
+  for (const auto& [key, seconds] : etcd.lasts) EXPECT_EQ(seconds, "7200") << key;
 }
 
 // As while its members choose a leader.

@@ -78,6 +78,7 @@ class ElasticStore {
   Talk<Error> pursue();
   Talk<Result<Outcome>> perform(Operation next);
   Talk<bool> come_back(bool was_silent);
+  std::string address_to_others() const;
   void take(StoreLink link);
   void take(ElasticNews news);
   void wake();
