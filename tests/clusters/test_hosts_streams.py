@@ -76,7 +76,8 @@ class Input(StreamsCase):
         closes = 'exec <&-\nuntil [ -e "$TEST_FOLDER/all" ]; do sleep 0.05; done\n'
         for early in ("", closes):
             with self.subTest(early):
-                worker = self.worker(f'if [ "$RANK" = 0 ]; then\n{early}exit 0\nfi\n', KEEP, 'touch "$TEST_FOLDER/all"\n')
+                first = f'if [ "$RANK" = 0 ]; then\n{early}exit 0\nfi\n'
+                worker = self.worker(first, KEEP, 'touch "$TEST_FOLDER/all"\n')
                 self.expect([0], [self.feed(much, "--stdin=all", worker, nproc=1)], seconds=60)
                 self.assertEqual(much, (self.folder / "kept.1").read_bytes())
 
