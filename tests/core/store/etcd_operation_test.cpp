@@ -59,7 +59,7 @@ TEST(EtcdOperation, KeysAndValuesAreWhereTorchrunHasThem) {
   EtcdOperation set(SetKeys{{{"/torch.rendezvous.job 7.0/MASTER_ADDR", "n1"}}}, "job 7");
   EXPECT_EQ(request_of(set.start()),
             (EtcdRequest{Method::put, "/v2/keys/torch/elastic/store/dG9yY2gucmVuZGV6dm91cy5qb2IgNy4wL01BU1RFUl9BRERS",
-                         "value=bjE%3D"}));
+                         "value=bjE%3D&ttl=7200"}));  // which torchrun does not ask for
   EtcdOperation without_slash(GetKeys{{"init/"}}, "job 7");
   EXPECT_EQ(request_of(without_slash.start()).target, "/v2/keys/torch/elastic/store/aW5pdC8=");
   EtcdOperation read(GetKeys{{state}}, "job 7");
