@@ -39,7 +39,7 @@ AgentLoop::AgentLoop(asio::any_io_executor executor, std::shared_ptr<const Confi
       pulse_(executor, start.guard, [this](Duration stall) { put_first(StoodStill{stall}); }),
       network_(executor, [this](Answer answer) { feed(std::move(answer)); }),
       starter_(executor),
-      workers_(executor, starter_, Inheritance{start.signals.reset, start.open_files, config_.pid},
+      workers_(executor, starter_, {start.signals.reset, start.open_files, config_.pid, config_.verdict.hosted},
                [this](LocalRank local_rank, pid_t pid, ExitStatus status) { worker_exited(local_rank, pid, status); }),
       hooks_(executor, config_, workers_),
       record_(executor, std::move(config), starter_),

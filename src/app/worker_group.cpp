@@ -96,6 +96,7 @@ Result<WorkerOutput> WorkerGroup::source(WorkerInput input, std::vector<Fd>& cop
     return copy;
   }
   if (!feeder_) feeder_.emplace(executor_, STDIN_FILENO, inheritance_.owner);
+  if (inheritance_.shares_input) feeder_->hold_up_nobody();
   auto copy = feeder_->open_copy();
   if (!copy) return copy.error();
   return WorkerOutput{*std::move(copy), {}};

@@ -55,19 +55,10 @@ http::request<http::string_body> message_of(const EtcdRequest& request, const En
 
 Error link_closed() { return {ErrorCode::closed, "the connection was closed"}; }
 
-Endpoint endpoint_of(const tcp::socket& socket) {
-  boost::system::error_code ignored;
-  const tcp::endpoint address = socket.remote_endpoint(ignored);
-  return {address.address().to_string(), address.port(), StoreKind::etcd};
-}
-
 }  // namespace
 
-EtcdClient::EtcdClient(tcp::socket socket, std::string run_id)
-    : socket_(std::move(socket)),
-      timer_(socket_.get_executor()),
-      at_(endpoint_of(socket_)),
-      run_id_(std::move(run_id)) {
+EtcdClient::EtcdClient(tcp::socket socket, Endpoint at, std::string run_id)
+    : socket_(std::move(socket)), timer_(socket_.get_executor()), at_(std::move(at)), run_id_(std::move(run_id)) {
   boost::system::error_code ignored;
   own_address_ = socket_.local_endpoint(ignored).address().to_string();
 }
@@ -90,8 +81,12 @@ asio::awaitable<EtcdStep> EtcdClient::carry_out(EtcdOperation& operation, EtcdSt
     co_return operation.expire();
   }
   if (const auto* const pause = std::get_if<EtcdPause>(&step)) {
-    co_await rest(later(now(), pause->length));
-    co_return sent_;
+    const Time over = later(now(), pause->length);
+    while (!closed_ && now() < over) {  // wake() does not end it
+      timer_.expires_at(to_steady(over));
+      (void)co_await timer_.async_wait(as_values);
+    }
+    co_return operation.resume();
   }
   co_return co_await ask(operation, std::get<EtcdRequest>(std::move(step)), deadline);
 }
@@ -191,7 +186,7 @@ void EtcdClient::close() {
 asio::awaitable<Result<EtcdClient>> connect_to_etcd(Endpoint endpoint, std::string run_id, Time deadline) {
   auto socket = co_await connect(endpoint, deadline);
   if (!socket) co_return socket.error();
-  EtcdClient client(std::move(*socket), std::move(run_id));
+  EtcdClient client(std::move(*socket), std::move(endpoint), std::move(run_id));
   const Time until = std::min(deadline, later(now(), etcd_greets));
   Operation look = CheckKeys{{std::string(folder_key)}};
   auto greeted = co_await client.perform(std::move(look), until);

@@ -88,7 +88,10 @@ class StdinFeeder::Feed : public std::enable_shared_from_this<Feed> {
     boost::system::error_code ignored;
     for (const auto& copy : copies_) copy->pipe.close(ignored);
     copies_.clear();
+    served_ = false;
   }
+
+  void hold_up_nobody() { drops_ = true; }
 
   void end() {
     begin();
@@ -113,6 +116,7 @@ class StdinFeeder::Feed : public std::enable_shared_from_this<Feed> {
       return no_copy();
     }
     copies_.push_back(std::move(copy));
+    served_ = true;
     open_source();
     go_on_later();
     return reader;
@@ -153,7 +157,8 @@ class StdinFeeder::Feed : public std::enable_shared_from_this<Feed> {
     for (const auto& copy : copies_) give(copy);
     std::erase_if(copies_, [](const auto& copy) { return !copy->pipe.is_open(); });
     const auto behind = [this](const auto& copy) { return copy->given < size_; };
-    if (copies_.empty() || std::any_of(copies_.begin(), copies_.end(), behind)) return;
+    const bool unread = copies_.empty() && !(drops_ && served_ && input_);
+    if (unread || std::any_of(copies_.begin(), copies_.end(), behind)) return;
     // A process in the background of its terminal may not read there: it would be stopped. We would not, because we
     // have a session of our own. But what is typed then is meant for others.
     if (!ended_ && by_thread_) return read_by_thread();
@@ -249,6 +254,8 @@ class StdinFeeder::Feed : public std::enable_shared_from_this<Feed> {
   bool waits_ = false;
   bool looks_ = false;
   bool ended_ = false;
+  bool drops_ = false;
+  bool served_ = false;  // workers have got copies since begin()
   std::string held_;
   std::size_t size_ = 0;  // of what is held
   std::vector<std::shared_ptr<InputCopy>> copies_;
@@ -270,6 +277,8 @@ std::vector<Fd> StdinFeeder::open_again_each(int source, std::size_t count) {
   }
   return copies;
 }
+
+void StdinFeeder::hold_up_nobody() { feed_->hold_up_nobody(); }
 
 void StdinFeeder::begin() { feed_->begin(); }
 

@@ -68,7 +68,7 @@ class Spares(LostCase):
             (victim, *_) = [number for number in (2, 3) if (self.folder / f"on.n{number}").exists()]
             self.kill(place, victim, "guard", "agent")
             self.expect([3], [run])
-            self.assert_reported_once(run, rf"^  lost before +n{victim}: launch there was killed by SIGKILL")
+            self.assert_reported_once(run, rf"^  lost +n{victim}: launch there was killed by SIGKILL")
             verdict = json.loads((self.folder / "report.json").read_text())
             self.assertEqual([f"n{victim}"], [one["host"] for one in verdict["problems"]])
             self.expect_empty(place, seconds=40)
@@ -77,15 +77,15 @@ class Spares(LostCase):
 class Causes(LostCase):
     """A job that cannot go on names the host that was lost, and not the signal that ended its node."""
 
-    def check(self, lose, cause, *options):
+    def check(self, lose, cause, *options, victim="n3"):
         with self.place(3) as place:
             run = self.job(place, "--heartbeat-timeout=2", "--verdict=json:report.json", *options)
             lose(place)
             self.expect([1], [run], seconds=60)
-            self.assert_reported_once(run, "FAILED", rf"root cause +node \d \(host n3\): {cause}")
+            self.assert_reported_once(run, "FAILED", rf"root cause +node \d \(host {victim}\): {cause}")
             self.assertNotIn("STOPPED", run.err)
             root = json.loads((self.folder / "report.json").read_text())["root_cause"]
-            self.assertEqual(("lost", "n3", 1), (root["kind"], root["host"], root["exit_code"]), str(run))
+            self.assertEqual(("lost", victim, 1), (root["kind"], root["host"], root["exit_code"]), str(run))
             self.expect_empty(place, seconds=40)
 
     def test_its_connection(self):
@@ -97,6 +97,9 @@ class Causes(LostCase):
 
     def test_its_launch(self):
         self.check(lambda place: self.kill(place, 3, "guard"), "its launch process was killed")
+
+    def test_the_launch_of_node_0(self):
+        self.check(lambda place: self.kill(place, 1, "guard"), "its launch process was killed", victim="n1")
 
     def test_the_launch_that_started_it(self):
         self.check(lambda place: self.kill(place, 3, "remote"), "its launch process was killed")

@@ -71,6 +71,16 @@ class Input(StreamsCase):
                 self.expect([0], [self.feed(LONG, f"--stdin={choice}", self.worker(KEEP))])
                 self.assertEqual(kept, self.kept())
 
+    def test_a_worker_that_ends_its_input_early_holds_up_no_other_host(self):
+        much = bytes(3 << 20)
+        closes = 'exec <&-\nuntil [ -e "$TEST_FOLDER/all" ]; do sleep 0.05; done\n'
+        for early in ("", closes):
+            with self.subTest(early):
+                first = f'if [ "$RANK" = 0 ]; then\n{early}exit 0\nfi\n'
+                worker = self.worker(first, KEEP, 'touch "$TEST_FOLDER/all"\n')
+                self.expect([0], [self.feed(much, "--stdin=all", worker, nproc=1)], seconds=60)
+                self.assertEqual(much, (self.folder / "kept.1").read_bytes())
+
     def test_a_file_keeps_its_position(self):
         """So a shell that reads hosts from it in a loop goes on with the next line."""
         path = self.folder / "given"

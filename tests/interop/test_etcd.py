@@ -38,6 +38,8 @@ class ElsewhereCase(ElasticCase):
 
     def place(self):
         """The options that say where it is; and the environment of the nodes."""
+        if self.etcd:  # of the job before
+            self.etcd.stop()
         self.etcd = Etcd(self)
         return ["--rdzv-backend=etcd-v2", f"--rdzv-endpoint=127.0.0.1:{self.etcd.port}"], CONF
 

@@ -242,6 +242,25 @@ TEST_F(StdinFeederTest, WhatWasReadForWorkersThatAreGoneIsGone) {
   EXPECT_EQ(take(slow, pipe_size + 8), text) << "it ends there";
 }
 
+TEST_F(StdinFeederTest, WhereOthersReadAtItsPaceWhatNoWorkerTakesIsDropped) {
+  begin_pipe();
+  feeder_->hold_up_nobody();
+  write("early");
+  settle();
+  EXPECT_EQ(waiting_in(source_.get()), 5U) << "no worker has had a copy yet";
+  Fd reader = copy();
+  EXPECT_EQ(take(reader, 5), "early");
+  reader.reset();
+  for (int i = 0; i < 4; ++i) {
+    write(text_of(pipe_size));
+    EXPECT_TRUE(until([&] { return waiting_in(source_.get()) == 0; })) << i;
+  }
+  feeder_->begin();
+  write("next");
+  settle();
+  EXPECT_EQ(take(copy(), 4), "next");
+}
+
 TEST_F(StdinFeederTest, AfterTheEndThereIsTheEnd) {
   begin_pipe();
   const Fd first = copy();

@@ -26,7 +26,8 @@ namespace launch {
 struct Inheritance {
   std::vector<int> reset_signals;
   rlimit open_files{};
-  pid_t owner = 0;  // the process that the shell has in the foreground or background (io/stdin_feeder)
+  pid_t owner = 0;            // the process that the shell has in the foreground or background (io/stdin_feeder)
+  bool shares_input = false;  // others get the same input at the pace of this node
 };
 
 class WorkerGroup {

@@ -18,8 +18,8 @@ namespace launch {
 
 class EtcdClient : public StoreAccess {
  public:
-  // The socket is connected to the etcd.
-  EtcdClient(boost::asio::ip::tcp::socket socket, std::string run_id);
+  // The socket is connected to the etcd at `at`.
+  EtcdClient(boost::asio::ip::tcp::socket socket, Endpoint at, std::string run_id);
 
   boost::asio::awaitable<Result<Outcome>> perform(Operation operation, Time deadline) override;
   void set_patience(Duration patience) override { patience_ = patience; }

@@ -35,6 +35,9 @@ class StdinFeeder {
   // wait for a disk, so any thread may call it.
   static std::vector<Fd> open_again_each(int source, std::size_t count);
 
+  // Others get the same input at the pace of this reader (launch --hosts): what comes when no worker takes any more is
+  // read, and dropped.
+  void hold_up_nobody();
   // Takes back the copies that were opened before; what is held for them is dropped.
   void begin();
   // Opens a worker's copy of the input that is read here from now on.

@@ -4,6 +4,7 @@
 #include "launch/core/cluster/allocation.hpp"
 #include "launch/core/cluster/host_list.hpp"
 #include "launch/core/config/node_settings.hpp"
+#include "launch/core/config/store_settings.hpp"
 #include "launch/core/hosts/folded_output.hpp"
 #include "launch/core/hosts/forwarded_env.hpp"
 #include "launch/core/hosts/host_file.hpp"
@@ -141,7 +142,9 @@ Status choose_nodes(const Options& options, HostsPlan& plan) {
   std::stable_partition(hosts.begin(), hosts.end(), [](const HostEntry& host) { return !host.spare; });
   HeadPlan& head = plan.head;
   if (options.rdzv_backend.value != "static" && options.rdzv_backend.value != "c10d")
-    return option_error(options.rdzv_backend, "must be static or c10d");
+    return option_error(options.rdzv_backend, "with --hosts, launch hosts the store; it must be static or c10d");
+  if (meets_elsewhere(options))
+    return option_error(options.rdzv_conf, "with --hosts, launch hosts the store; leave store_type=file out");
   if (spares > 0 && options.rdzv_backend.given() && options.rdzv_backend.value != "c10d")
     return option_error(options.rdzv_backend, "a job with spares is elastic; leave it out");
   head.c10d = options.rdzv_backend.value == "c10d" || spares > 0;

@@ -235,6 +235,7 @@ void Head::on(int node, const NodeEnd& end, Time) {
   if (host.state != State::running) return;
   host.end = end;
   if (const std::string why = signals_ == 0 ? why_lost(end) : ""; !why.empty()) {
+    host.end.exit_code = 1;
     table_.lose(node, {table_.name(node), why, 1});
   } else {
     table_.flush(node);
@@ -274,10 +275,11 @@ void Head::settle_run() {
   for (const HeadHost& host : table_.hosts())
     if (!went_on || host.state == State::ended) job.add(host.end);
   FinishHead end = std::move(job.end);
-  const bool told_by_us = end.exit_code == 128 + SIGTERM && signals_ == 0;  // since the host was lost
+  const bool by_loss = signals_ == 0 && (end.exit_code == 128 + SIGTERM || end.report.empty());
   const bool lost = table_.count(State::lost) > 0;
-  if (lost && !went_on && (end.exit_code == 0 || told_by_us || end.report.empty())) end.exit_code = 1;
-  if (lost && went_on && !end.report.empty()) end.report = report_with(std::move(end.report), table_.losses());
+  if (lost && !went_on && (end.exit_code == 0 || by_loss)) end.exit_code = 1;
+  const bool untold = went_on || blames_the_store(end.json);  // the loss of a host, by the node that reports
+  if (lost && untold && !end.report.empty()) end.report = report_with(std::move(end.report), table_.losses());
   if (end.exit_code != 0 && end.json.empty()) {
     end.json = head_verdict(table_.plan(), unreported(end.exit_code));
   } else if (lost && end.exit_code != 0) {

@@ -49,9 +49,15 @@ std::string verdict_with(std::string json, const std::vector<HostProblem>& losse
   return json + "\"problems\":" + problems.dump(-1, ' ', true, ProblemsJson::error_handler_t::replace) + "}";
 }
 
+bool blames_the_store(const std::string& json) {
+  if (!is_whole(json)) return false;
+  const JsonValue verdict = read_json(json, {.size = longest_report});
+  return verdict["root_cause"]["kind"].text().value_or("") == "store";
+}
+
 std::string report_with(std::string report, const std::vector<HostProblem>& losses) {
   while (report.ends_with('\n')) report.pop_back();
-  for (const std::string& line : fold_problems(losses)) report += fmt::format("\n  {:<14} {}", "lost before", line);
+  for (const std::string& line : fold_problems(losses)) report += fmt::format("\n  {:<14} {}", "lost", line);
   return report + '\n';
 }
 

@@ -44,7 +44,7 @@ std::string_view LineRouter::last_state(std::string_view part) {
 void LineRouter::hold(std::string_view part, const Sink& sink) {
   held_ += part;
   rewritten_ = rewritten_ || held_.ends_with('\r');
-  if (held_.size() > longest_held) give_held(sink);
+  if (held_.size() > longest_) give_held(sink);
 }
 
 void LineRouter::give_held(const Sink& sink) {

@@ -191,10 +191,16 @@ Talk<bool> ElasticStore::connect() {
   co_await claim();
   reached_ = link_->peer();
   address_ = choice_.address;
-  if (address_.empty()) address_ = hosts_ ? choice_.store.host : link_->own_address();
-  if (address_.empty()) address_ = config_.hostname;    // there is no connection that tells
+  if (address_.empty()) address_ = hosts_ ? choice_.store.host : address_to_others();
   if (address_ == "localhost") address_ = "127.0.0.1";  // which needs no resolver
   co_return true;
+}
+
+// Not every connection tells. An etcd that is on this machine, or behind a tunnel, does not.
+std::string ElasticStore::address_to_others() const {
+  std::string own = link_->own_address();
+  const bool tells = !own.empty() && (choice_.store.kind == StoreKind::tcp || !is_loopback(own));
+  return tells ? own : config_.hostname;
 }
 
 void ElasticStore::take(StoreLink link) {

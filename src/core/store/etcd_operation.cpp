@@ -21,7 +21,7 @@ using namespace std::chrono_literals;
 
 constexpr std::string_view state_folder = "/v2/keys/torch/elastic/rendezvous/";
 constexpr std::string_view key_folder = "/v2/keys/torch/elastic/store/";
-constexpr std::string_view state_lasts = "&ttl=7200";  // seconds, as torchrun has it
+constexpr std::string_view lasts = "&ttl=7200";  // seconds, as torchrun has it
 constexpr std::string_view if_absent = "&prevExist=false";
 constexpr int most_troubles = 10;
 constexpr Duration first_pause = 50ms;
@@ -68,6 +68,10 @@ std::int64_t sum_of(std::int64_t a, std::int64_t b) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
 }
 
+Duration pause_after(int times) {
+  return std::min<Duration>(first_pause * (1 << std::min(times - 1, 10)), longest_pause);
+}
+
 bool is_trouble(const EtcdAnswer& answer) { return answer.status >= 500 && answer.status <= 599; }
 
 }  // namespace
@@ -101,6 +105,8 @@ EtcdStep EtcdOperation::on(const EtcdAnswer& answer) {
   if (!found) return found.error();
   return std::visit([&](const auto& op) { return take(op, *std::move(found)); }, operation_);
 }
+
+EtcdStep EtcdOperation::resume() { return troubles_ > 0 ? EtcdStep(sent_) : next(); }
 
 EtcdStep EtcdOperation::expire() {
   if (!sent_.watches) return Outcome(WaitExpired{});
@@ -218,7 +224,10 @@ EtcdStep EtcdOperation::take(const CheckKeys& /*op*/, Finding found) {
 }
 
 EtcdStep EtcdOperation::take(const AwaitKeys& op, const Finding& found) {
-  if (std::exchange(sent_.watches, false)) return next(op);
+  const bool watched = std::exchange(sent_.watches, false);
+  if (watched && found.kind == Finding::Kind::missed) return EtcdPause{pause_after(++missed_)};
+  if (watched) missed_ = 0;
+  if (watched) return next(op);
   if (found.kind == Finding::Kind::done) return move_on();
   if (over_) return Outcome(WaitExpired{});
   EtcdRequest watch{.target = fmt::format("{}?wait=true&waitIndex={}", target(key_), found.index + 1)};
@@ -257,7 +266,7 @@ EtcdStep EtcdOperation::read(const std::string& key) {
 EtcdStep EtcdOperation::write(const std::string& key, const std::string& value, std::string_view condition) {
   key_ = key;
   std::string body = fmt::format("value={}{}{}", escaped(encoded(key, value), ""), condition,
-                                 is_state(key) ? state_lasts : std::string_view());
+                                 is_state(key) || misleads_later_jobs(key) ? lasts : std::string_view());
   return send({.method = Method::put, .target = target(key), .body = std::move(body)});
 }
 
@@ -310,7 +319,7 @@ EtcdStep EtcdOperation::trouble(const EtcdAnswer& answer) {
   if (++troubles_ > most_troubles || !sent_.may_repeat)
     return Error{ErrorCode::closed, fmt::format("answers with status {}: {}", answer.status,
                                                 without_controls(answer.body, longest_reason))};
-  return EtcdPause{std::min<Duration>(first_pause * (1 << (troubles_ - 1)), longest_pause)};
+  return EtcdPause{pause_after(troubles_)};
 }
 
 }  // namespace launch

@@ -23,15 +23,15 @@ std::uint32_t length_at(std::string_view bytes) {
   return length;
 }
 
-void put(std::string_view text, std::string& out) {
+void put_text(std::string_view text, std::string& out) {
   const auto length = static_cast<std::uint32_t>(text.size());
   for (std::size_t i = 0; i < length_bytes; ++i) out.push_back(static_cast<char>((length >> (8 * i)) & 0xffU));
   out += text;
 }
 
 void put_record(std::string_view key, std::string_view value, std::string& out) {
-  put(key, out);
-  put(value, out);
+  put_text(key, out);
+  put_text(value, out);
 }
 
 // nullopt: the file ends before the text does, or the text is longer than any.

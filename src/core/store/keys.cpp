@@ -12,6 +12,7 @@ constexpr std::string_view address_end = "/MASTER_ADDR";
 constexpr std::string_view port_end = "/MASTER_PORT";
 constexpr std::string_view role_info = "/torchelastic/role_info/";
 constexpr std::string_view own_part = "/launch/";
+constexpr std::string_view abort_end = "/launch/abort";
 constexpr std::string_view torchrun_part = "/torchelastic/";
 
 std::string own(const std::string& prefix, std::string_view rest) {
@@ -60,6 +61,10 @@ std::vector<std::string> meeting_keys(const std::string& prefix) {
   return {fmt::format("/{}{}", prefix, address_end), fmt::format("/{}{}", prefix, port_end)};
 }
 
+bool misleads_later_jobs(std::string_view key) {
+  return key.ends_with(address_end) || key.ends_with(port_end) || key.ends_with(abort_end);
+}
+
 std::optional<int> node_of_role_info(std::string_view key, const std::string& prefix) {
   if (!key.starts_with('/') || !key.substr(1).starts_with(prefix)) return std::nullopt;
   key.remove_prefix(1 + prefix.size());
@@ -82,7 +87,7 @@ std::optional<std::string_view> run_id_of(std::string_view key) {
 // ---- launch's own keys
 
 std::string store_name_key(const std::string& name) { return fmt::format("{}/{}", host_key, name); }
-std::string abort_key(const std::string& prefix) { return own(prefix, "abort"); }
+std::string abort_key(const std::string& prefix) { return fmt::format("/{}{}", prefix, abort_end); }
 std::string informed_key(const std::string& prefix, int node) { return own(prefix, "informed", node); }
 std::string claim_key(const std::string& prefix, int node) { return own(prefix, "node", node); }
 std::string nnodes_key(const std::string& prefix) { return own(prefix, "nnodes"); }

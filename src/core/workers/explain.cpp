@@ -176,10 +176,13 @@ std::string explain_text(const Options& options, const Config& config, const Env
 std::string explain_json(const Options& options, const Config& config, const Environment& env) {
   OrderedJson workers = OrderedJson::array();
   for (const WorkerSpec& spec : expected_workers(config)) workers.push_back(worker_json(spec, config, env));
-  const OrderedJson port = config.store().port == 0 ? OrderedJson(nullptr) : OrderedJson(config.store().port);
+  const Endpoint& store = config.store();
+  const bool known = store.kind == StoreKind::tcp;  // otherwise the round's node 0 hosts the store of the workers
+  const OrderedJson host = known ? OrderedJson(store.host) : OrderedJson(nullptr);
+  const OrderedJson port = known && store.port != 0 ? OrderedJson(store.port) : OrderedJson(nullptr);
   OrderedJson all = {{"version", LAUNCH_VERSION}, {"settings", settings_json(options)},
                      {"nnodes", config.nnodes()}, {"node_rank", config.node_rank().value},
-                     {"run_id", config.run_id},   {"master_addr", config.store().host},
+                     {"run_id", config.run_id},   {"master_addr", host},
                      {"master_port", port},       {"found", config.found},
                      {"notes", config.notices},   {"workers", workers}};
   const HookChoice& hooks = config.hooks;

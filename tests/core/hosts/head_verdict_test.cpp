@@ -137,9 +137,25 @@ TEST(HeadVerdict, TheReportOfANodeNamesTheHostsThatWereLostBefore) {
   const FinishHead end = d.all<FinishHead>().at(0);
   EXPECT_EQ(end.exit_code, 3);
   EXPECT_EQ(end.report,
-            "rank 0 failed\n  lost before    n2: launch there was killed by SIGKILL, so its node is lost\n");
+            "rank 0 failed\n  lost           n2: launch there was killed by SIGKILL, so its node is lost\n");
   EXPECT_THAT(problems_of(read_json(end.json)), ElementsAre(HasSubstr("n2: launch there was killed")));
   EXPECT_EQ(read_json(end.json)["exit_code"].whole(0, 9), 3);
+}
+
+TEST(HeadVerdict, AKilledLaunchCountsAsTheLossOfANodeWhicheverHostItIs) {
+  for (const int victim : {0, 1}) {
+    Driver d(plan_of(2));
+    d.run_all().say(victim, NodeEnd{137, "its launch process was killed\n", "{\"exit_code\":1}\n", 9});
+    d.say(1 - victim, NodeEnd{1, "", ""});
+    EXPECT_EQ(d.all<FinishHead>().at(0).exit_code, 1) << victim;
+  }
+}
+
+TEST(HeadVerdict, ANodeThatHasOnlyLostTheStoreIsToldWhichHostWasLost) {
+  Driver d(plan_of(2));
+  d.run_all().say(0, NodeEnd{137, "", "", 9});
+  d.say(1, NodeEnd{1, "lost the store\n", R"({"exit_code":1,"root_cause":{"kind":"store"}})"});
+  EXPECT_THAT(d.all<FinishHead>().at(0).report, HasSubstr("lost           n1: launch there was killed"));
 }
 
 TEST(HeadVerdict, AReportWithoutJsonOrWithHalfOfItGetsOne) {

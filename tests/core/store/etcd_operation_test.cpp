@@ -59,7 +59,7 @@ TEST(EtcdOperation, KeysAndValuesAreWhereTorchrunHasThem) {
   EtcdOperation set(SetKeys{{{"/torch.rendezvous.job 7.0/MASTER_ADDR", "n1"}}}, "job 7");
   EXPECT_EQ(request_of(set.start()),
             (EtcdRequest{Method::put, "/v2/keys/torch/elastic/store/dG9yY2gucmVuZGV6dm91cy5qb2IgNy4wL01BU1RFUl9BRERS",
-                         "value=bjE%3D"}));
+                         "value=bjE%3D&ttl=7200"}));  // which torchrun does not ask for
   EtcdOperation without_slash(GetKeys{{"init/"}}, "job 7");
   EXPECT_EQ(request_of(without_slash.start()).target, "/v2/keys/torch/elastic/store/aW5pdC8=");
   EtcdOperation read(GetKeys{{state}}, "job 7");
@@ -141,7 +141,10 @@ TEST(EtcdOperation, AWatchThatEndsIsALook) {
     EtcdOperation wait(AwaitKeys{{"/a"}}, "j");
     const EtcdRequest look = request_of(wait.start());
     EXPECT_TRUE(request_of(wait.on(*etcd.ask(look))).watches);
-    EXPECT_EQ(request_of(wait.on(answer)), look);
+    EXPECT_EQ(std::get<EtcdPause>(wait.on(answer)), EtcdPause{50ms});
+    EXPECT_EQ(request_of(wait.resume()), look);
+    EXPECT_TRUE(request_of(wait.on(*etcd.ask(look))).watches);
+    EXPECT_EQ(std::get<EtcdPause>(wait.on(answer)), EtcdPause{100ms});  // a proxy that ends each at once
   }
 }
 
@@ -158,6 +161,14 @@ TEST(EtcdOperation, ForAKeyThatNobodyWritesNothingIsAsked) {
   EtcdOperation wait(AwaitKeys{{std::string(never_key)}}, "j");
   EXPECT_TRUE(std::holds_alternative<EtcdRest>(wait.start()));
   EXPECT_TRUE(std::holds_alternative<WaitExpired>(std::get<Outcome>(wait.expire())));
+}
+
+TEST(EtcdOperation, WhatALaterJobMustNotReadGoesWithTheState) {
+  FakeEtcd etcd;
+  const std::vector<std::string> meeting = meeting_keys("job");
+  outcome_of<Done>(etcd, SetKeys{{{abort_key("job"), "why"}, {meeting[0], "n1"}, {meeting[1], "1"}, {"job/x", "y"}}});
+  EXPECT_EQ(etcd.lasts.size(), 3U);
+  for (const auto& [key, seconds] : etcd.lasts) EXPECT_EQ(seconds, "7200") << key;
 }
 
 // As while its members choose a leader.

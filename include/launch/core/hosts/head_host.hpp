@@ -44,7 +44,8 @@ struct HeadHost {
   NodeReady ready;
   ReachAnswer reach;
   NodeEnd end;
-  LineRouter out, err;
+  // The pieces into which a node cuts a long line, each with its mark, are not cut again.
+  LineRouter out{2 * LineRouter::longest_held}, err{2 * LineRouter::longest_held};
 };
 
 // A launch there must know that the head lives.

@@ -27,6 +27,9 @@ std::string head_verdict(const HeadPlan& plan, const HeadFailure& failure);
 // Whether that is all of a verdict in JSON.
 bool is_whole(const std::string& json);
 
+// Of a verdict in JSON: its node has lost the job's store, and does not know why.
+bool blames_the_store(const std::string& json);
+
 // The verdict of a node, with "problems" as above: hosts that were lost before the job ended. REQUIRES: is_whole(json).
 std::string verdict_with(std::string json, const std::vector<HostProblem>& losses);
 

@@ -19,6 +19,9 @@ class LineRouter {
 
   static constexpr std::size_t longest_held = std::size_t{1} << 20;
 
+  // A longer line than `longest` is given in pieces.
+  explicit LineRouter(std::size_t longest = longest_held) : longest_(longest) {}
+
   void feed(std::string_view bytes, const Sink& sink);
   // A part of a line is held back.
   bool holds() const { return !held_.empty(); }
@@ -32,6 +35,7 @@ class LineRouter {
   void hold(std::string_view part, const Sink& sink);
   void give_held(const Sink& sink);
 
+  std::size_t longest_;
   std::string held_;  // has carriage returns at its end only
   bool rewritten_ = false;
 };

@@ -98,6 +98,7 @@ class ElasticStore {
   Talk<Way> look_for_next();
   void settle_at(StoreLine::Next next);
   NodeDesc self() const;
+  std::string address_to_others() const;
   void take(StoreLink link);
   void take(ElasticNews news);
   void wake();

@@ -38,7 +38,7 @@ struct EtcdAnswer {
   std::string body;
 };
 
-// The etcd has a passing trouble: the request that was sent is sent again after this.
+// The etcd has a passing trouble, or what is before it ends watches at once: resume() after this.
 struct EtcdPause {
   Duration length{};
   bool operator==(const EtcdPause&) const = default;
@@ -57,6 +57,7 @@ class EtcdOperation {
 
   EtcdStep start();
   EtcdStep on(const EtcdAnswer& answer);
+  EtcdStep resume();
   // The deadline has come while the last request watches, or while it rests: looks once more, and waits no more.
   EtcdStep expire();
 
@@ -109,6 +110,7 @@ class EtcdOperation {
   std::optional<std::string> held_;  // a number that is added to, as it is stored
   bool over_ = false;                // waits no more
   int troubles_ = 0;                 // in a row
+  int missed_ = 0;                   // watches, in a row
   std::int64_t number_ = 0;          // the sum, or how many were removed
   std::vector<std::string> values_;
   std::vector<bool> present_;

@@ -34,6 +34,9 @@ std::string state_key(const std::string& run_id);
 // Where the workers of a c10d round meet: the host, and the port.
 std::vector<std::string> meeting_keys(const std::string& prefix);
 
+// A later job of the same run id would take what this key holds for its own: where workers meet, or why the job ended.
+bool misleads_later_jobs(std::string_view key);
+
 // The node that tells about itself under this key; nullopt: it is another key.
 std::optional<int> node_of_role_info(std::string_view key, const std::string& prefix);
 // The run id of the job that this key proves to be there: a c10d job by its state, a static one by the roles of its
