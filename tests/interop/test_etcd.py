@@ -76,8 +76,8 @@ class ElsewhereCase(ElasticCase):
         self.assert_all_got_through(runs, len(kinds), attempt=failures)
 
 
-class AtEtcd(ElsewhereCase):
-    load = 0.9
+class Meeting:
+    """What is so at an etcd and in a file."""
 
     @repeated
     def test_two_launch(self):
@@ -92,12 +92,16 @@ class AtEtcd(ElsewhereCase):
         self.get_through("tl")
 
     @repeated
-    def test_three_nodes_of_both_kinds(self):
-        self.get_through("ltl")
-
-    @repeated
     def test_a_worker_of_launch_fails(self):
         self.get_through("tl", victim=1)
+
+
+class AtEtcd(Meeting, ElsewhereCase):
+    load = 0.9
+
+    @repeated
+    def test_three_nodes_of_both_kinds(self):
+        self.get_through("ltl")
 
     @repeated
     def test_a_worker_of_torchrun_fails(self):
@@ -111,7 +115,7 @@ class AtEtcd(ElsewhereCase):
                 self.get_through(kinds, victim=0)
 
 
-class InFile(ElsewhereCase):
+class InFile(Meeting, ElsewhereCase):
     load = 0.9
 
     def place(self):
@@ -120,22 +124,6 @@ class InFile(ElsewhereCase):
 
     def torchrun_with_etcd(self):
         return self.torchrun()
-
-    @repeated
-    def test_two_launch(self):
-        self.get_through("ll")
-
-    @repeated
-    def test_launch_first(self):
-        self.get_through("lt")
-
-    @repeated
-    def test_torchrun_first(self):
-        self.get_through("tl")
-
-    @repeated
-    def test_a_worker_of_launch_fails(self):
-        self.get_through("tl", victim=1)
 
     @long("test_launch_first and test_a_worker_of_launch_fails")
     @repeated

@@ -83,7 +83,8 @@ constexpr OptionRow log_rows[] = {
      .member = &Options::fold,
      .group = OptionGroup::logs,
      .takes = OptionValue::none,
-     .text = "with --tee, show a line that several workers wrote once, with all their ranks, as [default0-7]:",
+     .text =
+         "with --tee or --hosts, show a line that several workers wrote once, with all their ranks, as [default0-7]:",
      .ours = true},
     {.name = "--color",
      .member = &Options::color,

@@ -58,8 +58,10 @@ constexpr OptionRow worker_rows[] = {
      .member = &Options::stdin_rank,
      .group = OptionGroup::workers,
      .value = "RANK|all|none",
-     .text = "who reads launch's standard input: the worker of this rank, all (each a copy of its own), or none. "
-             "Without it, all share it, as with torchrun, and each byte goes to the worker that reads first",
+     .text =
+         "who reads launch's standard input: the worker of this rank, all (each a copy of its own), or none. "
+         "Without it, all share it, as with torchrun, and each byte goes to the worker that reads first; with --hosts, "
+         "rank 0 has it, unless it is a terminal",
      .choices = {"all", "none"},
      .ours = true},
     {.name = "--start-method",

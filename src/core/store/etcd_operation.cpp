@@ -3,11 +3,11 @@
 #include "launch/core/base/base64.hpp"
 #include "launch/core/base/json_reader.hpp"
 #include "launch/core/base/text.hpp"
+#include "launch/core/store/counter.hpp"
 #include "launch/core/store/keys.hpp"
 #include "launch/core/store/store_wire.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -56,17 +56,6 @@ std::string_view without_slash(std::string_view key) {
 }
 
 Error strange(std::string what) { return protocol_error(std::move(what)); }
-
-std::optional<std::int64_t> leading_number(std::string_view text) {
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc() && end != text.data() ? std::optional(number) : std::nullopt;
-}
-
-// Sums wrap around, as in a TCPStore.
-std::int64_t sum_of(std::int64_t a, std::int64_t b) {
-  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
-}
 
 Duration pause_after(int times) {
   return std::min<Duration>(first_pause * (1 << std::min(times - 1, 10)), longest_pause);
@@ -208,7 +197,7 @@ EtcdStep EtcdOperation::take(const AddNumber& op, Finding found) {
   const auto number = leading_number(found.value);
   if (!number) return strange("holds something that is no number where nodes are counted");
   held_ = std::move(found.stored);
-  number_ = sum_of(*number, op.amount);
+  number_ = wrapping_sum(*number, op.amount);
   return next(op);
 }
 

@@ -1,9 +1,9 @@
 #include "launch/core/store/file_records.hpp"
 
+#include "launch/core/store/counter.hpp"
 #include "launch/core/store/store_wire.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
 #include <utility>
 
@@ -83,14 +83,10 @@ struct FileRecords::Reader {
     return answer;
   }
   Answer operator()(const AddNumber& op) const {
-    std::int64_t number = 0;
-    if (const std::string* const held = find(op.key)) {
-      const auto [end, error] = std::from_chars(held->data(), held->data() + held->size(), number);
-      if (error != std::errc() || end == held->data())
-        return protocol_error("it holds something that is no number where nodes are counted");
-    }
-    const auto sum =
-        static_cast<std::int64_t>(static_cast<std::uint64_t>(number) + static_cast<std::uint64_t>(op.amount));
+    const std::string* const held = find(op.key);
+    const auto number = held == nullptr ? 0 : leading_number(*held);
+    if (!number) return protocol_error("it holds something that is no number where nodes are counted");
+    const std::int64_t sum = wrapping_sum(*number, op.amount);
     FileAnswer answer{{}, Number{sum}};
     put_record(op.key, std::to_string(sum), answer.append);
     return answer;

@@ -1,6 +1,7 @@
 #include "launch/core/store/store_table.hpp"
 
 #include "launch/core/base/text.hpp"
+#include "launch/core/store/counter.hpp"
 
 #include <fmt/format.h>
 
@@ -16,14 +17,7 @@ namespace {
 std::optional<std::int64_t> number_of_counter(std::string_view text) {
   text.remove_prefix(std::min(text.find_first_not_of(" \t\n\v\f\r"), text.size()));
   if (text.starts_with("+") && !text.starts_with("+-")) text.remove_prefix(1);
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc{}) return std::nullopt;
-  return number;
-}
-
-std::int64_t wrapping_sum(std::int64_t a, std::int64_t b) {
-  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
+  return leading_number(text);
 }
 
 void append_wait_reply(std::string& out, WaitReply reply) { append_u8(out, static_cast<std::uint8_t>(reply)); }
