@@ -169,7 +169,8 @@ void AgentLoop::stop_by(const ReceivedSignal& received) {
   std::string sender = sender_text(received.origin);
   log_info(node_.stop_text(received.signal, sender));
   const int to_workers = signal_for_workers(received.signal, config_.signals);
-  put(SignalReceived{received.signal, std::move(sender), to_workers, received.origin == lost_head_sender});
+  const bool lost = received.origin == lost_head_sender;
+  put(SignalReceived{received.signal, std::move(sender), to_workers, lost, received.of_all});
 }
 
 SignalWay AgentLoop::way_of(const ReceivedSignal& received) const {
@@ -386,10 +387,9 @@ asio::awaitable<void> AgentLoop::report(Report action) {
   feed(Reported{});
 }
 
-void AgentLoop::carry_out(const Exit& action) { run_in_background(executor_, leave(action.code)); }
-
 asio::awaitable<void> AgentLoop::leave(int code) {
   co_await record_.leave();
+  co_await network_.part();
   co_await control_.closed();
   exit_code_ = exit_code_for_scheduler(config_.preemption, code, desk_.warned());
   if (exit_code_ != code)

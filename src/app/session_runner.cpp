@@ -22,11 +22,17 @@ namespace asio = boost::asio;
 namespace {
 
 constexpr std::size_t most_clients_named = 8;
+constexpr Duration time_to_part = std::chrono::seconds(1);
 
 // Our own pid does not count: it may have been another agent's before.
 bool is_living_agent(pid_t pid) {
   const auto found = pid == ::getpid() ? std::nullopt : stat_of(pid);
   return found && found->name == agent_name && found->state != 'Z';
+}
+
+StoreServer::Talkers talkers_of(Clientele who) {
+  if (who == Clientele::all) return StoreServer::Talkers::all;
+  return who == Clientele::agents ? StoreServer::Talkers::agents : StoreServer::Talkers::busy;
 }
 
 }  // namespace
@@ -63,6 +69,8 @@ void SessionRunner::carry_out(const CloseLink& action) {
 void SessionRunner::carry_out(PrepareStore action) {
   run_id_ = action.run_id;
   job_store_.preset(std::string(host_key), "1");
+  store_name_ = action.name;
+  if (!action.name.empty()) job_store_.preset(store_name_key(action.name), "1");
   job_store_.set_silence_limit(action.silence_limit);
   if (action.nnodes == 0) return job_store_.note_into({});  // a c10d job: only agents use that store
   job_store_.set_agent_keys(std::move(action.agent_keys));
@@ -82,6 +90,13 @@ void SessionRunner::carry_out(const Say& action) {
     case Say::Level::warning:
       return log_warning(action.text);
   }
+}
+
+// This process's own links to its store end, too: only others are waited for. The store sees that when it has parted,
+// so it forms no round of those who are left.
+asio::awaitable<void> SessionRunner::part() {
+  for (const auto& [id, link] : std::exchange(links_, {})) link->close();
+  co_await job_store_.part(later(now(), time_to_part));
 }
 
 // ---- questions
@@ -117,7 +132,7 @@ void SessionRunner::answer(QuestionId id, AskStore question) {
 asio::awaitable<void> SessionRunner::ask_store(QuestionId id, std::shared_ptr<StoreAccess> link, AskStore question) {
   auto outcome = co_await link->perform(std::move(question.operation), question.deadline);
   if (!outcome && link->silent()) outcome = Error{ErrorCode::silent, outcome.error().message};
-  reply(id, Answered{std::move(outcome)});
+  reply(id, Answered{std::move(outcome), link->hung_up()});
 }
 
 void SessionRunner::answer(QuestionId id, const Listen& question) {
@@ -132,7 +147,14 @@ void SessionRunner::answer(QuestionId id, const Listen& question) {
     listening.cooling = !listening.status && is_port_cooling(at.port);
   }
   listening.port = store.port();
+  if (listening.status) store.open_to_all();
   reply(id, std::move(listening));
+}
+
+void SessionRunner::answer(QuestionId id, const OpenDoor& question) {
+  job_store_.close_to_strangers({NodeRank::none(), question.own, {{}, store_name_}});
+  const bool opened = job_store_.try_to_listen(question.address, 0, is_loopback(question.address));
+  reply(id, DoorOpened{opened ? job_store_.port() : std::uint16_t{0}});
 }
 
 void SessionRunner::answer(QuestionId id, const AwaitNoClients& question) {
@@ -140,9 +162,7 @@ void SessionRunner::answer(QuestionId id, const AwaitNoClients& question) {
 }
 
 asio::awaitable<void> SessionRunner::await_no_clients(QuestionId id, AwaitNoClients question) {
-  auto waiting =
-      question.agents_only ? job_store_.until_no_agent(question.deadline) : job_store_.until_quiet(question.deadline);
-  co_await std::move(waiting);
+  co_await job_store_.until_none(talkers_of(question.who), question.deadline);
   reply(id, Clients{job_store_.talkers(), job_store_.talker_addresses(most_clients_named)});
 }
 

@@ -128,6 +128,7 @@ asio::awaitable<Result<tcp::socket>> connect(Endpoint endpoint, Time deadline) {
   auto addresses = co_await resolve(endpoint, deadline);
   if (!addresses) co_return addresses.error();
   std::string reason = "it has no address";
+  bool refused = true;  // by all addresses
   const std::string which = addresses->size() > 1 ? fmt::format(" at any of its {} addresses", addresses->size()) : "";
   for (const tcp::endpoint& address : *addresses) {
     tcp::socket socket(executor);
@@ -138,8 +139,11 @@ asio::awaitable<Result<tcp::socket>> connect(Endpoint endpoint, Time deadline) {
       co_return socket;
     }
     reason = error.message();
+    refused = refused && error == asio::error::connection_refused;
   }
-  co_return Error{ErrorCode::closed, fmt::format("cannot reach {}{}: {}", to_text(endpoint), which, reason)};
+  refused = refused && !addresses->empty();
+  co_return Error{refused ? ErrorCode::no_listener : ErrorCode::closed,
+                  fmt::format("cannot reach {}{}: {}", to_text(endpoint), which, reason)};
 }
 
 }  // namespace launch

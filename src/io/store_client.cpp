@@ -35,8 +35,18 @@ StoreClient::StoreClient(tcp::socket socket) : socket_(std::move(socket)) {
 Error StoreClient::lost(const boost::system::error_code& error) {
   silent_ = error == asio::error::timed_out || error == asio::error::host_unreachable ||
             error == asio::error::network_unreachable || error == asio::error::network_down;
+  hung_up_ = error == asio::error::eof || (error == asio::error::broken_pipe && has_hung_up());
   return Error{silent_ ? ErrorCode::timeout : ErrorCode::closed,
                fmt::format("the connection to the store ended: {}", error.message())};
+}
+
+// What is sent after the end of the other side fails with a broken pipe, or with a reset if there was no such end.
+// (Once it has told of the reset, the kernel calls that an end, too.) Not if something that was said before is lost
+// now.
+bool StoreClient::has_hung_up() {
+  char unread = 0;
+  boost::system::error_code error;
+  return socket_.read_some(asio::buffer(&unread, 1), error) == 0 && error == asio::error::eof;
 }
 
 asio::awaitable<Status> StoreClient::send(std::string bytes) {

@@ -57,14 +57,23 @@ class StoreConnection : public std::enable_shared_from_this<StoreConnection> {
     });
   }
 
-  // The server is gone or has dropped us; handlers still under way find no server.
-  void abandon() {
+  // The server is gone or has dropped us; handlers still under way find no server. `reset`: an agent must not take this
+  // for the end of our process.
+  void abandon(bool reset = false) {
     server_ = nullptr;
     error_code ignored;
+    if (reset) socket_.set_option(tcp::socket::linger(true, 0), ignored);
     socket_.close(ignored);
   }
 
+  // Nothing is said after what the kernel has not taken yet, and what comes is read without effect.
+  void part() {
+    parts_ = true;
+    if (!writing_) shut();
+  }
+
   void push(const std::string& bytes) {
+    if (parts_) return;
     answers_ += bytes;
     flush();
     if (server_ != nullptr) count_buffer();
@@ -102,6 +111,7 @@ class StoreConnection : public std::enable_shared_from_this<StoreConnection> {
       ++server_->talkers_;
     }
     signs_.heard = true;
+    if (parts_) return read();  // into the same room again
     reader_.commit(length);
     process();
   }
@@ -148,6 +158,7 @@ class StoreConnection : public std::enable_shared_from_this<StoreConnection> {
       if (!watched_ && server_->store_.is_watched(id_)) watch();
       if (!server_->listening_for_silence_ && server_->store_.watches()) server_->watch_for_silence();
       server_->keep_time();
+      if (server_->awaits_busy_) server_->quiet_.cancel();
       if (!applied) {
         refuse(applied.error().message);
         return false;
@@ -191,7 +202,7 @@ class StoreConnection : public std::enable_shared_from_this<StoreConnection> {
       answers_.clear();
       sent_ = 0;
       if (answers_.capacity() > large_read) std::string().swap(answers_);
-      return;
+      return parts_ ? shut() : void();
     }
     if (error != asio::error::would_block) return server_->remove(*this);
     if (sent_ > large_read && sent_ >= answers_.size() / 2) {
@@ -208,13 +219,18 @@ class StoreConnection : public std::enable_shared_from_this<StoreConnection> {
     });
   }
 
+  void shut() {
+    error_code ignored;
+    socket_.shutdown(tcp::socket::shutdown_send, ignored);
+  }
+
   void writable() {
     flush();
     if (server_ == nullptr) return;
     count_buffer();
     if (!held_ || answers_held()) return;
     held_ = false;
-    process();
+    return parts_ ? read() : process();
   }
 
   void count_buffer() {
@@ -238,6 +254,7 @@ class StoreConnection : public std::enable_shared_from_this<StoreConnection> {
   bool uses_worker_keys_ = false;
   bool of_the_past_ = false;  // there was a fence since it began
   bool writing_ = false;      // waits until the socket takes more
+  bool parts_ = false;        // nothing more is said or heard
   bool held_ = false;         // its requests wait until it has read its answers
 };
 
@@ -289,8 +306,8 @@ void StoreServer::remove(StoreConnection& connection, bool silent) {
   buffered_ -= alive->buffered();
   talkers_ -= static_cast<std::size_t>(alive->spoke());
   agents_ -= static_cast<std::size_t>(alive->is_agent());
-  if (talkers_ == 0 || agents_ == 0) quiet_.cancel();
-  alive->abandon();
+  if (talkers_ == 0 || alive->is_agent()) quiet_.cancel();
+  alive->abandon(alive->is_agent() && !parts_);
   deliver(std::move(pushes));
   keep_time();
 }
@@ -358,20 +375,23 @@ std::vector<std::string> StoreServer::talker_addresses(std::size_t most) const {
   return addresses;
 }
 
-void StoreServer::stop_waiting() {
-  hurried_ = true;
-  quiet_.cancel();
-}
-
-asio::awaitable<void> StoreServer::until_quiet(Time deadline) { return until_none(talkers_, deadline); }
-
-asio::awaitable<void> StoreServer::until_no_agent(Time deadline) { return until_none(agents_, deadline); }
-
-asio::awaitable<void> StoreServer::until_none(const std::size_t& count, Time deadline) {
-  while (count > 0 && !hurried_ && now() < deadline) {
+asio::awaitable<void> StoreServer::until_none(Talkers who, Time deadline) {
+  awaits_busy_ = who == Talkers::busy;
+  while (is_there(who) && !hurried_ && now() < deadline) {
     quiet_.expires_at(to_steady(deadline));
     (void)co_await quiet_.async_wait(asio::as_tuple(asio::use_awaitable));
   }
+}
+
+// If a process ends with bytes that it has not read, its kernel resets the connection, and what it has said last may be
+// lost.
+asio::awaitable<void> StoreServer::part(Time deadline) {
+  parts_ = true;
+  hurried_ = false;
+  listener_.close();
+  for (std::size_t id = 0; id < connections_.size(); ++id)
+    if (const auto connection = connections_[id]) connection->part();
+  co_await until_none(Talkers::agents, deadline);
 }
 
 }  // namespace launch

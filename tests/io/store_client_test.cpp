@@ -5,6 +5,8 @@
 
 #include "run.hpp"
 
+#include <array>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <boost/asio/as_tuple.hpp>
@@ -273,6 +275,49 @@ TEST_F(StoreClientTest, AServerThatGoesAwayIsAnErrorOfTheWait) {
   const auto outcome = run(io_, client->perform(AwaitKeys{{"/never"}}, never));
   ASSERT_FALSE(outcome);
   EXPECT_EQ(outcome.error().code, ErrorCode::closed);
+}
+
+enum class Ending {
+  in_order,
+  reset
+};
+
+// What a client says whose other side ends, before it asks or while it waits for the answer.
+bool hung_up_after(asio::io_context& io, Ending ending, bool while_it_waits) {
+  tcp::acceptor acceptor(io, {asio::ip::address_v4::loopback(), 0});
+  tcp::socket socket(io), other(io);
+  socket.connect(acceptor.local_endpoint());
+  acceptor.accept(other);
+  StoreClient client(std::move(socket));
+  const auto end = [&] {
+    if (ending == Ending::reset) other.set_option(asio::socket_base::linger(true, 0));
+    other.close();
+  };
+  const auto end_after_question = [&]() -> asio::awaitable<void> {
+    std::array<char, 1> first{};
+    (void)co_await asio::async_read(other, asio::buffer(first), asio::use_awaitable);
+    other.non_blocking(true);
+    std::array<char, 4096> rest{};
+    boost::system::error_code none_left;
+    while (!none_left) other.read_some(asio::buffer(rest), none_left);
+    end();
+  };
+  if (while_it_waits) {
+    run_in_background(io.get_executor(), end_after_question());
+  } else {
+    end();
+  }
+  // What is sent first after an end in order is only answered by a reset, so that the second one fails.
+  for (int tries = 0; tries < 2; ++tries)
+    if (!run(io, client.perform(AwaitKeys{{"/key"}}, later(now(), 10s)))) break;
+  return client.hung_up();
+}
+
+TEST_F(StoreClientTest, OnlyAnEndInOrderIsTheEndOfTheOtherSide) {
+  for (const bool while_it_waits : {false, true}) {
+    EXPECT_TRUE(hung_up_after(io_, Ending::in_order, while_it_waits)) << while_it_waits;
+    EXPECT_FALSE(hung_up_after(io_, Ending::reset, while_it_waits)) << while_it_waits;
+  }
 }
 
 }  // namespace launch::store_client_test

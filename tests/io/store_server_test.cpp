@@ -285,7 +285,8 @@ TEST_F(StoreServerTest, TalkersAreThoseWhoSaidSomething) {
   EXPECT_EQ(server_.talker_addresses(8), std::vector<std::string>(1, where));
   talker.close();
   io_.restart();
-  asio::co_spawn(io_, server_.until_quiet(later(now(), 10s)), [this](const std::exception_ptr&) { io_.stop(); });
+  asio::co_spawn(io_, server_.until_none(StoreServer::Talkers::all, later(now(), 10s)),
+                 [this](const std::exception_ptr&) { io_.stop(); });
   io_.run();
   EXPECT_EQ(server_.talkers(), 0U);
 }

@@ -48,6 +48,7 @@ Config WholeJob::make_config(const std::string& host) const {
   config.restarts.max_membership_restarts = scenario_.most_changes;
   config.heartbeat_timeout = scenario_.heartbeat;
   config.rendezvous_timeout = 60s;
+  config.shutdown_timeout = scenario_.shutdown;
   config.answers_asks = scenario_.asks;
   if (config.c10d() == nullptr) return config;
   C10dChoice& choice = play::c10d_of(config);

@@ -34,6 +34,7 @@ struct WholeScenario {
   Duration heartbeat = std::chrono::seconds(30);
   Duration longest_delay = std::chrono::milliseconds(2);  // of a message
   Duration join_timeout = std::chrono::seconds(60);
+  Duration shutdown = std::chrono::seconds(15);  // --shutdown-timeout
   Hosting hosting = Hosting::node;
   bool joins_wait = false;      // --join=between-restarts
   bool asks = false;            // nodes may ask each other

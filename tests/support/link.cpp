@@ -143,8 +143,9 @@ void Link::received(const std::string& bytes) {
   arm_beats();
 }
 
-void Link::closed() {
+void Link::closed(bool reset) {
   hung_up_ = true;
+  was_reset_ = reset;
   look();
 }
 
@@ -152,7 +153,7 @@ void Link::closed() {
 void Link::reset() {
   store_.reset();
   buffer_.clear();
-  closed();
+  closed(true);
 }
 
 // False while an answer that nobody waits for any more is incomplete. As in io/store_client.

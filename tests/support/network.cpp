@@ -15,11 +15,12 @@ constexpr Duration no_route = 3s;  // until a kernel says that a host is not the
 
 // ---- what processes do
 
-Result<std::shared_ptr<Store>> Network::listen(const std::string& host, std::uint16_t port, bool by_launch) {
+Result<std::shared_ptr<Store>> Network::listen(const std::string& host, std::uint16_t port, bool by_launch,
+                                               std::shared_ptr<Store> store) {
   if (port == 0) port = next_port_++;
   const Address address(host, port);
   if (stores_.contains(address)) return Error{ErrorCode::system, "the port is taken"};
-  const auto store = std::make_shared<Store>(*this, host, by_launch);
+  if (!store) store = std::make_shared<Store>(*this, host, by_launch);
   stores_.emplace(address, store);
   return store;
 }
@@ -48,8 +49,8 @@ void Network::connect(const std::string& host, const Endpoint& endpoint, Time de
 void Network::try_connect(const std::string& host, const Endpoint& endpoint, Time deadline, OnOpened on_opened) {
   const std::string target = host_of(host, endpoint.host);
   const Time passable = std::max({mended_at(host, target), mended_at(target, host), thaws_at(target)});
-  const auto fail_at = [&](Time when, const char* why) {
-    events_.at(when, [on_opened, why] { on_opened(Error{ErrorCode::system, why}); });
+  const auto fail_at = [&](Time when, const char* why, ErrorCode code = ErrorCode::system) {
+    events_.at(when, [on_opened, why, code] { on_opened(Error{code, why}); });
   };
   if (is_down(target)) return fail_at(std::min(deadline, later(events_.now(), no_route)), "No route to host");
   if (passable > deadline) return fail_at(deadline, "Connection timed out");
@@ -59,7 +60,8 @@ void Network::try_connect(const std::string& host, const Endpoint& endpoint, Tim
     });
   }
   const auto found = stores_.find({target, endpoint.port});
-  if (found == stores_.end()) return fail_at(events_.now(), "Connection refused");
+  if (found == stores_.end() || rejected_.contains({host, target}))
+    return fail_at(events_.now(), "Connection refused", ErrorCode::no_listener);
   const auto link = std::make_shared<Link>(*this, host, Endpoint{target, endpoint.port});
   link->store_ = found->second;
   link->connection_ = found->second->add(link);
@@ -115,6 +117,12 @@ Time Network::mended_at(const std::string& from, const std::string& to) const {
 void Network::reset(const std::string& host) {
   for (const auto& weak : std::vector(links_[host]))
     if (const auto link = weak.lock()) link->reset();
+}
+
+void Network::reject(const std::string& from, const std::string& to) {
+  rejected_.emplace(from, to);
+  for (const auto& weak : std::vector(links_[from]))
+    if (const auto link = weak.lock(); link && link->peer().host == to) link->reset();
 }
 
 WallClock::duration Network::clock_of(const std::string& host) const {
@@ -207,7 +215,7 @@ void Store::drop(ConnectionId id, bool silent) {
   const auto link = peers_[id].link.lock();
   if (!link) return;
   link->last_received_ = network_.arrival(host_, link->host(), link->last_received_);
-  link->hear(link->last_received_, [link] { link->closed(); });
+  link->hear(link->last_received_, [link] { link->closed(true); });
 }
 
 void Store::send(std::vector<Push> pushes) {
@@ -262,7 +270,7 @@ void Store::close_all(bool by_kernel) {
     const auto link = peers_[id].link.lock();
     if (!link || !peers_[id].open || network_.is_down(link->host())) continue;
     link->last_received_ = network_.arrival(host_, link->host(), link->last_received_);
-    link->hear(link->last_received_, [link] { link->closed(); });
+    link->hear(link->last_received_, [link] { link->closed(false); });
   }
   alive_ = false;
 }

@@ -16,6 +16,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -95,13 +96,15 @@ class Link : public std::enable_shared_from_this<Link> {
 
   const std::string& host() const { return host_; }
   const Endpoint& peer() const { return peer_; }
+  // In order, by the kernel of the other side.
+  bool hung_up() const { return hung_up_ && !was_reset_; }
 
  private:
   friend class Network;
   friend class Store;
 
   void received(const std::string& bytes);
-  void closed();
+  void closed(bool reset);
   void reset();
   void look();
   bool skip_owed();
@@ -127,8 +130,9 @@ class Link : public std::enable_shared_from_this<Link> {
   OnOutcome on_outcome_;
   std::optional<Outcome> answer_;  // which was on its way when the wait was cancelled
   bool cancelling_ = false;
-  bool open_ = true;          // on this side
-  bool hung_up_ = false;      // the other side has
+  bool open_ = true;      // on this side
+  bool hung_up_ = false;  // the other side has
+  bool was_reset_ = false;
   std::uint64_t number_ = 0;  // of the operation
   Duration patience_ = std::chrono::seconds(10);
   Beats beats_;
@@ -147,8 +151,9 @@ class Network {
 
   // ---- what processes do
 
-  // An error if the port is taken. Port 0 takes a free one.
-  Result<std::shared_ptr<Store>> listen(const std::string& host, std::uint16_t port, bool by_launch = true);
+  // An error if the port is taken. Port 0 takes a free one. `store`: listens there, too; null: there is a new one.
+  Result<std::shared_ptr<Store>> listen(const std::string& host, std::uint16_t port, bool by_launch = true,
+                                        std::shared_ptr<Store> store = nullptr);
   std::uint16_t port_of(const Store& store) const;
   // The store that listens there; none: nullptr.
   std::shared_ptr<Store> store_at(const Endpoint& endpoint) const;
@@ -168,6 +173,9 @@ class Network {
   Time mended_at(const std::string& from, const std::string& to) const;
   // When the last host was lost, and the last one that was paused or cut off is well again.
   Time well_at() const { return well_at_; }
+
+  // A firewall on `from` resets its connections to `to`, and refuses new ones. Only `from` hears of that.
+  void reject(const std::string& from, const std::string& to);
 
   // A firewall, or an interface that went down, ends the connections of a host. Only the host itself hears of that.
   void reset(const std::string& host);
@@ -198,6 +206,7 @@ class Network {
   std::map<std::string, bool> down_;
   std::map<std::string, Duration> clocks_;
   std::vector<Cut> cuts_;
+  std::set<std::pair<std::string, std::string>> rejected_;
   Time well_at_{};
   std::uint16_t next_port_ = 40000;
 };

@@ -1,5 +1,7 @@
 #include "process.hpp"
 
+#include "launch/core/store/keys.hpp"
+
 #include <algorithm>
 #include <utility>
 
@@ -107,19 +109,22 @@ void Process::answer(QuestionId id, const AskStore& question) {
   const auto link = links_.find(question.link);
   if (link == links_.end()) return reply(id, Answered{Error{ErrorCode::closed, "the connection was closed"}});
   link->second->perform(question.operation, question.deadline,
-                        [this, id, life = std::weak_ptr(life_)](Result<Outcome> outcome) {
-                          if (!life.expired()) reply(id, Answered{std::move(outcome)});
+                        [this, id, one = link->second.get(), life = std::weak_ptr(life_)](Result<Outcome> outcome) {
+                          const bool hung_up = !outcome && !life.expired() && one->hung_up();
+                          if (!life.expired()) reply(id, Answered{std::move(outcome), hung_up});
                         });
 }
 
-void Process::answer(QuestionId id, const Listen& question) {
+Listening Process::listen(const Listen& question) {
   auto& mine = question.store == OwnStore::job ? job_store_ : workers_store_;
   Listening listening;
-  auto opened = network_.listen(host_, question.at.port, hosts_by_launch_);
+  const std::shared_ptr<Store> door = question.store == OwnStore::job ? job_store_ : nullptr;
+  auto opened = network_.listen(host_, question.at.port, hosts_by_launch_, door);
   if (opened) {
     mine = *opened;
-    listening.port = network_.port_of(*mine);
-    if (question.store == OwnStore::job) {
+    listening.port = question.at.port != 0 ? question.at.port : network_.port_of(*mine);
+    if (!door && question.store == OwnStore::job) {
+      mine->agents().table().preset(store_name_key(prepared_.name), "1");
       mine->set_silence_limit(prepared_.silence_limit);
       if (prepared_.nnodes > 0) {
         mine->agents().table().set_agent_keys(prepared_.agent_keys);
@@ -129,13 +134,28 @@ void Process::answer(QuestionId id, const Listen& question) {
   } else {
     listening.status = opened.error();
   }
-  reply(id, std::move(listening));
+  return listening;
+}
+
+// As io/store_server, the job's store that has a door already listens at another port, too.
+void Process::answer(QuestionId id, const Listen& question) {
+  const Listening listening = listen(question);
+  if (listening.status && question.store == OwnStore::job) job_store_->agents().open_to_all();
+  reply(id, listening);
+}
+
+void Process::answer(QuestionId id, const OpenDoor& question) {
+  const Listening opened = listen({OwnStore::job, {question.address, 0}, false, true});
+  const Heir own{NodeRank::none(), question.own, {{}, prepared_.name}};
+  if (opened.status) job_store_->agents().close_to_strangers(own);
+  reply(id, DoorOpened{opened.port});
 }
 
 void Process::answer(QuestionId id, const AwaitNoClients& question) {
-  const std::size_t left = !job_store_            ? 0
-                           : question.agents_only ? job_store_->agent_count()
-                                                  : job_store_->talker_count();
+  std::size_t left = 0;
+  if (job_store_ && question.who == Clientele::busy) left = job_store_->agents().workers_may_run() ? 1 : 0;
+  if (job_store_ && question.who == Clientele::agents) left = job_store_->agent_count();
+  if (job_store_ && question.who == Clientele::all) left = job_store_->talker_count();
   const Time now = network_.events().now();
   if (left == 0 || hurried_ || now >= question.deadline) return reply(id, Clients{left, {}});
   when_awake(std::min(later(now, poll), question.deadline), [this, id, question] { answer(id, question); });

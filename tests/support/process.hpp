@@ -27,6 +27,8 @@ class Process {
   std::weak_ptr<int> life() const { return life_; }
   const std::shared_ptr<Store>& job_store() const { return job_store_; }
   const std::vector<std::string>& lines() const { return lines_; }
+  // Each time that another node became the host of the store, as far as this process knows.
+  const std::vector<HostMoved>& moved() const { return moved_; }
   Moment moment() const;
 
   // Its kernel closes what it had open.
@@ -45,6 +47,7 @@ class Process {
   void carry_out(const CloseLink& action);
   void carry_out(PrepareStore action) { prepared_ = std::move(action); }
   void carry_out(const FenceStore& action);
+  void carry_out(const HostMoved& action) { moved_.push_back(action); }
   void carry_out(const StopAwaiting& /*action*/) { hurried_ = true; }
   void carry_out(const Say& action);
 
@@ -55,6 +58,8 @@ class Process {
   void answer(QuestionId id, const OpenLink& question);
   void answer(QuestionId id, const AskStore& question);
   void answer(QuestionId id, const Listen& question);
+  Listening listen(const Listen& question);
+  void answer(QuestionId id, const OpenDoor& question);
   void answer(QuestionId id, const AwaitNoClients& question);
   void answer(QuestionId id, const FindFreePort& question);
   void answer(QuestionId id, const LocateHost& question);
@@ -71,6 +76,7 @@ class Process {
   bool hurried_ = false;
   Time armed_ = never;  // the next moment that somebody waits for
   std::vector<std::string> lines_;
+  std::vector<HostMoved> moved_;
 };
 
 }  // namespace launch::play

@@ -101,6 +101,9 @@ class Talker {
       auto opened = network_.listen(host_, listen->at.port);
       answer(ask.id, Listening{opened ? Status() : Status(opened.error()),
                                opened ? network_.port_of(**opened) : std::uint16_t{0}, false});
+    } else if (std::holds_alternative<OpenDoor>(ask.question)) {
+      auto opened = network_.listen(host_, 0);
+      answer(ask.id, DoorOpened{opened ? network_.port_of(**opened) : std::uint16_t{0}});
     }
   }
 

@@ -64,7 +64,7 @@ class AgentLoop {
   void take(const ReceivedSignal& received);
   void lose_guard();
   void stop_by(const ReceivedSignal& received);
-  void stop_for(pid_t asker) { stop_by({SIGTERM, 0, asker}); }
+  void stop_for(pid_t asker) { stop_by({SIGTERM, 0, asker, true}); }
   WorkersAre workers_are() const;
   SignalWay way_of(const ReceivedSignal& received) const;
   void pass_on(int signal);
@@ -87,11 +87,12 @@ class AgentLoop {
   void carry_out(const RunAfterHook& action) { run_in_background(executor_, run_after_hook(action.exit_code)); }
   void carry_out(const EnterBarrier& action);
   void carry_out(const Heard& action) { record_.events().told_of(action.failure); }
+  void carry_out(const HostMoved& action) { record_.events().host_moved(action); }
   void carry_out(const Asked& action) { control_.take(action); }
   void carry_out(const JobAnswered& action) { control_.take(action); }
   void carry_out(Conclude action);
   void carry_out(Report action);
-  void carry_out(const Exit& action);
+  void carry_out(const Exit& action) { run_in_background(executor_, leave(action.code)); }
   template <class OfTheNetwork>
   void carry_out(OfTheNetwork action) {
     network_.carry_out(std::move(action));

@@ -9,6 +9,7 @@
 #include "launch/core/config/config.hpp"
 #include "launch/core/events/event_record.hpp"
 #include "launch/core/events/torchelastic_teller.hpp"
+#include "launch/core/session/session_action.hpp"
 #include "launch/io/disk_thread.hpp"
 #include "launch/io/event_sink.hpp"
 
@@ -52,6 +53,7 @@ class EventLog {
   void killing(std::size_t processes);
   void restarting(const AnnounceRound& action);
   void hangs(Duration quiet, std::vector<std::string> places) { tell(Hanging{quiet, std::move(places)}); }
+  void host_moved(const HostMoved& moved) { tell(HostChange{moved.from, moved.to, moved.term}); }
   void progressed(const Progressed& progress) { tell(progress); }
   void started_up(const StartedUp& startup) { tell(startup); }
   // The job's first failure. Nothing is written if it is of this node.

@@ -41,12 +41,16 @@ class SessionRunner {
   void carry_out(const StopAwaiting& action);
   void carry_out(const Say& action);
 
+  // The last call before this process ends: those who talk to the job's store must not lose what it has said.
+  boost::asio::awaitable<void> part();
+
  private:
   using Task = boost::asio::awaitable<void>;
 
   void answer(QuestionId id, OpenLink question);
   void answer(QuestionId id, AskStore question);
   void answer(QuestionId id, const Listen& question);
+  void answer(QuestionId id, const OpenDoor& question);
   void answer(QuestionId id, const AwaitNoClients& question);
   void answer(QuestionId id, const FindFreePort& question);
   void answer(QuestionId id, LocateHost question);
@@ -62,6 +66,7 @@ class SessionRunner {
   std::function<void(Answer)> on_answer_;
   StoreServer job_store_, workers_store_;
   std::string run_id_;
+  std::string store_name_;
   std::map<LinkId, std::shared_ptr<StoreAccess>> links_;
 };
 

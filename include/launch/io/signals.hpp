@@ -48,8 +48,9 @@ inline constexpr pid_t lost_head_sender = -3;  // the connection to launch --hos
 
 struct ReceivedSignal {
   int signal = 0;
-  pid_t sender = 0;  // 0: the kernel, or outside this PID namespace
-  pid_t origin = 0;  // who had sent it to the sender, if that says so, as our guard does
+  pid_t sender = 0;     // 0: the kernel, or outside this PID namespace
+  pid_t origin = 0;     // who had sent it to the sender, if that says so, as our guard does
+  bool of_all = false;  // all nodes of the job are told, by launch-ctl
 };
 
 // "from the terminal", "from pid 7 (bash)"; empty if it is not known.

@@ -35,6 +35,10 @@ class StoreAccess {
   // The last operation ended because nothing more was heard from the store, which may still live.
   virtual bool silent() const = 0;
 
+  // The kernel of the other side has closed the connection in order: the process there has ended, or has closed it. Not
+  // known of a store that no agent hosts.
+  virtual bool hung_up() const { return false; }
+
   // Takes the will back, if one was left, and closes; never waits.
   virtual void part() = 0;
 

@@ -26,6 +26,7 @@ class StoreClient : public StoreAccess {
   void set_patience(Duration patience) override { patience_ = patience; }
   void set_beats(Duration interval, Duration patience) override;
   bool silent() const override { return silent_; }
+  bool hung_up() const override { return hung_up_; }
   void part() override;
   void wake() override;
   void close() override;
@@ -41,6 +42,7 @@ class StoreClient : public StoreAccess {
   boost::asio::awaitable<Result<Outcome>> cancel_wait(const Operation& operation, PartialReply& part);
   Result<bool> skip_owed();
   bool read_beat(const Operation& under_way);
+  bool has_hung_up();
   Error lost(const boost::system::error_code& error);
 
   boost::asio::ip::tcp::socket socket_;
@@ -57,6 +59,7 @@ class StoreClient : public StoreAccess {
     PartialReply part;
   };
   std::deque<Owed> owed_;
+  bool hung_up_ = false;
 };
 
 // Tries once to connect to a store and to greet it. The error says what listens there if it is not a store.

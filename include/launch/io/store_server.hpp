@@ -48,7 +48,9 @@ class StoreServer {
   void preset(const std::string& key, const std::string& value) { store_.table().preset(key, value); }
   // The beginnings of agents' keys, if agents and workers share the store; every other key belongs to the workers.
   void set_agent_keys(AgentKeys beginnings) { store_.table().set_agent_keys(std::move(beginnings)); }
-  // As in AgentStore. Must be called before listen().
+  // As in AgentStore. close_to_strangers() and expect_guests() must be called before listen().
+  void close_to_strangers(Heir own) { store_.close_to_strangers(std::move(own)); }
+  void open_to_all() { store_.open_to_all(); }
   void expect_guests(std::string run_id, int nnodes) { store_.expect_guests(std::move(run_id), nnodes); }
   // Called between two rounds: removes the workers' keys and closes their connections. What a dead worker's kernel
   // still sends has no effect: a connection that is older than the fence may use only agents' keys.
@@ -73,11 +75,22 @@ class StoreServer {
   std::vector<std::string> talker_addresses(std::size_t most) const;
   // Of these, those that attend or have left a will: launch agents that are not taken for dead.
   std::size_t agents() const { return agents_; }
-  // Waits until there are no talkers (no agents), or until the deadline.
-  boost::asio::awaitable<void> until_quiet(Time deadline);
-  boost::asio::awaitable<void> until_no_agent(Time deadline);
+  enum class Talkers {
+    all,
+    agents,
+    busy
+  };  // busy: agents whose workers may still run
+  // Waits until there are none, or until the deadline.
+  boost::asio::awaitable<void> until_none(Talkers who, Time deadline);
   // Ends such a wait, now or as soon as it begins.
-  void stop_waiting();
+  void stop_waiting() {
+    hurried_ = true;
+    quiet_.cancel();
+  }
+
+  // Before this process ends: lets nobody in, tells all connections that nothing more will be said, and waits until the
+  // agents have closed theirs, or until the deadline. Everything else has no effect any more.
+  boost::asio::awaitable<void> part(Time deadline);
 
  private:
   friend class StoreConnection;
@@ -88,7 +101,10 @@ class StoreServer {
   void watch_for_silence();
   void drop_silent();
   void keep_time();
-  boost::asio::awaitable<void> until_none(const std::size_t& count, Time deadline);
+  bool is_there(Talkers who) const {
+    if (who == Talkers::busy) return store_.workers_may_run();
+    return (who == Talkers::agents ? agents_ : talkers_) > 0;
+  }
 
   boost::asio::any_io_executor executor_;
   std::function<void(const std::string&)> on_refusal_;
@@ -104,6 +120,8 @@ class StoreServer {
   std::size_t talkers_ = 0;
   std::size_t agents_ = 0;
   bool hurried_ = false;
+  bool awaits_busy_ = false;  // what agents say may end a wait
+  bool parts_ = false;
   SilenceWatch silence_;
   bool listening_for_silence_ = false;
   boost::asio::steady_timer look_;   // for the next look at silent connections

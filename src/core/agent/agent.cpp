@@ -110,7 +110,7 @@ AgentActions Agent::handle(const PeerFailed& event, Time now) {
 AgentActions Agent::handle(const MembersChanged& event, Time now) {
   Failure cause = failure_of_lost_node({}, event.reason);  // it may be any of the nodes
   shorten_grace(event.grace, now);
-  return change({event.reason, std::move(cause)}, event.grace != Duration::max(), now);
+  return change({event.reason, std::move(cause)}, event.grace != Duration::max() && !event.may_save, now);
 }
 
 AgentActions Agent::change(Change change, bool at_once, Time now) {
@@ -137,14 +137,15 @@ AgentActions Agent::put_off(Change change, Time now) {
   if (state_ == State::leaving) return {TellPeers{early_leave(0, "its workers have ended")}, finish()};
   if (put_off_) return {};
   put_off_ = std::move(change);
-  if (state_ == State::running) deadline_ = later(now, settings_.shutdown_timeout);
+  if (state_ == State::running) deadline_ = later(now, std::min(settings_.shutdown_timeout, grace_));
   return {};
 }
 
 void Agent::shorten_grace(Duration most, Time now) {
   if (most == Duration::max()) return;
   grace_ = std::min(grace_, most);
-  if (state_ == State::stopping) deadline_ = std::min(deadline_, later(now, grace_));
+  const bool counts = state_ == State::stopping || (state_ == State::running && put_off_);
+  if (counts) deadline_ = std::min(deadline_, later(now, grace_));
 }
 
 AgentActions Agent::handle(const StoreLost& event, Time now) {

@@ -33,9 +33,11 @@ std::string stop_words(const SignalMoment& moment, Duration short_grace) {
 Failure failure_of_stop(FailurePlace where, const SignalReceived& event, bool may_leave) {
   if (event.lost && !may_leave)
     return failure_of_lost_node(std::move(where), "launch --hosts has lost its connection to this host");
-  return failure_of_signal(std::move(where), 128 + event.signal,
-                           fmt::format("launch was told to stop by {}{}", signal_name(event.signal),
-                                       event.sender.empty() ? "" : " " + event.sender));
+  Failure failure = failure_of_signal(std::move(where), 128 + event.signal,
+                                      fmt::format("launch was told to stop by {}{}", signal_name(event.signal),
+                                                  event.sender.empty() ? "" : " " + event.sender));
+  failure.of_all = event.of_all;
+  return failure;
 }
 
 Failure failure_of_kill(FailurePlace where, bool lost) {

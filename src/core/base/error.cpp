@@ -20,6 +20,7 @@ int exit_code(ErrorCode code) {
       return 124;  // as timeout(1) does
     case ErrorCode::system:
     case ErrorCode::protocol:
+    case ErrorCode::no_listener:
     case ErrorCode::closed:
     case ErrorCode::cancelled:
       return 1;

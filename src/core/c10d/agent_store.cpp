@@ -31,11 +31,21 @@ struct KeysOf {
   }
 };
 
+// What leaves nothing in the table.
+bool only_looks(const Request& request) {
+  return std::holds_alternative<ValidateRequest>(request) || std::holds_alternative<PingRequest>(request) ||
+         std::holds_alternative<CheckRequest>(request) || std::holds_alternative<WaitRequest>(request) ||
+         std::holds_alternative<CancelWaitRequest>(request) || std::holds_alternative<ListKeysRequest>(request);
+}
+
+Error not_in_use() { return protocol_error("nobody hosts a job here yet"); }
+
 }  // namespace
 
 Status AgentStore::apply(const Request& request, const Exchange& exchange) {
   const ConnectionId from = exchange.from;
   if (const auto* said = std::get_if<AttendRequest>(&request)) return attend(*said, exchange);
+  if (closed_ && !only_looks(request)) return not_in_use();
   if (guests_) guests_->saw(from, request, table_);
   if (jobs_.empty()) return table_.apply(from, request, exchange.reply, exchange.pushes);
   if (std::holds_alternative<CancelWaitRequest>(request))
@@ -50,6 +60,7 @@ Status AgentStore::attend(const AttendRequest& request, const Exchange& exchange
   const Instant now = exchange.now;
   const auto said = parse_attendance(request.text);
   if (!said) return said.error();
+  if (closed_ && !lets_in(*said)) return not_in_use();
   auto job = jobs_.find(request.key);
   if (job == jobs_.end()) {
     if (jobs_.size() >= most_jobs) return protocol_error(fmt::format("attend: a store has {} jobs at most", most_jobs));
@@ -68,6 +79,23 @@ Status AgentStore::attend(const AttendRequest& request, const Exchange& exchange
   job->second.attend(exchange.from, *said, now);
   deliver(job->second, exchange);
   return {};
+}
+
+// Opens the door for all if it is the agent whose door it is.
+bool AgentStore::lets_in(const Attendance& said) {
+  if (!said.comeback) return false;
+  if (said.hosts) {
+    const bool is_own = said.node == closed_->node && said.door.store == closed_->door.store;
+    if (is_own) closed_.reset();
+    return is_own;
+  }
+  const std::vector<Heir>& line = said.comeback->last.line;
+  return std::any_of(line.begin(), line.end(),
+                     [this](const Heir& heir) { return heir.door.store == closed_->door.store; });
+}
+
+bool AgentStore::workers_may_run() const {
+  return std::any_of(jobs_.begin(), jobs_.end(), [](const auto& job) { return job.second.workers_may_run(); });
 }
 
 AgentStore::Jobs::iterator AgentStore::find_job(const Request& request) {

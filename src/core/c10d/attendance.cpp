@@ -2,6 +2,7 @@
 
 #include "launch/core/base/json_reader.hpp"
 
+#include <algorithm>
 #include <array>
 #include <limits>
 #include <utility>
@@ -67,15 +68,80 @@ CommonSettings read_settings(Needed& need, const JsonValue& json) {
   return settings;
 }
 
+// The host of the store has a name without an address: it is known where that is.
+StoreDoor read_door(Needed& need, const JsonValue& json) {
+  StoreDoor door{{}, need(json["store"].text(longest_read))};
+  if (!json["port"].present()) return door;
+  door.at = {need(json["host"].text(longest_read)), static_cast<std::uint16_t>(need(json["port"].whole(1, 65535)))};
+  return door;
+}
+
+// What is not there: there is no line.
+LastRound read_last_round(Needed& need, const JsonValue& json) {
+  LastRound last;
+  if (!json.present()) return last;
+  last.term = need(json["term"].whole(0, most_restarts));
+  last.round = need(json["round"].whole64(0, std::numeric_limits<std::int64_t>::max() - 1));
+  last.nnodes = need(json["nnodes"].whole(1, most_nodes));
+  last.rank = NodeRank(need(json["rank"].whole(-1, last.nnodes)));
+  last.host = NodeRank(need(json["host"].whole(-1, last.nnodes - 1)));
+  if (const JsonValue host = json["host_node"]; host.present()) last.host_node = read_node(need, host);
+  last.store = need(json["store"].text(longest_read));
+  last.old = need(json["old"].whole(0, last.nnodes));
+  last.missing = need(json["missing"].whole(0, most_nodes));
+  const auto line = need(json["line"].list());
+  for (std::size_t at = 0; at < std::min(line.size(), most_heirs); ++at)
+    last.line.push_back({NodeRank(need(line[at]["rank"].whole(0, last.nnodes - 1))), read_node(need, line[at]["node"]),
+                         read_door(need, line[at]["door"])});
+  return last;
+}
+
+std::optional<Comeback> read_comeback(Needed& need, const JsonValue& json) {
+  if (!json.present()) return std::nullopt;
+  Comeback back;
+  back.last = read_last_round(need, json["last"]);
+  back.term = need(json["term"].whole(1, most_restarts));
+  back.left = need(json["left"].whole(0, most_restarts));
+  for (const JsonValue& rank : need(json["ended"].list())) back.ended.emplace_back(need(rank.whole(0, most_nodes)));
+  back.wait = read_time(need, json["wait"]);
+  return back;
+}
+
 int read_restarts(Needed& need, const JsonValue& json) {
   return json.present() ? need(json.whole(0, most_restarts)) : 0;
 }
 
 Json to_object(const NodeDesc& node) { return {{"addr", node.addr}, {"pid", node.pid}, {"local_id", node.local_id}}; }
 
+Json to_object(const StoreDoor& door) {
+  Json json = {{"store", door.store}};
+  if (door.at.port != 0) json.update({{"host", door.at.host}, {"port", door.at.port}});
+  return json;
+}
+
+Json to_object(const LastRound& last) {
+  Json json = {{"term", last.term},       {"round", last.round},     {"nnodes", last.nnodes},
+               {"rank", last.rank.value}, {"host", last.host.value}, {"store", last.store},
+               {"old", last.old},         {"missing", last.missing}, {"line", Json::array()}};
+  if (!last.host_node.addr.empty()) json["host_node"] = to_object(last.host_node);
+  for (const Heir& heir : last.line)
+    json["line"].push_back({{"rank", heir.rank.value}, {"node", to_object(heir.node)}, {"door", to_object(heir.door)}});
+  return json;
+}
+
 std::string dump(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
 std::int64_t in_milliseconds(Duration time) { return std::chrono::duration_cast<Milliseconds>(time).count(); }
+
+Json to_object(const Comeback& back) {
+  Json json = {{"last", to_object(back.last)},
+               {"term", back.term},
+               {"left", back.left},
+               {"ended", Json::array()},
+               {"wait", in_milliseconds(back.wait)}};
+  for (const NodeRank rank : back.ended) json["ended"].push_back(rank.value);
+  return json;
+}
 
 }  // namespace
 
@@ -93,6 +159,9 @@ std::string to_json(const Attendance& said) {
   for (const auto& [name, value] : said.common) json["settings"][name] = value;
   if (said.done) json["done"] = true;
   if (said.restarts > 0) json["restarts"] = said.restarts;
+  if (!said.door.store.empty()) json["door"] = to_object(said.door);
+  if (said.hosts) json["hosts"] = true;
+  if (said.comeback) json["comeback"] = to_object(*said.comeback);
   if (!said.reason.empty()) json["reason"] = said.reason.substr(0, longest_text);
   return dump(json);
 }
@@ -117,6 +186,9 @@ Result<Attendance> parse_attendance(std::string_view text) {
   if (const JsonValue reason = json["reason"]; reason.present()) said.reason = need(reason.text(longest_read));
   if (const JsonValue done = json["done"]; done.present()) said.done = need(done.flag());
   said.restarts = read_restarts(need, json["restarts"]);
+  if (const JsonValue door = json["door"]; door.present()) said.door = read_door(need, door);
+  if (const JsonValue hosts = json["hosts"]; hosts.present()) said.hosts = need(hosts.flag());
+  said.comeback = read_comeback(need, json["comeback"]);
   if (!need.met() || said.nodes.min > said.nodes.max || said.node.addr.empty() || !is_launch(said.node))
     return protocol_error("an attendance lacks a field, or has one out of bounds");
   return said;
@@ -151,6 +223,7 @@ struct NewsWriter {
       json["role_world_size"] = own->role_world_size;
     }
     if (formed.restarts > 0) json["restarts"] = formed.restarts;
+    if (!formed.succession.line.empty()) json["succession"] = to_object(formed.succession);
     for (const auto& [name, value] : formed.common) json["settings"][name] = value;
     return json;
   }
@@ -161,7 +234,10 @@ struct NewsWriter {
             {"gone", broken.gone.value}};
   }
   Json operator()(const RoundWaits& waits) const {
-    return {{"news", "waits"}, {"arrived", waits.arrived}, {"spare", waits.spare}, {"begun", waits.begun}};
+    Json json = {{"news", "waits"}, {"arrived", waits.arrived}, {"spare", waits.spare}, {"begun", waits.begun}};
+    if (waits.awaited > 0) json["awaited"] = waits.awaited;
+    if (!waits.succession.line.empty()) json["succession"] = to_object(waits.succession);
+    return json;
   }
   Json operator()(const RoundRefused& refused) const {
     return {{"news", "refused"},
@@ -189,6 +265,7 @@ RoundFormed read_formed(Needed& need, const JsonValue& json) {
                                    .base_role_rank = need(json["base_role_rank"].whole(0, most_workers)),
                                    .role_world_size = need(json["role_world_size"].whole(1, most_workers))};
   formed.restarts = read_restarts(need, json["restarts"]);
+  formed.succession = read_last_round(need, json["succession"]);
   formed.common = read_settings(need, json["settings"]);
   return formed;
 }
@@ -199,7 +276,11 @@ RoundBroken read_broken(Needed& need, const JsonValue& json) {
 }
 
 RoundWaits read_waits(Needed& need, const JsonValue& json) {
-  return {need(json["arrived"].whole(0, most_nodes)), need(json["spare"].flag()), {}, need(json["begun"].flag())};
+  RoundWaits waits{
+      need(json["arrived"].whole(0, most_nodes)), need(json["spare"].flag()), {}, need(json["begun"].flag())};
+  if (const JsonValue awaited = json["awaited"]; awaited.present()) waits.awaited = need(awaited.whole(0, most_nodes));
+  waits.succession = read_last_round(need, json["succession"]);
+  return waits;
 }
 
 RoundRefused read_refused(Needed& need, const JsonValue& json) {

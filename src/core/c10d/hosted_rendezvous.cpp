@@ -14,7 +14,19 @@ using Wish = Attendance::Wish;
 
 }  // namespace
 
-HostedRendezvous::HostedRendezvous(ElasticSettings settings) : settings_(std::move(settings)) {}
+HostedRendezvous::HostedRendezvous(ElasticSettings settings, Seat seat)
+    : settings_(std::move(settings)), seat_(std::move(seat)) {
+  if (!seat_.comeback || !seat_.comeback->last.rank.known()) return;
+  round_ = seat_.comeback->last.round;
+  returns_ = true;
+}
+
+// The others that have come know a later round.
+void HostedRendezvous::learn(const LastRound& succession) {
+  if (!seat_.comeback || succession.round <= seat_.comeback->last.round) return;
+  seat_.comeback->last = succession;
+  seat_.comeback->ended.clear();  // those are ranks of the earlier one
+}
 
 ElasticStep HostedRendezvous::start(Instant now) { return next(now.time); }
 
@@ -61,9 +73,11 @@ Result<ElasticStep> HostedRendezvous::on(const Outcome& outcome, Instant now) {
 
 // An answer to a wish that has changed meanwhile has no effect.
 void HostedRendezvous::take(const ElasticNews& news, Time now) {
+  if (std::holds_alternative<RoundBroken>(news)) returns_ = false;
   if (const auto* formed = std::get_if<RoundFormed>(&news); formed != nullptr && goal_ == Goal::join) {
     goal_ = Goal::member;
     round_ = formed->round;
+    seat_.comeback.reset();
     news_.push_back(news);
   } else if (std::holds_alternative<RoundBroken>(news) && goal_ == Goal::member) {
     goal_ = Goal::none;
@@ -72,6 +86,7 @@ void HostedRendezvous::take(const ElasticNews& news, Time now) {
     goal_ = Goal::none;
     news_.push_back(news);
   } else if (const auto* waits = std::get_if<RoundWaits>(&news); waits != nullptr && goal_ == Goal::join) {
+    learn(waits->succession);
     report(*waits, now);
   } else if (goal_ >= Goal::give_up && (std::holds_alternative<RendezvousEnded>(news) || refused != nullptr)) {
     end();  // if it was refused, the job does not know this node
@@ -96,8 +111,9 @@ void HostedRendezvous::report(RoundWaits waits, Time now) {
 
 void HostedRendezvous::end() {
   if (goal_ == Goal::give_up) {
-    const std::string reason = fmt::format("the rendezvous timed out after {}: {} of at least {} nodes joined",
-                                           to_text(settings_.join_timeout), last_.arrived, settings_.nodes.min);
+    std::string reason = fmt::format("the rendezvous timed out after {}: ", to_text(settings_.join_timeout));
+    reason += last_.awaited > 0 ? too_few(last_.arrived, last_.awaited)
+                                : fmt::format("{} of at least {} nodes joined", last_.arrived, settings_.nodes.min);
     news_.emplace_back(RoundRefused{{ErrorCode::timeout, reason}, false, last_.begun && round_ < 0});
   } else {
     news_.emplace_back(RendezvousEnded{});
@@ -110,6 +126,7 @@ ElasticStep HostedRendezvous::next(Time now) {
   if (auto will = std::exchange(will_, std::nullopt)) return {*std::move(will), std::exchange(news_, {})};
   switch (goal_) {
     case Goal::none:
+      if (returns_) return attend(Wish::stay, deadline_);
       deadline_ = never;
       return {AwaitKeys{{std::string(never_key)}}, std::exchange(news_, {})};
     case Goal::join:
@@ -139,7 +156,10 @@ ElasticStep HostedRendezvous::attend(Wish wish, Time deadline) {
                   goal_ == Goal::leave ? reason_ : "",
                   settings_.common,
                   done_,
-                  restarts_};
+                  restarts_,
+                  seat_.door,
+                  seat_.hosts,
+                  seat_.comeback};
   return {Attend{state_key(settings_.run_id), to_json(said)}, std::exchange(news_, {})};
 }
 

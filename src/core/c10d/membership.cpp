@@ -3,7 +3,6 @@
 #include "launch/core/c10d/rendezvous_pickle.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <tuple>
 #include <utility>
 
@@ -16,16 +15,11 @@ using namespace std::chrono_literals;
 using Wish = Attendance::Wish;
 using Cause = RoundBroken::Cause;
 
+Error closed() { return {ErrorCode::closed, "the rendezvous is closed"}; }
+
 constexpr Duration heartbeats_last = 5s;  // those written for launch agents, if torchrun's limit allows it
 
 }  // namespace
-
-void Membership::agree_on(const Attendance& first) {
-  limits_ = first.nodes;
-  common_ = first.common;
-  last_call_time_ = first.last_call;
-  silence_ = first.silence;
-}
 
 // ---- wishes
 
@@ -33,6 +27,7 @@ void Membership::attend(ConnectionId from, const Attendance& said, Instant now) 
   if (said.wish == Wish::look) return answer_look(from, said.node);
   if (!accept(from, said, now)) return;
   Peer& peer = peers_.at(from);
+  if (!has_begun(state_)) regrouping_.hear({said.node, said.wish == Wish::join, said.hosts}, said.comeback, now.time);
   switch (said.wish) {
     case Wish::look:  // it was answered
       break;
@@ -58,8 +53,8 @@ void Membership::attend(ConnectionId from, const Attendance& said, Instant now) 
 // A node whose settings of the job differ from those of the first one is refused.
 bool Membership::accept(ConnectionId from, const Attendance& said, Instant now) {
   if (peers_.empty()) {
-    agree_on(said);
-  } else if (const auto error = find_contradiction(said, limits_, common_)) {
+    terms_ = said;
+  } else if (const auto error = find_contradiction(said, terms_.nodes, terms_.common)) {
     answer(from, RoundRefused{*error});
     return false;
   }
@@ -84,11 +79,12 @@ bool Membership::accept(ConnectionId from, const Attendance& said, Instant now) 
 
 void Membership::join(ConnectionId from, Peer& peer, Instant now) {
   const NodeDesc& node = peer.said.node;
-  if (state_.closed) return refuse(from, peer);
+  if (state_.closed) return refuse(from, peer, closed());
   if (state_.participants.contains(node)) {
     if (!state_.complete) return;
     const bool awaited = broken_ && broken_->cause != Cause::loss && round_.is_mixed();  // by torchrun's agents
-    if ((!broken_ || awaited) && state_.round > peer.said.round) return tell_formed(from, peer);
+    if ((!broken_ || awaited) && state_.round > peer.said.round)
+      return untold_ ? tell_round() : tell_formed(from, peer);
     if (too_early(now.time)) {
       impatient_.insert(from);
       return;
@@ -97,10 +93,13 @@ void Membership::join(ConnectionId from, Peer& peer, Instant now) {
     break_up({to_text(node) + " restarts", Cause::restart});
     remove(node, now);
   }
-  if (!state_.participants.contains(node)) want_in(from, peer);
+  if (state_.participants.contains(node)) return;
+  want_in(from, peer);
+  tell_line(from, peer);
 }
 
 void Membership::stay(ConnectionId from, Peer& peer) {
+  if (must_know_of_end(peer)) return refuse(from, peer, closed());
   if (is_member(peer.said.node) && state_.round == peer.said.round && !broken_) return;
   peer.waiting = false;
   answer(from, broken_.value_or(RoundBroken{"the other nodes believe that this one is dead"}));
@@ -126,14 +125,9 @@ void Membership::want_in(ConnectionId from, Peer& peer) {
   }
   if (!state_.complete || state_.listed(node)) return;
   const int sure = count() + static_cast<int>(state_.wait_list.size());
-  const bool room = sure < limits_.max && (broken_ || admits());
+  const bool room = sure < terms_.nodes.max && (broken_ || admits());
   (room ? state_.wait_list : state_.redundancy_list).insert(node);
   changed();
-}
-
-void Membership::want_nothing(Peer& peer) {
-  if (peer.arrival != 0) candidates_.erase(peer.arrival);
-  peer.arrival = 0;
 }
 
 void Membership::forget(ConnectionId connection) {
@@ -142,11 +136,8 @@ void Membership::forget(ConnectionId connection) {
   reluctant_ -= static_cast<int>(!peer->second.said.admits);
   impatient_.erase(connection);
   by_node_.erase(peer->second.said.node);
+  regrouping_.lose(peer->second.said.node);
   peers_.erase(peer);
-}
-
-void Membership::stop_waiting(ConnectionId connection) {
-  if (const auto peer = peers_.find(connection); peer != peers_.end()) peer->second.waiting = false;
 }
 
 void Membership::drop(ConnectionId connection, bool silent, Instant now) {
@@ -163,46 +154,51 @@ void Membership::drop(ConnectionId connection, bool silent, Instant now) {
 
 // ---- answers
 
-void Membership::answer(ConnectionId to, const ElasticNews& news) { answers_.push_back({to, to_json(news)}); }
-
 void Membership::answer_look(ConnectionId to, const NodeDesc& node) {
   const std::size_t in = state_.complete && broken_ ? state_.wait_list.size() : state_.participants.size();
-  answer(to, RoundWaits{static_cast<int>(in), state_.redundancy_list.contains(node), {}, has_begun(state_)});
+  RoundWaits waits{static_cast<int>(in), state_.redundancy_list.contains(node), {}, has_begun(state_)};
+  waits.succession = round_.succession();
+  if (const Regrouping& all = regrouping_; all.active())
+    waits = {all.arrived(), false, {}, true, all.awaited(), all.base_for(node)};
+  answer(to, waits);
 }
 
-void Membership::tell_formed(ConnectionId to, Peer& peer) {
-  peer.waiting = false;
-  RoundFormed formed = round_.news_for(peer.said.node);
-  if (peer.said.common != common_) formed.common = common_;
-  answer(to, formed);
+// A spare that stands by must know where to go if the host ends.
+void Membership::tell_line(ConnectionId to, Peer& spare) {
+  if (!state_.complete || broken_ || spare.told == state_.round || round_.succession().line.empty()) return;
+  if (!state_.redundancy_list.contains(spare.said.node) || !std::exchange(spare.waiting, false)) return;
+  spare.told = state_.round;
+  answer_look(to, spare.said.node);
+}
+
+// If others can go on without the host, all must hear of the round before workers of it start somewhere: so nobody
+// hears of it before all wait for the news, which then go out at one moment. Somebody may just have looked.
+void Membership::tell_round() {
+  const std::vector<ConnectionId> waiting = members_that_wait(Wish::join);
+  if (!round_.succession().line.empty() && waiting.size() < round_.order().size()) return;
+  untold_ = false;
+  for (const ConnectionId connection : waiting) tell_formed(connection, peers_.at(connection));
 }
 
 void Membership::tell_broken() {
   const std::string text = to_json(ElasticNews(*broken_));
-  for (const NodeDesc& node : round_.order()) {
-    const auto known = by_node_.find(node);
-    if (known == by_node_.end()) continue;
-    Peer& peer = peers_.at(known->second);
-    if (!peer.waiting || peer.said.wish != Wish::stay) continue;
-    peer.waiting = false;
-    answers_.push_back({known->second, text});
+  for (const ConnectionId connection : members_that_wait(Wish::stay)) {
+    stop_waiting(connection);
+    answers_.push_back({connection, text});
   }
 }
 
-void Membership::refuse(ConnectionId to, Peer& peer) {
-  want_nothing(peer);
-  if (!std::exchange(peer.waiting, false)) return;
-  const bool spare = state_.redundancy_list.contains(peer.said.node);
-  answer(to, RoundRefused{{ErrorCode::closed, "the rendezvous is closed"}, spare});
+std::vector<ConnectionId> Membership::members_that_wait(Wish wish) const {
+  std::vector<ConnectionId> connections;
+  for (const NodeDesc& node : round_.order()) {
+    const auto known = by_node_.find(node);
+    const Peer* const peer = known == by_node_.end() ? nullptr : &peers_.at(known->second);
+    if (peer != nullptr && peer->waiting && peer->said.wish == wish) connections.push_back(known->second);
+  }
+  return connections;
 }
 
 // ---- the state
-
-void Membership::break_up(RoundBroken why) {
-  if (broken_ || !state_.complete) return;
-  broken_ = std::move(why);
-  tell_broken();
-}
 
 void Membership::lose(const NodeDesc& node, const std::string& how, Instant now) {
   const bool was_in = is_member(node);
@@ -213,7 +209,7 @@ void Membership::lose(const NodeDesc& node, const std::string& how, Instant now)
 
 void Membership::remove(const NodeDesc& node, Instant now) {
   const bool was_complete = state_.complete;
-  remove_node(state_, node, limits_);
+  remove_node(state_, node, terms_.nodes);
   torchrun_.forget(node);
   if (!state_.deadline) last_call_ = never;
   changed();
@@ -224,19 +220,18 @@ void Membership::remove(const NodeDesc& node, Instant now) {
 void Membership::turn(Instant now) {
   for (const ConnectionId connection : std::exchange(impatient_, {})) want_in(connection, peers_.at(connection));
   doomed_.clear();
+  untold_ = false;
   last_call_ = never;
   std::vector<std::tuple<int, std::uint64_t, ConnectionId>> order;
-  for (const auto& [arrival, connection] : candidates_) {
-    const NodeRank rank = round_.rank_of(peers_.at(connection).said.node);
-    order.emplace_back(rank.known() ? rank.value : std::numeric_limits<int>::max(), arrival, connection);
-  }
+  for (const auto& [arrival, connection] : candidates_)
+    order.emplace_back(round_.place_of(peers_.at(connection).said.node), arrival, connection);
   std::sort(order.begin(), order.end());
   candidates_.clear();
   for (const auto& [rank, arrival, connection] : order) {
     peers_.at(connection).arrival = ++arrivals_;
     candidates_.emplace(arrivals_, connection);
   }
-  again_ = static_cast<int>(candidates_.size()) + torchrun_.due(state_) >= limits_.min;
+  again_ = static_cast<int>(candidates_.size()) + torchrun_.due(state_) >= terms_.nodes.min;
   settle(now);
 }
 
@@ -244,29 +239,40 @@ void Membership::turn(Instant now) {
 void Membership::settle(Instant now) {
   if (broken_)
     for (const NodeDesc& node : round_.take_departed()) lose(node, "has ended", now);
-  if (state_.closed) {
-    if (std::exchange(refused_, true)) return;
-    for (auto& [connection, peer] : peers_)
-      if (peer.said.wish == Wish::join) refuse(connection, peer);
-    return;
-  }
+  if (state_.closed) return std::exchange(refused_, true) ? void() : refuse_all(closed());
   if (state_.complete) {
     promote_spares();
-    if (!state_.wait_list.empty() && count() < limits_.max && admits())
+    if (!state_.wait_list.empty() && count() < terms_.nodes.max && admits())
       break_up({to_text(*state_.wait_list.begin()) + " joins"});
-    return;
+    return broken_ && std::exchange(untold_, false) ? ask_anew(now) : void();
   }
+  if (regrouping_.active()) return gather(now);
   const bool last = now.time >= last_call_;
   if (last) torchrun_.expect_nobody_back();
-  enter_candidates(last ? limits_.max : limits_.max - torchrun_.due(state_), now);
-  if (count() == limits_.max || (count() >= limits_.min && (last || nobody_else_is_due()))) form(now);
+  enter_candidates(last ? terms_.nodes.max : terms_.nodes.max - torchrun_.due(state_), now);
+  if (count() == terms_.nodes.max || (count() >= terms_.nodes.min && (last || nobody_else_is_due()))) form(now);
+}
+
+// The round is the first one of this store, but not of the job.
+void Membership::gather(Instant now) {
+  for (const NodeDesc& node : regrouping_.behind())
+    if (const ConnectionId to = by_node_.at(node); std::exchange(peers_.at(to).waiting, false)) answer_look(to, node);
+  const auto formed = regrouping_.form({static_cast<int>(candidates_.size()), terms_.nodes.min}, now.time);
+  if (!formed) return;
+  if (!*formed) return refuse_all(formed->error());
+  state_.round = regrouping_.base().round + 1;
+  term_ = regrouping_.term();
+  missing_ = regrouping_.missing();
+  round_ = FormedRound(regrouping_.ranks());
+  regrouping_ = {};
+  turn(now);
 }
 
 // As many spares as there is room for; the one that has waited longest comes first.
 void Membership::promote_spares() {
   if (state_.redundancy_list.empty() || (!broken_ && !admits())) return;
   for (const auto& [arrival, connection] : candidates_) {
-    if (count() + static_cast<int>(state_.wait_list.size()) >= limits_.max) return;
+    if (count() + static_cast<int>(state_.wait_list.size()) >= terms_.nodes.max) return;
     const NodeDesc& node = peers_.at(connection).said.node;
     if (state_.redundancy_list.erase(node) == 0) continue;
     state_.wait_list.insert(node);
@@ -282,9 +288,9 @@ void Membership::enter_candidates(int room, Instant now) {
     state_.redundancy_list.erase(peer.said.node);
     state_.participants[peer.said.node] = 0;
     changed();
-    if (count() != limits_.min) continue;
-    state_.deadline = now.wall + std::chrono::duration_cast<WallClock::duration>(last_call_time_);
-    last_call_ = later(now.time, last_call_time_);
+    if (count() != terms_.nodes.min) continue;
+    state_.deadline = now.wall + std::chrono::duration_cast<WallClock::duration>(terms_.last_call);
+    last_call_ = later(now.time, terms_.last_call);
   }
 }
 
@@ -297,35 +303,32 @@ bool Membership::nobody_else_is_due() const {
 void Membership::form(Instant now) {
   const std::vector<NodeDesc> order = rank_order(state_, round_.ranks());
   complete_round(state_, order);
+  const int old = round_.members_in(order);
   round_ = FormedRound(state_.round, order, [this](const NodeDesc& node) -> const Attendance* {
     const auto known = by_node_.find(node);
     return known == by_node_.end() ? nullptr : &peers_.at(known->second).said;
   });
+  round_.set_past(term_, old, std::exchange(missing_, 0));
   formed_at_ = now.time;
   last_call_ = never;
   again_ = false;
   broken_.reset();
   torchrun_.expect_nobody_back();
-  if (count() == limits_.max) {
+  if (count() == terms_.nodes.max) {
     state_.redundancy_list.merge(state_.wait_list);
     state_.wait_list.clear();
   }
   for (const auto& [arrival, connection] : candidates_) state_.redundancy_list.insert(peers_.at(connection).said.node);
   changed();
-  for (const NodeDesc& node : round_.order()) {
-    const auto known = by_node_.find(node);
-    if (known == by_node_.end()) continue;
-    Peer& peer = peers_.at(known->second);
-    if (peer.waiting && peer.said.wish == Wish::join) tell_formed(known->second, peer);
-  }
+  untold_ = true;
+  tell_round();
+  for (const auto& [arrival, connection] : candidates_) tell_line(connection, peers_.at(connection));
 }
-
-bool Membership::too_early(Time now) const { return round_.is_mixed() && now < later(formed_at_, torchrun_looks); }
 
 // ---- torchrun's agents
 
 const std::string& Membership::text(Instant now) {
-  const auto last = std::chrono::duration_cast<WallClock::duration>(std::min(heartbeats_last, silence_ / 3));
+  const auto last = std::chrono::duration_cast<WallClock::duration>(std::min(heartbeats_last, terms_.silence / 3));
   const bool old = !peers_.empty() && (now.wall >= rendered_ + last || now.wall < rendered_);
   if (!text_.empty() && !old) return text_;
   for (const auto& [node, connection] : by_node_)
@@ -349,10 +352,13 @@ Status Membership::adopt(ConnectionId writer, const std::string& text, Instant n
   if (!state_.deadline) {
     last_call_ = never;
   } else if (state_.deadline != before.deadline || last_call_ == never) {
-    last_call_ = later(now.time, last_call_time_);
+    last_call_ = later(now.time, terms_.last_call);
   }
   if (before.complete) {
-    learn_who_left(writer, before, now.time);
+    const bool turned = !std::exchange(state_.complete, true);  // until its members have been told
+    for (RoundBroken& why : torchrun_.who_left({writer, before, state_}, later(now.time, terms_.silence)))
+      break_up(std::move(why));
+    state_.complete = !turned;
     if (!state_.complete) turn(now);
   }
   // A node that was taken for dead although it attends joins again.
@@ -367,28 +373,17 @@ Status Membership::adopt(ConnectionId writer, const std::string& text, Instant n
   return {};
 }
 
-void Membership::learn_who_left(ConnectionId writer, const ElasticState& before, Time now) {
-  const bool turned = !state_.complete;
-  state_.complete = true;  // until its members have been told
-  for (const auto& [node, rank] : before.participants) {
-    if (state_.participants.contains(node)) continue;
-    const bool itself = torchrun_.is_writer(writer, node);
-    if (itself) torchrun_.leaves(node, later(now, silence_));
-    break_up({to_text(node) + (itself ? " restarts" : " stopped responding"), itself ? Cause::change : Cause::loss});
-  }
-  state_.complete = !turned;
-}
-
 Time Membership::deadline() const {
   // torchrun may start the last call with fewer nodes than our minimum.
-  const bool may_form = !state_.complete && !state_.closed && count() >= limits_.min;
+  const bool may_form = !state_.complete && !state_.closed && count() >= terms_.nodes.min;
   Time next = may_form ? last_call_ : never;
   if (!impatient_.empty() || !doomed_.empty()) next = std::min(next, later(formed_at_, torchrun_looks));
-  return std::min(next, torchrun_.deadline(silence_));
+  return std::min({next, regrouping_.deadline(), torchrun_.deadline(terms_.silence)});
 }
 
 void Membership::on_deadline(Instant now) {
-  for (const NodeDesc& node : torchrun_.take_silent(now.time, silence_)) lose(node, "stopped responding", now);
+  regrouping_.on_deadline(now.time);
+  for (const NodeDesc& node : torchrun_.take_silent(now.time, terms_.silence)) lose(node, "stopped responding", now);
   if (!too_early(now.time)) {
     for (const NodeDesc& node : std::exchange(doomed_, {})) remove(node, now);
     for (const ConnectionId connection : std::exchange(impatient_, {})) join(connection, peers_.at(connection), now);

@@ -31,6 +31,18 @@ int TorchrunAgents::due(const ElasticState& forming) const {
          static_cast<int>(std::count_if(forming.wait_list.begin(), forming.wait_list.end(), waits));
 }
 
+std::vector<RoundBroken> TorchrunAgents::who_left(const Write& write, Time until) {
+  using enum RoundBroken::Cause;
+  std::vector<RoundBroken> reasons;
+  for (const auto& [node, rank] : write.before.participants) {
+    if (write.after.participants.contains(node)) continue;
+    const bool itself = is_writer(write.writer, node);
+    if (itself) leaves(node, until);
+    reasons.push_back({to_text(node) + (itself ? " restarts" : " stopped responding"), itself ? change : loss});
+  }
+  return reasons;
+}
+
 bool TorchrunAgents::is_writer(ConnectionId connection, const NodeDesc& node) const {
   const auto own = writers_.find(connection);
   return own != writers_.end() && own->second == node;

@@ -42,7 +42,7 @@ class EventLine {
 std::string_view name_of(const JobEvent& event) {
   constexpr std::string_view names[] = {
       "job_started", "rendezvous_formed", "worker_started", "worker_exited", "stopping", "killing", "restart",
-      "peer_failed", "job_ended",         "user_asked",     "progress",      "hang",     "startup"};
+      "peer_failed", "job_ended",         "user_asked",     "progress",      "hang",     "startup", "host_moved"};
   static_assert(std::size(names) == std::variant_size_v<JobEvent>);
   return names[event.index()];
 }
@@ -109,6 +109,10 @@ void add_fields(EventLine& line, const StartedUp& event) {
   line.add("world_size", event.world_size).add("formed_s", event.formed);
   event.median ? line.add("median_s", *event.median) : line.add_json("median_s", "null");
   line.add_json("slowest", "[" + lines + "]");
+}
+
+void add_fields(EventLine& line, const HostChange& event) {
+  line.add("from", event.from).add("to", event.to).add("term", event.term);
 }
 
 void add_fields(EventLine& line, const UserAsked& event) { line.add("what", event.what).add("by", event.by); }

@@ -63,6 +63,8 @@ std::string sentence(const StartedUp& event) {
 
 std::string sentence(const Hanging& /*event*/) { return {}; }  // the warning has said it
 
+std::string sentence(const HostChange& /*event*/) { return {}; }  // a line has said it
+
 }  // namespace
 
 std::string to_text(const JobEvent& event) {

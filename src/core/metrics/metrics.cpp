@@ -68,6 +68,7 @@ struct Counting {
   void operator()(const Killing& /*event*/) const {}
   void operator()(const PeerFailure& /*event*/) const {}
   void operator()(const UserAsked& /*event*/) const {}
+  void operator()(const HostChange& /*event*/) const {}
   void operator()(const Progressed& /*event*/) const {}
   void operator()(const StartedUp& /*event*/) const {}
 };

@@ -33,6 +33,14 @@ Duration longest_stall(Duration timeout, int nodes) {
   return plan.patience + plan.grace;
 }
 
+// A node that has stalled, or was cut off from the host, sees its end at most an interval and its patience later. What
+// is left of the time is for the end of the workers.
+Duration grace_after_host(Duration timeout) { return plan_heartbeat(timeout, 1).patience; }
+
+Duration wait_after_host(Duration timeout, int nodes) {
+  return plan_heartbeat(timeout, nodes).silence + grace_after_host(timeout);
+}
+
 // ---- the host
 
 Time SilenceWatch::plan_look(Time now) {

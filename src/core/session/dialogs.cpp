@@ -86,6 +86,21 @@ Talk<std::optional<Failure>> look_for_abort(StoreLink& link, std::string prefix,
   co_return *std::move(failure);
 }
 
+Talk<std::optional<Failure>> read_abort(Stage& stage, Endpoint store, std::string prefix) {
+  const Time deadline = later(stage.moment(), quick_answer);
+  auto link = co_await connect_quietly(stage, std::move(store), deadline);
+  if (!link) co_return std::nullopt;
+  co_return co_await look_for_abort(*link, std::move(prefix), deadline);
+}
+
+Talk<bool> have_all_ended(Stage& stage, Endpoint store, std::string prefix) {
+  const Time deadline = later(stage.moment(), quick_answer);
+  auto link = co_await connect_quietly(stage, std::move(store), deadline);
+  if (!link) co_return false;
+  auto ended = co_await link->check(KeyList(1, all_ended_key(prefix)), deadline);
+  co_return ended && ended->at(0);
+}
+
 Talk<Result<Failure>> tell_abort(StoreLink& link, std::string prefix, Failure failure, Time deadline) {
   // A node that is not in the job must not end it once it has formed without that node.
   if (failure.kind == Failure::Kind::rendezvous) {
@@ -159,7 +174,7 @@ void pass_on(Stage& stage, const Result<Failure>& first) {
 }
 
 Talk<void> see_talkers_off(Stage& stage, Time start) {
-  Question soon = AwaitNoClients{false, later(start, silent_farewell)};
+  Question soon = AwaitNoClients{Clientele::all, later(start, silent_farewell)};
   auto waiting = stage.ask<Clients>(std::move(soon));
   const Clients clients = co_await waiting;
   if (clients.left == 0) co_return;
@@ -168,7 +183,7 @@ Talk<void> see_talkers_off(Stage& stage, Time start) {
                                           "agents and their workers may still need it",
                                           to_text(peers_patience),
                                           fmt::join(clients.where.begin(), clients.where.begin() + named, ", ")));
-  Question last = AwaitNoClients{false, later(start, peers_patience)};
+  Question last = AwaitNoClients{Clientele::all, later(start, peers_patience)};
   auto waiting_on = stage.ask<Clients>(std::move(last));
   (void)co_await waiting_on;
 }

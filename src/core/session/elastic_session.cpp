@@ -31,7 +31,7 @@ ElasticSession::~ElasticSession() { stage_.end(); }
 void ElasticSession::join(const JoinRound& event) {
   give_up_round();
   watch_.reset();
-  in_barrier_ = untold_ = false;  // that this node joins tells the others
+  in_barrier_ = closed_ = untold_ = false;  // that this node joins tells the others
   pledged_.reset();
   gone_ = NodeRank::none();
   stage_.act(ForgetRound{});
@@ -58,16 +58,26 @@ void ElasticSession::on_news(ElasticNews news) {
   std::visit([this](auto& one) { take(std::move(one)); }, news);
 }
 
-void ElasticSession::on_no_store(Error error) { stage_.tell(RendezvousFailed{std::move(error)}); }
-
 // The others, if they are there at all, may be about to go on without this node.
 void ElasticSession::on_doubt(bool silent) {
   stage_.act(LimitGrace{grace()});
-  doubted_ = silent && watch_ && !in_barrier_ && may_leave();
+  doubted_ = silent && watch_ && !in_barrier_ && can_be_missed();
   if (doubted_) stage_.tell(MembersChanged{"the job's store has not answered for long", grace()});
 }
 
-void ElasticSession::on_lost(Error error) { stage_.tell(StoreLost{error.message, grace(), {}, store_.is_by_launch()}); }
+void ElasticSession::on_host_gone(const LastRound& last, std::optional<Duration> workers) {
+  if (watch_) watch_->forget_store();
+  if (!workers) return;
+  gone_ = last.host;
+  const std::string who = to_text(last.host_node);
+  stage_.tell(MembersChanged{who + ", which hosted the rendezvous, left without a report", *workers, true});
+}
+
+// The host may have ended because all nodes have.
+Talk<bool> ElasticSession::still_goes_on() {
+  if (watch_ && in_barrier_) co_await watch_->read_out(later(stage_.moment(), quick_answer));
+  co_return goes_on();
+}
 
 // The workers must end first. If the job has ended because this node was silent, its will says so in the abort key.
 void ElasticSession::on_expelled() {
@@ -82,7 +92,7 @@ void ElasticSession::on_expelled() {
 
 Talk<void> ElasticSession::explain_expulsion() {
   std::optional<Failure> failure;
-  if (watch_) failure = co_await read_abort(watch_->place().prefix);
+  if (watch_) failure = co_await read_abort(stage_, *store_.reached(), watch_->place().prefix);
   if (failure) co_return stage_.tell(PeerFailed{*failure});
   stage_.tell(StoreLost{"it has closed the connection"});
 }
@@ -100,12 +110,13 @@ void ElasticSession::take(RoundBroken broken) {
   round_.start(explain_break(std::move(broken)));
 }
 
-void ElasticSession::take(const RoundWaits& waits) { round_.start(announce(waits)); }
-
 void ElasticSession::take(RoundRefused refused) {
   using enum ErrorCode;
+  closed_ = watch_ && store_.can_move() && refused.error.code == closed;
+  if (closed_) return;
   stranger_ = refused.error.code == conflict || (refused.error.code == timeout && refused.begun);
   if (refused.error.code == closed) return round_.start(explain_closed(std::move(refused)));
+  if (refused.error.code == timeout && store_.is_moving()) return on_lost(std::move(refused.error));
   stage_.tell(RendezvousFailed{std::move(refused.error)});
 }
 
@@ -127,7 +138,7 @@ Talk<void> ElasticSession::announce(RoundWaits waits) {
 
 // Closed means that the job has ended. Its launch agents have left the reason in the store.
 Talk<void> ElasticSession::explain_closed(RoundRefused refused) {
-  const auto failure = co_await read_abort(job_prefix(config_.run_id));
+  const auto failure = co_await read_abort(stage_, *store_.reached(), job_prefix(config_.run_id));
   if (failure) co_return stage_.tell(PeerFailed{*failure});
   if (refused.spare) co_return stage_.tell(NotNeeded{});
   refused.error.message = fmt::format(
@@ -154,42 +165,22 @@ Talk<bool> ElasticSession::is_explained_elsewhere(RoundBroken broken) {
   const bool explained = broken.cause == restart || ends;
   const bool in_barrier = in_barrier_;
   if (watch_ && explained && !store_.is_by_launch()) {
-    const auto failure = co_await read_abort(watch_->place().prefix);
+    const auto failure = co_await read_abort(stage_, *store_.reached(), watch_->place().prefix);
     if (failure && failure->restart) co_return true;
   } else if (watch_ && (explained || in_barrier)) {
     auto pause = stage_.until(later(stage_.moment(), explained ? quick_answer : end_of_all));
     co_await pause;
   }
   if (!in_barrier) co_return false;
-  co_return co_await have_all_ended();
-}
-
-// Nodes that are lost or join after all have reached the barrier change nothing.
-Talk<bool> ElasticSession::have_all_ended() {
-  const Time deadline = later(stage_.moment(), quick_answer);
-  auto link = co_await connect_again(deadline);
-  if (!link) co_return false;
-  auto ended = co_await link->check(KeyList(1, all_ended_key(watch_->place().prefix)), deadline);
-  co_return ended && ended->at(0);
+  co_return co_await have_all_ended(stage_, *store_.reached(), watch_->place().prefix);
 }
 
 // How long workers may run until the others go on without this node, however the store was lost: a pulled cable, an
 // interface that went down and a firewall that resets connections each end a connection otherwise than by silence.
 Duration ElasticSession::grace() const {
-  if (!may_leave() || config_.heartbeat_timeout == Duration::zero()) return Duration::max();
+  if (!can_be_missed() || config_.heartbeat_timeout == Duration::zero()) return Duration::max();
   if (store_.is_by_launch()) return plan_heartbeat(config_.heartbeat_timeout, choice_.settings.nodes.max).grace;
   return std::max(store_.longest_stall(false) - config_.heartbeat_timeout, Duration::zero());
-}
-
-Talk<Result<StoreLink>> ElasticSession::connect_again(Time deadline) {
-  co_return co_await connect_quietly(stage_, *store_.reached(), deadline);
-}
-
-Talk<std::optional<Failure>> ElasticSession::read_abort(std::string prefix) {
-  const Time deadline = later(stage_.moment(), quick_answer);
-  auto link = co_await connect_again(deadline);
-  if (!link) co_return std::nullopt;
-  co_return co_await look_for_abort(*link, std::move(prefix), deadline);
 }
 
 // ---- one round
@@ -199,10 +190,19 @@ Talk<void> ElasticSession::form_round(RoundFormed formed) {
   beginning_ = formed;
   auto round = co_await begin_round(std::move(formed));
   beginning_.reset();
-  if (!round) co_return stage_.tell(RendezvousFailed{round.error()});
+  if (!round) co_return co_await lose_beginning(round.error());
   pledged_ = *round;
   const Will will = last_will(watch_->place(), config_.hostname, goes_on_without_a_node(config_));
   if (!store_.pledge({will})) begin_pledged();
+}
+
+// If the host has ended, and another one follows, this talk is given up before it tells.
+Talk<void> ElasticSession::lose_beginning(Error error) {
+  if (error.code == ErrorCode::closed && store_.can_move()) {
+    auto pause = stage_.until(later(stage_.moment(), quick_answer));
+    co_await pause;
+  }
+  stage_.tell(RendezvousFailed{std::move(error)});
 }
 
 void ElasticSession::begin_pledged() {
@@ -219,9 +219,10 @@ Talk<Result<Round>> ElasticSession::begin_round(RoundFormed formed) {
   if (!connected) co_return connected.error();
   const bool beats = !store_.is_by_launch();  // if it is, the store's own link is this node's sign of life
   const Duration grace_of_workers = beats ? grace() : Duration::max();
-  watch_.emplace(stage_, *std::move(connected),
-                 RoundWatch::Place{round_prefix(config_.run_id, formed.round), formed.rank, formed.nnodes,
-                                   config_.heartbeat_timeout, beats, grace_of_workers});
+  watch_.emplace(
+      stage_, *std::move(connected),
+      RoundWatch::Place{round_prefix(config_.run_id, formed.round), formed.rank, formed.nnodes,
+                        config_.heartbeat_timeout, beats, grace_of_workers, store_.can_move() && !store_.hosts()});
   watch_->start_watching(deadline);
   auto master = co_await meeting_.agree(watch_->control(), formed, store_.address());
   if (!master) co_return master.error();
@@ -265,17 +266,16 @@ Talk<Result<Round>> ElasticSession::exchange_ranks(StoreLink& control, RoundForm
 
 // ---- the end of a round, and of the job
 
-// The host must stay: the store is in its process.
-bool ElasticSession::may_leave() const { return goes_on_without_a_node(config_) && !store_.hosts(); }
-
 Talk<void> ElasticSession::tell(Failure failure) {
   if (!store_.reached() || stranger_) co_return;
-  if (failure.kind == Failure::Kind::signal && may_leave()) {
+  const bool ends_all = failure.of_all && watch_;  // a node that waits for a round leaves as ever
+  if (failure.kind == Failure::Kind::signal && !ends_all && may_leave()) {
     left_ = true;
     late_.give_up();
     if (store_.is_by_launch()) store_.leave(failure.what);  // the node is gone when its workers are
     co_return;
   }
+  ends_ = !failure.restart;
   const Time deadline = later(stage_.moment(), quick_answer);
   auto link = co_await connect_again(deadline);
   if (link) co_return co_await tell_by(*link, std::move(failure), deadline);
@@ -322,13 +322,6 @@ void ElasticSession::enter_barrier() {
   then.words.clear();  // from now on the loss of this node harms nobody
   watch_->start_leaving(may_wait_in_vain ? std::optional(exit_barrier_timeout) : std::nullopt,
                         [this, then = std::move(then)] { store_.finish({then}); });
-}
-
-std::vector<NodeRank> ElasticSession::launch_nodes() const {
-  std::vector<NodeRank> nodes;
-  for (NodeRank rank; rank.value < watch_->place().nnodes; ++rank.value)
-    if (!std::binary_search(torchrun_.begin(), torchrun_.end(), rank)) nodes.push_back(rank);
-  return nodes;
 }
 
 ExchangePlace ElasticSession::place_for_end(const Failure& first) const {
@@ -380,18 +373,23 @@ Talk<void> ElasticSession::see_others_off(bool failed, Time start) {
     if (link) co_await await_informed(*link, watch_->place().prefix, launch_nodes(), later(start, quick_answer));
   }
   watch_.reset();
+  if (store_.hosts() && left_) co_return co_await see_busy_ones_off(start);
   store_.part();
   if (!store_.hosts()) co_return;
   if (mixed()) co_return co_await see_talkers_off(stage_, start);  // torchrun's agents take longer
   // Other nodes may have been warned, and their workers may still save.
   const Duration patience = std::max(most_for_workers_end(config_), silent_farewell * 10);
-  auto waiting = stage_.ask<Clients>(AwaitNoClients{true, later(start, failed ? silent_farewell : patience)});
+  auto waiting =
+      stage_.ask<Clients>(AwaitNoClients{Clientele::agents, later(start, failed ? silent_farewell : patience)});
   (void)co_await waiting;
 }
 
-void ElasticSession::hurry() {
-  account_.hurry();
-  stage_.act(StopAwaiting{});
+// The link of this node stays, so that no round forms here any more. The others need this host until their workers have
+// ended: they may have been told to stop, too, or warned, and are about to say so.
+Talk<void> ElasticSession::see_busy_ones_off(Time start) {
+  const Time deadline = later(start, most_for_workers_end(config_));
+  auto waiting = stage_.ask<Clients>(AwaitNoClients{Clientele::busy, deadline});
+  (void)co_await waiting;
 }
 
 }  // namespace launch

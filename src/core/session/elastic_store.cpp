@@ -22,9 +22,7 @@ ElasticSettings with_self(const Config& config, const C10dChoice& choice, Durati
   ElasticSettings settings = choice.settings;
   settings.run_id = config.run_id;
   settings.common = common_settings(config);
-  const std::string& address = choice.address;
   settings.report_interval = report_interval;
-  settings.self = NodeDesc{address.empty() ? config.hostname : address, config.pid, launch_local_id};
   settings.member = Member{NodeRank(), config.role, config.nproc_per_node};
   return settings;
 }
@@ -38,11 +36,16 @@ ElasticStore::ElasticStore(Stage& stage, const Config& config, const C10dChoice&
       owner_(owner),
       heartbeat_(plan_heartbeat(config.heartbeat_timeout, choice.settings.nodes.max)),
       store_(choice.store),
+      line_(stage, config),
       ended_(stage),
       scope_(stage) {}
 
+NodeDesc ElasticStore::self() const {
+  return {choice_.address.empty() ? config_.hostname : choice_.address, config_.pid, launch_local_id};
+}
+
 Talk<Status> ElasticStore::open() {
-  stage_.act(PrepareStore{heartbeat_.silence, {}, config_.run_id});
+  stage_.act(PrepareStore{heartbeat_.silence, line_.name(), {}, config_.run_id});
   if (!choice_.is_host.value_or(false)) co_return Status();
   const Listening opened = co_await listen_in_row(stage_, store_, choice_.ports);
   hosts_ = opened.status.has_value();
@@ -211,9 +214,11 @@ Talk<Status> ElasticStore::choose_machine() {
   auto looked = co_await link_->check(KeyList(1, std::string(host_key)), deadline);
   if (!looked) co_return looked.error();
   by_launch_ = looked->at(0);
+  if (by_launch_ && !hosts_) co_await line_.open_door(self(), address_);
   ElasticSettings settings = with_self(config_, choice_, stage_.report_interval());
+  settings.self = self();
   if (by_launch_) {
-    auto hosted = std::make_unique<HostedRendezvous>(std::move(settings));
+    auto hosted = std::make_unique<HostedRendezvous>(std::move(settings), line_.seat(hosts_));
     hosted_ = hosted.get();
     machine_ = std::move(hosted);
     if (heartbeat_.interval > Duration::zero()) link_->set_beats(heartbeat_.interval, heartbeat_.patience);
@@ -236,17 +241,20 @@ Talk<void> ElasticStore::run() {
     const bool goes_on = !ending_ && !leaving_;
     const bool closed = lost.code == ErrorCode::closed && goes_on;
     const bool silent = lost.code == ErrorCode::silent && goes_on;
-    wants_in_ = !formed_;
+    const bool waits = std::exchange(wants_in_, !formed_);
     hosted_ = nullptr;
     machine_.reset();
+    Way way = Way::as_ever;
+    if (has_hung_up(lost)) way = co_await follow(waits);
+    if (way == Way::followed) continue;
     bool back = false;
-    if (formed_ && !ending_) owner_.on_doubt(silent && by_launch_);
-    if ((closed || silent) && formed_ && by_launch_) back = co_await come_back(silent);
+    if (way == Way::as_ever && formed_ && !ending_) owner_.on_doubt(silent && by_launch_);
+    if (way == Way::as_ever && (closed || silent) && formed_ && by_launch_) back = co_await come_back(silent);
     if (back) continue;
-    if (!closed || formed_) {
+    if (!closed || formed_ || way == Way::in_vain) {
       lost_ = true;
       ended_.ring();
-      if (!ending_) owner_.on_lost(lost);
+      if (!ending_ && (way == Way::as_ever || !leaving_)) owner_.on_lost(lost);
       co_return;
     }
     connected = co_await look_again(lost);
@@ -256,6 +264,7 @@ Talk<void> ElasticStore::run() {
 // If the store closed the connection quickly, waits first: it may close every one, as it does not understand this node.
 Talk<bool> ElasticStore::look_again(Error lost) {
   owner_.on_other_store();
+  line_.forget();
   link_.reset();
   reached_.reset();
   stage_.say(Say::Level::info, fmt::format("the store at {} was lost before a round formed; looking for it again",
@@ -279,11 +288,69 @@ Talk<bool> ElasticStore::come_back(bool was_silent) {
   give_up_ = later(stage_.moment(), was_silent ? config_.heartbeat_timeout : look);
   auto link = co_await look_for_store(*reached_, false);
   if (!link || ending_ || leaving_) co_return false;
+  const bool same = co_await line_.is_same(*link, give_up_);
+  if (!same || ending_ || leaving_) co_return false;
+  line_.forget();
   last_link_.reset();
   last_link_.emplace(*std::move(link_));
   take(*std::move(link));
   owner_.on_expelled();
   co_return true;
+}
+
+// Not if the connection was reset: a host that lives does that when it gives up this node, and so does a firewall.
+bool ElasticStore::has_hung_up(const Error& lost) const {
+  const bool ended = lost.code == ErrorCode::closed && link_ && link_->hung_up();
+  return ended && by_launch_ && line_.leads_on() && !hosts_ && owner_.goes_on();
+}
+
+// Workers have some time to exit. A node that leaves does not look for the next host: its workers have that time, too.
+Talk<ElasticStore::Way> ElasticStore::follow(bool waits) {
+  if (ending_) co_return Way::as_ever;
+  const Duration grace = grace_after_host(config_.heartbeat_timeout);
+  const Time seen = stage_.moment();
+  if (!waits && grace > Duration::zero()) stage_.act(LimitGrace{grace});
+  const Duration look = grace > Duration::zero() ? std::min(second_look, grace / 2) : second_look;
+  const bool gone = co_await line_.is_gone(*reached_, later(stage_.moment(), look));
+  if (!gone || ending_) co_return Way::as_ever;
+  if (leaving_) co_return Way::in_vain;
+  const bool goes_on = co_await owner_.still_goes_on();
+  if (!goes_on || ending_) co_return Way::as_ever;
+  wants_in_ = wants_in_ || waits;
+  const Duration left = std::max(grace - (stage_.moment() - seen), Duration::zero());
+  const Duration workers = grace > Duration::zero() ? left : Duration::max();
+  owner_.on_host_gone(line_.last(), waits ? std::nullopt : std::optional(workers));
+  link_.reset();
+  co_return co_await look_for_next();
+}
+
+// A node that finds nobody gives up as soon as one that has lost a host which is only silent.
+Talk<ElasticStore::Way> ElasticStore::look_for_next() {
+  const bool hurries = config_.heartbeat_timeout > Duration::zero();
+  give_up_ = later(stage_.moment(), hurries ? config_.heartbeat_timeout : choice_.settings.join_timeout);
+  auto next = co_await line_.find_next(self(), give_up_);
+  if (!next || ending_ || leaving_) co_return Way::in_vain;
+  if (next->here) {
+    hosts_ = true;
+    Endpoint door = next->heir.door.at;
+    if (!is_loopback(door.host)) door.host = "127.0.0.1";
+    auto own = co_await connect_quietly(stage_, std::move(door), give_up_);
+    if (!own) co_return Way::in_vain;
+    next->link.emplace(*std::move(own));
+  }
+  settle_at(*std::move(next));
+  co_return Way::followed;
+}
+
+void ElasticStore::settle_at(StoreLine::Next next) {
+  const LastRound& last = line_.last();
+  take(*std::move(next.link));
+  reached_ = link_->peer();
+  store_ = next.heir.door.at;
+  const std::string from = last.host_node.addr.empty() ? to_text(choice_.store) : last.host_node.addr;
+  stage_.say(Say::Level::info, fmt::format("the node that hosted the rendezvous ({}) is gone; {} hosts it now", from,
+                                           next.heir.node.addr));
+  stage_.act(HostMoved{from, next.heir.node.addr, line_.term()});
 }
 
 // Carries out the machine until it has ended, or the store is lost.
@@ -313,7 +380,10 @@ Talk<Result<Outcome>> ElasticStore::perform(Operation next) {
 
 // Until end() the store must still hear of this node: its workers may take their time.
 void ElasticStore::take(ElasticNews news) {
-  formed_ = formed_ || std::holds_alternative<RoundFormed>(news);
+  line_.learn(news);
+  const bool formed = std::holds_alternative<RoundFormed>(news);
+  formed_ = formed_ || formed;
+  wants_in_ = wants_in_ && !formed;
   if (!std::holds_alternative<RendezvousEnded>(news)) return owner_.on_news(std::move(news));
   done_ = true;
   ended_.ring();

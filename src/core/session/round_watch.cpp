@@ -10,6 +10,13 @@
 
 namespace launch {
 
+std::vector<NodeRank> RoundWatch::Place::nodes_without(const std::vector<NodeRank>& some) const {
+  std::vector<NodeRank> nodes;
+  for (NodeRank rank; rank.value < nnodes; ++rank.value)
+    if (!std::binary_search(some.begin(), some.end(), rank)) nodes.push_back(rank);
+  return nodes;
+}
+
 RoundWatch::RoundWatch(Stage& stage, StoreLink control, Place place)
     : stage_(stage),
       place_(std::move(place)),
@@ -17,6 +24,7 @@ RoundWatch::RoundWatch(Stage& stage, StoreLink control, Place place)
       host_waits_(!place_.beats),
       control_(std::move(control)),
       over_(stage),
+      heard_out_(stage),
       watching_(stage),
       leaving_(stage) {}
 
@@ -103,6 +111,7 @@ Talk<void> RoundWatch::watch(Time connect_by) {
   if (!failure) {
     lose(failure.error());
   } else {
+    is_last_ = !failure->restart;
     if (!retired_ || !failure->restart) stage_.tell(PeerFailed{*failure});
     co_await be_heard(failure->restart);
   }
@@ -119,7 +128,28 @@ void RoundWatch::lose(const Error& error) {
   // If the host has ended, so has control_, which may still hold the news that all nodes have ended.
   if (leaves_ && host_waits_)
     return error.code == ErrorCode::closed ? watching_.start(watch_again()) : control_.close();
-  stage_.tell(StoreLost{error.message, place_.grace, stood_still_, host_waits_});
+  tell_loss(error, host_waits_);
+}
+
+// By then the session would have found out that the host has ended.
+void RoundWatch::tell_loss(const Error& error, bool host_waits) {
+  StoreLost loss{error.message, place_.grace, stood_still_, host_waits};
+  if (!place_.host_may_move || error.code != ErrorCode::closed) return stage_.tell(std::move(loss));
+  watching_.start(tell_late(std::move(loss)));
+}
+
+Talk<void> RoundWatch::tell_late(StoreLost loss) {
+  auto pause = stage_.until(later(stage_.moment(), quick_answer));
+  co_await pause;
+  stage_.tell(std::move(loss));
+}
+
+void RoundWatch::forget_store() {
+  watching_.give_up();
+  leaving_.give_up();
+  lost_ = true;
+  has_will_ = false;
+  control_.close();
 }
 
 // The host has closed only this connection, if it had heard nothing there for long because this machine slept.
@@ -189,7 +219,20 @@ Talk<void> RoundWatch::learn_what_failed() {
   stage_.tell(StoreLost{failure.error().message, place_.grace, stood_still_, true});
 }
 
+Talk<void> RoundWatch::read_out(Time by) {
+  while (leaves_ && !out_ && stage_.moment() < by) {
+    auto ended = heard_out_.rung(by);
+    co_await ended;
+  }
+}
+
 Talk<void> RoundWatch::leave(std::optional<Duration> patience, std::function<void()> on_counted) {
+  co_await pass_barrier(patience, std::move(on_counted));
+  out_ = true;
+  heard_out_.ring();
+}
+
+Talk<void> RoundWatch::pass_barrier(std::optional<Duration> patience, std::function<void()> on_counted) {
   ExitBarrier barrier(place_.prefix, place_.nnodes, patience, stage_.report_interval());
   auto passed = co_await pass(control_, std::move(barrier), std::move(on_counted));
   if (passed && passed->failed) {
@@ -199,12 +242,12 @@ Talk<void> RoundWatch::leave(std::optional<Duration> patience, std::function<voi
   }
   if (!passed && host_waits_) {
     lost_ = true;
-    stage_.tell(StoreLost{passed.error().message, place_.grace, stood_still_, true});
-    co_return;
+    co_return tell_loss(passed.error(), true);
   }
   if (passed && !passed->everybody)
     stage_.say(Say::Level::warning, fmt::format("some nodes have not finished {} after this one; leaving without them",
                                                 to_text(exit_barrier_timeout)));
+  passed_ = true;
   stage_.tell(BarrierDone{});
 }
 

@@ -35,7 +35,7 @@ StaticSession::~StaticSession() { stage_.end(); }
 Talk<Status> StaticSession::open() {
   if (!hosts()) co_return Status();
   const Duration silence = plan_heartbeat(config_.heartbeat_timeout, nodes_.nnodes).silence;
-  stage_.act(PrepareStore{silence, agent_keys(config_.run_id), config_.run_id, nodes_.nnodes});
+  stage_.act(PrepareStore{silence, {}, agent_keys(config_.run_id), config_.run_id, nodes_.nnodes});
   Listening opened = co_await listen_in_row(stage_, nodes_.store, nodes_.ports);
   opens_late_ = opened.cooling;
   if (opens_late_) co_return Status();
@@ -384,7 +384,7 @@ Talk<void> StaticSession::end(bool failed) {
   if (!hosts() || failed) co_return;
   if (mixed_) co_return co_await see_talkers_off(stage_, stage_.moment());
   // No worker is left on any node. Other clients have nothing to do with the job's end.
-  Question wait = AwaitNoClients{true, later(stage_.moment(), peers_patience)};
+  Question wait = AwaitNoClients{Clientele::agents, later(stage_.moment(), peers_patience)};
   auto waiting = stage_.ask<Clients>(std::move(wait));
   (void)co_await waiting;
 }

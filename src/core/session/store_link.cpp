@@ -13,6 +13,7 @@ StoreLink::StoreLink(Stage& stage, LinkId id, const Opened& opened)
 StoreLink::StoreLink(StoreLink&& other) noexcept
     : stage_(other.stage_),
       id_(std::exchange(other.id_, 0)),
+      hung_up_(other.hung_up_),
       peer_(std::move(other.peer_)),
       own_address_(std::move(other.own_address_)) {}
 
@@ -21,6 +22,7 @@ Talk<Result<Outcome>> StoreLink::perform(Operation operation, Time deadline) {
   Question question = AskStore{id_, std::move(operation), deadline};
   auto asking = stage_->ask<Answered>(std::move(question));
   Answered answered = co_await asking;
+  hung_up_ = hung_up_ || answered.hung_up;
   co_return std::move(answered.outcome);
 }
 

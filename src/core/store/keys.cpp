@@ -86,6 +86,7 @@ std::optional<std::string_view> run_id_of(std::string_view key) {
 
 // ---- launch's own keys
 
+std::string store_name_key(const std::string& name) { return fmt::format("{}/{}", host_key, name); }
 std::string abort_key(const std::string& prefix) { return fmt::format("/{}{}", prefix, abort_end); }
 std::string informed_key(const std::string& prefix, int node) { return own(prefix, "informed", node); }
 std::string claim_key(const std::string& prefix, int node) { return own(prefix, "node", node); }

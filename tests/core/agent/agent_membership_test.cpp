@@ -246,6 +246,18 @@ TEST(AgentMembership, WorkersThatWereWarnedHaveTimeToSaveThoughOthersLeave) {
   EXPECT_EQ(find<Finish>(actions)->exit_code, 0);
 }
 
+TEST(AgentMembership, WorkersThatWereWarnedSaveForAsLongAsTheLossOfTheHostLeavesThem) {
+  AgentSettings chosen = settings();
+  chosen.leaves = true;
+  for (const bool other_first : {false, true}) {
+    Agent agent = running(chosen);
+    agent.on(Warned{SIGUSR1, true}, start_time);
+    if (other_first) agent.on(MembersChanged{"n2 leaves"}, start_time);
+    EXPECT_TRUE(agent.on(MembersChanged{"n0 is gone", 250ms, true}, start_time).empty());
+    EXPECT_EQ(agent.deadline(), start_time + 250ms);
+  }
+}
+
 TEST(AgentMembership, WorkersThatHeedNoWarningStartAnewInTheEnd) {
   AgentSettings chosen = settings();
   chosen.leaves = true;

@@ -253,4 +253,52 @@ TEST(AgentStore, TheLastCallRings) {
   EXPECT_EQ(store.store.deadline(), never);
 }
 
+TEST(AgentStore, IsClosedToStrangersUntilItsHostTakesOver) {
+  Store one;
+  one.store.close_to_strangers({NodeRank::none(), {"n1", 1, launch_local_id}, {{}, "of n1"}});
+  one.store.table().preset("launch/host", "1");
+  EXPECT_EQ(one.ask(1, CheckRequest{{"launch/host"}}).size(), 1U);
+  EXPECT_TRUE(one.status);
+  one.ask(1, SetRequest{"key", "1"});
+  EXPECT_FALSE(one.status);
+  one.attend(2, Wish::join);
+  EXPECT_FALSE(one.status) << "it comes from no other store";
+  Attendance said = *parse_attendance(attendance(Wish::join, "n3", 4));
+  said.comeback.emplace();
+  said.comeback->term = 1;
+  said.comeback->last = {0, 4, 2, NodeRank(1), NodeRank(0), {"n0", 1, launch_local_id}, "s", 0, 0, {}};
+  said.comeback->last.line = {{NodeRank(0), {"n2", 1, launch_local_id}, {{"n2", 7}, "of n2"}}};
+  const auto come = [&](ConnectionId from) { one.ask(from, AttendRequest{key, to_json(said)}); };
+  come(3);
+  EXPECT_FALSE(one.status) << "its line leads elsewhere";
+  said.comeback->last.line.push_back({NodeRank(1), {"n1", 1, launch_local_id}, {{"n1", 7}, "of n1"}});
+  come(3);
+  EXPECT_TRUE(one.status);
+  one.ask(1, SetRequest{"key", "1"});
+  EXPECT_FALSE(one.status);
+  said.hosts = true;
+  said.door.store = "of n1";
+  come(4);
+  EXPECT_FALSE(one.status) << "it is not n1";
+  said.node = {"n1", 1, launch_local_id};
+  said.door.store = "of n2";
+  come(4);
+  EXPECT_FALSE(one.status) << "it hosts another one";
+  said.door.store = "of n1";
+  come(4);
+  EXPECT_TRUE(one.status);
+  one.ask(1, SetRequest{"key", "1"});
+  EXPECT_TRUE(one.status);
+}
+
+TEST(AgentStore, ItsHostMayOpenItBeforeARoundHasFormed) {
+  Store one;
+  one.store.close_to_strangers({NodeRank::none(), {"n1", 1, launch_local_id}, {{}, "of n1"}});
+  one.attend(1, Wish::join);
+  EXPECT_FALSE(one.status);
+  one.store.open_to_all();
+  one.attend(1, Wish::join);
+  EXPECT_TRUE(one.status);
+}
+
 }  // namespace launch::agent_store_test

@@ -4,6 +4,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <functional>
 #include <nlohmann/json.hpp>
 
 namespace launch::attendance_test {
@@ -223,6 +225,46 @@ TEST(Attendance, WhatIsAlmostRightDoesNoHarm) {
     }
     take_any(text);
   }
+}
+
+TEST(AttendanceSuccession, ComesBackAsItWasSaid) {
+  LastRound last{2, 7, 4, NodeRank(3), NodeRank(0), {"n0", 7, launch_local_id}, "ab", 2, 1, {}};
+  last.line.push_back({NodeRank(1), {"n1", 8, launch_local_id}, {{"10.0.0.1", 4242}, "cd"}});
+  Attendance said{.node = {"n3", 9, launch_local_id}, .member = {NodeRank(), "default", 1}};
+  said.door = {{"10.0.0.3", 4243}, "ef"};
+  said.hosts = true;
+  said.comeback = Comeback{last, 3, 2, {NodeRank(1)}, 33s};
+  const auto read = parse_attendance(to_json(said));
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->door, said.door);
+  EXPECT_TRUE(read->hosts);
+  EXPECT_EQ(read->comeback, said.comeback);
+  RoundFormed formed;
+  formed.leader = said.node;
+  formed.succession = last;
+  EXPECT_EQ(std::get<RoundFormed>(*parse_news(to_json(ElasticNews(formed)))).succession, last);
+  RoundWaits waits;
+  waits.awaited = 5;
+  waits.succession = last;
+  EXPECT_EQ(std::get<RoundWaits>(*parse_news(to_json(ElasticNews(waits)))), waits);
+}
+
+TEST(AttendanceSuccession, WhatIsOutOfBoundsIsRefused) {
+  Attendance said{.node = {"n3", 9, launch_local_id}, .member = {NodeRank(), "default", 1}};
+  LastRound last{0, 0, 2, NodeRank(1), NodeRank(0), {}, "ab", 0, 0, {{NodeRank(1), said.node, {{"n3", 1}, "cd"}}}};
+  said.comeback = Comeback{last, 1, 0, {}, 1s};
+  ASSERT_TRUE(parse_attendance(to_json(said)));
+  const auto taken = [&](const std::function<void(Comeback&)>& change) {
+    Attendance other = said;
+    change(*other.comeback);
+    return parse_attendance(to_json(other)).has_value();
+  };
+  EXPECT_FALSE(taken([](Comeback& back) { back.term = 0; }));
+  EXPECT_FALSE(taken([](Comeback& back) { back.last.nnodes = 0; }));
+  EXPECT_FALSE(taken([](Comeback& back) { back.last.rank = NodeRank(3); }));
+  EXPECT_FALSE(taken([](Comeback& back) { back.last.line[0].rank = NodeRank(7); }));
+  EXPECT_FALSE(taken([](Comeback& back) { back.last.old = 3; }));
+  EXPECT_FALSE(taken([](Comeback& back) { back.left = -1; }));
 }
 
 }  // namespace launch::attendance_test

@@ -176,6 +176,20 @@ TEST(Liveness, ManyNodesLeaveTheHostTimeForItsWork) {
   }
 }
 
+// A node sees the end of the host when that was cut off, or when it stood still itself, for as long as it has patience.
+TEST(Liveness, ANewHostWaitsUntilNobodyHasWorkersOfTheLastRound) {
+  for (const Duration timeout : {Duration(100ms), Duration(1s), Duration(30s), Duration(600s)})
+    for (const int nodes : {1, 100, 10'000}) {
+      const Heartbeat plan = plan_heartbeat(timeout, nodes);
+      const Duration sees_the_end = plan.interval + plan.patience;
+      EXPECT_GE(sees_the_end, longest_stall(timeout, nodes));
+      EXPECT_GT(wait_after_host(timeout, nodes), sees_the_end + grace_after_host(timeout));
+      EXPECT_GT(wait_after_host(timeout, nodes), sees_the_end + plan.grace);
+    }
+  EXPECT_EQ(wait_after_host(Duration::zero(), 4), Duration::zero());
+  EXPECT_EQ(grace_after_host(Duration::zero()), Duration::zero());
+}
+
 TEST(Liveness, WithoutATimeoutThereIsNone) {
   const Heartbeat plan = plan_heartbeat(Duration::zero(), 100);
   EXPECT_EQ(plan.interval, Duration::zero());

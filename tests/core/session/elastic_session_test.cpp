@@ -113,7 +113,7 @@ TEST(ElasticSession, AnEndIsToldToNodesThatComeLater) {
 TEST(ElasticSession, TheOthersGoOnWithoutANodeThatIsLost) {
   Elastic job({1, 2});
   for (const char* host : {"n0", "n1"}) job.come(host);
-  for (Meeting::Node* node : job.nodes) EXPECT_EQ(job.round_of(*node).may_leave, node->config.hostname != "n0");
+  for (Meeting::Node* node : job.nodes) EXPECT_TRUE(job.round_of(*node).may_leave) << node->config.hostname;
   job.nodes[1]->session->end();
   const auto heard = job.meeting.take<PeerFailed>(*job.nodes[0], 10ms);
   ASSERT_TRUE(heard);
@@ -137,8 +137,33 @@ TEST(ElasticSession, ANodeThatIsCutOffMustEndItsWorkersBeforeTheOthersGoOn) {
   EXPECT_GT(job.meeting.events().now(), workers_gone);
 }
 
-TEST(ElasticSession, TheLossOfTheHostIsTold) {
+TEST(ElasticSession, AHostThatTheOthersNeedMayNotLeave) {
+  Elastic job({2, 3});
+  for (const char* host : {"n0", "n1"}) job.come(host);
+  for (Meeting::Node* node : job.nodes) EXPECT_EQ(job.round_of(*node).may_leave, node->config.hostname != "n0");
+}
+
+TEST(ElasticSession, AnotherNodeFollowsAHostThatHasEnded) {
   Elastic job({1, 2});
+  for (const char* host : {"n0", "n1"}) job.come(host);
+  std::int64_t before = 0;
+  for (Meeting::Node* node : job.nodes) before = job.round_of(*node).number;
+  job.nodes[0]->session->end();
+  const auto changed = job.meeting.take<MembersChanged>(*job.nodes[1], 1s);
+  ASSERT_TRUE(changed);
+  EXPECT_EQ(changed->reason, "n0 (pid 100), which hosted the rendezvous, left without a report");
+  const Duration whole = grace_after_host(job.nodes[1]->config.heartbeat_timeout);
+  EXPECT_LE(changed->grace, whole);
+  EXPECT_GT(changed->grace, whole - 2s);
+  job.nodes[1]->session->feed(JoinRound{});
+  const Round round = job.round_of(*job.nodes[1]);
+  EXPECT_EQ(round.number, before + 1);
+  EXPECT_EQ(round.assignment.group_world_size, 1);
+  EXPECT_FALSE(job.meeting.take<StoreLost>(*job.nodes[1], 5s));
+}
+
+TEST(ElasticSession, TheLossOfTheHostIsTold) {
+  Elastic job({2, 2});
   for (const char* host : {"n0", "n1"}) job.come(host);
   for (Meeting::Node* node : job.nodes) job.round_of(*node);
   job.nodes[0]->session->end();
@@ -180,6 +205,59 @@ TEST(ElasticSession, AllMeetInTheBarrierAndTheHostIsTheLastToGo) {
   EXPECT_FALSE(job.nodes[0]->ended);
   job.nodes[1]->session->feed(EndSession{});
   EXPECT_TRUE(job.meeting.events().run_until([&] { return job.nodes[0]->ended && job.nodes[1]->ended; }, 5s));
+}
+
+Failure told_to_stop() {
+  Failure told;
+  told.kind = Failure::Kind::signal;
+  told.what = "launch was told to stop by SIGTERM";
+  return told;
+}
+
+TEST(ElasticSession, AJobWhoseNodesAreAllToldToStopEndsWithTheFirst) {
+  for (const std::size_t first : {0U, 1U}) {
+    Elastic job({1, 2});
+    for (const char* host : {"n0", "n1"}) job.come(host);
+    for (Meeting::Node* node : job.nodes) job.round_of(*node);
+    Failure told = told_to_stop();
+    told.of_all = true;
+    job.nodes[first]->session->feed(TellOthers{told});
+    const auto heard = job.meeting.take<PeerFailed>(*job.nodes[1 - first], 10ms);
+    ASSERT_TRUE(heard) << first;
+    EXPECT_EQ(heard->failure.kind, Failure::Kind::signal);
+    EXPECT_FALSE(job.meeting.take<MembersChanged>(*job.nodes[1 - first], 1s));
+  }
+}
+
+TEST(ElasticSession, TheHostDoesNotLeaveInTheExitBarrier) {
+  Elastic job({1, 2});
+  for (const char* host : {"n0", "n1"}) job.come(host);
+  for (Meeting::Node* node : job.nodes) job.round_of(*node);
+  job.nodes[0]->session->feed(EnterExitBarrier{});
+  job.meeting.events().run_until(job.meeting.events().now() + 10ms);
+  job.nodes[0]->session->feed(TellOthers{told_to_stop()});
+  const auto heard = job.meeting.take<PeerFailed>(*job.nodes[1], 10ms);
+  ASSERT_TRUE(heard);
+  EXPECT_EQ(heard->failure.what, told_to_stop().what);
+}
+
+// Two agents of n0 could host the store; the one that does ends when the other one has its door.
+TEST(ElasticSession, AnAgentThatTakesTheEndpointBeforeARoundHasFormedLetsAllIn) {
+  Elastic job({3, 4});
+  for (int i = 0; i < 2; ++i) {
+    Config config = elastic_config("n0", 100 + i, {3, 4});
+    c10d_of(config).is_host.reset();
+    Meeting::Node& node = job.meeting.add(std::move(config));
+    job.nodes.push_back(&node);
+    EXPECT_TRUE(node.session->open());
+    node.session->feed(JoinRound{});
+    job.meeting.events().run_until(job.meeting.events().now() + 3s);
+  }
+  Meeting::Node& second = *job.nodes[1];
+  job.nodes[0]->session->end();
+  job.meeting.events().run_until(job.meeting.events().now() + 5s);
+  for (const char* other : {"n1", "n2"}) job.come(other);
+  EXPECT_EQ(job.round_of(second, 120s).assignment.group_world_size, 3);
 }
 
 }  // namespace launch::elastic_session_test

@@ -21,6 +21,11 @@ struct Owner : ElasticStore::Owner {
   void on_doubt(bool silent) override { heard.push_back(silent ? "silent" : "closed"); }
   void on_lost(Error /*error*/) override { heard.push_back("lost"); }
   void on_expelled() override { heard.push_back("expelled"); }
+  void on_host_gone(const LastRound& /*last*/, std::optional<Duration> workers) override {
+    heard.push_back(workers ? "gone, workers" : "gone");
+  }
+  bool goes_on() const override { return true; }
+  Talk<bool> still_goes_on() override { co_return true; }
 
   std::vector<std::string> heard;
 };

@@ -148,4 +148,22 @@ TEST(RoundWatch, AllNodesPassTheBarrier) {
   EXPECT_TRUE(std::holds_alternative<BarrierDone>(round.first.told[0]));
 }
 
+TEST(RoundWatch, ReadsOutWhatTheHostHasSaidLastInTheExitBarrier) {
+  for (const bool all_have_ended : {true, false}) {
+    Watched round;
+    round.begin();
+    round.watch->start_leaving(std::nullopt, [] {});
+    round.first.act();
+    round.events.run_until(round.events.now() + 10ms);
+    StoreLink link = round.second.link_to(round.endpoint);
+    if (all_have_ended) EXPECT_TRUE(*round.second.run(link.set(all_ended_key("job"), "1", round.soon())));
+    round.network.end_store(round.store);
+    const auto read_out = [](RoundWatch& watch, Time by) -> Talk<bool> {
+      co_await watch.read_out(by);
+      co_return watch.passed();
+    };
+    EXPECT_EQ(*round.first.run(read_out(*round.watch, round.soon())), all_have_ended);
+  }
+}
+
 }  // namespace launch::round_watch_test

@@ -37,13 +37,14 @@ struct SignalReceived {
   std::string sender{};  // a phrase for messages; empty: not known
   int to_workers = signal;
   bool lost = false;     // nobody wants the job to stop: launch --hosts has lost its connection to this node
+  bool of_all = false;   // every node of the job is told to stop, so the others do not go on without this one
 };
 struct Warned { int signal = 0; bool may_leave = false; };  // early: the workers were warned too and may save and exit
 struct GuardLost {};                       // the process that the user sees was killed: everything ends at once
 struct PeerFailed { Failure failure; };    // the job's first failure, as it is in the store
 // The round breaks up, and another one follows. `grace`: the most that the workers may take to exit, since the others
-// go on after it.
-struct MembersChanged { std::string reason; Duration grace = Duration::max(); };
+// go on after it; `may_save`: warned workers have that time, too, before they are told to exit.
+struct MembersChanged { std::string reason; Duration grace = Duration::max(); bool may_save = false; };
 // stood_still: how long this process was paused before, if that is the reason. host_waits: the store's host does not
 // exit successfully before this node knows that all nodes have ended.
 struct StoreLost { std::string reason; Duration grace = Duration::max(); Duration stood_still{}; bool host_waits{}; };

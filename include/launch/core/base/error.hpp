@@ -11,14 +11,15 @@
 namespace launch {
 
 enum class ErrorCode {
-  usage,      // the command line or an environment variable is wrong; nothing was started
-  conflict,   // the nodes of one job contradict each other
-  system,     // the kernel or the network refused
-  protocol,   // a peer sent bytes that the protocol does not know
-  timeout,    // a deadline passed
-  silent,     // the other side gave no sign of life before its deadline
-  closed,     // the other side has left or has closed
-  cancelled,  // we were told to stop
+  usage,        // the command line or an environment variable is wrong; nothing was started
+  conflict,     // the nodes of one job contradict each other
+  system,       // the kernel or the network refused
+  protocol,     // a peer sent bytes that the protocol does not know
+  timeout,      // a deadline passed
+  silent,       // the other side gave no sign of life before its deadline
+  no_listener,  // the machine has answered that no process listens there
+  closed,       // the other side has left or has closed
+  cancelled,    // we were told to stop
 };
 
 struct Error {

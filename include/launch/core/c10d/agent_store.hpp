@@ -34,6 +34,14 @@ class AgentStore {
   // In this static job torchrun's nodes may be lost: the others are told.
   void expect_guests(std::string run_id, int nnodes) { guests_.emplace(std::move(run_id), nnodes); }
 
+  // `own` is the agent that may host this store later, and its door. Until it attends after the end of another host,
+  // only those whose line leads to this door may talk to it, and leave nothing here but that they attend.
+  void close_to_strangers(Heir own) { closed_ = std::move(own); }
+  // That agent hosts it from now on, as the first host of its job.
+  void open_to_all() { closed_.reset(); }
+  // Workers of launch agents that attend may still run, apart from those of the one that hosts the store.
+  bool workers_may_run() const;
+
   // Whether its silence must be noticed.
   bool is_watched(ConnectionId connection) const;
   bool watches() const { return !jobs_.empty() || table_.wills() > 0; }
@@ -48,12 +56,14 @@ class AgentStore {
   using Jobs = std::map<std::string, Membership, std::less<>>;  // by the key of their state
 
   Status attend(const AttendRequest& request, const Exchange& exchange);
+  bool lets_in(const Attendance& said);
   Jobs::iterator find_job(const Request& request);
   Status write_state(Jobs::iterator job, const Request& request, const Exchange& exchange);
   void deliver(Membership& job, const Exchange& exchange);
   void tell_of_lost_guests(Time now, std::vector<Push>& pushes);
 
   StoreTable table_;
+  std::optional<Heir> closed_;  // to all but those who look for this one
   std::optional<StaticGuests> guests_;
   Jobs jobs_;
   std::map<ConnectionId, Membership*> attending_;

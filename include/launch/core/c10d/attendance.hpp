@@ -5,6 +5,7 @@
 
 #include "launch/core/c10d/elastic_machine.hpp"
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -28,8 +29,11 @@ struct Attendance {
   bool admits = true;    // nodes that join may break up the round
   std::string reason{};  // why it leaves, for the others
   CommonSettings common{};
-  bool done = false;  // its workers have ended well: its loss does not break up the round
-  int restarts = 0;   // of the job, as far as it knows: a store that replaced another one knows of none
+  bool done = false;   // its workers have ended well: its loss does not break up the round
+  int restarts = 0;    // of the job, as far as it knows: a store that replaced another one knows of none
+  StoreDoor door{};    // where it would host the store if the host ended; of the host: its store has this name
+  bool hosts = false;  // the store
+  std::optional<Comeback> comeback{};  // the host of its last store has ended, and it has been in no round since
 
   bool operator==(const Attendance&) const = default;
 };

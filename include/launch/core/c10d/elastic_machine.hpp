@@ -9,6 +9,7 @@
 #include "launch/core/base/error.hpp"
 #include "launch/core/base/time.hpp"
 #include "launch/core/c10d/elastic_state.hpp"
+#include "launch/core/c10d/succession.hpp"
 #include "launch/core/job/job.hpp"
 #include "launch/core/store/store_operation.hpp"
 
@@ -30,6 +31,7 @@ struct RoundFormed {
   std::optional<Assignment> assignment{};  // if the other nodes need not be asked for it
   int restarts = 0;                        // of the job, as its members know it
   CommonSettings common{};                 // of the job; empty: this node has the same
+  LastRound succession{};                  // if the host ends
 
   bool operator==(const RoundFormed&) const = default;
 };
@@ -50,6 +52,8 @@ struct RoundWaits {  // for a progress line
   bool spare = false;
   Duration left{};
   bool begun = false;  // a round of the job has formed
+  int awaited = 0;     // after a host has ended: members of the last round that may live; `arrived` has those that came
+  LastRound succession{};  // if the host ends
   bool operator==(const RoundWaits&) const = default;
 };
 struct RoundRefused {  // time-out, closed or contradiction

@@ -7,13 +7,21 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace launch {
 
 class HostedRendezvous : public ElasticMachine {
  public:
-  explicit HostedRendezvous(ElasticSettings settings);
+  // What the others must know of this agent's part in the store.
+  struct Seat {
+    StoreDoor door{};  // as in Attendance
+    bool hosts = false;
+    std::optional<Comeback> comeback{};
+  };
+  explicit HostedRendezvous(ElasticSettings settings) : HostedRendezvous(std::move(settings), Seat()) {}
+  HostedRendezvous(ElasticSettings settings, Seat seat);
 
   ElasticStep start(Instant now) override;
   Result<ElasticStep> on(const Outcome& outcome, Instant now) override;
@@ -42,10 +50,13 @@ class HostedRendezvous : public ElasticMachine {
   ElasticStep next(Time now);
   ElasticStep attend(Attendance::Wish wish, Time deadline);
   void take(const ElasticNews& news, Time now);
+  void learn(const LastRound& succession);
   void report(RoundWaits waits, Time now);
   void end();
 
   ElasticSettings settings_;
+  Seat seat_;
+  bool returns_ = false;  // the next host must hear of this agent, but the last workers may still run
   Goal goal_ = Goal::none;
   Time deadline_ = never;
   Time give_up_ = never;  // joining, leaving or closing

@@ -9,6 +9,7 @@
 #include "launch/core/c10d/formed_round.hpp"
 #include "launch/core/c10d/torchrun_agents.hpp"
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <set>
@@ -27,11 +28,13 @@ class Membership {
 
   Membership() = default;
   // `first` is about to attend: a state that is already there is read with its settings.
-  explicit Membership(const Attendance& first) { agree_on(first); }
+  explicit Membership(Attendance first) : terms_(std::move(first)) {}
 
   void attend(ConnectionId from, const Attendance& said, Instant now);
   // It no longer waits for an answer; it gets that when it attends again.
-  void stop_waiting(ConnectionId connection);
+  void stop_waiting(ConnectionId connection) {
+    if (const auto peer = peers_.find(connection); peer != peers_.end()) peer->second.waiting = false;
+  }
   // The connection is gone, and so is the agent. `silent`: it was not closed, but nothing was heard from it.
   void drop(ConnectionId connection, bool silent, Instant now);
   bool attends(ConnectionId connection) const { return peers_.contains(connection); }
@@ -49,68 +52,106 @@ class Membership {
   std::vector<Answer> take_answers() { return std::exchange(answers_, {}); }
 
   const ElasticState& state() const { return state_; }
+  // Some that attend have not asked for the next round, so their workers may still run; the host of the store does not
+  // count.
+  bool workers_may_run() const {
+    const auto may = [](const auto& peer) {
+      return peer.second.said.wish != Attendance::Wish::join && !peer.second.said.hosts;
+    };
+    return std::any_of(peers_.begin(), peers_.end(), may);
+  }
 
  private:
   struct Peer {
     Attendance said;
     bool waiting = false;       // an answer is due
     std::uint64_t arrival = 0;  // its place among those that want to join; 0: it does not
+    std::int64_t told = -1;     // a spare: the round whose line it has heard of
   };
   // Wishes.
-  void agree_on(const Attendance& first);
   bool accept(ConnectionId from, const Attendance& said, Instant now);
   void join(ConnectionId from, Peer& peer, Instant now);
   void stay(ConnectionId from, Peer& peer);
   void leave(ConnectionId from, Instant now);
   void want_in(ConnectionId from, Peer& peer);
-  void want_nothing(Peer& peer);
+  void want_nothing(Peer& peer) {
+    if (peer.arrival != 0) candidates_.erase(peer.arrival);
+    peer.arrival = 0;
+  }
   void forget(ConnectionId connection);
+  // The round has broken up before anybody heard of it.
+  void ask_anew(Instant now) {
+    for (const ConnectionId to : members_that_wait(Attendance::Wish::join)) join(to, peers_.at(to), now);
+  }
 
   // Answers.
-  void answer(ConnectionId to, const ElasticNews& news);
+  void answer(ConnectionId to, const ElasticNews& news) { answers_.push_back({to, to_json(news)}); }
   void answer_look(ConnectionId to, const NodeDesc& node);
-  void tell_formed(ConnectionId to, Peer& peer);
+  void tell_line(ConnectionId to, Peer& spare);
+  void tell_formed(ConnectionId to, Peer& peer) {
+    peer.waiting = false;
+    RoundFormed formed = round_.news_for(peer.said.node);
+    if (peer.said.common != terms_.common) formed.common = terms_.common;
+    answer(to, formed);
+  }
+  void tell_round();
   void tell_broken();
-  void refuse(ConnectionId to, Peer& peer);
+  std::vector<ConnectionId> members_that_wait(Attendance::Wish wish) const;
+  void refuse(ConnectionId to, Peer& peer, const Error& why) {
+    want_nothing(peer);
+    if (!std::exchange(peer.waiting, false)) return;
+    answer(to, RoundRefused{why, state_.redundancy_list.contains(peer.said.node)});
+  }
+  void refuse_all(const Error& why) {
+    for (auto& [connection, peer] : peers_)
+      if (peer.said.wish == Attendance::Wish::join || must_know_of_end(peer)) refuse(connection, peer, why);
+  }
+  // A member that could go on without the host must know that the job has ended before the host does.
+  bool must_know_of_end(const Peer& peer) const {
+    return state_.closed && peer.said.wish == Attendance::Wish::stay && !round_.succession().line.empty();
+  }
 
   // The state.
-  void break_up(RoundBroken why);
+  void break_up(RoundBroken why) {
+    if (broken_ || !state_.complete) return;
+    broken_ = std::move(why);
+    tell_broken();
+  }
   void lose(const NodeDesc& node, const std::string& how, Instant now);
   void remove(const NodeDesc& node, Instant now);
   void turn(Instant now);
+  void gather(Instant now);
   void settle(Instant now);
   void promote_spares();
   void enter_candidates(int room, Instant now);
   void form(Instant now);
   bool nobody_else_is_due() const;
   bool admits() const { return reluctant_ == 0; }
-  bool too_early(Time now) const;
+  bool too_early(Time now) const { return round_.is_mixed() && now < later(formed_at_, torchrun_looks); }
   int count() const { return static_cast<int>(state_.participants.size()); }
   bool is_member(const NodeDesc& node) const { return state_.complete && state_.participants.contains(node); }
   void changed() { text_.clear(); }
 
-  // torchrun's agents.
-  void learn_who_left(ConnectionId writer, const ElasticState& before, Time now);
-
   ElasticState state_;
-  NodeLimits limits_;
-  CommonSettings common_;
-  Duration last_call_time_{};
-  Duration silence_{};
+  Attendance terms_;  // of the first agent: the limits and settings of the job, and its times
   std::map<ConnectionId, Peer> peers_;
   std::map<NodeDesc, ConnectionId> by_node_;
   std::map<std::uint64_t, ConnectionId> candidates_;  // want to join and are not participants, in order of arrival
   std::uint64_t arrivals_ = 0;
   int reluctant_ = 0;  // agents that do not let new nodes break up their round
 
-  FormedRound round_;  // the last one that formed
+  FormedRound round_;    // the last one that formed
+  bool untold_ = false;  // its members have not heard of it yet
   Time formed_at_{};
   std::optional<RoundBroken> broken_;  // why the last round broke up, until the next one has formed
   std::set<NodeDesc> doomed_;          // dead members that torchrun's agents must see a little longer
   std::set<ConnectionId> impatient_;   // members that may not leave yet, for the same reason
   bool again_ = false;                 // the next round must form as soon as all known nodes are in
   Time last_call_ = never;
-  bool refused_ = false;  // the nodes that waited when the rendezvous was closed
+  Regrouping regrouping_;  // after the host of the last store has ended, until a round may form
+  int term_ = 0;           // how often the store of the job has moved
+  int missing_ = 0;        // members of the last store's last round that may know only that
+  bool refused_ = false;   // the nodes that waited when the rendezvous was closed
 
   TorchrunAgents torchrun_;
   std::string text_;  // empty: it must be made again

@@ -3,7 +3,7 @@
 // with earlier ones of the same agent.
 #pragma once
 
-#include "launch/core/c10d/elastic_state.hpp"
+#include "launch/core/c10d/elastic_machine.hpp"
 #include "launch/core/store/store_table.hpp"
 
 #include <map>
@@ -26,6 +26,9 @@ class TorchrunAgents {
   void look_at(const ElasticState& state);
   void forget(const NodeDesc& node);
 
+  // Why the round breaks up, for each member that the write has removed. One that removed itself comes back before
+  // `until`, or it is dead.
+  std::vector<RoundBroken> who_left(const Write& write, Time until);
   bool is_writer(ConnectionId connection, const NodeDesc& node) const;
   // The connection has ended. Returns the agent that has written over it, if one has.
   std::optional<NodeDesc> drop(ConnectionId connection);

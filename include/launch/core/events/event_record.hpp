@@ -103,8 +103,14 @@ struct StartedUp {
   std::vector<std::string> slowest{};  // as the message says
 };
 
+// Another node hosts the rendezvous now.
+struct HostChange {
+  std::string from, to;
+  int term = 0;  // how often that has happened
+};
+
 using JobEvent = std::variant<JobStarted, RendezvousFormed, WorkerStarted, WorkerOver, Stopping, Killing, Restarting,
-                              PeerFailure, JobEnded, UserAsked, Progressed, Hanging, StartedUp>;
+                              PeerFailure, JobEnded, UserAsked, Progressed, Hanging, StartedUp, HostChange>;
 
 // ASCII, without the newline. Bytes that are not UTF-8 are replaced.
 std::string to_json_line(const EventContext& context, const Instant& when, const JobEvent& event);

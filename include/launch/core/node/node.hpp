@@ -43,10 +43,10 @@ struct Exit { int code = 0; };
 
 // CarriedOut must follow AnnounceRound, GatherEvidence and EnterBarrier. EnterBarrier takes the terminal back before
 // the node waits for the others. StartRendezvous is only news.
-using NodeAction = std::variant<Ask, Beat, WakeLink, PartLink, CloseLink, PrepareStore, FenceStore, StopAwaiting,
-                                LimitGrace, Say, SessionOpened, StartRendezvous, AnnounceRound, StartWorkers,
-                                GatherEvidence, SignalWorkers, KillWorkers, RunAfterHook, EnterBarrier, Heard, Asked,
-                                JobAnswered, Conclude, Report, Exit>;
+using NodeAction = std::variant<Ask, Beat, WakeLink, PartLink, CloseLink, PrepareStore, FenceStore, HostMoved,
+                                StopAwaiting, LimitGrace, Say, SessionOpened, StartRendezvous, AnnounceRound,
+                                StartWorkers, GatherEvidence, SignalWorkers, KillWorkers, RunAfterHook, EnterBarrier,
+                                Heard, Asked, JobAnswered, Conclude, Report, Exit>;
 using NodeActions = std::vector<NodeAction>;
 
 // clang-format on

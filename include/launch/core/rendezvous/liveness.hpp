@@ -23,6 +23,13 @@ Heartbeat plan_heartbeat(Duration timeout, int nodes);
 // node. Zero if `timeout` is zero.
 Duration longest_stall(Duration timeout, int nodes);
 
+// When the host's process has ended, and the other nodes look for the next one (core/c10d/succession): how long workers
+// of a node may run once it has seen that end, unless they have a new round before; and how long a new host waits for
+// nodes that do not come. They have seen the end, or have lost patience with the host, and their workers have ended by
+// then. Zero if `timeout` is zero: workers may run for ever.
+Duration grace_after_host(Duration timeout);
+Duration wait_after_host(Duration timeout, int nodes);
+
 // The host's side: looks at all nodes at intervals, and finds those from which nothing was heard for too long.
 class SilenceWatch {
  public:

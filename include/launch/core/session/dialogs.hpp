@@ -34,6 +34,12 @@ Talk<Result<Failure>> learn_abort(StoreLink& link, std::string prefix, NodeRank 
 // What the abort key holds by now, if anything; does not acknowledge it.
 Talk<std::optional<Failure>> look_for_abort(StoreLink& link, std::string prefix, Time deadline);
 
+// The same by a connection of its own.
+Talk<std::optional<Failure>> read_abort(Stage& stage, Endpoint store, std::string prefix);
+
+// Whether all nodes of the round have reached the exit barrier: then nodes that are lost or join change nothing.
+Talk<bool> have_all_ended(Stage& stage, Endpoint store, std::string prefix);
+
 // Writes the abort key unless somebody has; returns what it then holds.
 Talk<Result<Failure>> tell_abort(StoreLink& link, std::string prefix, Failure failure, Time deadline);
 

@@ -32,18 +32,27 @@ class ElasticSession : public Session, private ElasticStore::Owner {
   void enter_barrier() override;
   Talk<Account> share(Account own, Failure first) override;
   Talk<void> end(bool failed) override;
-  void hurry() override;
+  void hurry() override {
+    account_.hurry();
+    stage_.act(StopAwaiting{});
+  }
 
   // What the store tells.
   void on_news(ElasticNews news) override;
   void on_other_store() override { give_up_round(); }
-  void on_no_store(Error error) override;
+  void on_no_store(Error error) override { stage_.tell(RendezvousFailed{std::move(error)}); }
   void on_doubt(bool silent) override;
-  void on_lost(Error error) override;
+  void on_lost(Error error) override { stage_.tell(StoreLost{error.message, grace(), {}, store_.is_by_launch()}); }
   void on_expelled() override;
+  void on_host_gone(const LastRound& last, std::optional<Duration> workers) override;
+  bool goes_on() const override {
+    const bool ended = stranger_ || ends_ || closed_ || (watch_ && (watch_->is_last() || watch_->passed()));
+    return goes_on_without_a_node(config_) && !ended;
+  }
+  Talk<bool> still_goes_on() override;
   void take(RoundFormed formed);
   void take(RoundBroken broken);
-  void take(const RoundWaits& waits);
+  void take(const RoundWaits& waits) { round_.start(announce(waits)); }
   void take(RoundRefused refused);
   void take(const WillLeft& /*left*/) { begin_pledged(); }
   void take(const RendezvousEnded& /*ended*/) {}
@@ -51,7 +60,6 @@ class ElasticSession : public Session, private ElasticStore::Owner {
   Talk<void> explain_closed(RoundRefused refused);
   Talk<void> explain_break(RoundBroken broken);
   Talk<bool> is_explained_elsewhere(RoundBroken broken);
-  Talk<bool> have_all_ended();
   Talk<void> explain_expulsion();
 
   // One round.
@@ -62,17 +70,25 @@ class ElasticSession : public Session, private ElasticStore::Owner {
   void begin_pledged();
   void give_up_round();
 
-  Talk<Result<StoreLink>> connect_again(Time deadline);
-  Talk<std::optional<Failure>> read_abort(std::string prefix);
+  Talk<Result<StoreLink>> connect_again(Time deadline) { return connect_quietly(stage_, *store_.reached(), deadline); }
   Talk<void> keep_telling(Failure failure);
   Talk<void> tell_by(StoreLink& link, Failure failure, Time deadline);
   void pass_on(const Result<Failure>& first);
   Talk<void> see_others_off(bool failed, Time start);
+  Talk<void> see_busy_ones_off(Time start);
   ExchangePlace place_for_end(const Failure& first) const;
   Duration grace() const;
-  bool may_leave() const;
+  // The host stays, since the store is in its process, unless the others are enough and another one can host it. In the
+  // exit barrier it stays, too: the others may need no further round.
+  bool may_leave() const {
+    const bool enough = watch_ && watch_->place().nnodes > choice_.settings.nodes.min;
+    const bool can_move = store_.can_move() && !in_barrier_ && enough;
+    return can_be_missed() || (goes_on_without_a_node(config_) && can_move);
+  }
+  bool can_be_missed() const { return goes_on_without_a_node(config_) && !store_.hosts(); }
+  Talk<void> lose_beginning(Error error);
   bool mixed() const { return !torchrun_.empty(); }
-  std::vector<NodeRank> launch_nodes() const;
+  std::vector<NodeRank> launch_nodes() const { return watch_->place().nodes_without(torchrun_); }
   bool hosts_a_store() const { return store_.hosts() || meeting_.hosts(); }
 
   const C10dChoice& choice_;
@@ -82,6 +98,7 @@ class ElasticSession : public Session, private ElasticStore::Owner {
   std::optional<RoundFormed> beginning_;  // the round that has formed, until its ranks and meeting place are known
   bool compared_ = false;                 // this node's settings with those of the job
   bool in_barrier_ = false;               // this node is in the exit barrier of the round
+  bool closed_ = false;                   // the job has ended, as the store said; why, the round tells
   bool stranger_ = false;                 // the job has refused this node
   std::vector<NodeRank> torchrun_;        // ranks of torchrun's nodes in the round
   bool untold_ = false;                   // the others may not know of this node's failure
@@ -89,6 +106,7 @@ class ElasticSession : public Session, private ElasticStore::Owner {
   int restarts_ = 0;                      // before this round
   bool doubted_ = false;                  // the workers restart already, since the store is silent
   NodeRank gone_ = NodeRank::none();      // the node that broke up the round, by leaving or being lost
+  bool ends_ = false;                     // the job ends, because of a failure of this node
   bool left_ = false;                     // this node left because of a signal: the others may go on
   EndAccount account_;
   Scope round_;  // talks of the round

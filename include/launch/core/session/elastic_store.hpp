@@ -7,6 +7,7 @@
 #include "launch/core/c10d/hosted_rendezvous.hpp"
 #include "launch/core/config/config.hpp"
 #include "launch/core/rendezvous/liveness.hpp"
+#include "launch/core/session/store_line.hpp"
 #include "launch/core/session/store_link.hpp"
 
 #include <functional>
@@ -28,6 +29,13 @@ class ElasticStore {
     virtual void on_lost(Error error) = 0;  // the store is lost
     // The store is there, but has taken this node for dead; this node may join again.
     virtual void on_expelled() = 0;
+    // The process that hosted the store has ended; this node looks for the one that hosts it next. `workers`: how long
+    // its workers may still run; nothing: it waits for a round, and has none.
+    virtual void on_host_gone(const LastRound& last, std::optional<Duration> workers) = 0;
+    // False: the job has ended, as far as this node is concerned. The second one hears first what the host has said
+    // last.
+    virtual bool goes_on() const = 0;
+    virtual Talk<bool> still_goes_on() = 0;
 
    protected:
     ~Owner() = default;
@@ -58,7 +66,9 @@ class ElasticStore {
   void part();
 
   bool hosts() const { return hosts_; }
-  bool is_by_launch() const { return by_launch_; }  // a launch agent hosts the store, so the store knows wills
+  bool is_moving() const { return line_.comes_back(); }  // since its last host has ended no round has formed
+  bool can_move() const { return line_.leads_on(); }     // another node can host the store when the host has ended
+  bool is_by_launch() const { return by_launch_; }       // a launch agent hosts the store, so the store knows wills
   // How long this node may stall before others may go on without it; zero: for ever.
   Duration longest_stall(bool with_launch_agents) const;
   // The store's address, once it has answered, and this node's address, for the workers of other nodes.
@@ -78,6 +88,16 @@ class ElasticStore {
   Talk<Error> pursue();
   Talk<Result<Outcome>> perform(Operation next);
   Talk<bool> come_back(bool was_silent);
+  enum class Way {
+    as_ever,
+    followed,
+    in_vain
+  };
+  bool has_hung_up(const Error& lost) const;
+  Talk<Way> follow(bool waits);
+  Talk<Way> look_for_next();
+  void settle_at(StoreLine::Next next);
+  NodeDesc self() const;
   std::string address_to_others() const;
   void take(StoreLink link);
   void take(ElasticNews news);
@@ -112,6 +132,7 @@ class ElasticStore {
   bool ending_ = false;
   bool done_ = false;  // what leave() or close() asked for is done
   bool will_stands_ = false;
+  StoreLine line_;
   Bell ended_;   // rings when that is done, or the store is lost
   Scope scope_;  // of run()
 };

@@ -13,6 +13,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace launch {
 
@@ -25,7 +26,11 @@ class RoundWatch {
     Duration silence_limit{};          // zero: nobody's silence is a failure
     bool beats = true;                 // false: another link is this node's sign of life, and has its will
     Duration grace = Duration::max();  // how long workers may run once the store is lost and others may go on
-    std::optional<bool> by_launch{};   // whether a launch agent hosts the store; pledge() asks unless it is known
+    bool host_may_move = false;  // if the store's host has ended, the session hears of it by another link, and goes on
+    std::optional<bool> by_launch{};  // whether a launch agent hosts the store; pledge() asks unless it is known
+
+    // All nodes of the round, except `some`, which are sorted.
+    std::vector<NodeRank> nodes_without(const std::vector<NodeRank>& some) const;
   };
 
   // The stage must outlive it.
@@ -57,6 +62,16 @@ class RoundWatch {
   // will stands until the end.
   void retire();
 
+  // The store's host has ended, and another one will follow: nothing is told any more.
+  void forget_store();
+
+  // A failure has ended the round, and the job.
+  bool is_last() const { return is_last_; }
+  // All nodes have passed the exit barrier; BarrierDone has been told.
+  bool passed() const { return passed_; }
+  // In the exit barrier: waits until what the host has said last is read, if it has ended.
+  Talk<void> read_out(Time by);
+
   // The store is lost; StoreLost has been told if it matters to the agent.
   bool lost() const { return lost_; }
 
@@ -70,8 +85,11 @@ class RoundWatch {
   Time next_beat() const;
   Time patience() const;
   Talk<void> watch_again();
+  void tell_loss(const Error& error, bool host_waits);
+  Talk<void> tell_late(StoreLost loss);
   Talk<void> learn_what_failed();
   Talk<void> leave(std::optional<Duration> patience, std::function<void()> on_counted);
+  Talk<void> pass_barrier(std::optional<Duration> patience, std::function<void()> on_counted);
 
   Stage& stage_;
   Place place_;
@@ -84,8 +102,12 @@ class RoundWatch {
   std::optional<Will> new_will_;  // and must get this one instead
   bool waits_for_store_ = false;
   bool aborted_ = false;  // somebody has written the abort key
+  bool is_last_ = false;  // and that ends the job
   bool watches_ = false;
   bool leaves_ = false;  // this node is in the exit barrier
+  bool passed_ = false;
+  bool out_ = false;  // and that has ended in one way or the other
+  Bell heard_out_;    // rings then
   bool retired_ = false;
   bool lost_ = false;
   bool failed_ = false;     // the exit barrier has said that the round failed

@@ -7,6 +7,7 @@
 #include "launch/core/base/error.hpp"
 #include "launch/core/base/time.hpp"
 #include "launch/core/job/endpoint.hpp"
+#include "launch/core/job/node_desc.hpp"
 #include "launch/core/store/store_operation.hpp"
 #include "launch/core/verdict/failure_report.hpp"
 #include "launch/core/verdict/verdict.hpp"
@@ -32,15 +33,20 @@ enum class OwnStore {
 
 // ---- questions
 
-// One try to connect to a store and to greet it. → Opened
+// One try to connect to a store and to greet it. An error `no_listener`: no process listens there. → Opened
 struct OpenLink { LinkId link = 0; Endpoint endpoint; Time deadline; };
 // One at a time on a link. An error `closed`: the link has ended, or was closed; `silent`: see Beat. → Answered
 struct AskStore { LinkId link = 0; Operation operation; Time deadline; };
 // `quietly`: nobody needs to know why it fails. → Listening
 struct Listen { OwnStore store = OwnStore::job; Endpoint at; bool loopback_only = false; bool quietly = false; };
-// Waits until no client talks to this node's store any more, or with `agents_only` until no launch agent does;
-// StopAwaiting ends the wait. → Clients
-struct AwaitNoClients { bool agents_only = false; Time deadline; };
+// A store at a free port of this address, which this node may host later; until then it is closed to all but those who
+// look for the next host, which is `own` then. Listen for the job's store opens it for all. → DoorOpened
+struct OpenDoor { std::string address; NodeDesc own; };
+// Waits until nobody of these talks to this node's job store any more: clients of any kind, launch agents, or launch
+// agents whose workers may still run, since they have not asked for the next round. StopAwaiting ends the wait.
+// → Clients
+enum class Clientele { all, agents, busy };
+struct AwaitNoClients { Clientele who = Clientele::all; Time deadline; };
 struct FindFreePort {};                                                     // → std::uint16_t
 // Whether a name leads to this machine. → Whereabouts
 struct LocateHost { std::string host; std::string own_name; Time deadline; };
@@ -48,13 +54,17 @@ struct LocateHost { std::string host; std::string own_name; Time deadline; };
 struct LookForAgent { int pid = 0; };
 
 struct Opened { LinkId link = 0; Status status; Endpoint peer; std::string own_address; };  // addresses of both sides
-struct Answered { Result<Outcome> outcome; };
+// `hung_up`: the kernel of the other side has closed the link in order: its process has ended, or has closed it.
+struct Answered { Result<Outcome> outcome; bool hung_up = false; };
 // `port`: the one that was taken. `cooling`: nobody uses it, but the kernel keeps it for a while.
 struct Listening { Status status; std::uint16_t port = 0; bool cooling = false; };
+struct DoorOpened { std::uint16_t port = 0; };  // 0: none was free
 struct Clients { std::size_t left = 0; std::vector<std::string> where; };  // `where`: some of them
 
-using Question = std::variant<OpenLink, AskStore, Listen, AwaitNoClients, FindFreePort, LocateHost, LookForAgent>;
-using AnswerValue = std::variant<Opened, Answered, Listening, Clients, std::uint16_t, Whereabouts, bool>;
+using Question =
+    std::variant<OpenLink, AskStore, Listen, OpenDoor, AwaitNoClients, FindFreePort, LocateHost, LookForAgent>;
+using AnswerValue =
+    std::variant<Opened, Answered, Listening, DoorOpened, Clients, std::uint16_t, Whereabouts, bool>;
 
 // For people who asked for each step: "connected to the store at 10.0.0.1:29500". Empty: not worth a line.
 std::string to_text(const AnswerValue& answer);
@@ -73,12 +83,15 @@ struct CloseLink { LinkId link = 0; };  // ends what is under way there, with an
 // begin, since workers use the store, too; and the number of nodes, since some may be torchrun's.
 struct PrepareStore {
   Duration silence_limit{};
+  std::string name{};  // of a store that may move: see store_name_key()
   std::vector<std::string> agent_keys{};
   std::string run_id{};
   int nnodes = 0;
 };
 // Removes what workers left in a store of this node, and closes their connections.
 struct FenceStore { OwnStore store = OwnStore::job; };
+// News: another node hosts the job's store now. `term`: how often it has moved.
+struct HostMoved { std::string from, to; int term = 0; };
 struct StopAwaiting {};                 // ends AwaitNoClients, the one under way and later ones
 
 // For the agent. `first`: before the events that wait.
@@ -108,9 +121,9 @@ struct NodeAnswer { NodeRank node{}; std::string text; std::string fault; };
 // any more, or if its store is lost.
 struct JobAnswered { std::uint64_t id = 0; std::vector<NodeAnswer> answers; };
 
-using SessionAction = std::variant<Ask, Beat, WakeLink, PartLink, CloseLink, PrepareStore, FenceStore, StopAwaiting,
-                                   Tell, LimitGrace, ForgetRound, Say, SessionOpened, OthersTold, AccountShared,
-                                   SessionEnded, Asked, JobAnswered>;
+using SessionAction = std::variant<Ask, Beat, WakeLink, PartLink, CloseLink, PrepareStore, FenceStore, HostMoved,
+                                   StopAwaiting, Tell, LimitGrace, ForgetRound, Say, SessionOpened, OthersTold,
+                                   AccountShared, SessionEnded, Asked, JobAnswered>;
 using SessionActions = std::vector<SessionAction>;
 
 // ---- events

@@ -38,6 +38,9 @@ class StoreLink {
   void wake();
   void close();
 
+  // The kernel of the other side has closed it in order.
+  bool hung_up() const { return hung_up_; }
+
   Stage& stage() const { return *stage_; }
   // The address of the other side, and ours: an address at which the store's host reaches this node.
   const Endpoint& peer() const { return peer_; }
@@ -46,6 +49,7 @@ class StoreLink {
  private:
   Stage* stage_;
   LinkId id_;  // 0: closed
+  bool hung_up_ = false;
   Endpoint peer_;
   std::string own_address_;
 };

@@ -53,6 +53,8 @@ inline constexpr std::string_view client_count_key = "init/";
 
 // Exists from the start in a store that knows ATTEND and LEAVE_WILL; PyTorch's clients cannot see it.
 inline constexpr std::string_view host_key = "launch/host";
+// Exists from the start in the one store that has this name (core/c10d/succession).
+std::string store_name_key(const std::string& name);
 // Is in the folder of all keys of an etcd, so that this is there: torchrun's agents miss what is set in one that they
 // have looked for in vain.
 inline constexpr std::string_view folder_key = "launch/folder";

@@ -43,6 +43,7 @@ struct Failure {
   std::vector<std::string> last_lines;  // of its standard error, if neither of these tells why it ended
   std::string note;                     // what launch itself found out about it: a full disk, another interpreter
   std::string error_file;               // where its error.json is; may be empty
+  bool of_all = false;                  // signal only: every node was told to stop; not told to the other nodes
   std::string log_file;                 // where the worker's errors went, as text; empty: to the console
 
   bool operator==(const Failure&) const = default;

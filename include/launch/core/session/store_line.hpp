@@ -1,0 +1,70 @@
+// Where a node finds the store of its c10d job when the host of that has ended: it opens a door of its own when it
+// joins, learns the line of each round, and walks along that line when it must (core/c10d/succession). Used by
+// ElasticStore, which must outlive its talks. It never judges a host that is only silent: such a host may live. It
+// never takes another store for the one that it looks for: each has a name.
+#pragma once
+
+#include "launch/core/c10d/hosted_rendezvous.hpp"
+#include "launch/core/config/config.hpp"
+#include "launch/core/session/store_link.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace launch {
+
+class StoreLine {
+ public:
+  StoreLine(Stage& stage, const Config& config);
+
+  // Of the store that this node hosts, or would host.
+  const std::string& name() const { return door_.store; }
+  // The door of this node, `own`, at `address`, if the job can go on without its host and it has none yet.
+  Talk<void> open_door(NodeDesc own, std::string address);
+  void learn(const ElasticNews& news);
+  // The others may have gone on without this node: it must not, without them.
+  void forget();
+
+  // The host of the store may end: others can take its place.
+  bool leads_on() const { return !last_.line.empty(); }
+  const LastRound& last() const { return last_; }
+  bool comes_back() const { return comes_back_; }
+  int term() const { return term_; }  // of the store that find_next() has found
+  // What the store must know of this node.
+  HostedRendezvous::Seat seat(bool hosts) const;
+
+  // The host has closed its connection to this node, which was at `store`. Whether that is gone: nothing listens there
+  // any more, or it is another store. The answer comes soon, or at `by`.
+  Talk<bool> is_gone(Endpoint store, Time by);
+  // Whether `link` leads to the store of the last round; if that is not known, it does.
+  Talk<bool> is_same(StoreLink& link, Time by);
+
+  struct Next {
+    Heir heir;
+    bool here = false;                // it is this node, whose door is open
+    std::optional<StoreLink> link{};  // otherwise
+  };
+  // The first of the line that answers; this node itself at the latest, if it is in the line. An error: nobody is left,
+  // or can be reached before `give_up`.
+  Talk<Result<Next>> find_next(NodeDesc self, Time give_up);
+
+ private:
+  Talk<Result<StoreLink>> knock(Endpoint door, Time by);
+  Talk<Result<StoreLink>> reach(StoreDoor door, Time by);
+  Talk<Result<bool>> has_name(StoreLink& link, std::string name, Time by);
+  const std::string& name_of_last() const;
+  void leave_last();
+
+  Stage& stage_;
+  const Config& config_;
+  StoreDoor door_;
+  LastRound last_;
+  std::optional<Heir> host_{};  // of the store that this node has come to since the last round
+  int term_ = 0;                // of that
+  int left_ = 0;                // of the store before
+  bool comes_back_ = false;     // since the last host has ended no round has formed
+  std::vector<NodeRank> ended_;
+};
+
+}  // namespace launch

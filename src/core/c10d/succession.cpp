@@ -1,0 +1,165 @@
+#include "launch/core/c10d/succession.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace launch {
+namespace {
+
+constexpr Duration for_spares = std::chrono::seconds(5);  // which hear of the loss when the members do
+
+int size_of(const std::set<int>& ranks) { return static_cast<int>(ranks.size()); }
+
+void mark(std::set<int>& ranks, int rank, int by) {
+  if (by > 0) {
+    ranks.insert(rank);
+  } else {
+    ranks.erase(rank);
+  }
+}
+
+}  // namespace
+
+bool may_run(const Part& part) {
+  const int here = size_of(part.present) + part.unnamed;
+  const int all = size_of(part.all) + part.absent;
+  if (here == 0) return false;
+  if (here + size_of(part.ended) >= all || 2 * here > all) return true;
+  return 2 * here == all && part.present.contains(*part.all.begin());
+}
+
+std::string too_few(int arrived, int awaited) {
+  return fmt::format(
+      "{} of {} nodes that may still run have come since the host was lost, and others may run without them", arrived,
+      awaited);
+}
+
+void Regrouping::hear(const Visit& visit, const std::optional<Comeback>& comeback, Time now) {
+  if (!comeback) {
+    fresh_ = fresh_ || visit.hosts;
+    return;
+  }
+  term_ = std::max(term_, comeback->term);
+  if (const auto before = visitors_.find(visit.node); before != visitors_.end()) count(visit.node, before->second, -1);
+  Visitor& visitor = visitors_[visit.node];
+  visitor = {comeback->last, visit.joins};
+  visitor.last.line.clear();
+  wait_again(*comeback, now);
+  if (comeback->last.round > base_.round) {
+    take_base(comeback->last);
+  } else {
+    count(visit.node, visitor, 1);
+  }
+  if (comeback->last.round == base_.round)
+    for (const NodeRank rank : comeback->ended) {
+      if (part_.all.contains(rank.value) && !part_.present.contains(rank.value)) part_.ended.insert(rank.value);
+      if (old_.all.contains(rank.value) && !old_.present.contains(rank.value)) old_.ended.insert(rank.value);
+    }
+  if (!visit.hosts) return;
+  host_ = visit.node;
+  host_is_in_ = visit.joins;
+}
+
+// Workers of a round that nobody here knew, or of the store that has ended only now, may still run.
+void Regrouping::wait_again(const Comeback& comeback, Time now) {
+  if (comeback.left <= left_ && comeback.last.round <= base_.round) return;
+  left_ = std::max(left_, comeback.left);
+  waited_ = false;
+  wait_until_ = comeback.wait > Duration::zero() ? later(now, comeback.wait) : never;
+}
+
+void Regrouping::lose(const NodeDesc& node) {
+  const auto visitor = visitors_.find(node);
+  if (visitor == visitors_.end()) return;
+  count(node, visitor->second, -1);
+  if (node == host_) host_is_in_ = false;
+  visitors_.erase(visitor);
+}
+
+void Regrouping::take_base(const LastRound& last) {
+  base_ = last;
+  part_ = old_ = {};
+  stopping_.clear();
+  behind_.clear();
+  for (int rank = 0; rank < last.nnodes; ++rank) {
+    if (NodeRank(rank) == last.host) continue;
+    part_.all.insert(rank);
+    if (rank < last.old) old_.all.insert(rank);
+  }
+  old_.absent = last.missing;
+  for (const auto& [node, visitor] : visitors_) count(node, visitor, 1);
+}
+
+// `by`: 1 or -1, to take that back.
+void Regrouping::count(const NodeDesc& node, const Visitor& visitor, int by) {
+  if (by < 0) {
+    stopping_.erase(node);
+    behind_.erase(node);
+  } else if (!visitor.joins) {
+    stopping_.insert(node);
+  } else if (!is_known(visitor.last)) {
+    behind_.insert(node);
+  }
+  if (!visitor.joins || !is_known(visitor.last)) return;
+  const int rank = visitor.last.rank.value;
+  const bool unnamed = rank == base_.nnodes;
+  for (Part* const part : {&part_, &old_}) {
+    if (unnamed) part->unnamed += by;
+    if (!part->all.contains(rank)) continue;
+    part->ended.erase(rank);
+    mark(part->present, rank, by);
+  }
+}
+
+// A member that did not hear of the base round, since its host ended while it told the members, is known by its name.
+// If it is not in the line, it is known only to be one of those who were in the round before.
+LastRound Regrouping::base_for(const NodeDesc& node) const {
+  LastRound base = base_;
+  base.rank = NodeRank::none();
+  const auto visitor = visitors_.find(node);
+  if (visitor == visitors_.end()) return base;
+  const LastRound& last = visitor->second.last;
+  if (last.rank.known() && last.round + 1 == base.round && last.term == base.term) base.rank = NodeRank(base.nnodes);
+  for (const Heir& heir : base_.line)
+    if (heir.node == node) base.rank = heir.rank;
+  return base;
+}
+
+bool Regrouping::may_form() const {
+  if (!host_is_in_ || !stopping_.empty() || !behind_.empty() || !may_run(part_)) return false;
+  const bool old_ones = old_.all.empty() && old_.absent == 0;
+  if (!old_ones && !may_run(old_)) return false;
+  return waited_ || arrived() >= awaited();
+}
+
+std::optional<Status> Regrouping::form(const Size& size, Time now) {
+  if (!may_form()) {
+    if (!waited_ || !stopping_.empty()) return std::nullopt;
+    return Error{ErrorCode::timeout, too_few(arrived(), awaited())};
+  }
+  if (size.joined >= size.fewest) return Status();
+  more_until_ = std::min(more_until_, later(now, for_spares));
+  if (now < more_until_) return std::nullopt;
+  return Error{ErrorCode::timeout, fmt::format("{} of at least {} nodes are left", size.joined, size.fewest)};
+}
+
+Time Regrouping::deadline() const {
+  if (!active()) return never;
+  return std::min(waited_ ? never : wait_until_, passed_ ? never : more_until_);
+}
+
+void Regrouping::on_deadline(Time now) {
+  waited_ = waited_ || now >= wait_until_;
+  passed_ = passed_ || now >= more_until_;
+}
+
+std::map<NodeDesc, int> Regrouping::ranks() const {
+  std::map<NodeDesc, int> ranks;
+  for (const auto& [node, visitor] : visitors_)
+    if (is_known(visitor.last) && part_.all.contains(visitor.last.rank.value))
+      ranks.emplace(node, visitor.last.rank.value);
+  return ranks;
+}
+
+}  // namespace launch
