@@ -67,6 +67,7 @@ void SessionRunner::carry_out(const CloseLink& action) {
 }
 
 void SessionRunner::carry_out(PrepareStore action) {
+  if (!run_id_.empty()) job_store_.begin_anew();
   run_id_ = action.run_id;
   job_store_.preset(std::string(host_key), "1");
   store_name_ = action.name;

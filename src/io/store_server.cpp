@@ -271,6 +271,15 @@ StoreServer::~StoreServer() {
     if (connection) connection->abandon();
 }
 
+void StoreServer::begin_anew() {
+  listener_.close();
+  for (const auto& connection : std::exchange(connections_, {}))
+    if (connection) connection->abandon(true);
+  free_ids_.clear();
+  store_ = AgentStore();
+  buffered_ = talkers_ = agents_ = 0;
+}
+
 void StoreServer::fence() {
   store_.table().forget_workers();
   if (arrivals_) arrivals_->forget();

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <csignal>
 #include <functional>
 #include <memory>
@@ -250,6 +251,56 @@ TEST(Succession, EndsWithTheHostWhereTheOthersAreTooFew) {
   job->run_to_end(30s);
   for (const std::size_t i : {1U, 2U}) EXPECT_EQ(job->node(i).exit_code(), 1);
   EXPECT_EQ(job->faults(), std::vector<std::string>()) << job->story();
+}
+
+// ---- the launch of the old host is started again with the same line
+
+play::NodeHost& start_again(WholeJob& job) {
+  job.reuse_host("n0");
+  play::NodeHost& node = job.add([](const Round&) { return Plan{20s, 0}; });
+  node.start();
+  return node;
+}
+
+bool has_said(const play::NodeHost& node, const std::string& words) {
+  const auto says = [&](const std::string& line) { return line.find(words) != std::string::npos; };
+  return std::any_of(node.lines().begin(), node.lines().end(), says);
+}
+
+TEST(Succession, AHostThatIsStartedAgainJoinsTheJobThatLives) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const auto job = start({4, 1, 0, 0, 15s, [](std::size_t) { return Plan{20s, 0}; }}, seed);
+    ASSERT_TRUE(job->run_until_together(60s));
+    job->node(0).kill();
+    ASSERT_TRUE(job->events().run_until([&] { return job->alive().size() == 3 && job->together(); }, 60s));
+    job->events().run_until(later(job->events().now(), job->events().random().between(1ms, 2s)));
+    const play::NodeHost& again = start_again(*job);
+    job->unquiet(20s);
+    job->run_to_end(100s);
+    EXPECT_EQ(job->faults(), std::vector<std::string>()) << job->story();
+    for (const std::size_t i : {1U, 2U, 3U, 4U}) EXPECT_EQ(job->node(i).exit_code(), 0) << job->story();
+    EXPECT_TRUE(has_said(again, "lives elsewhere")) << job->story();
+  }
+}
+
+// Nobody could tell it before it had formed a round of its own.
+TEST(Succession, AJobThatWasFoundedTwiceBecomesOne) {
+  const auto job = start({4, 1, 0, 0, 15s, [](std::size_t) { return Plan{60s, 0}; }}, 1);
+  ASSERT_TRUE(job->run_until_together(60s));
+  job->node(0).kill();
+  ASSERT_TRUE(job->events().run_until([&] { return job->alive().size() == 3 && job->together(); }, 60s));
+  const Time mended = later(job->events().now(), 10s);
+  job->network().cut("n0", "n1", mended);
+  job->network().cut("n1", "n0", mended);
+  const play::NodeHost& again = start_again(*job);
+  job->events().run_until(later(mended, -1s));
+  EXPECT_TRUE(again.running()) << job->story();
+  EXPECT_TRUE(job->events().run_until([&] { return job->together(); }, 10s)) << job->story();
+  EXPECT_TRUE(again.running());
+  job->unquiet(60s);
+  job->run_to_end(100s);
+  for (const std::size_t i : {1U, 2U, 3U, 4U}) EXPECT_EQ(job->node(i).exit_code(), 0) << job->story();
+  EXPECT_TRUE(has_said(again, "lives elsewhere")) << job->story();
 }
 
 // n2 and n3 cannot reach n1 when n0 is killed. n1 has half of the nodes that are left, with the lowest rank, or not.

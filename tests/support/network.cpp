@@ -69,9 +69,9 @@ void Network::try_connect(const std::string& host, const Endpoint& endpoint, Tim
   on_opened(link);
 }
 
-void Network::end_store(const std::shared_ptr<Store>& store) {
+void Network::end_store(const std::shared_ptr<Store>& store, bool resets) {
   std::erase_if(stores_, [&](const auto& entry) { return entry.second == store; });
-  store->close_all(true);
+  store->close_all(true, resets);
 }
 
 // ---- what befalls hosts
@@ -265,12 +265,12 @@ void Store::keep_time() {
   });
 }
 
-void Store::close_all(bool by_kernel) {
+void Store::close_all(bool by_kernel, bool resets) {
   for (std::size_t id = 0; by_kernel && id < peers_.size(); ++id) {
     const auto link = peers_[id].link.lock();
     if (!link || !peers_[id].open || network_.is_down(link->host())) continue;
     link->last_received_ = network_.arrival(host_, link->host(), link->last_received_);
-    link->hear(link->last_received_, [link] { link->closed(false); });
+    link->hear(link->last_received_, [link, resets] { link->closed(resets); });
   }
   alive_ = false;
 }

@@ -65,7 +65,7 @@ class Store : public std::enable_shared_from_this<Store> {
   void drop_silent();
   void keep_time();
   Instant instant() const;
-  void close_all(bool by_kernel);
+  void close_all(bool by_kernel, bool resets = false);
 
   Network& network_;
   std::string host_;
@@ -158,8 +158,8 @@ class Network {
   // The store that listens there; none: nullptr.
   std::shared_ptr<Store> store_at(const Endpoint& endpoint) const;
   void connect(const std::string& host, const Endpoint& endpoint, Time deadline, OnOpened on_opened);
-  // The process has ended, and its kernel closes what it had open.
-  void end_store(const std::shared_ptr<Store>& store);
+  // The process has ended, and its kernel closes what it had open; or it lives, and resets that.
+  void end_store(const std::shared_ptr<Store>& store, bool resets = false);
 
   // ---- what befalls hosts
 

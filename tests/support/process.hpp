@@ -45,7 +45,10 @@ class Process {
   void carry_out(const WakeLink& action);
   void carry_out(const PartLink& action);
   void carry_out(const CloseLink& action);
-  void carry_out(PrepareStore action) { prepared_ = std::move(action); }
+  void carry_out(PrepareStore action) {
+    if (const auto last = std::exchange(job_store_, nullptr)) network_.end_store(last, true);
+    prepared_ = std::move(action);
+  }
   void carry_out(const FenceStore& action);
   void carry_out(const HostMoved& action) { moved_.push_back(action); }
   void carry_out(const StopAwaiting& /*action*/) { hurried_ = true; }

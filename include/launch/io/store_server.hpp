@@ -44,6 +44,9 @@ class StoreServer {
   }
   std::uint16_t port() const { return listener_.port(); }
 
+  // Ends what was there: nobody is let in, all connections are reset, and the store is empty. Then it is as new.
+  void begin_anew();
+
   // A key that the store has from the start. Must be called before listen().
   void preset(const std::string& key, const std::string& value) { store_.table().preset(key, value); }
   // The beginnings of agents' keys, if agents and workers share the store; every other key belongs to the workers.

@@ -62,6 +62,7 @@ Status AgentStore::attend(const AttendRequest& request, const Exchange& exchange
   if (!said) return said.error();
   if (closed_ && !lets_in(*said)) return not_in_use();
   auto job = jobs_.find(request.key);
+  if (said->moved) return tell_of_elder(job, *said, exchange);
   if (job == jobs_.end()) {
     if (jobs_.size() >= most_jobs) return protocol_error(fmt::format("attend: a store has {} jobs at most", most_jobs));
     Membership membership(*said);
@@ -78,6 +79,17 @@ Status AgentStore::attend(const AttendRequest& request, const Exchange& exchange
   attending_[exchange.from] = &job->second;
   job->second.attend(exchange.from, *said, now);
   deliver(job->second, exchange);
+  return {};
+}
+
+// It is no agent of this store.
+Status AgentStore::tell_of_elder(Jobs::iterator job, const Attendance& said, const Exchange& exchange) {
+  if (job == jobs_.end()) {
+    append_news(exchange.reply, to_json(ElasticNews(RendezvousEnded{})));
+  } else {
+    job->second.attend(exchange.from, said, exchange.now);
+    deliver(job->second, exchange);
+  }
   return {};
 }
 

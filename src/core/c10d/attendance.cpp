@@ -27,8 +27,12 @@ constexpr int most_restarts = 1'000'000'000;
 constexpr std::int64_t longest_time = std::int64_t{1000} * 3600 * 24 * 3650;
 
 using Wish = Attendance::Wish;
-constexpr std::array<std::pair<std::string_view, Wish>, 5> wishes = {
-    {{"join", Wish::join}, {"stay", Wish::stay}, {"look", Wish::look}, {"leave", Wish::leave}, {"close", Wish::close}}};
+constexpr std::array<std::pair<std::string_view, Wish>, 6> wishes = {{{"join", Wish::join},
+                                                                      {"stay", Wish::stay},
+                                                                      {"look", Wish::look},
+                                                                      {"leave", Wish::leave},
+                                                                      {"close", Wish::close},
+                                                                      {"tell", Wish::tell}}};
 constexpr std::array<std::pair<std::string_view, ErrorCode>, 4> refusals = {{{"closed", ErrorCode::closed},
                                                                              {"conflict", ErrorCode::conflict},
                                                                              {"protocol", ErrorCode::protocol},
@@ -107,6 +111,10 @@ std::optional<Comeback> read_comeback(Needed& need, const JsonValue& json) {
   return back;
 }
 
+MovedJob read_moved(Needed& need, const JsonValue& json) {
+  return {read_node(need, json["host"]), read_door(need, json["door"]), need(json["term"].whole(1, most_restarts))};
+}
+
 int read_restarts(Needed& need, const JsonValue& json) {
   return json.present() ? need(json.whole(0, most_restarts)) : 0;
 }
@@ -143,6 +151,10 @@ Json to_object(const Comeback& back) {
   return json;
 }
 
+Json to_object(const MovedJob& job) {
+  return {{"host", to_object(job.host)}, {"door", to_object(job.door)}, {"term", job.term}};
+}
+
 }  // namespace
 
 std::string to_json(const Attendance& said) {
@@ -162,6 +174,7 @@ std::string to_json(const Attendance& said) {
   if (!said.door.store.empty()) json["door"] = to_object(said.door);
   if (said.hosts) json["hosts"] = true;
   if (said.comeback) json["comeback"] = to_object(*said.comeback);
+  if (said.moved) json["moved"] = to_object(*said.moved);
   if (!said.reason.empty()) json["reason"] = said.reason.substr(0, longest_text);
   return dump(json);
 }
@@ -189,6 +202,7 @@ Result<Attendance> parse_attendance(std::string_view text) {
   if (const JsonValue door = json["door"]; door.present()) said.door = read_door(need, door);
   if (const JsonValue hosts = json["hosts"]; hosts.present()) said.hosts = need(hosts.flag());
   said.comeback = read_comeback(need, json["comeback"]);
+  if (said.wish == Wish::tell) said.moved = read_moved(need, json["moved"]);
   if (!need.met() || said.nodes.min > said.nodes.max || said.node.addr.empty() || !is_launch(said.node))
     return protocol_error("an attendance lacks a field, or has one out of bounds");
   return said;
@@ -245,6 +259,7 @@ struct NewsWriter {
             {"reason", refused.error.message.substr(0, longest_text)},
             {"spare", refused.spare}};
   }
+  Json operator()(const RoundMoved& moved) const { return {{"news", "moved"}, {"moved", to_object(moved.job)}}; }
   Json operator()(const WillLeft&) const { return {{"news", "ended"}}; }
   Json operator()(const RendezvousEnded&) const { return {{"news", "ended"}}; }
 };
@@ -306,6 +321,8 @@ Result<ElasticNews> parse_news(std::string_view text) {
     news = read_waits(need, json);
   } else if (kind == "refused") {
     news = read_refused(need, json);
+  } else if (kind == "moved") {
+    news = RoundMoved{read_moved(need, json["moved"])};
   } else if (kind != "ended") {
     return protocol_error("the store's host answers what this launch does not know");
   }

@@ -82,6 +82,10 @@ void HostedRendezvous::take(const ElasticNews& news, Time now) {
   } else if (std::holds_alternative<RoundBroken>(news) && goal_ == Goal::member) {
     goal_ = Goal::none;
     news_.push_back(news);
+  } else if (std::holds_alternative<RoundMoved>(news) && goal_ <= Goal::member) {
+    goal_ = Goal::none;
+    returns_ = false;
+    news_.push_back(news);
   } else if (const auto* refused = std::get_if<RoundRefused>(&news); refused != nullptr && goal_ <= Goal::member) {
     goal_ = Goal::none;
     news_.push_back(news);

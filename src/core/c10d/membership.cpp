@@ -24,12 +24,15 @@ constexpr Duration heartbeats_last = 5s;  // those written for launch agents, if
 // ---- wishes
 
 void Membership::attend(ConnectionId from, const Attendance& said, Instant now) {
+  if (said.wish == Wish::tell) return hear_of_elder(from, *said.moved);
+  if (moved_ && said.wish != Wish::leave && said.wish != Wish::close) return answer(from, RoundMoved{*moved_});
   if (said.wish == Wish::look) return answer_look(from, said.node);
   if (!accept(from, said, now)) return;
   Peer& peer = peers_.at(from);
   if (!has_begun(state_)) regrouping_.hear({said.node, said.wish == Wish::join, said.hosts}, said.comeback, now.time);
   switch (said.wish) {
-    case Wish::look:  // it was answered
+    case Wish::look:  // these were answered
+    case Wish::tell:
       break;
     case Wish::join:
       join(from, peer, now);
@@ -237,6 +240,7 @@ void Membership::turn(Instant now) {
 
 // Does what the present state requires.
 void Membership::settle(Instant now) {
+  if (moved_) return;
   if (broken_)
     for (const NodeDesc& node : round_.take_departed()) lose(node, "has ended", now);
   if (state_.closed) return std::exchange(refused_, true) ? void() : refuse_all(closed());

@@ -29,6 +29,8 @@ bool may_run(const Part& part) {
   return 2 * here == all && part.present.contains(*part.all.begin());
 }
 
+bool gives_way(int term, const MovedJob& other) { return other.term > term; }
+
 std::string too_few(int arrived, int awaited) {
   return fmt::format(
       "{} of {} nodes that may still run have come since the host was lost, and others may run without them", arrived,

@@ -3,6 +3,7 @@
 #include "launch/core/base/announcer.hpp"
 #include "launch/core/c10d/elastic_rendezvous.hpp"
 #include "launch/core/session/dialogs.hpp"
+#include "launch/core/session/old_address.hpp"
 #include "launch/core/session/port_row.hpp"
 #include "launch/core/store/keys.hpp"
 
@@ -91,10 +92,6 @@ Duration ElasticStore::longest_stall(bool with_launch_agents) const {
 
 // ---- wishes
 
-void ElasticStore::wake() {
-  if (link_) link_->wake();
-}
-
 void ElasticStore::join(bool admits, int restarts) {
   restarts_ = restarts;
   wants_in_ = true;
@@ -116,23 +113,12 @@ void ElasticStore::leave(std::string reason) {
   wake();
 }
 
-void ElasticStore::close() {
-  done_ = machine_ == nullptr;
-  if (machine_) machine_->close(stage_.moment());
-  wake();
-}
-
 bool ElasticStore::pledge(LeaveWill will) {
   if (!by_launch_) return false;
   will_stands_ = false;  // that was about an earlier will
   if (hosted_ != nullptr) hosted_->pledge(std::move(will));
   wake();
   return true;
-}
-
-void ElasticStore::finish(LeaveWill then) {
-  if (hosted_ != nullptr) hosted_->finish(std::move(then));
-  wake();
 }
 
 Talk<void> ElasticStore::end(Time deadline) {
@@ -142,13 +128,6 @@ Talk<void> ElasticStore::end(Time deadline) {
     co_await ended;
   }
   scope_.give_up();
-}
-
-void ElasticStore::part() {
-  for (auto* link : {&link_, &last_link_}) {
-    if (*link && by_launch_ && !will_stands_) (*link)->part();
-    link->reset();
-  }
 }
 
 // ---- the link
@@ -203,12 +182,6 @@ std::string ElasticStore::address_to_others() const {
   return tells ? own : config_.hostname;
 }
 
-void ElasticStore::take(StoreLink link) {
-  link_.reset();
-  link_.emplace(std::move(link));
-  connected_ = stage_.moment();
-}
-
 Talk<Status> ElasticStore::choose_machine() {
   const Time deadline = later(stage_.moment(), choice_.settings.join_timeout);
   auto looked = co_await link_->check(KeyList(1, std::string(host_key)), deadline);
@@ -245,6 +218,7 @@ Talk<void> ElasticStore::run() {
     hosted_ = nullptr;
     machine_.reset();
     Way way = Way::as_ever;
+    if (elder_) way = co_await give_way(waits);
     if (has_hung_up(lost)) way = co_await follow(waits);
     if (way == Way::followed) continue;
     bool back = false;
@@ -326,8 +300,7 @@ Talk<ElasticStore::Way> ElasticStore::follow(bool waits) {
 
 // A node that finds nobody gives up as soon as one that has lost a host which is only silent.
 Talk<ElasticStore::Way> ElasticStore::look_for_next() {
-  const bool hurries = config_.heartbeat_timeout > Duration::zero();
-  give_up_ = later(stage_.moment(), hurries ? config_.heartbeat_timeout : choice_.settings.join_timeout);
+  give_up_ = later(stage_.moment(), patience_with_host());
   auto next = co_await line_.find_next(self(), give_up_);
   if (!next || ending_ || leaving_) co_return Way::in_vain;
   if (next->here) {
@@ -337,6 +310,8 @@ Talk<ElasticStore::Way> ElasticStore::look_for_next() {
     auto own = co_await connect_quietly(stage_, std::move(door), give_up_);
     if (!own) co_return Way::in_vain;
     next->link.emplace(*std::move(own));
+    const std::vector<std::uint16_t>& ports = choice_.ports;
+    scope_.start(watch_old_address(stage_, {choice_.store, ports, config_.run_id, line_.here(self())}));
   }
   settle_at(*std::move(next));
   co_return Way::followed;
@@ -353,6 +328,36 @@ void ElasticStore::settle_at(StoreLine::Next next) {
   stage_.act(HostMoved{from, next.heir.node.addr, line_.term()});
 }
 
+// A node that hosts the younger job ends its store when all others have heard of that, and resets what is left: its
+// process has not ended.
+Talk<ElasticStore::Way> ElasticStore::give_way(bool waits) {
+  const MovedJob job = *std::exchange(elder_, std::nullopt);
+  if (ending_ || leaving_) co_return Way::in_vain;
+  wants_in_ = wants_in_ || waits;
+  stage_.say(Say::Level::info, fmt::format("the job {} lives elsewhere: {} hosts it now; this node joins it there",
+                                           config_.run_id, job.host.addr));
+  owner_.on_elder(job, waits);
+  give_up_ = later(stage_.moment(), patience_with_host());
+  auto link = co_await line_.reach(job.door, give_up_);
+  if (!link || ending_ || leaving_) co_return Way::in_vain;
+  link_.reset();
+  if (hosts_) co_await abandon_store();
+  line_.forget();
+  take(*std::move(link));
+  reached_ = link_->peer();
+  store_ = job.door.at;
+  if (choice_.address.empty()) address_ = address_to_others();
+  co_return Way::followed;
+}
+
+Talk<void> ElasticStore::abandon_store() {
+  auto leaving = stage_.ask<Clients>(AwaitNoClients{Clientele::agents, later(stage_.moment(), second_look)});
+  (void)co_await leaving;
+  hosts_ = could_host_ = false;
+  line_.begin_anew();
+  stage_.act(PrepareStore{heartbeat_.silence, line_.name(), {}, config_.run_id});
+}
+
 // Carries out the machine until it has ended, or the store is lost.
 Talk<Error> ElasticStore::pursue() {
   const Status chosen = co_await choose_machine();
@@ -360,6 +365,7 @@ Talk<Error> ElasticStore::pursue() {
   Result<ElasticStep> step = machine_->start(stage_.instant());
   while (true) {
     for (ElasticNews& news : step->news) take(std::move(news));
+    if (elder_) co_return Error{ErrorCode::conflict, "the job lives at another store, which cannot be reached"};
     auto outcome = co_await perform(std::move(step->next));
     if (!outcome) co_return outcome.error();
     step = machine_->on(*outcome, stage_.instant());
@@ -380,6 +386,7 @@ Talk<Result<Outcome>> ElasticStore::perform(Operation next) {
 
 // Until end() the store must still hear of this node: its workers may take their time.
 void ElasticStore::take(ElasticNews news) {
+  if (const auto* moved = std::get_if<RoundMoved>(&news)) elder_ = moved->job;
   line_.learn(news);
   const bool formed = std::holds_alternative<RoundFormed>(news);
   formed_ = formed_ || formed;

@@ -19,8 +19,9 @@ constexpr Duration between_refusals = 20ms;
 
 }  // namespace
 
-StoreLine::StoreLine(Stage& stage, const Config& config)
-    : stage_(stage), config_(config), door_{{}, fmt::format("{:016x}", stage.random().next())} {}
+StoreLine::StoreLine(Stage& stage, const Config& config) : stage_(stage), config_(config), door_{{}, new_name()} {}
+
+std::string StoreLine::new_name() const { return fmt::format("{:016x}", stage_.random().next()); }
 
 Talk<void> StoreLine::open_door(NodeDesc own, std::string address) {
   if (door_.at.port != 0 || !goes_on_without_a_node(config_)) co_return;
@@ -55,6 +56,11 @@ void StoreLine::forget() {
   comes_back_ = false;
   host_.reset();
   ended_.clear();
+}
+
+void StoreLine::begin_anew() {
+  forget();
+  door_ = {{}, new_name()};
 }
 
 HostedRendezvous::Seat StoreLine::seat(bool hosts) const {

@@ -301,4 +301,18 @@ TEST(AgentStore, ItsHostMayOpenItBeforeARoundHasFormed) {
   EXPECT_TRUE(one.status);
 }
 
+TEST(AgentStore, WhoTellsOfAnotherStoreFoundsNoJobAndIsNoAgent) {
+  Store one;
+  Attendance said = *parse_attendance(attendance(Wish::look, "n9"));
+  said.wish = Wish::tell;
+  said.moved = MovedJob{{"n9", 1, launch_local_id}, {{"n9", 40000}, "of n9"}, 1};
+  one.ask(9, AttendRequest{key, to_json(said)});
+  EXPECT_TRUE(one.status);
+  EXPECT_EQ(one.ask(1, CheckRequest{{key}}), one.ask(1, CheckRequest{{"nothing"}}));
+  one.attend(1, Wish::join);
+  one.ask(9, AttendRequest{key, to_json(said)});
+  EXPECT_THAT(one.pushed(1), HasSubstr("moved"));
+  EXPECT_FALSE(one.store.is_watched(9));
+}
+
 }  // namespace launch::agent_store_test

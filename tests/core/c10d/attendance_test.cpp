@@ -46,6 +46,7 @@ std::vector<ElasticNews> every_news() {
           RoundRefused{{ErrorCode::conflict, "--nnodes"}, false},
           RoundRefused{{ErrorCode::protocol, "no state"}, false},
           RoundRefused{{ErrorCode::timeout, "late"}, false},
+          RoundMoved{{{"n1", 42, launch_local_id}, {{"10.0.0.1", 40000}, "of n1"}, 3}},
           RendezvousEnded{}};
 }
 
@@ -265,6 +266,17 @@ TEST(AttendanceSuccession, WhatIsOutOfBoundsIsRefused) {
   EXPECT_FALSE(taken([](Comeback& back) { back.last.line[0].rank = NodeRank(7); }));
   EXPECT_FALSE(taken([](Comeback& back) { back.last.old = 3; }));
   EXPECT_FALSE(taken([](Comeback& back) { back.left = -1; }));
+}
+
+TEST(AttendanceSuccession, WhoTellsSaysWhereTheJobLives) {
+  Attendance said = example(Wish::tell);
+  EXPECT_FALSE(parse_attendance(to_json(said))) << "it says nothing";
+  said.moved = MovedJob{{"n2", 43, launch_local_id}, {{"10.0.0.2", 40000}, "of n2"}, 1};
+  const auto read = parse_attendance(to_json(said));
+  ASSERT_TRUE(read);
+  EXPECT_EQ(*read, said);
+  said.moved->term = 0;
+  EXPECT_FALSE(parse_attendance(to_json(said)));
 }
 
 }  // namespace launch::attendance_test

@@ -36,6 +36,14 @@ TEST(MayRun, NeedsMoreThanHalfOrHalfWithTheLowestRankOrThatNobodyElseCanLive) {
   EXPECT_FALSE(may(0b1110, 0, 0b1110));
 }
 
+TEST(GivesWay, TheJobWhoseStoreHasMovedLessOften) {
+  const MovedJob other{{"n1", 1, launch_local_id}, {{"n1", 40000}, "of n1"}, 2};
+  EXPECT_TRUE(gives_way(0, other));
+  EXPECT_TRUE(gives_way(1, other));
+  EXPECT_FALSE(gives_way(2, other));
+  EXPECT_FALSE(gives_way(3, other));
+}
+
 // Both may know any true proofs: no node of a part that runs has ended.
 TEST(MayRun, IsNeverTrueForTwoPartsWithoutACommonNode) {
   for (unsigned nodes = 1; nodes <= 8; ++nodes) {

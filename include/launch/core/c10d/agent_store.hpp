@@ -56,6 +56,7 @@ class AgentStore {
   using Jobs = std::map<std::string, Membership, std::less<>>;  // by the key of their state
 
   Status attend(const AttendRequest& request, const Exchange& exchange);
+  Status tell_of_elder(Jobs::iterator job, const Attendance& said, const Exchange& exchange);
   bool lets_in(const Attendance& said);
   Jobs::iterator find_job(const Request& request);
   Status write_state(Jobs::iterator job, const Request& request, const Exchange& exchange);

@@ -18,6 +18,7 @@ struct Attendance {
     look,   // how many nodes are in; answered at once
     leave,  // without closing; answered at once, and done when the connection ends
     close,  // for good, for everybody; answered at once
+    tell,   // it is in no job here, and tells where the job lives; answered at once
   };
   Wish wish = Wish::join;
   NodeDesc node;
@@ -34,6 +35,7 @@ struct Attendance {
   StoreDoor door{};    // where it would host the store if the host ended; of the host: its store has this name
   bool hosts = false;  // the store
   std::optional<Comeback> comeback{};  // the host of its last store has ended, and it has been in no round since
+  std::optional<MovedJob> moved{};     // what `tell` tells
 
   bool operator==(const Attendance&) const = default;
 };

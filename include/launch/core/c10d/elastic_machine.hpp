@@ -61,11 +61,13 @@ struct RoundRefused {  // time-out, closed or contradiction
   bool spare = false;  // this node was a spare that was not needed
   bool begun = false;  // the job runs, and this node was never a member
 };
+struct RoundMoved { MovedJob job; };  // the job lives elsewhere: no round forms here
 struct WillLeft {};         // what pledge() asked for is done
 struct RendezvousEnded {};  // what leave() or close() asked for is done, or was given up
 // clang-format on
 
-using ElasticNews = std::variant<RoundFormed, RoundBroken, RoundWaits, RoundRefused, WillLeft, RendezvousEnded>;
+using ElasticNews =
+    std::variant<RoundFormed, RoundBroken, RoundWaits, RoundRefused, RoundMoved, WillLeft, RendezvousEnded>;
 
 struct ElasticStep {
   Operation next;

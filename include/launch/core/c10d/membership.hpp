@@ -78,6 +78,14 @@ class Membership {
     if (peer.arrival != 0) candidates_.erase(peer.arrival);
     peer.arrival = 0;
   }
+  // All that attend are told where the job lives, now or when they ask, and no round forms here any more.
+  void hear_of_elder(ConnectionId from, const MovedJob& job) {
+    answer(from, RendezvousEnded{});
+    if (moved_ || state_.closed || !gives_way(std::max(term_, regrouping_.term()), job)) return;
+    moved_ = job;
+    for (auto& [connection, peer] : peers_)
+      if (std::exchange(peer.waiting, false)) answer(connection, RoundMoved{job});
+  }
   void forget(ConnectionId connection);
   // The round has broken up before anybody heard of it.
   void ask_anew(Instant now) {
@@ -148,10 +156,11 @@ class Membership {
   std::set<ConnectionId> impatient_;   // members that may not leave yet, for the same reason
   bool again_ = false;                 // the next round must form as soon as all known nodes are in
   Time last_call_ = never;
-  Regrouping regrouping_;  // after the host of the last store has ended, until a round may form
-  int term_ = 0;           // how often the store of the job has moved
-  int missing_ = 0;        // members of the last store's last round that may know only that
-  bool refused_ = false;   // the nodes that waited when the rendezvous was closed
+  Regrouping regrouping_;          // after the host of the last store has ended, until a round may form
+  int term_ = 0;                   // how often the store of the job has moved
+  int missing_ = 0;                // members of the last store's last round that may know only that
+  std::optional<MovedJob> moved_;  // where the job lives, if that is not here
+  bool refused_ = false;           // the nodes that waited when the rendezvous was closed
 
   TorchrunAgents torchrun_;
   std::string text_;  // empty: it must be made again

@@ -84,6 +84,20 @@ struct Comeback {
   bool operator==(const Comeback&) const = default;
 };
 
+// Where a job lives whose store has moved, and how often it has.
+struct MovedJob {
+  NodeDesc host{};
+  StoreDoor door{};
+  int term = 0;
+
+  bool operator==(const MovedJob&) const = default;
+};
+
+// Whether the job of a store that has moved `term` times gives way to `other`, which has the same id: a launch that was
+// started again at the address of the first store has founded it, since it did not know that the job lives elsewhere.
+// The younger one gives way. Of two that are as old none does.
+bool gives_way(int term, const MovedJob& other);
+
 // Members of a round without its host, by rank.
 struct Part {
   std::set<int> all;

@@ -45,6 +45,12 @@ class ElasticSession : public Session, private ElasticStore::Owner {
   void on_lost(Error error) override { stage_.tell(StoreLost{error.message, grace(), {}, store_.is_by_launch()}); }
   void on_expelled() override;
   void on_host_gone(const LastRound& last, std::optional<Duration> workers) override;
+  void on_elder(const MovedJob& job, bool waits) override {
+    if (watch_) watch_->forget_store();
+    if (waits) return;
+    stage_.tell(MembersChanged{"the job lives elsewhere: " + job.host.addr + " hosts it",
+                               grace_after_host(config_.heartbeat_timeout)});
+  }
   bool goes_on() const override {
     const bool ended = stranger_ || ends_ || closed_ || (watch_ && (watch_->is_last() || watch_->passed()));
     return goes_on_without_a_node(config_) && !ended;
@@ -54,6 +60,7 @@ class ElasticSession : public Session, private ElasticStore::Owner {
   void take(RoundBroken broken);
   void take(const RoundWaits& waits) { round_.start(announce(waits)); }
   void take(RoundRefused refused);
+  void take(const RoundMoved& /*moved*/) {}
   void take(const WillLeft& /*left*/) { begin_pledged(); }
   void take(const RendezvousEnded& /*ended*/) {}
   Talk<void> announce(RoundWaits waits);

@@ -14,6 +14,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 namespace launch {
 
@@ -32,6 +33,8 @@ class ElasticStore {
     // The process that hosted the store has ended; this node looks for the one that hosts it next. `workers`: how long
     // its workers may still run; nothing: it waits for a round, and has none.
     virtual void on_host_gone(const LastRound& last, std::optional<Duration> workers) = 0;
+    // The job lives elsewhere, and this node joins it there. `waits`: it has no workers.
+    virtual void on_elder(const MovedJob& job, bool waits) = 0;
     // False: the job has ended, as far as this node is concerned. The second one hears first what the host has said
     // last.
     virtual bool goes_on() const = 0;
@@ -50,12 +53,19 @@ class ElasticStore {
   // The wishes for the machine. The first join() connects first, and hosts the store if the endpoint leads here.
   void join(bool admits, int restarts);
   void leave(std::string reason);
-  void close();
+  void close() {
+    done_ = machine_ == nullptr;
+    if (machine_) machine_->close(stage_.moment());
+    wake();
+  }
   // Leaves with the store what it must do when this node is lost without a word; then WillLeft comes. False: this store
   // keeps no wills.
   bool pledge(LeaveWill will);
   // This node's workers have ended well: from now on its loss harms nobody, and its will is `then`.
-  void finish(LeaveWill then);
+  void finish(LeaveWill then) {
+    if (hosted_ != nullptr) hosted_->finish(std::move(then));
+    wake();
+  }
 
   // This node could not tell the others of its end: its will must tell them when the store loses this node.
   void let_will_stand() { will_stands_ = true; }
@@ -63,7 +73,12 @@ class ElasticStore {
   // After leave() or close(): waits until that is done, or until the deadline. Nothing is told any more.
   Talk<void> end(Time deadline);
   // The last call: takes the will back, unless it must stand, and closes the links. The store knows that all is well.
-  void part();
+  void part() {
+    for (auto* link : {&link_, &last_link_}) {
+      if (*link && by_launch_ && !will_stands_) (*link)->part();
+      link->reset();
+    }
+  }
 
   bool hosts() const { return hosts_; }
   bool is_moving() const { return line_.comes_back(); }  // since its last host has ended no round has formed
@@ -96,12 +111,24 @@ class ElasticStore {
   bool has_hung_up(const Error& lost) const;
   Talk<Way> follow(bool waits);
   Talk<Way> look_for_next();
+  Talk<Way> give_way(bool waits);
+  Talk<void> abandon_store();
+  Duration patience_with_host() const {
+    const bool hurries = config_.heartbeat_timeout > Duration::zero();
+    return hurries ? config_.heartbeat_timeout : choice_.settings.join_timeout;
+  }
   void settle_at(StoreLine::Next next);
   NodeDesc self() const;
   std::string address_to_others() const;
-  void take(StoreLink link);
+  void take(StoreLink link) {
+    link_.reset();
+    link_.emplace(std::move(link));
+    connected_ = stage_.moment();
+  }
   void take(ElasticNews news);
-  void wake();
+  void wake() {
+    if (link_) link_->wake();
+  }
 
   Stage& stage_;
   const Config& config_;
@@ -133,8 +160,9 @@ class ElasticStore {
   bool done_ = false;  // what leave() or close() asked for is done
   bool will_stands_ = false;
   StoreLine line_;
-  Bell ended_;   // rings when that is done, or the store is lost
-  Scope scope_;  // of run()
+  std::optional<MovedJob> elder_;  // the job that this one gives way to
+  Bell ended_;                     // rings when that is done, or the store is lost
+  Scope scope_;                    // of run()
 };
 
 }  // namespace launch

@@ -25,12 +25,16 @@ class StoreLine {
   void learn(const ElasticNews& news);
   // The others may have gone on without this node: it must not, without them.
   void forget();
+  // The store that this node hosts has ended: the next one has another name, and no door yet.
+  void begin_anew();
 
   // The host of the store may end: others can take its place.
   bool leads_on() const { return !last_.line.empty(); }
   const LastRound& last() const { return last_; }
   bool comes_back() const { return comes_back_; }
   int term() const { return term_; }  // of the store that find_next() has found
+  // Where that is, if it is this node, `self`, that hosts it.
+  MovedJob here(const NodeDesc& self) const { return {self, door_, term_}; }
   // What the store must know of this node.
   HostedRendezvous::Seat seat(bool hosts) const;
 
@@ -49,9 +53,12 @@ class StoreLine {
   // or can be reached before `give_up`.
   Talk<Result<Next>> find_next(NodeDesc self, Time give_up);
 
+  // The store behind this door. An error: nobody is there, or another store, or it cannot be reached before `by`.
+  Talk<Result<StoreLink>> reach(StoreDoor door, Time by);
+
  private:
   Talk<Result<StoreLink>> knock(Endpoint door, Time by);
-  Talk<Result<StoreLink>> reach(StoreDoor door, Time by);
+  std::string new_name() const;
   Talk<Result<bool>> has_name(StoreLink& link, std::string name, Time by);
   const std::string& name_of_last() const;
   void leave_last();
