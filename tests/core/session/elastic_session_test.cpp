@@ -90,7 +90,7 @@ TEST(ElasticSession, ANodeThatHearsLateOfARoundThatHasFailedCountsWhatTheOthersC
   Elastic job({2, 3});
   for (const char* host : {"n0", "n1"}) job.come(host);
   Events& events = job.meeting.events();
-  events.run_until(events.now() + 100ms);
+  events.run_until(events.now() + first_elastic_report + 100ms);  // then it waits for the round again
   const Duration last_call = job.nodes[0]->config.c10d()->settings.last_call_timeout;
   job.meeting.network().cut("n0", "n1", events.now() + last_call + 2s);
   EXPECT_EQ(job.round_of(*job.nodes[0], last_call + 1s).restarts, 0);
