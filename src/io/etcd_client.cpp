@@ -152,6 +152,8 @@ asio::awaitable<Result<EtcdAnswer>> EtcdClient::exchange_once(const EtcdRequest&
 asio::awaitable<Status> EtcdClient::connect_again(Time deadline) {
   const Time until = std::min(deadline, later(now(), std::max(patience_, etcd_greets)));
   auto socket = co_await connect(at_, until);
+  if (!socket && socket.error().code == ErrorCode::no_listener)
+    co_return Error{ErrorCode::closed, socket.error().message};
   if (!socket) co_return socket.error();
   if (closed_) co_return link_closed();
   socket_ = std::move(*socket);

@@ -14,7 +14,7 @@ namespace {
 constexpr Duration between_looks = 300ms;  // less than a last call takes: so no round forms there before
 constexpr Duration longest_look = 2s;
 
-Talk<void> look_at(Stage& stage, Endpoint at, const OldAddress& old) {
+Talk<void> tell_at(Stage& stage, Endpoint at, const OldAddress& old) {
   const Time by = later(stage.moment(), longest_look);
   const LinkId id = stage.new_link();
   Question question = OpenLink{id, std::move(at), by};
@@ -43,7 +43,7 @@ Talk<void> watch_old_address(Stage& stage, OldAddress old) {
     auto pause = stage.until(later(stage.moment(), between_looks));
     co_await pause;
     Endpoint store{old.store.host, old.ports[at]};
-    co_await look_at(stage, std::move(store), old);
+    co_await tell_at(stage, std::move(store), old);
   }
 }
 

@@ -24,6 +24,9 @@ struct Owner : ElasticStore::Owner {
   void on_host_gone(const LastRound& /*last*/, std::optional<Duration> workers) override {
     heard.push_back(workers ? "gone, workers" : "gone");
   }
+  void on_elder(const MovedJob& job, bool waits) override {
+    heard.push_back("gives way to " + job.host.addr + (waits ? ", waits" : ""));
+  }
   bool goes_on() const override { return true; }
   Talk<bool> still_goes_on() override { co_return true; }
 
