@@ -50,6 +50,8 @@ MUTANTS = (
     Mutant("succession", "src/core/c10d/succession.cpp", "2 * here > all) return true;",
            "2 * here >= all) return true;", ("core/",)),
     Mutant("succession", "src/core/c10d/succession.cpp", "|| !stopping_.empty() ||", "||", ("core/",)),
+    Mutant("succession", "src/core/c10d/succession.cpp", "return other.term > term;", "return other.term >= term;",
+           ("core/",)),
     Mutant("succession", "src/core/c10d/succession.cpp", "comeback.left <= left_ &&", "left_ >= 0 &&", ("core/",)),
     Mutant("environment", "src/core/config/worker_settings.cpp",
            'set("TORCH_NCCL_ASYNC_ERROR_HANDLING", "1")', 'set("TORCH_NCCL_ASYNC_ERROR_HANDLING", "0")',

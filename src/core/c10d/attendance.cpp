@@ -16,8 +16,8 @@ namespace {
 using Json = nlohmann::json;
 using Milliseconds = std::chrono::milliseconds;
 
-constexpr std::size_t most_of_reason = 2000;
-constexpr std::size_t longest_read = 3 * most_of_reason;  // each byte that is not UTF-8 is written as three
+constexpr std::size_t longest_text = 2000;
+constexpr std::size_t longest_read = 3 * longest_text;  // each byte that is not UTF-8 is written as three
 constexpr std::size_t longest_attendance =
     std::size_t{64} * 1024;  // without a limit JSON could take seconds and much memory
 constexpr std::size_t longest_news = std::size_t{8} * 1024 * 1024;  // it may name each torchrun agent among most_nodes
@@ -175,7 +175,7 @@ std::string to_json(const Attendance& said) {
   if (said.hosts) json["hosts"] = true;
   if (said.comeback) json["comeback"] = to_object(*said.comeback);
   if (said.moved) json["moved"] = to_object(*said.moved);
-  if (!said.reason.empty()) json["reason"] = said.reason.substr(0, most_of_reason);
+  if (!said.reason.empty()) json["reason"] = said.reason.substr(0, longest_text);
   return dump(json);
 }
 
@@ -243,7 +243,7 @@ struct NewsWriter {
   }
   Json operator()(const RoundBroken& broken) const {
     return {{"news", "broken"},
-            {"reason", broken.reason.substr(0, most_of_reason)},
+            {"reason", broken.reason.substr(0, longest_text)},
             {"cause", name_of(causes, broken.cause)},
             {"gone", broken.gone.value}};
   }
@@ -256,7 +256,7 @@ struct NewsWriter {
   Json operator()(const RoundRefused& refused) const {
     return {{"news", "refused"},
             {"code", name_of(refusals, refused.error.code)},
-            {"reason", refused.error.message.substr(0, most_of_reason)},
+            {"reason", refused.error.message.substr(0, longest_text)},
             {"spare", refused.spare}};
   }
   Json operator()(const RoundMoved& moved) const { return {{"news", "moved"}, {"moved", to_object(moved.job)}}; }

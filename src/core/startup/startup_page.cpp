@@ -17,7 +17,7 @@ namespace {
 
 constexpr double chart_width = 1000, label_width = 190, right_margin = 20;
 constexpr double axis_height = 24, group_gap = 6, least_group = 14;
-constexpr std::size_t longest_text = 300;
+constexpr std::size_t longest_startup_text = 300;
 constexpr std::size_t longest_label = 26;
 
 // The picture's colors are readable on white and on black.
@@ -45,7 +45,7 @@ svg text { font: 11px system-ui, sans-serif; fill: currentColor; }
 
 std::string in_html(std::string_view text) {
   std::string result;
-  for (const char c : without_controls(text, longest_text)) {
+  for (const char c : without_controls(text, longest_startup_text)) {
     switch (c) {
       case '&':
         result += "&amp;";
