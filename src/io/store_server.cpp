@@ -14,7 +14,6 @@ namespace launch {
 namespace asio = boost::asio;
 using asio::ip::tcp;
 using boost::system::error_code;
-using namespace std::chrono_literals;
 
 namespace {
 
@@ -273,11 +272,9 @@ StoreServer::~StoreServer() {
 
 void StoreServer::begin_anew() {
   listener_.close();
-  for (const auto& connection : std::exchange(connections_, {}))
-    if (connection) connection->abandon(true);
-  free_ids_.clear();
+  for (const auto& connection : std::vector(connections_))
+    if (connection) remove(*connection);
   store_ = AgentStore();
-  buffered_ = talkers_ = agents_ = 0;
 }
 
 void StoreServer::fence() {
@@ -295,13 +292,12 @@ void StoreServer::add(tcp::socket socket) {
   error_code ignored;
   tune(socket);
   socket.non_blocking(true, ignored);
-  ConnectionId id = static_cast<ConnectionId>(connections_.size());
   if (free_ids_.empty()) {
+    free_ids_.push_back(static_cast<ConnectionId>(connections_.size()));
     connections_.emplace_back();
-  } else {
-    id = free_ids_.back();
-    free_ids_.pop_back();
   }
+  const ConnectionId id = free_ids_.back();
+  free_ids_.pop_back();
   connections_[id] = std::make_shared<StoreConnection>(*this, std::move(socket), id);
   connections_[id]->start();
 }
@@ -333,9 +329,9 @@ void StoreServer::watch_for_silence() {
 void StoreServer::drop_silent() {
   silence_.look(now());
   for (std::size_t id = 0; id < connections_.size(); ++id) {
-    if (!connections_[id] || !connections_[id]->is_agent() || !store_.is_watched(static_cast<ConnectionId>(id)))
-      continue;
-    if (silence_.is_silent(connections_[id]->signs())) remove(*connections_[id], true);
+    const auto one = connections_[id];
+    const bool watched = one && one->is_agent() && store_.is_watched(static_cast<ConnectionId>(id));
+    if (watched && silence_.is_silent(one->signs())) remove(*one, true);
   }
   listening_for_silence_ = false;
   if (store_.watches()) watch_for_silence();
@@ -378,10 +374,10 @@ void StoreServer::shed() {
 }
 
 std::vector<std::string> StoreServer::talker_addresses(std::size_t most) const {
-  std::vector<std::string> addresses;
-  for (const auto& connection : connections_)
-    if (connection && connection->spoke() && addresses.size() < most) addresses.push_back(connection->peer());
-  return addresses;
+  std::vector<std::string> where;
+  for (const auto& one : connections_)
+    if (one && one->spoke() && where.size() < most) where.push_back(one->peer());
+  return where;
 }
 
 asio::awaitable<void> StoreServer::until_none(Talkers who, Time deadline) {
@@ -392,14 +388,12 @@ asio::awaitable<void> StoreServer::until_none(Talkers who, Time deadline) {
   }
 }
 
-// If a process ends with bytes that it has not read, its kernel resets the connection, and what it has said last may be
-// lost.
 asio::awaitable<void> StoreServer::part(Time deadline) {
   parts_ = true;
   hurried_ = false;
   listener_.close();
-  for (std::size_t id = 0; id < connections_.size(); ++id)
-    if (const auto connection = connections_[id]) connection->part();
+  for (const auto& connection : std::vector(connections_))
+    if (connection) connection->part();
   co_await until_none(Talkers::agents, deadline);
 }
 

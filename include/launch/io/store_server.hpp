@@ -44,7 +44,7 @@ class StoreServer {
   }
   std::uint16_t port() const { return listener_.port(); }
 
-  // Ends what was there: nobody is let in, all connections are reset, and the store is empty. Then it is as new.
+  // Ends what was there: the port and all connections are closed, those of agents by a reset. Then it is as new.
   void begin_anew();
 
   // A key that the store has from the start. Must be called before listen().
@@ -92,7 +92,8 @@ class StoreServer {
   }
 
   // Before this process ends: lets nobody in, tells all connections that nothing more will be said, and waits until the
-  // agents have closed theirs, or until the deadline. Everything else has no effect any more.
+  // agents have closed theirs, or until the deadline. Everything else has no effect any more. (If a process ends with
+  // bytes that it has not read, its kernel resets the connection, and what it has said last may be lost.)
   boost::asio::awaitable<void> part(Time deadline);
 
  private:
