@@ -27,6 +27,7 @@ class Start(typing.NamedTuple):
 
 
 class MembersCase(JobCase):
+    more = ()  # options that all nodes have
     place = None  # the hosts.Hosts that nodes run on; without, all run here
 
     def setUp(self):
@@ -41,7 +42,8 @@ class MembersCase(JobCase):
         """Starts the launch of node `number`; node 1 hosts the store."""
         line = [Settings.launch, f"--nnodes={nnodes}", "--rdzv-backend=c10d", "--rdzv-id=job",
                 f"--rdzv-endpoint={self.address(1)}:{self.port}", f"--local-addr={self.address(number)}",
-                f"--rdzv-conf=is_host={int(number == 1)},last_call_timeout=1", *options, self.script, number]
+                f"--rdzv-conf=is_host={int(number == 1)},last_call_timeout=1", *self.more, *options,
+                self.script, number]
         return self.start(self.place.inside(number, *line) if self.place else line)
 
     def form(self, count, *options, nnodes="2:4"):

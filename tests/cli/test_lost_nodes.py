@@ -112,7 +112,7 @@ class Lost(LostCase):
         self.assertEqual([0, 137, 0], self.finish(*runs))
 
 
-    def test_a_node_that_has_ended_well_ends_with_a_job_that_cannot_go_on_without_its_host(self):
+    def test_a_node_that_has_ended_well_ends_with_a_job_that_has_lost_its_store(self):
         runs = self.nodes([1, 1, 1], self.worker(UP, 'if [ "$RANK" != 1 ]; then exec sleep 300; fi\n'))
         self.wait_until_up(3, *runs)
         self.assertTrue(wait_for(lambda: "1 of 3 have finished" in runs[1].err, 20), str(runs[1]))
@@ -159,7 +159,8 @@ class Elastic(LostCase):
     def test_a_node_that_has_ended_well_ends_with_a_job_that_has_lost_its_store(self):
         worker = self.worker(': > "$TEST_FOLDER/up.$RANK"\necho "rank $RANK"\n',
                              'while [ ! -e "$TEST_FOLDER/end.$RANK" ]; do sleep 0.02; done\n')
-        runs = self.hosted_by_the_first(3, worker, nnodes=3, port=free_port(), options=["--shutdown-timeout=2"])
+        runs = self.hosted_by_the_first(3, worker, nnodes="2:3", port=free_port(),
+                                        options=["--rdzv-conf=last_call_timeout=20", "--shutdown-timeout=2"])
         self.assertTrue(wait_for(lambda: all("rank" in run.out for run in runs), 20), str(runs[0]))
         (self.folder / f"end.{runs[2].out.split()[1]}").touch()
         self.assertTrue(wait_for(lambda: "1 of 3 have finished" in runs[2].err, 20), str(runs[2]))

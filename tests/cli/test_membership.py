@@ -275,7 +275,7 @@ class Leaving(Killing):
         self.assert_rounds(3)
 
     def lose_the_store(self, kill):
-        runs = self.form(3, nnodes="3")
+        runs = self.form(3)
         killed = time.time()
         kill(runs.pop(1))
         self.finish(*runs.values(), seconds=20)

@@ -17,6 +17,8 @@ GONE = "the node that hosted the rendezvous (127.0.0.1) is gone; 127.0.0.{} host
 
 
 class Succession(MembersCase):
+    more = ("--quorum=host",)
+
     def kill_launch(self, run):
         run.signal(signal.SIGKILL)
 
@@ -154,6 +156,8 @@ class Succession(MembersCase):
 
 
 class Stopped(MembersCase, ControlCase):
+    more = ("--quorum=host",)
+
     def test_no_round_follows_where_launch_ctl_stops_the_job(self):
         runs = self.form(3, nnodes="1:4")
         self.ask("stop", "job")

@@ -21,6 +21,7 @@ LOOK_AROUND = ('for pid in $(sed -n "s/^start [^ ]* [^ ]* [^ ]* \\([0-9]\\) .* \
 
 
 class Host(MembersCase):
+    more = ("--quorum=host",)
     builds = only = ("release",)  # waits for time-outs most of the time: once is enough
 
     def setUp(self):

@@ -95,6 +95,7 @@ class Company {
     whole.join_timeout = 600s;
     whole.joins_wait = !scenario_.admits;
     whole.judges_torchrun = !scenario_.faults;
+    whole.moves = odds(0.5);
     return whole;
   }
 

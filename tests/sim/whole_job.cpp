@@ -54,6 +54,7 @@ Config WholeJob::make_config(const std::string& host) const {
   C10dChoice& choice = play::c10d_of(config);
   choice.settings.join_timeout = scenario_.join_timeout;
   choice.joins_wait = scenario_.joins_wait;
+  choice.host_moves = scenario_.moves;
   if (scenario_.hosting == Hosting::node) return config;
   choice.is_host = false;
   choice.store = lasting_store;

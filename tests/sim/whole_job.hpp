@@ -36,6 +36,7 @@ struct WholeScenario {
   Duration join_timeout = std::chrono::seconds(60);
   Duration shutdown = std::chrono::seconds(15);  // --shutdown-timeout
   Hosting hosting = Hosting::node;
+  bool moves = true;            // --quorum=host
   bool joins_wait = false;      // --join=between-restarts
   bool asks = false;            // nodes may ask each other
   bool judges_torchrun = true;  // torchrun's nodes are checked for what must never happen, too

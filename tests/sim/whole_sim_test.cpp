@@ -189,6 +189,7 @@ class Naps {
     scenario_.fewest = choices.odds(0.5) ? scenario_.nodes : 1;
     scenario_.max_restarts = choices.odds(0.5) ? 3 : 0;
     scenario_.heartbeat = choices.odds(0.5) ? Duration(5s) : Duration(30s);
+    scenario_.moves = choices.odds(0.5);
   }
 
   Played play() {

@@ -28,8 +28,8 @@ inline Config static_config(int rank, int nnodes, int nproc = 1) {
   return config;
 }
 
-// A node of a c10d job; `host` is its name, and n0 hosts the store.
-inline Config elastic_config(const std::string& host, int pid, NodeLimits nodes) {
+// A node of a c10d job; `host` is its name, and n0 hosts the store. `moves`: with --quorum=host.
+inline Config elastic_config(const std::string& host, int pid, NodeLimits nodes, bool moves = false) {
   Config config = static_config(0, nodes.max);
   config.pid = pid;
   config.hostname = host;
@@ -39,6 +39,7 @@ inline Config elastic_config(const std::string& host, int pid, NodeLimits nodes)
   choice.settings.nodes = nodes;
   choice.settings.last_call_timeout = std::chrono::seconds(3);
   choice.is_host = host == "n0";
+  choice.host_moves = moves;
   config.meeting = choice;
   return config;
 }

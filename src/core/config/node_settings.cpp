@@ -305,10 +305,14 @@ Status settle_static(const Options& options, const HostFacts& facts, const NodeL
 // A wrong value is an error even if nodes cannot join or leave.
 Status settle_join(const Options& options, Config& config) {
   if (Status fits = check_choice(options, &Options::join); !fits) return fits;
+  if (Status fits = check_choice(options, &Options::quorum); !fits) return fits;
   if (auto* const choice = std::get_if<C10dChoice>(&config.meeting)) {
     choice->joins_wait = options.join.value == "between-restarts";
+    const bool hosted = choice->store.kind == StoreKind::tcp;
+    choice->host_moves = options.quorum.value == "host" && hosted;
+    if (!hosted) notice_ignored(origins(options.quorum), "no node hosts the store", config);
   } else {
-    notice_ignored(origins(options.join, options.max_membership_restarts),
+    notice_ignored(origins(options.join, options.quorum, options.max_membership_restarts),
                    "nodes join and leave only in a job of several nodes with --rdzv-backend c10d", config);
   }
   return {};

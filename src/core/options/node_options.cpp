@@ -131,6 +131,16 @@ constexpr OptionRow node_rows[] = {
      .choices = {"any", "between-restarts"},
      .closed = Closed::by_rule,
      .ours = true},
+    {.name = "--quorum",
+     .member = &Options::quorum,
+     .group = OptionGroup::rendezvous,
+     .value = "WHO",
+     .initial = "none",
+     .text = "who goes on when the launch that hosts the store of a c10d job has ended: none (the job ends), or host "
+             "(the others, and one of them hosts it; docs/elastic.md says when)",
+     .choices = {"none", "host"},
+     .closed = Closed::by_rule,
+     .ours = true},
 };
 
 }  // namespace

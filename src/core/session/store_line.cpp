@@ -24,7 +24,7 @@ StoreLine::StoreLine(Stage& stage, const Config& config) : stage_(stage), config
 std::string StoreLine::new_name() const { return fmt::format("{:016x}", stage_.random().next()); }
 
 Talk<void> StoreLine::open_door(NodeDesc own, std::string address) {
-  if (door_.at.port != 0 || !goes_on_without_a_node(config_)) co_return;
+  if (door_.at.port != 0 || !may_move()) co_return;
   Question open = OpenDoor{address, std::move(own)};
   auto opening = stage_.ask<DoorOpened>(std::move(open));
   const DoorOpened opened = co_await opening;
@@ -32,6 +32,7 @@ Talk<void> StoreLine::open_door(NodeDesc own, std::string address) {
 }
 
 void StoreLine::learn(const ElasticNews& news) {
+  if (!may_move()) return;
   if (const auto* formed = std::get_if<RoundFormed>(&news)) {
     last_ = formed->succession;
     comes_back_ = false;

@@ -130,6 +130,7 @@ TEST(NodeSettings, BadInputIsOneClearLineThatNamesItsOrigin) {
       {{"--rdzv-backend=c10d", "--rdzv-conf=store_type=zz"}, "store_type must be tcp or file"},
       {{"--join=never"}, "--join never: expected any or between-restarts"},
       {{"--rdzv-backend=c10d", "--nnodes=2", "--join=Any"}, "--join Any: expected any or between-restarts"},
+      {{"--quorum=all"}, "--quorum all: expected none or host"},
       {{"--local-addr=a:1"}, "--local-addr a:1: expected a host without a port"},
       {{"--local-addr=a b"}, "--local-addr \"a b\": a host name"},
       {{"--master-addr=", "--master-port=5000"}, "--master-addr \"\": "},
@@ -217,14 +218,28 @@ TEST(NodeSettings, ANodeThatComesLaterMayHaveToWait) {
   EXPECT_TRUE(joins_wait({"--join=between-restarts", "--max-membership-restarts=3"}));
 }
 
+TEST(NodeSettings, AnotherNodeMayHostTheStoreWhereOneOfThemDoes) {
+  const auto moves = [](const Args& more) {
+    Args args{"--rdzv-backend=c10d", "--nnodes=1:2", "--rdzv-endpoint=n1"};
+    args.insert(args.end(), more.begin(), more.end());
+    return config_of(args).c10d()->host_moves;
+  };
+  EXPECT_FALSE(moves({}));
+  EXPECT_FALSE(moves({"--quorum=none"}));
+  EXPECT_TRUE(moves({"--quorum=host"}));
+  const Config etcd = config_of({"--rdzv-backend=etcd-v2", "--nnodes=1:2", "--rdzv-endpoint=n1", "--quorum=host"});
+  EXPECT_FALSE(etcd.c10d()->host_moves);
+  EXPECT_THAT(etcd.notices, Contains(HasSubstr("--quorum ignored: no node hosts the store")));
+}
+
 TEST(NodeSettings, WhereNodesNeitherComeNorGoItSaysThatTheirOptionsAreIgnored) {
   for (const Args& args : {Args{}, Args{"--standalone"}, Args{"--rdzv-backend=c10d"}, two_nodes({})}) {
     Args line = args;
-    line.insert(line.end(), {"--join=any", "--max-membership-restarts=3"});
+    line.insert(line.end(), {"--join=any", "--quorum=host", "--max-membership-restarts=3"});
     const Config config = config_of(line);
     EXPECT_EQ(config.c10d(), nullptr);
     EXPECT_THAT(config.notices,
-                ElementsAre(HasSubstr("--join, --max-membership-restarts ignored: nodes join and leave")));
+                ElementsAre(HasSubstr("--join, --quorum, --max-membership-restarts ignored: nodes join and leave")));
   }
 }
 

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 
 namespace launch::store_line_test {
 
@@ -17,7 +18,7 @@ NodeDesc node(int rank) { return {"n" + std::to_string(rank), 100 + rank, launch
 
 // n0 has hosted the store; n1 to n3 are the line, and have doors at port 1 to 3. This is n3.
 struct Line {
-  explicit Line(const Config& its_config = play::elastic_config("n3", 103, {1, 4})) : config(its_config) {
+  explicit Line(const Config& its_config = play::elastic_config("n3", 103, {1, 4}, true)) : config(its_config) {
     RoundFormed formed;
     formed.succession = {2, 7, 4, NodeRank(3), NodeRank(0), node(0), "of n0", 4, 0, {}};
     for (int rank = 1; rank < 4; ++rank)
@@ -102,7 +103,7 @@ TEST(StoreLine, KnowsThatAHostHasEndedIfItWasAtItsStore) {
 }
 
 TEST(StoreLine, GivesUpInTimeIfNobodyAnswers) {
-  Line those(play::elastic_config("n4", 104, {1, 4}));
+  Line those(play::elastic_config("n4", 104, {1, 4}, true));
   for (const char* const host : {"n1", "n2", "n3"}) those.network.power_off(host);
   const Time began = those.events.now();
   const auto next = those.talker.run(those.line.find_next(node(4), later(began, 30s)), 600s);
@@ -143,9 +144,14 @@ TEST(StoreLine, ANodeThatWasGivenUpForgetsTheLine) {
   EXPECT_FALSE(those.line.seat(false).comeback.has_value());
 }
 
+TEST(StoreLine, LearnsNothingWithoutItsOption) {
+  EXPECT_TRUE(Line().line.leads_on());
+  EXPECT_FALSE(Line(play::elastic_config("n3", 103, {1, 4}, false)).line.leads_on());
+}
+
 TEST(StoreLine, HasADoorOnlyWhereTheJobGoesOnWithoutANode) {
-  for (const int fewest : {1, 4}) {
-    Line those(play::elastic_config("n3", 103, {fewest, 4}));
+  for (const auto& [fewest, moves] : {std::pair(1, true), std::pair(1, false), std::pair(4, true)}) {
+    Line those(play::elastic_config("n3", 103, {fewest, 4}, moves));
     const auto opened = those.talker.run([](StoreLine& line) -> Talk<bool> {
       std::string address = "n3";
       co_await line.open_door(node(3), address);
@@ -153,7 +159,7 @@ TEST(StoreLine, HasADoorOnlyWhereTheJobGoesOnWithoutANode) {
     }(those.line));
     ASSERT_TRUE(opened.has_value());
     const auto seat = those.line.seat(false);
-    EXPECT_EQ(seat.door.at.port != 0, fewest < 4);
+    EXPECT_EQ(seat.door.at.port != 0, fewest < 4 && moves);
     EXPECT_FALSE(seat.comeback.has_value());
   }
 }

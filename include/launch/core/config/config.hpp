@@ -82,6 +82,7 @@ struct C10dChoice {
   std::optional<bool> is_host;  // whether it hosts the store; nullopt: the node that `store` leads to does
   std::string address;          // this node's, for the others, from --local-addr; empty: it must be found out
   bool joins_wait = false;      // a node that joins while workers run waits until they restart for another reason
+  bool host_moves = false;      // when the node that hosts the store has ended, another one hosts it
   std::vector<std::uint16_t> ports{};  // as in StaticChoice; there if it is known which node hosts the store
 };
 

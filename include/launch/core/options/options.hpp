@@ -57,6 +57,7 @@ struct Options {
   Setting<std::string> rdzv_id;
   Setting<std::string> rdzv_conf;
   Setting<std::string> join;
+  Setting<std::string> quorum;
   Setting<std::string> hosts;
   Setting<std::string> hostfile;
   Setting<std::string> include;

@@ -1,7 +1,7 @@
 // Where a node finds the store of its c10d job when the host of that has ended: it opens a door of its own when it
 // joins, learns the line of each round, and walks along that line when it must (core/c10d/succession). Used by
 // ElasticStore, which must outlive its talks. It never judges a host that is only silent: such a host may live. It
-// never takes another store for the one that it looks for: each has a name.
+// never takes another store for the one that it looks for: each has a name. Without --quorum it learns no line.
 #pragma once
 
 #include "launch/core/c10d/hosted_rendezvous.hpp"
@@ -57,6 +57,7 @@ class StoreLine {
   Talk<Result<StoreLink>> reach(StoreDoor door, Time by);
 
  private:
+  bool may_move() const { return config_.c10d()->host_moves && goes_on_without_a_node(config_); }
   Talk<Result<StoreLink>> knock(Endpoint door, Time by);
   std::string new_name() const;
   Talk<Result<bool>> has_name(StoreLink& link, std::string name, Time by);
