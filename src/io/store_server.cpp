@@ -58,7 +58,7 @@ class StoreConnection : public std::enable_shared_from_this<StoreConnection> {
 
   // The server is gone or has dropped us; handlers still under way find no server. `reset`: an agent must not take this
   // for the end of our process.
-  void abandon(bool reset = false) {
+  void abandon(bool reset) {
     server_ = nullptr;
     error_code ignored;
     if (reset) socket_.set_option(tcp::socket::linger(true, 0), ignored);
@@ -265,16 +265,9 @@ StoreServer::StoreServer(asio::any_io_executor executor, std::function<void(cons
       clock_(executor),
       quiet_(executor) {}
 
-StoreServer::~StoreServer() {
-  for (const auto& connection : connections_)
-    if (connection) connection->abandon();
-}
-
-void StoreServer::begin_anew() {
-  listener_.close();
-  for (const auto& connection : std::vector(connections_))
-    if (connection) remove(*connection);
-  store_ = AgentStore();
+void StoreServer::abandon_all(bool reset) {
+  for (const auto& connection : std::exchange(connections_, {}))
+    if (connection) connection->abandon(reset);
 }
 
 void StoreServer::fence() {

@@ -31,7 +31,7 @@ class StoreServer {
  public:
   // `on_refusal` is called with the reason when we close a connection.
   StoreServer(boost::asio::any_io_executor executor, std::function<void(const std::string&)> on_refusal);
-  ~StoreServer();
+  ~StoreServer() { abandon_all(false); }
   StoreServer(const StoreServer&) = delete;
   StoreServer& operator=(const StoreServer&) = delete;
 
@@ -44,8 +44,14 @@ class StoreServer {
   }
   std::uint16_t port() const { return listener_.port(); }
 
-  // Ends what was there: the port and all connections are closed, those of agents by a reset. Then it is as new.
-  void begin_anew();
+  // Ends what was there: lets nobody in, resets all connections, and forgets all. Then it is as new.
+  void begin_anew() {
+    listener_.close();
+    abandon_all(true);
+    free_ids_.clear();
+    buffered_ = talkers_ = agents_ = 0;
+    store_ = AgentStore();
+  }
 
   // A key that the store has from the start. Must be called before listen().
   void preset(const std::string& key, const std::string& value) { store_.table().preset(key, value); }
@@ -100,6 +106,7 @@ class StoreServer {
   friend class StoreConnection;
   void add(boost::asio::ip::tcp::socket socket);
   void remove(StoreConnection& connection, bool silent = false);
+  void abandon_all(bool reset);
   void deliver(std::vector<Push> pushes);
   void shed();
   void watch_for_silence();

@@ -1,6 +1,10 @@
 #include "launch/core/session/elastic_session.hpp"
 
+#include "launch/core/session/dialogs.hpp"
+#include "launch/core/store/keys.hpp"
+
 #include "../../support/meeting.hpp"
+#include "talker.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -164,6 +168,22 @@ TEST(ElasticSession, AnotherNodeFollowsAHostThatHasEnded) {
   EXPECT_EQ(round.number, before + 1);
   EXPECT_EQ(round.assignment.group_world_size, 1);
   EXPECT_FALSE(job.meeting.take<StoreLost>(*job.nodes[1], 5s));
+}
+
+// Nobody has closed the rendezvous yet.
+TEST(ElasticSession, WhoHasHeardOfTheEndOfTheJobDoesNotFollow) {
+  Elastic job({1, 2});
+  for (const char* host : {"n0", "n1"}) job.come(host);
+  std::int64_t number = 0;
+  for (Meeting::Node* node : job.nodes) number = job.round_of(*node).number;
+  const Config& config = job.nodes[0]->config;
+  Talker writer(job.meeting.network(), "n9");
+  StoreLink link = writer.link_to(config.c10d()->store);
+  const Time by = later(job.meeting.events().now(), 1s);
+  ASSERT_TRUE(writer.run(tell_abort(link, round_prefix(config.run_id, number), Elastic::failure_at(0, false), by)));
+  ASSERT_TRUE(job.meeting.take<PeerFailed>(*job.nodes[1], 2s));
+  job.nodes[0]->session->end();
+  EXPECT_FALSE(job.meeting.take<MembersChanged>(*job.nodes[1], 5s));
 }
 
 TEST(ElasticSession, TheLossOfTheHostIsTold) {
