@@ -166,4 +166,27 @@ TEST(Ends, ALossAfterTheEndOfAllChangesNothing) {
         }
 }
 
+// Another node comes just as the last one enters the exit barrier. Either all go on with it, or nobody does.
+TEST(Ends, ANodeThatComesAtTheEndOfAllKeepsNobody) {
+  for (int phase = 0; phase < 120; ++phase) {
+    SCOPED_TRACE(phase);
+    WholeScenario scenario;
+    scenario.elastic = true;
+    scenario.nodes = 4;
+    scenario.longest_delay = 20ms;
+    scenario.hosting = Hosting::launch;
+    WholeJob job(static_cast<std::uint64_t>(phase), scenario);
+    start(job, 3, [](std::size_t node, const Round&) { return Plan{node == 2 ? 3s : 1s, 0}; });
+    ASSERT_TRUE(job.run_until_together(60s));
+    job.events().run_until(later(job.events().now(), 2900ms + phase * 2ms));
+    job.add([](const Round&) { return Plan{1s, 0}; });
+    job.node(3).start();
+    job.unquiet(Duration::zero());
+    job.run_to_end(60s);
+    EXPECT_EQ(job.faults(), std::vector<std::string>()) << job.story();
+    for (std::size_t node = 0; node < 3; ++node)
+      EXPECT_EQ(job.node(node).exit_code(), 0) << node << "\n" << job.story();
+  }
+}
+
 }  // namespace launch::ends_sim_test
