@@ -48,7 +48,7 @@ TEST(Ends, ANodeThatIsToldToStopWhileAllRestartEndsTheNextRoundToo) {
         plan.obeys_after = 1s + node * 100ms;
         return plan;
       });
-      job.events().run_until(Time(1h) + (elastic ? 7100ms : 2100ms) + phase * 100ms);
+      job.events().run_until(Time(1h) + 2100ms + phase * 100ms);
       job.node(elastic ? 0 : 2).signal(SIGTERM);
       job.unquiet(Duration::zero());
       job.run_to_end(20s);
@@ -187,6 +187,33 @@ TEST(Ends, ANodeThatComesAtTheEndOfAllKeepsNobody) {
     for (std::size_t node = 0; node < 3; ++node)
       EXPECT_EQ(job.node(node).exit_code(), 0) << node << "\n" << job.story();
   }
+}
+
+// ---- a restart that cannot be told
+
+// The node has gone on to the next round before it can be reached again, and the others hear only then.
+TEST(Ends, ARestartThatIsToldLateIsOneRestart) {
+  for (const bool elastic : {false, true})
+    for (int phase = 0; phase < 10; ++phase) {
+      SCOPED_TRACE(fmt::format("{}, phase {}", elastic ? "c10d" : "static", phase));
+      WholeScenario scenario;
+      scenario.elastic = elastic;
+      scenario.max_restarts = 3;
+      WholeJob job(1, scenario);
+      start(job, 3, [](std::size_t node, const Round& round) {
+        Plan plan =
+            round.restarts == 0 ? Plan{node == 1 ? Duration(2s) : Duration(300s), node == 1 ? 7 : 0} : Plan{5s, 0};
+        plan.obeys_after = node == 1 ? 50ms : 2s;
+        return plan;
+      });
+      job.events().run_until(Time(1h) + 1900ms);
+      cut_off(job, "n1", 4s + phase * 100ms);
+      job.unquiet(10s);
+      job.run_to_end(60s);
+      EXPECT_EQ(job.faults(), std::vector<std::string>()) << job.story();
+      EXPECT_EQ(job.started_rounds(), 6) << job.story();
+      for (std::size_t node = 0; node < 3; ++node) EXPECT_EQ(job.node(node).exit_code(), 0) << job.story();
+    }
 }
 
 }  // namespace launch::ends_sim_test

@@ -301,7 +301,8 @@ Talk<void> ElasticSession::tell_by(StoreLink& link, Failure failure, Time deadli
   // Nodes that are about to go on must hear of an end, too: they look here when they find the rendezvous closed.
   const bool final = first && (!failure.restart || !first->restart);
   if (final) {
-    const Failure why = first->restart ? failure : *first;
+    others_go_on_ = first->restart;
+    const Failure why = others_go_on_ ? failure : *first;
     first = co_await tell_abort(link, job_prefix(config_.run_id), why, deadline);
     store_.close();
   }
@@ -348,7 +349,7 @@ Talk<Account> ElasticSession::share(Account own, Failure first) {
   if (!link) co_return own;
   if (untold_) co_await tell_by(*link, first, later(stage_.moment(), quick_answer));
   ExchangePlace place = place_for_end(first);
-  if (untold_ || !place.gatherer.known()) co_return own;
+  if (untold_ || others_go_on_ || !place.gatherer.known()) co_return own;
   if (!left_) co_return co_await account_.share(*std::move(link), std::move(place), std::move(own));
   co_await account_.stay_out(*std::move(link), std::move(place));
   co_return own;
@@ -383,9 +384,10 @@ Talk<void> ElasticSession::see_others_off(bool failed, Time start) {
   store_.part();
   if (!store_.hosts()) co_return;
   if (mixed()) co_return co_await see_talkers_off(stage_, start);  // torchrun's agents take longer
-  // Other nodes may have been warned, and their workers may still save.
+  // Other nodes may have been warned, and their workers may still save; or they hear of the end when they join again.
+  const bool ends_soon = failed && !others_go_on_;
   const Duration patience = std::max(most_for_workers_end(config_), silent_farewell * 10);
-  auto waiting = stage_.ask<Clients>(AwaitNoClients{true, later(start, failed ? silent_farewell : patience)});
+  auto waiting = stage_.ask<Clients>(AwaitNoClients{true, later(start, ends_soon ? silent_farewell : patience)});
   (void)co_await waiting;
 }
 

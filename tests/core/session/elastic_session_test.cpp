@@ -1,6 +1,7 @@
 #include "launch/core/session/elastic_session.hpp"
 
 #include "../../support/meeting.hpp"
+#include "../../support/torchrun_host.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -180,6 +181,29 @@ TEST(ElasticSession, AllMeetInTheBarrierAndTheHostIsTheLastToGo) {
   EXPECT_FALSE(job.nodes[0]->ended);
   job.nodes[1]->session->feed(EndSession{});
   EXPECT_TRUE(job.meeting.events().run_until([&] { return job.nodes[0]->ended && job.nodes[1]->ended; }, 5s));
+}
+
+// torchrun's agent may be gone without a word.
+TEST(ElasticSession, AHostWaitsInTheBarrierWithoutLimitExceptForTorchrun) {
+  for (const bool torchrun : {false, true}) {
+    Elastic job({2, 2});
+    Meeting::Node& host = job.come("n0");
+    std::optional<TorchrunHost> other;
+    if (torchrun) {
+      ElasticSettings settings = host.config.c10d()->settings;
+      settings.self = NodeDesc{"n1", 101, 0};
+      settings.member = Member{NodeRank(0), host.config.role, 1};
+      other.emplace(
+          job.meeting.network(), settings, host.config.store(), [](const Round&) { return Plan(); }, Eyes());
+      other->start();
+    } else {
+      job.come("n1");
+    }
+    job.round_of(host, 30s);
+    host.session->feed(EnterExitBarrier{});
+    EXPECT_FALSE(job.meeting.take<BarrierDone>(host, 299s));
+    EXPECT_EQ(job.meeting.take<BarrierDone>(host, 5s).has_value(), torchrun);
+  }
 }
 
 }  // namespace launch::elastic_session_test

@@ -90,6 +90,7 @@ class ElasticSession : public Session, private ElasticStore::Owner {
   bool doubted_ = false;                  // the workers restart already, since the store is silent
   NodeRank gone_ = NodeRank::none();      // the node that broke up the round, by leaving or being lost
   bool left_ = false;                     // this node left because of a signal: the others may go on
+  bool others_go_on_ = false;             // to the next round, and hear there that this node has ended the job
   EndAccount account_;
   Scope round_;  // talks of the round
   Scope late_;   // tells the others what they should have heard before
