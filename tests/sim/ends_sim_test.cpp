@@ -45,7 +45,7 @@ TEST(Ends, ANodeThatIsToldToStopWhileAllRestartEndsTheNextRoundToo) {
       WholeJob job(1, scenario);
       start(job, 3, [](std::size_t node, const Round& round) {
         Plan plan = node == 1 && round.restarts == 0 ? Plan{2s, 7} : Plan();
-        plan.obeys_after = 1s + node * 100ms;
+        plan.obeys_after = 1s + node * 1500ms;
         return plan;
       });
       job.events().run_until(Time(1h) + 2100ms + phase * 100ms);
@@ -75,6 +75,25 @@ TEST(Ends, AHostThatIsInAHurryStillSeesTheOthersInformed) {
     job.run_to_end(10s);
     EXPECT_EQ(job.faults(), std::vector<std::string>()) << job.story();
   }
+}
+
+// They hear of the end only when they come to the next attempt.
+TEST(Ends, AHostThatIsInAHurryWhileTheOthersRestartSeesThemInformedToo) {
+  WholeScenario scenario;
+  scenario.max_restarts = 1;
+  WholeJob job(1, scenario);
+  start(job, 3, [](std::size_t node, const Round& round) {
+    Plan plan = node == 1 && round.restarts == 0 ? Plan{2s, 7} : Plan();
+    plan.obeys_after = node == 2 ? 2500ms : 1s;
+    return plan;
+  });
+  for (const Duration told : {2200ms, 3500ms}) {
+    job.events().run_until(Time(1h) + told);
+    job.node(0).signal(SIGINT);
+  }
+  job.unquiet(Duration::zero());
+  job.run_to_end(10s);
+  EXPECT_EQ(job.faults(), std::vector<std::string>()) << job.story();
 }
 
 // ---- the end of a host in the exit barrier
@@ -129,6 +148,25 @@ TEST(Ends, ANodeThatHasLostTheStoreOfTorchrunDoesNotEndTheJobOfTheOthers) {
     job.allow_different_ends();
     job.unquiet(tenths * 100ms);
     job.run_to_end(120s);
+    EXPECT_EQ(job.faults(), std::vector<std::string>()) << job.story();
+    for (const std::size_t other : {0U, 1U}) EXPECT_EQ(job.node(other).exit_code(), 0) << job.story();
+  }
+}
+
+TEST(Ends, ANodeThatLeavesDoesNotEndTheJobOfTheOthers) {
+  for (const Hosting hosting : {Hosting::node, Hosting::launch, Hosting::torchrun}) {
+    SCOPED_TRACE(static_cast<int>(hosting));
+    WholeScenario scenario;
+    scenario.elastic = true;
+    scenario.fewest = 2;
+    scenario.hosting = hosting;
+    WholeJob job(1, scenario);
+    start(job, 3, [](std::size_t, const Round& round) { return round.number == 0 ? Plan() : Plan{3s, 0}; });
+    ASSERT_TRUE(job.run_until_together(10s)) << job.story();
+    job.node(2).signal(SIGTERM);
+    job.allow_different_ends();
+    job.unquiet(Duration::zero());
+    job.run_to_end(60s);
     EXPECT_EQ(job.faults(), std::vector<std::string>()) << job.story();
     for (const std::size_t other : {0U, 1U}) EXPECT_EQ(job.node(other).exit_code(), 0) << job.story();
   }

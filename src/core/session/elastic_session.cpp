@@ -301,8 +301,8 @@ Talk<void> ElasticSession::tell_by(StoreLink& link, Failure failure, Time deadli
   // Nodes that are about to go on must hear of an end, too: they look here when they find the rendezvous closed.
   const bool final = first && (!failure.restart || !first->restart);
   if (final) {
-    others_go_on_ = first->restart;
-    const Failure why = others_go_on_ ? failure : *first;
+    others_go_on_ = !watch_ || first->restart;
+    const Failure why = first->restart ? failure : *first;
     first = co_await tell_abort(link, job_prefix(config_.run_id), why, deadline);
     store_.close();
   }

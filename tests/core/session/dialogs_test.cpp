@@ -101,7 +101,8 @@ TEST(Dialogs, AStoreThatHasGoneIsAnError) {
 TEST(Dialogs, ALostNodeIsNotWaitedForUntilItKnows) {
   TwoTalkers pair;
   StoreLink link = pair.first.link_to(pair.endpoint);
-  EXPECT_TRUE(*pair.first.run(tell_abort(link, "job", failure_of_lost_node({NodeRank(2), "n2"}, "gone"), pair.soon())));
+  const Failure lost = failure_of_lost_node({NodeRank(2), "n2"}, "gone");  // as its will has told
+  EXPECT_TRUE(*pair.first.run(link.set(abort_key("job"), to_json(lost), pair.soon())));
   EXPECT_TRUE(*pair.first.run(learn_abort(link, "job", NodeRank(1), pair.soon())));
   const Time start = pair.events.now();
   const auto wait = [](StoreLink& store, Time deadline) -> Talk<bool> {
