@@ -11,6 +11,7 @@
 #include "launch/io/background.hpp"
 #include "launch/io/detach.hpp"
 #include "launch/io/fd.hpp"
+#include "launch/io/files.hpp"
 #include "launch/io/guard.hpp"
 #include "launch/io/host.hpp"
 #include "launch/io/log.hpp"
@@ -103,6 +104,9 @@ int run_detached(HostsPlan plan, const Environment& env, SignalPlan& signals) {
   if (started->start) return tell_background(*started->start, plan);
   open_log();  // in the file
   set_verbosity(plan.verbosity);
+  if (const Status removed = remove_old(plan.verdict.file); !removed)
+    log_warning(
+        fmt::format("{} is of an earlier job and cannot be removed: {}", plan.verdict.file, removed.error().message));
   const auto begun = std::make_shared<Fd>(std::move(started->begun));
   return leave(run_head(std::move(plan), env, signals, [begun] { say_begun(*begun); }));
 }

@@ -142,6 +142,13 @@ Status may_replace(const std::string& path) {
   return Error{ErrorCode::usage, fmt::format("it is {}; only a regular file can be replaced", kind_of(info.st_mode))};
 }
 
+Status remove_old(const std::string& path) {
+  struct stat info {};
+  const bool is_ours = ::lstat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode);
+  if (!is_ours || ::unlink(path.c_str()) == 0 || errno == ENOENT) return {};
+  return Error{ErrorCode::system, std::strerror(errno)};
+}
+
 Status replace_file(const std::string& path, const std::string& text) {
   if (Status may = may_replace(path); !may) return may;
   const std::string unfinished = path + ".new";

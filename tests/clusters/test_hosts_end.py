@@ -259,6 +259,15 @@ class Detached(EndCase):
             self.assertNotIn('"root_cause"', log)
             self.assertRegex(log, "root cause +rank 1 ")
 
+    def test_the_report_of_an_earlier_job_is_removed(self):
+        with self.place(1) as place:
+            report = self.folder / "launch-job.json"
+            report.write_text("{}")
+            run = self.head(place, "--hosts=n1", "--detach", "--rdzv-id=job", "--verdict=json", self.worker(UP))
+            self.expect([0], [run])
+            self.expect_empty(place)
+            self.assertFalse(report.exists())
+
     def test_hosts_that_cannot_take_part(self):
         with self.place(1) as place:
             run = self.head(place, "--hosts=n1,n3", "--detach=out", self.worker(UP))

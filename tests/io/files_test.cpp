@@ -128,6 +128,21 @@ TEST(Files, AFileThatCannotBeReplacedIsLeftAsItWas) {
   EXPECT_EQ(1, std::distance(fs::directory_iterator(folder), fs::directory_iterator()));
 }
 
+TEST(Files, OfWhatIsLeftOnlyARegularFileIsRemoved) {
+  const std::string folder = temp_folder() + "/old";
+  fs::remove_all(folder);
+  fs::create_directories(folder);
+  std::ofstream(folder + "/report") << "{}";
+  fs::create_symlink(folder + "/report", folder + "/link");
+  for (const char* kept : {"", "/link"}) EXPECT_TRUE(remove_old(folder + kept)) << kept;
+  EXPECT_TRUE(fs::exists(folder + "/report"));
+  EXPECT_TRUE(fs::is_symlink(folder + "/link"));
+  EXPECT_TRUE(remove_old(folder + "/report"));
+  EXPECT_FALSE(fs::exists(folder + "/report"));
+  EXPECT_TRUE(remove_old(folder + "/report")) << "nothing is there";
+  EXPECT_TRUE(remove_old(""));
+}
+
 TEST(Files, WhatIsNoRegularFileIsNotReplaced) {
   const std::string folder = temp_folder() + "/replaced";
   fs::remove_all(folder);

@@ -57,8 +57,7 @@ def run(found, deep=False, env=None, began=None):
             say(f"{clock}{'' if task.good else 'FAILED '}{task.name}: {task.seconds:.0f} s")
             if not task.good:
                 say(report.shorten(task.log.read_text(errors="replace") if task.log.exists() else task.why))
-            result.span(task.name if " " not in task.name else f"building {task.name.split()[1]}", task.began,
-                        task.began + task.seconds)
+            result.span(task.name if " " not in task.name else f"building {task.name.split()[1]}", task)
             continue
         done += 1
         unit = by_label[task.name]
@@ -66,7 +65,7 @@ def run(found, deep=False, env=None, began=None):
             + result.add(unit, task, builds.LOGS / f"{task.log.stem}.json"))
         if task.code is not None:
             taken[task.name] = round(task.seconds, 1)
-            result.span(f"tests of {unit.build or 'the house'}", task.began, task.began + task.seconds)
+            result.span(f"tests of {unit.build or 'the house'}", task)
     SECONDS.write_text(json.dumps(taken, indent=0, sort_keys=True))
     return result
 
@@ -79,9 +78,12 @@ def conclude(result, start):
     say("\n== the slowest tests")
     for line in result.slowest():
         say("   " + line)
+    say("\n== the tests that keep processors busy for the longest time")
+    for line in result.busiest():
+        say("   " + line)
     say("\n== times")
-    for part, (begin, end) in result.spans.items():
-        say(f"   {part:20} {end - begin:5.0f} s, from {begin - start:4.0f} s on")
+    for part, (begin, end, worked) in result.spans.items():
+        say(f"   {part:20} {end - begin:5.0f} s, from {begin - start:4.0f} s on; {worked:5.0f} s of a processor")
     say(f"   logs are in {builds.LOGS.relative_to(units.ROOT)}/")
     say(f"\nall of it took {(time.monotonic() - start) / 60:.1f} minutes")
     say(f"{good} passed, {bad} failed" + (f", {skipped} skipped" if skipped else ""))

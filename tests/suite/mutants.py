@@ -3,7 +3,7 @@
     python3 tests/suite/mutants.py [AREA]...
 
 Works on a copy of the tree in build/mutants. A mutant is found if a test that its words choose fails; it says which.
-Exit code 0 if all were found, 1 otherwise.
+Exit code 0 if all were found, 1 if not, 2 if there is no such area.
 """
 import dataclasses
 import pathlib
@@ -197,6 +197,92 @@ MUTANTS = (
     Mutant("sim-no-doubt", "src/core/session/elastic_session.cpp",
            "doubted_ = silent && watch_ && !in_barrier_ && may_leave();",
            "doubted_ = false;", ("sim/warned",)),
+    # Of ends that cross a restart, a cut or a loss.
+    Mutant("sim-end-not-told-ahead", "src/core/session/static_session.cpp",
+           "ends_ahead_ = first && first->restart && !failure.restart;",
+           "ends_ahead_ = false;", ("sim/ends",)),
+    Mutant("sim-accounts-behind", "src/core/session/static_session.cpp",
+           "ExchangePlace place{end_prefix(), nodes_.node_rank,",
+           "ExchangePlace place{prefix(), nodes_.node_rank,", ("sim/ends",)),
+    Mutant("sim-informed-behind", "src/core/session/static_session.cpp",
+           "co_await await_informed(*link, end_prefix(),",
+           "co_await await_informed(*link, prefix(),", ("sim/ends",)),
+    Mutant("sim-end-not-told-to-the-job", "src/core/session/elastic_session.cpp",
+           "first = co_await tell_abort(link, job_prefix(config_.run_id), why, deadline);",
+           "", ("sim/ends", "core/elastic_session")),
+    Mutant("sim-accounts-of-those-that-go-on", "src/core/session/elastic_session.cpp",
+           "if (untold_ || others_go_on_ || !place.gatherer.known()) co_return own;",
+           "if (untold_ || !place.gatherer.known()) co_return own;", ("sim/ends",)),
+    Mutant("sim-those-that-go-on-not-seen-off", "src/core/session/elastic_session.cpp",
+           "const bool ends_soon = failed && !others_go_on_;",
+           "const bool ends_soon = failed;", ("sim/ends",)),
+    Mutant("sim-joining-host-does-not-see-others-off", "src/core/session/elastic_session.cpp",
+           "others_go_on_ = !watch_ || first->restart;",
+           "others_go_on_ = first->restart;", ("sim/ends",)),
+    Mutant("sim-restart-told-twice", "src/core/session/elastic_session.cpp",
+           "in_barrier_ = untold_ = false;",
+           "in_barrier_ = false;", ("sim/ends",)),
+    Mutant("sim-others-not-informed-static", "src/core/session/static_session.cpp",
+           "if (hosts() && failed) co_await see_others_informed();",
+           "", ("sim/ends",)),
+    Mutant("sim-others-not-informed-c10d", "src/core/session/elastic_session.cpp",
+           "if (link) co_await await_informed(*link, watch_->place().prefix, launch_nodes(), "
+           "later(start, quick_answer));",
+           "", ("sim/ends",)),
+    Mutant("sim-lost-node-waited-for", "src/core/session/dialogs.cpp",
+           "if (failure && failure->kind == Failure::Kind::lost) std::erase(nodes, failure->node_rank);",
+           "", ("core/dialogs",)),
+    Mutant("sim-lost-node-closes", "src/core/session/elastic_session.cpp",
+           "const bool lost = watch_ && watch_->lost() && goes_on_without_a_node(config_);",
+           "const bool lost = false;", ("sim/ends",)),
+    Mutant("sim-node-that-leaves-closes", "src/core/session/elastic_session.cpp",
+           "} else if (!left_) {\n    store_.close();",
+           "} else {\n    store_.close();", ("sim/ends",)),
+    Mutant("sim-loss-after-the-end", "src/core/session/elastic_session.cpp",
+           "co_return co_await have_all_ended();",
+           "co_return false;", ("sim/ends",)),
+    Mutant("sim-end-of-all-not-awaited", "src/core/session/elastic_session.cpp",
+           "} else if (watch_ && (explained || in_barrier)) {",
+           "} else if (watch_ && explained) {", ("sim/ends",)),
+    Mutant("sim-will-after-the-end", "src/core/session/round_watch.cpp",
+           "word.unless = all_ended_key(place.prefix);",
+           "word.unless = std::string();", ("sim/ends", "sim/whole")),
+    Mutant("sim-old-will-stands", "src/core/session/elastic_store.cpp",
+           "will_stands_ = false;  // that was about an earlier will",
+           "", ("core/elastic_store",)),
+    Mutant("sim-old-will-of-the-connection", "src/core/store/store_table.cpp",
+           "(void)take_will(answer.from);",
+           "", ("core/store_table",)),
+    Mutant("sim-old-will-of-the-claimant", "src/core/store/store_table.cpp",
+           "if (!first) wills_.at(std::exchange(latest->second, answer.from)).will = {};",
+           "(void)first;", ("core/store_table",)),
+    Mutant("sim-old-watch-stays", "src/core/session/static_session.cpp",
+           "earlier_.clear();\n  watch_->start_watching",
+           "watch_->start_watching", ("core/static_session",)),
+    Mutant("sim-host-lost-in-the-barrier", "src/core/session/round_watch.cpp",
+           "if (!passed && host_waits_) {",
+           "if (false) {", ("sim/ends",)),
+    Mutant("sim-host-that-waits-lost-in-the-barrier", "src/core/agent/agent.cpp",
+           "if (state_ == State::leaving && !event.host_waits) return",
+           "if (state_ == State::leaving) return", ("sim/ends",)),
+    Mutant("sim-host-waits-for-torchrun-static", "src/core/session/static_session.cpp",
+           "if (mixed_) patience = exit_barrier_timeout;",
+           "", ("core/static_session",)),
+    Mutant("sim-host-waits-for-torchrun-c10d", "src/core/session/elastic_session.cpp",
+           "const bool may_wait_in_vain = mixed() && hosts_a_store();",
+           "const bool may_wait_in_vain = false;", ("core/elastic_session",)),
+    Mutant("sim-host-waits-for-launch-no-longer", "src/core/session/elastic_session.cpp",
+           "const bool may_wait_in_vain = mixed() && hosts_a_store();",
+           "const bool may_wait_in_vain = true;", ("core/elastic_session",)),
+    Mutant("sim-store-lost-after-all-have-come", "src/core/session/dialogs.cpp",
+           "if (!outcome && barrier.have_all_come()) co_return BarrierPassed{};",
+           "", ("core/dialogs",)),
+    Mutant("sim-beats-4", "src/core/rendezvous/liveness.cpp",
+           "constexpr int beats_per_timeout = 8;",
+           "constexpr int beats_per_timeout = 4;", ("core/liveness",)),
+    Mutant("sim-looks-4", "src/core/rendezvous/liveness.cpp",
+           "constexpr int looks_per_limit = 20;",
+           "constexpr int looks_per_limit = 4;", ("core/liveness",)),
 )
 
 
@@ -245,6 +331,10 @@ def lost():
 
 
 def main():
+    unknown = set(sys.argv[1:]) - {mutant.area for mutant in MUTANTS}
+    if unknown:
+        print(f"no mutant is called {', '.join(sorted(unknown))}; there are:", *dict.fromkeys(m.area for m in MUTANTS))
+        return 2
     wanted = [mutant for mutant in MUTANTS if not sys.argv[1:] or mutant.area in sys.argv[1:]]
     copy_tree()
     code = 0

@@ -19,15 +19,18 @@ class Report:
         self.tests = []  # (seconds, name, outcome, unit)
         self.broken = []  # (unit, task): what failed, or told of nothing
         self.logs = []
-        self.spans = collections.OrderedDict()  # part -> [first begin, last end]
+        self.spans = collections.OrderedDict()  # part -> [first begin, last end, seconds of processors]
+        self.work = []  # (seconds of processors, unit)
 
-    def span(self, part, begin, end):
-        known = self.spans.setdefault(part, [begin, end])
-        known[:] = min(known[0], begin), max(known[1], end)
+    def span(self, part, task):
+        end = task.began + task.seconds
+        known = self.spans.setdefault(part, [task.began, end, 0.0])
+        known[:] = min(known[0], task.began), max(known[1], end), known[2] + task.worked
 
     def add(self, unit, task, results):
         """Takes in a unit; its line of progress."""
         self.logs.append((unit.label, task.log))
+        self.work.append((task.worked, unit.label))
         found = list(read(unit, results, task.log))
         if not found and task.good and unit.folder == "bench":  # it is one test by itself
             found = [(task.seconds, unit.tests[0], GOOD)]
@@ -67,6 +70,10 @@ class Report:
     def slowest(self):
         for seconds, name, _, unit in sorted(self.tests, key=lambda entry: entry[0], reverse=True)[:SLOWEST]:
             yield f"{seconds:6.1f} s  {name}{f' ({unit.build})' if unit.build else ''}"
+
+    def busiest(self):
+        for seconds, label in sorted(self.work, reverse=True)[:SLOWEST]:
+            yield f"{seconds:6.1f} s  {label}"
 
 
 def shorten(text, most=30_000):

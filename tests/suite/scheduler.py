@@ -33,6 +33,7 @@ class Task:
     code: int = None  # None: never begun
     began: float = 0.0
     seconds: float = 0.0
+    worked: float = 0.0  # seconds of processors that it and what it has waited for have used
     why: str = ""  # what ended it, or kept it from beginning
     process: subprocess.Popen = None
 
@@ -59,7 +60,8 @@ class Scheduler:
                 yield from self._collect()
         finally:
             for task in self._running.values():
-                end(task.process)
+                stop(task.process)
+                reaped(task.process)
 
     def running(self):
         return list(self._running.values())
@@ -114,22 +116,27 @@ class Scheduler:
             os.close(descriptor)
             if descriptor not in ready:
                 task.why = f"still running after {task.limit:.0f} s"
-                end(task.process)
-            task.code = task.process.wait()
+                stop(task.process)
+            task.code, task.worked = reaped(task.process)
             task.seconds = time.monotonic() - task.began
             (self._good if task.good and not task.why else self._bad).add(task.name)
             yield task
 
 
-def end(process):
-    """Ends a process and all below it: first asks its session, so that it can tidy up."""
+
+def reaped(process):
+    """Waits for a process; its exit code and the seconds of processors that it used."""
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return process.returncode, usage.ru_utime + usage.ru_stime
+
+
+def stop(process):
+    """Ends a process and all below it, but leaves it to be waited for: first asks its session to tidy up."""
     below = processes.descendants_of(process.pid)
-    try:
-        os.killpg(process.pid, signal.SIGTERM)
-        process.wait(PATIENCE)
-    except ProcessLookupError:
-        pass
-    except subprocess.TimeoutExpired:
+    ended = os.pidfd_open(process.pid)
+    os.killpg(process.pid, signal.SIGTERM)  # it was not waited for: its group exists
+    if not select.select([ended], [], [], PATIENCE)[0]:
         below |= processes.descendants_of(process.pid) | {process.pid}
+    os.close(ended)
     processes.kill(pid for pid in below if processes.alive(pid))
-    process.wait()

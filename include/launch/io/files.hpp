@@ -35,6 +35,10 @@ Status write_file(const std::string& path, const std::string& text);
 // What is there, if anything, can be replaced as a whole: it is a regular file. Otherwise the error says what it is.
 Status may_replace(const std::string& path);
 
+// Removes a regular file, if one is there: what an earlier program has left must not be taken for ours. The error's
+// message is the system's reason.
+Status remove_old(const std::string& path);
+
 // As write_file, but whoever reads the file finds what was there before or all of the text, and never a part of it: the
 // text is written to a file beside it, with ".new" at the end of its name, which takes its place. Only a regular file
 // is replaced. Two programs must not replace the same file at the same time.

@@ -260,12 +260,18 @@ std::string detach_file(const Options& options, const HeadPlan& head) {
 }
 
 // A report for programs must not stand among the lines of a log.
-void choose_report_file(HostsPlan& plan) {
-  if (plan.detach_file.empty() || !plan.verdict.json) return;
+Status choose_report_file(HostsPlan& plan) {
+  if (plan.detach_file.empty() || !plan.verdict.json) return {};
+  if (plan.detach_file.starts_with("/dev/"))
+    return usage_error(
+        fmt::format("--verdict json: the report would stand beside {} (--detach); name a file for it with "
+                    "--verdict=json:FILE",
+                    plan.detach_file));
   plan.verdict.json = false;
   std::string name = plan.detach_file;
   if (name.ends_with(log_ending)) name.resize(name.size() - log_ending.size());
   plan.verdict.file = name + ".json";
+  return {};
 }
 
 // Logs are found again only if each node has a folder of its own: the one of --log-dir may be shared, and not be empty.
@@ -368,7 +374,7 @@ Result<HostsPlan> plan_hosts(const Options& options, const OptionLine& line, con
   plan.head.may_copy = !options.no_copy.value && plan.start.by == StartChoice::By::ssh;
   plan.head.sets_interface = !options.no_ifname.value;
   plan.detach_file = detach_file(options, plan.head);
-  choose_report_file(plan);
+  if (Status fits = choose_report_file(plan); !fits) return fits.error();
   if (Status fits = gather(options, plan); !fits) return fits.error();
   if (Status fits = choose_input(options, facts, plan); !fits) return fits.error();
   write_line(options, line, facts, plan.head);

@@ -301,6 +301,7 @@ Talk<void> ElasticSession::tell_by(StoreLink& link, Failure failure, Time deadli
   // Nodes that are about to go on must hear of an end, too: they look here when they find the rendezvous closed.
   const bool final = first && (!failure.restart || !first->restart);
   if (final) {
+    others_go_on_ = !watch_ || first->restart;
     const Failure why = first->restart ? failure : *first;
     first = co_await tell_abort(link, job_prefix(config_.run_id), why, deadline);
     store_.close();
@@ -341,7 +342,7 @@ Talk<Account> ElasticSession::share(Account own, Failure first) {
   if (!link) co_return own;
   if (untold_) co_await tell_by(*link, first, later(stage_.moment(), quick_answer));
   ExchangePlace place = place_for_end(first);
-  if (untold_ || !place.gatherer.known()) co_return own;
+  if (untold_ || others_go_on_ || !place.gatherer.known()) co_return own;
   if (!left_) co_return co_await account_.share(*std::move(link), std::move(place), std::move(own));
   co_await account_.stay_out(*std::move(link), std::move(place));
   co_return own;
@@ -377,10 +378,11 @@ Talk<void> ElasticSession::see_others_off(bool failed, Time start) {
   store_.part();
   if (!store_.hosts()) co_return;
   if (mixed()) co_return co_await see_talkers_off(stage_, start);  // torchrun's agents take longer
-  // Other nodes may have been warned, and their workers may still save.
+  // Other nodes may have been warned, and their workers may still save; or they hear of the end when they join again.
+  const bool ends_soon = failed && !others_go_on_;
   const Duration patience = std::max(most_for_workers_end(config_), silent_farewell * 10);
   auto waiting =
-      stage_.ask<Clients>(AwaitNoClients{Clientele::agents, later(start, failed ? silent_farewell : patience)});
+      stage_.ask<Clients>(AwaitNoClients{Clientele::agents, later(start, ends_soon ? silent_farewell : patience)});
   (void)co_await waiting;
 }
 

@@ -303,8 +303,8 @@ Talk<void> StaticSession::tell(Failure failure) {
 Talk<Result<Failure>> StaticSession::tell_by(StoreLink& link, Failure failure, Time deadline) {
   auto first = co_await tell_abort(link, prefix(), failure, deadline);
   // Nodes that are about to go on must hear of an end, too.
-  if (first && first->restart && !failure.restart)
-    first = co_await tell_abort(link, attempt_prefix(config_.run_id, attempt_ + 1), failure, deadline);
+  ends_ahead_ = first && first->restart && !failure.restart;
+  if (ends_ahead_) first = co_await tell_abort(link, end_prefix(), failure, deadline);
   co_return first;
 }
 
@@ -355,7 +355,7 @@ Talk<Account> StaticSession::share(Account own, Failure first) {
   if (!link) co_return own;
   if (untold_) co_await tell_again(*link);
   if (untold_) co_return own;  // the others would let this node wait for them; its end tells them
-  ExchangePlace place{prefix(), nodes_.node_rank, NodeRank(0), {}, later(stage_.moment(), most_for_end(config_))};
+  ExchangePlace place{end_prefix(), nodes_.node_rank, NodeRank(0), {}, later(stage_.moment(), most_for_end(config_))};
   const Time deadline = later(stage_.moment(), quick_answer);
   std::vector<NodeRank> nodes = co_await claimed_nodes(*link, config_.run_id, hosts() ? nodes_.nnodes : 1, deadline);
   if (nodes.empty()) co_return own;
@@ -394,7 +394,7 @@ Talk<void> StaticSession::see_others_informed() {
   auto link = co_await connect_again(deadline);
   if (!link) co_return;
   std::vector<NodeRank> nodes = co_await claimed_nodes(*link, config_.run_id, nodes_.nnodes, deadline);
-  co_await await_informed(*link, prefix(), std::move(nodes), deadline);
+  co_await await_informed(*link, end_prefix(), std::move(nodes), deadline);
 }
 
 }  // namespace launch

@@ -26,6 +26,8 @@ TEST(HostsFiles, InTheBackgroundTheReportForProgramsHasAFileOfItsOwn) {
   EXPECT_EQ(plan_of({"--hosts=n1", "--detach=/tmp/out", "--verdict=json"}).verdict.file, "/tmp/out.json");
   EXPECT_EQ(plan_of({"--hosts=n1", "--detach", "--verdict=json:mine"}).verdict.file, "mine");
   EXPECT_EQ(plan_of({"--hosts=n1", "--detach"}).verdict.file, "");
+  EXPECT_THAT(refusal({"--hosts=n1", "--detach=/dev/null", "--verdict=json"}), HasSubstr("--verdict=json:FILE"));
+  EXPECT_EQ(plan_of({"--hosts=n1", "--detach=/dev/null", "--verdict=json:mine"}).verdict.file, "mine");
 }
 
 TEST(HostsFiles, LogsAreGatheredFromAFolderOfEachNode) {

@@ -196,4 +196,18 @@ TEST(Liveness, WithoutATimeoutThereIsNone) {
   EXPECT_EQ(plan.silence, Duration::zero());
 }
 
+// As users are told, counted from the cut. How often nodes beat and the host looks does not matter for the order of the
+// two, but for this.
+TEST(Liveness, TheHostMissesANodeWithinAFifthMoreThanTheTimeOut) {
+  for (const Duration timeout : {Duration(1s), Duration(5s), Duration(30s), Duration(300s)})
+    for (const int nodes : {2, 100})
+      for (int step = 0; step < 200; ++step) {
+        Pair pair(timeout, nodes);
+        const Time cut = start + pair.plan.interval * 3 + pair.plan.interval * step / 200;
+        pair.play(pair.plan.silence * (step % 7) / 140, cut, true, true);
+        ASSERT_LE(*pair.host_gives_up - cut, timeout * 6 / 5)
+            << to_text(timeout) << ", " << nodes << " nodes, step " << step;
+      }
+}
+
 }  // namespace launch::liveness_test

@@ -98,4 +98,43 @@ TEST(Dialogs, AStoreThatHasGoneIsAnError) {
   EXPECT_EQ(told->error().code, ErrorCode::closed);
 }
 
+TEST(Dialogs, ALostNodeIsNotWaitedForUntilItKnows) {
+  TwoTalkers pair;
+  StoreLink link = pair.first.link_to(pair.endpoint);
+  const Failure lost = failure_of_lost_node({NodeRank(2), "n2"}, "gone");  // as its will has told
+  EXPECT_TRUE(*pair.first.run(link.set(abort_key("job"), to_json(lost), pair.soon())));
+  EXPECT_TRUE(*pair.first.run(learn_abort(link, "job", NodeRank(1), pair.soon())));
+  const Time start = pair.events.now();
+  const auto wait = [](StoreLink& store, Time deadline) -> Talk<bool> {
+    std::vector<NodeRank> nodes = {NodeRank(1), NodeRank(2)};
+    co_await await_informed(store, "job", std::move(nodes), deadline);
+    co_return true;
+  };
+  EXPECT_TRUE(pair.first.run(wait(link, start + 2s)));
+  EXPECT_LT(pair.events.now(), start + 1s);
+}
+
+// All have come, and the store has heard of no failure until then: only its last answer is missing.
+TEST(Dialogs, AStoreThatIsLostAfterAllHaveComeToTheBarrierKeepsNobody) {
+  for (const bool all : {true, false}) {
+    TwoTalkers pair;
+    StoreLink link = pair.first.link_to(pair.endpoint);
+    std::optional<Result<BarrierPassed>> passed;
+    const auto leave = [](StoreLink& store, int nodes, std::optional<Result<BarrierPassed>>* result) -> Talk<void> {
+      const std::function<void()> counted = [] {};
+      result->emplace(co_await pass(store, ExitBarrier("job", nodes, std::nullopt, 30s), counted));
+    };
+    Scope leaving(pair.first.stage());
+    leaving.start(leave(link, all ? 1 : 2, &passed));
+    pair.first.act();
+    pair.events.run_until([&] { return pair.store->has(all ? all_ended_key("job") : ended_count_key("job")); }, 1s);
+    pair.network.cut("n1", "n0", never);
+    pair.events.run_until(pair.events.now() + 1s);
+    ASSERT_FALSE(passed);
+    pair.network.end_store(pair.store);
+    ASSERT_TRUE(pair.events.run_until([&] { return passed.has_value(); }, 1s));
+    EXPECT_EQ(passed->has_value(), all);
+  }
+}
+
 }  // namespace launch::dialogs_test

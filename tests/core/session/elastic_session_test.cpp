@@ -4,6 +4,7 @@
 #include "launch/core/store/keys.hpp"
 
 #include "../../support/meeting.hpp"
+#include "../../support/torchrun_host.hpp"
 #include "talker.hpp"
 
 #include <gmock/gmock.h>
@@ -282,6 +283,29 @@ TEST(ElasticSession, AnAgentThatTakesTheEndpointBeforeARoundHasFormedLetsAllIn) 
   job.meeting.events().run_until(job.meeting.events().now() + 5s);
   for (const char* other : {"n1", "n2"}) job.come(other);
   EXPECT_EQ(job.round_of(second, 120s).assignment.group_world_size, 3);
+}
+
+// torchrun's agent may be gone without a word.
+TEST(ElasticSession, AHostWaitsInTheBarrierWithoutLimitExceptForTorchrun) {
+  for (const bool torchrun : {false, true}) {
+    Elastic job({2, 2});
+    Meeting::Node& host = job.come("n0");
+    std::optional<TorchrunHost> other;
+    if (torchrun) {
+      ElasticSettings settings = host.config.c10d()->settings;
+      settings.self = NodeDesc{"n1", 101, 0};
+      settings.member = Member{NodeRank(0), host.config.role, 1};
+      other.emplace(
+          job.meeting.network(), settings, host.config.store(), [](const Round&) { return Plan(); }, Eyes());
+      other->start();
+    } else {
+      job.come("n1");
+    }
+    job.round_of(host, 30s);
+    host.session->feed(EnterExitBarrier{});
+    EXPECT_FALSE(job.meeting.take<BarrierDone>(host, 299s));
+    EXPECT_EQ(job.meeting.take<BarrierDone>(host, 5s).has_value(), torchrun);
+  }
 }
 
 }  // namespace launch::elastic_session_test

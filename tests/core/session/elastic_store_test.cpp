@@ -1,5 +1,8 @@
 #include "launch/core/session/elastic_store.hpp"
 
+#include "launch/core/session/round_watch.hpp"
+#include "launch/core/store/keys.hpp"
+
 #include "../../support/configs.hpp"
 #include "../../support/talker.hpp"
 
@@ -122,6 +125,30 @@ TEST(ElasticStore, AtTheEndItsWishIsDoneFirst) {
   const Time start = nodes.events.now();
   EXPECT_TRUE(nodes.first.run(end(*nodes.part, later(start, 2s))));
   EXPECT_LT(nodes.events.now() - start, 1s);
+}
+
+// A failure of the round before could not be told. It is known by now, or the next will could not have been left.
+TEST(ElasticStore, OnlyTheWillOfTheRoundThatCouldNotBeToldStands) {
+  for (const bool next_round : {false, true}) {
+    Nodes nodes;
+    nodes.join();
+    EXPECT_TRUE(nodes.hears("formed"));
+    const auto leave_will = [&](const std::string& round) {
+      const RoundWatch::Place place{.prefix = round, .node_rank = NodeRank(0), .nnodes = 1, .silence_limit = 30s};
+      nodes.first.begin();
+      EXPECT_TRUE(nodes.part->pledge({last_will(place, "n1", true)}));
+      nodes.first.act();
+      nodes.events.run_until(nodes.events.now() + 1s);
+    };
+    leave_will("first");
+    nodes.part->let_will_stand();
+    if (next_round) leave_will("second");
+    nodes.part->part();
+    nodes.first.act();
+    nodes.events.run_until(nodes.events.now() + 1s);
+    EXPECT_EQ(nodes.store->has(abort_key("first")), !next_round);
+    EXPECT_FALSE(nodes.store->has(abort_key("second")));
+  }
 }
 
 }  // namespace launch::elastic_store_test

@@ -1,6 +1,10 @@
 #include "launch/core/session/static_session.hpp"
 
+#include "launch/core/job/ranks.hpp"
+#include "launch/core/store/keys.hpp"
+
 #include "../../support/meeting.hpp"
+#include "../../support/talker.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -237,6 +241,34 @@ TEST(StaticSession, ThePortThatIsTakenIsAnErrorBeforeAnythingElse) {
   const auto taken = meeting.network().listen("n0", 29500);
   Meeting::Node& node = meeting.add(static_config(0, 2));
   EXPECT_FALSE(node.session->open());
+}
+
+// Its connection, which beats, ends as soon as the next one has a will.
+TEST(StaticSession, AfterARestartEachNodeIsWatchedOnce) {
+  Pair job(1);
+  job.form();
+  job.nodes[1]->session->feed(TellOthers{job.failure_of(1, true)});
+  EXPECT_TRUE(job.meeting.take<PeerFailed>(*job.nodes[0]));
+  for (Meeting::Node* node : job.nodes) node->session->feed(JoinRound{true, 1});
+  for (Meeting::Node* node : job.nodes) EXPECT_TRUE(job.meeting.take<RendezvousDone>(*node));
+  job.meeting.events().run_until(job.meeting.events().now() + 1s);
+  EXPECT_EQ(job.meeting.network().store_at({"n0", 29500})->agent_count(), 2U);
+}
+
+// torchrun's agent may be gone without a word. Only launch's nodes claim their ranks.
+TEST(StaticSession, AHostWaitsInTheBarrierForTorchrunAsLongAsTorchrunWould) {
+  Meeting meeting;
+  Meeting::Node& host = meeting.add(static_config(0, 2));
+  EXPECT_TRUE(host.session->open());
+  host.session->feed(JoinRound{});
+  Talker torchrun(meeting.network(), "n1");
+  StoreLink link = torchrun.link_to({"n0", 29500});
+  const Time soon = later(meeting.events().now(), 1s);
+  EXPECT_TRUE(*torchrun.run(link.set(role_info_key("job", 1), to_json(Member{NodeRank(1), "default", 1}), soon)));
+  EXPECT_TRUE(meeting.take<RendezvousDone>(host));
+  host.session->feed(EnterExitBarrier{});
+  EXPECT_FALSE(meeting.take<BarrierDone>(host, 299s));
+  EXPECT_TRUE(meeting.take<BarrierDone>(host, 2s));
 }
 
 }  // namespace launch::static_session_test

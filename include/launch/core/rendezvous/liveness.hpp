@@ -1,7 +1,9 @@
 // How the nodes of a job and the host of their store know that the other side is alive, and after how long a silence
 // each takes the other for dead. The rule: a node has given up the host, and its workers are gone, before the host
-// gives up the node. So two halves of a network that was cut never both run. All numbers and both sides are here;
-// io/store_server and io/store_client carry them out, and so does the simulator. Nothing here knows a clock.
+// gives up the node. So two halves of a network that was cut never both run. The rule holds however often a node beats
+// and the host looks: that decides only how soon a loss is noticed, and how much work that is. All numbers and both
+// sides are here; io/store_server and io/store_client carry them out, and so does the simulator. Nothing here knows a
+// clock.
 #pragma once
 
 #include "launch/core/base/time.hpp"

@@ -116,6 +116,7 @@ class ElasticSession : public Session, private ElasticStore::Owner {
   NodeRank gone_ = NodeRank::none();      // the node that broke up the round, by leaving or being lost
   bool ends_ = false;                     // the job ends, because of a failure of this node
   bool left_ = false;                     // this node left because of a signal: the others may go on
+  bool others_go_on_ = false;             // to the next round, and hear there that this node has ended the job
   EndAccount account_;
   Scope round_;  // talks of the round
   Scope late_;   // tells the others what they should have heard before

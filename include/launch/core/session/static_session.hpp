@@ -35,6 +35,7 @@ class StaticSession : public Session {
 
   bool hosts() const { return nodes_.node_rank == NodeRank(0); }
   std::string prefix() const { return attempt_prefix(config_.run_id, attempt_); }
+  std::string end_prefix() const { return attempt_prefix(config_.run_id, attempt_ + static_cast<int>(ends_ahead_)); }
   Talk<void> join_attempt();
   enum class Joined {
     over,
@@ -75,6 +76,7 @@ class StaticSession : public Session {
   // The watches of earlier attempts, whose wills stand until that of this attempt does.
   std::vector<std::unique_ptr<RoundWatch>> earlier_;
   std::optional<Failure> untold_;  // a failure of this node that the others may not know of
+  bool ends_ahead_ = false;        // the others go on to the next attempt, and hear there that this node ends the job
   EndAccount account_;
   bool opens_late_ = false;    // the store's port was not free yet
   bool finds_itself_ = false;  // as node 0: the address that the others use leads here
