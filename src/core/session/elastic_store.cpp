@@ -264,7 +264,7 @@ Talk<bool> ElasticStore::come_back(bool was_silent) {
   if (!link || ending_ || leaving_) co_return false;
   const bool same = co_await line_.is_same(*link, give_up_);
   if (!same || ending_ || leaving_) co_return false;
-  line_.forget();
+  if (!hosts_) line_.forget();  // nobody goes on without a host that lives
   last_link_.reset();
   last_link_.emplace(*std::move(link_));
   take(*std::move(link));
