@@ -219,10 +219,6 @@ std::optional<Error> find_contradiction(const Attendance& said, const NodeLimits
   return find_disagreement(node, said.common, common);
 }
 
-bool is_same_job(const Attendance& said, const Attendance& other) {
-  return !find_contradiction(said, other.nodes, other.common) && have_same_program(said.common, other.common);
-}
-
 namespace {
 
 struct NewsWriter {

@@ -74,15 +74,6 @@ CommonSettings parse_common_settings(std::string_view text) {
   return settings;
 }
 
-bool have_same_program(const CommonSettings& own, const CommonSettings& job) {
-  const auto program_of = [](const CommonSettings& settings) {
-    return std::find_if(settings.begin(), settings.end(),
-                        [](const auto& setting) { return setting.first.starts_with(program_name); });
-  };
-  const auto ours = program_of(own), theirs = program_of(job);
-  return ours == own.end() || theirs == job.end() || *ours == *theirs;
-}
-
 std::optional<Error> find_disagreement(const std::string& node, const CommonSettings& own, const CommonSettings& job) {
   std::optional<Error> first;
   compare(own, job, [&](const std::string& name, const std::string& value, const std::string& theirs) {

@@ -310,9 +310,8 @@ Talk<ElasticStore::Way> ElasticStore::look_for_next() {
     auto own = co_await connect_quietly(stage_, std::move(door), give_up_);
     if (!own) co_return Way::in_vain;
     next->link.emplace(*std::move(own));
-    OldAddress old{choice_.store,     choice_.ports, config_.run_id, choice_.settings.nodes, common_settings(config_),
-                   line_.here(self())};
-    if (config_.run_id != everybodys_run_id) scope_.start(watch_old_address(stage_, std::move(old)));
+    const std::vector<std::uint16_t>& ports = choice_.ports;
+    scope_.start(watch_old_address(stage_, {choice_.store, ports, config_.run_id, line_.here(self())}));
   }
   settle_at(*std::move(next));
   co_return Way::followed;

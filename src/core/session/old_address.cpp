@@ -4,7 +4,6 @@
 #include "launch/core/session/store_link.hpp"
 #include "launch/core/store/keys.hpp"
 
-#include <algorithm>
 #include <utility>
 
 namespace launch {
@@ -14,45 +13,39 @@ namespace {
 
 constexpr Duration between_looks = 300ms;  // less than a last call takes: so no round forms there before
 constexpr Duration longest_look = 2s;
-constexpr Duration longest_pause = 60s;  // where nobody understands what is told
 
-// Whether it was told to somebody who did not understand it: a launch of an earlier version.
-Talk<bool> tell_at(Stage& stage, Endpoint at, const OldAddress& old) {
+Talk<void> tell_at(Stage& stage, Endpoint at, const OldAddress& old) {
   const Time by = later(stage.moment(), longest_look);
   const LinkId id = stage.new_link();
   Question question = OpenLink{id, std::move(at), by};
   auto opening = stage.ask<Opened>(std::move(question));
   const Opened opened = co_await opening;
-  if (!opened.status) co_return false;
+  if (!opened.status) co_return;
   StoreLink link(stage, id, opened);
   const std::string state = state_key(old.run_id);
   KeyList keys = {std::string(host_key), state, store_name_key(old.job.door.store)};
   const auto there = co_await link.check(std::move(keys), by);
   const bool is_other = there && there->at(0) && there->at(1) && !there->at(2);
-  if (!is_other) co_return false;
+  if (!is_other) co_return;
   Attendance said;
   said.wish = Attendance::Wish::tell;
   said.node = old.job.host;
   said.member.local_world_size = 1;  // what an attendance must have
-  said.nodes = old.nodes;
-  said.common = old.common;
+  said.nodes = {1, 1};
   said.moved = old.job;
   Operation tell = Attend{state, to_json(said)};
-  const auto told = co_await link.perform(std::move(tell), by);
-  co_return !told;
+  (void)co_await link.perform(std::move(tell), by);
 }
 
 }  // namespace
 
 Talk<void> watch_old_address(Stage& stage, OldAddress old) {
   if (old.ports.empty()) old.ports.push_back(old.store.port);
-  Duration wait = between_looks;
   for (std::size_t at = 0;; at = (at + 1) % old.ports.size()) {
-    auto pause = stage.until(later(stage.moment(), wait));
+    auto pause = stage.until(later(stage.moment(), between_looks));
     co_await pause;
     Endpoint store{old.store.host, old.ports[at]};
-    const bool in_vain = co_await tell_at(stage, std::move(store), old);
-    wait = in_vain ? std::min(2 * wait, longest_pause) : between_looks;
+    co_await tell_at(stage, std::move(store), old);
   }
 }
 

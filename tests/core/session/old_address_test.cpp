@@ -18,18 +18,12 @@ using namespace std::chrono_literals;
 // n1 hosts the job that was at n0.
 struct Place {
   Place() {
-    OldAddress old{{"n0", 29400},
-                   {},
-                   "job",
-                   {1, 4},
-                   {{"program (role default)", "a"}},
-                   {{"n1", 101, launch_local_id}, {{"n1", 40000}, "of n1"}, 1}};
+    OldAddress old{{"n0", 29400}, {}, "job", {{"n1", 101, launch_local_id}, {{"n1", 40000}, "of n1"}, 1}};
     scope.start(watch_old_address(talker.stage(), std::move(old)));
     talker.act();
   }
   // n0 hosts a store there in which it waits for others.
-  std::shared_ptr<play::Store> found(const std::string& run_id, const std::string& name,
-                                     const std::string& program = "a") {
+  std::shared_ptr<play::Store> found(const std::string& run_id, const std::string& name) {
     const auto store = *network.listen("n0", 29400);
     store->agents().table().preset(store_name_key(name), "1");
     Attendance said;
@@ -37,7 +31,6 @@ struct Place {
     said.nodes = {1, 4};
     said.last_call = 3s;
     said.member.local_world_size = 1;
-    said.common = {{"program (role default)", program}};
     heard = client.run(join(state_key(run_id), to_json(said)), 1s).value_or("");
     return store;
   }
@@ -69,12 +62,6 @@ TEST(OldAddress, AJobThatIsFoundedThereIsToldWhereTheElderOneLives) {
 TEST(OldAddress, OtherJobsAreToldNothing) {
   Place place;
   const auto store = place.found("other", "of n0");
-  EXPECT_EQ(place.heard, "");
-}
-
-TEST(OldAddress, AJobOfAnotherProgramThatHasTheSameIdGoesOn) {
-  Place place;
-  const auto store = place.found("job", "of n0", "b");
   EXPECT_EQ(place.heard, "");
 }
 

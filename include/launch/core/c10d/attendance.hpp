@@ -46,9 +46,6 @@ Result<Attendance> parse_attendance(std::string_view json);
 // Why this node cannot be in a job with this --nnodes and these settings; nullopt: it can.
 std::optional<Error> find_contradiction(const Attendance& said, const NodeLimits& nodes, const CommonSettings& common);
 
-// Whether `said` is of the same job: another program's may have the same id by chance.
-bool is_same_job(const Attendance& said, const Attendance& other);
-
 // Two agents use the same name.
 Error name_taken(const NodeDesc& node);
 

@@ -79,13 +79,12 @@ class Membership {
     peer.arrival = 0;
   }
   // All that attend are told where the job lives, now or when they ask, and no round forms here any more.
-  void hear_of_elder(ConnectionId from, const Attendance& said) {
+  void hear_of_elder(ConnectionId from, const MovedJob& job) {
     answer(from, RendezvousEnded{});
-    const bool may = is_same_job(said, terms_) && !moved_ && !state_.closed;
-    if (!may || !gives_way(std::max(term_, regrouping_.term()), *said.moved)) return;
-    moved_ = said.moved;
+    if (moved_ || state_.closed || !gives_way(std::max(term_, regrouping_.term()), job)) return;
+    moved_ = job;
     for (auto& [connection, peer] : peers_)
-      if (std::exchange(peer.waiting, false)) answer(connection, RoundMoved{*moved_});
+      if (std::exchange(peer.waiting, false)) answer(connection, RoundMoved{job});
   }
   void forget(ConnectionId connection);
   // The round has broken up before anybody heard of it.

@@ -31,9 +31,6 @@ std::optional<Error> find_disagreement(const std::string& node, const CommonSett
 // A sentence for each setting that this node has otherwise than the job, which can run so.
 std::vector<std::string> find_differences(const CommonSettings& own, const CommonSettings& job);
 
-// Whether both run the same program, in the same role. One that names none may.
-bool have_same_program(const CommonSettings& own, const CommonSettings& job);
-
 // "the nodes disagree about NAME: NODE says OWN, the job has THEIRS; ..."
 Error disagreement(std::string_view name, const std::string& node, std::string_view own, std::string_view theirs);
 

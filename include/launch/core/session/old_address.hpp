@@ -1,33 +1,24 @@
 // The address that the command lines of a c10d job name, after the store of the job has moved: nobody is there. A
 // launch that is started again there founds the job anew, since nobody tells it that the job lives. So the host of
 // today looks there a few times each second, for as long as it hosts the store, and tells a store that has a job of
-// this id where the job lives; that one gives way if it has the same settings and program, too (Membership). It tells
-// nothing to other stores, looks less often at one that does not understand it, and it never matters whether anybody is
-// there. Called by ElasticStore, in a scope of its own.
+// this id where the job lives; that one gives way (gives_way() in core/c10d/succession). It tells nothing to other
+// stores, and it never matters whether anybody is there. Called by ElasticStore, in a scope of its own.
 #pragma once
 
 #include "launch/core/c10d/succession.hpp"
-#include "launch/core/config/common_settings.hpp"
-#include "launch/core/config/elastic_settings.hpp"
 #include "launch/core/job/endpoint.hpp"
 #include "launch/core/session/stage.hpp"
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace launch {
-
-// The default of --rdzv-id: jobs of anybody may have it, so that it says nothing about a job.
-inline constexpr std::string_view everybodys_run_id = "none";
 
 struct OldAddress {
   Endpoint store;
   std::vector<std::uint16_t> ports;  // where it may be; empty: at that of `store`
   std::string run_id;
-  NodeLimits nodes;
-  CommonSettings common;
   MovedJob job;  // where that lives now
 };
 
