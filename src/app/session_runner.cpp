@@ -133,7 +133,7 @@ void SessionRunner::answer(QuestionId id, AskStore question) {
 asio::awaitable<void> SessionRunner::ask_store(QuestionId id, std::shared_ptr<StoreAccess> link, AskStore question) {
   auto outcome = co_await link->perform(std::move(question.operation), question.deadline);
   if (!outcome && link->silent()) outcome = Error{ErrorCode::silent, outcome.error().message};
-  reply(id, Answered{std::move(outcome), link->hung_up()});
+  reply(id, Answered{std::move(outcome), link->hung_up(), link->lived_at()});
 }
 
 void SessionRunner::answer(QuestionId id, const Listen& question) {

@@ -25,12 +25,6 @@ constexpr std::size_t most_held_answers = std::size_t{1} << 20;
 // Pushes go to a peer without a request, even if it does not read. Beyond this many bytes it is closed.
 constexpr std::size_t most_answers = std::size_t{512} << 20;
 
-// The address of an IPv4 client of a socket for both families.
-asio::ip::address plain(const asio::ip::address& address) {
-  if (!address.is_v6() || !address.to_v6().is_v4_mapped()) return address;
-  return asio::ip::make_address_v4(asio::ip::v4_mapped, address.to_v6());
-}
-
 }  // namespace
 
 // Reads, applies and answers in turn. It lives as long as one of its handlers is under way or the server lists it.
@@ -79,11 +73,7 @@ class StoreConnection : public std::enable_shared_from_this<StoreConnection> {
     if (server_ != nullptr) count_buffer();
   }
 
-  std::string peer() const {
-    error_code ignored;
-    const tcp::endpoint address = socket_.remote_endpoint(ignored);
-    return fmt::format("{} port {}", address.address().to_string(), address.port());
-  }
+  std::string peer() const { return peer_of(socket_); }
 
   void refuse(const std::string& reason) {
     server_->on_refusal_(fmt::format("closed the connection of {}: {}", peer(), reason));
@@ -100,6 +90,7 @@ class StoreConnection : public std::enable_shared_from_this<StoreConnection> {
     socket_.async_read_some(asio::buffer(into, reader_.room()),
                             [self = shared_from_this()](const error_code& error, std::size_t length) {
                               if (self->server_ == nullptr) return;
+                              if (error == asio::error::eof) self->server_->store_.end(self->id_);
                               if (error) return self->server_->remove(*self);
                               self->received(length);
                             });
@@ -310,13 +301,14 @@ void StoreServer::remove(StoreConnection& connection, bool silent) {
   const ConnectionId id = connection.id();
   const std::shared_ptr<StoreConnection> alive = std::move(connections_[id]);
   std::vector<Push> pushes;
+  const bool resets = alive->is_agent() || store_.is_witness(id);
   store_.drop(id, silent, instant(), pushes);
   free_ids_.push_back(id);
   buffered_ -= alive->buffered();
   talkers_ -= static_cast<std::size_t>(alive->spoke());
   agents_ -= static_cast<std::size_t>(alive->is_agent());
   if (talkers_ == 0 || alive->is_agent()) quiet_.cancel();
-  alive->abandon(alive->is_agent() && !parts_);
+  alive->abandon(resets && !parts_);
   deliver(std::move(pushes));
   keep_time();
 }
@@ -359,7 +351,7 @@ void StoreServer::keep_time() {
 
 void StoreServer::deliver(std::vector<Push> pushes) {
   for (const Push& push : pushes)
-    if (const auto to = connections_[push.to]) to->push(push.bytes);
+    if (const auto to = connections_[push.to]) push.resets ? remove(*to) : to->push(push.bytes);
   if (!pushes.empty()) shed();
 }
 

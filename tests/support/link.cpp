@@ -84,7 +84,7 @@ void Link::close() {
   if (store && !network_.is_down(peer_.host) && !network_.is_down(host_)) {
     last_sent_ = network_.arrival(host_, peer_.host, last_sent_);
     const Time at = std::max(last_sent_, network_.thaws_at(peer_.host));
-    network_.events().at(at, [store, id = connection_] { store->drop(id, false); });
+    network_.events().at(at, [store, id = connection_] { store->close(id); });
   }
   open_ = false;
   network_.events().at(network_.events().now(), [self = shared_from_this()] { self->look(); });

@@ -219,7 +219,7 @@ void Store::drop(ConnectionId id, bool silent) {
 }
 
 void Store::send(std::vector<Push> pushes) {
-  for (Push& push : pushes) answer(push.to, std::move(push.bytes));
+  for (Push& push : pushes) push.resets ? drop(push.to, false) : answer(push.to, std::move(push.bytes));
 }
 
 void Store::answer(ConnectionId id, std::string bytes) {

@@ -14,6 +14,7 @@ namespace launch {
 namespace {
 
 constexpr Duration next_try = std::chrono::milliseconds(500);
+constexpr Duration next_look = std::chrono::milliseconds(10);
 constexpr Duration end_of_all = std::chrono::milliseconds(200);  // how long it takes once all are in the barrier
 
 }  // namespace
@@ -23,6 +24,7 @@ ElasticSession::ElasticSession(const Config& config, const C10dChoice& choice, c
       choice_(choice),
       meeting_(stage_, config, choice.settings.join_timeout),
       store_(stage_, config, choice, *this),
+      excuse_(stage_),
       round_(stage_),
       late_(stage_) {}
 
@@ -36,11 +38,6 @@ void ElasticSession::join(const JoinRound& event) {
   gone_ = NodeRank::none();
   stage_.act(ForgetRound{});
   store_.join(event.admits, event.restarts);
-}
-
-void ElasticSession::stop_joining() {
-  give_up_round();
-  if (watch_) watch_->control().close();
 }
 
 // If the round broke up before it began, torchrun's agents in it notice that only when they know where its workers
@@ -58,19 +55,13 @@ void ElasticSession::on_news(ElasticNews news) {
   std::visit([this](auto& one) { take(std::move(one)); }, news);
 }
 
-// The others, if they are there at all, may be about to go on without this node.
-void ElasticSession::on_doubt(bool silent) {
-  stage_.act(LimitGrace{grace()});
-  doubted_ = silent && watch_ && !in_barrier_ && can_be_missed();
-  if (doubted_) stage_.tell(MembersChanged{"the job's store has not answered for long", grace()});
-}
-
 void ElasticSession::on_host_gone(const LastRound& last, std::optional<Duration> workers) {
   if (watch_) watch_->forget_store();
   if (!workers) return;
   gone_ = last.host;
   const std::string who = to_text(last.host_node);
-  stage_.tell(MembersChanged{who + ", which hosted the rendezvous, left without a report", *workers, true});
+  const bool excuses = excuse_.excuse();
+  stage_.tell(MembersChanged{who + ", which hosted the rendezvous, left without a report", *workers, true, excuses});
 }
 
 // The host may have ended because all nodes have.
@@ -105,11 +96,6 @@ void ElasticSession::take(RoundFormed formed) {
   round_.start(form_round(std::move(formed)));
 }
 
-void ElasticSession::take(RoundBroken broken) {
-  gone_ = broken.gone;
-  round_.start(explain_break(std::move(broken)));
-}
-
 void ElasticSession::take(RoundRefused refused) {
   using enum ErrorCode;
   closed_ = watch_ && store_.can_move() && refused.error.code == closed;
@@ -123,6 +109,7 @@ void ElasticSession::take(RoundRefused refused) {
 Talk<void> ElasticSession::announce(RoundWaits waits) {
   const NodeLimits& limits = choice_.settings.nodes;
   if (waits.spare) co_return stage_.say(Say::Level::progress, "standing by: the job has as many nodes as it takes");
+  if (waits.arrived < waits.awaited) co_return stage_.say(Say::Level::progress, wait_for_others(waits));
   const Endpoint store = store_.reached().value_or(choice_.store);
   const std::string others = co_await other_jobs(stage_, store, config_.run_id, waits.arrived);
   if (watch_) co_return;
@@ -205,14 +192,6 @@ Talk<void> ElasticSession::lose_beginning(Error error) {
   stage_.tell(RendezvousFailed{std::move(error)});
 }
 
-void ElasticSession::begin_pledged() {
-  auto round = std::exchange(pledged_, std::nullopt);
-  if (!round) return;
-  const RoundWatch::Place& here = watch_->place();
-  asks_.begin({*store_.reached(), here.prefix, here.node_rank, here.nnodes, launch_nodes()});
-  stage_.tell(RendezvousDone{*std::move(round)});
-}
-
 Talk<Result<Round>> ElasticSession::begin_round(RoundFormed formed) {
   const Time deadline = later(stage_.moment(), choice_.settings.join_timeout);
   auto connected = co_await connect_again(deadline);
@@ -275,7 +254,31 @@ Talk<void> ElasticSession::tell(Failure failure) {
     if (store_.is_by_launch()) store_.leave(failure.what);  // the node is gone when its workers are
     co_return;
   }
+  if (may_be_excused(failure)) {
+    const bool told = co_await excuse_.unless_excused(tell_first(failure));
+    if (!told) co_return;
+  }
   ends_ = !failure.restart;
+  co_await tell_all(std::move(failure));
+}
+
+// Until it is clear whether the host has heard of the failure, or has ended before.
+Talk<void> ElasticSession::tell_first(Failure failure) {
+  const Time deadline = later(stage_.moment(), quick_answer);
+  bool ends = true;
+  while (ends && stage_.moment() < deadline) {
+    co_await store_.found_out();
+    auto link = co_await connect_again(deadline);
+    if (!link) break;
+    auto first = co_await tell_abort(*link, watch_->place().prefix, failure, deadline);
+    ends = !first && first.error().code == ErrorCode::closed;
+    auto pause = stage_.until(later(stage_.moment(), next_look));
+    if (ends) co_await pause;
+  }
+  if (ends) co_await store_.found_out();
+}
+
+Talk<void> ElasticSession::tell_all(Failure failure) {
   const Time deadline = later(stage_.moment(), quick_answer);
   auto link = co_await connect_again(deadline);
   if (link) co_return co_await tell_by(*link, std::move(failure), deadline);

@@ -19,6 +19,7 @@ struct Attendance {
     leave,  // without closing; answered at once, and done when the connection ends
     close,  // for good, for everybody; answered at once
     tell,   // it is in no job here, and tells where the job lives; answered at once
+    witness,  // only `node` counts, which attends on another connection; answered if it does not, else never
   };
   Wish wish = Wish::join;
   NodeDesc node;

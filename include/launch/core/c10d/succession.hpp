@@ -69,9 +69,13 @@ struct LastRound {
   int old = 0;                       // members with lower ranks than this were members of the round before
   int missing = 0;                   // how many of that one may live and know only that
   std::vector<Heir> line{};          // without the host; empty: the job cannot go on without that
+  std::vector<NodeRank> ended{};     // members whose processes have ended since, as far as the host knows
 
   bool operator==(const LastRound&) const = default;
 };
+
+// Adds the members that have ended as `last` says, which is of the same round.
+void add_ended(std::vector<NodeRank>& ended, const LastRound& last);
 
 // What a node that comes to the next host knows and wants.
 struct Comeback {
@@ -105,6 +109,10 @@ struct Part {
   std::set<int> present;  // none of them is in `ended`
   int unnamed = 0;        // present, too, but nobody knows their ranks
   int absent = 0;         // of all, but nobody knows their ranks
+
+  void end(int rank) {
+    if (all.contains(rank) && !present.contains(rank)) ended.insert(rank);
+  }
 };
 
 // Whether those who are present may run without the others: if nobody else can live, or if they are more than half of
@@ -128,14 +136,19 @@ class Regrouping {
   };
   // No `comeback`: it comes from no other store.
   void hear(const Visit& visit, const std::optional<Comeback>& comeback, Time now);
-  // Its connection has ended.
-  void lose(const NodeDesc& node);
+  // Its connection has ended. `ended`: its process has, too.
+  void lose(const NodeDesc& node, bool ended);
 
   // Rounds may form by the rules here only. Not so if the host of this store comes from no other one.
   bool active() const { return !fresh_ && !visitors_.empty(); }
   // Those who know an older round than the base: they must learn that before a round forms.
   const std::set<NodeDesc>& behind() const { return behind_; }
   LastRound base_for(const NodeDesc& node) const;
+  // How long it waits at most for members that have not come; nothing: without limit.
+  std::optional<Duration> patience(Time now) const {
+    if (wait_until_ == never) return std::nullopt;
+    return std::max<Duration>(wait_until_ - now, Duration::zero());
+  }
   struct Size {
     int joined = 0, fewest = 0;
   };

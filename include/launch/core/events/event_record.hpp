@@ -107,6 +107,7 @@ struct StartedUp {
 struct HostChange {
   std::string from, to;
   int term = 0;  // how often that has happened
+  std::string at{};  // its address and port
 };
 
 using JobEvent = std::variant<JobStarted, RendezvousFormed, WorkerStarted, WorkerOver, Stopping, Killing, Restarting,

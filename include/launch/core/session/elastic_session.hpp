@@ -7,6 +7,7 @@
 
 #include "launch/core/session/elastic_store.hpp"
 #include "launch/core/session/end_account.hpp"
+#include "launch/core/session/excuse.hpp"
 #include "launch/core/session/round_watch.hpp"
 #include "launch/core/session/session.hpp"
 #include "launch/core/session/worker_meeting.hpp"
@@ -14,6 +15,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace launch {
@@ -27,7 +29,10 @@ class ElasticSession : public Session, private ElasticStore::Owner {
  private:
   Talk<Status> open() override { return store_.open(); }
   void join(const JoinRound& event) override;
-  void stop_joining() override;
+  void stop_joining() override {
+    give_up_round();
+    if (watch_) watch_->control().close();
+  }
   Talk<void> tell(Failure failure) override;
   void enter_barrier() override;
   Talk<Account> share(Account own, Failure first) override;
@@ -41,7 +46,12 @@ class ElasticSession : public Session, private ElasticStore::Owner {
   void on_news(ElasticNews news) override;
   void on_other_store() override { give_up_round(); }
   void on_no_store(Error error) override { stage_.tell(RendezvousFailed{std::move(error)}); }
-  void on_doubt(bool silent) override;
+  // The others, if they are there at all, may be about to go on without this node.
+  void on_doubt(bool silent) override {
+    stage_.act(LimitGrace{grace()});
+    doubted_ = silent && watch_ && !in_barrier_ && can_be_missed();
+    if (doubted_) stage_.tell(MembersChanged{"the job's store has not answered for long", grace()});
+  }
   void on_lost(Error error) override { stage_.tell(StoreLost{error.message, grace(), {}, store_.is_by_launch()}); }
   void on_expelled() override;
   void on_host_gone(const LastRound& last, std::optional<Duration> workers) override;
@@ -57,8 +67,13 @@ class ElasticSession : public Session, private ElasticStore::Owner {
   }
   Talk<bool> still_goes_on() override;
   void take(RoundFormed formed);
-  void take(RoundBroken broken);
-  void take(const RoundWaits& waits) { round_.start(announce(waits)); }
+  void take(RoundBroken broken) {
+    gone_ = broken.gone;
+    round_.start(explain_break(std::move(broken)));
+  }
+  void take(const RoundWaits& waits) {
+    if (!waits.unasked) round_.start(announce(waits));
+  }
   void take(RoundRefused refused);
   void take(const RoundMoved& /*moved*/) {}
   void take(const WillLeft& /*left*/) { begin_pledged(); }
@@ -74,12 +89,24 @@ class ElasticSession : public Session, private ElasticStore::Owner {
   Talk<Result<Round>> begin_round(RoundFormed formed);
   Talk<void> tell_late(RoundFormed formed);
   Talk<Result<Round>> exchange_ranks(StoreLink& control, RoundFormed formed);
-  void begin_pledged();
+  void begin_pledged() {
+    auto round = std::exchange(pledged_, std::nullopt);
+    if (!round) return;
+    const RoundWatch::Place& here = watch_->place();
+    asks_.begin({*store_.reached(), here.prefix, here.node_rank, here.nnodes, launch_nodes()});
+    stage_.tell(RendezvousDone{*std::move(round)});
+  }
   void give_up_round();
 
   Talk<Result<StoreLink>> connect_again(Time deadline) { return connect_quietly(stage_, *store_.reached(), deadline); }
   Talk<void> keep_telling(Failure failure);
+  Talk<void> tell_all(Failure failure);
+  Talk<void> tell_first(Failure failure);
   Talk<void> tell_by(StoreLink& link, Failure failure, Time deadline);
+  // The end of the host may be the reason.
+  bool may_be_excused(const Failure& failure) const {
+    return failure.kind == Failure::Kind::worker && watch_ && store_.can_move() && !store_.hosts();
+  }
   void pass_on(const Result<Failure>& first);
   Talk<void> see_others_off(bool failed, Time start);
   Talk<void> see_busy_ones_off(Time start);
@@ -115,6 +142,7 @@ class ElasticSession : public Session, private ElasticStore::Owner {
   NodeRank gone_ = NodeRank::none();      // the node that broke up the round, by leaving or being lost
   bool ends_ = false;                     // the job ends, because of a failure of this node
   bool left_ = false;                     // this node left because of a signal: the others may go on
+  Excuse excuse_;
   EndAccount account_;
   Scope round_;  // talks of the round
   Scope late_;   // tells the others what they should have heard before

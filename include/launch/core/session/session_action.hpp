@@ -55,7 +55,8 @@ struct LookForAgent { int pid = 0; };
 
 struct Opened { LinkId link = 0; Status status; Endpoint peer; std::string own_address; };  // addresses of both sides
 // `hung_up`: the kernel of the other side has closed the link in order: its process has ended, or has closed it.
-struct Answered { Result<Outcome> outcome; bool hung_up = false; };
+// `lived_at`: when the last message of a link that beats, and that was answered, was sent.
+struct Answered { Result<Outcome> outcome; bool hung_up = false; Time lived_at{}; };
 // `port`: the one that was taken. `cooling`: nobody uses it, but the kernel keeps it for a while.
 struct Listening { Status status; std::uint16_t port = 0; bool cooling = false; };
 struct DoorOpened { std::uint16_t port = 0; };  // 0: none was free
@@ -90,8 +91,8 @@ struct PrepareStore {
 };
 // Removes what workers left in a store of this node, and closes their connections.
 struct FenceStore { OwnStore store = OwnStore::job; };
-// News: another node hosts the job's store now. `term`: how often it has moved.
-struct HostMoved { std::string from, to; int term = 0; };
+// News: another node hosts the job's store now, at `at`. `term`: how often it has moved.
+struct HostMoved { std::string from, to; int term = 0; Endpoint at{}; };
 struct StopAwaiting {};                 // ends AwaitNoClients, the one under way and later ones
 
 // For the agent. `first`: before the events that wait.
