@@ -162,6 +162,10 @@ void SessionRunner::answer(QuestionId id, const AwaitNoClients& question) {
   run_in_background(executor_, await_no_clients(id, question));
 }
 
+void SessionRunner::answer(QuestionId id, const CountSpares& /*question*/) {
+  reply(id, Clients{job_store_.spares(), {}});
+}
+
 asio::awaitable<void> SessionRunner::await_no_clients(QuestionId id, AwaitNoClients question) {
   co_await job_store_.until_none(talkers_of(question.who), question.deadline);
   reply(id, Clients{job_store_.talkers(), job_store_.talker_addresses(most_clients_named)});

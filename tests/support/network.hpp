@@ -129,6 +129,7 @@ class Link : public std::enable_shared_from_this<Link> {
   std::weak_ptr<Store> store_;
   ConnectionId connection_ = 0;
   Time last_sent_{}, last_received_{};  // bytes keep their order
+  Time unread_since_ = never;           // by a process that is paused
   std::string buffer_;
   std::optional<Operation> under_way_;
   std::deque<Operation> owed_;  // were given up; their answers come before any other

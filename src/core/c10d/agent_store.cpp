@@ -113,6 +113,12 @@ bool AgentStore::workers_may_run() const {
   return std::any_of(jobs_.begin(), jobs_.end(), [](const auto& job) { return job.second.workers_may_run(); });
 }
 
+std::size_t AgentStore::spares() const {
+  std::size_t count = 0;
+  for (const auto& [key, job] : jobs_) count += job.spares();
+  return count;
+}
+
 AgentStore::Jobs::iterator AgentStore::find_job(const Request& request) {
   std::vector<std::string_view> keys;
   std::visit(KeysOf{keys}, request);

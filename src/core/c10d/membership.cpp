@@ -47,6 +47,7 @@ void Membership::attend(ConnectionId from, const Attendance& said, Instant now) 
       leave(from, now);
       break;
     case Wish::close:
+      if (regrouping_.lacks_host()) return leave(from, now);
       state_.closed = true;
       changed();
       peer.waiting = false;

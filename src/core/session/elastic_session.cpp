@@ -28,8 +28,6 @@ ElasticSession::ElasticSession(const Config& config, const C10dChoice& choice, c
       round_(stage_),
       late_(stage_) {}
 
-ElasticSession::~ElasticSession() { stage_.end(); }
-
 void ElasticSession::join(const JoinRound& event) {
   give_up_round();
   watch_.reset();
@@ -218,6 +216,7 @@ Talk<Result<Round>> ElasticSession::begin_round(RoundFormed formed) {
   round->number = formed.round;
   round->restarts = restarts_;
   round->master = *master;
+  co_await count_spares();
   round->may_leave = may_leave();
   if (formed.nnodes > 1) round->longest_stall = store_.longest_stall(launch_nodes().size() > 1);
   co_return *std::move(round);
@@ -247,6 +246,7 @@ Talk<Result<Round>> ElasticSession::exchange_ranks(StoreLink& control, RoundForm
 
 Talk<void> ElasticSession::tell(Failure failure) {
   if (!store_.reached() || stranger_) co_return;
+  if (failure.kind == Failure::Kind::signal) co_await count_spares();
   const bool ends_all = failure.of_all && watch_;  // a node that waits for a round leaves as ever
   if (failure.kind == Failure::Kind::signal && !ends_all && may_leave()) {
     left_ = true;
@@ -361,7 +361,8 @@ Talk<void> ElasticSession::end(bool failed) {
   }
   // A node that has lost the store has been taken for dead: the others may have gone on without it.
   const bool lost = watch_ && watch_->lost() && goes_on_without_a_node(config_);
-  if (left_ ? !store_.is_by_launch() : lost) {
+  const bool visits = store_.is_moving() && !store_.hosts();  // it has been in no round of this store
+  if (left_ ? !store_.is_by_launch() : lost || visits) {
     store_.leave("");
   } else if (!left_) {
     store_.close();

@@ -46,6 +46,8 @@ class AgentStore {
   void open_to_all() { closed_.reset(); }
   // Workers of launch agents that attend may still run, apart from those of the one that hosts the store.
   bool workers_may_run() const;
+  // Launch agents that stand by, since their job has as many nodes as it takes.
+  std::size_t spares() const;
 
   // Whether its silence must be noticed.
   bool is_watched(ConnectionId connection) const;

@@ -68,6 +68,12 @@ class Membership {
     };
     return std::any_of(peers_.begin(), peers_.end(), may);
   }
+  // Launch agents that stand by.
+  std::size_t spares() const {
+    const auto attends = [this](const NodeDesc& node) { return by_node_.contains(node); };
+    return static_cast<std::size_t>(
+        std::count_if(state_.redundancy_list.begin(), state_.redundancy_list.end(), attends));
+  }
 
  private:
   struct Peer {

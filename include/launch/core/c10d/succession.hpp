@@ -141,6 +141,8 @@ class Regrouping {
 
   // Rounds may form by the rules here only. Not so if the host of this store comes from no other one.
   bool active() const { return !fresh_ && !visitors_.empty(); }
+  // Nobody who comes from another store hosts this one, and perhaps nobody ever will: visitors decide nothing here.
+  bool lacks_host() const { return active() && host_.addr.empty(); }
   // Those who know an older round than the base: they must learn that before a round forms.
   const std::set<NodeDesc>& behind() const { return behind_; }
   LastRound base_for(const NodeDesc& node) const;

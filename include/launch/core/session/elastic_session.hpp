@@ -24,7 +24,7 @@ class ElasticSession : public Session, private ElasticStore::Owner {
  public:
   // `config` and `choice` must outlive it.
   ElasticSession(const Config& config, const C10dChoice& choice, const SessionFacts& facts);
-  ~ElasticSession() override;
+  ~ElasticSession() override { stage_.end(); }
 
  private:
   Talk<Status> open() override { return store_.open(); }
@@ -115,9 +115,16 @@ class ElasticSession : public Session, private ElasticStore::Owner {
   // The host stays, since the store is in its process, unless the others are enough and another one can host it. In the
   // exit barrier it stays, too: the others may need no further round.
   bool may_leave() const {
-    const bool enough = watch_ && watch_->place().nnodes > choice_.settings.nodes.min;
+    const bool enough = watch_ && watch_->place().nnodes + spares_ > choice_.settings.nodes.min;
     const bool can_move = store_.can_move() && !in_barrier_ && enough;
     return can_be_missed() || (goes_on_without_a_node(config_) && can_move);
+  }
+  // Whoever stands by at the store of this node takes its place.
+  Talk<void> count_spares() {
+    if (!store_.hosts()) co_return;
+    auto counting = stage_.ask<Clients>(CountSpares{});
+    const Clients spares = co_await counting;
+    spares_ = static_cast<int>(spares.left);
   }
   bool can_be_missed() const { return goes_on_without_a_node(config_) && !store_.hosts(); }
   Talk<void> lose_beginning(Error error);
@@ -138,6 +145,7 @@ class ElasticSession : public Session, private ElasticStore::Owner {
   bool untold_ = false;                   // the others may not know of this node's failure
   std::optional<Round> pledged_;          // the round that the agent hears of once the store has the will
   int restarts_ = 0;                      // before this round
+  int spares_ = 0;                        // at the store of this node, when they were counted last
   bool doubted_ = false;                  // the workers restart already, since the store is silent
   NodeRank gone_ = NodeRank::none();      // the node that broke up the round, by leaving or being lost
   bool ends_ = false;                     // the job ends, because of a failure of this node

@@ -47,6 +47,7 @@ struct OpenDoor { std::string address; NodeDesc own; };
 // → Clients
 enum class Clientele { all, agents, busy };
 struct AwaitNoClients { Clientele who = Clientele::all; Time deadline; };
+struct CountSpares {};                                                      // at this node's job store → Clients
 struct FindFreePort {};                                                     // → std::uint16_t
 // Whether a name leads to this machine. → Whereabouts
 struct LocateHost { std::string host; std::string own_name; Time deadline; };
@@ -63,7 +64,8 @@ struct DoorOpened { std::uint16_t port = 0; };  // 0: none was free
 struct Clients { std::size_t left = 0; std::vector<std::string> where; };  // `where`: some of them
 
 using Question =
-    std::variant<OpenLink, AskStore, Listen, OpenDoor, AwaitNoClients, FindFreePort, LocateHost, LookForAgent>;
+    std::variant<OpenLink, AskStore, Listen, OpenDoor, AwaitNoClients, CountSpares, FindFreePort, LocateHost,
+                 LookForAgent>;
 using AnswerValue =
     std::variant<Opened, Answered, Listening, DoorOpened, Clients, std::uint16_t, Whereabouts, bool>;
 

@@ -81,10 +81,10 @@ class StoreLine {
   const Config& config_;
   StoreDoor door_;
   LastRound last_;
-  std::optional<Heir> host_{};  // of the store that this node has come to since the last round
-  int term_ = 0;                // of that
-  int left_ = 0;                // of the store before
-  bool comes_back_ = false;     // since the last host has ended no round has formed
+  std::optional<Heir> host_{};      // of the store that this node has come to since the last round
+  int term_ = 0;                    // of that
+  int left_ = 0;                    // of the store before
+  bool comes_back_ = false;         // since the last host has ended no round has formed
   std::vector<NodeRank> ended_;     // of the last round, but for its host
   std::optional<HostMoved> moved_;  // until the user hears of it
   HostWitness witness_;
