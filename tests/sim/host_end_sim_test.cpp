@@ -1,5 +1,5 @@
-// What happens at the end of the node that hosts the store of a c10d job: the workers of others fail with it, others end
-// with it or wake after it, or its kernel resets what it has not read.
+// What happens at the end of the node that hosts the store of a c10d job: the workers of others fail with it, others
+// end with it or wake after it, or its kernel resets what it has not read.
 #include "whole_job.hpp"
 
 #include <gtest/gtest.h>

@@ -43,8 +43,8 @@ struct Warned { int signal = 0; bool may_leave = false; };  // early: the worker
 struct GuardLost {};                       // the process that the user sees was killed: everything ends at once
 struct PeerFailed { Failure failure; };    // the job's first failure, as it is in the store
 // The round breaks up, and another one follows. `grace`: the most that the workers may take to exit, since the others
-// go on after it; `may_save`: warned workers have that time, too, before they are told to exit. `excuses`: the failure of
-// a worker that the others were to be told of is taken for a consequence: they have not heard of it, and need not.
+// go on after it; `may_save`: warned workers have that time, too, before they are told to exit. `excuses`: the failure
+// of a worker that the others were to be told of is taken for a consequence: they have not heard of it, and need not.
 struct MembersChanged {
   std::string reason;
   Duration grace = Duration::max();
@@ -153,8 +153,8 @@ struct AgentSettings {
 // host waits for all. (7) Ends if the others cannot go on without this node. (8) What is left; the second time: as
 // AllGone. (9) The first time the after-hook runs, if there is one, in clearing or stopping; what stops the job
 // meanwhile does not stop the hook, except at the deadline. (10) That leads back to `joining` and counts as no restart.
-// (11) Only if the others can go on without it; the exit code is 0. (12) If it excuses the failure: then that leads back
-// to `joining`, unless this node was told to end meanwhile.
+// (11) Only if the others can go on without it; the exit code is 0. (12) If it excuses the failure: then that leads
+// back to `joining`, unless this node was told to end meanwhile.
 class Agent {
  public:
   explicit Agent(AgentSettings settings);

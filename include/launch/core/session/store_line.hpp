@@ -62,8 +62,8 @@ class StoreLine {
   // or can be reached before `give_up`.
   Talk<Result<Next>> find_next(NodeDesc self, Time give_up);
 
-  // This node has come to the store of `heir`. The user hears of that when a round has formed there: until then that node,
-  // too, may end. `first`: where the store was first.
+  // This node has come to the store of `heir`. The user hears of that when a round has formed there: until then that
+  // node, too, may end. `first`: where the store was first.
   void settle_at(const Heir& heir, const Endpoint& first);
 
   // The store behind this door. An error: nobody is there, or another store, or it cannot be reached before `by`.
