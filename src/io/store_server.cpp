@@ -14,7 +14,6 @@ namespace launch {
 namespace asio = boost::asio;
 using asio::ip::tcp;
 using boost::system::error_code;
-using namespace std::chrono_literals;
 
 namespace {
 
@@ -53,7 +52,7 @@ class StoreConnection : public std::enable_shared_from_this<StoreConnection> {
 
   // The server is gone or has dropped us; handlers still under way find no server. `reset`: an agent must not take this
   // for the end of our process.
-  void abandon(bool reset = false) {
+  void abandon(bool reset) {
     server_ = nullptr;
     error_code ignored;
     if (reset) socket_.set_option(tcp::socket::linger(true, 0), ignored);
@@ -257,18 +256,9 @@ StoreServer::StoreServer(asio::any_io_executor executor, std::function<void(cons
       clock_(executor),
       quiet_(executor) {}
 
-StoreServer::~StoreServer() {
-  for (const auto& connection : connections_)
-    if (connection) connection->abandon();
-}
-
-void StoreServer::begin_anew() {
-  listener_.close();
+void StoreServer::abandon_all(bool reset) {
   for (const auto& connection : std::exchange(connections_, {}))
-    if (connection) connection->abandon(true);
-  free_ids_.clear();
-  store_ = AgentStore();
-  buffered_ = talkers_ = agents_ = 0;
+    if (connection) connection->abandon(reset);
 }
 
 void StoreServer::fence() {
@@ -286,13 +276,12 @@ void StoreServer::add(tcp::socket socket) {
   error_code ignored;
   tune(socket);
   socket.non_blocking(true, ignored);
-  ConnectionId id = static_cast<ConnectionId>(connections_.size());
   if (free_ids_.empty()) {
+    free_ids_.push_back(static_cast<ConnectionId>(connections_.size()));
     connections_.emplace_back();
-  } else {
-    id = free_ids_.back();
-    free_ids_.pop_back();
   }
+  const ConnectionId id = free_ids_.back();
+  free_ids_.pop_back();
   connections_[id] = std::make_shared<StoreConnection>(*this, std::move(socket), id);
   connections_[id]->start();
 }
@@ -325,9 +314,9 @@ void StoreServer::watch_for_silence() {
 void StoreServer::drop_silent() {
   silence_.look(now());
   for (std::size_t id = 0; id < connections_.size(); ++id) {
-    if (!connections_[id] || !connections_[id]->is_agent() || !store_.is_watched(static_cast<ConnectionId>(id)))
-      continue;
-    if (silence_.is_silent(connections_[id]->signs())) remove(*connections_[id], true);
+    const auto one = connections_[id];
+    const bool watched = one && one->is_agent() && store_.is_watched(static_cast<ConnectionId>(id));
+    if (watched && silence_.is_silent(one->signs())) remove(*one, true);
   }
   listening_for_silence_ = false;
   if (store_.watches()) watch_for_silence();
@@ -370,10 +359,10 @@ void StoreServer::shed() {
 }
 
 std::vector<std::string> StoreServer::talker_addresses(std::size_t most) const {
-  std::vector<std::string> addresses;
-  for (const auto& connection : connections_)
-    if (connection && connection->spoke() && addresses.size() < most) addresses.push_back(connection->peer());
-  return addresses;
+  std::vector<std::string> where;
+  for (const auto& one : connections_)
+    if (one && one->spoke() && where.size() < most) where.push_back(one->peer());
+  return where;
 }
 
 asio::awaitable<void> StoreServer::until_none(Talkers who, Time deadline) {
@@ -384,14 +373,12 @@ asio::awaitable<void> StoreServer::until_none(Talkers who, Time deadline) {
   }
 }
 
-// If a process ends with bytes that it has not read, its kernel resets the connection, and what it has said last may be
-// lost.
 asio::awaitable<void> StoreServer::part(Time deadline) {
   parts_ = true;
   hurried_ = false;
   listener_.close();
-  for (std::size_t id = 0; id < connections_.size(); ++id)
-    if (const auto connection = connections_[id]) connection->part();
+  for (const auto& connection : std::vector(connections_))
+    if (connection) connection->part();
   co_await until_none(Talkers::agents, deadline);
 }
 

@@ -86,6 +86,29 @@ TEST_F(StoreFarewell, WhatIsStillSentToAStoreThatPartsDoesNotResetTheConnection)
   EXPECT_EQ(refused, asio::error::connection_refused);
 }
 
+TEST_F(StoreFarewell, AStoreThatBeginsAnewResetsAllAndMayListenAgain) {
+  tcp::socket socket = agent();
+  tcp::socket other(io_);
+  other.connect(address());
+  send(other, ValidateRequest{validate_magic});
+  send(other, SetRequest{"key", "of before"});
+  io_.restart();
+  while (server_.talkers() < 2) io_.run_one();
+  const tcp::endpoint there = address();
+  server_.begin_anew();
+  EXPECT_EQ(run(io_, read_to_end(socket)), asio::error::connection_reset);
+  EXPECT_EQ(run(io_, read_to_end(other)), asio::error::connection_reset);
+  EXPECT_EQ(server_.agents(), 0U);
+  EXPECT_EQ(server_.talkers(), 0U);
+  tcp::socket late(io_);
+  boost::system::error_code refused;
+  late.connect(there, refused);
+  EXPECT_EQ(refused, asio::error::connection_refused);
+  EXPECT_TRUE(server_.listen("127.0.0.1", 0, true));
+  const tcp::socket again = agent();
+  EXPECT_EQ(server_.agents(), 1U);
+}
+
 TEST_F(StoreFarewell, AnAgentThatDoesNotCloseIsWaitedForUntilTheDeadline) {
   const tcp::socket socket = agent();
   EXPECT_TRUE(run(io_, part(server_, 50ms)));

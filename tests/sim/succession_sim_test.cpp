@@ -255,11 +255,17 @@ TEST(Succession, EndsWithTheHostWhereTheOthersAreTooFew) {
 
 // ---- the launch of the old host is started again with the same line
 
-play::NodeHost& start_again(WholeJob& job) {
-  job.reuse_host("n0");
+play::NodeHost& start_again(WholeJob& job, const std::string& host = "n0") {
+  job.reuse_host(host);
   play::NodeHost& node = job.add([](const Round&) { return Plan{20s, 0}; });
   node.start();
   return node;
+}
+
+void lose(WholeJob& job, std::size_t node) {
+  const std::size_t left = job.alive().size() - 1;
+  job.node(node).kill();
+  ASSERT_TRUE(job.events().run_until([&] { return job.alive().size() == left && job.together(); }, 60s)) << job.story();
 }
 
 bool has_said(const play::NodeHost& node, const std::string& words) {
@@ -271,8 +277,7 @@ TEST(Succession, AHostThatIsStartedAgainJoinsTheJobThatLives) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     const auto job = start({4, 1, 0, 0, 15s, [](std::size_t) { return Plan{20s, 0}; }}, seed);
     ASSERT_TRUE(job->run_until_together(60s));
-    job->node(0).kill();
-    ASSERT_TRUE(job->events().run_until([&] { return job->alive().size() == 3 && job->together(); }, 60s));
+    lose(*job, 0);
     job->events().run_until(later(job->events().now(), job->events().random().between(1ms, 2s)));
     const play::NodeHost& again = start_again(*job);
     job->unquiet(20s);
@@ -283,24 +288,24 @@ TEST(Succession, AHostThatIsStartedAgainJoinsTheJobThatLives) {
   }
 }
 
-// Nobody could tell it before it had formed a round of its own.
+// Nobody could tell it before it had formed a round of its own, with another node that was started again, too.
 TEST(Succession, AJobThatWasFoundedTwiceBecomesOne) {
-  const auto job = start({4, 1, 0, 0, 15s, [](std::size_t) { return Plan{60s, 0}; }}, 1);
+  const auto job = start({5, 1, 0, 0, 15s, [](std::size_t) { return Plan{60s, 0}; }}, 1);
   ASSERT_TRUE(job->run_until_together(60s));
-  job->node(0).kill();
-  ASSERT_TRUE(job->events().run_until([&] { return job->alive().size() == 3 && job->together(); }, 60s));
+  for (const std::size_t i : {4U, 0U}) lose(*job, i);
   const Time mended = later(job->events().now(), 10s);
   job->network().cut("n0", "n1", mended);
   job->network().cut("n1", "n0", mended);
-  const play::NodeHost& again = start_again(*job);
+  const play::NodeHost& host = start_again(*job);
+  const play::NodeHost& member = start_again(*job, "n4");
   job->events().run_until(later(mended, -1s));
-  EXPECT_TRUE(again.running()) << job->story();
+  EXPECT_TRUE(host.running() && member.running()) << job->story();
   EXPECT_TRUE(job->events().run_until([&] { return job->together(); }, 10s)) << job->story();
-  EXPECT_TRUE(again.running());
+  EXPECT_TRUE(host.running() && member.running());
   job->unquiet(60s);
   job->run_to_end(100s);
-  for (const std::size_t i : {1U, 2U, 3U, 4U}) EXPECT_EQ(job->node(i).exit_code(), 0) << job->story();
-  EXPECT_TRUE(has_said(again, "lives elsewhere")) << job->story();
+  for (const std::size_t i : {1U, 2U, 3U, 5U, 6U}) EXPECT_EQ(job->node(i).exit_code(), 0) << job->story();
+  EXPECT_TRUE(has_said(host, "lives elsewhere") && has_said(member, "lives elsewhere")) << job->story();
 }
 
 // n2 and n3 cannot reach n1 when n0 is killed. n1 has half of the nodes that are left, with the lowest rank, or not.

@@ -31,7 +31,7 @@ class StoreServer {
  public:
   // `on_refusal` is called with the reason when we close a connection.
   StoreServer(boost::asio::any_io_executor executor, std::function<void(const std::string&)> on_refusal);
-  ~StoreServer();
+  ~StoreServer() { abandon_all(false); }
   StoreServer(const StoreServer&) = delete;
   StoreServer& operator=(const StoreServer&) = delete;
 
@@ -44,8 +44,14 @@ class StoreServer {
   }
   std::uint16_t port() const { return listener_.port(); }
 
-  // Ends what was there: nobody is let in, all connections are reset, and the store is empty. Then it is as new.
-  void begin_anew();
+  // Ends what was there: lets nobody in, resets all connections, and forgets all. Then it is as new.
+  void begin_anew() {
+    listener_.close();
+    abandon_all(true);
+    free_ids_.clear();
+    buffered_ = talkers_ = agents_ = 0;
+    store_ = AgentStore();
+  }
 
   // A key that the store has from the start. Must be called before listen().
   void preset(const std::string& key, const std::string& value) { store_.table().preset(key, value); }
@@ -93,13 +99,15 @@ class StoreServer {
   }
 
   // Before this process ends: lets nobody in, tells all connections that nothing more will be said, and waits until the
-  // agents have closed theirs, or until the deadline. Everything else has no effect any more.
+  // agents have closed theirs, or until the deadline. Everything else has no effect any more. (If a process ends with
+  // bytes that it has not read, its kernel resets the connection, and what it has said last may be lost.)
   boost::asio::awaitable<void> part(Time deadline);
 
  private:
   friend class StoreConnection;
   void add(boost::asio::ip::tcp::socket socket);
   void remove(StoreConnection& connection, bool silent = false);
+  void abandon_all(bool reset);
   void deliver(std::vector<Push> pushes);
   void shed();
   void watch_for_silence();

@@ -370,6 +370,7 @@ Status Membership::adopt(ConnectionId writer, const std::string& text, Instant n
 }
 
 Time Membership::deadline() const {
+  if (moved_) return never;
   // torchrun may start the last call with fewer nodes than our minimum.
   const bool may_form = !state_.complete && !state_.closed && count() >= terms_.nodes.min;
   Time next = may_form ? last_call_ : never;

@@ -30,6 +30,8 @@ Talk<void> tell_at(Stage& stage, Endpoint at, const OldAddress& old) {
   Attendance said;
   said.wish = Attendance::Wish::tell;
   said.node = old.job.host;
+  said.member.local_world_size = 1;  // what an attendance must have
+  said.nodes = {1, 1};
   said.moved = old.job;
   Operation tell = Attend{state, to_json(said)};
   (void)co_await link.perform(std::move(tell), by);

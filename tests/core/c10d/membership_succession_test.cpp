@@ -366,6 +366,7 @@ TEST(MembershipOfTwo, TheYoungerJobFormsNoRoundAndTellsAllWhereTheElderOneLives)
   EXPECT_TRUE(those.silent(1));
   those.leave(2, "");
   EXPECT_NE(those.only<RendezvousEnded>(2), nullptr);
+  EXPECT_FALSE(those.membership.state().complete) << "the last call is over";
 }
 
 TEST(MembershipOfTwo, MembersOfARoundAreToldToo) {

@@ -1,6 +1,10 @@
 #include "launch/core/session/elastic_session.hpp"
 
+#include "launch/core/session/dialogs.hpp"
+#include "launch/core/store/keys.hpp"
+
 #include "../../support/meeting.hpp"
+#include "talker.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -198,6 +202,22 @@ TEST(ElasticSession, AFailureOfWorkersIsToldIfNoOtherNodeCanFollow) {
   EXPECT_TRUE(job.meeting.events().run_until([&] { return job.nodes[1]->others_told == 1; }, 10s));
   EXPECT_FALSE(job.meeting.take<MembersChanged>(*job.nodes[1], 10ms));
   EXPECT_THAT(job.nodes[1]->session->lines(), testing::Contains(testing::HasSubstr("could not notify")));
+}
+
+// Nobody has closed the rendezvous yet.
+TEST(ElasticSession, WhoHasHeardOfTheEndOfTheJobDoesNotFollow) {
+  Elastic job({1, 2});
+  for (const char* host : {"n0", "n1"}) job.come(host);
+  std::int64_t number = 0;
+  for (Meeting::Node* node : job.nodes) number = job.round_of(*node).number;
+  const Config& config = job.nodes[0]->config;
+  Talker writer(job.meeting.network(), "n9");
+  StoreLink link = writer.link_to(config.c10d()->store);
+  const Time by = later(job.meeting.events().now(), 1s);
+  ASSERT_TRUE(writer.run(tell_abort(link, round_prefix(config.run_id, number), Elastic::failure_at(0, false), by)));
+  ASSERT_TRUE(job.meeting.take<PeerFailed>(*job.nodes[1], 2s));
+  job.nodes[0]->session->end();
+  EXPECT_FALSE(job.meeting.take<MembersChanged>(*job.nodes[1], 5s));
 }
 
 TEST(ElasticSession, TheLossOfTheHostIsTold) {

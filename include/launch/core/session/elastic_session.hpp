@@ -58,8 +58,9 @@ class ElasticSession : public Session, private ElasticStore::Owner {
   void on_elder(const MovedJob& job, bool waits) override {
     if (watch_) watch_->forget_store();
     if (waits) return;
+    const Duration most = grace_after_host(config_.heartbeat_timeout);
     stage_.tell(MembersChanged{"the job lives elsewhere: " + job.host.addr + " hosts it",
-                               grace_after_host(config_.heartbeat_timeout)});
+                               most > Duration::zero() ? most : Duration::max()});
   }
   bool goes_on() const override {
     const bool ended = stranger_ || ends_ || closed_ || (watch_ && (watch_->is_last() || watch_->passed()));

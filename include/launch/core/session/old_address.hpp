@@ -1,7 +1,7 @@
 // The address that the command lines of a c10d job name, after the store of the job has moved: nobody is there. A
 // launch that is started again there founds the job anew, since nobody tells it that the job lives. So the host of
 // today looks there a few times each second, for as long as it hosts the store, and tells a store that has a job of
-// this id where the job lives; that one gives way (gives_way() in core/c10d/succession). Nothing is told to other
+// this id where the job lives; that one gives way (gives_way() in core/c10d/succession). It tells nothing to other
 // stores, and it never matters whether anybody is there. Called by ElasticStore, in a scope of its own.
 #pragma once
 
