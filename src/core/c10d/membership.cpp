@@ -24,7 +24,7 @@ constexpr Duration heartbeats_last = 5s;  // those written for launch agents, if
 // ---- wishes
 
 void Membership::attend(ConnectionId from, const Attendance& said, Instant now) {
-  if (said.wish == Wish::tell) return hear_of_elder(from, *said.moved);
+  if (said.wish == Wish::tell) return hear_of_elder(from, said);
   if (moved_ && said.wish != Wish::leave && said.wish != Wish::close) return answer(from, RoundMoved{*moved_});
   if (said.wish == Wish::look) return answer_look(from, said.node, now);
   if (said.wish == Wish::witness)

@@ -19,6 +19,7 @@ namespace {
 
 constexpr Duration second_look = 1s;  // time to see whether a store that closed the connection is still there
 constexpr Duration for_witness = 100ms;
+constexpr std::string_view nameless_job = "none";  // the id of a job that was given none: others have the same
 
 ElasticSettings with_self(const Config& config, const C10dChoice& choice, Duration report_interval) {
   ElasticSettings settings = choice.settings;
@@ -312,7 +313,9 @@ Talk<ElasticStore::Way> ElasticStore::look_for_next() {
     if (!own) co_return Way::in_vain;
     next->link.emplace(*std::move(own));
     const std::vector<std::uint16_t>& ports = choice_.ports;
-    scope_.start(watch_old_address(stage_, {choice_.store, ports, config_.run_id, line_.here(self())}));
+    OldAddress old{choice_.store,     ports, config_.run_id, choice_.settings.nodes, common_settings(config_),
+                   line_.here(self())};
+    if (config_.run_id != nameless_job) scope_.start(watch_old_address(stage_, std::move(old)));
   }
   settle_at(*std::move(next));
   co_return Way::followed;

@@ -95,12 +95,13 @@ class Membership {
     peer.arrival = 0;
   }
   // All that attend are told where the job lives, now or when they ask, and no round forms here any more.
-  void hear_of_elder(ConnectionId from, const MovedJob& job) {
+  void hear_of_elder(ConnectionId from, const Attendance& said) {
     answer(from, RendezvousEnded{});
-    if (moved_ || state_.closed || !gives_way(std::max(term_, regrouping_.term()), job)) return;
-    moved_ = job;
+    const bool same = said.nodes == terms_.nodes && said.common == terms_.common;
+    if (!same || moved_ || state_.closed || !gives_way(std::max(term_, regrouping_.term()), *said.moved)) return;
+    moved_ = *said.moved;
     for (auto& [connection, peer] : peers_)
-      if (std::exchange(peer.waiting, false)) answer(connection, RoundMoved{job});
+      if (std::exchange(peer.waiting, false)) answer(connection, RoundMoved{*moved_});
   }
   void forget(ConnectionId connection);
   // The round has broken up before anybody heard of it.

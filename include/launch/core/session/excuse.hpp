@@ -1,7 +1,7 @@
 // A failure of this node's workers that the others are being told of, while it may be that the host of the store has
-// just ended: workers notice the end of another node's workers as fast as agents notice that of its agent. If it turns out
-// that the host has ended, and another node can follow it, the failure counts as a consequence of that, and is told to
-// nobody. Otherwise it is told as any other.
+// just ended: workers notice the end of another node's workers as fast as agents notice that of its agent. If it turns
+// out that the host has ended, and another node can follow it, the failure counts as a consequence of that, and is told
+// to nobody. Otherwise it is told as any other.
 //
 // Used by ElasticSession, one failure at a time. It decides nothing about hosts, and knows no time.
 #pragma once

@@ -1,6 +1,6 @@
 // A connection of this node to the process that hosts its c10d job's store, on which this node is silent: only its end
-// is of interest. If that process ends, its kernel closes the connection in order. It resets those on which something has
-// come that the process has not read, as it may have on any other connection. A host that gives this node up resets
+// is of interest. If that process ends, its kernel closes the connection in order. It resets those on which something
+// has come that the process has not read, as it may have on any other connection. A host that gives this node up resets
 // this one, too (core/c10d/witnesses), so the witness never tells of the end of a host that has done so before.
 //
 // Used by ElasticStore. It never tells by itself, and knows nothing of a host that is only silent.
