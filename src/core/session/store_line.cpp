@@ -145,6 +145,8 @@ void StoreLine::watch_host(Endpoint store, NodeDesc self) {
   Attendance said;
   said.wish = Attendance::Wish::witness;
   said.node = std::move(self);
+  said.member.local_world_size = 1;  // what an attendance must have
+  said.nodes = {1, 1};
   witness_.watch(std::move(store), Attend{state_key(config_.run_id), to_json(said)});
 }
 

@@ -4,14 +4,15 @@
 //
 // Two parts of a job never run at one moment, whatever is cut off from what, because of five rules:
 // 1. Only a closed connection proves an end: a kernel closes a connection in order when its process ends. A host that
-//    lives and gives up a node resets the connection instead. A refused connection proves nothing; such members count
+//    lives and gives up a node resets all its connections instead. A refused connection proves nothing; such members count
 //    as possibly alive.
 // 2. A part needs may_run() among the members of the last round that one of it knows, and also among those who were in
 //    the round before. Nodes that know only that one then cannot be a part of their own.
 // 3. What is older has no say: a host forms a round after all members of the one before have come to know that, or are
 //    lost to it for good. A node that a host has given up forgets its line.
 // 4. A part that lacks members forms a round only when the workers of these must have ended. Those of a node that saw
-//    the host's end may run for grace_after_host() from then on; wait_after_host() is over later (core/rendezvous).
+//    the host's end may run for grace_after_host() from then on, or less if it stood still before; wait_after_host() is
+//    over later (core/rendezvous).
 //    It begins again when a node comes that was at a later store, since that has ended only now.
 // 5. Workers of a round start only if its host lives on after it has told all members of the round. So no node that has
 //    not heard of that round can come back while its workers run.
