@@ -31,7 +31,7 @@ ElasticSession::ElasticSession(const Config& config, const C10dChoice& choice, c
 void ElasticSession::join(const JoinRound& event) {
   give_up_round();
   watch_.reset();
-  in_barrier_ = closed_ = untold_ = false;  // that this node joins tells the others
+  in_barrier_ = closed_ = untold_ = told_ = host_gone_ = false;  // that this node joins tells the others
   pledged_.reset();
   gone_ = NodeRank::none();
   stage_.act(ForgetRound{});
@@ -58,8 +58,9 @@ void ElasticSession::on_host_gone(const LastRound& last, std::optional<Duration>
   if (!workers) return;
   gone_ = last.host;
   const std::string who = to_text(last.host_node);
-  const bool excuses = excuse_.excuse();
-  stage_.tell(MembersChanged{who + ", which hosted the rendezvous, left without a report", *workers, true, excuses});
+  host_gone_ = true;
+  excuse_.excuse();
+  stage_.tell(MembersChanged{who + ", which hosted the rendezvous, left without a report", *workers, true, !told_});
 }
 
 // The host may have ended because all nodes have.
@@ -255,9 +256,10 @@ Talk<void> ElasticSession::tell(Failure failure) {
     co_return;
   }
   if (may_be_excused(failure)) {
-    const bool told = co_await excuse_.unless_excused(tell_first(failure));
-    if (!told) co_return;
+    if (!host_gone_) co_await excuse_.unless_excused(tell_first(failure));
+    if (host_gone_) co_return;  // then that excuses it
   }
+  told_ = true;
   ends_ = !failure.restart;
   co_await tell_all(std::move(failure));
 }

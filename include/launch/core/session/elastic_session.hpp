@@ -147,6 +147,8 @@ class ElasticSession : public Session, private ElasticStore::Owner {
   std::optional<Round> pledged_;          // the round that the agent hears of once the store has the will
   int restarts_ = 0;                      // before this round
   int spares_ = 0;                        // at the store of this node, when they were counted last
+  bool told_ = false;                     // the others may have heard of a failure of this node in the round
+  bool host_gone_ = false;                // in the round; another one follows
   bool doubted_ = false;                  // the workers restart already, since the store is silent
   NodeRank gone_ = NodeRank::none();      // the node that broke up the round, by leaving or being lost
   bool ends_ = false;                     // the job ends, because of a failure of this node

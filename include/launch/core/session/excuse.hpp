@@ -14,15 +14,15 @@ class Excuse {
  public:
   explicit Excuse(Stage& stage) : telling_(stage), known_(stage) {}
 
-  // Carries `telling` out, unless the failure is excused before that is done. Whether it was done.
-  Talk<bool> unless_excused(Talk<void> telling);
-  // The host has ended, and another one will follow. Whether that excuses a failure.
-  bool excuse();
+  // Carries `telling` out, unless the failure is excused before that is done.
+  Talk<void> unless_excused(Talk<void> telling);
+  // The host has ended, and another one will follow.
+  void excuse();
 
  private:
   Talk<void> run(Talk<void> telling);
 
-  bool waits_ = false, excused_ = false;
+  bool waits_ = false;
   Scope telling_;
   Bell known_;
 };
