@@ -14,7 +14,6 @@ namespace launch {
 namespace {
 
 constexpr Duration next_try = std::chrono::milliseconds(500);
-constexpr Duration next_look = std::chrono::milliseconds(10);
 constexpr Duration end_of_all = std::chrono::milliseconds(200);  // how long it takes once all are in the barrier
 
 }  // namespace
@@ -274,7 +273,7 @@ Talk<void> ElasticSession::tell_first(Failure failure) {
     if (!link) break;
     auto first = co_await tell_abort(*link, watch_->place().prefix, failure, deadline);
     ends = !first && first.error().code == ErrorCode::closed;
-    auto pause = stage_.until(later(stage_.moment(), next_look));
+    auto pause = stage_.until(later(stage_.moment(), next_try / 50));
     if (ends) co_await pause;
   }
   if (ends) co_await store_.found_out();
