@@ -38,8 +38,8 @@ bool gives_way(int term, const MovedJob& other) { return other.term > term; }
 
 std::string too_few(int arrived, int awaited) {
   return fmt::format(
-      "{} of {} nodes that may still run have come since the host was lost, and others may run without them", arrived,
-      awaited);
+      "only {} of {} nodes that may be alive have come since the host was lost, and the others may go on without them",
+      arrived, awaited);
 }
 
 void Regrouping::hear(const Visit& visit, const std::optional<Comeback>& comeback, Time now) {
