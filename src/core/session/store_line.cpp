@@ -16,6 +16,7 @@ namespace {
 
 constexpr int refusals_needed = 2;  // a proxy, or a service without endpoints, may refuse for a moment
 constexpr Duration between_refusals = 20ms;
+constexpr Duration shortest_look = 100ms;
 
 }  // namespace
 
@@ -178,16 +179,16 @@ void StoreLine::leave_last() {
 
 Talk<Result<StoreLine::Next>> StoreLine::find_next(NodeDesc self, Time give_up) {
   leave_last();
-  const Duration each = (give_up - stage_.moment()) / static_cast<int>(std::max(last_.line.size(), std::size_t{1}));
   term_ = last_.term;
   for (const Heir& heir : last_.line) {
     ++term_;
     if (term_ <= left_) continue;  // it has ended, or did not answer before
     host_ = heir;
     if (heir.node == self) co_return Next{heir, true, std::nullopt};
-    auto link = co_await reach(heir.door, later(stage_.moment(), each));
+    // The first may have stood still when the host ended, and the others must not go past it.
+    auto link = co_await reach(heir.door, later(stage_.moment(), (give_up - stage_.moment()) / 2));
     if (link) co_return Next{heir, false, *std::move(link)};
-    if (stage_.moment() >= give_up) break;
+    if (give_up - stage_.moment() < shortest_look) break;
   }
   host_.reset();
   co_return Error{ErrorCode::closed, "no node that could host the job's store can be reached"};
