@@ -163,7 +163,7 @@ void SessionRunner::answer(QuestionId id, const AwaitNoClients& question) {
 }
 
 void SessionRunner::answer(QuestionId id, const CountSpares& /*question*/) {
-  reply(id, Clients{job_store_.spares(), {}});
+  reply(id, Spares{job_store_.spares()});
 }
 
 asio::awaitable<void> SessionRunner::await_no_clients(QuestionId id, AwaitNoClients question) {

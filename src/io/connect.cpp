@@ -93,17 +93,6 @@ bool is_own_peer(const tcp::socket& socket) {
   return !error && own == socket.remote_endpoint(error) && !error;
 }
 
-asio::ip::address plain(const asio::ip::address& address) {
-  if (!address.is_v6() || !address.to_v6().is_v4_mapped()) return address;
-  return asio::ip::make_address_v4(asio::ip::v4_mapped, address.to_v6());
-}
-
-std::string peer_of(const tcp::socket& socket) {
-  boost::system::error_code ignored;
-  const tcp::endpoint address = socket.remote_endpoint(ignored);
-  return fmt::format("{} port {}", address.address().to_string(), address.port());
-}
-
 std::uint16_t free_port() {
   asio::io_context context;
   tcp::socket socket(context);

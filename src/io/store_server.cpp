@@ -24,6 +24,12 @@ constexpr std::size_t most_held_answers = std::size_t{1} << 20;
 // Pushes go to a peer without a request, even if it does not read. Beyond this many bytes it is closed.
 constexpr std::size_t most_answers = std::size_t{512} << 20;
 
+// The address of an IPv4 client of a socket for both families.
+asio::ip::address plain(const asio::ip::address& address) {
+  if (!address.is_v6() || !address.to_v6().is_v4_mapped()) return address;
+  return asio::ip::make_address_v4(asio::ip::v4_mapped, address.to_v6());
+}
+
 }  // namespace
 
 // Reads, applies and answers in turn. It lives as long as one of its handlers is under way or the server lists it.
@@ -72,7 +78,11 @@ class StoreConnection : public std::enable_shared_from_this<StoreConnection> {
     if (server_ != nullptr) count_buffer();
   }
 
-  std::string peer() const { return peer_of(socket_); }
+  std::string peer() const {
+    error_code ignored;
+    const tcp::endpoint address = socket_.remote_endpoint(ignored);
+    return fmt::format("{} port {}", address.address().to_string(), address.port());
+  }
 
   void refuse(const std::string& reason) {
     server_->on_refusal_(fmt::format("closed the connection of {}: {}", peer(), reason));

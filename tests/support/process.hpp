@@ -65,7 +65,7 @@ class Process {
   void answer(QuestionId id, const OpenDoor& question);
   void answer(QuestionId id, const AwaitNoClients& question);
   void answer(QuestionId id, const CountSpares& /*question*/) {
-    reply(id, Clients{job_store_ ? job_store_->agents().spares() : 0, {}});
+    reply(id, Spares{job_store_ ? job_store_->agents().spares() : 0});
   }
   void answer(QuestionId id, const FindFreePort& question);
   void answer(QuestionId id, const LocateHost& question);

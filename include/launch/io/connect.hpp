@@ -11,7 +11,6 @@
 #include <boost/asio/ip/tcp.hpp>
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
 namespace launch {
@@ -33,12 +32,6 @@ boost::asio::awaitable<Result<boost::asio::ip::tcp::socket>> connect(Endpoint en
 // listens, and the kernel takes the same port for this side. Such a connection would keep the port from the process
 // that must listen on it.
 bool is_own_peer(const boost::asio::ip::tcp::socket& socket);
-
-// The address of an IPv4 client of a socket for both families.
-boost::asio::ip::address plain(const boost::asio::ip::address& address);
-
-// For people: "10.0.0.7 port 4242".
-std::string peer_of(const boost::asio::ip::tcp::socket& socket);
 
 // A port of this machine that nobody listens on at the moment; 0 when there is none.
 std::uint16_t free_port();

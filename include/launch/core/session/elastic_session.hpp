@@ -123,9 +123,9 @@ class ElasticSession : public Session, private ElasticStore::Owner {
   // Whoever stands by at the store of this node takes its place.
   Talk<void> count_spares() {
     if (!store_.hosts()) co_return;
-    auto counting = stage_.ask<Clients>(CountSpares{});
-    const Clients spares = co_await counting;
-    spares_ = static_cast<int>(spares.left);
+    auto counting = stage_.ask<Spares>(CountSpares{});
+    const Spares spares = co_await counting;
+    spares_ = static_cast<int>(spares.number);
   }
   bool can_be_missed() const { return goes_on_without_a_node(config_) && !store_.hosts(); }
   Talk<void> lose_beginning(Error error);

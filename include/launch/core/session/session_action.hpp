@@ -47,7 +47,7 @@ struct OpenDoor { std::string address; NodeDesc own; };
 // → Clients
 enum class Clientele { all, agents, busy };
 struct AwaitNoClients { Clientele who = Clientele::all; Time deadline; };
-struct CountSpares {};                                                      // at this node's job store → Clients
+struct CountSpares {};                                                      // that stand by at this node's job store → Spares
 struct FindFreePort {};                                                     // → std::uint16_t
 // Whether a name leads to this machine. → Whereabouts
 struct LocateHost { std::string host; std::string own_name; Time deadline; };
@@ -62,12 +62,13 @@ struct Answered { Result<Outcome> outcome; bool hung_up = false; Time lived_at{}
 struct Listening { Status status; std::uint16_t port = 0; bool cooling = false; };
 struct DoorOpened { std::uint16_t port = 0; };  // 0: none was free
 struct Clients { std::size_t left = 0; std::vector<std::string> where; };  // `where`: some of them
+struct Spares { std::size_t number = 0; };
 
 using Question =
     std::variant<OpenLink, AskStore, Listen, OpenDoor, AwaitNoClients, CountSpares, FindFreePort, LocateHost,
                  LookForAgent>;
 using AnswerValue =
-    std::variant<Opened, Answered, Listening, DoorOpened, Clients, std::uint16_t, Whereabouts, bool>;
+    std::variant<Opened, Answered, Listening, DoorOpened, Clients, Spares, std::uint16_t, Whereabouts, bool>;
 
 // For people who asked for each step: "connected to the store at 10.0.0.1:29500". Empty: not worth a line.
 std::string to_text(const AnswerValue& answer);
