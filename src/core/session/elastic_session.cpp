@@ -58,8 +58,8 @@ void ElasticSession::on_host_gone(const LastRound& last, std::optional<Duration>
   gone_ = last.host;
   const std::string who = to_text(last.host_node);
   host_gone_ = true;
-  excuse_.excuse();
   stage_.tell(MembersChanged{who + ", which hosted the rendezvous, left without a report", *workers, true, !told_});
+  excuse_.excuse();  // after that: the agent reads it first
 }
 
 // The host may have ended because all nodes have.

@@ -106,7 +106,8 @@ class ElasticSession : public Session, private ElasticStore::Owner {
   Talk<void> tell_by(StoreLink& link, Failure failure, Time deadline);
   // The end of the host may be the reason.
   bool may_be_excused(const Failure& failure) const {
-    return failure.kind == Failure::Kind::worker && watch_ && store_.can_move() && !store_.hosts();
+    const bool may_move = watch_ && store_.can_move() && !store_.hosts();
+    return failure.kind == Failure::Kind::worker && (may_move || host_gone_);
   }
   void pass_on(const Result<Failure>& first);
   Talk<void> see_others_off(bool failed, Time start);
