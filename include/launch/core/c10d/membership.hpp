@@ -9,6 +9,7 @@
 #include "launch/core/c10d/formed_round.hpp"
 #include "launch/core/c10d/torchrun_agents.hpp"
 #include "launch/core/c10d/witnesses.hpp"
+#include "launch/core/config/common_settings.hpp"
 
 #include <algorithm>
 #include <map>
@@ -97,7 +98,7 @@ class Membership {
   // All that attend are told where the job lives, now or when they ask, and no round forms here any more.
   void hear_of_elder(ConnectionId from, const Attendance& said) {
     answer(from, RendezvousEnded{});
-    const bool same = said.nodes == terms_.nodes && said.common == terms_.common;
+    const bool same = said.nodes == terms_.nodes && find_differences(said.common, terms_.common).empty();
     if (!same || moved_ || state_.closed || !gives_way(std::max(term_, regrouping_.term()), *said.moved)) return;
     moved_ = *said.moved;
     for (auto& [connection, peer] : peers_)
