@@ -58,8 +58,9 @@ void ElasticSession::on_host_gone(const LastRound& last, std::optional<Duration>
   gone_ = last.host;
   const std::string who = to_text(last.host_node);
   host_gone_ = true;
-  stage_.tell(MembersChanged{who + ", which hosted the rendezvous, left without a report", *workers, true, !told_});
-  excuse_.excuse();  // after that: the agent reads it first
+  MembersChanged changed{who + ", which hosted the rendezvous, left without a report", *workers, true, !told_};
+  stage_.act(Tell{std::move(changed), excuse_.waits()});  // an excuse comes before the news that no worker is left
+  excuse_.excuse();
 }
 
 // The host may have ended because all nodes have.

@@ -97,7 +97,8 @@ TEST(AgentExcuse, ANodeThatWasToldToStopMeanwhileLeaves) {
     ASSERT_NE(tells, nullptr);
     EXPECT_EQ(tells->failure.kind, Failure::Kind::signal);
     end_workers(agent);
-    const auto* finish = find<Finish>(agent.on(AllGone{}, start_time));
+    const AgentActions actions = agent.on(AllGone{}, start_time);
+    const auto* finish = find<Finish>(actions);
     ASSERT_NE(finish, nullptr);
     EXPECT_EQ(finish->exit_code, 128 + SIGTERM);
   }

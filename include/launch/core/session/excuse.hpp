@@ -16,6 +16,8 @@ class Excuse {
 
   // Carries `telling` out, unless the failure is excused before that is done.
   Talk<void> unless_excused(Talk<void> telling);
+  // A failure is being told.
+  bool waits() const { return waits_; }
   // The host has ended, and another one will follow.
   void excuse();
 
