@@ -56,9 +56,9 @@ void ElasticSession::on_host_gone(const LastRound& last, std::optional<Duration>
   if (watch_) watch_->forget_store();
   if (!workers) return;
   gone_ = last.host;
-  const std::string who = to_text(last.host_node);
   host_gone_ = true;
-  MembersChanged changed{who + ", which hosted the rendezvous, left without a report", *workers, true, !told_};
+  std::string reason = to_text(last.host_node) + ", which hosted the rendezvous, left without a report";
+  MembersChanged changed{std::move(reason), *workers, true, !told_};
   stage_.act(Tell{std::move(changed), excuse_.waits()});  // an excuse comes before the news that no worker is left
   excuse_.excuse();
 }
@@ -363,8 +363,7 @@ Talk<void> ElasticSession::end(bool failed) {
   }
   // A node that has lost the store has been taken for dead: the others may have gone on without it.
   const bool lost = watch_ && watch_->lost() && goes_on_without_a_node(config_);
-  const bool visits = store_.is_moving() && !store_.hosts();  // it has been in no round of this store
-  if (left_ ? !store_.is_by_launch() : lost || visits) {
+  if (left_ ? !store_.is_by_launch() : lost || visits()) {
     store_.leave("");
   } else if (!left_) {
     store_.close();

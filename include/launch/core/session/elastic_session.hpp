@@ -129,6 +129,7 @@ class ElasticSession : public Session, private ElasticStore::Owner {
     spares_ = static_cast<int>(spares.number);
   }
   bool can_be_missed() const { return goes_on_without_a_node(config_) && !store_.hosts(); }
+  bool visits() const { return store_.is_moving() && !store_.hosts(); }  // it has been in no round of this store
   Talk<void> lose_beginning(Error error);
   bool mixed() const { return !torchrun_.empty(); }
   std::vector<NodeRank> launch_nodes() const { return watch_->place().nodes_without(torchrun_); }
