@@ -133,7 +133,7 @@ void SessionRunner::answer(QuestionId id, AskStore question) {
 asio::awaitable<void> SessionRunner::ask_store(QuestionId id, std::shared_ptr<StoreAccess> link, AskStore question) {
   auto outcome = co_await link->perform(std::move(question.operation), question.deadline);
   if (!outcome && link->silent()) outcome = Error{ErrorCode::silent, outcome.error().message};
-  reply(id, Answered{std::move(outcome), link->hung_up()});
+  reply(id, Answered{std::move(outcome), link->hung_up(), link->lived_at()});
 }
 
 void SessionRunner::answer(QuestionId id, const Listen& question) {
@@ -161,6 +161,8 @@ void SessionRunner::answer(QuestionId id, const OpenDoor& question) {
 void SessionRunner::answer(QuestionId id, const AwaitNoClients& question) {
   run_in_background(executor_, await_no_clients(id, question));
 }
+
+void SessionRunner::answer(QuestionId id, const CountSpares& /*question*/) { reply(id, Spares{job_store_.spares()}); }
 
 asio::awaitable<void> SessionRunner::await_no_clients(QuestionId id, AwaitNoClients question) {
   co_await job_store_.until_none(talkers_of(question.who), question.deadline);

@@ -99,6 +99,7 @@ class StoreConnection : public std::enable_shared_from_this<StoreConnection> {
     socket_.async_read_some(asio::buffer(into, reader_.room()),
                             [self = shared_from_this()](const error_code& error, std::size_t length) {
                               if (self->server_ == nullptr) return;
+                              if (error == asio::error::eof) self->server_->store_.end(self->id_);
                               if (error) return self->server_->remove(*self);
                               self->received(length);
                             });
@@ -299,13 +300,14 @@ void StoreServer::remove(StoreConnection& connection, bool silent) {
   const ConnectionId id = connection.id();
   const std::shared_ptr<StoreConnection> alive = std::move(connections_[id]);
   std::vector<Push> pushes;
+  const bool resets = alive->is_agent() || store_.is_witness(id);
   store_.drop(id, silent, instant(), pushes);
   free_ids_.push_back(id);
   buffered_ -= alive->buffered();
   talkers_ -= static_cast<std::size_t>(alive->spoke());
   agents_ -= static_cast<std::size_t>(alive->is_agent());
   if (talkers_ == 0 || alive->is_agent()) quiet_.cancel();
-  alive->abandon(alive->is_agent() && !parts_);
+  alive->abandon(resets && !parts_);
   deliver(std::move(pushes));
   keep_time();
 }
@@ -348,7 +350,7 @@ void StoreServer::keep_time() {
 
 void StoreServer::deliver(std::vector<Push> pushes) {
   for (const Push& push : pushes)
-    if (const auto to = connections_[push.to]) to->push(push.bytes);
+    if (const auto to = connections_[push.to]) push.resets ? remove(*to) : to->push(push.bytes);
   if (!pushes.empty()) shed();
 }
 

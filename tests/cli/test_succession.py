@@ -13,7 +13,7 @@ from members import ROUNDS, START, UNTIL_GO, MembersCase, milliseconds, print_ti
 from test_control import ControlCase
 
 TRIALS = int(os.environ.get("LAUNCH_SUCCESSION_TRIALS", 3))
-GONE = "the node that hosted the rendezvous (127.0.0.1) is gone; 127.0.0.{} hosts it now"
+GONE = "the node that hosted the rendezvous (127.0.0.1) is gone; 127.0.0.{} hosts it now, at 127.0.0.{}:"
 
 
 class Succession(MembersCase):
@@ -38,7 +38,7 @@ class Succession(MembersCase):
         kill(runs[1])
         workers = self.wait_for_round(2, since=killed)
         for number in (2, 3):
-            self.wait_until_said(runs[number], GONE.format(2))
+            self.wait_until_said(runs[number], GONE.format(2, 2))
         self.end_well(runs[2], runs[3])
         self.assert_rounds(3, 2)
         return milliseconds(killed, workers)
@@ -142,6 +142,9 @@ class Succession(MembersCase):
         moved = [event for event in map(json.loads, events.read_text().splitlines()) if event["event"] == "host_moved"]
         self.assertEqual([("127.0.0.1", "127.0.0.2", 1)] * 2,
                          [(event["from"], event["to"], event["term"]) for event in moved])
+        for event in moved:
+            self.assertRegex(event["at"], r"^127\.0\.0\.2:\d+$")
+            self.assertIn(f"127.0.0.2 hosts it now, at {event['at']}", runs[2].err)
 
     def test_a_job_that_lacks_nodes_ends_with_its_host(self):
         runs = self.form(2, "--max-restarts=1", nnodes="2")

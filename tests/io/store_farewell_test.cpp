@@ -1,4 +1,5 @@
 // How the connections of agents end: in order if the process of the store ends, else by a reset.
+#include "launch/core/c10d/attendance.hpp"
 #include "launch/io/background.hpp"
 #include "launch/io/clock.hpp"
 #include "launch/io/store_server.hpp"
@@ -113,6 +114,40 @@ TEST_F(StoreFarewell, AnAgentThatDoesNotCloseIsWaitedForUntilTheDeadline) {
   const tcp::socket socket = agent();
   EXPECT_TRUE(run(io_, part(server_, 50ms)));
   EXPECT_EQ(server_.agents(), 1U);
+}
+
+// Or the node would take the end of this process, later, for a proof that it has not been given up before.
+TEST_F(StoreFarewell, TheWitnessOfANodeThatIsLostIsReset) {
+  for (const bool lost : {true, false}) {
+    StoreServer server(io_.get_executor(), [](const std::string&) {});
+    ASSERT_TRUE(server.listen("127.0.0.1", 0, true));
+    const auto attend = [&](Attendance::Wish wish) {
+      tcp::socket socket(io_);
+      socket.connect({asio::ip::address_v4::loopback(), server.port()});
+      Attendance said;
+      said.wish = wish;
+      said.node = {"n1", 1, launch_local_id};
+      said.nodes = {2, 4};
+      said.member.local_world_size = 1;
+      send(socket, ValidateRequest{validate_magic});
+      send(socket, AttendRequest{"key", to_json(said)});
+      const std::size_t talkers = server.talkers();
+      io_.restart();
+      while (server.talkers() == talkers) io_.run_one();
+      return socket;
+    };
+    tcp::socket node = attend(Attendance::Wish::join);
+    tcp::socket witness = attend(Attendance::Wish::witness);
+    EXPECT_EQ(server.agents(), 1U) << "the witness is no agent";
+    if (lost) node.close();
+    boost::system::error_code ended;
+    run_in_background(io_.get_executor(), watch(witness, ended));
+    if (!lost) EXPECT_TRUE(run(io_, part(server, 50ms)));
+    io_.restart();
+    while (!ended) io_.run_one();
+    EXPECT_EQ(ended == asio::error::connection_reset, lost);
+    EXPECT_EQ(ended == asio::error::eof, !lost);
+  }
 }
 
 }  // namespace launch::store_farewell_test

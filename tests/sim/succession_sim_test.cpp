@@ -125,7 +125,8 @@ TEST(Succession, TwoHostsAreKilledAtTheSameMoment) {
     if (nodes == 3) EXPECT_EQ(job->node(2).exit_code(), 1);
     if (nodes > 3) expect_well(*job, 2);
     const std::vector<HostMoved>& moved = job->node(2).moved();
-    ASSERT_EQ(moved.size(), 1U);
+    ASSERT_EQ(moved.size(), nodes > 3 ? 1U : 0U) << "told when the next round has formed";
+    if (moved.empty()) continue;
     EXPECT_EQ(moved[0].from, "n0");
     EXPECT_EQ(moved[0].to, "n2");
     EXPECT_EQ(moved[0].term, 2);

@@ -62,6 +62,8 @@ class AgentHost : public Process {
   const std::optional<int>& exit_code() const { return exit_code_; }
   const std::optional<Round>& running() const { return running_; }
   bool formed() const { return formed_; }
+  // The round whose workers run, or ran last.
+  const Round& last() const { return last_; }
   // Its workers run, and have not been told to exit.
   bool undisturbed() const { return running_ && !told_; }
   // Not even SIGKILL ends its workers.

@@ -33,7 +33,11 @@ void Link::send(std::string bytes) {
   if (!store || !open_ || network_.is_down(peer_.host)) return;
   last_sent_ = network_.arrival(host_, peer_.host, last_sent_);
   const Time at = std::max(last_sent_, network_.thaws_at(peer_.host));
-  network_.events().at(at, [store, id = connection_, bytes = std::move(bytes)] { store->arrive(id, bytes); });
+  if (at > last_sent_) unread_since_ = std::min(unread_since_, last_sent_);
+  network_.events().at(at, [self = shared_from_this(), store, bytes = std::move(bytes)] {
+    self->unread_since_ = never;
+    store->arrive(self->connection_, bytes);
+  });
 }
 
 // ---- what the process does
@@ -84,7 +88,7 @@ void Link::close() {
   if (store && !network_.is_down(peer_.host) && !network_.is_down(host_)) {
     last_sent_ = network_.arrival(host_, peer_.host, last_sent_);
     const Time at = std::max(last_sent_, network_.thaws_at(peer_.host));
-    network_.events().at(at, [store, id = connection_] { store->drop(id, false); });
+    network_.events().at(at, [store, id = connection_] { store->close(id); });
   }
   open_ = false;
   network_.events().at(network_.events().now(), [self = shared_from_this()] { self->look(); });

@@ -219,7 +219,7 @@ void Store::drop(ConnectionId id, bool silent) {
 }
 
 void Store::send(std::vector<Push> pushes) {
-  for (Push& push : pushes) answer(push.to, std::move(push.bytes));
+  for (Push& push : pushes) push.resets ? drop(push.to, false) : answer(push.to, std::move(push.bytes));
 }
 
 void Store::answer(ConnectionId id, std::string bytes) {
@@ -270,7 +270,8 @@ void Store::close_all(bool by_kernel, bool resets) {
     const auto link = peers_[id].link.lock();
     if (!link || !peers_[id].open || network_.is_down(link->host())) continue;
     link->last_received_ = network_.arrival(host_, link->host(), link->last_received_);
-    link->hear(link->last_received_, [link, resets] { link->closed(resets); });
+    const bool unread = link->unread_since_ <= network_.events().now();  // then the kernel resets it
+    link->hear(link->last_received_, [link, reset = resets || unread] { link->closed(reset); });
   }
   alive_ = false;
 }

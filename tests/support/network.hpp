@@ -58,6 +58,10 @@ class Store : public std::enable_shared_from_this<Store> {
   ConnectionId add(const std::shared_ptr<Link>& link);
   void arrive(ConnectionId id, const std::string& bytes);
   void drop(ConnectionId id, bool silent);
+  void close(ConnectionId id) {
+    if (alive_ && peers_[id].open) store_.end(id);
+    drop(id, false);
+  }
   void send(std::vector<Push> pushes);
   void answer(ConnectionId id, std::string bytes);
   void count_request();
@@ -98,6 +102,7 @@ class Link : public std::enable_shared_from_this<Link> {
   const Endpoint& peer() const { return peer_; }
   // In order, by the kernel of the other side.
   bool hung_up() const { return hung_up_ && !was_reset_; }
+  Time lived_at() const { return beats_.lived_at(); }
 
  private:
   friend class Network;
@@ -124,6 +129,7 @@ class Link : public std::enable_shared_from_this<Link> {
   std::weak_ptr<Store> store_;
   ConnectionId connection_ = 0;
   Time last_sent_{}, last_received_{};  // bytes keep their order
+  Time unread_since_ = never;           // by a process that is paused
   std::string buffer_;
   std::optional<Operation> under_way_;
   std::deque<Operation> owed_;  // were given up; their answers come before any other

@@ -94,7 +94,11 @@ class Talker {
                           host_});
       });
     } else if (auto* asked = std::get_if<AskStore>(&ask.question)) {
-      const auto done = [this, id = ask.id](Result<Outcome> outcome) { answer(id, Answered{std::move(outcome)}); };
+      const auto done = [this, id = ask.id, link = asked->link](Result<Outcome> outcome) {
+        const auto one = links_.find(link);
+        const bool hung_up = !outcome && one != links_.end() && one->second->hung_up();
+        answer(id, Answered{std::move(outcome), hung_up});
+      };
       if (!links_.contains(asked->link)) return done(Error{ErrorCode::closed, "the connection was closed"});
       links_.at(asked->link)->perform(asked->operation, asked->deadline, done);
     } else if (const auto* listen = std::get_if<Listen>(&ask.question)) {

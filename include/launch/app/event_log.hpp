@@ -53,7 +53,7 @@ class EventLog {
   void killing(std::size_t processes);
   void restarting(const AnnounceRound& action);
   void hangs(Duration quiet, std::vector<std::string> places) { tell(Hanging{quiet, std::move(places)}); }
-  void host_moved(const HostMoved& moved) { tell(HostChange{moved.from, moved.to, moved.term}); }
+  void host_moved(const HostMoved& moved) { tell(HostChange{moved.from, moved.to, moved.term, to_text(moved.at)}); }
   void progressed(const Progressed& progress) { tell(progress); }
   void started_up(const StartedUp& startup) { tell(startup); }
   // The job's first failure. Nothing is written if it is of this node.

@@ -39,6 +39,9 @@ class StoreAccess {
   // known of a store that no agent hosts.
   virtual bool hung_up() const { return false; }
 
+  // When the last message that the store has answered was sent, if this client beats.
+  virtual Time lived_at() const { return {}; }
+
   // Takes the will back, if one was left, and closes; never waits.
   virtual void part() = 0;
 

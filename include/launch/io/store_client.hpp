@@ -27,6 +27,7 @@ class StoreClient : public StoreAccess {
   void set_beats(Duration interval, Duration patience) override;
   bool silent() const override { return silent_; }
   bool hung_up() const override { return hung_up_; }
+  Time lived_at() const override { return beats_.lived_at(); }
   void part() override;
   void wake() override;
   void close() override;

@@ -84,6 +84,7 @@ class StoreServer {
   std::vector<std::string> talker_addresses(std::size_t most) const;
   // Of these, those that attend or have left a will: launch agents that are not taken for dead.
   std::size_t agents() const { return agents_; }
+  std::size_t spares() const { return store_.spares(); }
   enum class Talkers {
     all,
     agents,

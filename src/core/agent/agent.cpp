@@ -59,6 +59,7 @@ AgentActions Agent::handle(const WorkerExited& event, Time now) {
 AgentActions Agent::handle(const SignalReceived& event, Time now) {
   Failure failure = failure_of_stop(here(), event, settings_.leaves && round_.may_leave);
   if (winding_down() && goes_on()) return leave_later(std::move(failure), now);
+  if (winding_down()) told_to_end_ = failure;
   if (event.signal == SIGINT && state_ == State::killing) {
     if (hurried_) skip_hook();
     hurried_ = true;
@@ -87,6 +88,7 @@ AgentActions Agent::handle(const GuardLost& /*event*/, Time now) {
   if (!winding_down()) return fail(std::move(failure), SIGKILL, true, now);
   AgentActions actions;
   if (state_ == State::stopping) actions = kill(now);
+  if (!goes_on()) told_to_end_ = failure;
   if (!goes_on()) return actions;
   blame(std::move(failure), now);
   if (settings_.nnodes > 1) actions.push_back(TellPeers{*first_});
@@ -110,6 +112,7 @@ AgentActions Agent::handle(const PeerFailed& event, Time now) {
 AgentActions Agent::handle(const MembersChanged& event, Time now) {
   Failure cause = failure_of_lost_node({}, event.reason);  // it may be any of the nodes
   shorten_grace(event.grace, now);
+  if (event.excuses && may_be_excused()) return excuse({event.reason, std::move(cause)}, now);
   return change({event.reason, std::move(cause)}, event.grace != Duration::max() && !event.may_save, now);
 }
 
@@ -129,6 +132,17 @@ AgentActions Agent::follow(Change change, Time now) {
   changed_ = std::move(change.reason);
   if (state_ == State::joining || state_ == State::leaving) return start_anew(now);
   return stop(SIGTERM, now);
+}
+
+AgentActions Agent::excuse(Change change, Time now) {
+  first_.reset();
+  changed_ = std::move(change.reason);
+  if (auto told = std::exchange(told_to_end_, std::nullopt)) return leave_later(*std::move(told), now);
+  const auto refusal = policy_.refuses_change();
+  if (!refusal) return {};
+  change.cause.restart = false;
+  change.cause.why_final = *refusal;
+  return leave_later(std::move(change.cause), now);
 }
 
 // If all nodes are warned, the first one that has saved must not cost the others their time to save.
@@ -191,12 +205,6 @@ AgentActions Agent::handle(const LeaveAsked& event, Time now) {
   Failure why = failure_of_signal(here(), 0, fmt::format("this node was drained by {}", event.by));
   if (!winding_down()) return fail(std::move(why), SIGTERM, true, now);
   return leave_later(std::move(why), now);
-}
-
-// The workers have been told to end already; they would have been restarted.
-AgentActions Agent::leave_later(Failure why, Time now) {
-  blame(std::move(why), now);
-  return settings_.nnodes > 1 ? AgentActions{TellPeers{*first_}} : AgentActions{};
 }
 
 AgentActions Agent::handle(const AllGone& /*event*/, Time now) {
@@ -300,6 +308,7 @@ AgentActions Agent::start_anew(Time now) {
   const bool ours = first_ && first_->kind != Failure::Kind::asked && first_->node_rank == round_.assignment.group_rank;
   const Duration pause = ours ? policy_.pause(lived) : Duration();
   first_.reset();
+  told_to_end_.reset();
   changed_.reset();
   ends_.clear();
   kill_sent_ = hurried_ = false;
@@ -373,13 +382,6 @@ AgentActions Agent::hurry(Time now) {
   hurried_ = true;
   deadline_ = std::min(deadline_, later(now, hurried_grace));
   return {};
-}
-
-AgentActions Agent::kill(Time now) {
-  state_ = State::killing;
-  kill_sent_ = true;
-  deadline_ = later(now, settings_.kill_grace);  // a process asleep in the kernel may never end; do not wait for it
-  return {KillWorkers{}};
 }
 
 void Agent::blame(Failure failure, Time now) {

@@ -58,11 +58,14 @@ Status AgentStore::apply(const Request& request, const Exchange& exchange) {
 // A job begins with the first launch agent that attends; torchrun's agents may have been there before it.
 Status AgentStore::attend(const AttendRequest& request, const Exchange& exchange) {
   const Instant now = exchange.now;
-  const auto said = parse_attendance(request.text);
+  auto said = parse_attendance(request.text);
   if (!said) return said.error();
   if (closed_ && !lets_in(*said)) return not_in_use();
+  // Nobody hosts the job here: who found that out, and ends, ends it for nobody else.
+  if (closed_ && said->wish == Attendance::Wish::close) said->wish = Attendance::Wish::leave;
   auto job = jobs_.find(request.key);
-  if (said->moved) return tell_of_elder(job, *said, exchange);
+  const bool begun = job != jobs_.end();
+  if (said->moved || (said->wish == Attendance::Wish::witness && !begun)) return tell_of_elder(job, *said, exchange);
   if (job == jobs_.end()) {
     if (jobs_.size() >= most_jobs) return protocol_error(fmt::format("attend: a store has {} jobs at most", most_jobs));
     Membership membership(*said);
@@ -76,7 +79,9 @@ Status AgentStore::attend(const AttendRequest& request, const Exchange& exchange
     job = jobs_.emplace(std::string(request.key), std::move(membership)).first;
     table_.preset(request.key, job->second.text(now));  // so that nodes that list the keys learn of this job
   }
-  attending_[exchange.from] = &job->second;
+  const bool witnesses = said->wish == Attendance::Wish::witness;
+  if (!witnesses) attending_[exchange.from] = &job->second;
+  if (witnesses) witnesses_.insert(exchange.from);
   job->second.attend(exchange.from, *said, now);
   deliver(job->second, exchange);
   return {};
@@ -108,6 +113,12 @@ bool AgentStore::lets_in(const Attendance& said) {
 
 bool AgentStore::workers_may_run() const {
   return std::any_of(jobs_.begin(), jobs_.end(), [](const auto& job) { return job.second.workers_may_run(); });
+}
+
+std::size_t AgentStore::spares() const {
+  std::size_t count = 0;
+  for (const auto& [key, job] : jobs_) count += job.spares();
+  return count;
 }
 
 AgentStore::Jobs::iterator AgentStore::find_job(const Request& request) {
@@ -144,6 +155,7 @@ void AgentStore::drop(ConnectionId connection, bool silent, Instant now, std::ve
   table_.drop(connection, silent, pushes);
   if (guests_) guests_->drop(connection, now.time);
   attending_.erase(connection);
+  witnesses_.erase(connection);
   std::string none;
   for (auto& [key, membership] : jobs_) {
     membership.drop(connection, silent, now);
@@ -156,6 +168,11 @@ void AgentStore::deliver(Membership& job, const Exchange& exchange) {
     const bool asked = answer.to == exchange.from;
     append_news(asked ? exchange.reply : exchange.pushes.emplace_back(Push{answer.to, {}}).bytes, answer.text);
   }
+  for (const ConnectionId witness : job.take_void()) exchange.pushes.push_back({witness, {}, true});
+}
+
+void AgentStore::end(ConnectionId connection) {
+  if (const auto found = attending_.find(connection); found != attending_.end()) found->second->end(connection);
 }
 
 bool AgentStore::is_watched(ConnectionId connection) const {

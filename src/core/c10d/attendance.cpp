@@ -27,12 +27,13 @@ constexpr int most_restarts = 1'000'000'000;
 constexpr std::int64_t longest_time = std::int64_t{1000} * 3600 * 24 * 3650;
 
 using Wish = Attendance::Wish;
-constexpr std::array<std::pair<std::string_view, Wish>, 6> wishes = {{{"join", Wish::join},
+constexpr std::array<std::pair<std::string_view, Wish>, 7> wishes = {{{"join", Wish::join},
                                                                       {"stay", Wish::stay},
                                                                       {"look", Wish::look},
                                                                       {"leave", Wish::leave},
                                                                       {"close", Wish::close},
-                                                                      {"tell", Wish::tell}}};
+                                                                      {"tell", Wish::tell},
+                                                                      {"witness", Wish::witness}}};
 constexpr std::array<std::pair<std::string_view, ErrorCode>, 4> refusals = {{{"closed", ErrorCode::closed},
                                                                              {"conflict", ErrorCode::conflict},
                                                                              {"protocol", ErrorCode::protocol},
@@ -93,6 +94,8 @@ LastRound read_last_round(Needed& need, const JsonValue& json) {
   last.store = need(json["store"].text(longest_read));
   last.old = need(json["old"].whole(0, last.nnodes));
   last.missing = need(json["missing"].whole(0, most_nodes));
+  if (const auto ended = json["ended"].list())
+    for (const JsonValue& rank : *ended) last.ended.emplace_back(need(rank.whole(0, last.nnodes - 1)));
   const auto line = need(json["line"].list());
   for (std::size_t at = 0; at < std::min(line.size(), most_heirs); ++at)
     last.line.push_back({NodeRank(need(line[at]["rank"].whole(0, last.nnodes - 1))), read_node(need, line[at]["node"]),
@@ -132,6 +135,7 @@ Json to_object(const LastRound& last) {
                {"rank", last.rank.value}, {"host", last.host.value}, {"store", last.store},
                {"old", last.old},         {"missing", last.missing}, {"line", Json::array()}};
   if (!last.host_node.addr.empty()) json["host_node"] = to_object(last.host_node);
+  for (const NodeRank rank : last.ended) json["ended"].push_back(rank.value);
   for (const Heir& heir : last.line)
     json["line"].push_back({{"rank", heir.rank.value}, {"node", to_object(heir.node)}, {"door", to_object(heir.door)}});
   return json;
@@ -250,6 +254,7 @@ struct NewsWriter {
   Json operator()(const RoundWaits& waits) const {
     Json json = {{"news", "waits"}, {"arrived", waits.arrived}, {"spare", waits.spare}, {"begun", waits.begun}};
     if (waits.awaited > 0) json["awaited"] = waits.awaited;
+    if (waits.patience) json["patience"] = in_milliseconds(*waits.patience);
     if (!waits.succession.line.empty()) json["succession"] = to_object(waits.succession);
     return json;
   }
@@ -295,6 +300,7 @@ RoundWaits read_waits(Needed& need, const JsonValue& json) {
       need(json["arrived"].whole(0, most_nodes)), need(json["spare"].flag()), {}, need(json["begun"].flag())};
   if (const JsonValue awaited = json["awaited"]; awaited.present()) waits.awaited = need(awaited.whole(0, most_nodes));
   waits.succession = read_last_round(need, json["succession"]);
+  if (const JsonValue patience = json["patience"]; patience.present()) waits.patience = read_time(need, patience);
   return waits;
 }
 

@@ -57,6 +57,19 @@ RoundFormed FormedRound::news_for(const NodeDesc& node) const {
   return formed;
 }
 
+bool FormedRound::leads_to(const NodeDesc& node) const {
+  const auto& line = succession_.line;
+  return std::any_of(line.begin(), line.end(), [&](const Heir& heir) { return heir.node == node; });
+}
+
+void FormedRound::end(const NodeDesc& node) {
+  const NodeRank rank = rank_of(node);
+  if (succession_.line.empty() || !rank.known() || rank == succession_.host) return;
+  LastRound with;
+  with.ended.push_back(rank);
+  add_ended(succession_.ended, with);
+}
+
 int FormedRound::place_of(const NodeDesc& node) const {
   const NodeRank rank = rank_of(node);
   return rank.known() ? rank.value : std::numeric_limits<int>::max();

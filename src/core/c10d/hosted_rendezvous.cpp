@@ -23,9 +23,13 @@ HostedRendezvous::HostedRendezvous(ElasticSettings settings, Seat seat)
 
 // The others that have come know a later round.
 void HostedRendezvous::learn(const LastRound& succession) {
-  if (!seat_.comeback || succession.round <= seat_.comeback->last.round) return;
-  seat_.comeback->last = succession;
-  seat_.comeback->ended.clear();  // those are ranks of the earlier one
+  if (!seat_.comeback || succession.round < seat_.comeback->last.round) return;
+  Comeback& back = *seat_.comeback;
+  const bool newer = succession.round > back.last.round;
+  if (newer) back.last = succession;
+  if (newer) back.ended.clear();  // those are ranks of the earlier one
+  add_ended(back.ended, succession);
+  back.last.ended.clear();
 }
 
 ElasticStep HostedRendezvous::start(Instant now) { return next(now.time); }
@@ -91,7 +95,10 @@ void HostedRendezvous::take(const ElasticNews& news, Time now) {
     news_.push_back(news);
   } else if (const auto* waits = std::get_if<RoundWaits>(&news); waits != nullptr && goal_ == Goal::join) {
     learn(waits->succession);
-    report(*waits, now);
+    RoundWaits waiting = *waits;
+    waiting.unasked = now < std::min(report_, give_up_) && !waits->spare;
+    if (!waiting.unasked) return report(std::move(waiting), now);
+    news_.emplace_back(std::move(waiting));
   } else if (goal_ >= Goal::give_up && (std::holds_alternative<RendezvousEnded>(news) || refused != nullptr)) {
     end();  // if it was refused, the job does not know this node
   }

@@ -24,15 +24,18 @@ constexpr Duration heartbeats_last = 5s;  // those written for launch agents, if
 // ---- wishes
 
 void Membership::attend(ConnectionId from, const Attendance& said, Instant now) {
-  if (said.wish == Wish::tell) return hear_of_elder(from, *said.moved);
+  if (said.wish == Wish::tell) return hear_of_elder(from, said);
   if (moved_ && said.wish != Wish::leave && said.wish != Wish::close) return answer(from, RoundMoved{*moved_});
-  if (said.wish == Wish::look) return answer_look(from, said.node);
+  if (said.wish == Wish::look) return answer_look(from, said.node, now);
+  if (said.wish == Wish::witness)
+    return by_node_.contains(said.node) ? witnesses_.add(from, said.node) : answer(from, RendezvousEnded{});
   if (!accept(from, said, now)) return;
   Peer& peer = peers_.at(from);
   if (!has_begun(state_)) regrouping_.hear({said.node, said.wish == Wish::join, said.hosts}, said.comeback, now.time);
   switch (said.wish) {
     case Wish::look:  // these were answered
     case Wish::tell:
+    case Wish::witness:
       break;
     case Wish::join:
       join(from, peer, now);
@@ -44,6 +47,7 @@ void Membership::attend(ConnectionId from, const Attendance& said, Instant now) 
       leave(from, now);
       break;
     case Wish::close:
+      if (regrouping_.lacks_host()) return leave(from, now);
       state_.closed = true;
       changed();
       peer.waiting = false;
@@ -98,7 +102,8 @@ void Membership::join(ConnectionId from, Peer& peer, Instant now) {
   }
   if (state_.participants.contains(node)) return;
   want_in(from, peer);
-  tell_line(from, peer);
+  tell_line(from, peer, now);
+  tell_of_ends(from, peer, now);
 }
 
 void Membership::stay(ConnectionId from, Peer& peer) {
@@ -139,11 +144,14 @@ void Membership::forget(ConnectionId connection) {
   reluctant_ -= static_cast<int>(!peer->second.said.admits);
   impatient_.erase(connection);
   by_node_.erase(peer->second.said.node);
-  regrouping_.lose(peer->second.said.node);
+  witnesses_.give_up(peer->second.said.node);
+  if (peer->second.ended) round_.end(peer->second.said.node);
+  regrouping_.lose(peer->second.said.node, peer->second.ended);
   peers_.erase(peer);
 }
 
 void Membership::drop(ConnectionId connection, bool silent, Instant now) {
+  witnesses_.drop(connection);
   if (const auto writer = torchrun_.drop(connection)) lose(*writer, "has left", now);
   if (const auto peer = peers_.find(connection); peer != peers_.end()) {
     const NodeDesc node = peer->second.said.node;
@@ -151,28 +159,12 @@ void Membership::drop(ConnectionId connection, bool silent, Instant now) {
     forget(connection);
     if (done) round_.depart(node);
     if (!done) lose(node, silent ? "stopped responding" : "left without a report", now);
+    tell_of_ends(now);
   }
   settle(now);
 }
 
 // ---- answers
-
-void Membership::answer_look(ConnectionId to, const NodeDesc& node) {
-  const std::size_t in = state_.complete && broken_ ? state_.wait_list.size() : state_.participants.size();
-  RoundWaits waits{static_cast<int>(in), state_.redundancy_list.contains(node), {}, has_begun(state_)};
-  waits.succession = round_.succession();
-  if (const Regrouping& all = regrouping_; all.active())
-    waits = {all.arrived(), false, {}, true, all.awaited(), all.base_for(node)};
-  answer(to, waits);
-}
-
-// A spare that stands by must know where to go if the host ends.
-void Membership::tell_line(ConnectionId to, Peer& spare) {
-  if (!state_.complete || broken_ || spare.told == state_.round || round_.succession().line.empty()) return;
-  if (!state_.redundancy_list.contains(spare.said.node) || !std::exchange(spare.waiting, false)) return;
-  spare.told = state_.round;
-  answer_look(to, spare.said.node);
-}
 
 // If others can go on without the host, all must hear of the round before workers of it start somewhere: so nobody
 // hears of it before all wait for the news, which then go out at one moment. Somebody may just have looked.
@@ -260,7 +252,7 @@ void Membership::settle(Instant now) {
 // The round is the first one of this store, but not of the job.
 void Membership::gather(Instant now) {
   for (const NodeDesc& node : regrouping_.behind())
-    if (const ConnectionId to = by_node_.at(node); std::exchange(peers_.at(to).waiting, false)) answer_look(to, node);
+    if (const auto to = by_node_.at(node); std::exchange(peers_.at(to).waiting, false)) answer_look(to, node, now);
   const auto formed = regrouping_.form({static_cast<int>(candidates_.size()), terms_.nodes.min}, now.time);
   if (!formed) return;
   if (!*formed) return refuse_all(formed->error());
@@ -326,7 +318,7 @@ void Membership::form(Instant now) {
   changed();
   untold_ = true;
   tell_round();
-  for (const auto& [arrival, connection] : candidates_) tell_line(connection, peers_.at(connection));
+  for (const auto& [arrival, connection] : candidates_) tell_line(connection, peers_.at(connection), now);
 }
 
 // ---- torchrun's agents

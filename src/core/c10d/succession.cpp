@@ -29,12 +29,17 @@ bool may_run(const Part& part) {
   return 2 * here == all && part.present.contains(*part.all.begin());
 }
 
+void add_ended(std::vector<NodeRank>& ended, const LastRound& last) {
+  for (const NodeRank rank : last.ended)
+    if (std::find(ended.begin(), ended.end(), rank) == ended.end()) ended.push_back(rank);
+}
+
 bool gives_way(int term, const MovedJob& other) { return other.term > term; }
 
 std::string too_few(int arrived, int awaited) {
   return fmt::format(
-      "{} of {} nodes that may still run have come since the host was lost, and others may run without them", arrived,
-      awaited);
+      "only {} of {} nodes that may be alive have come since the host was lost, and the others may go on without them",
+      arrived, awaited);
 }
 
 void Regrouping::hear(const Visit& visit, const std::optional<Comeback>& comeback, Time now) {
@@ -54,10 +59,8 @@ void Regrouping::hear(const Visit& visit, const std::optional<Comeback>& comebac
     count(visit.node, visitor, 1);
   }
   if (comeback->last.round == base_.round)
-    for (const NodeRank rank : comeback->ended) {
-      if (part_.all.contains(rank.value) && !part_.present.contains(rank.value)) part_.ended.insert(rank.value);
-      if (old_.all.contains(rank.value) && !old_.present.contains(rank.value)) old_.ended.insert(rank.value);
-    }
+    for (const NodeRank rank : comeback->ended)
+      for (Part* const part : {&part_, &old_}) part->end(rank.value);
   if (!visit.hosts) return;
   host_ = visit.node;
   host_is_in_ = visit.joins;
@@ -71,10 +74,12 @@ void Regrouping::wait_again(const Comeback& comeback, Time now) {
   wait_until_ = comeback.wait > Duration::zero() ? later(now, comeback.wait) : never;
 }
 
-void Regrouping::lose(const NodeDesc& node) {
+void Regrouping::lose(const NodeDesc& node, bool ended) {
   const auto visitor = visitors_.find(node);
   if (visitor == visitors_.end()) return;
   count(node, visitor->second, -1);
+  if (ended && is_known(visitor->second.last))
+    for (Part* const part : {&part_, &old_}) part->end(visitor->second.last.rank.value);
   if (node == host_) host_is_in_ = false;
   visitors_.erase(visitor);
 }
@@ -119,6 +124,7 @@ void Regrouping::count(const NodeDesc& node, const Visitor& visitor, int by) {
 LastRound Regrouping::base_for(const NodeDesc& node) const {
   LastRound base = base_;
   base.rank = NodeRank::none();
+  base.ended = {part_.ended.begin(), part_.ended.end()};
   const auto visitor = visitors_.find(node);
   if (visitor == visitors_.end()) return base;
   const LastRound& last = visitor->second.last;

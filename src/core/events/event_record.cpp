@@ -112,7 +112,7 @@ void add_fields(EventLine& line, const StartedUp& event) {
 }
 
 void add_fields(EventLine& line, const HostChange& event) {
-  line.add("from", event.from).add("to", event.to).add("term", event.term);
+  line.add("from", event.from).add("to", event.to).add("at", event.at).add("term", event.term);
 }
 
 void add_fields(EventLine& line, const UserAsked& event) { line.add("what", event.what).add("by", event.by); }

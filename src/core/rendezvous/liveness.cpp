@@ -37,6 +37,11 @@ Duration longest_stall(Duration timeout, int nodes) {
 // is left of the time is for the end of the workers.
 Duration grace_after_host(Duration timeout) { return plan_heartbeat(timeout, 1).patience; }
 
+Duration grace_after_host(Duration timeout, int nodes, Duration since_answer) {
+  const Heartbeat plan = plan_heartbeat(timeout, nodes);
+  return std::clamp(wait_after_host(timeout, nodes) - since_answer, plan.grace, grace_after_host(timeout));
+}
+
 Duration wait_after_host(Duration timeout, int nodes) {
   return plan_heartbeat(timeout, nodes).silence + grace_after_host(timeout);
 }
@@ -64,7 +69,7 @@ bool SilenceWatch::is_silent(Signs& signs) const {
 void Beats::set(Duration interval, Duration patience, Time now) {
   interval_ = interval;
   patience_ = patience;
-  heard_of_ = now;
+  heard_of_ = lived_at_ = now;
   next_ = later(now, interval);
 }
 
@@ -88,6 +93,9 @@ void Beats::answered() {
   answered(sent_);
 }
 
-void Beats::answered(Time asked) { heard_of_ = std::max(heard_of_, asked); }
+void Beats::answered(Time asked) {
+  heard_of_ = std::max(heard_of_, asked);
+  lived_at_ = std::max(lived_at_, asked);
+}
 
 }  // namespace launch

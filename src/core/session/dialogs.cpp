@@ -60,6 +60,12 @@ Talk<Result<BarrierPassed>> pass(StoreLink& link, ExitBarrier barrier, std::func
   co_return std::get<BarrierPassed>(step.next);
 }
 
+std::string wait_for_others(const RoundWaits& waits) {
+  return fmt::format("waiting for the nodes that ran when the rendezvous lost its host ({} of {} have come{})",
+                     waits.arrived, waits.awaited,
+                     waits.patience ? fmt::format("; the others have {} at most", to_text(*waits.patience)) : "");
+}
+
 Talk<Result<std::string>> await_claim(StoreLink& link, std::string run_id, NodeRank node, Time deadline) {
   const KeyList keys(1, claim_key(run_id, node.value));
   Operation wait = AwaitKeys{keys};

@@ -23,24 +23,18 @@ ElasticSession::ElasticSession(const Config& config, const C10dChoice& choice, c
       choice_(choice),
       meeting_(stage_, config, choice.settings.join_timeout),
       store_(stage_, config, choice, *this),
+      excuse_(stage_),
       round_(stage_),
       late_(stage_) {}
-
-ElasticSession::~ElasticSession() { stage_.end(); }
 
 void ElasticSession::join(const JoinRound& event) {
   give_up_round();
   watch_.reset();
-  in_barrier_ = closed_ = untold_ = false;  // that this node joins tells the others
+  in_barrier_ = closed_ = untold_ = told_ = host_gone_ = false;  // that this node joins tells the others
   pledged_.reset();
   gone_ = NodeRank::none();
   stage_.act(ForgetRound{});
   store_.join(event.admits, event.restarts);
-}
-
-void ElasticSession::stop_joining() {
-  give_up_round();
-  if (watch_) watch_->control().close();
 }
 
 // If the round broke up before it began, torchrun's agents in it notice that only when they know where its workers
@@ -58,19 +52,15 @@ void ElasticSession::on_news(ElasticNews news) {
   std::visit([this](auto& one) { take(std::move(one)); }, news);
 }
 
-// The others, if they are there at all, may be about to go on without this node.
-void ElasticSession::on_doubt(bool silent) {
-  stage_.act(LimitGrace{grace()});
-  doubted_ = silent && watch_ && !in_barrier_ && can_be_missed();
-  if (doubted_) stage_.tell(MembersChanged{"the job's store has not answered for long", grace()});
-}
-
 void ElasticSession::on_host_gone(const LastRound& last, std::optional<Duration> workers) {
   if (watch_) watch_->forget_store();
   if (!workers) return;
   gone_ = last.host;
-  const std::string who = to_text(last.host_node);
-  stage_.tell(MembersChanged{who + ", which hosted the rendezvous, left without a report", *workers, true});
+  host_gone_ = true;
+  std::string reason = to_text(last.host_node) + ", which hosted the rendezvous, left without a report";
+  MembersChanged changed{std::move(reason), *workers, true, !told_};
+  stage_.act(Tell{std::move(changed), excuse_.waits()});  // an excuse comes before the news that no worker is left
+  excuse_.excuse();
 }
 
 // The host may have ended because all nodes have.
@@ -105,11 +95,6 @@ void ElasticSession::take(RoundFormed formed) {
   round_.start(form_round(std::move(formed)));
 }
 
-void ElasticSession::take(RoundBroken broken) {
-  gone_ = broken.gone;
-  round_.start(explain_break(std::move(broken)));
-}
-
 void ElasticSession::take(RoundRefused refused) {
   using enum ErrorCode;
   closed_ = watch_ && store_.can_move() && refused.error.code == closed;
@@ -123,6 +108,7 @@ void ElasticSession::take(RoundRefused refused) {
 Talk<void> ElasticSession::announce(RoundWaits waits) {
   const NodeLimits& limits = choice_.settings.nodes;
   if (waits.spare) co_return stage_.say(Say::Level::progress, "standing by: the job has as many nodes as it takes");
+  if (waits.arrived < waits.awaited) co_return stage_.say(Say::Level::progress, wait_for_others(waits));
   const Endpoint store = store_.reached().value_or(choice_.store);
   const std::string others = co_await other_jobs(stage_, store, config_.run_id, waits.arrived);
   if (watch_) co_return;
@@ -205,14 +191,6 @@ Talk<void> ElasticSession::lose_beginning(Error error) {
   stage_.tell(RendezvousFailed{std::move(error)});
 }
 
-void ElasticSession::begin_pledged() {
-  auto round = std::exchange(pledged_, std::nullopt);
-  if (!round) return;
-  const RoundWatch::Place& here = watch_->place();
-  asks_.begin({*store_.reached(), here.prefix, here.node_rank, here.nnodes, launch_nodes()});
-  stage_.tell(RendezvousDone{*std::move(round)});
-}
-
 Talk<Result<Round>> ElasticSession::begin_round(RoundFormed formed) {
   const Time deadline = later(stage_.moment(), choice_.settings.join_timeout);
   auto connected = co_await connect_again(deadline);
@@ -239,6 +217,7 @@ Talk<Result<Round>> ElasticSession::begin_round(RoundFormed formed) {
   round->number = formed.round;
   round->restarts = restarts_;
   round->master = *master;
+  co_await count_spares();
   round->may_leave = may_leave();
   if (formed.nnodes > 1) round->longest_stall = store_.longest_stall(launch_nodes().size() > 1);
   co_return *std::move(round);
@@ -268,6 +247,7 @@ Talk<Result<Round>> ElasticSession::exchange_ranks(StoreLink& control, RoundForm
 
 Talk<void> ElasticSession::tell(Failure failure) {
   if (!store_.reached() || stranger_) co_return;
+  if (failure.kind == Failure::Kind::signal) co_await count_spares();
   const bool ends_all = failure.of_all && watch_;  // a node that waits for a round leaves as ever
   if (failure.kind == Failure::Kind::signal && !ends_all && may_leave()) {
     left_ = true;
@@ -275,7 +255,32 @@ Talk<void> ElasticSession::tell(Failure failure) {
     if (store_.is_by_launch()) store_.leave(failure.what);  // the node is gone when its workers are
     co_return;
   }
+  if (may_be_excused(failure)) {
+    if (!host_gone_) co_await excuse_.unless_excused(tell_first(failure));
+    if (host_gone_) co_return;  // then that excuses it
+  }
+  told_ = true;
   ends_ = !failure.restart;
+  co_await tell_all(std::move(failure));
+}
+
+// Until it is clear whether the host has heard of the failure, or has ended before.
+Talk<void> ElasticSession::tell_first(Failure failure) {
+  const Time deadline = later(stage_.moment(), quick_answer);
+  bool ends = true;
+  while (ends && stage_.moment() < deadline) {
+    co_await store_.found_out();
+    auto link = co_await connect_again(deadline);
+    if (!link) break;
+    auto first = co_await tell_abort(*link, watch_->place().prefix, failure, deadline);
+    ends = !first && first.error().code == ErrorCode::closed;
+    auto pause = stage_.until(later(stage_.moment(), next_try / 50));
+    if (ends) co_await pause;
+  }
+  if (ends) co_await store_.found_out();
+}
+
+Talk<void> ElasticSession::tell_all(Failure failure) {
   const Time deadline = later(stage_.moment(), quick_answer);
   auto link = co_await connect_again(deadline);
   if (link) co_return co_await tell_by(*link, std::move(failure), deadline);
@@ -359,7 +364,7 @@ Talk<void> ElasticSession::end(bool failed) {
   }
   // A node that has lost the store has been taken for dead: the others may have gone on without it.
   const bool lost = watch_ && watch_->lost() && goes_on_without_a_node(config_);
-  if (left_ ? !store_.is_by_launch() : lost) {
+  if (left_ ? !store_.is_by_launch() : lost || visits()) {
     store_.leave("");
   } else if (!left_) {
     store_.close();
@@ -379,18 +384,16 @@ Talk<void> ElasticSession::see_others_off(bool failed, Time start) {
   if (!store_.hosts()) co_return;
   if (mixed()) co_return co_await see_talkers_off(stage_, start);  // torchrun's agents take longer
   // Other nodes may have been warned, and their workers may still save; or they hear of the end when they join again.
-  const bool ends_soon = failed && !others_go_on_;
-  const Duration patience = std::max(most_for_workers_end(config_), silent_farewell * 10);
-  auto waiting =
-      stage_.ask<Clients>(AwaitNoClients{Clientele::agents, later(start, ends_soon ? silent_farewell : patience)});
+  const Duration most = std::max(most_for_workers_end(config_), silent_farewell * 10);
+  const Duration patience = failed && !others_go_on_ ? silent_farewell : most;
+  auto waiting = stage_.ask<Clients>(AwaitNoClients{Clientele::agents, later(start, patience)});
   (void)co_await waiting;
 }
 
 // The link of this node stays, so that no round forms here any more. The others need this host until their workers have
 // ended: they may have been told to stop, too, or warned, and are about to say so.
 Talk<void> ElasticSession::see_busy_ones_off(Time start) {
-  const Time deadline = later(start, most_for_workers_end(config_));
-  auto waiting = stage_.ask<Clients>(AwaitNoClients{Clientele::busy, deadline});
+  auto waiting = stage_.ask<Clients>(AwaitNoClients{Clientele::busy, later(start, most_for_workers_end(config_))});
   (void)co_await waiting;
 }
 

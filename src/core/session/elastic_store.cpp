@@ -18,6 +18,8 @@ using namespace std::chrono_literals;
 namespace {
 
 constexpr Duration second_look = 1s;  // time to see whether a store that closed the connection is still there
+constexpr Duration for_witness = 100ms;
+constexpr std::string_view nameless_job = "none";  // the id of a job that was given none: others have the same
 
 ElasticSettings with_self(const Config& config, const C10dChoice& choice, Duration report_interval) {
   ElasticSettings settings = choice.settings;
@@ -38,6 +40,7 @@ ElasticStore::ElasticStore(Stage& stage, const Config& config, const C10dChoice&
       heartbeat_(plan_heartbeat(config.heartbeat_timeout, choice.settings.nodes.max)),
       store_(choice.store),
       line_(stage, config),
+      found_out_(stage),
       ended_(stage),
       scope_(stage) {}
 
@@ -106,21 +109,6 @@ void ElasticStore::join(bool admits, int restarts) {
   scope_.start(run());
 }
 
-void ElasticStore::leave(std::string reason) {
-  leaving_ = true;
-  done_ = machine_ == nullptr;
-  if (machine_) machine_->leave(stage_.moment(), std::move(reason));
-  wake();
-}
-
-bool ElasticStore::pledge(LeaveWill will) {
-  if (!by_launch_) return false;
-  will_stands_ = false;  // that was about an earlier will
-  if (hosted_ != nullptr) hosted_->pledge(std::move(will));
-  wake();
-  return true;
-}
-
 Talk<void> ElasticStore::end(Time deadline) {
   ending_ = true;
   while (link_ && !done_ && !lost_ && stage_.moment() < deadline) {
@@ -148,11 +136,6 @@ Talk<Result<StoreLink>> ElasticStore::look_for_store(Endpoint endpoint, bool may
 Talk<Result<StoreLink>> ElasticStore::look_in_row(std::function<void(const Error&)> on_retry) {
   RowSearch search{config_.run_id, give_up_, std::move(on_retry)};
   co_return co_await find_in_row(stage_, store_, choice_.ports, std::move(search));
-}
-
-// So that nodes of this job know the store for theirs, and those of others do not.
-Talk<void> ElasticStore::claim() {
-  if (hosts_ && !choice_.ports.empty()) (void)co_await link_->set(claim_key(config_.run_id, 0), "host", give_up_);
 }
 
 Talk<bool> ElasticStore::connect() {
@@ -219,7 +202,7 @@ Talk<void> ElasticStore::run() {
     machine_.reset();
     Way way = Way::as_ever;
     if (elder_) way = co_await give_way(waits);
-    if (has_hung_up(lost)) way = co_await follow(waits);
+    if (may_have_ended(lost)) way = co_await find_out(waits);
     if (way == Way::followed) continue;
     bool back = false;
     if (way == Way::as_ever && formed_ && !ending_) owner_.on_doubt(silent && by_launch_);
@@ -272,16 +255,35 @@ Talk<bool> ElasticStore::come_back(bool was_silent) {
   co_return true;
 }
 
-// Not if the connection was reset: a host that lives does that when it gives up this node, and so does a firewall.
-bool ElasticStore::has_hung_up(const Error& lost) const {
-  const bool ended = lost.code == ErrorCode::closed && link_ && link_->hung_up();
-  return ended && by_launch_ && line_.leads_on() && !hosts_ && owner_.goes_on();
+bool ElasticStore::may_have_ended(const Error& lost) const {
+  return lost.code == ErrorCode::closed && link_ && by_launch_ && line_.leads_on() && !hosts_ && owner_.goes_on();
+}
+
+// A failure of workers is not told meanwhile.
+Talk<ElasticStore::Way> ElasticStore::find_out(bool waits) {
+  finds_out_ = true;
+  Way way = Way::as_ever;
+  const Duration grace = heartbeat_.grace;
+  const Duration look = grace > Duration::zero() ? std::min(for_witness, grace / 2) : for_witness;
+  const bool ended = co_await line_.has_ended(*link_, later(stage_.moment(), look));
+  if (ended) way = co_await follow(waits);
+  finds_out_ = false;
+  found_out_.ring();
+  co_return way;
+}
+
+Talk<void> ElasticStore::found_out() {
+  while (finds_out_) {
+    auto found = found_out_.rung(never);
+    co_await found;
+  }
 }
 
 // Workers have some time to exit. A node that leaves does not look for the next host: its workers have that time, too.
 Talk<ElasticStore::Way> ElasticStore::follow(bool waits) {
   if (ending_) co_return Way::as_ever;
-  const Duration grace = grace_after_host(config_.heartbeat_timeout);
+  const Duration since_answer = stage_.moment() - link_->lived_at();
+  const Duration grace = grace_after_host(config_.heartbeat_timeout, choice_.settings.nodes.max, since_answer);
   const Time seen = stage_.moment();
   if (!waits && grace > Duration::zero()) stage_.act(LimitGrace{grace});
   const Duration look = grace > Duration::zero() ? std::min(second_look, grace / 2) : second_look;
@@ -311,21 +313,19 @@ Talk<ElasticStore::Way> ElasticStore::look_for_next() {
     if (!own) co_return Way::in_vain;
     next->link.emplace(*std::move(own));
     const std::vector<std::uint16_t>& ports = choice_.ports;
-    scope_.start(watch_old_address(stage_, {choice_.store, ports, config_.run_id, line_.here(self())}));
+    OldAddress old{choice_.store,     ports, config_.run_id, choice_.settings.nodes, common_settings(config_),
+                   line_.here(self())};
+    if (config_.run_id != nameless_job) scope_.start(watch_old_address(stage_, std::move(old)));
   }
   settle_at(*std::move(next));
   co_return Way::followed;
 }
 
 void ElasticStore::settle_at(StoreLine::Next next) {
-  const LastRound& last = line_.last();
   take(*std::move(next.link));
   reached_ = link_->peer();
   store_ = next.heir.door.at;
-  const std::string from = last.host_node.addr.empty() ? to_text(choice_.store) : last.host_node.addr;
-  stage_.say(Say::Level::info, fmt::format("the node that hosted the rendezvous ({}) is gone; {} hosts it now", from,
-                                           next.heir.node.addr));
-  stage_.act(HostMoved{from, next.heir.node.addr, line_.term()});
+  line_.settle_at(next.heir, choice_.store);
 }
 
 // A node that hosts the younger job ends its store when all others have heard of that, and resets what is left: its
@@ -388,6 +388,7 @@ Talk<Result<Outcome>> ElasticStore::perform(Operation next) {
 void ElasticStore::take(ElasticNews news) {
   if (const auto* moved = std::get_if<RoundMoved>(&news)) elder_ = moved->job;
   line_.learn(news);
+  if (by_launch_ && !hosts_) line_.watch_host(*reached_, self());
   const bool formed = std::holds_alternative<RoundFormed>(news);
   formed_ = formed_ || formed;
   wants_in_ = wants_in_ && !formed;

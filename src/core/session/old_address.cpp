@@ -4,6 +4,7 @@
 #include "launch/core/session/store_link.hpp"
 #include "launch/core/store/keys.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace launch {
@@ -13,39 +14,45 @@ namespace {
 
 constexpr Duration between_looks = 300ms;  // less than a last call takes: so no round forms there before
 constexpr Duration longest_look = 2s;
+constexpr Duration longest_pause = 5min;  // after something that does not understand
 
-Talk<void> tell_at(Stage& stage, Endpoint at, const OldAddress& old) {
+// False: it closes the connection when it is told.
+Talk<bool> tell_at(Stage& stage, Endpoint at, const OldAddress& old) {
   const Time by = later(stage.moment(), longest_look);
   const LinkId id = stage.new_link();
   Question question = OpenLink{id, std::move(at), by};
   auto opening = stage.ask<Opened>(std::move(question));
   const Opened opened = co_await opening;
-  if (!opened.status) co_return;
+  if (!opened.status) co_return true;
   StoreLink link(stage, id, opened);
   const std::string state = state_key(old.run_id);
   KeyList keys = {std::string(host_key), state, store_name_key(old.job.door.store)};
   const auto there = co_await link.check(std::move(keys), by);
   const bool is_other = there && there->at(0) && there->at(1) && !there->at(2);
-  if (!is_other) co_return;
+  if (!is_other) co_return true;
   Attendance said;
   said.wish = Attendance::Wish::tell;
   said.node = old.job.host;
   said.member.local_world_size = 1;  // what an attendance must have
-  said.nodes = {1, 1};
+  said.nodes = old.nodes;
+  said.common = old.common;
   said.moved = old.job;
   Operation tell = Attend{state, to_json(said)};
-  (void)co_await link.perform(std::move(tell), by);
+  auto heard = co_await link.perform(std::move(tell), by);
+  co_return heard || heard.error().code != ErrorCode::closed;
 }
 
 }  // namespace
 
 Talk<void> watch_old_address(Stage& stage, OldAddress old) {
   if (old.ports.empty()) old.ports.push_back(old.store.port);
+  Duration wait = between_looks;
   for (std::size_t at = 0;; at = (at + 1) % old.ports.size()) {
-    auto pause = stage.until(later(stage.moment(), between_looks));
+    auto pause = stage.until(later(stage.moment(), wait));
     co_await pause;
     Endpoint store{old.store.host, old.ports[at]};
-    co_await tell_at(stage, std::move(store), old);
+    const bool understood = co_await tell_at(stage, std::move(store), old);
+    wait = understood ? between_looks : std::min(wait * 2, longest_pause);
   }
 }
 

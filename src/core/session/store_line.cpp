@@ -16,10 +16,12 @@ namespace {
 
 constexpr int refusals_needed = 2;  // a proxy, or a service without endpoints, may refuse for a moment
 constexpr Duration between_refusals = 20ms;
+constexpr Duration shortest_look = 100ms;
 
 }  // namespace
 
-StoreLine::StoreLine(Stage& stage, const Config& config) : stage_(stage), config_(config), door_{{}, new_name()} {}
+StoreLine::StoreLine(Stage& stage, const Config& config)
+    : stage_(stage), config_(config), door_{{}, new_name()}, witness_(stage) {}
 
 std::string StoreLine::new_name() const { return fmt::format("{:016x}", stage_.random().next()); }
 
@@ -34,15 +36,19 @@ Talk<void> StoreLine::open_door(NodeDesc own, std::string address) {
 void StoreLine::learn(const ElasticNews& news) {
   if (!may_move()) return;
   if (const auto* formed = std::get_if<RoundFormed>(&news)) {
+    tell_of_move();
     last_ = formed->succession;
     comes_back_ = false;
     host_.reset();
-    ended_.clear();
+    ended_ = last_.ended;
   }
   const auto* waits = std::get_if<RoundWaits>(&news);
-  if (waits == nullptr || waits->succession.round <= last_.round) return;
+  if (waits == nullptr || waits->succession.round < last_.round) return;
+  const bool newer = waits->succession.round > last_.round;
+  if (newer) ended_.clear();  // those are ranks of the earlier round
+  add_ended(ended_, waits->succession);
+  if (!newer) return;
   last_ = waits->succession;
-  ended_.clear();  // those are ranks of the earlier round
   for (std::size_t at = 0; host_ && at < last_.line.size(); ++at) {
     if (last_.line[at].node != host_->node) continue;
     host_ = last_.line[at];
@@ -70,6 +76,7 @@ HostedRendezvous::Seat StoreLine::seat(bool hosts) const {
   if (!comes_back_) return seat;
   const Duration wait = wait_after_host(config_.heartbeat_timeout, config_.c10d()->settings.nodes.max);
   seat.comeback = Comeback{last_, term_, left_, ended_, wait};
+  seat.comeback->last.ended.clear();
   return seat;
 }
 
@@ -135,6 +142,34 @@ Talk<Result<StoreLink>> StoreLine::reach(StoreDoor door, Time by) {
   }
 }
 
+void StoreLine::watch_host(Endpoint store, NodeDesc self) {
+  if (!leads_on()) return;
+  Attendance said;
+  said.wish = Attendance::Wish::witness;
+  said.node = std::move(self);
+  said.member.local_world_size = 1;  // what an attendance must have
+  said.nodes = {1, 1};
+  witness_.watch(std::move(store), Attend{state_key(config_.run_id), to_json(said)});
+}
+
+Talk<bool> StoreLine::has_ended(const StoreLink& link, Time by) {
+  if (link.hung_up()) co_return true;
+  co_return co_await witness_.has_seen_end(by);
+}
+
+void StoreLine::settle_at(const Heir& heir, const Endpoint& first) {
+  const std::string from = last_.host_node.addr.empty() ? to_text(first) : last_.host_node.addr;
+  moved_ = HostMoved{from, heir.node.addr, term_, heir.door.at};
+}
+
+void StoreLine::tell_of_move() {
+  auto moved = std::exchange(moved_, std::nullopt);
+  if (!moved) return;
+  stage_.say(Say::Level::info, fmt::format("the node that hosted the rendezvous ({}) is gone; {} hosts it now, at {}",
+                                           moved->from, moved->to, to_text(moved->at)));
+  stage_.act(*std::move(moved));
+}
+
 // The connection to it was closed in order, so its process has ended.
 void StoreLine::leave_last() {
   left_ = comes_back_ ? term_ : last_.term;
@@ -145,16 +180,16 @@ void StoreLine::leave_last() {
 
 Talk<Result<StoreLine::Next>> StoreLine::find_next(NodeDesc self, Time give_up) {
   leave_last();
-  const Duration each = (give_up - stage_.moment()) / static_cast<int>(std::max(last_.line.size(), std::size_t{1}));
   term_ = last_.term;
   for (const Heir& heir : last_.line) {
     ++term_;
     if (term_ <= left_) continue;  // it has ended, or did not answer before
     host_ = heir;
     if (heir.node == self) co_return Next{heir, true, std::nullopt};
-    auto link = co_await reach(heir.door, later(stage_.moment(), each));
+    // The first may have stood still when the host ended, and the others must not go past it.
+    auto link = co_await reach(heir.door, later(stage_.moment(), (give_up - stage_.moment()) / 2));
     if (link) co_return Next{heir, false, *std::move(link)};
-    if (stage_.moment() >= give_up) break;
+    if (give_up - stage_.moment() < shortest_look) break;
   }
   host_.reset();
   co_return Error{ErrorCode::closed, "no node that could host the job's store can be reached"};

@@ -2,6 +2,7 @@
 
 #include "launch/core/base/backoff.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace launch {
@@ -14,6 +15,7 @@ StoreLink::StoreLink(StoreLink&& other) noexcept
     : stage_(other.stage_),
       id_(std::exchange(other.id_, 0)),
       hung_up_(other.hung_up_),
+      lived_at_(other.lived_at_),
       peer_(std::move(other.peer_)),
       own_address_(std::move(other.own_address_)) {}
 
@@ -23,6 +25,7 @@ Talk<Result<Outcome>> StoreLink::perform(Operation operation, Time deadline) {
   auto asking = stage_->ask<Answered>(std::move(question));
   Answered answered = co_await asking;
   hung_up_ = hung_up_ || answered.hung_up;
+  lived_at_ = std::max(lived_at_, answered.lived_at);
   co_return std::move(answered.outcome);
 }
 

@@ -291,6 +291,22 @@ TEST(AgentStore, IsClosedToStrangersUntilItsHostTakesOver) {
   EXPECT_TRUE(one.status);
 }
 
+TEST(AgentStore, BehindAClosedDoorNobodyEndsTheJob) {
+  Store one;
+  one.store.close_to_strangers({NodeRank::none(), {"n1", 1, launch_local_id}, {{}, "of n1"}});
+  Attendance said = *parse_attendance(attendance(Wish::join, "n3", 4));
+  said.comeback.emplace();
+  said.comeback->term = 1;
+  said.comeback->last = {0, 4, 2, NodeRank(1), NodeRank(0), {"n0", 1, launch_local_id}, "s", 0, 0, {}};
+  said.comeback->last.line = {{NodeRank(1), {"n1", 1, launch_local_id}, {{"n1", 7}, "of n1"}}};
+  one.ask(3, AttendRequest{key, to_json(said)});
+  said.wish = Wish::close;
+  one.ask(3, AttendRequest{key, to_json(said)});
+  EXPECT_TRUE(one.status);
+  one.store.open_to_all();
+  EXPECT_FALSE(one.state().closed);
+}
+
 TEST(AgentStore, ItsHostMayOpenItBeforeARoundHasFormed) {
   Store one;
   one.store.close_to_strangers({NodeRank::none(), {"n1", 1, launch_local_id}, {{}, "of n1"}});

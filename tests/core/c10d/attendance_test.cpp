@@ -42,6 +42,7 @@ std::vector<ElasticNews> every_news() {
           RoundBroken{"", Cause::restart},
           RoundBroken{"gone", Cause::loss, NodeRank(2)},
           RoundWaits{3, true, {}, true},
+          RoundWaits{1, false, {}, true, 2, {}, std::chrono::seconds(12)},
           RoundRefused{{ErrorCode::closed, "closed"}, true},
           RoundRefused{{ErrorCode::conflict, "--nnodes"}, false},
           RoundRefused{{ErrorCode::protocol, "no state"}, false},

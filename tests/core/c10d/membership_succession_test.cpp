@@ -249,6 +249,89 @@ TEST(MembershipSuccession, MembersHearThatTheJobHasEnded) {
   }
 }
 
+// A job of n1, which hosts the store, n2, n3 and n4.
+struct Members : MembershipDriver {
+  Members() : MembershipDriver(1, 4) {
+    for (const ConnectionId number : {1U, 2U, 3U, 4U}) come(number);
+    for (const ConnectionId number : {1U, 2U, 3U, 4U}) EXPECT_NE(only<RoundFormed>(number), nullptr);
+    for (const ConnectionId number : {1U, 2U, 3U, 4U}) come(number, Wish::stay, 0);
+  }
+  void come(ConnectionId number, Wish wish = Wish::join, std::int64_t round = -1) {
+    Attendance attendance = said(wish, name(number), round);
+    attendance.hosts = number == 1;
+    attendance.door = {{name(number), static_cast<std::uint16_t>(number == 1 ? 0 : 7)}, name(number)};
+    attend(number, attendance);
+  }
+  void end(ConnectionId number) {
+    membership.end(number);
+    drop(number);
+  }
+};
+
+// They may host the store next, and must not wait for it then.
+TEST(MembershipSuccession, ThoseWhoWaitHearWhichMembersHaveEnded) {
+  for (const bool in_order : {true, false}) {
+    Members those;
+    those.leave(1, "it was told to stop");
+    for (const ConnectionId number : {2U, 3U, 4U}) EXPECT_NE(those.only<RoundBroken>(number), nullptr);
+    those.come(3, MembershipDriver::Wish::join, 0);
+    in_order ? those.end(2) : those.drop(2);
+    const RoundWaits* told = those.only<RoundWaits>(3);
+    ASSERT_EQ(told != nullptr, in_order) << "a reset proves nothing";
+    if (!in_order) continue;
+    EXPECT_EQ(told->succession.ended, std::vector<NodeRank>{NodeRank(1)});
+    EXPECT_EQ(told->succession.rank, NodeRank(2));
+    those.come(3, MembershipDriver::Wish::join, 0);
+    EXPECT_TRUE(those.silent(3)) << "it knows that";
+    those.come(4, MembershipDriver::Wish::join, 0);
+    EXPECT_NE(those.only<RoundWaits>(4), nullptr) << "it asks later";
+  }
+}
+
+// n2 comes to n1, which hosts the store since n0 has ended, and ends there.
+TEST(MembershipSuccession, AMemberThatEndsAtTheNextHostIsNotWaitedFor) {
+  for (const bool in_order : {true, false}) {
+    Heirs those(1, 4);
+    those.come(1);
+    those.come(2);
+    if (in_order) those.membership.end(2);
+    those.drop(2);
+    EXPECT_TRUE(those.silent(1));
+    those.come(3);
+    EXPECT_EQ(those.silent(1), !in_order);
+  }
+}
+
+// It has come to a door behind which nobody hosts, since it could not reach the one before.
+TEST(MembershipSuccession, AVisitorClosesNothing) {
+  for (const bool hosted : {false, true}) {
+    Heirs those(1, 4);
+    those.come(3);
+    if (hosted) those.come(1);
+    those.close(3);
+    EXPECT_NE(those.only<RendezvousEnded>(3), nullptr);
+    EXPECT_EQ(those.membership.state().closed, hosted);
+  }
+}
+
+TEST(MembershipSuccession, TheWitnessOfANodeThatIsGivenUpIsReset) {
+  Members those;
+  const auto watch = [&](ConnectionId from, ConnectionId of) {
+    those.attend(from, those.said(MembershipDriver::Wish::witness, those.name(of)));
+  };
+  watch(12, 2);
+  watch(13, 3);
+  watch(19, 9);
+  EXPECT_TRUE(those.silent(12));
+  EXPECT_NE(those.only<RendezvousEnded>(19), nullptr) << "nobody knows this node";
+  EXPECT_FALSE(those.membership.attends(12));
+  those.drop(2, true);
+  EXPECT_EQ(those.membership.take_void(), std::vector<ConnectionId>{12});
+  those.drop(13);
+  those.drop(3);
+  EXPECT_TRUE(those.membership.take_void().empty());
+}
+
 // ---- two stores of one job
 
 struct Founded : MembershipDriver {

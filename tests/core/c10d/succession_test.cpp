@@ -205,8 +205,17 @@ TEST(Regrouping, GoesOnAtOnceWithoutThoseThatHaveEnded) {
 TEST(Regrouping, ForgetsWhoIsLostAgain) {
   Visitors those;
   for (const int rank : {1, 2, 3}) those.hear(rank);
-  those.regrouping.lose(Visitors::node(1));
+  those.regrouping.lose(Visitors::node(1), false);
   EXPECT_FALSE(those.form());
+}
+
+TEST(Regrouping, DoesNotWaitForThoseWhoHaveEndedHere) {
+  for (const bool ended : {false, true}) {
+    Visitors those;
+    for (const int rank : {1, 2, 3}) those.hear(rank);
+    those.regrouping.lose(Visitors::node(3), ended);
+    EXPECT_EQ(those.form(), ended);
+  }
 }
 
 TEST(Regrouping, TellsThoseWhoKnowAnOlderRoundTheBase) {

@@ -71,7 +71,8 @@ TEST(EventRecord, Progress) {
 TEST(EventRecord, Hangs) {
   EXPECT_EQ(own_fields("hang", Hanging{20s, {"rank 0: in f", "a\n"}}),
             R"("quiet_s":20.000000,"places":["rank 0: in f","a\n"]})");
-  EXPECT_EQ(own_fields("host_moved", HostChange{"n0", "n1", 2}), R"("from":"n0","to":"n1","term":2})");
+  EXPECT_EQ(own_fields("host_moved", HostChange{"n0", "n1", 2, "n1:41233"}),
+            R"("from":"n0","to":"n1","at":"n1:41233","term":2})");
   EXPECT_EQ(own_fields("hang", Hanging{1s, {}}), R"("quiet_s":1.000000,"places":[]})");
 }
 

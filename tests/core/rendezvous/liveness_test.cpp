@@ -188,6 +188,7 @@ TEST(Liveness, ANewHostWaitsUntilNobodyHasWorkersOfTheLastRound) {
     }
   EXPECT_EQ(wait_after_host(Duration::zero(), 4), Duration::zero());
   EXPECT_EQ(grace_after_host(Duration::zero()), Duration::zero());
+  EXPECT_EQ(grace_after_host(Duration::zero(), 4, 10s), Duration::zero());
 }
 
 TEST(Liveness, WithoutATimeoutThereIsNone) {
@@ -208,6 +209,31 @@ TEST(Liveness, TheHostMissesANodeWithinAFifthMoreThanTheTimeOut) {
         ASSERT_LE(*pair.host_gives_up - cut, timeout * 6 / 5)
             << to_text(timeout) << ", " << nodes << " nodes, step " << step;
       }
+}
+
+// Its end was seen late, or not for long: the others may go on at the end of their wait.
+TEST(Liveness, WorkersOfANodeThatHasStoodStillHaveEndedWhenTheOthersGoOn) {
+  for (const int nodes : {2, 100, 10'000}) {
+    const Heartbeat plan = plan_heartbeat(30s, nodes);
+    const Duration whole = grace_after_host(30s);
+    EXPECT_EQ(grace_after_host(30s, nodes, plan.interval), whole);
+    for (Duration since{}; since < wait_after_host(30s, nodes) - plan.grace; since += 1s) {
+      EXPECT_LE(since + grace_after_host(30s, nodes, since), wait_after_host(30s, nodes));
+      EXPECT_LE(grace_after_host(30s, nodes, since), whole);
+    }
+    EXPECT_EQ(grace_after_host(30s, nodes, 1h), plan.grace) << "as where a host is only silent";
+  }
+}
+
+TEST(Liveness, ASleepOfTheNodeIsNoSignOfLifeOfTheHost) {
+  Beats beats;
+  beats.set(1s, 9s, start);
+  EXPECT_EQ(beats.at(start + 1s), Beats::Act::beat);
+  beats.answered();
+  EXPECT_EQ(beats.lived_at(), start + 1s);
+  EXPECT_EQ(beats.at(start + 2s), Beats::Act::beat);
+  EXPECT_EQ(beats.at(start + 60s), Beats::Act::wait);
+  EXPECT_EQ(beats.lived_at(), start + 1s);
 }
 
 }  // namespace launch::liveness_test

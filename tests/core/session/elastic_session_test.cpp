@@ -171,6 +171,60 @@ TEST(ElasticSession, AnotherNodeFollowsAHostThatHasEnded) {
   EXPECT_FALSE(job.meeting.take<StoreLost>(*job.nodes[1], 5s));
 }
 
+// Workers notice the end of others as fast as agents notice that of an agent, or faster.
+TEST(ElasticSession, AFailureOfWorkersAtTheEndOfTheHostIsToldToNobody) {
+  for (Duration after = -30ms; after <= 30ms; after += 5ms) {
+    Elastic job({1, 3});
+    for (const char* host : {"n0", "n1", "n2"}) job.come(host);
+    for (Meeting::Node* node : job.nodes) job.round_of(*node);
+    Events& events = job.meeting.events();
+    const auto fail = [&] { job.nodes[1]->session->feed(TellOthers{Elastic::failure_at(1, false)}); };
+    if (after < 0ms) job.meeting.network().cut("n1", "n0", later(events.now(), -after));  // it is told too late
+    if (after < 0ms) fail();
+    events.run_until(later(events.now(), after < 0ms ? -after - 1ms : 1ms));
+    job.nodes[0]->session->end();
+    if (after >= 0ms) events.run_until(later(events.now(), after));
+    if (after >= 0ms) fail();
+    const auto changed = job.meeting.take<MembersChanged>(*job.nodes[1], 2s);
+    ASSERT_TRUE(changed) << to_text(after);
+    EXPECT_TRUE(changed->excuses);
+    EXPECT_TRUE(events.run_until([&] { return job.nodes[1]->others_told == 1; }, 3s));
+    for (const std::size_t i : {1U, 2U}) {
+      EXPECT_FALSE(job.meeting.take<PeerFailed>(*job.nodes[i], 10ms)) << to_text(after);
+      job.nodes[i]->session->feed(JoinRound{});
+    }
+    for (const std::size_t i : {1U, 2U}) EXPECT_EQ(job.round_of(*job.nodes[i]).restarts, 0);
+  }
+}
+
+TEST(ElasticSession, AFailureOfWorkersIsToldIfNoOtherNodeCanFollow) {
+  Elastic job({1, 2});
+  for (const char* host : {"n0", "n1"}) job.come(host);
+  for (Meeting::Node* node : job.nodes) job.round_of(*node);
+  job.meeting.network().reset("n1");
+  job.meeting.network().reject("n1", "n0");
+  job.nodes[1]->session->feed(TellOthers{Elastic::failure_at(1, false)});
+  EXPECT_TRUE(job.meeting.events().run_until([&] { return job.nodes[1]->others_told == 1; }, 10s));
+  EXPECT_FALSE(job.meeting.take<MembersChanged>(*job.nodes[1], 10ms));
+  EXPECT_THAT(job.nodes[1]->session->lines(), testing::Contains(testing::HasSubstr("could not notify")));
+}
+
+// It reads the end of the host only when the others may run again.
+TEST(ElasticSession, WorkersOfANodeThatHasStoodStillHaveLittleTimeAtTheEndOfTheHost) {
+  for (const Duration pause : {20s, 70s}) {
+    Elastic job({1, 3});
+    for (const char* host : {"n0", "n1", "n2"}) job.come(host);
+    for (Meeting::Node* node : job.nodes) job.round_of(*node);
+    job.meeting.network().freeze("n2", later(job.meeting.events().now(), pause));
+    job.nodes[0]->session->end();
+    const auto changed = job.meeting.take<MembersChanged>(*job.nodes[2], pause + 5s);
+    ASSERT_TRUE(changed);
+    const Duration timeout = job.nodes[2]->config.heartbeat_timeout;
+    if (pause > wait_after_host(timeout, 3)) EXPECT_LE(changed->grace, plan_heartbeat(timeout, 3).grace);
+    if (pause < timeout) EXPECT_GT(changed->grace, plan_heartbeat(timeout, 3).grace * 2);
+  }
+}
+
 // Nobody has closed the rendezvous yet.
 TEST(ElasticSession, WhoHasHeardOfTheEndOfTheJobDoesNotFollow) {
   Elastic job({1, 2});

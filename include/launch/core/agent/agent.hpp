@@ -43,8 +43,13 @@ struct Warned { int signal = 0; bool may_leave = false; };  // early: the worker
 struct GuardLost {};                       // the process that the user sees was killed: everything ends at once
 struct PeerFailed { Failure failure; };    // the job's first failure, as it is in the store
 // The round breaks up, and another one follows. `grace`: the most that the workers may take to exit, since the others
-// go on after it; `may_save`: warned workers have that time, too, before they are told to exit.
-struct MembersChanged { std::string reason; Duration grace = Duration::max(); bool may_save = false; };
+// go on after it; `may_save`: warned workers have that time, too, before they are told to exit. `excuses`: the failure
+// of a worker that the others were to be told of is taken for a consequence: they have not heard of it, and need not.
+struct MembersChanged {
+  std::string reason;
+  Duration grace = Duration::max();
+  bool may_save = false, excuses = false;
+};
 // stood_still: how long this process was paused before, if that is the reason. host_waits: the store's host does not
 // exit successfully before this node knows that all nodes have ended.
 struct StoreLost { std::string reason; Duration grace = Duration::max(); Duration stood_still{}; bool host_waits{}; };
@@ -129,7 +134,7 @@ struct AgentSettings {
 // Warned            -         -         noted         noted      noted         noted              noted
 // GuardLost         ends      ends      ends          ends       ends          killing            noted
 // PeerFailed (3)    ends      ends (4)  ends          ends       ends          noted              noted
-// MembersChanged    rejoins   -         stopping (5)  stopping   rejoins       noted              noted
+// MembersChanged    rejoins   -         stopping (5)  stopping   rejoins       noted (12)         noted (12)
 // StoreLost         ends      ends      ends          ends       finished (6)  noted              noted
 // StoodStill        -         -         stopping (7)  -          -             -                  -
 // Hung              -         -         ends          -          ends          -                  -
@@ -148,7 +153,8 @@ struct AgentSettings {
 // host waits for all. (7) Ends if the others cannot go on without this node. (8) What is left; the second time: as
 // AllGone. (9) The first time the after-hook runs, if there is one, in clearing or stopping; what stops the job
 // meanwhile does not stop the hook, except at the deadline. (10) That leads back to `joining` and counts as no restart.
-// (11) Only if the others can go on without it; the exit code is 0.
+// (11) Only if the others can go on without it; the exit code is 0. (12) If it excuses the failure: then that leads
+// back to `joining`, unless this node was told to end meanwhile.
 class Agent {
  public:
   explicit Agent(AgentSettings settings);
@@ -245,6 +251,8 @@ class Agent {
     Failure cause;
   };
   AgentActions change(Change change, bool at_once, Time now);
+  AgentActions excuse(Change change, Time now);
+  bool may_be_excused() const { return winding_down() && first_ && first_->kind == Failure::Kind::worker; }
   AgentActions follow(Change change, Time now);
   AgentActions put_off(Change change, Time now);
   void shorten_grace(Duration most, Time now);
@@ -262,10 +270,19 @@ class Agent {
   // The job has failed: stops what runs here, with `signal`. `tell`: the others do not know it yet, so they are told.
   AgentActions fail(Failure failure, int signal, bool tell, Time now);
   bool wants_evidence(const Failure& failure) const;
-  AgentActions leave_later(Failure why, Time now);
+  // The workers have been told to end already; they would have been restarted.
+  AgentActions leave_later(Failure why, Time now) {
+    blame(std::move(why), now);
+    return settings_.nnodes > 1 ? AgentActions{TellPeers{*first_}} : AgentActions{};
+  }
   AgentActions stop(int signal, Time now);
   std::string stop_reason() const { return first_ ? describe(*first_) : changed_.value_or(""); }
-  AgentActions kill(Time now);
+  AgentActions kill(Time now) {
+    state_ = State::killing;
+    kill_sent_ = true;
+    deadline_ = later(now, settings_.kill_grace);  // a process asleep in the kernel may never end; do not wait for it
+    return {KillWorkers{}};
+  }
   AgentActions hurry(Time now);
   void blame(Failure failure, Time now);
   Finish finish();
@@ -287,6 +304,7 @@ class Agent {
   bool kill_sent_ = false;
   bool left_behind_ = false;  // a process is still there after SIGKILL
   std::optional<Failure> first_;
+  std::optional<Failure> told_to_end_;  // since then, while it is not one to restart after
   Time failed_at_{};                    // when this node learned that something has failed
   std::optional<std::string> changed_;  // why the round breaks up, if nothing has failed
   WorkerEnds ends_;

@@ -10,6 +10,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -30,6 +31,10 @@ class AgentStore {
   // As in StoreTable.
   Status apply(const Request& request, const Exchange& exchange);
   void drop(ConnectionId connection, bool silent, Instant now, std::vector<Push>& pushes);
+  // Called before drop(): the other side has closed it in order, as its kernel does when its process ends.
+  void end(ConnectionId connection);
+  // A node's, on which it waits for the end of this process (core/session/host_witness).
+  bool is_witness(ConnectionId connection) const { return witnesses_.contains(connection); }
 
   // In this static job torchrun's nodes may be lost: the others are told.
   void expect_guests(std::string run_id, int nnodes) { guests_.emplace(std::move(run_id), nnodes); }
@@ -41,6 +46,8 @@ class AgentStore {
   void open_to_all() { closed_.reset(); }
   // Workers of launch agents that attend may still run, apart from those of the one that hosts the store.
   bool workers_may_run() const;
+  // Launch agents that stand by, since their job has as many nodes as it takes.
+  std::size_t spares() const;
 
   // Whether its silence must be noticed.
   bool is_watched(ConnectionId connection) const;
@@ -68,6 +75,7 @@ class AgentStore {
   std::optional<StaticGuests> guests_;
   Jobs jobs_;
   std::map<ConnectionId, Membership*> attending_;
+  std::set<ConnectionId> witnesses_;
 };
 
 }  // namespace launch

@@ -13,12 +13,13 @@ namespace launch {
 
 struct Attendance {
   enum class Wish {
-    join,   // into a round later than `round`; answered when it has formed, or never will
-    stay,   // in `round`; answered when it breaks up
-    look,   // how many nodes are in; answered at once
-    leave,  // without closing; answered at once, and done when the connection ends
-    close,  // for good, for everybody; answered at once
-    tell,   // it is in no job here, and tells where the job lives; answered at once
+    join,     // into a round later than `round`; answered when it has formed, or never will
+    stay,     // in `round`; answered when it breaks up
+    look,     // how many nodes are in; answered at once
+    leave,    // without closing; answered at once, and done when the connection ends
+    close,    // for good, for everybody; answered at once
+    tell,     // it is in no job here, and tells where the job lives; answered at once
+    witness,  // only `node` counts, which attends on another connection; answered if it does not, else never
   };
   Wish wish = Wish::join;
   NodeDesc node;

@@ -54,6 +54,8 @@ struct RoundWaits {  // for a progress line
   bool begun = false;  // a round of the job has formed
   int awaited = 0;     // after a host has ended: members of the last round that may live; `arrived` has those that came
   LastRound succession{};  // if the host ends
+  std::optional<Duration> patience{};  // with those of `awaited` that have not come; nothing: without limit
+  bool unasked = false;    // it holds the succession only; set by the machine
   bool operator==(const RoundWaits&) const = default;
 };
 struct RoundRefused {  // time-out, closed or contradiction

@@ -26,6 +26,14 @@ class FormedRound {
   RoundFormed news_for(const NodeDesc& node) const;
   // How the job goes on if the host of its store ends. No line: some member cannot follow it.
   const LastRound& succession() const { return succession_; }
+  LastRound succession_for(const NodeDesc& node) const {
+    LastRound succession = succession_;
+    succession.rank = rank_of(node);
+    return succession;
+  }
+  bool leads_to(const NodeDesc& node) const;
+  // The process of this member has ended.
+  void end(const NodeDesc& node);
   // How often the store has moved; how many members were in the round before, and how many of those are missing.
   void set_past(int term, int old, int missing) {
     succession_.term = term;

@@ -8,6 +8,8 @@
 #include "launch/core/c10d/attendance.hpp"
 #include "launch/core/c10d/formed_round.hpp"
 #include "launch/core/c10d/torchrun_agents.hpp"
+#include "launch/core/c10d/witnesses.hpp"
+#include "launch/core/config/common_settings.hpp"
 
 #include <algorithm>
 #include <map>
@@ -37,6 +39,13 @@ class Membership {
   }
   // The connection is gone, and so is the agent. `silent`: it was not closed, but nothing was heard from it.
   void drop(ConnectionId connection, bool silent, Instant now);
+  // Called before drop(): the kernel of its machine has closed it in order, so its process has ended, or has closed it
+  // since it has no workers any more and does not come back to this round.
+  void end(ConnectionId connection) {
+    if (const auto peer = peers_.find(connection); peer != peers_.end()) peer->second.ended = true;
+  }
+  // Connections that must be reset now; they never attend.
+  std::vector<ConnectionId> take_void() { return witnesses_.take_void(); }
   bool attends(ConnectionId connection) const { return peers_.contains(connection); }
 
   // The text under the key; it stays the same until something happens or the heartbeats in it are old.
@@ -60,6 +69,12 @@ class Membership {
     };
     return std::any_of(peers_.begin(), peers_.end(), may);
   }
+  // Launch agents that stand by.
+  std::size_t spares() const {
+    const auto attends = [this](const NodeDesc& node) { return by_node_.contains(node); };
+    return static_cast<std::size_t>(
+        std::count_if(state_.redundancy_list.begin(), state_.redundancy_list.end(), attends));
+  }
 
  private:
   struct Peer {
@@ -67,6 +82,8 @@ class Membership {
     bool waiting = false;       // an answer is due
     std::uint64_t arrival = 0;  // its place among those that want to join; 0: it does not
     std::int64_t told = -1;     // a spare: the round whose line it has heard of
+    bool ended = false;         // its process
+    std::size_t told_of = 0;    // in the line: how many members of the round it knows to have ended
   };
   // Wishes.
   bool accept(ConnectionId from, const Attendance& said, Instant now);
@@ -79,12 +96,13 @@ class Membership {
     peer.arrival = 0;
   }
   // All that attend are told where the job lives, now or when they ask, and no round forms here any more.
-  void hear_of_elder(ConnectionId from, const MovedJob& job) {
+  void hear_of_elder(ConnectionId from, const Attendance& said) {
     answer(from, RendezvousEnded{});
-    if (moved_ || state_.closed || !gives_way(std::max(term_, regrouping_.term()), job)) return;
-    moved_ = job;
+    const bool same = said.nodes == terms_.nodes && find_differences(said.common, terms_.common).empty();
+    if (!same || moved_ || state_.closed || !gives_way(std::max(term_, regrouping_.term()), *said.moved)) return;
+    moved_ = *said.moved;
     for (auto& [connection, peer] : peers_)
-      if (std::exchange(peer.waiting, false)) answer(connection, RoundMoved{job});
+      if (std::exchange(peer.waiting, false)) answer(connection, RoundMoved{*moved_});
   }
   void forget(ConnectionId connection);
   // The round has broken up before anybody heard of it.
@@ -94,10 +112,39 @@ class Membership {
 
   // Answers.
   void answer(ConnectionId to, const ElasticNews& news) { answers_.push_back({to, to_json(news)}); }
-  void answer_look(ConnectionId to, const NodeDesc& node);
-  void tell_line(ConnectionId to, Peer& spare);
+  void answer_look(ConnectionId to, const NodeDesc& node, Instant now) {
+    const std::size_t in = state_.complete && broken_ ? state_.wait_list.size() : state_.participants.size();
+    RoundWaits waits{static_cast<int>(in), state_.redundancy_list.contains(node), {}, has_begun(state_)};
+    waits.succession = round_.succession_for(node);
+    if (const Regrouping& all = regrouping_; all.active())
+      waits = {all.arrived(), false, {}, true, all.awaited(), all.base_for(node), all.patience(now.time)};
+    answer(to, waits);
+  }
+  // A spare that stands by must know where to go if the host ends.
+  void tell_line(ConnectionId to, Peer& spare, Instant now) {
+    if (!state_.complete || broken_ || spare.told == state_.round || round_.succession().line.empty()) return;
+    if (!state_.redundancy_list.contains(spare.said.node) || !std::exchange(spare.waiting, false)) return;
+    spare.told = state_.round;
+    answer_look(to, spare.said.node, now);
+  }
+  // Those who may host the store next know who has ended: they have broken up the round, and wait for the next one.
+  void tell_of_ends(Instant now) {
+    for (const Heir& heir : round_.succession().line) {
+      const auto known = by_node_.find(heir.node);
+      if (known != by_node_.end()) tell_of_ends(known->second, peers_.at(known->second), now);
+    }
+  }
+  void tell_of_ends(ConnectionId to, Peer& heir, Instant now) {
+    const std::size_t ends = round_.succession().ended.size();
+    if (!heir.waiting || heir.said.wish != Attendance::Wish::join || heir.told_of >= ends) return;
+    if (!round_.leads_to(heir.said.node)) return;
+    heir.told_of = ends;
+    heir.waiting = false;
+    answer_look(to, heir.said.node, now);
+  }
   void tell_formed(ConnectionId to, Peer& peer) {
     peer.waiting = false;
+    peer.told_of = 0;
     RoundFormed formed = round_.news_for(peer.said.node);
     if (peer.said.common != terms_.common) formed.common = terms_.common;
     answer(to, formed);
@@ -148,6 +195,7 @@ class Membership {
   std::uint64_t arrivals_ = 0;
   int reluctant_ = 0;  // agents that do not let new nodes break up their round
 
+  Witnesses witnesses_;
   FormedRound round_;    // the last one that formed
   bool untold_ = false;  // its members have not heard of it yet
   Time formed_at_{};

@@ -4,14 +4,15 @@
 //
 // Two parts of a job never run at one moment, whatever is cut off from what, because of five rules:
 // 1. Only a closed connection proves an end: a kernel closes a connection in order when its process ends. A host that
-//    lives and gives up a node resets the connection instead. A refused connection proves nothing; such members count
-//    as possibly alive.
+//    lives and gives up a node resets all its connections instead. A refused connection proves nothing; such members
+//    count as possibly alive.
 // 2. A part needs may_run() among the members of the last round that one of it knows, and also among those who were in
 //    the round before. Nodes that know only that one then cannot be a part of their own.
 // 3. What is older has no say: a host forms a round after all members of the one before have come to know that, or are
 //    lost to it for good. A node that a host has given up forgets its line.
 // 4. A part that lacks members forms a round only when the workers of these must have ended. Those of a node that saw
-//    the host's end may run for grace_after_host() from then on; wait_after_host() is over later (core/rendezvous).
+//    the host's end may run for grace_after_host() from then on, or less if it stood still before; wait_after_host() is
+//    over later (core/rendezvous).
 //    It begins again when a node comes that was at a later store, since that has ended only now.
 // 5. Workers of a round start only if its host lives on after it has told all members of the round. So no node that has
 //    not heard of that round can come back while its workers run.
@@ -69,9 +70,13 @@ struct LastRound {
   int old = 0;                       // members with lower ranks than this were members of the round before
   int missing = 0;                   // how many of that one may live and know only that
   std::vector<Heir> line{};          // without the host; empty: the job cannot go on without that
+  std::vector<NodeRank> ended{};     // members whose processes have ended since, as far as the host knows
 
   bool operator==(const LastRound&) const = default;
 };
+
+// Adds the members that have ended as `last` says, which is of the same round.
+void add_ended(std::vector<NodeRank>& ended, const LastRound& last);
 
 // What a node that comes to the next host knows and wants.
 struct Comeback {
@@ -105,6 +110,10 @@ struct Part {
   std::set<int> present;  // none of them is in `ended`
   int unnamed = 0;        // present, too, but nobody knows their ranks
   int absent = 0;         // of all, but nobody knows their ranks
+
+  void end(int rank) {
+    if (all.contains(rank) && !present.contains(rank)) ended.insert(rank);
+  }
 };
 
 // Whether those who are present may run without the others: if nobody else can live, or if they are more than half of
@@ -128,14 +137,21 @@ class Regrouping {
   };
   // No `comeback`: it comes from no other store.
   void hear(const Visit& visit, const std::optional<Comeback>& comeback, Time now);
-  // Its connection has ended.
-  void lose(const NodeDesc& node);
+  // Its connection has ended. `ended`: its process has, too.
+  void lose(const NodeDesc& node, bool ended);
 
   // Rounds may form by the rules here only. Not so if the host of this store comes from no other one.
   bool active() const { return !fresh_ && !visitors_.empty(); }
+  // Nobody who comes from another store hosts this one, and perhaps nobody ever will: visitors decide nothing here.
+  bool lacks_host() const { return active() && host_.addr.empty(); }
   // Those who know an older round than the base: they must learn that before a round forms.
   const std::set<NodeDesc>& behind() const { return behind_; }
   LastRound base_for(const NodeDesc& node) const;
+  // How long it waits at most for members that have not come; nothing: without limit.
+  std::optional<Duration> patience(Time now) const {
+    if (wait_until_ == never) return std::nullopt;
+    return std::max<Duration>(wait_until_ - now, Duration::zero());
+  }
   struct Size {
     int joined = 0, fewest = 0;
   };

@@ -106,7 +106,8 @@ struct StartedUp {
 // Another node hosts the rendezvous now.
 struct HostChange {
   std::string from, to;
-  int term = 0;  // how often that has happened
+  int term = 0;      // how often that has happened
+  std::string at{};  // its address and port
 };
 
 using JobEvent = std::variant<JobStarted, RendezvousFormed, WorkerStarted, WorkerOver, Stopping, Killing, Restarting,

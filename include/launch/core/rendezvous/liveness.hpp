@@ -30,6 +30,10 @@ Duration longest_stall(Duration timeout, int nodes);
 // nodes that do not come. They have seen the end, or have lost patience with the host, and their workers have ended by
 // then. Zero if `timeout` is zero: workers may run for ever.
 Duration grace_after_host(Duration timeout);
+// The same for a node that may have stood still meanwhile. `since_answer`: how long ago it sent what the host has
+// answered last. The end of the host may be as old as that, and the others may go on at the end of their wait; a node
+// that is later still has no more time than one that has lost a host which is only silent.
+Duration grace_after_host(Duration timeout, int nodes, Duration since_answer);
 Duration wait_after_host(Duration timeout, int nodes);
 
 // The host's side: looks at all nodes at intervals, and finds those from which nothing was heard for too long.
@@ -83,6 +87,8 @@ class Beats {
   void answered();
   void answered(Time asked);
   bool unanswered() const { return unanswered_; }
+  // When the last message that the host has answered was sent: it lived then.
+  Time lived_at() const { return lived_at_; }
   // Something has arrived, or a wait begins.
   void heard() { excused_ = false; }
 
@@ -91,7 +97,8 @@ class Beats {
   bool has_slept(Time now) const { return now > later(answer_by(), interval_); }
 
   Duration interval_{}, patience_{};
-  Time heard_of_{};  // when the last message that the host has answered was sent
+  Time lived_at_{};
+  Time heard_of_{};  // the same; later if this node itself was asleep
   Time sent_{};      // when the last beat was sent
   Time next_{};
   bool unanswered_ = false;

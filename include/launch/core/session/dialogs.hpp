@@ -3,6 +3,7 @@
 // the job is decided here; network errors are returned, and nothing is repeated.
 #pragma once
 
+#include "launch/core/c10d/elastic_machine.hpp"
 #include "launch/core/rendezvous/exit_barrier.hpp"
 #include "launch/core/rendezvous/static_rendezvous.hpp"
 #include "launch/core/session/store_link.hpp"
@@ -24,6 +25,9 @@ Talk<Result<Round>> form(StoreLink& link, StaticRendezvous& machine, std::functi
 
 // `on_counted`: called when the others know that this node has ended.
 Talk<Result<BarrierPassed>> pass(StoreLink& link, ExitBarrier barrier, std::function<void()> on_counted);
+
+// For the user, while a host waits for members of the last round that have not come since the host of that was lost.
+std::string wait_for_others(const RoundWaits& waits);
 
 // The identity of the agent that has claimed `node`, as soon as there is one.
 Talk<Result<std::string>> await_claim(StoreLink& link, std::string run_id, NodeRank node, Time deadline);

@@ -7,6 +7,7 @@
 
 #include "launch/core/session/elastic_store.hpp"
 #include "launch/core/session/end_account.hpp"
+#include "launch/core/session/excuse.hpp"
 #include "launch/core/session/round_watch.hpp"
 #include "launch/core/session/session.hpp"
 #include "launch/core/session/worker_meeting.hpp"
@@ -14,6 +15,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace launch {
@@ -22,12 +24,15 @@ class ElasticSession : public Session, private ElasticStore::Owner {
  public:
   // `config` and `choice` must outlive it.
   ElasticSession(const Config& config, const C10dChoice& choice, const SessionFacts& facts);
-  ~ElasticSession() override;
+  ~ElasticSession() override { stage_.end(); }
 
  private:
   Talk<Status> open() override { return store_.open(); }
   void join(const JoinRound& event) override;
-  void stop_joining() override;
+  void stop_joining() override {
+    give_up_round();
+    if (watch_) watch_->control().close();
+  }
   Talk<void> tell(Failure failure) override;
   void enter_barrier() override;
   Talk<Account> share(Account own, Failure first) override;
@@ -41,7 +46,12 @@ class ElasticSession : public Session, private ElasticStore::Owner {
   void on_news(ElasticNews news) override;
   void on_other_store() override { give_up_round(); }
   void on_no_store(Error error) override { stage_.tell(RendezvousFailed{std::move(error)}); }
-  void on_doubt(bool silent) override;
+  // The others, if they are there at all, may be about to go on without this node.
+  void on_doubt(bool silent) override {
+    stage_.act(LimitGrace{grace()});
+    doubted_ = silent && watch_ && !in_barrier_ && can_be_missed();
+    if (doubted_) stage_.tell(MembersChanged{"the job's store has not answered for long", grace()});
+  }
   void on_lost(Error error) override { stage_.tell(StoreLost{error.message, grace(), {}, store_.is_by_launch()}); }
   void on_expelled() override;
   void on_host_gone(const LastRound& last, std::optional<Duration> workers) override;
@@ -58,8 +68,13 @@ class ElasticSession : public Session, private ElasticStore::Owner {
   }
   Talk<bool> still_goes_on() override;
   void take(RoundFormed formed);
-  void take(RoundBroken broken);
-  void take(const RoundWaits& waits) { round_.start(announce(waits)); }
+  void take(RoundBroken broken) {
+    gone_ = broken.gone;
+    round_.start(explain_break(std::move(broken)));
+  }
+  void take(const RoundWaits& waits) {
+    if (!waits.unasked) round_.start(announce(waits));
+  }
   void take(RoundRefused refused);
   void take(const RoundMoved& /*moved*/) {}
   void take(const WillLeft& /*left*/) { begin_pledged(); }
@@ -75,12 +90,25 @@ class ElasticSession : public Session, private ElasticStore::Owner {
   Talk<Result<Round>> begin_round(RoundFormed formed);
   Talk<void> tell_late(RoundFormed formed);
   Talk<Result<Round>> exchange_ranks(StoreLink& control, RoundFormed formed);
-  void begin_pledged();
+  void begin_pledged() {
+    auto round = std::exchange(pledged_, std::nullopt);
+    if (!round) return;
+    const RoundWatch::Place& here = watch_->place();
+    asks_.begin({*store_.reached(), here.prefix, here.node_rank, here.nnodes, launch_nodes()});
+    stage_.tell(RendezvousDone{*std::move(round)});
+  }
   void give_up_round();
 
   Talk<Result<StoreLink>> connect_again(Time deadline) { return connect_quietly(stage_, *store_.reached(), deadline); }
   Talk<void> keep_telling(Failure failure);
+  Talk<void> tell_all(Failure failure);
+  Talk<void> tell_first(Failure failure);
   Talk<void> tell_by(StoreLink& link, Failure failure, Time deadline);
+  // The end of the host may be the reason.
+  bool may_be_excused(const Failure& failure) const {
+    const bool may_move = watch_ && store_.can_move() && !store_.hosts();
+    return failure.kind == Failure::Kind::worker && (may_move || host_gone_);
+  }
   void pass_on(const Result<Failure>& first);
   Talk<void> see_others_off(bool failed, Time start);
   Talk<void> see_busy_ones_off(Time start);
@@ -89,11 +117,19 @@ class ElasticSession : public Session, private ElasticStore::Owner {
   // The host stays, since the store is in its process, unless the others are enough and another one can host it. In the
   // exit barrier it stays, too: the others may need no further round.
   bool may_leave() const {
-    const bool enough = watch_ && watch_->place().nnodes > choice_.settings.nodes.min;
+    const bool enough = watch_ && watch_->place().nnodes + spares_ > choice_.settings.nodes.min;
     const bool can_move = store_.can_move() && !in_barrier_ && enough;
     return can_be_missed() || (goes_on_without_a_node(config_) && can_move);
   }
+  // Whoever stands by at the store of this node takes its place.
+  Talk<void> count_spares() {
+    if (!store_.hosts()) co_return;
+    auto counting = stage_.ask<Spares>(CountSpares{});
+    const Spares spares = co_await counting;
+    spares_ = static_cast<int>(spares.number);
+  }
   bool can_be_missed() const { return goes_on_without_a_node(config_) && !store_.hosts(); }
+  bool visits() const { return store_.is_moving() && !store_.hosts(); }  // it has been in no round of this store
   Talk<void> lose_beginning(Error error);
   bool mixed() const { return !torchrun_.empty(); }
   std::vector<NodeRank> launch_nodes() const { return watch_->place().nodes_without(torchrun_); }
@@ -112,11 +148,15 @@ class ElasticSession : public Session, private ElasticStore::Owner {
   bool untold_ = false;                   // the others may not know of this node's failure
   std::optional<Round> pledged_;          // the round that the agent hears of once the store has the will
   int restarts_ = 0;                      // before this round
+  int spares_ = 0;                        // at the store of this node, when they were counted last
+  bool told_ = false;                     // the others may have heard of a failure of this node in the round
+  bool host_gone_ = false;                // in the round; another one follows
   bool doubted_ = false;                  // the workers restart already, since the store is silent
   NodeRank gone_ = NodeRank::none();      // the node that broke up the round, by leaving or being lost
   bool ends_ = false;                     // the job ends, because of a failure of this node
   bool left_ = false;                     // this node left because of a signal: the others may go on
   bool others_go_on_ = false;             // to the next round, and hear there that this node has ended the job
+  Excuse excuse_;
   EndAccount account_;
   Scope round_;  // talks of the round
   Scope late_;   // tells the others what they should have heard before

@@ -9,6 +9,7 @@
 #include "launch/core/rendezvous/liveness.hpp"
 #include "launch/core/session/store_line.hpp"
 #include "launch/core/session/store_link.hpp"
+#include "launch/core/store/keys.hpp"
 
 #include <functional>
 #include <memory>
@@ -52,7 +53,12 @@ class ElasticStore {
 
   // The wishes for the machine. The first join() connects first, and hosts the store if the endpoint leads here.
   void join(bool admits, int restarts);
-  void leave(std::string reason);
+  void leave(std::string reason) {
+    leaving_ = true;
+    done_ = machine_ == nullptr;
+    if (machine_) machine_->leave(stage_.moment(), std::move(reason));
+    wake();
+  }
   void close() {
     done_ = machine_ == nullptr;
     if (machine_) machine_->close(stage_.moment());
@@ -60,7 +66,13 @@ class ElasticStore {
   }
   // Leaves with the store what it must do when this node is lost without a word; then WillLeft comes. False: this store
   // keeps no wills.
-  bool pledge(LeaveWill will);
+  bool pledge(LeaveWill will) {
+    if (!by_launch_) return false;
+    will_stands_ = false;  // that was about an earlier will
+    if (hosted_ != nullptr) hosted_->pledge(std::move(will));
+    wake();
+    return true;
+  }
   // This node's workers have ended well: from now on its loss harms nobody, and its will is `then`.
   void finish(LeaveWill then) {
     if (hosted_ != nullptr) hosted_->finish(std::move(then));
@@ -74,11 +86,16 @@ class ElasticStore {
   Talk<void> end(Time deadline);
   // The last call: takes the will back, unless it must stand, and closes the links. The store knows that all is well.
   void part() {
+    line_.forget_host();
     for (auto* link : {&link_, &last_link_}) {
       if (*link && by_launch_ && !will_stands_) (*link)->part();
       link->reset();
     }
   }
+
+  // Waits while this node finds out whether the process that hosted the store has ended. If it has, and another one can
+  // follow, the owner hears of that before.
+  Talk<void> found_out();
 
   bool hosts() const { return hosts_; }
   bool is_moving() const { return line_.comes_back(); }  // since its last host has ended no round has formed
@@ -94,7 +111,10 @@ class ElasticStore {
   Talk<void> run();
   Talk<Result<StoreLink>> look_for_store(Endpoint endpoint, bool may_host);
   Talk<Result<StoreLink>> look_in_row(std::function<void(const Error&)> on_retry);
-  Talk<void> claim();
+  // So that nodes of this job know the store for theirs, and those of others do not.
+  Talk<void> claim() {
+    if (hosts_ && !choice_.ports.empty()) (void)co_await link_->set(claim_key(config_.run_id, 0), "host", give_up_);
+  }
   Talk<bool> connect();
   Talk<bool> look_again(Error lost);
   Talk<void> find_out_who_hosts();
@@ -108,7 +128,8 @@ class ElasticStore {
     followed,
     in_vain
   };
-  bool has_hung_up(const Error& lost) const;
+  bool may_have_ended(const Error& lost) const;
+  Talk<Way> find_out(bool waits);
   Talk<Way> follow(bool waits);
   Talk<Way> look_for_next();
   Talk<Way> give_way(bool waits);
@@ -121,6 +142,7 @@ class ElasticStore {
   NodeDesc self() const;
   std::string address_to_others() const;
   void take(StoreLink link) {
+    line_.forget_host();
     link_.reset();
     link_.emplace(std::move(link));
     connected_ = stage_.moment();
@@ -160,6 +182,8 @@ class ElasticStore {
   bool done_ = false;  // what leave() or close() asked for is done
   bool will_stands_ = false;
   StoreLine line_;
+  bool finds_out_ = false;  // whether the host has ended
+  Bell found_out_;
   std::optional<MovedJob> elder_;  // the job that this one gives way to
   Bell ended_;                     // rings when that is done, or the store is lost
   Scope scope_;                    // of run()

@@ -47,6 +47,7 @@ struct OpenDoor { std::string address; NodeDesc own; };
 // → Clients
 enum class Clientele { all, agents, busy };
 struct AwaitNoClients { Clientele who = Clientele::all; Time deadline; };
+struct CountSpares {};  // that stand by at this node's job store → Spares
 struct FindFreePort {};                                                     // → std::uint16_t
 // Whether a name leads to this machine. → Whereabouts
 struct LocateHost { std::string host; std::string own_name; Time deadline; };
@@ -55,16 +56,19 @@ struct LookForAgent { int pid = 0; };
 
 struct Opened { LinkId link = 0; Status status; Endpoint peer; std::string own_address; };  // addresses of both sides
 // `hung_up`: the kernel of the other side has closed the link in order: its process has ended, or has closed it.
-struct Answered { Result<Outcome> outcome; bool hung_up = false; };
+// `lived_at`: when the last message of a link that beats, and that was answered, was sent.
+struct Answered { Result<Outcome> outcome; bool hung_up = false; Time lived_at{}; };
 // `port`: the one that was taken. `cooling`: nobody uses it, but the kernel keeps it for a while.
 struct Listening { Status status; std::uint16_t port = 0; bool cooling = false; };
 struct DoorOpened { std::uint16_t port = 0; };  // 0: none was free
 struct Clients { std::size_t left = 0; std::vector<std::string> where; };  // `where`: some of them
+struct Spares { std::size_t number = 0; };
 
 using Question =
-    std::variant<OpenLink, AskStore, Listen, OpenDoor, AwaitNoClients, FindFreePort, LocateHost, LookForAgent>;
+    std::variant<OpenLink, AskStore, Listen, OpenDoor, AwaitNoClients, CountSpares, FindFreePort, LocateHost,
+                 LookForAgent>;
 using AnswerValue =
-    std::variant<Opened, Answered, Listening, DoorOpened, Clients, std::uint16_t, Whereabouts, bool>;
+    std::variant<Opened, Answered, Listening, DoorOpened, Clients, Spares, std::uint16_t, Whereabouts, bool>;
 
 // For people who asked for each step: "connected to the store at 10.0.0.1:29500". Empty: not worth a line.
 std::string to_text(const AnswerValue& answer);
@@ -90,8 +94,8 @@ struct PrepareStore {
 };
 // Removes what workers left in a store of this node, and closes their connections.
 struct FenceStore { OwnStore store = OwnStore::job; };
-// News: another node hosts the job's store now. `term`: how often it has moved.
-struct HostMoved { std::string from, to; int term = 0; };
+// News: another node hosts the job's store now, at `at`. `term`: how often it has moved.
+struct HostMoved { std::string from, to; int term = 0; Endpoint at{}; };
 struct StopAwaiting {};                 // ends AwaitNoClients, the one under way and later ones
 
 // For the agent. `first`: before the events that wait.

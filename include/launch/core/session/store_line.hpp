@@ -6,6 +6,7 @@
 
 #include "launch/core/c10d/hosted_rendezvous.hpp"
 #include "launch/core/config/config.hpp"
+#include "launch/core/session/host_witness.hpp"
 #include "launch/core/session/store_link.hpp"
 
 #include <optional>
@@ -38,6 +39,14 @@ class StoreLine {
   // What the store must know of this node.
   HostedRendezvous::Seat seat(bool hosts) const;
 
+  // Once the host, whose store is there, knows this node.
+  void watch_host(Endpoint store, NodeDesc self);
+  void forget_host() { witness_.forget(); }
+  // Whether the process at the other side of `link`, which is closed, has ended, as far as is known at `by`. Not if the
+  // connection was reset: a host that lives does that when it gives up this node, and so does a firewall. But so does
+  // the kernel of a process that has ended if something on the connection was not read: then the witness knows.
+  Talk<bool> has_ended(const StoreLink& link, Time by);
+
   // The host has closed its connection to this node, which was at `store`. Whether that is gone: nothing listens there
   // any more, or it is another store. The answer comes soon, or at `by`.
   Talk<bool> is_gone(Endpoint store, Time by);
@@ -53,6 +62,10 @@ class StoreLine {
   // or can be reached before `give_up`.
   Talk<Result<Next>> find_next(NodeDesc self, Time give_up);
 
+  // This node has come to the store of `heir`. The user hears of that when a round has formed there: until then that
+  // node, too, may end. `first`: where the store was first.
+  void settle_at(const Heir& heir, const Endpoint& first);
+
   // The store behind this door. An error: nobody is there, or another store, or it cannot be reached before `by`.
   Talk<Result<StoreLink>> reach(StoreDoor door, Time by);
 
@@ -63,16 +76,19 @@ class StoreLine {
   Talk<Result<bool>> has_name(StoreLink& link, std::string name, Time by);
   const std::string& name_of_last() const;
   void leave_last();
+  void tell_of_move();
 
   Stage& stage_;
   const Config& config_;
   StoreDoor door_;
   LastRound last_;
-  std::optional<Heir> host_{};  // of the store that this node has come to since the last round
-  int term_ = 0;                // of that
-  int left_ = 0;                // of the store before
-  bool comes_back_ = false;     // since the last host has ended no round has formed
-  std::vector<NodeRank> ended_;
+  std::optional<Heir> host_{};      // of the store that this node has come to since the last round
+  int term_ = 0;                    // of that
+  int left_ = 0;                    // of the store before
+  bool comes_back_ = false;         // since the last host has ended no round has formed
+  std::vector<NodeRank> ended_;     // of the last round, but for its host
+  std::optional<HostMoved> moved_;  // until the user hears of it
+  HostWitness witness_;
 };
 
 }  // namespace launch

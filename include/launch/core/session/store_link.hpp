@@ -40,6 +40,8 @@ class StoreLink {
 
   // The kernel of the other side has closed it in order.
   bool hung_up() const { return hung_up_; }
+  // When the last message that was answered here was sent, if the link beats.
+  Time lived_at() const { return lived_at_; }
 
   Stage& stage() const { return *stage_; }
   // The address of the other side, and ours: an address at which the store's host reaches this node.
@@ -50,6 +52,7 @@ class StoreLink {
   Stage* stage_;
   LinkId id_;  // 0: closed
   bool hung_up_ = false;
+  Time lived_at_{};
   Endpoint peer_;
   std::string own_address_;
 };

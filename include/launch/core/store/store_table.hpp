@@ -29,10 +29,11 @@ using ConnectionId = std::uint32_t;
 // A request that would exceed the limit is an error.
 inline constexpr std::size_t max_reply_bytes = std::size_t{256} * 1024 * 1024;
 
-// Bytes for a connection other than the one whose request was applied.
+// Bytes for a connection other than the one whose request was applied. `resets`: that one must be reset instead.
 struct Push {
   ConnectionId to;
-  std::string bytes;
+  std::string bytes{};
+  bool resets = false;
 };
 
 class StoreTable {
