@@ -1,3 +1,5 @@
+#include "launch/core/rendezvous/liveness.hpp"
+
 #include "choices.hpp"
 #include "whole_job.hpp"
 
@@ -62,7 +64,10 @@ void play_every(const Crash& crash) {
     while (job.node(crash.victim).alive() && job.events().now() < Time(1h) + time_to_end)
       job.events().run_until(job.events().now() + 10ms);
     job.unquiet(10s);
-    job.run_to_end(job.node(crash.victim).formed() ? time_to_go_on : time_to_end);
+    // If another node follows the host, it waits for those that it does not know to have ended.
+    const bool follows = crash.elastic && crash.victim == 0;
+    const Duration known = job.node(crash.victim).formed() ? time_to_go_on : time_to_end;
+    job.run_to_end(follows ? wait_after_host(scenario.heartbeat, scenario.nodes) + known : known);
     crashed = !job.node(crash.victim).exit_code().has_value();
     ASSERT_EQ(job.faults(), std::vector<std::string>()) << "killed after action " << step << "\n" << job.story();
     ASSERT_LT(step, 2000U);

@@ -52,6 +52,11 @@ MUTANTS = (
     Mutant("succession", "src/core/c10d/succession.cpp", "|| !stopping_.empty() ||", "||", ("core/",)),
     Mutant("succession", "src/core/c10d/succession.cpp", "return other.term > term;", "return other.term >= term;",
            ("core/",)),
+    Mutant("succession", "src/core/session/elastic_store.cpp", "link_ && link_->hung_up();", "link_;", ("sim/",)),
+    Mutant("succession", "src/core/session/round_watch.cpp", "is_last_ = !failure->restart;", "is_last_ = false;",
+           ("core/",)),
+    Mutant("succession", "src/core/session/elastic_store.cpp", "if (elder_) way = co_await give_way(waits);", "",
+           ("sim/",)),
     Mutant("succession", "src/core/c10d/succession.cpp", "comeback.left <= left_ &&", "left_ >= 0 &&", ("core/",)),
     Mutant("environment", "src/core/config/worker_settings.cpp",
            'set("TORCH_NCCL_ASYNC_ERROR_HANDLING", "1")', 'set("TORCH_NCCL_ASYNC_ERROR_HANDLING", "0")',
@@ -86,7 +91,7 @@ MUTANTS = (
            "plan_heartbeat(config_.heartbeat_timeout, choice_.settings.nodes.max).grace;",
            "Duration::max();", ("sim/whole",)),
     Mutant("sim-deadline-kept", "src/core/agent/agent.cpp",
-           "if (state_ == State::stopping) deadline_ = std::min(deadline_, later(now, grace_));",
+           "if (counts) deadline_ = std::min(deadline_, later(now, grace_));",
            "", ("core/agent_membership",)),
     Mutant("sim-late-fence", "src/core/session/worker_meeting.cpp",
            "  if (port_ != 0) stage_.act(FenceStore{OwnStore::workers});\n"
@@ -135,14 +140,8 @@ MUTANTS = (
            "return look_ - signs.since >= limit_;",
            "return look_ - signs.since >= limit_ * 9 / 10;", ("core/elastic_session",)),
     Mutant("sim-stall-too-long", "src/core/rendezvous/liveness.cpp",
-           "return plan.patience + plan.grace;\n"
-           "}\n"
-           "\n"
-           "// ---- the host",
-           "return plan.patience + plan.grace + plan.interval;\n"
-           "}\n"
-           "\n"
-           "// ---- the host", ("core/liveness",)),
+           "return plan.patience + plan.grace;", "return plan.patience + plan.grace + plan.interval;",
+           ("core/liveness",)),
     Mutant("sim-no-second-look", "src/core/rendezvous/liveness.cpp",
            "heard_of_ = now - patience_;",
            "", ("sim/whole",)),
@@ -195,7 +194,7 @@ MUTANTS = (
            "held_ = telling_ && std::holds_alternative<AllGone>(event);",
            "held_ = false;", ("sim/late",)),
     Mutant("sim-no-doubt", "src/core/session/elastic_session.cpp",
-           "doubted_ = silent && watch_ && !in_barrier_ && may_leave();",
+           "doubted_ = silent && watch_ && !in_barrier_ && can_be_missed();",
            "doubted_ = false;", ("sim/warned",)),
 )
 
