@@ -151,15 +151,15 @@ AgentActions Agent::put_off(Change change, Time now) {
   if (state_ == State::leaving) return {TellPeers{early_leave(0, "its workers have ended")}, finish()};
   if (put_off_) return {};
   put_off_ = std::move(change);
-  if (state_ == State::running) deadline_ = later(now, std::min(settings_.shutdown_timeout, grace_));
+  if (state_ == State::running) deadline_ = later(now, time_to_save());
   return {};
 }
 
 void Agent::shorten_grace(Duration most, Time now) {
   if (most == Duration::max()) return;
   grace_ = std::min(grace_, most);
-  const bool counts = state_ == State::stopping || (state_ == State::running && put_off_);
-  if (counts) deadline_ = std::min(deadline_, later(now, grace_));
+  const bool saves = state_ == State::running && put_off_;
+  if (saves || state_ == State::stopping) deadline_ = std::min(deadline_, later(now, saves ? time_to_save() : grace_));
 }
 
 AgentActions Agent::handle(const StoreLost& event, Time now) {

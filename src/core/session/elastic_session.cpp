@@ -1,7 +1,6 @@
 #include "launch/core/session/elastic_session.hpp"
 
 #include "launch/core/base/text.hpp"
-#include "launch/core/session/dialogs.hpp"
 #include "launch/core/store/keys.hpp"
 
 #include <algorithm>
@@ -32,6 +31,7 @@ void ElasticSession::join(const JoinRound& event) {
   watch_.reset();
   in_barrier_ = closed_ = untold_ = told_ = host_gone_ = false;  // that this node joins tells the others
   pledged_.reset();
+  heard_.reset();
   gone_ = NodeRank::none();
   stage_.act(ForgetRound{});
   store_.join(event.admits, event.restarts);
@@ -273,6 +273,7 @@ Talk<void> ElasticSession::tell_first(Failure failure) {
     auto link = co_await connect_again(deadline);
     if (!link) break;
     auto first = co_await tell_abort(*link, watch_->place().prefix, failure, deadline);
+    if (first) heard_ = *first;
     ends = !first && first.error().code == ErrorCode::closed;
     auto pause = stage_.until(later(stage_.moment(), next_try / 50));
     if (ends) co_await pause;
@@ -284,7 +285,7 @@ Talk<void> ElasticSession::tell_all(Failure failure) {
   const Time deadline = later(stage_.moment(), quick_answer);
   auto link = co_await connect_again(deadline);
   if (link) co_return co_await tell_by(*link, std::move(failure), deadline);
-  pass_on(watch_ ? Result<Failure>(link.error()) : Result<Failure>(failure));
+  pass_on(watch_ && !heard_ ? Result<Failure>(link.error()) : Result<Failure>(heard_.value_or(failure)));
   if (untold_) late_.start(keep_telling(std::move(failure)));
 }
 
@@ -312,12 +313,6 @@ Talk<void> ElasticSession::tell_by(StoreLink& link, Failure failure, Time deadli
     store_.close();
   }
   pass_on(first);
-}
-
-void ElasticSession::pass_on(const Result<Failure>& first) {
-  untold_ = !first;
-  if (untold_) store_.let_will_stand();
-  launch::pass_on(stage_, first);
 }
 
 // A node that hosts a store waits for the others without limit, if it would hear of the loss of each of them.

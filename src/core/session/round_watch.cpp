@@ -111,6 +111,7 @@ Talk<void> RoundWatch::watch(Time connect_by) {
   if (!failure) {
     lose(failure.error());
   } else {
+    learned_ = true;
     is_last_ = !failure->restart;
     if (!retired_ || !failure->restart) stage_.tell(PeerFailed{*failure});
     co_await be_heard(failure->restart);

@@ -256,6 +256,8 @@ class Agent {
   AgentActions follow(Change change, Time now);
   AgentActions put_off(Change change, Time now);
   void shorten_grace(Duration most, Time now);
+  // Of warned workers. If their time was cut, they must be told to exit before it is over.
+  Duration time_to_save() const { return grace_ < settings_.shutdown_timeout ? grace_ * 9 / 10 : grace_; }
   AgentActions start_anew(Time now);
   AgentActions end_beside_the_last(Time now);
   AgentActions run_hook(Time now);

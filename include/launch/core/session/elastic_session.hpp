@@ -5,6 +5,7 @@
 // A talk of a round belongs to the scope of that round, and so ends with it: news of an old round reaches nobody.
 #pragma once
 
+#include "launch/core/session/dialogs.hpp"
 #include "launch/core/session/elastic_store.hpp"
 #include "launch/core/session/end_account.hpp"
 #include "launch/core/session/excuse.hpp"
@@ -64,7 +65,8 @@ class ElasticSession : public Session, private ElasticStore::Owner {
   }
   bool goes_on() const override {
     const bool ended = stranger_ || ends_ || closed_ || (watch_ && (watch_->is_last() || watch_->passed()));
-    return goes_on_without_a_node(config_) && !ended;
+    const bool may_have_ended = watch_ && watch_->has_unread_failure() && config_.restarts.max_restarts == 0;
+    return goes_on_without_a_node(config_) && !ended && !may_have_ended;
   }
   Talk<bool> still_goes_on() override;
   void take(RoundFormed formed);
@@ -109,7 +111,11 @@ class ElasticSession : public Session, private ElasticStore::Owner {
     const bool may_move = watch_ && store_.can_move() && !store_.hosts();
     return failure.kind == Failure::Kind::worker && (may_move || host_gone_);
   }
-  void pass_on(const Result<Failure>& first);
+  void pass_on(const Result<Failure>& first) {
+    untold_ = !first;
+    if (untold_) store_.let_will_stand();
+    launch::pass_on(stage_, first);
+  }
   Talk<void> see_others_off(bool failed, Time start);
   Talk<void> see_busy_ones_off(Time start);
   ExchangePlace place_for_end(const Failure& first) const;
@@ -149,6 +155,7 @@ class ElasticSession : public Session, private ElasticStore::Owner {
   std::optional<Round> pledged_;          // the round that the agent hears of once the store has the will
   int restarts_ = 0;                      // before this round
   int spares_ = 0;                        // at the store of this node, when they were counted last
+  std::optional<Failure> heard_{};        // what the host has answered to a failure of this node in the round
   bool told_ = false;                     // the others may have heard of a failure of this node in the round
   bool host_gone_ = false;                // in the round; another one follows
   bool doubted_ = false;                  // the workers restart already, since the store is silent

@@ -67,6 +67,8 @@ class RoundWatch {
 
   // A failure has ended the round, and the job.
   bool is_last() const { return is_last_; }
+  // A failure has ended the round, and nobody has told this node which one.
+  bool has_unread_failure() const { return aborted_ && !learned_; }
   // All nodes have passed the exit barrier; BarrierDone has been told.
   bool passed() const { return passed_; }
   // In the exit barrier: waits until what the host has said last is read, if it has ended.
@@ -102,6 +104,7 @@ class RoundWatch {
   std::optional<Will> new_will_;  // and must get this one instead
   bool waits_for_store_ = false;
   bool aborted_ = false;  // somebody has written the abort key
+  bool learned_ = false;  // this node knows what it holds
   bool is_last_ = false;  // and that ends the job
   bool watches_ = false;
   bool leaves_ = false;  // this node is in the exit barrier
