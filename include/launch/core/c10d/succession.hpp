@@ -4,8 +4,8 @@
 //
 // Two parts of a job never run at one moment, whatever is cut off from what, because of five rules:
 // 1. Only a closed connection proves an end: a kernel closes a connection in order when its process ends. A host that
-//    lives and gives up a node resets all its connections instead. A refused connection proves nothing; such members count
-//    as possibly alive.
+//    lives and gives up a node resets all its connections instead. A refused connection proves nothing; such members
+//    count as possibly alive.
 // 2. A part needs may_run() among the members of the last round that one of it knows, and also among those who were in
 //    the round before. Nodes that know only that one then cannot be a part of their own.
 // 3. What is older has no say: a host forms a round after all members of the one before have come to know that, or are
