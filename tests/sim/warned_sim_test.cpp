@@ -41,9 +41,7 @@ void expect_good_ends(WholeJob& job, const std::vector<std::size_t>& nodes) {
 TEST(Warned, AHostThatStoodStillTooLongGoesOnWithTheOthers) {
   for (int phase = 0; phase < 20; ++phase) {
     SCOPED_TRACE(phase);
-    WholeScenario scenario = with_host(3);
-    scenario.moves = false;  // otherwise it leaves while the others do not know yet whether it lives
-    WholeJob job(1, scenario);
+    WholeJob job(1, with_host(3));
     start(job, 3, [](std::size_t, const Round& round) { return round.number == 0 ? Plan() : Plan{3s, 0}; });
     job.events().run_until(Time(1h) + 2s + phase * 40ms);
     job.launch_node(0).warn(SIGUSR1);

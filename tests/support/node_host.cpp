@@ -201,9 +201,7 @@ void NodeHost::carry_out(const LimitGrace& action) {
   });
   when_awake(later(network_.events().now(), action.grace), [this, group = group_] {
     if (group != group_) return;
-    // Those that were warned know it.
-    if (undisturbed() && !looks_ && !warned_)
-      eyes_.fault(host() + " has its workers killed before it has told them to exit");
+    if (undisturbed() && !looks_) eyes_.fault(host() + " has its workers killed before it has told them to exit");
     end_all_after(plan_.dies_after, killed(SIGKILL));
   });
 }

@@ -247,7 +247,7 @@ Talk<bool> ElasticStore::come_back(bool was_silent) {
   if (!link || ending_ || leaving_) co_return false;
   const bool same = co_await line_.is_same(*link, give_up_);
   if (!same || ending_ || leaving_) co_return false;
-  if (!hosts_) line_.forget();  // nobody goes on without a host that lives
+  if (!hosts_) line_.forget();  // the others of its line are at the store of this node
   last_link_.reset();
   last_link_.emplace(*std::move(link_));
   take(*std::move(link));

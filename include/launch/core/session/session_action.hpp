@@ -47,7 +47,7 @@ struct OpenDoor { std::string address; NodeDesc own; };
 // → Clients
 enum class Clientele { all, agents, busy };
 struct AwaitNoClients { Clientele who = Clientele::all; Time deadline; };
-struct CountSpares {};  // that stand by at this node's job store → Spares
+struct CountSpares {};                                                      // at this node's job store → Spares
 struct FindFreePort {};                                                     // → std::uint16_t
 // Whether a name leads to this machine. → Whereabouts
 struct LocateHost { std::string host; std::string own_name; Time deadline; };
