@@ -9,7 +9,7 @@ import signal
 import time
 
 import processes
-from members import ROUNDS, START, UNTIL_GO, MembersCase, milliseconds, print_times, print_title
+from members import ROUNDS, SOON, START, UNTIL_GO, MembersCase, milliseconds, print_times, print_title
 from test_control import ControlCase
 
 TRIALS = int(os.environ.get("LAUNCH_SUCCESSION_TRIALS", 3))
@@ -72,6 +72,28 @@ class Succession(MembersCase):
         workers = self.wait_for_round(2, since=killed)
         self.assertGreater(milliseconds(killed, workers), 3000)
         self.end_well(runs[3], runs[4])
+
+    def test_workers_that_fail_with_the_host_end_nothing(self):
+        """As those of gloo and NCCL do, whose peers have ended."""
+        runs = self.form(3, "--max-restarts=0")
+        workers = self.wait_for_round(3)
+        killed = time.time()
+        self.kill_both(runs[1])
+        for worker in workers[1:]:
+            os.kill(worker.pid, signal.SIGKILL)
+        self.wait_for_round(2, since=killed)
+        self.end_well(runs[2], runs[3])
+        self.assert_rounds(3, 2)
+
+    def test_a_node_that_is_told_to_stop_with_the_host_is_not_waited_for(self):
+        runs = self.form(3, "--heartbeat-timeout=30", nnodes="1:4")
+        told = time.time()
+        for number in (1, 2):
+            runs[number].signal(signal.SIGTERM)
+        workers = self.wait_for_round(1, since=told)
+        self.assertLess(milliseconds(told, workers), SOON)
+        self.assertEqual([143, 143], self.finish(runs[1], runs[2]))
+        self.end_well(runs[3])
 
     def test_a_spare_takes_the_place_of_the_host(self):
         options = ["--max-restarts=1"]

@@ -52,7 +52,19 @@ MUTANTS = (
     Mutant("succession", "src/core/c10d/succession.cpp", "|| !stopping_.empty() ||", "||", ("core/",)),
     Mutant("succession", "src/core/c10d/succession.cpp", "return other.term > term;", "return other.term >= term;",
            ("core/",)),
-    Mutant("succession", "src/core/session/elastic_store.cpp", "link_ && link_->hung_up();", "link_;", ("sim/",)),
+    Mutant("succession", "src/core/session/store_line.cpp", "if (link.hung_up()) co_return true;", "co_return true;",
+           ("sim/",)),
+    Mutant("succession", "src/core/session/store_line.cpp", "co_return co_await witness_.has_seen_end(by);",
+           "co_return false && by == Time();", ("sim/host_end",)),
+    Mutant("succession", "src/core/c10d/membership.cpp", "witnesses_.give_up(peer->second.said.node);", "",
+           ("core/",)),
+    Mutant("succession", "src/core/c10d/membership.cpp",
+           "if (peer->second.ended) round_.end(peer->second.said.node);", "", ("sim/host_end", "core/")),
+    Mutant("succession", "src/core/session/elastic_session.cpp", "stage_.act(Tell{std::move(changed), excuse_.waits()});",
+           "stage_.act(Tell{std::move(changed), false});", ("sim/host_end",)),
+    Mutant("succession", "src/core/rendezvous/liveness.cpp",
+           "std::clamp(wait_after_host(timeout, nodes) - since_answer, plan.grace, grace_after_host(timeout));",
+           "since_answer > plan.silence ? plan.grace * 18 : grace_after_host(timeout);", ("core/",)),
     Mutant("succession", "src/core/session/round_watch.cpp", "is_last_ = !failure->restart;", "is_last_ = false;",
            ("core/",)),
     Mutant("succession", "src/core/session/elastic_store.cpp", "if (elder_) way = co_await give_way(waits);", "",
@@ -74,9 +86,9 @@ MUTANTS = (
            ("sim/warned", "core/agent_membership")),
     Mutant("sim-grace-of-changes", "src/core/agent/agent.cpp",
            "shorten_grace(event.grace, now);\n"
-           "  return change({event.reason",
+           "  if (event.excuses",
            "\n"
-           "  return change({event.reason", ("sim/warned", "core/agent_membership")),
+           "  if (event.excuses", ("sim/warned", "core/agent_membership")),
     Mutant("sim-grace-of-a-lost-store", "src/core/agent/agent.cpp",
            "shorten_grace(event.grace, now);\n"
            "  if (winding_down()) {\n"
@@ -84,14 +96,15 @@ MUTANTS = (
            "\n"
            "  if (winding_down()) {\n"
            "    if (goes_on()) blame(failure_of_store", ("sim/warned",)),
-    Mutant("sim-doubt-without-grace", "src/core/session/elastic_session.cpp",
+    Mutant("sim-doubt-without-grace", "include/launch/core/session/elastic_session.hpp",
            "stage_.act(LimitGrace{grace()});",
            "", ("sim/whole",)),
     Mutant("sim-endless-grace", "src/core/session/elastic_session.cpp",
            "plan_heartbeat(config_.heartbeat_timeout, choice_.settings.nodes.max).grace;",
            "Duration::max();", ("sim/whole",)),
     Mutant("sim-deadline-kept", "src/core/agent/agent.cpp",
-           "if (counts) deadline_ = std::min(deadline_, later(now, grace_));",
+           "if (saves || state_ == State::stopping) "
+           "deadline_ = std::min(deadline_, later(now, saves ? time_to_save() : grace_));",
            "", ("core/agent_membership",)),
     Mutant("sim-late-fence", "src/core/session/worker_meeting.cpp",
            "  if (port_ != 0) stage_.act(FenceStore{OwnStore::workers});\n"
@@ -103,7 +116,7 @@ MUTANTS = (
     Mutant("sim-no-fence", "src/core/session/worker_meeting.cpp",
            "  if (port_ != 0) stage_.act(FenceStore{OwnStore::workers});\n",
            "", ("sim/late",)),
-    Mutant("sim-will-taken-back", "src/core/session/elastic_session.cpp",
+    Mutant("sim-will-taken-back", "include/launch/core/session/elastic_session.hpp",
            "if (untold_) store_.let_will_stand();",
            "", ("sim/late",)),
     Mutant("sim-earlier-wills-taken-back", "src/core/session/static_session.cpp",
@@ -193,7 +206,7 @@ MUTANTS = (
     Mutant("sim-gone-before-told", "src/core/node/node.cpp",
            "held_ = telling_ && std::holds_alternative<AllGone>(event);",
            "held_ = false;", ("sim/late",)),
-    Mutant("sim-no-doubt", "src/core/session/elastic_session.cpp",
+    Mutant("sim-no-doubt", "include/launch/core/session/elastic_session.hpp",
            "doubted_ = silent && watch_ && !in_barrier_ && can_be_missed();",
            "doubted_ = false;", ("sim/warned",)),
     # Of ends that cross a restart, a cut or a loss.
