@@ -71,7 +71,10 @@ void SessionRunner::carry_out(PrepareStore action) {
   run_id_ = action.run_id;
   job_store_.preset(std::string(host_key), "1");
   store_name_ = action.name;
-  if (!action.name.empty()) job_store_.preset(store_name_key(action.name), "1");
+  if (!action.name.empty()) {
+    job_store_.preset(store_name_key(action.name), "1");
+    job_store_.reset_agents();
+  }
   job_store_.set_silence_limit(action.silence_limit);
   if (action.nnodes == 0) return job_store_.note_into({});  // a c10d job: only agents use that store
   job_store_.set_agent_keys(std::move(action.agent_keys));
@@ -96,6 +99,7 @@ void SessionRunner::carry_out(const Say& action) {
 // This process's own links to its store end, too: only others are waited for. The store sees that when it has parted,
 // so it forms no round of those who are left.
 asio::awaitable<void> SessionRunner::part() {
+  if (store_name_.empty()) co_return;
   for (const auto& [id, link] : std::exchange(links_, {})) link->close();
   co_await job_store_.part(later(now(), time_to_part));
 }

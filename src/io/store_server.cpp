@@ -300,7 +300,7 @@ void StoreServer::remove(StoreConnection& connection, bool silent) {
   const ConnectionId id = connection.id();
   const std::shared_ptr<StoreConnection> alive = std::move(connections_[id]);
   std::vector<Push> pushes;
-  const bool resets = alive->is_agent() || store_.is_witness(id);
+  const bool resets = resets_agents_ && (alive->is_agent() || store_.is_witness(id));
   store_.drop(id, silent, instant(), pushes);
   free_ids_.push_back(id);
   buffered_ -= alive->buffered();

@@ -42,7 +42,10 @@ asio::awaitable<bool> part(StoreServer& server, Duration patience) {
 
 class StoreFarewell : public testing::Test {
  protected:
-  StoreFarewell() { EXPECT_TRUE(server_.listen("127.0.0.1", 0, true)); }
+  StoreFarewell() {
+    server_.reset_agents();
+    EXPECT_TRUE(server_.listen("127.0.0.1", 0, true));
+  }
 
   tcp::endpoint address() const { return {asio::ip::address_v4::loopback(), server_.port()}; }
   // An agent: it has left a will.

@@ -30,8 +30,11 @@ class PortListener {
   boost::system::error_code try_to_listen(const std::string& host, std::uint16_t port, bool loopback_only);
   std::uint16_t port() const { return port_; }
 
-  // Whoever connects from now on is refused.
-  void close() { doors_.clear(); }
+  // Whoever connects from now on is refused. What is under way at a door finds no listener.
+  void close() {
+    alive_ = std::make_shared<bool>(true);
+    doors_.clear();
+  }
   // Takes at once the connections that the kernel has already accepted.
   void accept_pending();
 

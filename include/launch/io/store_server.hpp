@@ -64,6 +64,9 @@ class StoreServer {
   // Called between two rounds: removes the workers' keys and closes their connections. What a dead worker's kernel
   // still sends has no effect: a connection that is older than the fence may use only agents' keys.
   void fence();
+  // From now on the connections of agents that live, but are closed, are reset: another node may host this store later,
+  // and an end in order says that this process has ended.
+  void reset_agents() { resets_agents_ = true; }
 
   // Connections that attend or have left a will are taken for dead if they say nothing for this long, or at most a
   // tenth longer. Zero: never. A host that was itself asleep starts counting again.
@@ -134,6 +137,7 @@ class StoreServer {
   bool hurried_ = false;
   bool awaits_busy_ = false;  // what agents say may end a wait
   bool parts_ = false;
+  bool resets_agents_ = false;
   SilenceWatch silence_;
   bool listening_for_silence_ = false;
   boost::asio::steady_timer look_;   // for the next look at silent connections

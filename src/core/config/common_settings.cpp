@@ -49,6 +49,8 @@ CommonSettings common_settings(const Config& config) {
                              {"--heartbeat-timeout", to_text(config.heartbeat_timeout)}};
   if (config.c10d() == nullptr)
     settings.emplace_back("TORCH_ELASTIC_WORKER_IDENTICAL", config.identical_workers ? "1" : "0");
+  else
+    settings.emplace_back("--quorum", config.c10d()->host_moves ? "host" : "none");
   if (config.started_as_rank)
     settings.emplace_back("workers of a launch", config.place ? "one" : "as many as it wants");
   settings.emplace_back(restarts_name, std::to_string(config.restarts.max_restarts));

@@ -248,7 +248,7 @@ Talk<Result<Round>> ElasticSession::exchange_ranks(StoreLink& control, RoundForm
 Talk<void> ElasticSession::tell(Failure failure) {
   if (!store_.reached() || stranger_) co_return;
   if (failure.kind == Failure::Kind::signal) co_await count_spares();
-  const bool ends_all = failure.of_all && watch_;  // a node that waits for a round leaves as ever
+  const bool ends_all = failure.of_all && watch_ && choice_.host_moves;  // a node that waits for a round leaves as ever
   if (failure.kind == Failure::Kind::signal && !ends_all && may_leave()) {
     left_ = true;
     late_.give_up();

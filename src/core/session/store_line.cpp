@@ -23,7 +23,9 @@ constexpr Duration shortest_look = 100ms;
 StoreLine::StoreLine(Stage& stage, const Config& config)
     : stage_(stage), config_(config), door_{{}, new_name()}, witness_(stage) {}
 
-std::string StoreLine::new_name() const { return fmt::format("{:016x}", stage_.random().next()); }
+std::string StoreLine::new_name() const {
+  return may_move() ? fmt::format("{:016x}", stage_.random().next()) : std::string();
+}
 
 Talk<void> StoreLine::open_door(NodeDesc own, std::string address) {
   if (door_.at.port != 0 || !may_move()) co_return;

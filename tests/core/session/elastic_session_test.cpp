@@ -174,7 +174,7 @@ TEST(ElasticSession, AnotherNodeFollowsAHostThatHasEnded) {
 // Workers notice the end of others as fast as agents notice that of an agent, or faster.
 TEST(ElasticSession, AFailureOfWorkersAtTheEndOfTheHostIsToldToNobody) {
   for (Duration after = -30ms; after <= 30ms; after += 5ms) {
-    Elastic job({1, 3});
+    Elastic job({1, 3}, true);
     for (const char* host : {"n0", "n1", "n2"}) job.come(host);
     for (Meeting::Node* node : job.nodes) job.round_of(*node);
     Events& events = job.meeting.events();
@@ -198,7 +198,7 @@ TEST(ElasticSession, AFailureOfWorkersAtTheEndOfTheHostIsToldToNobody) {
 }
 
 TEST(ElasticSession, AFailureOfWorkersIsToldIfNoOtherNodeCanFollow) {
-  Elastic job({1, 2});
+  Elastic job({1, 2}, true);
   for (const char* host : {"n0", "n1"}) job.come(host);
   for (Meeting::Node* node : job.nodes) job.round_of(*node);
   job.meeting.network().reset("n1");
@@ -212,7 +212,7 @@ TEST(ElasticSession, AFailureOfWorkersIsToldIfNoOtherNodeCanFollow) {
 // It reads the end of the host only when the others may run again.
 TEST(ElasticSession, WorkersOfANodeThatHasStoodStillHaveLittleTimeAtTheEndOfTheHost) {
   for (const Duration pause : {20s, 70s}) {
-    Elastic job({1, 3});
+    Elastic job({1, 3}, true);
     for (const char* host : {"n0", "n1", "n2"}) job.come(host);
     for (Meeting::Node* node : job.nodes) job.round_of(*node);
     job.meeting.network().freeze("n2", later(job.meeting.events().now(), pause));
@@ -227,7 +227,7 @@ TEST(ElasticSession, WorkersOfANodeThatHasStoodStillHaveLittleTimeAtTheEndOfTheH
 
 // Nobody has closed the rendezvous yet.
 TEST(ElasticSession, WhoHasHeardOfTheEndOfTheJobDoesNotFollow) {
-  Elastic job({1, 2});
+  Elastic job({1, 2}, true);
   for (const char* host : {"n0", "n1"}) job.come(host);
   std::int64_t number = 0;
   for (Meeting::Node* node : job.nodes) number = job.round_of(*node).number;

@@ -129,7 +129,7 @@ class ElasticSession : public Session, private ElasticStore::Owner {
   }
   // Whoever stands by at the store of this node takes its place.
   Talk<void> count_spares() {
-    if (!store_.hosts()) co_return;
+    if (!store_.hosts() || !store_.can_move()) co_return;
     auto counting = stage_.ask<Spares>(CountSpares{});
     const Spares spares = co_await counting;
     spares_ = static_cast<int>(spares.number);
