@@ -123,6 +123,7 @@ TEST_F(StoreFarewell, AnAgentThatDoesNotCloseIsWaitedForUntilTheDeadline) {
 TEST_F(StoreFarewell, TheWitnessOfANodeThatIsLostIsReset) {
   for (const bool lost : {true, false}) {
     StoreServer server(io_.get_executor(), [](const std::string&) {});
+    server.reset_agents();
     ASSERT_TRUE(server.listen("127.0.0.1", 0, true));
     const auto attend = [&](Attendance::Wish wish) {
       tcp::socket socket(io_);
