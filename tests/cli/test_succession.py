@@ -151,6 +151,7 @@ class Succession(MembersCase):
         self.assert_rounds(3)
         processes.kill([agent])
         runs[1].signal(signal.SIGKILL)
+        self.finish(runs[1])
 
     def test_the_host_leaves_when_it_is_told_to(self):
         events = self.folder / "events"

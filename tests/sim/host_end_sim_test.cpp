@@ -86,7 +86,7 @@ TEST(HostEnd, WorkersThatFailJustBeforeItEndTheJobOnAllNodesOrOnNone) {
       job->unquiet(70s);
       job->run_to_end(100s);
       expect_one_way(*job, fmt::format("{} before the end, seed {}", to_text(before), seed));
-      if (job->node(1).exit_code() != 0) EXPECT_EQ(job->started_rounds(), started) << job->story();
+      EXPECT_TRUE(job->node(1).exit_code() == 0 || job->started_rounds() == started) << job->story();
     }
 }
 
