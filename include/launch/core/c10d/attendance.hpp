@@ -24,7 +24,7 @@ struct Attendance {
   Wish wish = Wish::join;
   NodeDesc node;
   Member member;         // role and number of workers
-  NodeLimits nodes;      // --nnodes
+  NodeLimits nodes{};    // --nnodes
   Duration last_call{};  // how long a round with the minimum waits for more nodes
   Duration silence{};    // how long without a heartbeat until a torchrun agent is dead
   std::int64_t round = -1;
