@@ -152,8 +152,8 @@ void NodeHost::check_early_leave() {
 // A round whose workers were stopped, and that does not count as a restart, ends because nodes joined or left.
 void NodeHost::count_change(const Round& next) {
   if (group_ == 0) return;
-  if (warned_ && last_.may_leave && (!told_ || told_at_ < later(warned_at_, config_.shutdown_timeout)))
-    eyes_.fault(host() + " starts workers again though it was warned");
+  const bool too_early = !told_ || (!hastened_ && told_at_ < later(warned_at_, config_.shutdown_timeout));
+  if (warned_ && last_.may_leave && too_early) eyes_.fault(host() + " starts workers again though it was warned");
   if (!told_ || next.restarts != last_.restarts) return;
   if (cut_short_) eyes_.fault(host() + " takes time from its warned workers for a change of members");
   if (well_) return;
