@@ -22,6 +22,7 @@ ROUND_SECONDS = 50  # until a round has formed and all have had a sum; it takes 
 class Membership(TorchCase):
     numbers = itertools.count()
     conf_of = CONF  # by the kind of the host
+    more = ()  # options that all nodes have
 
     def form(self, kinds, nnodes, rank_0=0, env=None):
         """Starts these nodes and waits until all are in one round. The first one hosts the store."""
@@ -46,7 +47,7 @@ class Membership(TorchCase):
             [Settings.launch if kind == "l" else self.torchrun(), f"--nnodes={self.nnodes}", "--nproc-per-node=1",
              "--rdzv-backend=c10d", f"--rdzv-endpoint=127.0.0.1:{self.port}", f"--rdzv-id=job{self.port}",
              f"--rdzv-conf={self.conf},is_host={int(index == 0)}", f"--local-addr={self.addresses[index]}",
-             "--max-restarts=5", WORKER], env=env))
+             "--max-restarts=5", *self.more, WORKER], env=env))
 
     def kill(self, index):
         """Ends a node's launcher. torchrun's workers do not end with it; here they do."""
@@ -110,6 +111,30 @@ class Replacement(Membership):
         self.come(successor)
         self.settled(3)
         self.ends(3, 2)
+
+
+class HostMoves(Membership):
+    """The node that hosts the store, of rank 0, is killed."""
+    load = 0.9
+    more = ("--quorum=host",)
+
+    @repeated
+    def test_the_others_go_on(self):
+        self.form("llll", "2:4")
+        self.kill(0)
+        self.settled(3)
+        self.kill(1)  # which hosts it now
+        self.settled(2)
+        self.ends(2, 0, 1)
+
+    @repeated
+    def test_a_spare_takes_its_place(self):
+        self.form("lll", "3:3")
+        self.come("l")
+        self.stands_by(3)
+        self.kill(0)
+        self.settled(3)
+        self.ends(3, 0)
 
 
 class LaunchLeads(Replacement):
