@@ -38,6 +38,7 @@ class Crowd {
  private:
   static WholeScenario scenario(int nodes, int fewest) {
     WholeScenario scenario;
+    scenario.moves = nodes < 10'000;  // each node then has a store and a connection more
     scenario.elastic = true;
     scenario.hosting = Hosting::launch;
     scenario.nodes = nodes;
