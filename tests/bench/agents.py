@@ -114,11 +114,17 @@ class Job:
             self.fail(f"ranks {sorted(set(range(count)) - set(ranks))} are missing, the world sizes are {set(worlds)}")
         return (max(stamps) - began) / 1e9
 
+    def agents(self):
+        return {pid for pid in left() if processes.command_of(pid) != self.worker}
+
+    def host(self):
+        """The processes of the launcher that hosts the store."""
+        server = max(self.agents(), key=processes.open_files)
+        return next(pids for pids in map(processes.launcher, self.pids) if server in pids)
+
     def used(self):
         """MiB of all agents, MiB of the host, CPU seconds of the host, CPU seconds of all agents."""
-        agents = {pid for pid in left() if processes.command_of(pid) != self.worker}
-        server = max(agents, key=processes.open_files)
-        host = next(pids for pids in map(processes.launcher, self.pids) if server in pids)
+        agents, host = self.agents(), self.host()
         cpu = [sum(map(processes.cpu_seconds, pids)) for pids in (host, agents)]
         return [sum(map(processes.memory_kib, pids)) / 1024 for pids in (agents, host)] + cpu
 

@@ -85,7 +85,8 @@ BINARIES = {  # folder -> binary -> how
     "io": {"io_tests": Binary(("dev",), ("dev", "release", "tsan"), alone="looks at clocks"),
            "thread_tests": Binary(("tsan",), ("tsan",), load=0.7)},
 }
-BENCHMARKS = ("startup", "memory", "store", "rendezvous", "recovery", "logs", "agents", "beats", "control")
+BENCHMARKS = ("startup", "memory", "store", "rendezvous", "recovery", "logs", "agents", "host_lost", "beats",
+              "control")
 THREADED = ("background_test", "disk_thread_test", "event_sink_test", "line_sink_test", "log_console_test",
             "log_exchange_test", "log_file_test", "log_file_model_test", "log_relay_test", "message_console_test",
             "patient_output_test", "stderr_tap_test", "stdin_feeder_test",
