@@ -58,11 +58,9 @@ Status AgentStore::apply(const Request& request, const Exchange& exchange) {
 // A job begins with the first launch agent that attends; torchrun's agents may have been there before it.
 Status AgentStore::attend(const AttendRequest& request, const Exchange& exchange) {
   const Instant now = exchange.now;
-  auto said = parse_attendance(request.text);
+  const auto said = parse_attendance(request.text);
   if (!said) return said.error();
   if (closed_ && !lets_in(*said)) return not_in_use();
-  // Nobody hosts the job here: who found that out, and ends, ends it for nobody else.
-  if (closed_ && said->wish == Attendance::Wish::close) said->wish = Attendance::Wish::leave;
   auto job = jobs_.find(request.key);
   const bool begun = job != jobs_.end();
   if (said->moved || (said->wish == Attendance::Wish::witness && !begun)) return tell_of_elder(job, *said, exchange);

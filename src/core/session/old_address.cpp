@@ -19,15 +19,11 @@ constexpr Duration longest_pause = 5min;  // after something that does not under
 // False: it closes the connection when it is told.
 Talk<bool> tell_at(Stage& stage, Endpoint at, const OldAddress& old) {
   const Time by = later(stage.moment(), longest_look);
-  const LinkId id = stage.new_link();
-  Question question = OpenLink{id, std::move(at), by};
-  auto opening = stage.ask<Opened>(std::move(question));
-  const Opened opened = co_await opening;
-  if (!opened.status) co_return true;
-  StoreLink link(stage, id, opened);
+  auto link = co_await knock(stage, std::move(at), by);
+  if (!link) co_return true;
   const std::string state = state_key(old.run_id);
   KeyList keys = {std::string(host_key), state, store_name_key(old.job.door.store)};
-  const auto there = co_await link.check(std::move(keys), by);
+  const auto there = co_await link->check(std::move(keys), by);
   const bool is_other = there && there->at(0) && there->at(1) && !there->at(2);
   if (!is_other) co_return true;
   Attendance said;
@@ -38,7 +34,7 @@ Talk<bool> tell_at(Stage& stage, Endpoint at, const OldAddress& old) {
   said.common = old.common;
   said.moved = old.job;
   Operation tell = Attend{state, to_json(said)};
-  auto heard = co_await link.perform(std::move(tell), by);
+  auto heard = co_await link->perform(std::move(tell), by);
   co_return heard || heard.error().code != ErrorCode::closed;
 }
 

@@ -23,17 +23,13 @@ struct Look {
 
 // The connection, if node 0 of this job is there. An error: why not.
 Talk<Result<StoreLink>> look_at(Stage& stage, Look look, const RowSearch& search) {
-  const LinkId id = stage.new_link();
-  Question question =
-      OpenLink{id, std::move(look.endpoint), std::min(search.deadline, later(stage.moment(), look.limit))};
-  auto opening = stage.ask<Opened>(std::move(question));
-  const Opened opened = co_await opening;
-  if (!opened.status) co_return opened.status.error();
-  StoreLink link(stage, id, opened);
+  const Time limit = std::min(search.deadline, later(stage.moment(), look.limit));
+  auto link = co_await knock(stage, std::move(look.endpoint), limit);
+  if (!link) co_return link.error();
   const Time deadline = std::min(search.deadline, later(stage.moment(), for_claim));
-  auto claim = co_await await_claim(link, search.run_id, NodeRank(0), deadline);
-  if (!claim) co_return Error{ErrorCode::conflict, "another job's store is at " + to_text(link.peer())};
-  co_return std::move(link);
+  auto claim = co_await await_claim(*link, search.run_id, NodeRank(0), deadline);
+  if (!claim) co_return Error{ErrorCode::conflict, "another job's store is at " + to_text(link->peer())};
+  co_return *std::move(link);
 }
 
 // Which port is looked at next: every other time the first that has not been seen to be another job's, where node 0 is

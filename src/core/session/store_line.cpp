@@ -82,15 +82,6 @@ HostedRendezvous::Seat StoreLine::seat(bool hosts) const {
   return seat;
 }
 
-Talk<Result<StoreLink>> StoreLine::knock(Endpoint door, Time by) {
-  const LinkId id = stage_.new_link();
-  Question question = OpenLink{id, std::move(door), by};
-  auto opening = stage_.ask<Opened>(std::move(question));
-  const Opened opened = co_await opening;
-  if (!opened.status) co_return opened.status.error();
-  co_return StoreLink(stage_, id, opened);
-}
-
 Talk<Result<bool>> StoreLine::has_name(StoreLink& link, std::string name, Time by) {
   auto looked = co_await link.check(KeyList(1, store_name_key(name)), by);
   if (!looked) co_return looked.error();
@@ -108,7 +99,7 @@ Talk<bool> StoreLine::is_same(StoreLink& link, Time by) {
 Talk<bool> StoreLine::is_gone(Endpoint store, Time by) {
   Backoff backoff(between_refusals, 2 * between_refusals, stage_.random());
   for (int refusals = 0; refusals < refusals_needed;) {
-    auto there = co_await knock(store, by);
+    auto there = co_await knock(stage_, store, by);
     if (there) {
       const auto same = co_await has_name(*there, name_of_last(), by);
       if (same) co_return !*same;
@@ -127,7 +118,7 @@ Talk<bool> StoreLine::is_gone(Endpoint store, Time by) {
 Talk<Result<StoreLink>> StoreLine::reach(StoreDoor door, Time by) {
   Backoff backoff(10ms, 500ms, stage_.random());
   while (true) {
-    auto link = co_await knock(door.at, by);
+    auto link = co_await knock(stage_, door.at, by);
     Error reason{ErrorCode::conflict, "another store listens there"};
     if (link) {
       const auto same = co_await has_name(*link, door.store, by);

@@ -72,16 +72,22 @@ void StoreLink::close() {
   if (id_ != 0) stage_->act(CloseLink{std::exchange(id_, 0)});
 }
 
+Talk<Result<StoreLink>> knock(Stage& stage, Endpoint endpoint, Time deadline) {
+  const LinkId id = stage.new_link();
+  Question question = OpenLink{id, std::move(endpoint), deadline};
+  auto opening = stage.ask<Opened>(std::move(question));
+  const Opened opened = co_await opening;
+  if (!opened.status) co_return opened.status.error();
+  co_return StoreLink(stage, id, opened);
+}
+
 Talk<Result<StoreLink>> try_to_connect(Stage& stage, Endpoint endpoint, Time deadline,
                                        std::function<void(const Error&)> on_retry) {
   Backoff backoff(10ms, 1s, stage.random());
   while (true) {
-    const LinkId id = stage.new_link();
-    Question question = OpenLink{id, endpoint, deadline};
-    auto opening = stage.ask<Opened>(std::move(question));
-    const Opened opened = co_await opening;
-    if (opened.status) co_return StoreLink(stage, id, opened);
-    const Error& reason = opened.status.error();
+    auto link = co_await knock(stage, endpoint, deadline);
+    if (link) co_return *std::move(link);
+    const Error& reason = link.error();
     const Time next = later(stage.moment(), backoff.next());
     if (next >= deadline) co_return Error{ErrorCode::timeout, reason.message};
     on_retry(reason);

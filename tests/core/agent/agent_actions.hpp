@@ -1,4 +1,4 @@
-// For tests of Agent: what stands in the actions that it answers with.
+// For tests of Agent: what stands in the actions that it answers with, and a node of three that most of them play.
 #pragma once
 
 #include "launch/core/agent/agent.hpp"
@@ -25,6 +25,28 @@ inline std::string order(const AgentActions& actions) {
     if (std::holds_alternative<KillWorkers>(action)) text += 'k';
   }
   return text;
+}
+
+inline AgentSettings settings_of_three() {
+  AgentSettings settings{.nnodes = 3,
+                         .node_rank = NodeRank::none(),
+                         .nproc = 2,
+                         .host = "h",
+                         .shutdown_timeout = std::chrono::seconds(30),
+                         .kill_grace = std::chrono::seconds(5),
+                         .evidence = true};
+  return settings;
+}
+
+// This node is the second one.
+inline Round round_of_three() {
+  return {Assignment{.group_rank = NodeRank(1),
+                     .group_world_size = 3,
+                     .base_global_rank = GlobalRank(2),
+                     .world_size = 6,
+                     .base_role_rank = 2,
+                     .role_world_size = 6},
+          std::nullopt, 0, true};
 }
 
 }  // namespace launch

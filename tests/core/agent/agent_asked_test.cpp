@@ -23,13 +23,8 @@ struct Kind {
 };
 
 Agent agent_of(const Kind& kind) {
-  AgentSettings settings{.nnodes = kind.nnodes,
-                         .node_rank = NodeRank::none(),
-                         .nproc = 2,
-                         .host = "h",
-                         .shutdown_timeout = 30s,
-                         .kill_grace = 5s,
-                         .evidence = true};
+  AgentSettings settings = settings_of_three();
+  settings.nnodes = kind.nnodes;
   settings.leaves = kind.leaves;
   Agent agent(settings);
   agent.start(start_time);
@@ -37,13 +32,10 @@ Agent agent_of(const Kind& kind) {
 }
 
 RendezvousDone formed(const Kind& kind) {
-  Round round{Assignment{.group_rank = NodeRank(1),
-                         .group_world_size = kind.nnodes,
-                         .base_global_rank = GlobalRank(2),
-                         .world_size = 6,
-                         .base_role_rank = 2,
-                         .role_world_size = 6},
-              std::nullopt, kind.restarts, kind.can_restart};
+  Round round = round_of_three();
+  round.assignment.group_world_size = kind.nnodes;
+  round.restarts = kind.restarts;
+  round.can_restart = kind.can_restart;
   round.may_leave = kind.may_leave;
   return {round};
 }

@@ -15,25 +15,12 @@ using namespace std::chrono_literals;
 constexpr Time start_time = Time(1h);
 
 void form(Agent& agent) {
-  Round round{Assignment{.group_rank = NodeRank(1),
-                         .group_world_size = 3,
-                         .base_global_rank = GlobalRank(2),
-                         .world_size = 6,
-                         .base_role_rank = 2,
-                         .role_world_size = 6},
-              std::nullopt, 0, true};
-  EXPECT_NE(find<StartWorkers>(agent.on(RendezvousDone{std::move(round)}, start_time)), nullptr);
+  EXPECT_NE(find<StartWorkers>(agent.on(RendezvousDone{round_of_three()}, start_time)), nullptr);
 }
 
 // --max-membership-restarts=1
 Agent running(int max_restarts) {
-  AgentSettings chosen{.nnodes = 3,
-                       .node_rank = NodeRank::none(),
-                       .nproc = 2,
-                       .host = "h",
-                       .shutdown_timeout = 30s,
-                       .kill_grace = 5s,
-                       .evidence = true};
+  AgentSettings chosen = settings_of_three();
   chosen.restarts.max_membership_restarts = 1;
   chosen.restarts.max_restarts = max_restarts;
   Agent agent(chosen);

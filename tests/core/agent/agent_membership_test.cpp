@@ -16,27 +16,13 @@ constexpr const char* too_often =
     "nodes have joined or left 2 times, and --max-membership-restarts allows no more than 1";
 
 AgentSettings settings(std::optional<int> most = std::nullopt) {
-  AgentSettings result{.nnodes = 3,
-                       .node_rank = NodeRank::none(),
-                       .nproc = 2,
-                       .host = "h",
-                       .shutdown_timeout = 30s,
-                       .kill_grace = 5s,
-                       .evidence = true};
+  AgentSettings result = settings_of_three();
   result.restarts.max_membership_restarts = most;
   return result;
 }
 
 void form(Agent& agent) {
-  const auto actions = agent.on(RendezvousDone{Round{Assignment{.group_rank = NodeRank(1),
-                                                                .group_world_size = 3,
-                                                                .base_global_rank = GlobalRank(2),
-                                                                .world_size = 6,
-                                                                .base_role_rank = 2,
-                                                                .role_world_size = 6},
-                                                     std::nullopt, 0, true}},
-                                start_time);
-  EXPECT_NE(find<StartWorkers>(actions), nullptr);
+  EXPECT_NE(find<StartWorkers>(agent.on(RendezvousDone{round_of_three()}, start_time)), nullptr);
 }
 
 Agent running(const AgentSettings& chosen) {

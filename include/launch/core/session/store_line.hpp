@@ -71,7 +71,6 @@ class StoreLine {
 
  private:
   bool may_move() const { return config_.c10d()->host_moves && goes_on_without_a_node(config_); }
-  Talk<Result<StoreLink>> knock(Endpoint door, Time by);
   std::string new_name() const;
   Talk<Result<bool>> has_name(StoreLink& link, std::string name, Time by);
   const std::string& name_of_last() const;

@@ -57,6 +57,9 @@ class StoreLink {
   std::string own_address_;
 };
 
+// Tries once.
+Talk<Result<StoreLink>> knock(Stage& stage, Endpoint endpoint, Time deadline);
+
 // Tries again and again with jittered back-off, and gives up at the deadline; `on_retry` is told the reason of each
 // failed try. The last reason is in the error, whose code is timeout.
 Talk<Result<StoreLink>> connect_to_store(Stage& stage, Endpoint endpoint, Time deadline,
