@@ -63,7 +63,8 @@ void SessionRunner::carry_out(const PartLink& action) {
 }
 
 void SessionRunner::carry_out(const CloseLink& action) {
-  if (const auto link = links_.extract(action.link)) link.mapped()->close();
+  const auto link = links_.extract(action.link);
+  if (link) action.resets ? link.mapped()->abandon() : link.mapped()->close();
 }
 
 void SessionRunner::carry_out(PrepareStore action) {
@@ -137,7 +138,7 @@ void SessionRunner::answer(QuestionId id, AskStore question) {
 asio::awaitable<void> SessionRunner::ask_store(QuestionId id, std::shared_ptr<StoreAccess> link, AskStore question) {
   auto outcome = co_await link->perform(std::move(question.operation), question.deadline);
   if (!outcome && link->silent()) outcome = Error{ErrorCode::silent, outcome.error().message};
-  reply(id, Answered{std::move(outcome), link->hung_up(), link->lived_at()});
+  reply(id, Answered{std::move(outcome), link->hung_up(), link->lived_at(), link->heard_at()});
 }
 
 void SessionRunner::answer(QuestionId id, const Listen& question) {

@@ -78,6 +78,7 @@ asio::awaitable<Status> StoreClient::receive_more(Time deadline) {
   if (error == asio::error::would_block) co_return Status();
   if (error) co_return lost(error);
   received_.append(chunk.data(), length);
+  heard_at_ = now();
   co_return Status();
 }
 
@@ -236,6 +237,12 @@ void StoreClient::part() {
   encode(LeaveWillRequest{}, farewell);
   boost::system::error_code ignored;
   (void)socket_.write_some(asio::buffer(farewell), ignored);
+  close();
+}
+
+void StoreClient::abandon() {
+  boost::system::error_code ignored;
+  socket_.set_option(asio::socket_base::linger(true, 0), ignored);
   close();
 }
 

@@ -55,6 +55,7 @@ Config WholeJob::make_config(const std::string& host) const {
   choice.settings.join_timeout = scenario_.join_timeout;
   choice.joins_wait = scenario_.joins_wait;
   choice.host_moves = scenario_.moves;
+  choice.by_majority = scenario_.by_majority;
   if (scenario_.hosting == Hosting::node) return config;
   choice.is_host = false;
   choice.store = lasting_store;
@@ -320,7 +321,7 @@ void WholeJob::ended(std::size_t node, int code) {
 void WholeJob::check_patience(std::size_t node) {
   const auto& report = launch_node(node).report();
   const bool waited = report && report->end.first && report->end.first->what.find("timed out") != std::string::npos;
-  if (!waited || !scenario_.elastic || !all_by_launch_ || any_immortal()) return;
+  if (!waited || !scenario_.elastic || scenario_.by_majority || !all_by_launch_ || any_immortal()) return;
   if (scenario_.hosting == Hosting::node && !nodes_.front()->alive()) return;
   if (later(network_.well_at(), scenario_.join_timeout + to_be_told) > events_.now()) return;
   const auto others = alive();

@@ -37,6 +37,7 @@ struct WholeScenario {
   Duration shutdown = std::chrono::seconds(15);  // --shutdown-timeout
   Hosting hosting = Hosting::node;
   bool moves = true;            // --quorum=host
+  bool by_majority = false;     // --quorum=majority
   bool joins_wait = false;      // --join=between-restarts
   bool asks = false;            // nodes may ask each other
   bool judges_torchrun = true;  // torchrun's nodes are checked for what must never happen, too

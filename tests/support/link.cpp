@@ -82,13 +82,17 @@ void Link::part() {
   close();
 }
 
-void Link::close() {
+void Link::close() { end(false); }
+
+void Link::abandon() { end(true); }
+
+void Link::end(bool resets) {
   if (!open_) return;
   const auto store = store_.lock();
   if (store && !network_.is_down(peer_.host) && !network_.is_down(host_)) {
     last_sent_ = network_.arrival(host_, peer_.host, last_sent_);
     const Time at = std::max(last_sent_, network_.thaws_at(peer_.host));
-    network_.events().at(at, [store, id = connection_] { store->close(id); });
+    network_.events().at(at, [store, id = connection_, resets] { resets ? store->drop(id, false) : store->close(id); });
   }
   open_ = false;
   network_.events().at(network_.events().now(), [self = shared_from_this()] { self->look(); });
@@ -142,6 +146,7 @@ void Link::cancel() {
 void Link::received(const std::string& bytes) {
   if (!open_ || hung_up_) return;
   buffer_ += bytes;
+  heard_at_ = network_.events().now();
   beats_.heard();
   look();
   arm_beats();

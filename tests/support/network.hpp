@@ -97,17 +97,21 @@ class Link : public std::enable_shared_from_this<Link> {
   void wake();
   void part();
   void close();
+  // The other side hears of a reset.
+  void abandon();
 
   const std::string& host() const { return host_; }
   const Endpoint& peer() const { return peer_; }
   // In order, by the kernel of the other side.
   bool hung_up() const { return hung_up_ && !was_reset_; }
   Time lived_at() const { return beats_.lived_at(); }
+  Time heard_at() const { return heard_at_; }
 
  private:
   friend class Network;
   friend class Store;
 
+  void end(bool resets);
   void received(const std::string& bytes);
   void closed(bool reset);
   void reset();
@@ -142,6 +146,7 @@ class Link : public std::enable_shared_from_this<Link> {
   std::uint64_t number_ = 0;  // of the operation
   Duration patience_ = std::chrono::seconds(10);
   Beats beats_;
+  Time heard_at_{};
   Time asked_{};  // when the operation, or its cancellation, was sent
 };
 

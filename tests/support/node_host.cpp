@@ -195,8 +195,10 @@ void NodeHost::check_kill() const {
 void NodeHost::carry_out(const LimitGrace& action) {
   if (action.grace == Duration::max()) return;
   hastened_ = true;
-  when_awake(later(network_.events().now(), action.grace + to_be_sure), [this, group = group_] {
-    if (group == group_ && running() && told_ && !killed_ && !looks_)
+  const Time sure = later(network_.events().now(), action.grace + to_be_sure);
+  when_awake(sure, [this, sure, group = group_] {
+    const bool slept = network_.events().now() > sure;  // then its guard ends them
+    if (group == group_ && running() && told_ && !killed_ && !looks_ && !slept)
       eyes_.fault(host() + " does not kill workers whose time is over");
   });
   when_awake(later(network_.events().now(), action.grace), [this, group = group_] {

@@ -75,7 +75,8 @@ void Process::carry_out(const PartLink& action) {
 }
 
 void Process::carry_out(const CloseLink& action) {
-  if (const auto link = links_.extract(action.link)) link.mapped()->close();
+  const auto link = links_.extract(action.link);
+  if (link) action.resets ? link.mapped()->abandon() : link.mapped()->close();
 }
 
 void Process::carry_out(const FenceStore& action) {
@@ -111,7 +112,7 @@ void Process::answer(QuestionId id, const AskStore& question) {
   link->second->perform(question.operation, question.deadline,
                         [this, id, one = link->second.get(), life = std::weak_ptr(life_)](Result<Outcome> outcome) {
                           const bool hung_up = !outcome && !life.expired() && one->hung_up();
-                          if (!life.expired()) reply(id, Answered{std::move(outcome), hung_up, one->lived_at()});
+                          if (!life.expired()) reply(id, Answered{std::move(outcome), hung_up, one->lived_at(), one->heard_at()});
                         });
 }
 

@@ -41,6 +41,8 @@ class StoreAccess {
 
   // When the last message that the store has answered was sent, if this client beats.
   virtual Time lived_at() const { return {}; }
+  // When the last bytes came, if that is known.
+  virtual Time heard_at() const { return {}; }
 
   // Takes the will back, if one was left, and closes; never waits.
   virtual void part() = 0;
@@ -49,6 +51,9 @@ class StoreAccess {
   virtual void wake() = 0;
 
   virtual void close() = 0;
+  // Closes it, if it is a connection to an agent's store, so that the other side does not believe that this process has
+  // ended.
+  virtual void abandon() { close(); }
 
   // Where the store is, so that reach_store finds it again.
   virtual Endpoint peer() const = 0;

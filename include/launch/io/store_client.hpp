@@ -28,9 +28,11 @@ class StoreClient : public StoreAccess {
   bool silent() const override { return silent_; }
   bool hung_up() const override { return hung_up_; }
   Time lived_at() const override { return beats_.lived_at(); }
+  Time heard_at() const override { return heard_at_; }
   void part() override;
   void wake() override;
   void close() override;
+  void abandon() override;
   Endpoint peer() const override;
   std::string own_address() const override;
 
@@ -53,6 +55,7 @@ class StoreClient : public StoreAccess {
   bool woken_ = false;      // and must end now
   bool listening_ = false;  // waits for the next byte
   Beats beats_;
+  Time heard_at_{};
   bool silent_ = false;
   // Operations that were given up. Their answers still come, before any other.
   struct Owed {

@@ -43,6 +43,52 @@ Error not_in_use() { return protocol_error("nobody hosts a job here yet"); }
 }  // namespace
 
 Status AgentStore::apply(const Request& request, const Exchange& exchange) {
+  const std::size_t begin = exchange.reply.size();
+  Status applied = carry_out(request, exchange);
+  if (applied) hold_back(request, exchange, begin);
+  return applied;
+}
+
+// What it gets is in the order of its requests.
+void AgentStore::hold_back(const Request& request, const Exchange& exchange, std::size_t begin) {
+  const auto found = attending_.find(exchange.from);
+  if (found == attending_.end()) return;
+  Membership& job = *found->second;
+  const bool may = job.may_answer(exchange.from, std::holds_alternative<PingRequest>(request), exchange.now.time);
+  if (may) return release(job, exchange, begin);
+  Held& held = held_.try_emplace(exchange.from, Held{&job, {}}).first->second;
+  held.reply.append(exchange.reply, begin);
+  exchange.reply.resize(begin);
+}
+
+// All of them may hear now what one may.
+void AgentStore::release(Membership& job, const Exchange& exchange, std::size_t begin) {
+  for (auto held = held_.begin(); held != held_.end();) {
+    const auto& [to, one] = *held;
+    if (one.job != &job) {
+      ++held;
+      continue;
+    }
+    job.answer_late(to, exchange.now.time);
+    if (to == exchange.from) {
+      exchange.reply.insert(begin, one.reply);
+    } else {
+      exchange.pushes.push_back({to, one.reply});
+    }
+    held = held_.erase(held);
+  }
+}
+
+// Its members wait for this key before they start workers.
+void AgentStore::say_settled(Jobs::iterator job, const Exchange& exchange) {
+  const auto round = job->second.take_settled();
+  if (!round) return;
+  std::string unread;
+  const std::string key = settled_key(job->first, *round);
+  (void)table_.apply(nobody, SetRequest{key, "1"}, unread, exchange.pushes);
+}
+
+Status AgentStore::carry_out(const Request& request, const Exchange& exchange) {
   const ConnectionId from = exchange.from;
   if (const auto* said = std::get_if<AttendRequest>(&request)) return attend(*said, exchange);
   if (closed_ && !only_looks(request)) return not_in_use();
@@ -82,6 +128,7 @@ Status AgentStore::attend(const AttendRequest& request, const Exchange& exchange
   if (witnesses) witnesses_.insert(exchange.from);
   job->second.attend(exchange.from, *said, now);
   deliver(job->second, exchange);
+  say_settled(job, exchange);
   return {};
 }
 
@@ -153,6 +200,7 @@ void AgentStore::drop(ConnectionId connection, bool silent, Instant now, std::ve
   table_.drop(connection, silent, pushes);
   if (guests_) guests_->drop(connection, now.time);
   attending_.erase(connection);
+  held_.erase(connection);
   witnesses_.erase(connection);
   std::string none;
   for (auto& [key, membership] : jobs_) {

@@ -111,6 +111,8 @@ std::optional<Comeback> read_comeback(Needed& need, const JsonValue& json) {
   back.left = need(json["left"].whole(0, most_restarts));
   for (const JsonValue& rank : need(json["ended"].list())) back.ended.emplace_back(need(rank.whole(0, most_nodes)));
   back.wait = read_time(need, json["wait"]);
+  if (const JsonValue limit = json["limit"]; limit.present()) back.limit = read_time(need, limit);
+  if (const JsonValue ended = json["host_ended"]; ended.present()) back.host_ended = need(ended.flag());
   return back;
 }
 
@@ -152,6 +154,7 @@ Json to_object(const Comeback& back) {
                {"ended", Json::array()},
                {"wait", in_milliseconds(back.wait)}};
   for (const NodeRank rank : back.ended) json["ended"].push_back(rank.value);
+  if (back.limit > Duration::zero()) json.update({{"limit", in_milliseconds(back.limit)}, {"host_ended", back.host_ended}});
   return json;
 }
 
@@ -179,6 +182,8 @@ std::string to_json(const Attendance& said) {
   if (said.hosts) json["hosts"] = true;
   if (said.comeback) json["comeback"] = to_object(*said.comeback);
   if (said.moved) json["moved"] = to_object(*said.moved);
+  if (said.anew) json["anew"] = true;
+  if (said.lease > Duration::zero()) json["lease"] = in_milliseconds(said.lease);
   if (!said.reason.empty()) json["reason"] = said.reason.substr(0, longest_text);
   return dump(json);
 }
@@ -207,6 +212,8 @@ Result<Attendance> parse_attendance(std::string_view text) {
   if (const JsonValue hosts = json["hosts"]; hosts.present()) said.hosts = need(hosts.flag());
   said.comeback = read_comeback(need, json["comeback"]);
   if (said.wish == Wish::tell) said.moved = read_moved(need, json["moved"]);
+  if (const JsonValue anew = json["anew"]; anew.present()) said.anew = need(anew.flag());
+  if (const JsonValue lease = json["lease"]; lease.present()) said.lease = read_time(need, lease);
   if (!need.met() || said.nodes.min > said.nodes.max || said.node.addr.empty() || !is_launch(said.node))
     return protocol_error("an attendance lacks a field, or has one out of bounds");
   return said;

@@ -23,9 +23,9 @@ HostedRendezvous::HostedRendezvous(ElasticSettings settings, Seat seat)
 
 // The others that have come know a later round.
 void HostedRendezvous::learn(const LastRound& succession) {
-  if (!seat_.comeback || succession.round < seat_.comeback->last.round) return;
+  if (!seat_.comeback || seat_.comeback->last.is_after(succession)) return;
   Comeback& back = *seat_.comeback;
-  const bool newer = succession.round > back.last.round;
+  const bool newer = succession.is_after(back.last);
   if (newer) back.last = succession;
   if (newer) back.ended.clear();  // those are ranks of the earlier one
   add_ended(back.ended, succession);
@@ -82,6 +82,7 @@ void HostedRendezvous::take(const ElasticNews& news, Time now) {
     goal_ = Goal::member;
     round_ = formed->round;
     seat_.comeback.reset();
+    seat_.anew = false;
     news_.push_back(news);
   } else if (std::holds_alternative<RoundBroken>(news) && goal_ == Goal::member) {
     goal_ = Goal::none;
@@ -170,7 +171,10 @@ ElasticStep HostedRendezvous::attend(Wish wish, Time deadline) {
                   restarts_,
                   seat_.door,
                   seat_.hosts,
-                  seat_.comeback};
+                  seat_.comeback,
+                  {},
+                  seat_.anew,
+                  seat_.lease};
   return {Attend{state_key(settings_.run_id), to_json(said)}, std::exchange(news_, {})};
 }
 

@@ -61,11 +61,12 @@ void Membership::attend(ConnectionId from, const Attendance& said, Instant now) 
 bool Membership::accept(ConnectionId from, const Attendance& said, Instant now) {
   if (peers_.empty()) {
     terms_ = said;
+    quorum_.set_lease(said.lease);
   } else if (const auto error = find_contradiction(said, terms_.nodes, terms_.common)) {
     answer(from, RoundRefused{*error});
     return false;
   }
-  // Either it has connected again, and the other connection is dead, or two agents use the same name.
+  // It has connected again, and the other connection is dead; or two agents use the same name.
   if (const auto known = by_node_.find(said.node); known != by_node_.end() && known->second != from) {
     if (peers_.at(known->second).waiting) answer(known->second, RoundRefused{name_taken(said.node)});
     drop(known->second, false, now);
@@ -74,6 +75,9 @@ bool Membership::accept(ConnectionId from, const Attendance& said, Instant now) 
   if (before != peers_.end() && before->second.said.node != said.node) drop(from, false, now);  // it was another node
   by_node_[said.node] = from;
   round_.come_back(said.node);
+  if (before == peers_.end()) quorum_.connect(said.node);
+  if (before == peers_.end() && has_begun(state_) && (said.anew || said.comeback)) quorum_.disown(said.node);
+  if (said.hosts) quorum_.set_self(said.node);
   Peer& peer = peers_[from];
   reluctant_ += static_cast<int>(peer.said.admits) - static_cast<int>(said.admits);
   peer.said = said;
@@ -108,6 +112,7 @@ void Membership::join(ConnectionId from, Peer& peer, Instant now) {
 
 void Membership::stay(ConnectionId from, Peer& peer) {
   if (must_know_of_end(peer)) return refuse(from, peer, closed());
+  know_round(peer.said);
   if (is_member(peer.said.node) && state_.round == peer.said.round && !broken_) return;
   peer.waiting = false;
   answer(from, broken_.value_or(RoundBroken{"the other nodes believe that this one is dead"}));
@@ -146,6 +151,7 @@ void Membership::forget(ConnectionId connection) {
   by_node_.erase(peer->second.said.node);
   witnesses_.give_up(peer->second.said.node);
   if (peer->second.ended) round_.end(peer->second.said.node);
+  if (peer->second.ended) quorum_.end(peer->second.said.node);
   regrouping_.lose(peer->second.said.node, peer->second.ended);
   peers_.erase(peer);
 }
@@ -207,6 +213,7 @@ void Membership::remove(const NodeDesc& node, Instant now) {
   remove_node(state_, node, terms_.nodes);
   torchrun_.forget(node);
   if (!state_.deadline) last_call_ = never;
+  overdue_ = overdue_ && state_.deadline;
   changed();
   if (was_complete && !state_.complete) turn(now);
 }
@@ -215,8 +222,9 @@ void Membership::remove(const NodeDesc& node, Instant now) {
 void Membership::turn(Instant now) {
   for (const ConnectionId connection : std::exchange(impatient_, {})) want_in(connection, peers_.at(connection));
   doomed_.clear();
-  untold_ = false;
+  untold_ = overdue_ = false;
   last_call_ = never;
+  look_at_quorum_ = quorum_.on() ? later(now.time, quorum_.patience()) : never;
   std::vector<std::tuple<int, std::uint64_t, ConnectionId>> order;
   for (const auto& [arrival, connection] : candidates_)
     order.emplace_back(round_.place_of(peers_.at(connection).said.node), arrival, connection);
@@ -243,10 +251,12 @@ void Membership::settle(Instant now) {
     return broken_ && std::exchange(untold_, false) ? ask_anew(now) : void();
   }
   if (regrouping_.active()) return gather(now);
-  const bool last = now.time >= last_call_;
+  if (given_up_) return refuse_all(too_few_left());
+  const bool last = overdue_ || now.time >= last_call_;
   if (last) torchrun_.expect_nobody_back();
   enter_candidates(last ? terms_.nodes.max : terms_.nodes.max - torchrun_.due(state_), now);
-  if (count() == terms_.nodes.max || (count() >= terms_.nodes.min && (last || nobody_else_is_due()))) form(now);
+  overdue_ = last && quorum_.on();
+  if (should_form(last)) form(now);
 }
 
 // The round is the first one of this store, but not of the job.
@@ -260,6 +270,7 @@ void Membership::gather(Instant now) {
   term_ = regrouping_.term();
   missing_ = regrouping_.missing();
   round_ = FormedRound(regrouping_.ranks());
+  quorum_.take_over(Electorate(regrouping_.ranks(), regrouping_.members()));
   regrouping_ = {};
   turn(now);
 }
@@ -290,23 +301,21 @@ void Membership::enter_candidates(int room, Instant now) {
   }
 }
 
-bool Membership::nobody_else_is_due() const {
-  const auto is_torchrun = [](const NodeDesc& node) { return !is_launch(node); };
-  const auto& spares = state_.redundancy_list;
-  return again_ && torchrun_.due(state_) == 0 && std::none_of(spares.begin(), spares.end(), is_torchrun);
-}
-
 void Membership::form(Instant now) {
   const std::vector<NodeDesc> order = rank_order(state_, round_.ranks());
   complete_round(state_, order);
-  const int old = round_.members_in(order);
+  Quorum::Past past = quorum_.past_of(order);
+  past.old = std::max(past.old, round_.members_in(order));
+  past.missing = std::max(past.missing, std::exchange(missing_, 0));
   round_ = FormedRound(state_.round, order, [this](const NodeDesc& node) -> const Attendance* {
     const auto known = by_node_.find(node);
     return known == by_node_.end() ? nullptr : &peers_.at(known->second).said;
   });
-  round_.set_past(term_, old, std::exchange(missing_, 0));
+  round_.set_past(term_, past.old, past.missing);
+  round_.is_mixed() ? quorum_.forget() : quorum_.form(order, now.time);
   formed_at_ = now.time;
-  last_call_ = never;
+  last_call_ = look_at_quorum_ = never;
+  overdue_ = false;
   again_ = false;
   broken_.reset();
   torchrun_.expect_nobody_back();
@@ -372,14 +381,15 @@ Status Membership::adopt(ConnectionId writer, const std::string& text, Instant n
 Time Membership::deadline() const {
   if (moved_) return never;
   // torchrun may start the last call with fewer nodes than our minimum.
-  const bool may_form = !state_.complete && !state_.closed && count() >= terms_.nodes.min;
+  const bool may_form = !state_.complete && !state_.closed && count() >= terms_.nodes.min && !overdue_;
   Time next = may_form ? last_call_ : never;
   if (!impatient_.empty() || !doomed_.empty()) next = std::min(next, later(formed_at_, torchrun_looks));
-  return std::min({next, regrouping_.deadline(), torchrun_.deadline(terms_.silence)});
+  return std::min({next, look_at_quorum_, regrouping_.deadline(), torchrun_.deadline(terms_.silence)});
 }
 
 void Membership::on_deadline(Instant now) {
   regrouping_.on_deadline(now.time);
+  if (now.time >= look_at_quorum_) look_at_quorum(now.time);
   for (const NodeDesc& node : torchrun_.take_silent(now.time, terms_.silence)) lose(node, "stopped responding", now);
   if (!too_early(now.time)) {
     for (const NodeDesc& node : std::exchange(doomed_, {})) remove(node, now);

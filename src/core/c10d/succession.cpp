@@ -48,17 +48,26 @@ void Regrouping::hear(const Visit& visit, const std::optional<Comeback>& comebac
     return;
   }
   term_ = std::max(term_, comeback->term);
-  if (const auto before = visitors_.find(visit.node); before != visitors_.end()) count(visit.node, before->second, -1);
+  const auto before = visitors_.find(visit.node);
+  const bool is_new = before == visitors_.end();
+  if (!is_new) count(visit.node, before->second, -1);
   Visitor& visitor = visitors_[visit.node];
   visitor = {comeback->last, visit.joins};
   visitor.last.line.clear();
-  wait_again(*comeback, now);
-  if (comeback->last.round > base_.round) {
+  if (comeback->limit == Duration::zero()) {
+    wait_again(*comeback, now);
+  } else if (is_new) {
+    wait_for_silent(*comeback, now);
+  }
+  if (comeback->last.is_after(base_)) {
+    host_ended_ = comeback->host_ended;
     take_base(comeback->last);
   } else {
     count(visit.node, visitor, 1);
   }
-  if (comeback->last.round == base_.round)
+  if (is_known(comeback->last) && comeback->host_ended) learn_end_of_host();
+  if (is_known(comeback->last) && comeback->last.old == 0 && comeback->last.missing == 0) old_ = {};
+  if (is_known(comeback->last))
     for (const NodeRank rank : comeback->ended)
       for (Part* const part : {&part_, &old_}) part->end(rank.value);
   if (!visit.hosts) return;
@@ -72,6 +81,22 @@ void Regrouping::wait_again(const Comeback& comeback, Time now) {
   left_ = std::max(left_, comeback.left);
   waited_ = false;
   wait_until_ = comeback.wait > Duration::zero() ? later(now, comeback.wait) : never;
+}
+
+// Each counts from the last that it has heard from its host.
+void Regrouping::wait_for_silent(const Comeback& comeback, Time now) {
+  limit_ = comeback.limit;
+  const Time until = later(now, comeback.wait);
+  wait_until_ = wait_until_ == never ? until : std::max(wait_until_, until);
+  late_until_ = later(wait_until_, limit_);
+  waited_ = waited_ && now >= wait_until_;
+}
+
+// Unless it is here: then another process had its place.
+void Regrouping::learn_end_of_host() {
+  host_ended_ = true;
+  for (Part* const part : {&part_, &old_})
+    if (!part->present.contains(base_.host.value)) part->all.erase(base_.host.value);
 }
 
 void Regrouping::lose(const NodeDesc& node, bool ended) {
@@ -90,7 +115,7 @@ void Regrouping::take_base(const LastRound& last) {
   stopping_.clear();
   behind_.clear();
   for (int rank = 0; rank < last.nnodes; ++rank) {
-    if (NodeRank(rank) == last.host) continue;
+    if (host_ended_ && NodeRank(rank) == last.host) continue;
     part_.all.insert(rank);
     if (rank < last.old) old_.all.insert(rank);
   }
@@ -142,8 +167,10 @@ bool Regrouping::may_form() const {
 }
 
 std::optional<Status> Regrouping::form(const Size& size, Time now) {
-  if (!may_form()) {
-    if (!waited_ || !stopping_.empty()) return std::nullopt;
+  if (given_up_ || !may_form()) {
+    if (!given_up_ && (!waited_ || !stopping_.empty())) return std::nullopt;
+    if (limit_ > Duration::zero() && !is_late_) return std::nullopt;
+    given_up_ = limit_ > Duration::zero();
     return Error{ErrorCode::timeout, too_few(arrived(), awaited())};
   }
   if (size.joined >= size.fewest) return Status();
@@ -154,12 +181,14 @@ std::optional<Status> Regrouping::form(const Size& size, Time now) {
 
 Time Regrouping::deadline() const {
   if (!active()) return never;
-  return std::min(waited_ ? never : wait_until_, passed_ ? never : more_until_);
+  const Time until = waited_ ? late_until_ : wait_until_;
+  return std::min(is_late_ ? never : until, passed_ ? never : more_until_);
 }
 
 void Regrouping::on_deadline(Time now) {
   waited_ = waited_ || now >= wait_until_;
   passed_ = passed_ || now >= more_until_;
+  is_late_ = waited_ && now >= late_until_;
 }
 
 std::map<NodeDesc, int> Regrouping::ranks() const {

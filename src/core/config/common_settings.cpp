@@ -40,6 +40,11 @@ void compare(const CommonSettings& own, const CommonSettings& job, Visit visit) 
   }
 }
 
+std::string quorum_of(const C10dChoice& choice) {
+  if (choice.by_majority) return "majority";
+  return choice.host_moves ? "host" : "none";
+}
+
 }  // namespace
 
 // The host and the nodes measure each other's silence, so they must use the same limit. Nodes with
@@ -50,7 +55,7 @@ CommonSettings common_settings(const Config& config) {
   if (config.c10d() == nullptr)
     settings.emplace_back("TORCH_ELASTIC_WORKER_IDENTICAL", config.identical_workers ? "1" : "0");
   else
-    settings.emplace_back("--quorum", config.c10d()->host_moves ? "host" : "none");
+    settings.emplace_back("--quorum", quorum_of(*config.c10d()));
   if (config.started_as_rank)
     settings.emplace_back("workers of a launch", config.place ? "one" : "as many as it wants");
   settings.emplace_back(restarts_name, std::to_string(config.restarts.max_restarts));

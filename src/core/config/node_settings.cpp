@@ -309,7 +309,8 @@ Status settle_join(const Options& options, Config& config) {
   if (auto* const choice = std::get_if<C10dChoice>(&config.meeting)) {
     choice->joins_wait = options.join.value == "between-restarts";
     const bool hosted = choice->store.kind == StoreKind::tcp;
-    choice->host_moves = options.quorum.value == "host" && hosted;
+    choice->by_majority = options.quorum.value == "majority" && hosted;
+    choice->host_moves = choice->by_majority || (options.quorum.value == "host" && hosted);
     if (!hosted) notice_ignored(origins(options.quorum), "no node hosts the store", config);
   } else {
     notice_ignored(origins(options.join, options.quorum, options.max_membership_restarts),

@@ -9,6 +9,8 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr int beats_per_timeout = 8;
+constexpr int beats_for_majority = 20;  // a host must know soon that it has lost its majority
+constexpr int intervals_per_lease = 3;  // a node's receipt is known an interval later, and so is up to two old
 constexpr int looks_per_limit = 20;
 constexpr Duration between_two_nodes = 1ms;  // a beat that arrives alone costs the host some 15 us
 
@@ -17,20 +19,32 @@ constexpr Duration between_two_nodes = 1ms;  // a beat that arrives alone costs 
 // A node that stalls for nine tenths of the time-out disturbs nobody. In the worst case a beat is the last thing that
 // the host has heard, and the next beat, an interval later, is the first without an answer. That interval, the patience
 // and the grace are over before the host's limit of silence is.
-Heartbeat plan_heartbeat(Duration timeout, int nodes) {
+//
+// Those who serve a majority have less patience, since the host may have answered them when it had lost its majority.
+Heartbeat plan_heartbeat(Duration timeout, int nodes, Allegiance to) {
   if (timeout == Duration::zero()) return {};
+  const bool by_majority = to == Allegiance::majority;
   Heartbeat plan;
-  plan.interval = std::max<Duration>(timeout / beats_per_timeout, between_two_nodes * nodes);
-  plan.patience = timeout * 9 / 10;
+  plan.interval = std::max<Duration>(timeout / (by_majority ? beats_for_majority : beats_per_timeout),
+                                     between_two_nodes * nodes);
+  plan.patience = timeout * (by_majority ? 7 : 9) / 10;
   plan.grace = timeout / 20;
   plan.silence = plan.interval + plan.patience + plan.grace + timeout / 50;
   return plan;
 }
 
 // The last beat was sent at most one interval before the agent stalled.
-Duration longest_stall(Duration timeout, int nodes) {
-  const Heartbeat plan = plan_heartbeat(timeout, nodes);
+Duration longest_stall(Duration timeout, int nodes, Allegiance to) {
+  const Heartbeat plan = plan_heartbeat(timeout, nodes, to);
   return plan.patience + plan.grace;
+}
+
+// A node that was answered at the end of the lease has no workers any more when its own silence is over: that is after
+// an interval, its patience and the grace.
+LeasePlan plan_lease(Duration timeout, int nodes) {
+  const Heartbeat plan = plan_heartbeat(timeout, nodes, Allegiance::majority);
+  const Duration answers = plan.interval * intervals_per_lease;
+  return {answers, answers + plan.silence};
 }
 
 // A node that has stalled, or was cut off from the host, sees its end at most an interval and its patience later. What
@@ -40,6 +54,11 @@ Duration grace_after_host(Duration timeout) { return plan_heartbeat(timeout, 1).
 Duration grace_after_host(Duration timeout, int nodes, Duration since_answer) {
   const Heartbeat plan = plan_heartbeat(timeout, nodes);
   return std::clamp(wait_after_host(timeout, nodes) - since_answer, plan.grace, grace_after_host(timeout));
+}
+
+Duration grace_under_lease(Duration timeout, int nodes, Duration since_answer) {
+  const Heartbeat plan = plan_heartbeat(timeout, nodes, Allegiance::majority);
+  return std::clamp(plan.silence - plan.grace - since_answer, plan.grace, std::max(plan.patience, plan.grace));
 }
 
 Duration wait_after_host(Duration timeout, int nodes) {

@@ -107,6 +107,14 @@ Talk<bool> have_all_ended(Stage& stage, Endpoint store, std::string prefix) {
   co_return ended && ended->at(0);
 }
 
+Talk<Status> await_settled(StoreLink& link, std::string run_id, std::int64_t round, Time deadline) {
+  Operation wait = AwaitKeys{KeyList(1, settled_key(state_key(run_id), round))};
+  auto waited = co_await link.perform(std::move(wait), deadline);
+  if (!waited) co_return waited.error();
+  if (std::holds_alternative<Done>(*waited)) co_return Status();
+  co_return Error{ErrorCode::timeout, "not all nodes have heard of the round in time"};
+}
+
 Talk<Result<Failure>> tell_abort(StoreLink& link, std::string prefix, Failure failure, Time deadline) {
   // A node that is not in the job must not end it once it has formed without that node.
   if (failure.kind == Failure::Kind::rendezvous) {

@@ -52,12 +52,14 @@ void ElasticSession::on_news(ElasticNews news) {
   std::visit([this](auto& one) { take(std::move(one)); }, news);
 }
 
-void ElasticSession::on_host_gone(const LastRound& last, std::optional<Duration> workers) {
+void ElasticSession::on_host_gone(const LastRound& last, std::optional<Duration> workers, bool ended) {
   if (watch_) watch_->forget_store();
   if (!workers) return;
-  gone_ = last.host;
+  if (ended) gone_ = last.host;
   host_gone_ = true;
-  std::string reason = to_text(last.host_node) + ", which hosted the rendezvous, left without a report";
+  if (std::exchange(doubted_, false)) return excuse_.excuse();  // then the workers restart already
+  std::string reason = to_text(last.host_node) + ", which hosted the rendezvous, ";
+  reason += ended ? "left without a report" : "cannot be reached";
   MembersChanged changed{std::move(reason), *workers, true, !told_};
   stage_.act(Tell{std::move(changed), excuse_.waits()});  // an excuse comes before the news that no worker is left
   excuse_.excuse();
@@ -164,8 +166,8 @@ Talk<bool> ElasticSession::is_explained_elsewhere(RoundBroken broken) {
 // How long workers may run until the others go on without this node, however the store was lost: a pulled cable, an
 // interface that went down and a firewall that resets connections each end a connection otherwise than by silence.
 Duration ElasticSession::grace() const {
-  if (!can_be_missed() || config_.heartbeat_timeout == Duration::zero()) return Duration::max();
-  if (store_.is_by_launch()) return plan_heartbeat(config_.heartbeat_timeout, choice_.settings.nodes.max).grace;
+  if (!may_be_cut_off() || config_.heartbeat_timeout == Duration::zero()) return Duration::max();
+  if (store_.is_by_launch()) return store_.grace();
   return std::max(store_.longest_stall(false) - config_.heartbeat_timeout, Duration::zero());
 }
 
@@ -212,6 +214,10 @@ Talk<Result<Round>> ElasticSession::begin_round(RoundFormed formed) {
   }
   if (!round) co_return round.error();
   RestartsSoFar so_far{config_.run_id, formed.round, restarts_};
+  if (choice_.by_majority && !beats && !mixed()) {
+    const Status settled = co_await await_settled(watch_->control(), config_.run_id, formed.round, deadline);
+    if (!settled) co_return settled.error();
+  }
   const int counted = co_await count_restarts(watch_->control(), std::move(so_far));
   restarts_ = std::max(counted, formed.restarts);
   round->number = formed.round;

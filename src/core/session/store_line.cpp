@@ -1,5 +1,6 @@
 #include "launch/core/session/store_line.hpp"
 
+#include "launch/core/base/announcer.hpp"
 #include "launch/core/base/backoff.hpp"
 #include "launch/core/rendezvous/liveness.hpp"
 #include "launch/core/store/keys.hpp"
@@ -17,6 +18,8 @@ namespace {
 constexpr int refusals_needed = 2;  // a proxy, or a service without endpoints, may refuse for a moment
 constexpr Duration between_refusals = 20ms;
 constexpr Duration shortest_look = 100ms;
+constexpr Duration shortest_wait = 1ms;
+constexpr Duration longest_look = 1s;  // for the job at one place
 
 }  // namespace
 
@@ -35,22 +38,27 @@ Talk<void> StoreLine::open_door(NodeDesc own, std::string address) {
   if (opened.port != 0) door_.at = {std::move(address), opened.port};
 }
 
-void StoreLine::learn(const ElasticNews& news) {
+// All of them, as this node knows now, know the round.
+void StoreLine::learn(const ElasticNews& news, const std::optional<Endpoint>& store) {
   if (!may_move()) return;
+  if (std::holds_alternative<WillLeft>(news) && is_by_majority()) last_.settle();
   if (const auto* formed = std::get_if<RoundFormed>(&news)) {
     tell_of_move();
     last_ = formed->succession;
     comes_back_ = false;
     host_.reset();
+    anew_ = false;
     ended_ = last_.ended;
+    know_places(store);
   }
   const auto* waits = std::get_if<RoundWaits>(&news);
-  if (waits == nullptr || waits->succession.round < last_.round) return;
-  const bool newer = waits->succession.round > last_.round;
+  if (waits == nullptr || last_.is_after(waits->succession)) return;
+  const bool newer = waits->succession.is_after(last_);
   if (newer) ended_.clear();  // those are ranks of the earlier round
   add_ended(ended_, waits->succession);
   if (!newer) return;
   last_ = waits->succession;
+  know_places(store);
   for (std::size_t at = 0; host_ && at < last_.line.size(); ++at) {
     if (last_.line[at].node != host_->node) continue;
     host_ = last_.line[at];
@@ -60,24 +68,51 @@ void StoreLine::learn(const ElasticNews& news) {
   if (host_) host_->rank = NodeRank::none();
 }
 
+void StoreLine::know_places(const std::optional<Endpoint>& store) {
+  if (!leads_on()) return;
+  places_.clear();
+  if (store && last_.store != door_.store) places_.push_back({*store, last_.store});
+  for (const Heir& heir : last_.line)
+    if (heir.door.store != door_.store) places_.push_back(heir.door);
+}
+
 void StoreLine::forget() {
   last_ = {};
   comes_back_ = false;
   host_.reset();
+  moved_.reset();
   ended_.clear();
 }
 
-void StoreLine::begin_anew() {
-  forget();
-  door_ = {{}, new_name()};
+void StoreLine::come_to(const MovedJob& job, Time left) {
+  const auto is_host = [&](const Heir& heir) { return heir.node == job.host; };
+  const auto heir = std::find_if(last_.line.begin(), last_.line.end(), is_host);
+  const bool follows = is_by_majority() && heir != last_.line.end();
+  if (!follows) return come_anew();
+  const Heir host = *heir;
+  note_heard(left);
+  leave_last(false);
+  host_ = host;
+  term_ = job.term;
+  anew_ = true;
 }
+
+void StoreLine::begin_anew() { door_ = {{}, new_name()}; }
 
 HostedRendezvous::Seat StoreLine::seat(bool hosts) const {
   const bool can_host = hosts || door_.at.port != 0;
   HostedRendezvous::Seat seat{can_host ? door_ : StoreDoor(), hosts, std::nullopt};
+  const int nodes = config_.c10d()->settings.nodes.max;
+  const LeasePlan lease = plan_lease(config_.heartbeat_timeout, nodes);
+  if (is_by_majority()) seat.lease = lease.answers;
+  seat.anew = anew_;
   if (!comes_back_) return seat;
-  const Duration wait = wait_after_host(config_.heartbeat_timeout, config_.c10d()->settings.nodes.max);
-  seat.comeback = Comeback{last_, term_, left_, ended_, wait};
+  seat.comeback = Comeback{last_, term_, left_, ended_, wait_after_host(config_.heartbeat_timeout, nodes)};
+  if (is_by_majority()) {
+    seat.comeback->wait = std::max<Duration>(lease.others - (stage_.moment() - heard_at_), shortest_wait);
+    seat.comeback->limit = lease.others;
+    seat.comeback->host_ended = host_ended_;
+  }
   seat.comeback->last.ended.clear();
   return seat;
 }
@@ -163,22 +198,22 @@ void StoreLine::tell_of_move() {
   stage_.act(*std::move(moved));
 }
 
-// The connection to it was closed in order, so its process has ended.
-void StoreLine::leave_last() {
+void StoreLine::leave_last(bool host_ended) {
   left_ = comes_back_ ? term_ : last_.term;
-  if (host_ && host_->rank.known()) ended_.push_back(host_->rank);
+  if (!comes_back_) host_ended_ = host_ended;
+  if (host_ && host_->rank.known() && host_ended) ended_.push_back(host_->rank);
   comes_back_ = true;
   host_.reset();
 }
 
-Talk<Result<StoreLine::Next>> StoreLine::find_next(NodeDesc self, Time give_up) {
-  leave_last();
+Talk<Result<StoreLine::Next>> StoreLine::find_next(Leaver self, Time give_up) {
+  leave_last(self.host_ended);
   term_ = last_.term;
   for (const Heir& heir : last_.line) {
     ++term_;
     if (term_ <= left_) continue;  // it has ended, or did not answer before
     host_ = heir;
-    if (heir.node == self) co_return Next{heir, true, std::nullopt};
+    if (heir.node == self.node) co_return Next{heir, true, std::nullopt};
     // The first may have stood still when the host ended, and the others must not go past it.
     auto link = co_await reach(heir.door, later(stage_.moment(), (give_up - stage_.moment()) / 2));
     if (link) co_return Next{heir, false, *std::move(link)};
@@ -186,6 +221,48 @@ Talk<Result<StoreLine::Next>> StoreLine::find_next(NodeDesc self, Time give_up) 
   }
   host_.reset();
   co_return Error{ErrorCode::closed, "no node that could host the job's store can be reached"};
+}
+
+std::string StoreLine::places() const {
+  std::string text;
+  for (const StoreDoor& place : places_) text += (text.empty() ? "" : ", ") + to_text(place.at);
+  return text;
+}
+
+// Only a store that is open tells how many have come.
+Talk<std::optional<StoreLink>> StoreLine::find_job_at(StoreDoor place, NodeDesc self, Time by) {
+  auto link = co_await reach(std::move(place), by);
+  if (!link) co_return std::nullopt;
+  Attendance said;
+  said.wish = Attendance::Wish::look;
+  said.node = std::move(self);
+  said.member.local_world_size = 1;  // what an attendance must have
+  said.nodes = {1, 1};
+  Operation look = Attend{state_key(config_.run_id), to_json(said)};
+  auto told = co_await link->perform(std::move(look), by);
+  if (!told || !std::holds_alternative<Told>(*told)) co_return std::nullopt;
+  co_return std::optional(*std::move(link));
+}
+
+Talk<Result<StoreLink>> StoreLine::find_job(NodeDesc self, Time give_up) {
+  Announcer announcer(stage_.moment());
+  Backoff backoff(100ms, 1s, stage_.random());
+  const Error in_vain{ErrorCode::timeout, "this node is cut off from the others, or these are too few to go on"};
+  while (!places_.empty()) {
+    if (announcer.due(stage_.moment(), stage_.report_interval()))
+      stage_.say(Say::Level::progress, fmt::format("{}; looking for the job at {}; giving up in {}", in_vain.message,
+                                                   places(), to_text(give_up - stage_.moment())));
+    for (std::size_t at = 0; at < places_.size(); ++at) {
+      const Time by = std::min(give_up, later(stage_.moment(), longest_look));
+      auto link = co_await find_job_at(places_[at], self, by);
+      if (link) co_return *std::move(link);
+    }
+    const Time next = later(stage_.moment(), backoff.next());
+    if (next >= give_up) break;
+    auto pause = stage_.until(next);
+    co_await pause;
+  }
+  co_return in_vain;
 }
 
 }  // namespace launch

@@ -9,13 +9,14 @@ namespace launch {
 using namespace std::chrono_literals;
 
 StoreLink::StoreLink(Stage& stage, LinkId id, const Opened& opened)
-    : stage_(&stage), id_(id), peer_(opened.peer), own_address_(opened.own_address) {}
+    : stage_(&stage), id_(id), heard_at_(stage.moment()), peer_(opened.peer), own_address_(opened.own_address) {}
 
 StoreLink::StoreLink(StoreLink&& other) noexcept
     : stage_(other.stage_),
       id_(std::exchange(other.id_, 0)),
       hung_up_(other.hung_up_),
       lived_at_(other.lived_at_),
+      heard_at_(other.heard_at_),
       peer_(std::move(other.peer_)),
       own_address_(std::move(other.own_address_)) {}
 
@@ -26,6 +27,7 @@ Talk<Result<Outcome>> StoreLink::perform(Operation operation, Time deadline) {
   Answered answered = co_await asking;
   hung_up_ = hung_up_ || answered.hung_up;
   lived_at_ = std::max(lived_at_, answered.lived_at);
+  heard_at_ = std::max(heard_at_, answered.heard_at);
   co_return std::move(answered.outcome);
 }
 
@@ -70,6 +72,10 @@ void StoreLink::wake() {
 
 void StoreLink::close() {
   if (id_ != 0) stage_->act(CloseLink{std::exchange(id_, 0)});
+}
+
+void StoreLink::abandon() {
+  if (id_ != 0) stage_->act(CloseLink{std::exchange(id_, 0), true});
 }
 
 Talk<Result<StoreLink>> knock(Stage& stage, Endpoint endpoint, Time deadline) {

@@ -57,6 +57,10 @@ std::string all_ended_key(const std::string& prefix) { return exit_barrier(prefi
 
 std::string state_key(const std::string& run_id) { return "/" + job_prefix(run_id); }
 
+std::string settled_key(const std::string& state, std::int64_t round) {
+  return fmt::format("launch/settled{}/{}", state, round);
+}
+
 std::vector<std::string> meeting_keys(const std::string& prefix) {
   return {fmt::format("/{}{}", prefix, address_end), fmt::format("/{}{}", prefix, port_end)};
 }

@@ -24,8 +24,8 @@ struct Owner : ElasticStore::Owner {
   void on_doubt(bool silent) override { heard.push_back(silent ? "silent" : "closed"); }
   void on_lost(Error /*error*/) override { heard.push_back("lost"); }
   void on_expelled() override { heard.push_back("expelled"); }
-  void on_host_gone(const LastRound& /*last*/, std::optional<Duration> workers) override {
-    heard.push_back(workers ? "gone, workers" : "gone");
+  void on_host_gone(const LastRound& /*last*/, std::optional<Duration> workers, bool ended) override {
+    heard.push_back(std::string(ended ? "gone" : "silent host") + (workers ? ", workers" : ""));
   }
   void on_elder(const MovedJob& job, bool waits) override {
     heard.push_back("gives way to " + job.host.addr + (waits ? ", waits" : ""));

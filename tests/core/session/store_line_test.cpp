@@ -23,7 +23,7 @@ struct Line {
     formed.succession = {2, 7, 4, NodeRank(3), NodeRank(0), node(0), "of n0", 4, 0, {}};
     for (int rank = 1; rank < 4; ++rank)
       formed.succession.line.push_back({NodeRank(rank), node(rank), {door(rank), name(rank)}});
-    line.learn(formed);
+    line.learn(formed, Endpoint{"n0", 29400});
   }
   static Endpoint door(int rank) { return {"n" + std::to_string(rank), static_cast<std::uint16_t>(rank)}; }
   static std::string name(int rank) { return "of n" + std::to_string(rank); }
@@ -34,7 +34,7 @@ struct Line {
     return store;
   }
   std::optional<Result<StoreLine::Next>> find(Duration within = 30s) {
-    return talker.run(line.find_next(node(3), later(events.now(), within)), 600s);
+    return talker.run(line.find_next({node(3), true}, later(events.now(), within)), 600s);
   }
 
   Config config;
@@ -106,7 +106,7 @@ TEST(StoreLine, GivesUpInTimeIfNobodyAnswers) {
   Line those(play::elastic_config("n4", 104, {1, 4}, true));
   for (const char* const host : {"n1", "n2", "n3"}) those.network.power_off(host);
   const Time began = those.events.now();
-  const auto next = those.talker.run(those.line.find_next(node(4), later(began, 30s)), 600s);
+  const auto next = those.talker.run(those.line.find_next({node(4), true}, later(began, 30s)), 600s);
   ASSERT_TRUE(next.has_value());
   EXPECT_FALSE(*next);
   EXPECT_LE(those.events.now(), began + 31s);
@@ -168,10 +168,10 @@ TEST(StoreLine, ASpareLearnsTheLineOfALaterRoundOnly) {
   Line those;
   RoundWaits waits;
   waits.succession = {2, 6, 1, NodeRank::none(), NodeRank(0), node(0), "of n0", 1, 0, {}};
-  those.line.learn(waits);
+  those.line.learn(waits, std::nullopt);
   EXPECT_EQ(those.line.last().round, 7);
   waits.succession.round = 8;
-  those.line.learn(waits);
+  those.line.learn(waits, std::nullopt);
   EXPECT_EQ(those.line.last().round, 8);
 }
 

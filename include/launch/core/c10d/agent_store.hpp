@@ -28,7 +28,7 @@ struct Exchange {
 
 class AgentStore {
  public:
-  // As in StoreTable.
+  // As in StoreTable; but what an agent must not hear now is held back (core/c10d/quorum).
   Status apply(const Request& request, const Exchange& exchange);
   void drop(ConnectionId connection, bool silent, Instant now, std::vector<Push>& pushes);
   // Called before drop(): the other side has closed it in order, as its kernel does when its process ends.
@@ -62,6 +62,10 @@ class AgentStore {
  private:
   using Jobs = std::map<std::string, Membership, std::less<>>;  // by the key of their state
 
+  Status carry_out(const Request& request, const Exchange& exchange);
+  void hold_back(const Request& request, const Exchange& exchange, std::size_t begin);
+  void release(Membership& job, const Exchange& exchange, std::size_t begin);
+  void say_settled(Jobs::iterator job, const Exchange& exchange);
   Status attend(const AttendRequest& request, const Exchange& exchange);
   Status tell_of_elder(Jobs::iterator job, const Attendance& said, const Exchange& exchange);
   bool lets_in(const Attendance& said);
@@ -75,6 +79,11 @@ class AgentStore {
   std::optional<StaticGuests> guests_;
   Jobs jobs_;
   std::map<ConnectionId, Membership*> attending_;
+  struct Held {
+    Membership* job = nullptr;
+    std::string reply;
+  };
+  std::map<ConnectionId, Held> held_;
   std::set<ConnectionId> witnesses_;
 };
 

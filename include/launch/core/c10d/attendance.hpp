@@ -37,6 +37,8 @@ struct Attendance {
   bool hosts = false;  // the store
   std::optional<Comeback> comeback{};  // the host of its last store has ended, and it has been in no round since
   std::optional<MovedJob> moved{};     // what `tell` tells
+  bool anew = false;                   // it has left another store of the job since it was in a round
+  Duration lease{};                    // with --quorum=majority: LeasePlan::answers; zero: without
 
   bool operator==(const Attendance&) const = default;
 };

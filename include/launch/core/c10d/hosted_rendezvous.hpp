@@ -19,6 +19,8 @@ class HostedRendezvous : public ElasticMachine {
     StoreDoor door{};  // as in Attendance
     bool hosts = false;
     std::optional<Comeback> comeback{};
+    bool anew = false;  // as in Attendance
+    Duration lease{};
   };
   explicit HostedRendezvous(ElasticSettings settings) : HostedRendezvous(std::move(settings), Seat()) {}
   HostedRendezvous(ElasticSettings settings, Seat seat);

@@ -7,6 +7,7 @@
 
 #include "launch/core/c10d/attendance.hpp"
 #include "launch/core/c10d/formed_round.hpp"
+#include "launch/core/c10d/quorum.hpp"
 #include "launch/core/c10d/torchrun_agents.hpp"
 #include "launch/core/c10d/witnesses.hpp"
 #include "launch/core/config/common_settings.hpp"
@@ -30,7 +31,7 @@ class Membership {
 
   Membership() = default;
   // `first` is about to attend: a state that is already there is read with its settings.
-  explicit Membership(Attendance first) : terms_(std::move(first)) {}
+  explicit Membership(Attendance first) : terms_(std::move(first)) { quorum_.set_lease(terms_.lease); }
 
   void attend(ConnectionId from, const Attendance& said, Instant now);
   // It no longer waits for an answer; it gets that when it attends again.
@@ -44,6 +45,23 @@ class Membership {
   void end(ConnectionId connection) {
     if (const auto peer = peers_.find(connection); peer != peers_.end()) peer->second.ended = true;
   }
+  // A request of it has come; `beats`: a sign of life. False: what it is answered must be held back until this is true
+  // (core/c10d/quorum).
+  bool may_answer(ConnectionId connection, bool beats, Time now) {
+    const auto peer = peers_.find(connection);
+    if (peer == peers_.end() || !quorum_.on() || state_.closed || moved_) return true;
+    const NodeDesc& node = peer->second.said.node;
+    if (beats) quorum_.beat(node);
+    const bool may = quorum_.may_answer(node, now);
+    if (beats && may) quorum_.answer(node, now);
+    return may;
+  }
+  // What was held back is sent to it now.
+  void answer_late(ConnectionId connection, Time now) {
+    if (const auto peer = peers_.find(connection); peer != peers_.end()) quorum_.answer(peer->second.said.node, now);
+  }
+  // The round that has become known to all its members since the last call.
+  std::optional<std::int64_t> take_settled() { return std::exchange(settled_, std::nullopt); }
   // Connections that must be reset now; they never attend.
   std::vector<ConnectionId> take_void() { return witnesses_.take_void(); }
   bool attends(ConnectionId connection) const { return peers_.contains(connection); }
@@ -180,7 +198,33 @@ class Membership {
   void promote_spares();
   void enter_candidates(int room, Instant now);
   void form(Instant now);
-  bool nobody_else_is_due() const;
+  bool nobody_else_is_due() const {
+    const auto is_torchrun = [](const NodeDesc& node) { return !is_launch(node); };
+    const auto& spares = state_.redundancy_list;
+    return again_ && torchrun_.due(state_) == 0 && std::none_of(spares.begin(), spares.end(), is_torchrun);
+  }
+  // They are enough, and wait for nobody else.
+  bool should_form(bool last_call) const {
+    const bool full = count() == terms_.nodes.max;
+    return (full || (count() >= terms_.nodes.min && (last_call || nobody_else_is_due()))) && is_quorum();
+  }
+  bool is_quorum() const {
+    std::vector<const NodeDesc*> present;
+    if (quorum_.on())
+      for (const auto& [node, rank] : state_.participants) present.push_back(&node);
+    return quorum_.may_form(present);
+  }
+  void look_at_quorum(Time now) {
+    given_up_ = given_up_ || !is_quorum();
+    look_at_quorum_ = given_up_ ? never : later(now, quorum_.patience());
+  }
+  Error too_few_left() const {
+    const Quorum::Past here = quorum_.past_of(round_.order());
+    return {ErrorCode::timeout, too_few(count(), here.old + here.missing)};
+  }
+  void know_round(const Attendance& said) {
+    if (said.round == state_.round && is_member(said.node) && quorum_.knows_round(said.node)) settled_ = said.round;
+  }
   bool admits() const { return reluctant_ == 0; }
   bool too_early(Time now) const { return round_.is_mixed() && now < later(formed_at_, torchrun_looks); }
   int count() const { return static_cast<int>(state_.participants.size()); }
@@ -196,6 +240,10 @@ class Membership {
   int reluctant_ = 0;  // agents that do not let new nodes break up their round
 
   Witnesses witnesses_;
+  Quorum quorum_;
+  Time look_at_quorum_ = never;  // as long as no round forms
+  bool given_up_ = false;        // those who are here are too few, and others may have gone on
+  std::optional<std::int64_t> settled_;
   FormedRound round_;    // the last one that formed
   bool untold_ = false;  // its members have not heard of it yet
   Time formed_at_{};
@@ -204,6 +252,7 @@ class Membership {
   std::set<ConnectionId> impatient_;   // members that may not leave yet, for the same reason
   bool again_ = false;                 // the next round must form as soon as all known nodes are in
   Time last_call_ = never;
+  bool overdue_ = false;  // the last call is over, but those who are here may not go on without the others
   Regrouping regrouping_;          // after the host of the last store has ended, until a round may form
   int term_ = 0;                   // how often the store of the job has moved
   int missing_ = 0;                // members of the last store's last round that may know only that

@@ -34,6 +34,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace launch {
@@ -58,7 +59,8 @@ struct Heir {
 
 inline constexpr std::size_t most_heirs = 8;
 
-// What a node must know of the last round to go on without the host of its store.
+// What a node must know of the last round to go on without the host of its store. Of two rounds the one of the later
+// store is later, and of one store the one with the higher number.
 struct LastRound {
   int term = 0;                      // how often the store had moved when the round formed
   std::int64_t round = -1;           // -1: none has formed
@@ -73,6 +75,10 @@ struct LastRound {
   std::vector<NodeRank> ended{};     // members whose processes have ended since, as far as the host knows
 
   bool operator==(const LastRound&) const = default;
+  bool is_after(const LastRound& other) const { return std::tie(term, round) > std::tie(other.term, other.round); }
+  bool is_same(const LastRound& other) const { return term == other.term && round == other.round; }
+  // Its members know it, and so nobody who knows only the round before can go on.
+  void settle() { old = missing = 0; }
 };
 
 // Adds the members that have ended as `last` says, which is of the same round.
@@ -85,6 +91,9 @@ struct Comeback {
   int left = 0;                   // of the one that it was at, and that has ended
   std::vector<NodeRank> ended{};  // members whose process is proven to have ended, but for the host of the round
   Duration wait{};  // after that no member that has not come has workers any more; zero: it may have them for ever
+  // With --quorum=majority: how long a node waits at most after its host has fallen silent. Zero: without.
+  Duration limit{};
+  bool host_ended = true;  // that of the round, as is proven; without --quorum=majority nobody comes back before
 
   bool operator==(const Comeback&) const = default;
 };
@@ -103,7 +112,7 @@ struct MovedJob {
 // The younger one gives way. Of two that are as old none does.
 bool gives_way(int term, const MovedJob& other);
 
-// Members of a round without its host, by rank.
+// Members of a round, by rank; without its host if that has ended.
 struct Part {
   std::set<int> all;
   std::set<int> ended;    // proven: by the kernel of their machine
@@ -169,6 +178,8 @@ class Regrouping {
   int arrived() const { return static_cast<int>(part_.present.size()) + part_.unnamed; }
   int awaited() const { return static_cast<int>(part_.all.size() - part_.ended.size()); }
   int missing() const { return awaited() - static_cast<int>(part_.present.size()); }
+  // All members of the base round, as far as they are known.
+  Part members() const { return part_; }
 
  private:
   struct Visitor {
@@ -178,7 +189,9 @@ class Regrouping {
   bool may_form() const;
   void take_base(const LastRound& last);
   void wait_again(const Comeback& comeback, Time now);
-  bool is_known(const LastRound& last) const { return last.round == base_.round; }
+  void wait_for_silent(const Comeback& comeback, Time now);
+  void learn_end_of_host();
+  bool is_known(const LastRound& last) const { return last.is_same(base_); }
   void count(const NodeDesc& node, const Visitor& visitor, int by);
 
   LastRound base_;  // the latest round that a visitor knows
@@ -195,6 +208,12 @@ class Regrouping {
   bool waited_ = false;
   Time more_until_ = never;
   bool passed_ = false;
+  bool host_ended_ = true;  // that of the base round
+  // With --quorum=majority others may come a little later than the wait ends.
+  Duration limit_{};
+  Time late_until_ = never;
+  bool is_late_ = false;
+  bool given_up_ = false;  // who has been told that no round forms may be anywhere
 };
 
 }  // namespace launch

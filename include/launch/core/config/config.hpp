@@ -83,6 +83,7 @@ struct C10dChoice {
   std::string address;          // this node's, for the others, from --local-addr; empty: it must be found out
   bool joins_wait = false;      // a node that joins while workers run waits until they restart for another reason
   bool host_moves = false;      // when the node that hosts the store has ended, another one hosts it
+  bool by_majority = false;     // and also if it is silent: a part of the nodes goes on that is more than half of them
   std::vector<std::uint16_t> ports{};  // as in StaticChoice; there if it is known which node hosts the store
 };
 

@@ -17,13 +17,28 @@ struct Heartbeat {
   Duration grace;     // how long workers may run once their node has lost patience; over before the host gives it up
 };
 
+// Whom a node must hear from while its workers run: the host of the store, or, through it, a majority of the nodes
+// (core/c10d/quorum).
+enum class Allegiance { host, majority };
+
 // Follows from --heartbeat-timeout and the number of nodes, so that the host has time for its work. All zero if
 // `timeout` is zero: then silence is not a failure.
-Heartbeat plan_heartbeat(Duration timeout, int nodes);
+Heartbeat plan_heartbeat(Duration timeout, int nodes, Allegiance to = Allegiance::host);
 
 // How long a node's agent may stall before its workers are ended: they must be gone when the others can give up the
 // node. Zero if `timeout` is zero.
-Duration longest_stall(Duration timeout, int nodes);
+Duration longest_stall(Duration timeout, int nodes, Allegiance to = Allegiance::host);
+
+// The lease of a host that serves a majority, and the time after which others may do without it. They count from the
+// same messages, so no clock is compared: the host has sent them, and a node of the majority has received them.
+struct LeasePlan {
+  Duration answers;  // how old the latest such messages to a majority may be when the host answers a node
+  Duration others;   // how long after the last message of the host a node may go on without it; workers of a node that
+                     // was answered by the rule above have ended by then, even if it was answered at the last moment
+};
+
+// All zero if `timeout` is zero.
+LeasePlan plan_lease(Duration timeout, int nodes);
 
 // When the host's process has ended, and the other nodes look for the next one (core/c10d/succession): how long workers
 // of a node may run once it has seen that end, unless they have a new round before; and how long a new host waits for
@@ -34,6 +49,8 @@ Duration grace_after_host(Duration timeout);
 // answered last. The end of the host may be as old as that, and the others may go on at the end of their wait; a node
 // that is later still has no more time than one that has lost a host which is only silent.
 Duration grace_after_host(Duration timeout, int nodes, Duration since_answer);
+// The same if the nodes serve a majority: then nobody waits longer for a host that has ended than for a silent one.
+Duration grace_under_lease(Duration timeout, int nodes, Duration since_answer);
 Duration wait_after_host(Duration timeout, int nodes);
 
 // The host's side: looks at all nodes at intervals, and finds those from which nothing was heard for too long.

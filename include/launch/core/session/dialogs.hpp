@@ -44,6 +44,10 @@ Talk<std::optional<Failure>> read_abort(Stage& stage, Endpoint store, std::strin
 // Whether all nodes of the round have reached the exit barrier: then nodes that are lost or join change nothing.
 Talk<bool> have_all_ended(Stage& stage, Endpoint store, std::string prefix);
 
+// Waits until all members know the round: those who know only the one before must not go on by themselves while workers
+// of this one run (core/c10d/quorum).
+Talk<Status> await_settled(StoreLink& link, std::string run_id, std::int64_t round, Time deadline);
+
 // Writes the abort key unless somebody has; returns what it then holds.
 Talk<Result<Failure>> tell_abort(StoreLink& link, std::string prefix, Failure failure, Time deadline);
 

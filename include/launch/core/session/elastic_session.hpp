@@ -50,16 +50,16 @@ class ElasticSession : public Session, private ElasticStore::Owner {
   // The others, if they are there at all, may be about to go on without this node.
   void on_doubt(bool silent) override {
     stage_.act(LimitGrace{grace()});
-    doubted_ = silent && watch_ && !in_barrier_ && can_be_missed();
+    doubted_ = silent && watch_ && !in_barrier_ && may_be_cut_off();
     if (doubted_) stage_.tell(MembersChanged{"the job's store has not answered for long", grace()});
   }
   void on_lost(Error error) override { stage_.tell(StoreLost{error.message, grace(), {}, store_.is_by_launch()}); }
   void on_expelled() override;
-  void on_host_gone(const LastRound& last, std::optional<Duration> workers) override;
+  void on_host_gone(const LastRound& last, std::optional<Duration> workers, bool ended) override;
   void on_elder(const MovedJob& job, bool waits) override {
     if (watch_) watch_->forget_store();
     if (waits) return;
-    const Duration most = grace_after_host(config_.heartbeat_timeout);
+    const Duration most = choice_.by_majority ? grace() : grace_after_host(config_.heartbeat_timeout);
     stage_.tell(MembersChanged{"the job lives elsewhere: " + job.host.addr + " hosts it",
                                most > Duration::zero() ? most : Duration::max()});
   }
@@ -134,6 +134,7 @@ class ElasticSession : public Session, private ElasticStore::Owner {
     const Spares spares = co_await counting;
     spares_ = static_cast<int>(spares.number);
   }
+  bool may_be_cut_off() const { return can_be_missed() || (goes_on_without_a_node(config_) && choice_.by_majority); }
   bool can_be_missed() const { return goes_on_without_a_node(config_) && !store_.hosts(); }
   bool visits() const { return store_.is_moving() && !store_.hosts(); }  // it has been in no round of this store
   Talk<void> lose_beginning(Error error);

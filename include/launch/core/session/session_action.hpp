@@ -56,8 +56,9 @@ struct LookForAgent { int pid = 0; };
 
 struct Opened { LinkId link = 0; Status status; Endpoint peer; std::string own_address; };  // addresses of both sides
 // `hung_up`: the kernel of the other side has closed the link in order: its process has ended, or has closed it.
-// `lived_at`: when the last message of a link that beats, and that was answered, was sent.
-struct Answered { Result<Outcome> outcome; bool hung_up = false; Time lived_at{}; };
+// `lived_at`: when the last message of a link that beats, and that was answered, was sent. `heard_at`: when the last
+// bytes came.
+struct Answered { Result<Outcome> outcome; bool hung_up = false; Time lived_at{}, heard_at{}; };
 // `port`: the one that was taken. `cooling`: nobody uses it, but the kernel keeps it for a while.
 struct Listening { Status status; std::uint16_t port = 0; bool cooling = false; };
 struct DoorOpened { std::uint16_t port = 0; };  // 0: none was free
@@ -82,7 +83,9 @@ struct Ask { QuestionId id = 0; Question question; };
 struct Beat { LinkId link = 0; std::optional<Duration> interval; Duration patience{}; };
 struct WakeLink { LinkId link = 0; };   // ends the wait under way as its deadline would
 struct PartLink { LinkId link = 0; };   // takes the will back, and closes
-struct CloseLink { LinkId link = 0; };  // ends what is under way there, with an error
+// Ends what is under way there, with an error. `resets`: not in order, so that the other side does not believe that
+// this process has ended.
+struct CloseLink { LinkId link = 0; bool resets = false; };
 // What the job's store is told before it listens, and the job's run id. For a static job also how the keys of agents
 // begin, since workers use the store, too; and the number of nodes, since some may be torchrun's.
 struct PrepareStore {

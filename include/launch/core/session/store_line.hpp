@@ -9,6 +9,7 @@
 #include "launch/core/session/host_witness.hpp"
 #include "launch/core/session/store_link.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,12 +24,26 @@ class StoreLine {
   const std::string& name() const { return door_.store; }
   // The door of this node, `own`, at `address`, if the job can go on without its host and it has none yet.
   Talk<void> open_door(NodeDesc own, std::string address);
-  void learn(const ElasticNews& news);
+  // `store`: where the store is that tells it.
+  void learn(const ElasticNews& news, const std::optional<Endpoint>& store);
   // The others may have gone on without this node: it must not, without them.
   void forget();
+  // It has left a store of the job, and comes to `job`: as a member of the last round if that host was in its line, and
+  // as a new node if not, or if a round has formed there.
+  void come_to(const MovedJob& job, Time left);
+  void come_anew() {
+    forget();
+    anew_ = true;
+  }
   // The store that this node hosts has ended: the next one has another name, and no door yet.
   void begin_anew();
 
+  // A majority decides who goes on: a host that is only silent is left.
+  bool is_by_majority() const {
+    return may_move() && config_.c10d()->by_majority && config_.heartbeat_timeout > Duration::zero();
+  }
+  // When the last host was heard last, or was known to have ended.
+  void note_heard(Time when) { heard_at_ = std::max(heard_at_, when); }
   // The host of the store may end: others can take its place.
   bool leads_on() const { return !last_.line.empty(); }
   const LastRound& last() const { return last_; }
@@ -60,7 +75,14 @@ class StoreLine {
   };
   // The first of the line that answers; this node itself at the latest, if it is in the line. An error: nobody is left,
   // or can be reached before `give_up`.
-  Talk<Result<Next>> find_next(NodeDesc self, Time give_up);
+  struct Leaver {
+    NodeDesc node;
+    bool host_ended = false;  // its kernel has said so
+  };
+  Talk<Result<Next>> find_next(Leaver self, Time give_up);
+  // Where the job of the last round is now, which may have gone on without this node: its host was there, or its next
+  // one would be. It looks again and again. An error: it has found none before `give_up`.
+  Talk<Result<StoreLink>> find_job(NodeDesc self, Time give_up);
 
   // This node has come to the store of `heir`. The user hears of that when a round has formed there: until then that
   // node, too, may end. `first`: where the store was first.
@@ -74,7 +96,10 @@ class StoreLine {
   std::string new_name() const;
   Talk<Result<bool>> has_name(StoreLink& link, std::string name, Time by);
   const std::string& name_of_last() const;
-  void leave_last();
+  Talk<std::optional<StoreLink>> find_job_at(StoreDoor place, NodeDesc self, Time by);
+  std::string places() const;
+  void leave_last(bool host_ended);
+  void know_places(const std::optional<Endpoint>& store);
   void tell_of_move();
 
   Stage& stage_;
@@ -86,6 +111,10 @@ class StoreLine {
   int left_ = 0;                    // of the store before
   bool comes_back_ = false;         // since the last host has ended no round has formed
   std::vector<NodeRank> ended_;     // of the last round, but for its host
+  bool anew_ = false;               // as in Attendance
+  bool host_ended_ = true;          // that of the last round; else it may be alive
+  Time heard_at_{};
+  std::vector<StoreDoor> places_;  // where the job may be, since it was there or would go there
   std::optional<HostMoved> moved_;  // until the user hears of it
   HostWitness witness_;
 };

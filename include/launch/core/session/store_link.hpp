@@ -37,11 +37,15 @@ class StoreLink {
   // Ends the wait under way as its deadline would; without one, does nothing.
   void wake();
   void close();
+  // Closes it so that the other side does not believe that this process has ended, or its workers.
+  void abandon();
 
   // The kernel of the other side has closed it in order.
   bool hung_up() const { return hung_up_; }
   // When the last message that was answered here was sent, if the link beats.
   Time lived_at() const { return lived_at_; }
+  // When the store was heard last.
+  Time heard_at() const { return heard_at_; }
 
   Stage& stage() const { return *stage_; }
   // The address of the other side, and ours: an address at which the store's host reaches this node.
@@ -52,7 +56,7 @@ class StoreLink {
   Stage* stage_;
   LinkId id_;  // 0: closed
   bool hung_up_ = false;
-  Time lived_at_{};
+  Time lived_at_{}, heard_at_{};
   Endpoint peer_;
   std::string own_address_;
 };

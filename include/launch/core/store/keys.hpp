@@ -31,6 +31,8 @@ std::string ended_count_key(const std::string& prefix);
 std::string all_ended_key(const std::string& prefix);
 // The state of a c10d job.
 std::string state_key(const std::string& run_id);
+// All members of the round know that it has formed (core/c10d/quorum). `state`: the key of the job's state.
+std::string settled_key(const std::string& state, std::int64_t round);
 // Where the workers of a c10d round meet: the host, and the port.
 std::vector<std::string> meeting_keys(const std::string& prefix);
 
