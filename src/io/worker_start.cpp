@@ -12,7 +12,7 @@ namespace launch {
 namespace {
 
 constexpr Duration longest_silence = std::chrono::milliseconds(50);
-constexpr std::size_t workers_for_each_helper = 2;  // with fewer, waking it takes longer than what it saves
+constexpr std::size_t workers_for_each_helper = 4;  // with fewer, it takes longer to wake it than it saves
 
 // Opens the file of the worker's stream, if it has one, and keeps it. Returns the descriptor for the worker.
 Result<int> open_stream(WorkerOutput& stream, Result<Fd> (*open)(const std::string&)) {

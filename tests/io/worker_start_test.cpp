@@ -53,8 +53,18 @@ std::vector<int> ends_of(WorkerStart& start) {
 
 class AWorkerStart : public testing::Test {
  protected:
+  // So many that there are helpers; each ends with an exit code of its own.
+  WorkerStart& add_many() {
+    for (int local_rank = 0; local_rank < 50; ++local_rank) {
+      start_->add(shell(local_rank, "exit " + std::to_string(local_rank)));
+      many_ends_.push_back(local_rank);
+    }
+    return *start_;
+  }
+
   boost::asio::io_context context_;
   int told_ = 0;
+  std::vector<int> many_ends_;
   std::shared_ptr<SpawnCrew> crew_ = std::make_shared<SpawnCrew>(context_.get_executor());
   std::shared_ptr<WorkerStart> start_ =
       std::make_shared<WorkerStart>(context_.get_executor(), crew_, [this] { ++told_; });
@@ -140,13 +150,8 @@ TEST_F(AWorkerStart, CallsItsOwnerIfItTakesLong) {
 }
 
 TEST_F(AWorkerStart, HandsManyOutInOrderWhateverTheOrderInWhichTheyWereMade) {
-  std::vector<int> expected;
-  for (int local_rank = 0; local_rank < 100; ++local_rank) {
-    start_->add(shell(local_rank, "exit " + std::to_string(local_rank)));
-    expected.push_back(local_rank);
-  }
-  EXPECT_FALSE(start_->make_all());
-  EXPECT_EQ(ends_of(*start_), expected);
+  EXPECT_FALSE(add_many().make_all());
+  EXPECT_EQ(ends_of(*start_), many_ends_);
 }
 
 // The second worker has a file that opens only when the last one runs.
@@ -156,10 +161,10 @@ TEST_F(AWorkerStart, MakesOthersWhileOneTakesLong) {
   WorkerStart::Worker slow = shell(1, "exit 6");
   slow.in.path = pipe;
   start_->add(std::move(slow));
-  start_->add(shell(2, "exit 7"));
-  start_->add(shell(3, ": > " + pipe + "; exit 8"));
+  for (int local_rank = 2; local_rank < 7; ++local_rank) start_->add(shell(local_rank, "exit 7"));
+  start_->add(shell(7, ": > " + pipe + "; exit 8"));
   EXPECT_FALSE(start_->make_all());
-  EXPECT_THAT(ends_of(*start_), ElementsAre(5, 6, 7, 8));
+  EXPECT_THAT(ends_of(*start_), ElementsAre(5, 6, 7, 7, 7, 7, 7, 8));
 }
 
 TEST_F(AWorkerStart, NoWorkerRunsThatComesAfterTheOneThatCannotBeMade) {
@@ -187,8 +192,8 @@ TEST_F(AWorkerStart, HandsOutThoseBeforeTheOneThatIsStillBeingMade) {
   WorkerStart::Worker slow = shell(1, "exit 6");
   slow.in.path = slow_input;
   start_->add(std::move(slow));
-  start_->add(shell(2, "exit 7"));
-  start_->add(shell(3, ": > " + last_runs + "; exit 8"));
+  for (int local_rank = 2; local_rank < 7; ++local_rank) start_->add(shell(local_rank, "exit 7"));
+  start_->add(shell(7, ": > " + last_runs + "; exit 8"));
   std::promise<void> all_made, looked;
   const auto maker = std::async(std::launch::async, [&] {
     EXPECT_FALSE(start_->make_all());
@@ -199,25 +204,21 @@ TEST_F(AWorkerStart, HandsOutThoseBeforeTheOneThatIsStillBeingMade) {
   EXPECT_THAT(ends_of(*start_), ElementsAre(5));
   const Fd opened(::open(slow_input.c_str(), O_WRONLY | O_CLOEXEC));
   all_made.get_future().wait();
-  EXPECT_THAT(ends_of(*start_), ElementsAre(6, 7, 8));
+  EXPECT_THAT(ends_of(*start_), ElementsAre(6, 7, 7, 7, 7, 7, 8));
   looked.set_value();
 }
 
 TEST_F(AWorkerStart, MakesAllByItselfWhereNoThreadCanBeHad) {
   const NoThreads none;
-  for (int local_rank = 0; local_rank < 5; ++local_rank)
-    start_->add(shell(local_rank, "exit " + std::to_string(local_rank)));
-  EXPECT_FALSE(start_->make_all());
-  EXPECT_THAT(ends_of(*start_), ElementsAre(0, 1, 2, 3, 4));
+  EXPECT_FALSE(add_many().make_all());
+  EXPECT_EQ(ends_of(*start_), many_ends_);
 }
 
 TEST_F(AWorkerStart, DoesNotWaitForAHelperThatHasNotBegun) {
   std::promise<void> free;
   crew_->call(SpawnCrew::size, [until = free.get_future().share()](std::size_t) { until.wait(); });
-  for (int local_rank = 0; local_rank < 5; ++local_rank)
-    start_->add(shell(local_rank, "exit " + std::to_string(local_rank)));
-  EXPECT_FALSE(start_->make_all());
-  EXPECT_THAT(ends_of(*start_), ElementsAre(0, 1, 2, 3, 4));
+  EXPECT_FALSE(add_many().make_all());
+  EXPECT_EQ(ends_of(*start_), many_ends_);
   start_.reset();
   free.set_value();
 }
