@@ -1,6 +1,6 @@
-// The workers of this node as processes: starts them in order of local rank, signals them and everything that descends
-// from them, and reports when each has ended and when nothing is left. AgentLoop uses it. It decides neither when
-// workers start nor why they end.
+// The workers of this node as processes: starts them, signals them and everything that descends from them, and reports
+// when each has ended and when nothing is left. AgentLoop uses it. It decides neither when workers start nor why they
+// end.
 #pragma once
 
 #include "launch/core/workers/hook.hpp"
