@@ -154,6 +154,22 @@ TEST_F(AWorkerStart, HandsManyOutInOrderWhateverTheOrderInWhichTheyWereMade) {
   EXPECT_EQ(ends_of(*start_), many_ends_);
 }
 
+TEST_F(AWorkerStart, EachOfManyHasItsOwnStreams) {
+  for (int local_rank = 0; local_rank < 50; ++local_rank) {
+    WorkerStart::Worker worker = shell(local_rank, "echo " + std::to_string(local_rank));
+    worker.out.path = temp_path("many");
+    worker.out.path += std::to_string(local_rank);
+    start_->add(std::move(worker));
+  }
+  EXPECT_FALSE(start_->make_all());
+  EXPECT_EQ(ends_of(*start_), std::vector<int>(50, 0));
+  for (int local_rank = 0; local_rank < 50; ++local_rank) {
+    const std::string path = temp_path("many") + std::to_string(local_rank);
+    EXPECT_EQ(read_file(path, 100), std::to_string(local_rank) + "\n");
+    ::unlink(path.c_str());
+  }
+}
+
 // The second worker has a file that opens only when the last one runs.
 TEST_F(AWorkerStart, MakesOthersWhileOneTakesLong) {
   const std::string pipe = new_pipe("mutual");
