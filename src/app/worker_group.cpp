@@ -44,7 +44,11 @@ bool is_spent(const WorkerCgroup& group) {
 
 WorkerGroup::WorkerGroup(asio::any_io_executor executor, DiskThread& disk, Inheritance inheritance,
                          ExitCallback on_exit)
-    : executor_(std::move(executor)), disk_(disk), inheritance_(std::move(inheritance)), on_exit_(std::move(on_exit)) {}
+    : executor_(std::move(executor)),
+      disk_(disk),
+      inheritance_(std::move(inheritance)),
+      on_exit_(std::move(on_exit)),
+      crew_(std::make_shared<SpawnCrew>(executor_)) {}
 
 int WorkerGroup::begin() {
   reaper_.begin();
@@ -112,7 +116,6 @@ WorkerStart::Worker WorkerGroup::plan(WorkerSpec spec, const std::string& script
   request.script = script;
   request.reset_signals = inheritance_.reset_signals;
   request.open_files = inheritance_.open_files;
-  request.slots = slots_;
   request.cgroup = cgroup_->descriptor();
   if (!spec.binding.cpus.empty()) request.binding = prepare(spec.binding);
   return worker;
@@ -124,7 +127,7 @@ asio::awaitable<std::optional<WorkerNotStarted>> WorkerGroup::start(std::vector<
   if (feeder_) feeder_->begin();
   children_.reserve(specs.size());
   on_start_ = std::move(on_start);
-  start_ = std::make_shared<WorkerStart>(executor_, [this] { take_made(); });
+  start_ = std::make_shared<WorkerStart>(executor_, crew_, [this] { take_made(); });
   auto making = make_all(std::move(specs), std::move(script), std::move(output));
   auto failed = co_await std::move(making);
   take_made();
@@ -180,11 +183,10 @@ asio::awaitable<HookEnd> WorkerGroup::run_hook(SpawnRequest request, Fd output, 
   need_cgroup();
   request.reset_signals = inheritance_.reset_signals;
   request.open_files = inheritance_.open_files;
-  request.slots = slots_;
   request.cgroup = cgroup_->descriptor();
   Fd errors(::fcntl(output.get(), F_DUPFD_CLOEXEC, 0));
   if (!errors.valid()) co_return HookEnd{.not_started = why_not_opened(errno)};
-  const auto start = std::make_shared<WorkerStart>(executor_, [] {});
+  const auto start = std::make_shared<WorkerStart>(executor_, crew_, [] {});
   start->add({LocalRank(0), std::move(request), {Fd(), "/dev/null"}, {std::move(output), {}}, {std::move(errors), {}}});
   hook_start_ = start;
   if (stopped_) start->stop();

@@ -224,6 +224,11 @@ boost::system::result<Spawned, SpawnError> spawn(const SpawnRequest& request) {
   return Spawned{pid, std::move(owned)};
 }
 
+void take_back(const Spawned& spawned) {
+  ::kill(-spawned.pid, SIGKILL);
+  ::waitpid(spawned.pid, nullptr, 0);
+}
+
 namespace {
 
 const char* doing(SpawnStage stage) {

@@ -177,6 +177,18 @@ class NothingIsLeft(JobCase):
 
         self.assertTrue(wait_for(are_ended_by_others, 30), self.tree())
 
+    def test_each_of_many_workers_dies_with_launch_when_both_are_killed_at_once(self):
+        """Several threads have made them, and each worker dies with its thread."""
+        run = self.launch("--nproc-per-node=16", self.worker(UP, SLEEP))
+        self.wait_until_up(16, run)
+        agent = self.agent_of(run)
+        self.assertEqual(16, len(processes.children_of(agent)), self.tree())
+        for number in (signal.SIGSTOP, signal.SIGKILL):  # stopped, neither can do anything about the other's end
+            for pid in (run.pid, agent):
+                os.kill(pid, number)
+        self.expect([137], [run])
+        self.assertTrue(wait_for(lambda: not self.leftovers(), 20), self.tree())
+
     def test_a_daemon_that_is_not_of_the_job_lives_on(self):
         """As of a job script that starts a monitor in the background and then becomes launch."""
         daemon = self.program('#!/bin/sh\necho $$ > "$TEST_FOLDER/daemon.new"\n'

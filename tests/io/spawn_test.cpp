@@ -81,6 +81,23 @@ TEST(Spawn, ThroughSlotsTheChildHasItsStreamsAndNothingElse) {
   EXPECT_EQ(exit_of(request), 7) << "with our own streams";
 }
 
+TEST(Spawn, OneThatIsTakenBackIsGoneWithItsGroup) {
+  std::array<int, 2> output{};
+  ASSERT_EQ(::pipe2(output.data(), O_CLOEXEC), 0);
+  const Fd out(output[0]);
+  Fd write_end(output[1]);
+  SpawnRequest request = shell("/bin/sleep 1000 & echo; wait");
+  request.out = write_end.get();
+  auto spawned = spawn(request);
+  ASSERT_TRUE(spawned);
+  write_end.reset();
+  std::array<char, 2> said{};
+  ASSERT_EQ(::read(out.get(), said.data(), said.size()), 1);
+  take_back(*spawned);
+  EXPECT_EQ(::read(out.get(), said.data(), said.size()), 0) << "somebody still holds the pipe";
+  EXPECT_EQ(::waitpid(spawned->pid, nullptr, WNOHANG), -1);
+}
+
 TEST(Spawn, ThroughSlotsAFailureIsTold) {
   SpawnRequest request;
   request.executable = "/no/such/program";

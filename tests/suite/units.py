@@ -89,7 +89,7 @@ BENCHMARKS = ("startup", "memory", "store", "rendezvous", "recovery", "logs", "a
               "control")
 THREADED = ("background_test", "disk_thread_test", "event_sink_test", "line_sink_test", "log_console_test",
             "log_exchange_test", "log_file_test", "log_file_model_test", "log_relay_test", "message_console_test",
-            "patient_output_test", "stderr_tap_test", "stdin_feeder_test",
+            "patient_output_test", "spawn_crew_test", "stderr_tap_test", "stdin_feeder_test",
             "worker_start_test")
 
 

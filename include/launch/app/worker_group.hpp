@@ -1,6 +1,6 @@
-// The workers of this node as processes: starts them in order of local rank, signals them and everything that descends
-// from them, and reports when each has ended and when nothing is left. AgentLoop uses it. It decides neither when
-// workers start nor why they end.
+// The workers of this node as processes: starts them, signals them and everything that descends from them, and reports
+// when each has ended and when nothing is left. AgentLoop uses it. It decides neither when workers start nor why they
+// end.
 #pragma once
 
 #include "launch/core/workers/hook.hpp"
@@ -36,7 +36,7 @@ class WorkerGroup {
   using OutputCallback = std::function<WorkerOutput(LocalRank local_rank, const StreamPlan& plan)>;
   using StartCallback = std::function<void(LocalRank local_rank, pid_t pid)>;
 
-  // The workers are made on `disk`, which must outlive them.
+  // The workers are made on `disk`, which must outlive them, and on threads beside it.
   WorkerGroup(boost::asio::any_io_executor executor, DiskThread& disk, Inheritance inheritance, ExitCallback on_exit);
 
   // Must come before all else for new workers. Returns their round, which is over when a signal goes to all.
@@ -98,7 +98,7 @@ class WorkerGroup {
   DiskThread& disk_;
   Inheritance inheritance_;
   ExitCallback on_exit_;
-  std::shared_ptr<StreamSlots> slots_ = std::make_shared<StreamSlots>();
+  std::shared_ptr<SpawnCrew> crew_;
   Reaper reaper_;
   std::unique_ptr<WorkerCgroup> cgroup_;       // of this round, and also of the next one unless it was killed
   std::unique_ptr<WorkerCgroup> last_cgroup_;  // the one that was killed; it is removed when there is time

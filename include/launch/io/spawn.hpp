@@ -59,6 +59,9 @@ struct SpawnError {
 
 boost::system::result<Spawned, SpawnError> spawn(const SpawnRequest& request);
 
+// Ends one that is not wanted after all, with its process group, and waits for its end.
+void take_back(const Spawned& spawned);
+
 // One sentence that says what failed, why, and what to do; and the exit code that a shell gives: 127 if the file is
 // missing, 126 otherwise.
 std::string explain(const SpawnError& error, const SpawnRequest& request);

@@ -1,4 +1,5 @@
-// Three descriptors with low numbers, through which each worker in turn gets its input and output (io/spawn).
+// Three descriptors with low numbers, through which the workers of one thread in turn get their input
+// and output (io/spawn).
 //
 // Whoever executes a program first closes all files that it has open. launch has several for each worker, so starting N
 // of them would close N times N. A worker that needs nothing above these numbers leaves all else behind in one step.
