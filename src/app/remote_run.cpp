@@ -82,7 +82,7 @@ class RemoteRun {
   }
 
   Task hear() {
-    std::array<char, 65536> bytes{};
+    static std::array<char, 65536> bytes;  // only what is used of it becomes memory
     for (;;) {
       auto reading = input_.async_read_some(asio::buffer(bytes), as_values);
       const auto [error, size] = co_await std::move(reading);
