@@ -77,15 +77,15 @@ std::string replaced(std::string text, std::string_view word, std::string_view b
 
 // What a shell does by itself, or may. The words of its grammar that are no plain words are not here.
 constexpr std::string_view words_of_shells[] = {
-    ".", ":",       "alias",   "bg",     "bind",    "break",   "builtin",  "caller",  "case",     "cd",       "chdir",
-    "command", "compgen", "complete", "compopt", "continue", "coproc", "declare", "dirs",    "disown",   "do",
-    "done",    "echo",    "elif",   "else",    "enable",  "esac",     "eval",    "exec",     "exit",     "export",
-    "false",   "fc",      "fg",     "fi",      "for",     "function", "getopts", "hash",     "help",     "hist",
-    "history", "if",      "in",     "jobs",    "kill",    "let",      "local",   "logout",   "mapfile",  "newgrp",
-    "popd",    "print",   "printf", "pushd",   "pwd",     "read",     "readarray", "readonly", "return", "select",
-    "set",     "shift",   "shopt",  "sleep",   "source",  "suspend",  "test",    "then",     "time",     "times",
-    "trap",    "true",    "type",   "typeset", "ulimit",  "umask",    "unalias", "unset",    "until",    "wait",
-    "whence",  "while"};
+    ".",      ":",       "alias",   "bg",       "bind",    "break",    "builtin",  "caller",    "case",     "cd",
+    "chdir",  "command", "compgen", "complete", "compopt", "continue", "coproc",   "declare",   "dirs",     "disown",
+    "do",     "done",    "echo",    "elif",     "else",    "enable",   "esac",     "eval",      "exec",     "exit",
+    "export", "false",   "fc",      "fg",       "fi",      "for",      "function", "getopts",   "hash",     "help",
+    "hist",   "history", "if",      "in",       "jobs",    "kill",     "let",      "local",     "logout",   "mapfile",
+    "newgrp", "popd",    "print",   "printf",   "pushd",   "pwd",      "read",     "readarray", "readonly", "return",
+    "select", "set",     "shift",   "shopt",    "sleep",   "source",   "suspend",  "test",      "then",     "time",
+    "times",  "trap",    "true",    "type",     "typeset", "ulimit",   "umask",    "unalias",   "unset",    "until",
+    "wait",   "whence",  "while"};
 
 // The words of a line that needs no shell, since every shell would only execute a program with them. Nothing: it does.
 // With many hosts a shell for each is a good part of what their start takes.
@@ -97,13 +97,13 @@ std::optional<std::vector<std::string>> plain_words(std::string_view line) {
   std::vector<std::string> words;
   for (const std::string_view word : split(line, ' '))
     if (!word.empty()) words.emplace_back(word);
-  // What follows is no word of the shell, but may be an option for it.
+  // A program follows it whatever its name is, unless it is an option.
   const bool executes = words.size() > 1 && words.front() == "exec" && !words[1].starts_with('-');
   if (executes) words.erase(words.begin());
   if (words.empty() || words.front().find('=') != std::string::npos || words.front().starts_with('%'))
     return std::nullopt;
-  const bool is_known = std::find(std::begin(words_of_shells), std::end(words_of_shells), words.front()) !=
-                        std::end(words_of_shells);
+  const bool is_known =
+      std::find(std::begin(words_of_shells), std::end(words_of_shells), words.front()) != std::end(words_of_shells);
   if (is_known && !executes) return std::nullopt;
   return words;
 }
