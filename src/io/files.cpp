@@ -147,8 +147,8 @@ Status may_write(const std::string& path) {
   const bool is_there = ::stat(path.c_str(), &info) == 0;
   if (is_there && S_ISDIR(info.st_mode)) return Error{ErrorCode::usage, "it is a directory"};
   const std::string folder = std::filesystem::path(path).parent_path();
-  const bool may =
-      is_there ? ::access(path.c_str(), W_OK) == 0 : ::access(folder.empty() ? "." : folder.c_str(), W_OK | X_OK) == 0;
+  const std::string place = folder.empty() ? "." : folder + "/";  // a file is none
+  const bool may = is_there ? ::access(path.c_str(), W_OK) == 0 : ::access(place.c_str(), W_OK | X_OK) == 0;
   if (may) return {};
   return Error{ErrorCode::usage, std::strerror(errno)};
 }

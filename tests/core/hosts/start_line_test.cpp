@@ -136,7 +136,6 @@ TEST(StartLine, WhatOnlyAShellUnderstandsIsLeftToIt) {
                               "time a",
                               "exec -a b c",
                               "exec A=1 b",
-                              "exec",
                               "ulimit -n 4",
                               "a\xc3\xa4"})
     EXPECT_NE(for_shell(command, host_of("n1")), "") << command;
