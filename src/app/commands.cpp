@@ -128,10 +128,11 @@ int start_hosts(const std::vector<std::string>& args, const Options& options, co
 }
 
 // The exit code, if something else than a job is asked for.
-std::optional<int> answer(const Command& command, SignalPlan& signals) {
+std::optional<int> answer(const Command& command, const Environment& env, SignalPlan& signals) {
   if (const auto* text = std::get_if<TextCommand>(&command)) return show(text->text);
   if (const auto* help = std::get_if<HelpCommand>(&command)) return show(text_of(*help, columns_of(STDOUT_FILENO)));
-  if (const auto* remote = std::get_if<RemoteCommand>(&command)) return leave(run_remote(remote->protocol, signals));
+  if (const auto* remote = std::get_if<RemoteCommand>(&command))
+    return leave(run_remote(remote->protocol, env, signals));
   return std::nullopt;
 }
 
@@ -141,7 +142,7 @@ std::variant<int, Config> prepare(const std::vector<std::string>& args, SignalPl
   Environment env = read_environment();
   auto command = parse_command(args, env);
   if (!command) return fail(command.error());
-  if (const auto code = answer(*command, signals)) return *code;
+  if (const auto code = answer(*command, env, signals)) return *code;
   Options options = std::get<Options>(*std::move(command));
   if (names_hosts(options)) return start_hosts(args, options, env, signals);
   HostFacts facts;

@@ -339,10 +339,24 @@ Result<HeadFacts> read_head_facts(const Options& options, Environment env) {
   return facts;
 }
 
+namespace {
+
+// Before a job runs for days, and its files find no place.
+Status make_places(const HostsPlan& plan) {
+  if (const Status made = plan.gather_folder.empty() ? Status() : make_folders(plan.gather_folder); !made)
+    return usage_error(fmt::format("--gather-logs {}: {}; name a folder that can be written", shown(plan.gather_folder),
+                                   made.error().message));
+  if (const Status may = plan.verdict.file.empty() ? Status() : may_write(plan.verdict.file); !may)
+    return usage_error(fmt::format("the report could not be written to {} (--verdict): {}; name a file that can be",
+                                   shown(plan.verdict.file), may.error().message));
+  return {};
+}
+
+}  // namespace
+
 int run_head(HostsPlan plan, const Environment& env, SignalPlan& signals, std::function<void()> on_begun) {
-  if (const Status made = plan.gather_folder.empty() ? Status() : make_folders(plan.gather_folder); !made) {
-    log_error(fmt::format("--gather-logs {}: {}; name a folder that can be written", shown(plan.gather_folder),
-                          made.error().message));
+  if (const Status made = make_places(plan); !made) {
+    log_error(made.error().message);
     return 2;
   }
   choose_signals(signals, {SIGTERM, SIGINT, SIGHUP, SIGQUIT});

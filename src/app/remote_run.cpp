@@ -42,11 +42,12 @@ constexpr std::size_t most_unsent = std::size_t{1} << 20;  // until the node has
 
 class RemoteRun {
  public:
-  RemoteRun(asio::io_context& context, const SignalPlan& signals)
+  RemoteRun(asio::io_context& context, const Environment& own_env, const SignalPlan& signals)
       : context_(context),
         executor_(context.get_executor()),
         signals_(executor_, signals),
         signal_plan_(signals),
+        own_env_(own_env),
         input_(executor_, STDIN_FILENO),
         output_(executor_, STDOUT_FILENO),
         moment_(executor_),
@@ -82,7 +83,7 @@ class RemoteRun {
   }
 
   Task hear() {
-    std::array<char, 65536> bytes{};
+    static std::array<char, 65536> bytes;  // only what is used of it becomes memory
     for (;;) {
       auto reading = input_.async_read_some(asio::buffer(bytes), as_values);
       const auto [error, size] = co_await std::move(reading);
@@ -151,8 +152,7 @@ class RemoteRun {
   }
 
   Environment environment_of_node() const {
-    Environment env = without_identity(read_environment());
-    env.remove(copy_variable);
+    Environment env = without_identity(own_env_);
     for (const std::string& line : job_.env)
       if (const auto equals = line.find('='); equals != std::string::npos)
         env.set(line.substr(0, equals), line.substr(equals + 1));
@@ -193,9 +193,10 @@ class RemoteRun {
     ready.hostname = hostname;
     ready.boot_id = boot_id();
     ready.machine = machine();
-    for (NamedAddress& one : own_addresses()) {
-      ready.addresses.push_back(std::move(one.address));
-      ready.interfaces.push_back(std::move(one.interface));
+    addresses_ = own_addresses();
+    for (const NamedAddress& one : addresses_) {
+      ready.addresses.push_back(one.address);
+      ready.interfaces.push_back(one.interface);
     }
     const bool first = job_.node == 0 && job_.nodes > 1;
     if (!first && !job_.checks) return ready;
@@ -215,7 +216,7 @@ class RemoteRun {
 
   // NCCL and Gloo would take the first interface, or the one that the host's name leads to.
   void set_interface(const std::string& meeting) {
-    const std::string interface = meeting.empty() ? "" : interface_towards(meeting);
+    const std::string interface = meeting.empty() ? "" : interface_towards(meeting, addresses_);
     if (interface.empty()) return;
     for (const char* name : {"NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME"})
       if (!env_.get(name)) env_.set(name, interface);
@@ -297,11 +298,7 @@ class RemoteRun {
     if (node_) action.bytes.empty() ? node_->close() : node_->send(std::move(action.bytes));
   }
 
-  void carry_out(ConnectPeer action) {
-    auto env = read_environment();
-    env.remove(copy_variable);
-    peers_.connect(action.node, std::move(action.argv), env);
-  }
+  void carry_out(ConnectPeer action) { peers_.connect(action.node, std::move(action.argv), own_env_); }
 
   void carry_out(FeedPeer action) { peers_.feed(action.node, std::move(action.bytes)); }
 
@@ -327,13 +324,15 @@ class RemoteRun {
   asio::any_io_executor executor_;
   SignalStream signals_;
   const SignalPlan& signal_plan_;
+  const Environment& own_env_;
   asio::posix::stream_descriptor input_, output_;
   asio::steady_timer moment_;
   asio::steady_timer room_;  // for what is sent
   Remote machine_;
   FrameReader reader_{false};
   NodeJob job_;
-  Environment env_;
+  Environment env_;  // of the node
+  std::vector<NamedAddress> addresses_;
   MemoryFile report_, json_;
   bool chooses_streams_ = false;  // the user has said which streams go to files
   std::string kept_;              // the folder of the workers' output
@@ -355,15 +354,16 @@ void remove_own_copy(const std::string& folder) {
 
 }  // namespace
 
-int run_remote(const std::string& protocol, SignalPlan& signals) {
+int run_remote(const std::string& protocol, Environment env, SignalPlan& signals) {
   if (protocol != std::to_string(host_protocol)) {
     log_error(fmt::format("--remote {}: this launch speaks protocol {}", shown(protocol), host_protocol));
     return 2;
   }
   choose_signals(signals, {SIGTERM, SIGINT, SIGHUP, SIGQUIT});
-  remove_own_copy(read_environment().get(copy_variable).value_or(""));
+  remove_own_copy(env.get(copy_variable).value_or(""));
+  env.remove(copy_variable);
   asio::io_context& context = *new asio::io_context(1);
-  RemoteRun run(context, signals);
+  RemoteRun run(context, env, signals);
   run.start();
   context.run();
   return 0;

@@ -142,6 +142,17 @@ Status may_replace(const std::string& path) {
   return Error{ErrorCode::usage, fmt::format("it is {}; only a regular file can be replaced", kind_of(info.st_mode))};
 }
 
+Status may_write(const std::string& path) {
+  struct stat info {};
+  const bool is_there = ::stat(path.c_str(), &info) == 0;
+  if (is_there && S_ISDIR(info.st_mode)) return Error{ErrorCode::usage, "it is a directory"};
+  const std::string folder = std::filesystem::path(path).parent_path();
+  const std::string place = folder.empty() ? "." : folder + "/";  // a file is none
+  const bool may = is_there ? ::access(path.c_str(), W_OK) == 0 : ::access(place.c_str(), W_OK | X_OK) == 0;
+  if (may) return {};
+  return Error{ErrorCode::usage, std::strerror(errno)};
+}
+
 Status remove_old(const std::string& path) {
   struct stat info {};
   const bool is_ours = ::lstat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode);

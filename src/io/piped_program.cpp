@@ -3,6 +3,7 @@
 #include "launch/io/background.hpp"
 #include "launch/io/clock.hpp"
 #include "launch/io/deadline.hpp"
+#include "launch/io/files.hpp"
 #include "launch/io/guard.hpp"
 
 #include <algorithm>
@@ -48,6 +49,25 @@ Result<Pipes> make_pipes() {
   return Error{ErrorCode::system, fmt::format("cannot make a pipe: {}", std::strerror(errno))};
 }
 
+bool is_text(const std::string& file) {
+  const std::string begin = read_file(file, 256);
+  return !begin.empty() && begin.find('\0') == std::string::npos;
+}
+
+// A script whose first line names no program is one for the shell, as for execvp(3) and every shell.
+bool is_script_without_name(const SpawnError& error, const std::string& file) {
+  return error.stage == SpawnStage::execute && error.error == ENOEXEC && is_text(file);
+}
+
+auto spawn_or_let_shell(SpawnRequest& request) {
+  auto spawned = spawn(request);
+  if (spawned || !is_script_without_name(spawned.error(), request.executable)) return spawned;
+  request.argv.front() = request.executable;
+  request.executable = "/bin/sh";
+  request.argv.insert(request.argv.begin(), "sh");
+  return spawn(request);
+}
+
 }  // namespace
 
 PipedProgram::PipedProgram(const asio::any_io_executor& executor, Spawned spawned, ProgramHandlers handlers)
@@ -72,7 +92,7 @@ Result<std::shared_ptr<PipedProgram>> PipedProgram::start(const asio::any_io_exe
   request.in = pipes->its_in.get();
   request.out = pipes->its_out.get();
   request.err = pipes->its_err.get();
-  auto spawned = spawn(request);
+  auto spawned = spawn_or_let_shell(request);
   if (!spawned) return Error{ErrorCode::system, explain(spawned.error(), request)};
   auto made = std::make_shared<PipedProgram>(executor, *std::move(spawned), std::move(handlers));
   made->begin(std::move(pipes->in), std::move(pipes->out), std::move(pipes->err));

@@ -3,6 +3,7 @@
 #include "launch/io/files.hpp"
 #include "launch/io/interfaces.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <climits>
@@ -81,7 +82,7 @@ std::vector<NamedAddress> own_addresses() {
   return all;
 }
 
-std::string interface_towards(const std::string& address) {
+std::string interface_towards(const std::string& address, const std::vector<NamedAddress>& own_ones) {
   boost::asio::io_context context(1);
   boost::system::error_code error;
   using boost::asio::ip::udp;
@@ -90,7 +91,7 @@ std::string interface_towards(const std::string& address) {
   // It sends nothing: the kernel chooses the way.
   if (!error) socket.connect(udp::endpoint(there, 9), error);
   const std::string own = error ? "" : socket.local_endpoint(error).address().to_string();
-  for (const NamedAddress& one : own_addresses())
+  for (const NamedAddress& one : own_ones)
     if (one.address == own) return one.interface;
   return "";
 }
@@ -100,7 +101,9 @@ MemoryFile::MemoryFile() : fd_(static_cast<int>(::syscall(SYS_memfd_create, "lau
 std::string MemoryFile::path() const { return fmt::format("/proc/{}/fd/{}", ::getpid(), fd_.get()); }
 
 std::string MemoryFile::text(std::size_t most) const {
-  std::string text(most, '\0');
+  struct stat info {};
+  const bool known = ::fstat(fd_.get(), &info) == 0 && info.st_size > 0;
+  std::string text(known ? std::min(most, static_cast<std::size_t>(info.st_size)) : 0, '\0');
   const ssize_t size = ::pread(fd_.get(), text.data(), text.size(), 0);
   text.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
   return text;

@@ -50,6 +50,13 @@ class Lines(JobCase):
                 file.write_text(text)
                 self.assertRegex(self.refused(f"--hostfile={file}"), says)
 
+    def test_a_report_that_could_not_be_written(self):
+        report = self.folder / "no/report.json"
+        for how in ((), (f"--detach={self.folder}/output",)):
+            with self.subTest(how):
+                said = self.refused("--hosts=n1", f"--verdict=json:{report}", *how)
+                self.assertIn(f"the report could not be written to {report} (--verdict): No such file", said)
+
     def test_values(self):
         for option in ("--start-with=rsh", "--start-with=exec:", "--fanout=0", "--fanout=x", "--network=10.0.0.0/99",
                        "--env==x", "--env=", "--ssh="):

@@ -143,6 +143,21 @@ TEST(Files, OfWhatIsLeftOnlyARegularFileIsRemoved) {
   EXPECT_TRUE(remove_old(""));
 }
 
+TEST(Files, WhetherAFileCouldBeWrittenIsKnownBefore) {
+  const std::string folder = temp_folder() + "/places";
+  fs::remove_all(folder);
+  fs::create_directories(folder);
+  std::ofstream(folder + "/old") << "{}";
+  for (const std::string& path : {folder + "/new", folder + "/old", std::string("/dev/null")})
+    EXPECT_TRUE(may_write(path)) << path;
+  const std::pair<std::string, std::string> rows[] = {{folder, "it is a directory"},
+                                                      {folder + "/no/file", "No such file or directory"},
+                                                      {folder + "/old/file", "Not a directory"}};
+  for (const auto& [path, what] : rows) EXPECT_EQ(may_write(path).error().message, what) << path;
+  EXPECT_FALSE(fs::exists(folder + "/new")) << "nothing was made";
+  EXPECT_EQ(read_file(folder + "/old", 10), "{}");
+}
+
 TEST(Files, WhatIsNoRegularFileIsNotReplaced) {
   const std::string folder = temp_folder() + "/replaced";
   fs::remove_all(folder);

@@ -377,4 +377,21 @@ TEST_F(PipedPrograms, WhatWasTakenOfItsInputIsTold) {
   EXPECT_EQ(std::stoul(got_), much.size()) << "all of it, and then its end";
 }
 
+TEST_F(PipedPrograms, AScriptWhoseFirstLineNamesNoProgramIsForTheShell) {
+  for (const auto& [text, runs] : {std::pair(std::string("echo $# $1 $FOLDER\n"), true),
+                                   std::pair(std::string("\x7f"
+                                                         "ELF\0",
+                                                         5),
+                                             false),
+                                   std::pair(std::string(), false)}) {
+    std::ofstream(folder_ + "/file") << text;
+    fs::permissions(folder_ + "/file", fs::perms::owner_all);
+    auto started =
+        PipedProgram::start(io_.get_executor(), {folder_ + "/file", {"x", "a b"}, {"FOLDER=c"}, {}}, handlers());
+    ASSERT_EQ(started.has_value(), runs) << text;
+    if (runs) program_ = *std::move(started);
+    EXPECT_TRUE(!runs || until([&] { return got_ == "1 a b c\n"; })) << got_;
+  }
+}
+
 }  // namespace launch::piped_program_test

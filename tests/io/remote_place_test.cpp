@@ -267,9 +267,10 @@ TEST(RemotePlace, TheMachineIsNamedAsUnameNamesIt) {
 }
 
 TEST(RemotePlace, TheInterfaceThatLeadsToAnOwnAddressIsTheOneThatHasIt) {
-  for (const NamedAddress& one : own_addresses()) EXPECT_EQ(interface_towards(one.address), one.interface);
-  EXPECT_EQ(interface_towards("no address"), "");
-  EXPECT_EQ(interface_towards("127.0.0.1"), "") << "the loopback leads to nobody else";
+  const std::vector<NamedAddress> own_ones = own_addresses();
+  for (const NamedAddress& one : own_ones) EXPECT_EQ(interface_towards(one.address, own_ones), one.interface);
+  EXPECT_EQ(interface_towards("no address", own_ones), "");
+  EXPECT_EQ(interface_towards("127.0.0.1", own_ones), "") << "the loopback leads to nobody else";
 }
 
 }  // namespace launch::remote_place_test

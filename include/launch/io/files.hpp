@@ -35,6 +35,9 @@ Status write_file(const std::string& path, const std::string& text);
 // What is there, if anything, can be replaced as a whole: it is a regular file. Otherwise the error says what it is.
 Status may_replace(const std::string& path);
 
+// Whether write_file() would find a place for it, without making anything. The error's message is the reason.
+Status may_write(const std::string& path);
+
 // Removes a regular file, if one is there: what an earlier program has left must not be taken for ours. The error's
 // message is the system's reason.
 Status remove_old(const std::string& path);

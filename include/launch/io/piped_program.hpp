@@ -1,7 +1,8 @@
 // A program with its standard streams as pipes: bytes go in and come out. Used by launch --hosts: on the head it is
 // ssh or another way to a host, and what it writes to standard error is kept, the last 4 KiB, to say why it ended; on
 // the host it is the launch of that node. The caller shares the object with its coroutines, which end when the program
-// has. It ends with this process, because the kernel kills it then. This process must ignore SIGPIPE.
+// has. It ends with this process, because the kernel kills it then. This process must ignore SIGPIPE. A script whose
+// first line names no program is run by /bin/sh.
 //
 // Others may hold the pipes for longer than the program, as a master connection of ssh does: what they write later than
 // half a second after its end is not read.

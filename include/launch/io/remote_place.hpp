@@ -41,8 +41,9 @@ struct NamedAddress {
 // Those that other hosts may reach.
 std::vector<NamedAddress> own_addresses();
 
-// The interface that has the way to an address, which may be one of this host; empty if that is not known.
-std::string interface_towards(const std::string& address);
+// The interface that has the way to an address, which may be one of this host; empty if that is not known. `own_ones`
+// are those that own_addresses() has found: to ask the kernel again costs more than all else here.
+std::string interface_towards(const std::string& address, const std::vector<NamedAddress>& own_ones);
 
 // A file without a name. Another process of this user can open it by its path as long as this one lives.
 class MemoryFile {

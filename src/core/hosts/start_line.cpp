@@ -1,9 +1,13 @@
 #include "launch/core/hosts/start_line.hpp"
 
+#include "launch/core/base/text.hpp"
 #include "launch/core/job/endpoint.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <optional>
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -71,11 +75,45 @@ std::string replaced(std::string text, std::string_view word, std::string_view b
   return text;
 }
 
-std::vector<std::string> shell_line(const HostEntry& host, const StartChoice& choice) {
+// What a shell does by itself, or may. The words of its grammar that are no plain words are not here.
+constexpr std::string_view words_of_shells[] = {
+    ".",      ":",       "alias",   "bg",       "bind",    "break",    "builtin",  "caller",    "case",     "cd",
+    "chdir",  "command", "compgen", "complete", "compopt", "continue", "coproc",   "declare",   "dirs",     "disown",
+    "do",     "done",    "echo",    "elif",     "else",    "enable",   "esac",     "eval",      "exec",     "exit",
+    "export", "false",   "fc",      "fg",       "fi",      "for",      "function", "getopts",   "hash",     "help",
+    "hist",   "history", "if",      "in",       "jobs",    "kill",     "let",      "local",     "logout",   "mapfile",
+    "newgrp", "popd",    "print",   "printf",   "pushd",   "pwd",      "read",     "readarray", "readonly", "return",
+    "select", "set",     "shift",   "shopt",    "sleep",   "source",   "suspend",  "test",      "then",     "time",
+    "times",  "trap",    "true",    "type",     "typeset", "ulimit",   "umask",    "unalias",   "unset",    "until",
+    "wait",   "whence",  "while"};
+
+// The words of a line that needs no shell, since every shell would only execute a program with them. Nothing: it does.
+// With many hosts a shell for each is a good part of what their start takes.
+std::optional<std::vector<std::string>> plain_words(std::string_view line) {
+  constexpr std::string_view plain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+      "%+,-./:=@_ ";
+  if (line.find_first_not_of(plain) != std::string_view::npos) return std::nullopt;
+  std::vector<std::string> words;
+  for (const std::string_view word : split(line, ' '))
+    if (!word.empty()) words.emplace_back(word);
+  // A program follows it whatever its name is, unless it is an option.
+  const bool executes = words.size() > 1 && words.front() == "exec" && !words[1].starts_with('-');
+  if (executes) words.erase(words.begin());
+  if (words.empty() || words.front().find('=') != std::string::npos || words.front().starts_with('%'))
+    return std::nullopt;
+  const bool is_known =
+      std::find(std::begin(words_of_shells), std::end(words_of_shells), words.front()) != std::end(words_of_shells);
+  if (is_known && !executes) return std::nullopt;
+  return words;
+}
+
+std::vector<std::string> line_of_user(const HostEntry& host, const StartChoice& choice) {
   std::string line = choice.command;
   if (line.find("{command}") == std::string::npos) line += " {command}";
-  line = replaced(line, "{command}", remote_command);
-  return {"/bin/sh", "-c", replaced(line, "{host}", shown_host(host))};
+  line = replaced(replaced(line, "{command}", remote_command), "{host}", shown_host(host));
+  if (auto words = plain_words(line)) return *std::move(words);
+  return {"/bin/sh", "-c", std::move(line)};
 }
 
 }  // namespace
@@ -94,7 +132,7 @@ std::vector<std::string> start_line(const HostEntry& host, const StartChoice& ch
     case StartChoice::By::srun:
       return srun_line(host, choice);
     case StartChoice::By::command:
-      return shell_line(host, choice);
+      return line_of_user(host, choice);
   }
   return {};
 }

@@ -74,19 +74,71 @@ TEST(StartLine, Srun) {
   EXPECT_EQ(Line(line.end() - 3, line.end()), (Line{"/opt/launch/bin/launch", "--remote", "1"}));
 }
 
-TEST(StartLine, ACommandOfTheUser) {
+// What the shell would get; nothing if there is none.
+std::string for_shell(const std::string& command, const HostEntry& host) {
   StartChoice choice = choice_of(By::command);
-  const auto shell = [&](const HostEntry& host) {
-    const Line line = start_line(host, choice);
-    EXPECT_EQ(Line(line.begin(), line.end() - 1), (Line{"/bin/sh", "-c"}));
-    return line.back();
+  choice.command = command;
+  const Line line = start_line(host, choice);
+  return Line(line.begin(), line.end() - 1) == Line{"/bin/sh", "-c"} ? line.back() : "";
+}
+
+TEST(StartLine, ACommandOfTheUser) {
+  const auto shell = [](const std::string& command) { return for_shell(command, host_of("n1", "me")); };
+  EXPECT_EQ(shell("cd /; docker exec -i {host} {command}"), "cd /; docker exec -i me@n1 launch --remote 1");
+  EXPECT_EQ(shell("rsh '{host}'"), "rsh 'me@n1' launch --remote 1") << "the command is at the end";
+  EXPECT_EQ(shell("{host} {host} '{command}' {command}"), "me@n1 me@n1 'launch --remote 1' launch --remote 1");
+}
+
+TEST(StartLine, ACommandOfPlainWordsNeedsNoShell) {
+  const auto line = [](const std::string& command, const HostEntry& host) {
+    StartChoice choice = choice_of(By::command);
+    choice.command = command;
+    return start_line(host, choice);
   };
-  EXPECT_EQ(shell(host_of("n1")), "docker exec -i n1 launch --remote 1");
-  EXPECT_EQ(shell(host_of("n1", "me")), "docker exec -i me@n1 launch --remote 1");
-  choice.command = "rsh {host}";
-  EXPECT_EQ(shell(host_of("n1")), "rsh n1 launch --remote 1") << "the command is at the end";
-  choice.command = "{host} {host} '{command}' {command}";
-  EXPECT_EQ(shell(host_of("n1")), "n1 n1 'launch --remote 1' launch --remote 1");
+  EXPECT_THAT(line("docker exec -i {host} {command}", host_of("n1")),
+              ElementsAre("docker", "exec", "-i", "n1", "launch", "--remote", "1"));
+  EXPECT_THAT(line("  kubectl  exec -i pod/{host}", host_of("n1", "me")),
+              ElementsAre("kubectl", "exec", "-i", "pod/me@n1", "launch", "--remote", "1"));
+  EXPECT_THAT(line("env ON={host} A=1,2:3%+ ./a_b.sh", host_of("fd00::2")),
+              ElementsAre("env", "ON=fd00::2", "A=1,2:3%+", "./a_b.sh", "launch", "--remote", "1"));
+  EXPECT_THAT(line("exec {command}", host_of("n1")), ElementsAre("launch", "--remote", "1"));
+  EXPECT_THAT(line("exec time -p", host_of("n1")), ElementsAre("time", "-p", "launch", "--remote", "1"))
+      << "behind exec there is always a program";
+}
+
+TEST(StartLine, WhatOnlyAShellUnderstandsIsLeftToIt) {
+  for (const char* command : {"A=1 docker {command}",
+                              "cd /tmp",
+                              "{command}; true",
+                              "{command} 2>&1",
+                              "{command} | cat",
+                              "docker $X",
+                              "~/x",
+                              "a `b`",
+                              "a {command} &",
+                              "a \\{command}",
+                              "a \"{host}\"",
+                              "a '{host}'",
+                              "a {{x,y}}",
+                              "a *",
+                              "a ?",
+                              "a [b]",
+                              "! a",
+                              "#a",
+                              "(a)",
+                              "a\tb",
+                              "a\nb",
+                              "%1",
+                              ": a",
+                              ". a",
+                              "command a",
+                              "eval a",
+                              "time a",
+                              "exec -a b c",
+                              "exec A=1 b",
+                              "ulimit -n 4",
+                              "a\xc3\xa4"})
+    EXPECT_NE(for_shell(command, host_of("n1")), "") << command;
 }
 
 struct Place {
@@ -110,7 +162,7 @@ TEST(StartLine, ThisMachineNeedsNoLogin) {
       EXPECT_EQ(line == (Line{"/opt/launch/bin/launch", "--remote", "1"}), place.here);
     }
     EXPECT_FALSE(is_here(place.host, choice_of(By::command))) << "a container may have any name";
-    EXPECT_EQ(start_line(place.host, choice_of(By::command)).front(), "/bin/sh");
+    EXPECT_EQ(start_line(place.host, choice_of(By::command)).front(), "docker");
   }
 }
 
