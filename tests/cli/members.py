@@ -59,7 +59,8 @@ class MembersCase(JobCase):
         return [rest for first, *rest in lines if first == word]
 
     def starts(self, since=0.0):
-        found = [Start(float(when), *map(int, numbers)) for when, *numbers in self.told("start")]
+        whole = len(Start._fields)  # a worker that was told to exit at once may lack its time
+        found = [Start(float(line[0]), *map(int, line[1:])) for line in self.told("start") if len(line) == whole]
         return [start for start in found if start.time > since]
 
     def ends(self):

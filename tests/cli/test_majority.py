@@ -6,7 +6,10 @@ import os
 import signal
 import time
 
+import hosts
+import processes
 import test_succession_cuts as cuts
+from harness import wait_for
 from members import milliseconds, print_times, print_title
 
 
@@ -20,18 +23,10 @@ class Majority(cuts.Host):
         self.wait_for_round(4, since=before)
         self.assertLess(time.time() - began, 10)
         self.end_well(*runs.values())
-        self.assert_rounds(4, *self.sizes_between(part), 4)
-
-    def sizes_between(self, part):
-        """They come back one after the other, or several at once."""
-        starts = self.starts()[4:-4]
-        sizes = []
-        while starts:
-            sizes.append(starts[0].size)
-            starts = starts[starts[0].size:]
-        self.assertEqual(len(part), sizes[0], self.account())
-        self.assertEqual(sizes, sorted(set(sizes)), self.account())
-        return sizes
+        sizes = [start.size for start in self.starts()]  # they come back one after the other, or several at once
+        self.assertEqual([4] * 4 + [len(part)] * len(part), sizes[:4 + len(part)], self.account())
+        self.assertEqual(sorted(sizes[4:]), sizes[4:], self.account())
+        self.assertEqual({0}, {start.restarts for start in self.starts()})
 
 
 class Proven(cuts.Lost):
@@ -65,16 +60,11 @@ class Silent(Majority):
         self.assert_rounds(4, 3)
         return took
 
-    def frozen(self, run):
+    def agent_stands_still(self, run):
+        """Its guard ends the workers."""
         agent = self.agent_of(run)
-        run.signal(signal.SIGSTOP)
         os.kill(agent, signal.SIGSTOP)
-
-        def wake():
-            os.kill(agent, signal.SIGCONT)
-            run.signal(signal.SIGCONT)
-
-        return wake
+        return lambda: os.kill(agent, signal.SIGCONT)
 
     def cable_cut(self, _):
         self.place.cut(1)
@@ -83,9 +73,25 @@ class Silent(Majority):
     def test_the_others_run_again(self):
         print_title(f"from the loss of the host until the other three run; --heartbeat-timeout={cuts.HEARTBEAT}")
         ways = [("its interface goes down", lambda run: self.place.take_interface_down(1), False),
-                ("its cable is cut", self.cable_cut, True), ("launch and agent stand still", self.frozen, True)]
+                ("its cable is cut", self.cable_cut, True), ("its agent stands still", self.agent_stands_still, True)]
         for what, lose, back in ways:
             print_times(what, self.rounds(lambda lose=lose, back=back: self.followed(lose, back)))
+
+
+    def test_a_host_that_stood_still_as_a_whole_ends_its_workers_when_it_wakes(self):
+        with hosts.Hosts(4) as self.place:
+            runs = self.four()
+            (old,) = [start.pid for start in self.starts() if start.node == 1]
+            still = [old, self.agent_of(runs[1]), runs[1].pid]
+            began = time.time()
+            for pid in still:
+                os.kill(pid, signal.SIGSTOP)
+            self.wait_for_round(3, since=began)
+            before = time.time()
+            for pid in still:
+                os.kill(pid, signal.SIGCONT)
+            self.assertTrue(wait_for(lambda: not processes.alive(old), 0.5), self.account())
+            self.come_back(runs, before, [2, 3, 4])
 
 
 class Parted(Majority):

@@ -26,8 +26,7 @@ using Parts = std::vector<std::vector<std::size_t>>;
 constexpr Duration heartbeat = 10s;
 constexpr Duration soon = 100ms;  // a restart
 
-std::unique_ptr<WholeJob> start(int nodes, std::uint64_t seed, int restarts = 0, int spares = 0,
-                                Duration work = 100s) {
+std::unique_ptr<WholeJob> start(int nodes, std::uint64_t seed, int restarts = 0, int spares = 0, Duration work = 100s) {
   WholeScenario scenario;
   scenario.elastic = true;
   scenario.by_majority = true;
@@ -71,7 +70,11 @@ bool runs_as(WholeJob& job, const std::vector<std::size_t>& part) {
 
 Duration time_without_host(int nodes) { return plan_lease(heartbeat, nodes).others + soon; }
 
-enum class Loss { power, frozen, cut };
+enum class Loss {
+  power,
+  frozen,
+  cut
+};
 
 class Silent : public testing::TestWithParam<Loss> {};
 

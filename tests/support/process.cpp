@@ -112,7 +112,8 @@ void Process::answer(QuestionId id, const AskStore& question) {
   link->second->perform(question.operation, question.deadline,
                         [this, id, one = link->second.get(), life = std::weak_ptr(life_)](Result<Outcome> outcome) {
                           const bool hung_up = !outcome && !life.expired() && one->hung_up();
-                          if (!life.expired()) reply(id, Answered{std::move(outcome), hung_up, one->lived_at(), one->heard_at()});
+                          if (!life.expired())
+                            reply(id, Answered{std::move(outcome), hung_up, one->lived_at(), one->heard_at()});
                         });
 }
 

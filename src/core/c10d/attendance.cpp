@@ -154,7 +154,8 @@ Json to_object(const Comeback& back) {
                {"ended", Json::array()},
                {"wait", in_milliseconds(back.wait)}};
   for (const NodeRank rank : back.ended) json["ended"].push_back(rank.value);
-  if (back.limit > Duration::zero()) json.update({{"limit", in_milliseconds(back.limit)}, {"host_ended", back.host_ended}});
+  if (back.limit > Duration::zero())
+    json.update({{"limit", in_milliseconds(back.limit)}, {"host_ended", back.host_ended}});
   return json;
 }
 
@@ -266,10 +267,12 @@ struct NewsWriter {
     return json;
   }
   Json operator()(const RoundRefused& refused) const {
-    return {{"news", "refused"},
-            {"code", name_of(refusals, refused.error.code)},
-            {"reason", refused.error.message.substr(0, longest_text)},
-            {"spare", refused.spare}};
+    Json json = {{"news", "refused"},
+                 {"code", name_of(refusals, refused.error.code)},
+                 {"reason", refused.error.message.substr(0, longest_text)},
+                 {"spare", refused.spare}};
+    if (refused.few) json["few"] = true;
+    return json;
   }
   Json operator()(const RoundMoved& moved) const { return {{"news", "moved"}, {"moved", to_object(moved.job)}}; }
   Json operator()(const WillLeft&) const { return {{"news", "ended"}}; }
@@ -312,8 +315,10 @@ RoundWaits read_waits(Needed& need, const JsonValue& json) {
 }
 
 RoundRefused read_refused(Needed& need, const JsonValue& json) {
-  return {{need(named(json["code"].text(), refusals)), need(json["reason"].text(longest_read))},
-          need(json["spare"].flag())};
+  RoundRefused refused{{need(named(json["code"].text(), refusals)), need(json["reason"].text(longest_read))},
+                       need(json["spare"].flag())};
+  if (const JsonValue few = json["few"]; few.present()) refused.few = need(few.flag());
+  return refused;
 }
 
 }  // namespace

@@ -16,7 +16,6 @@ using Wish = Attendance::Wish;
 using Cause = RoundBroken::Cause;
 
 Error closed() { return {ErrorCode::closed, "the rendezvous is closed"}; }
-
 constexpr Duration heartbeats_last = 5s;  // those written for launch agents, if torchrun's limit allows it
 
 }  // namespace

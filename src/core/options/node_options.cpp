@@ -136,9 +136,10 @@ constexpr OptionRow node_rows[] = {
      .group = OptionGroup::rendezvous,
      .value = "WHO",
      .initial = "none",
-     .text = "who goes on when a c10d job loses the launch that hosts its store: none (the job ends), host (the others, "
-             "if it has ended), or majority (also if it is silent: more than half of the nodes; docs/elastic.md says "
-             "when)",
+     .text =
+         "who goes on when a c10d job loses the launch that hosts its store: none (the job ends), host (the others, "
+         "if it has ended), or majority (also if it is silent: more than half of the nodes; docs/elastic.md says "
+         "when)",
      .choices = {"none", "host", "majority"},
      .closed = Closed::by_rule,
      .ours = true},

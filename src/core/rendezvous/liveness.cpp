@@ -25,8 +25,8 @@ Heartbeat plan_heartbeat(Duration timeout, int nodes, Allegiance to) {
   if (timeout == Duration::zero()) return {};
   const bool by_majority = to == Allegiance::majority;
   Heartbeat plan;
-  plan.interval = std::max<Duration>(timeout / (by_majority ? beats_for_majority : beats_per_timeout),
-                                     between_two_nodes * nodes);
+  plan.interval =
+      std::max<Duration>(timeout / (by_majority ? beats_for_majority : beats_per_timeout), between_two_nodes * nodes);
   plan.patience = timeout * (by_majority ? 7 : 9) / 10;
   plan.grace = timeout / 20;
   plan.silence = plan.interval + plan.patience + plan.grace + timeout / 50;

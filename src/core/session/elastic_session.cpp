@@ -9,7 +9,6 @@
 #include <fmt/format.h>
 
 namespace launch {
-
 namespace {
 
 constexpr Duration next_try = std::chrono::milliseconds(500);

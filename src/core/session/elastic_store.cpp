@@ -35,7 +35,7 @@ ElasticStore::ElasticStore(Stage& stage, const Config& config, const C10dChoice&
       choice_(choice),
       owner_(owner),
       place_{.store = choice.store},
-      search_(stage, config, choice, place_, wants_, owner),
+      search_(stage, config, place_, owner),
       ended_(stage),
       scope_(stage) {}
 
@@ -81,14 +81,14 @@ Duration ElasticStore::longest_stall(bool with_launch_agents) const {
   if (search_.heartbeat().patience == Duration::zero()) return Duration::zero();
   const ElasticSettings& settings = choice_.settings;
   return place_.by_launch && with_launch_agents ? search_.longest_stall()
-                                          : settings.keep_alive_interval * (settings.keep_alive_max_attempt - 1);
+                                                : settings.keep_alive_interval * (settings.keep_alive_max_attempt - 1);
 }
 
 // ---- wishes
 
 void ElasticStore::join(bool admits, int restarts) {
   restarts_ = restarts;
-  wants_.in = true;
+  place_.wants.in = true;
   search_.forget_last_link();
   admits_ = admits && !choice_.joins_wait;
   if (machine_) {
@@ -101,7 +101,7 @@ void ElasticStore::join(bool admits, int restarts) {
 }
 
 Talk<void> ElasticStore::end(Time deadline) {
-  wants_.ending = true;
+  place_.wants.ending = true;
   while (place_.link && !done_ && !lost_ && stage_.moment() < deadline) {
     auto ended = ended_.rung(deadline);
     co_await ended;
@@ -160,12 +160,13 @@ Talk<Status> ElasticStore::choose_machine() {
     auto hosted = std::make_unique<HostedRendezvous>(std::move(settings), search_.line().seat(place_.hosts));
     hosted_ = hosted.get();
     machine_ = std::move(hosted);
-    if (search_.heartbeat().interval > Duration::zero()) place_.link->set_beats(search_.heartbeat().interval, search_.heartbeat().patience);
+    if (search_.heartbeat().interval > Duration::zero())
+      place_.link->set_beats(search_.heartbeat().interval, search_.heartbeat().patience);
   } else {
     machine_ = std::make_unique<ElasticRendezvous>(std::move(settings), Random(stage_.random().next()));
   }
   if (!admits_) machine_->admit_nobody();
-  if (wants_.in && !wants_.leaving && !wants_.ending) machine_->join(stage_.moment(), restarts_);
+  if (place_.wants.in && !place_.wants.leaving && !place_.wants.ending) machine_->join(stage_.moment(), restarts_);
   co_return Status();
 }
 
@@ -177,16 +178,16 @@ Talk<void> ElasticStore::run() {
   bool connected = co_await connect();
   while (connected) {
     const Error lost = co_await pursue();
-    const bool waits = std::exchange(wants_.in, !wants_.formed);
+    const bool waits = std::exchange(place_.wants.in, !place_.wants.formed);
     hosted_ = nullptr;
     machine_.reset();
-    const bool closed = lost.code == ErrorCode::closed && !wants_.parts();
+    const bool closed = lost.code == ErrorCode::closed && !place_.wants.parts();
     const HostSearch::Way way = co_await search_.go_on(lost, waits);
     if (way == HostSearch::Way::followed) continue;
-    if (!closed || wants_.formed || way == HostSearch::Way::in_vain) {
+    if (!closed || place_.wants.formed || way == HostSearch::Way::in_vain) {
       lost_ = true;
       ended_.ring();
-      if (!wants_.ending && (way == HostSearch::Way::as_ever || !wants_.leaving)) owner_.on_lost(lost);
+      if (!place_.wants.ending && (way == HostSearch::Way::as_ever || !place_.wants.leaving)) owner_.on_lost(lost);
       co_return;
     }
     connected = co_await look_again(lost);
@@ -209,7 +210,7 @@ Talk<bool> ElasticStore::look_again(Error lost) {
     co_await pause;
   }
   if (stage_.moment() < place_.give_up) co_return co_await connect();
-  if (!wants_.ending) owner_.on_no_store(std::move(lost));
+  if (!place_.wants.ending) owner_.on_no_store(std::move(lost));
   co_return false;
 }
 
@@ -243,8 +244,8 @@ Talk<Result<Outcome>> ElasticStore::perform(Operation next) {
 void ElasticStore::take(ElasticNews news) {
   if (search_.hear(news)) return;
   const bool formed = std::holds_alternative<RoundFormed>(news);
-  wants_.formed = wants_.formed || formed;
-  wants_.in = wants_.in && !formed;
+  place_.wants.formed = place_.wants.formed || formed;
+  place_.wants.in = place_.wants.in && !formed;
   if (!std::holds_alternative<RendezvousEnded>(news)) return owner_.on_news(std::move(news));
   done_ = true;
   ended_.ring();

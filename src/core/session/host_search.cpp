@@ -22,15 +22,14 @@ Allegiance allegiance_of(const C10dChoice& choice) {
 
 }  // namespace
 
-HostSearch::HostSearch(Stage& stage, const Config& config, const C10dChoice& choice, StorePlace& place,
-                       StoreWants& wants, StoreOwner& owner)
+HostSearch::HostSearch(Stage& stage, const Config& config, StorePlace& place, StoreOwner& owner)
     : stage_(stage),
       config_(config),
-      choice_(choice),
+      choice_(*config.c10d()),
       place_(place),
-      wants_(wants),
+      wants_(place.wants),
       owner_(owner),
-      heartbeat_(plan_heartbeat(config.heartbeat_timeout, choice.settings.nodes.max, allegiance_of(choice))),
+      heartbeat_(plan_heartbeat(config.heartbeat_timeout, choice_.settings.nodes.max, allegiance_of(choice_))),
       line_(stage, config),
       found_out_(stage),
       scope_(stage) {}
@@ -53,8 +52,8 @@ bool HostSearch::hear(const ElasticNews& news) {
     leaves_ = Error{ErrorCode::conflict, "the job lives at another store, which cannot be reached"};
   }
   const auto* refused = std::get_if<RoundRefused>(&news);
-  const bool is_few = refused != nullptr && refused->error.code == ErrorCode::timeout && choice_.by_majority;
-  if (is_few && (line_.comes_back() || seeks_until_)) {
+  const bool late = refused != nullptr && refused->error.code == ErrorCode::timeout && choice_.by_majority;
+  if (late && (refused->few || line_.comes_back() || seeks_until_)) {
     leaves_ = refused->error;
     return true;
   }
@@ -89,9 +88,8 @@ Talk<HostSearch::Way> HostSearch::go_on(Error lost, bool waits) {
 
 void HostSearch::announce(Announcer& announcer, const Error& reason) const {
   if (announcer.due(stage_.moment(), stage_.report_interval()))
-    stage_.say(Say::Level::progress,
-               fmt::format("{}; waiting for the store at {}; giving up in {}", reason.message, to_text(place_.store),
-                           to_text(place_.give_up - stage_.moment())));
+    stage_.say(Say::Level::progress, fmt::format("{}; waiting for the store at {}; giving up in {}", reason.message,
+                                                 to_text(place_.store), to_text(place_.give_up - stage_.moment())));
 }
 
 // ---- the same store
@@ -179,7 +177,8 @@ Talk<HostSearch::Way> HostSearch::follow(bool waits) {
 // A node that finds nobody gives up as soon as one that has lost a host which is only silent.
 Talk<HostSearch::Way> HostSearch::look_for_next(bool host_ended) {
   place_.give_up = later(stage_.moment(), patience_with_host());
-  auto next = co_await line_.find_next({self(), host_ended}, place_.give_up);
+  StoreLine::Leaver leaver{self(), host_ended};
+  auto next = co_await line_.find_next(std::move(leaver), place_.give_up);
   if (!next || wants_.parts()) co_return Way::in_vain;
   if (next->here) {
     place_.hosts = true;
@@ -188,8 +187,8 @@ Talk<HostSearch::Way> HostSearch::look_for_next(bool host_ended) {
     auto own = co_await connect_quietly(stage_, std::move(door), place_.give_up);
     if (!own) co_return Way::in_vain;
     next->link.emplace(*std::move(own));
-    OldAddress old{choice_.store,          choice_.ports,           config_.run_id,
-                   choice_.settings.nodes, common_settings(config_), line_.here(self())};
+    OldAddress old{choice_.store,     choice_.ports, config_.run_id, choice_.settings.nodes, common_settings(config_),
+                   line_.here(self())};
     if (config_.run_id != nameless_job) scope_.start(watch_old_address(stage_, std::move(old)));
   }
   settle_at(*std::move(next));
@@ -207,8 +206,8 @@ void HostSearch::settle_at(StoreLine::Next next) {
 
 bool HostSearch::may_leave_silent_host(const Error& lost) const {
   const bool is_lost = lost.code == ErrorCode::closed || lost.code == ErrorCode::silent;
-  return is_lost && !wants_.parts() && line_.is_by_majority() && line_.leads_on() && place_.link &&
-         place_.by_launch && owner_.goes_on();
+  return is_lost && !wants_.parts() && line_.is_by_majority() && line_.leads_on() && place_.link && place_.by_launch &&
+         owner_.goes_on();
 }
 
 // This node itself may be the host: it has lost its majority.

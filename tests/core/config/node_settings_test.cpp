@@ -130,7 +130,7 @@ TEST(NodeSettings, BadInputIsOneClearLineThatNamesItsOrigin) {
       {{"--rdzv-backend=c10d", "--rdzv-conf=store_type=zz"}, "store_type must be tcp or file"},
       {{"--join=never"}, "--join never: expected any or between-restarts"},
       {{"--rdzv-backend=c10d", "--nnodes=2", "--join=Any"}, "--join Any: expected any or between-restarts"},
-      {{"--quorum=all"}, "--quorum all: expected none or host"},
+      {{"--quorum=all"}, "--quorum all: expected none, host or majority"},
       {{"--local-addr=a:1"}, "--local-addr a:1: expected a host without a port"},
       {{"--local-addr=a b"}, "--local-addr \"a b\": a host name"},
       {{"--master-addr=", "--master-port=5000"}, "--master-addr \"\": "},

@@ -62,6 +62,7 @@ struct RoundRefused {  // time-out, closed or contradiction
   Error error;
   bool spare = false;  // this node was a spare that was not needed
   bool begun = false;  // the job runs, and this node was never a member
+  bool few = false;    // those who came are too few to go on without the others
 };
 struct RoundMoved { MovedJob job; };  // the job lives elsewhere: no round forms here
 struct WillLeft {};         // what pledge() asked for is done

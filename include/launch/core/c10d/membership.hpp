@@ -173,7 +173,8 @@ class Membership {
   void refuse(ConnectionId to, Peer& peer, const Error& why) {
     want_nothing(peer);
     if (!std::exchange(peer.waiting, false)) return;
-    answer(to, RoundRefused{why, state_.redundancy_list.contains(peer.said.node)});
+    const bool few = quorum_.on() && why.code == ErrorCode::timeout;
+    answer(to, RoundRefused{why, state_.redundancy_list.contains(peer.said.node), false, few});
   }
   void refuse_all(const Error& why) {
     for (auto& [connection, peer] : peers_)
@@ -252,7 +253,7 @@ class Membership {
   std::set<ConnectionId> impatient_;   // members that may not leave yet, for the same reason
   bool again_ = false;                 // the next round must form as soon as all known nodes are in
   Time last_call_ = never;
-  bool overdue_ = false;  // the last call is over, but those who are here may not go on without the others
+  bool overdue_ = false;           // the last call is over, but those who are here may not go on without the others
   Regrouping regrouping_;          // after the host of the last store has ended, until a round may form
   int term_ = 0;                   // how often the store of the job has moved
   int missing_ = 0;                // members of the last store's last round that may know only that

@@ -7,12 +7,12 @@
 // 2. A node counts as reached until the host has sent it something of which the host knows that it was read: the beat
 //    that follows an answer is its receipt. The host answers a member only if those that count as reached at a moment
 //    that is no older than LeasePlan::answers are enough. What it must not answer it holds back, its own agent's
-//    requests, too: so all of them fall silent together, and end their workers by the rules of core/rendezvous/liveness.
+//    requests, too: so all of them fall silent together, and end their workers by the rules of rendezvous/liveness.
 // 3. A node that has not heard from its host for LeasePlan::others may be counted by another one. By then a host that
 //    needed it has answered nobody for so long that all workers of that part have ended.
 //
-// Pure: time comes in, and all of it is of the host's clock. It counts launch agents only: a round with torchrun's has no
-// quorum. A message costs O(1) mostly, O(n log n) a few times in each interval. Used by Membership.
+// Pure: time comes in, and all of it is of the host's clock. It counts launch agents only: a round with torchrun's has
+// no quorum. A message costs O(1) mostly, O(n log n) a few times in each interval. Used by Membership.
 #pragma once
 
 #include "launch/core/base/time.hpp"
@@ -79,8 +79,8 @@ class Quorum {
   }
   // Whether these nodes may form a round.
   bool may_form(const std::vector<const NodeDesc*>& present) const;
-  // How many members of the last settled round there are in `order`, which begins with them; and how many of it may live
-  // elsewhere.
+  // How many members of the last settled round there are in `order`, which begins with them; and how many of it may
+  // live elsewhere.
   struct Past {
     int old = 0, missing = 0;
   };
@@ -107,9 +107,9 @@ class Quorum {
 
   Duration lease_{};
   NodeDesc self_;
-  Electorate last_;                 // members of the last settled round
-  std::vector<Electorate> since_;   // of those that have formed since
-  std::set<NodeDesc> unaware_;      // of the round that has formed last
+  Electorate last_;                // members of the last settled round
+  std::vector<Electorate> since_;  // of those that have formed since
+  std::set<NodeDesc> unaware_;     // of the round that has formed last
   std::map<NodeDesc, Time> answered_, reached_;
   Time formed_at_{};
   bool runs_ = false;  // a round of this store is settled, so there may be workers

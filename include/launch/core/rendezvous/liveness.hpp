@@ -19,7 +19,10 @@ struct Heartbeat {
 
 // Whom a node must hear from while its workers run: the host of the store, or, through it, a majority of the nodes
 // (core/c10d/quorum).
-enum class Allegiance { host, majority };
+enum class Allegiance {
+  host,
+  majority
+};
 
 // Follows from --heartbeat-timeout and the number of nodes, so that the host has time for its work. All zero if
 // `timeout` is zero: then silence is not a failure.

@@ -31,7 +31,7 @@ class ElasticStore {
   // The wishes for the machine. The first join() connects first, and hosts the store if the endpoint leads here.
   void join(bool admits, int restarts);
   void leave(std::string reason) {
-    wants_.leaving = true;
+    place_.wants.leaving = true;
     done_ = machine_ == nullptr;
     if (machine_) machine_->leave(stage_.moment(), std::move(reason));
     wake();
@@ -75,8 +75,10 @@ class ElasticStore {
 
   bool hosts() const { return place_.hosts; }
   bool is_moving() const { return search_.line().comes_back(); }  // since its last host has ended no round has formed
-  bool can_move() const { return search_.line().leads_on(); }     // another node can host the store when the host has ended
-  bool is_by_launch() const { return place_.by_launch; }       // a launch agent hosts the store, so the store knows wills
+  bool can_move() const {
+    return search_.line().leads_on();
+  }                                                       // another node can host the store when the host has ended
+  bool is_by_launch() const { return place_.by_launch; }  // a launch agent hosts the store, so the store knows wills
   // How long this node may stall before others may go on without it; zero: for ever.
   Duration longest_stall(bool with_launch_agents) const;
   // How long workers may run once this node has lost patience with a store of launch.
@@ -91,7 +93,8 @@ class ElasticStore {
   Talk<Result<StoreLink>> look_in_row(std::function<void(const Error&)> on_retry);
   // So that nodes of this job know the store for theirs, and those of others do not.
   Talk<void> claim() {
-    if (place_.hosts && !choice_.ports.empty()) (void)co_await place_.link->set(claim_key(config_.run_id, 0), "host", place_.give_up);
+    if (place_.hosts && !choice_.ports.empty())
+      (void)co_await place_.link->set(claim_key(config_.run_id, 0), "host", place_.give_up);
   }
   Talk<bool> connect();
   Talk<bool> look_again(Error lost);
@@ -114,19 +117,18 @@ class ElasticStore {
   const C10dChoice& choice_;
   Owner& owner_;
   StorePlace place_;
-  StoreWants wants_;
   HostSearch search_;
   Time connected_{};
   std::unique_ptr<ElasticMachine> machine_;
   HostedRendezvous* hosted_ = nullptr;  // the same machine, if it is of this kind
-  bool running_ = false;  // run() was started, once and for all
-  bool lost_ = false;     // the store is lost
+  bool running_ = false;                // run() was started, once and for all
+  bool lost_ = false;                   // the store is lost
   bool admits_ = true;
-  int restarts_ = 0;     // told to a store that does not know them
+  int restarts_ = 0;   // told to a store that does not know them
   bool done_ = false;  // what leave() or close() asked for is done
   bool will_stands_ = false;
-  Bell ended_;  // rings when that is done, or the store is lost
-  Scope scope_;                    // of run()
+  Bell ended_;   // rings when that is done, or the store is lost
+  Scope scope_;  // of run()
 };
 
 }  // namespace launch

@@ -1,7 +1,7 @@
 // What a node of a c10d job does when it has lost the store of its job: it comes back to it, follows it to its next
 // host, gives way to an elder job, or looks for the part of the job that runs without it. Used by ElasticStore, which
-// owns the place and the wants that it shares with it, and must outlive it. It never starts a round, and never says that
-// the store is lost: its owner does if all was in vain.
+// shares its place with it. It never starts a round, and never says that the store is lost: ElasticStore does if all
+// was in vain.
 //
 // Three cases. The process that hosted the store has ended, as is proven: the next one of the line hosts it. It is only
 // silent, or has reset the connection: with --quorum=majority it is left all the same, since it may be alone, and this
@@ -46,6 +46,16 @@ class StoreOwner {
   ~StoreOwner() = default;
 };
 
+// What the owner wants of the store.
+struct StoreWants {
+  bool in = false;  // a round
+  bool leaving = false;
+  bool ending = false;
+  bool formed = false;  // at least one round has formed
+
+  bool parts() const { return leaving || ending; }
+};
+
 // Where the store of the job is, and what this node has of it.
 struct StorePlace {
   bool hosts = false;
@@ -59,22 +69,13 @@ struct StorePlace {
   // The link before, if it fell silent: closing it would tell the store that this node's workers are gone.
   std::optional<StoreLink> last_link{};
   Time give_up{};  // when to give up looking for the store
-};
-
-// What the owner wants of the store.
-struct StoreWants {
-  bool in = false;  // a round
-  bool leaving = false;
-  bool ending = false;
-  bool formed = false;  // at least one round has formed
-
-  bool parts() const { return leaving || ending; }
+  StoreWants wants{};
 };
 
 class HostSearch {
  public:
-  HostSearch(Stage& stage, const Config& config, const C10dChoice& choice, StorePlace& place, StoreWants& wants,
-             StoreOwner& owner);
+  // All of them must outlive it.
+  HostSearch(Stage& stage, const Config& config, StorePlace& place, StoreOwner& owner);
 
   enum class Way {
     as_ever,  // there is nothing that it could do
@@ -83,8 +84,8 @@ class HostSearch {
   };
   // The link has ended because of `lost`. `waits`: this node has no workers.
   Talk<Way> go_on(Error lost, bool waits);
-  // Waits while it finds out whether the process that hosted the store has ended. If it has, and another one can follow,
-  // the owner hears of that before.
+  // Waits while it finds out whether the process that hosted the store has ended. If it has, and another one can
+  // follow, the owner hears of that before.
   Talk<void> found_out();
   // Looks for nobody any more.
   void end() { scope_.give_up(); }
@@ -137,14 +138,14 @@ class HostSearch {
   const Config& config_;
   const C10dChoice& choice_;
   StorePlace& place_;
-  StoreWants& wants_;
+  StoreWants& wants_;  // of the place
   StoreOwner& owner_;
   Heartbeat heartbeat_;
   StoreLine line_;
   bool finds_out_ = false;  // whether the host has ended
   Bell found_out_;
-  std::optional<Error> leaves_;    // why this node leaves the store, though it answers
-  std::optional<MovedJob> elder_;  // the job that this one gives way to
+  std::optional<Error> leaves_;      // why this node leaves the store, though it answers
+  std::optional<MovedJob> elder_;    // the job that this one gives way to
   std::optional<Time> seeks_until_;  // it belongs to no part of the job
   Scope scope_;
 };

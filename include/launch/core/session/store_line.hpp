@@ -106,15 +106,15 @@ class StoreLine {
   const Config& config_;
   StoreDoor door_;
   LastRound last_;
-  std::optional<Heir> host_{};      // of the store that this node has come to since the last round
-  int term_ = 0;                    // of that
-  int left_ = 0;                    // of the store before
-  bool comes_back_ = false;         // since the last host has ended no round has formed
-  std::vector<NodeRank> ended_;     // of the last round, but for its host
-  bool anew_ = false;               // as in Attendance
-  bool host_ended_ = true;          // that of the last round; else it may be alive
+  std::optional<Heir> host_{};   // of the store that this node has come to since the last round
+  int term_ = 0;                 // of that
+  int left_ = 0;                 // of the store before
+  bool comes_back_ = false;      // since the last host has ended no round has formed
+  std::vector<NodeRank> ended_;  // of the last round, but for its host
+  bool anew_ = false;            // as in Attendance
+  bool host_ended_ = true;       // that of the last round; else it may be alive
   Time heard_at_{};
-  std::vector<StoreDoor> places_;  // where the job may be, since it was there or would go there
+  std::vector<StoreDoor> places_;   // where the job may be, since it was there or would go there
   std::optional<HostMoved> moved_;  // until the user hears of it
   HostWitness witness_;
 };
