@@ -1,4 +1,5 @@
 """The steps that make what tests need: PyTorch's environment, and for each preset its targets."""
+import os
 import sys
 
 from scheduler import Task
@@ -6,6 +7,7 @@ from units import ROOT
 
 BUILD = ROOT / "build"
 LOGS = BUILD / "test-logs"
+CORES = len(os.sched_getaffinity(0))
 PRESETS = ("release", "dev", "tsan", "strict")  # the first one is waited for the longest
 
 
@@ -21,7 +23,7 @@ def environment_task(name):
 
 def step(preset, target):
     configured = BUILD / preset / "build.ninja"
-    make = f"cmake --build --preset {preset} --target {target}"
+    make = f"cmake --build --preset {preset} --parallel {CORES} --target {target}"
     script = f"test -e {configured} || cmake --preset {preset} -D LAUNCH_WERROR=ON; {make}"
     return Task(f"build {preset} {target}", ["bash", "-ec", script], LOGS / f"build-{preset}-{target}.log",
                 builds=True, limit=3600)
@@ -33,7 +35,7 @@ def build_tasks(units):
     for preset in PRESETS:
         targets = {unit.target for unit in units if unit.build == preset}
         wanted += [(preset, target) for target in sorted(targets, key=lambda target: (target != "launch", target))]
-    wanted.sort(key=lambda step: step[1] != "launch")
+    wanted.sort(key=lambda step: (step[1] != "launch", step[1] == "io_tests"))  # which are run when all else has ended
     for number, (preset, target) in enumerate(wanted):
         task = step(preset, target)
         task.order = 1000.0 - number

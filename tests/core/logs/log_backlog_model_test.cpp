@@ -38,6 +38,7 @@ struct Stream {
   bool shown;
   std::string said;
   std::vector<Place> places;  // of each byte; stays when the file is deleted
+  std::uint64_t placed = 0;   // of these, those with a file
   std::vector<Chunk> chunks;
   std::uint64_t cursor = 0;
   std::uint64_t written_to = 0;
@@ -158,6 +159,7 @@ class Play {
     if (roll(20)) file += '#';  // a note
     result.extents.wrote(offset, size, stream.file, file.size());
     for (std::uint64_t i = 0; i < size; ++i) stream.places[offset + i] = {stream.file, file.size() + i};
+    stream.placed += size;
     file += stream.said.substr(offset, size);
   }
 
@@ -168,6 +170,7 @@ class Play {
     while (from > 0 && end - from < 50 && !file.empty() && stream.places[from - 1].file == stream.file &&
            stream.places[from - 1].position + 1 == file.size()) {
       stream.places[--from] = {};
+      --stream.placed;
       file.pop_back();
     }
     result.taken_back_from = from;
@@ -198,16 +201,19 @@ class Play {
       seen_.file += size;
     } else {
       seen_.nowhere += size;
-      for (std::uint64_t i = 0; i < size; ++i) ASSERT_TRUE(is_nowhere(stream, stream.cursor + i));
+      ASSERT_TRUE(is_nowhere(stream, stream.cursor, size));
     }
     stream.cursor += size;
     backlog_.shown(number, size, now_);
   }
 
-  static bool is_nowhere(const Stream& stream, std::uint64_t offset) {
-    if (stream.files.contains(stream.places[offset].file)) return false;
-    return std::none_of(stream.chunks.begin(), stream.chunks.end(), [offset](const Chunk& chunk) {
-      return chunk.offset <= offset && offset < chunk.offset + chunk.size && !chunk.memory.expired();
+  static bool is_nowhere(const Stream& stream, std::uint64_t offset, std::uint64_t size) {
+    for (std::uint64_t i = offset; i < offset + size; ++i) {
+      const int file = stream.places[i].file;
+      if (file >= stream.oldest_file && stream.files.contains(file)) return false;
+    }
+    return std::none_of(stream.chunks.begin(), stream.chunks.end(), [offset, size](const Chunk& chunk) {
+      return chunk.offset < offset + size && offset < chunk.offset + chunk.size && !chunk.memory.expired();
     });
   }
 
@@ -224,16 +230,17 @@ class Play {
   }
 
   void check_losses() {
-    for (int number = 0; number < 3; ++number) {
-      const std::vector<Place>& places = at(number).places;
-      const auto lost = std::count_if(places.begin(), places.end(), [](const Place& place) { return place.file < 0; });
-      ASSERT_EQ(backlog_.lost(number), static_cast<std::uint64_t>(lost));
-    }
+    for (int number = 0; number < 3; ++number)
+      ASSERT_EQ(backlog_.lost(number), at(number).places.size() - at(number).placed);
   }
 
   void finish() {
     while (in_hand_ || !backlog_.all_written()) write();
     check_losses();
+    for (const Stream& stream : streams_)
+      ASSERT_EQ(static_cast<std::ptrdiff_t>(stream.placed),
+                std::count_if(stream.places.begin(), stream.places.end(),
+                              [](const Place& place) { return place.file >= 0; }));
     for (int number = 0; number < 2; ++number)
       while (!testing::Test::HasFatalFailure() && at(number).cursor < at(number).said.size()) show(number);
     EXPECT_EQ(backlog_.next_show(0), std::nullopt);
