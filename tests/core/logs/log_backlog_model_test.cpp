@@ -98,7 +98,11 @@ class Play {
     }
     Stream& stream = at(number);
     std::string text(1 + random_.next() % longest_chunk, ' ');
-    for (char& c : text) c = static_cast<char>('a' + random_.next() % 26);
+    std::uint64_t letters = 0;
+    for (char& c : text) {
+      letters = letters < 26 ? random_.next() : letters / 26;
+      c = static_cast<char>('a' + letters % 26);
+    }
     stream.said += text;
     auto bytes = std::make_shared<const std::string>(std::move(text));
     stream.chunks.push_back({stream.places.size(), bytes->size(), bytes, Kept::unwritten});
