@@ -222,11 +222,13 @@ class Play {
   }
 
   void check_memory() {
-    std::map<Kept, std::size_t> used;
-    for (Stream& stream : streams_) {
-      std::erase_if(stream.chunks, [](const Chunk& chunk) { return chunk.memory.expired(); });
-      for (const Chunk& chunk : stream.chunks) used[chunk.kept] += chunk.size + overhead;
-    }
+    std::map<Kept, std::size_t> used{{Kept::unwritten, 0}, {Kept::written, 0}, {Kept::lost, 0}};
+    for (Stream& stream : streams_)
+      std::erase_if(stream.chunks, [&used](const Chunk& chunk) {
+        if (chunk.memory.expired()) return true;
+        used[chunk.kept] += chunk.size + overhead;
+        return false;
+      });
     const std::size_t one = longest_chunk + overhead;
     ASSERT_LE(used[Kept::unwritten], limits.unwritten + one);
     ASSERT_LE(used[Kept::written], limits.unshown + one);
