@@ -13,7 +13,7 @@ using testing::Each;
 std::vector<int> children_of(const std::vector<int>& starters) {
   std::vector<int> children(starters.size() + 1);
   for (const int starter : starters)
-    ++children.at(starter == started_by_head ? 0 : static_cast<std::size_t>(starter + 1));
+    ++children.at(starter == started_by_head ? 0 : static_cast<std::size_t>(starter) + 1);
   return children;
 }
 
@@ -33,7 +33,7 @@ TEST(HostTree, OthersAreDealtOutToThoseThatTheHeadStarts) {
     const auto counts = children_of(starters);
     EXPECT_EQ(counts.front(), first) << hosts;
     for (int node = 0; node < hosts; ++node) {
-      const int children = counts.at(static_cast<std::size_t>(node + 1));
+      const int children = counts.at(static_cast<std::size_t>(node) + 1);
       EXPECT_GE(children, node < first ? most_children - 1 : 0) << "all have as much to do";
       EXPECT_LE(children, node < first ? most_children : 0) << "two levels";
     }

@@ -60,6 +60,7 @@ class Play {
   explicit Play(std::uint64_t seed) : random_(seed) {
     for (int i = 0; i < 3; ++i) {
       streams_.push_back({.shown = i < 2, .said = {}, .places = {}, .chunks = {}, .files = {}});
+      streams_.back().places.reserve(100'000);
       backlog_.add_stream(i < 2);
     }
     // How often each of them has a turn; a stall ends some day.
