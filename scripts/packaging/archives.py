@@ -11,6 +11,7 @@ import product
 import tree
 
 MAINTAINER = "the launch authors <launch@invalid>"
+LEVEL = os.environ.get("LAUNCH_ZSTD_LEVEL", "-19")  # of zstd; the tests take a faster one
 LINTIAN = f"""# The authors have no address that takes mail for this package.
 {product.NAME}: bogus-mail-host *
 {product.NAME}: bogus-mail-host-in-debian-changelog *
@@ -34,7 +35,7 @@ def tarball(target, files, out):
     with tarfile.open(fileobj=buffer, mode="w", format=tarfile.GNU_FORMAT) as archive:
         for place, file in files.items():
             archive.addfile(_entry(f"{top}/{place}", file), io.BytesIO(file.data))
-    packed = subprocess.run(["zstd", "-q", "-19", "--no-check", "-c"], input=buffer.getvalue(), capture_output=True,
+    packed = subprocess.run(["zstd", "-q", LEVEL, "--no-check", "-c"], input=buffer.getvalue(), capture_output=True,
                             check=True).stdout
     return product.write(out / f"{top}.tar.zst", packed)
 

@@ -22,7 +22,7 @@ namespace {
 
 using Verb = ControlRequest::Verb;
 
-constexpr Duration time_to_look = 2s;
+constexpr Duration time_to_tally = 2s;
 
 using WorkerFiles = std::vector<std::pair<pid_t, std::vector<std::string>>>;
 
@@ -102,7 +102,7 @@ asio::awaitable<void> HangDesk::look() {
   };
   const int round = round_;
   const int disturbances = disturbances_;
-  auto looking = disk_.run_until(later(now(), time_to_look), tally_all);
+  auto looking = disk_.run_until(later(now(), time_to_tally), tally_all);
   auto tallies = co_await std::move(looking);
   if (round != round_ || disturbers_ > 0 || disturbances != disturbances_) co_return;
   tallies ? watch_.sample(*std::move(tallies), now()) : watch_.worked(now());

@@ -16,13 +16,13 @@ namespace {
 // Before Linux 5.3 asking is the only way.
 constexpr auto ask_again = std::chrono::milliseconds(50);
 
-constexpr ExitStatus not_known{ExitStatus::Kind::exited, 255};
+constexpr ExitStatus end_not_known{ExitStatus::Kind::exited, 255};
 
 // For Linux before 5.4, and under a filter of system calls. The pid is still that of our child.
 std::optional<ExitStatus> reap_by_number(pid_t pid) {
   int status = 0;
   const pid_t found = ::waitpid(pid, &status, WNOHANG);
-  if (found < 0 && errno == ECHILD) return not_known;
+  if (found < 0 && errno == ECHILD) return end_not_known;
   if (found != pid) return std::nullopt;
   if (WIFEXITED(status)) return ExitStatus{ExitStatus::Kind::exited, WEXITSTATUS(status)};
   return ExitStatus{ExitStatus::Kind::signalled, WTERMSIG(status)};

@@ -1,11 +1,14 @@
 """tests/suite itself: what runs beside what, time limits, what is left, and what the end tells."""
 import json
+import os
 import pathlib
 import sys
 import tempfile
 import time
 import unittest
+import unittest.mock
 
+import builds
 import long_parts
 import mutants
 import processes
@@ -164,6 +167,14 @@ class Finding(unittest.TestCase):
         text = (units.ROOT / "tests/CMakeLists.txt").read_text(encoding="utf-8")
         listed = text.partition("foreach(subject background")[2].partition(")")[0].split()
         self.assertEqual(set(units.THREADED), {f"{subject}_test" for subject in ["background", *listed]})
+
+    def test_only_dev_of_ci_is_built_without_lines(self):
+        def has_lines(ci, preset):
+            with unittest.mock.patch.dict(os.environ, CI=ci):
+                return "=-g0" not in builds.step(preset, "launch").command[-1]
+
+        self.assertEqual([False, True, True, True], [has_lines("true", preset) for preset in ("dev", "tsan", "release")]
+                         + [has_lines("", "dev")])
 
     def test_words_choose_tests(self):
         everything = units.all_units()

@@ -98,6 +98,12 @@ class Packages(Case):
             call("tar", "--zstd", "-xf", one(self.out, f"*{target}.tar.zst"), "-C", self.folder)
             runs([one(self.folder, f"launch-*-{target}") / "bin/launch"], self.folder)
 
+    def test_what_is_released_is_packed_as_small_as_can_be(self):
+        env = {name: value for name, value in os.environ.items() if name != "LAUNCH_ZSTD_LEVEL"}
+        said = call(sys.executable, "-c", "import archives; print(archives.LEVEL)", env=env,
+                    cwd=ROOT / "scripts/packaging")
+        self.assertEqual("-19\n", said)
+
     def test_packed_again_all_of_it_is_equal(self):
         again = pack(self.folder / "again")
         names = [sorted(path.name for path in folder.iterdir()) for folder in (self.out, again)]

@@ -66,13 +66,13 @@ const std::vector<std::string>& etcd_keys() {
 
 Status check_etcd_keys(const Options& options, const KeyValues& conf) {
   const auto given = conf.find("protocol");
-  const std::string protocol = given == conf.end() ? "http" : in_lower_case(given->second);
-  if (protocol == "https")
+  const std::string spoken = given == conf.end() ? "http" : in_lower_case(given->second);
+  if (spoken == "https")
     return usage_error(
         fmt::format("{}: launch speaks to an etcd by http only; give protocol=http and an endpoint that "
                     "serves it, or take c10d, which needs no etcd",
                     as_typed(options.rdzv_conf)));
-  if (protocol != "http") return usage_error(fmt::format("{}: protocol must be http", as_typed(options.rdzv_conf)));
+  if (spoken != "http") return usage_error(fmt::format("{}: protocol must be http", as_typed(options.rdzv_conf)));
   return {};
 }
 

@@ -23,7 +23,7 @@ using BodyJson = nlohmann::json;
 
 constexpr int most_nodes_of_job = 1'000'000;
 constexpr int most_umask = 0777;
-constexpr int most_workers = 1'000'000;
+constexpr int most_workers_of_host = 1'000'000;
 constexpr int most_port_number = 65'535;
 constexpr int most_signal = 64;
 constexpr std::int64_t most_taken = std::int64_t{1} << 40U;
@@ -179,7 +179,7 @@ void read(BodyParts& parts, NodeReady& ready) {
   ready.interfaces = parts.lines("interfaces", longest_word_line);
   ready.port = parts.port();
   if (parts.has("machine")) ready.machine = parts.line("machine", longest_word_line);
-  if (parts.has("workers")) ready.workers = parts.whole("workers", 0, most_workers);
+  if (parts.has("workers")) ready.workers = parts.whole("workers", 0, most_workers_of_host);
   if (parts.has("facts")) ready.facts = parts.text("facts", longest_facts);
 }
 

@@ -14,7 +14,7 @@ namespace {
 
 constexpr Duration between_looks = 300ms;  // less than a last call takes: so no round forms there before
 constexpr Duration longest_look = 2s;
-constexpr Duration longest_pause = 5min;  // after something that does not understand
+constexpr Duration longest_quiet = 5min;  // after something that does not understand
 
 // False: it closes the connection when it is told.
 Talk<bool> tell_at(Stage& stage, Endpoint at, const OldAddress& old) {
@@ -48,7 +48,7 @@ Talk<void> watch_old_address(Stage& stage, OldAddress old) {
     co_await pause;
     Endpoint store{old.store.host, old.ports[at]};
     const bool understood = co_await tell_at(stage, std::move(store), old);
-    wait = understood ? between_looks : std::min(wait * 2, longest_pause);
+    wait = understood ? between_looks : std::min(wait * 2, longest_quiet);
   }
 }
 

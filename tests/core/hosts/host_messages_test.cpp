@@ -157,16 +157,6 @@ TEST(HostMessages, WordsWithAZeroByteAreRefused) {
   EXPECT_THAT(fault_of(kind_of(job), changed_job("train.py", R"(train\u0000.py)")), HasSubstr("\"args\""));
 }
 
-TEST(HostMessages, AnEnvironmentOfTwoMebibytesPasses) {
-  NodeJob job = some_job();
-  std::size_t size = 0;
-  for (job.env.clear(); size < std::size_t{2} << 20; size += job.env.back().size() + 1)
-    job.env.push_back("VARIABLE_" + std::to_string(size) + "=\xff\x01" + std::string(200, 'v'));
-  EXPECT_TRUE(passed_as(job) == job);
-  job.env = {"LONG=" + std::string(std::size_t{2} << 20, '"')};
-  EXPECT_TRUE(passed_as(job) == job);
-}
-
 // One-byte texts that are not ASCII grow most when they are written.
 TEST(HostMessages, WhatIsWithinItsLimitsHasABodyWithinItsOwn) {
   const NodeGo go{Words(1'000, "\xff")};
@@ -174,21 +164,6 @@ TEST(HostMessages, WhatIsWithinItsLimitsHasABodyWithinItsOwn) {
   EXPECT_LE(body_of(NodeGo{{std::string(10'000, '\n')}}).size(), 15'000U);
   EXPECT_LE((longest_words + longest_environment) * 3 / 2 + 10'000, longest_body);
   EXPECT_LE(longest_report * 3 / 2 + 100, longest_body);
-}
-
-TEST(HostMessages, WordsAreBounded) {
-  const auto fault = [](std::size_t arguments, std::size_t variables) {
-    NodeJob job = some_job();
-    job.args = {std::string(arguments - 9, 'a')};
-    job.env = {std::string(variables - 9, 'v')};
-    return fault_of(kind_of(job), body_of(job));
-  };
-  EXPECT_EQ(fault(longest_words, 10), "");
-  EXPECT_EQ(fault(longest_words + 1, 10), "a frame job without a valid \"args\"");
-  EXPECT_EQ(fault(10, longest_environment), "");
-  EXPECT_EQ(fault(10, longest_environment + 1), "a frame job without a valid \"env\"");
-  const NodeGo many{Words(longest_words / 9 + 1)};
-  EXPECT_EQ(fault_of(kind_of(many), body_of(many)), "a frame go without a valid \"args\"");
 }
 
 TEST(HostMessages, TextsForPeopleAreCutToOneSafeLine) {

@@ -38,6 +38,7 @@ struct Stream {
   bool shown;
   std::string said;
   std::vector<Place> places;  // of each byte; stays when the file is deleted
+  std::uint64_t placed = 0;   // of these, those with a file
   std::vector<Chunk> chunks;
   std::uint64_t cursor = 0;
   std::uint64_t written_to = 0;
@@ -59,6 +60,7 @@ class Play {
   explicit Play(std::uint64_t seed) : random_(seed) {
     for (int i = 0; i < 3; ++i) {
       streams_.push_back({.shown = i < 2, .said = {}, .places = {}, .chunks = {}, .files = {}});
+      streams_.back().places.reserve(100'000);
       backlog_.add_stream(i < 2);
     }
     // How often each of them has a turn; a stall ends some day.
@@ -97,7 +99,11 @@ class Play {
     }
     Stream& stream = at(number);
     std::string text(1 + random_.next() % longest_chunk, ' ');
-    for (char& c : text) c = static_cast<char>('a' + random_.next() % 26);
+    std::uint64_t letters = 0;
+    for (char& c : text) {
+      letters = letters < 26 ? random_.next() : letters / 26;
+      c = static_cast<char>('a' + letters % 26);
+    }
     stream.said += text;
     auto bytes = std::make_shared<const std::string>(std::move(text));
     stream.chunks.push_back({stream.places.size(), bytes->size(), bytes, Kept::unwritten});
@@ -158,6 +164,7 @@ class Play {
     if (roll(20)) file += '#';  // a note
     result.extents.wrote(offset, size, stream.file, file.size());
     for (std::uint64_t i = 0; i < size; ++i) stream.places[offset + i] = {stream.file, file.size() + i};
+    stream.placed += size;
     file += stream.said.substr(offset, size);
   }
 
@@ -168,6 +175,7 @@ class Play {
     while (from > 0 && end - from < 50 && !file.empty() && stream.places[from - 1].file == stream.file &&
            stream.places[from - 1].position + 1 == file.size()) {
       stream.places[--from] = {};
+      --stream.placed;
       file.pop_back();
     }
     result.taken_back_from = from;
@@ -198,25 +206,30 @@ class Play {
       seen_.file += size;
     } else {
       seen_.nowhere += size;
-      for (std::uint64_t i = 0; i < size; ++i) ASSERT_TRUE(is_nowhere(stream, stream.cursor + i));
+      ASSERT_TRUE(is_nowhere(stream, stream.cursor, size));
     }
     stream.cursor += size;
     backlog_.shown(number, size, now_);
   }
 
-  static bool is_nowhere(const Stream& stream, std::uint64_t offset) {
-    if (stream.files.contains(stream.places[offset].file)) return false;
-    return std::none_of(stream.chunks.begin(), stream.chunks.end(), [offset](const Chunk& chunk) {
-      return chunk.offset <= offset && offset < chunk.offset + chunk.size && !chunk.memory.expired();
+  static bool is_nowhere(const Stream& stream, std::uint64_t offset, std::uint64_t size) {
+    for (std::uint64_t i = offset; i < offset + size; ++i) {
+      const int file = stream.places[i].file;
+      if (file >= stream.oldest_file && stream.files.contains(file)) return false;
+    }
+    return std::none_of(stream.chunks.begin(), stream.chunks.end(), [offset, size](const Chunk& chunk) {
+      return chunk.offset < offset + size && offset < chunk.offset + chunk.size && !chunk.memory.expired();
     });
   }
 
   void check_memory() {
-    std::map<Kept, std::size_t> used;
-    for (Stream& stream : streams_) {
-      std::erase_if(stream.chunks, [](const Chunk& chunk) { return chunk.memory.expired(); });
-      for (const Chunk& chunk : stream.chunks) used[chunk.kept] += chunk.size + overhead;
-    }
+    std::map<Kept, std::size_t> used{{Kept::unwritten, 0}, {Kept::written, 0}, {Kept::lost, 0}};
+    for (Stream& stream : streams_)
+      std::erase_if(stream.chunks, [&used](const Chunk& chunk) {
+        if (chunk.memory.expired()) return true;
+        used[chunk.kept] += chunk.size + overhead;
+        return false;
+      });
     const std::size_t one = longest_chunk + overhead;
     ASSERT_LE(used[Kept::unwritten], limits.unwritten + one);
     ASSERT_LE(used[Kept::written], limits.unshown + one);
@@ -224,16 +237,17 @@ class Play {
   }
 
   void check_losses() {
-    for (int number = 0; number < 3; ++number) {
-      const std::vector<Place>& places = at(number).places;
-      const auto lost = std::count_if(places.begin(), places.end(), [](const Place& place) { return place.file < 0; });
-      ASSERT_EQ(backlog_.lost(number), static_cast<std::uint64_t>(lost));
-    }
+    for (int number = 0; number < 3; ++number)
+      ASSERT_EQ(backlog_.lost(number), at(number).places.size() - at(number).placed);
   }
 
   void finish() {
     while (in_hand_ || !backlog_.all_written()) write();
     check_losses();
+    for (const Stream& stream : streams_)
+      ASSERT_EQ(static_cast<std::ptrdiff_t>(stream.placed),
+                std::count_if(stream.places.begin(), stream.places.end(),
+                              [](const Place& place) { return place.file >= 0; }));
     for (int number = 0; number < 2; ++number)
       while (!testing::Test::HasFatalFailure() && at(number).cursor < at(number).said.size()) show(number);
     EXPECT_EQ(backlog_.next_show(0), std::nullopt);
