@@ -17,7 +17,8 @@ ENDS_WITHIN = 2 * HEARTBEAT + 2  # seconds: a node looks for a host that is only
 # No worker of one round sees one of another.
 LOOK_AROUND = ('for pid in $(sed -n "s/^start [^ ]* [^ ]* [^ ]* \\([0-9]\\) .* \\([0-9]*\\)$/\\1:\\2/p" '
                '"$TEST_FOLDER/told" 2>/dev/null | grep -v "^$WORLD_SIZE:" | cut -d: -f2); do\n'
-XX
+               'kill -0 "$pid" 2>/dev/null && ! grep -q "^State:.Z" "/proc/$pid/status" && '
+               'echo "beside $1 $pid" >> "$TEST_FOLDER/told"\ndone\n')
 
 
 class Host(MembersCase):
