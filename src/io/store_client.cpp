@@ -120,11 +120,23 @@ Result<bool> StoreClient::skip_owed() {
 // False while the answer to a beat is incomplete. It comes before the answers to all that was asked later.
 bool StoreClient::read_beat(const Operation& under_way) {
   if (!beats_.unanswered() || received_.empty()) return true;
+  if (static_cast<unsigned char>(received_[0]) == (held_nonce & 0xFFU)) {
+    must_say_read_ = received_.size() >= beat_bytes;
+    if (must_say_read_) received_.erase(0, beat_bytes);
+    return false;
+  }
   if (static_cast<unsigned char>(received_[0]) != (beat_nonce & 0xFFU)) return waits(under_way);
   if (received_.size() < beat_bytes) return false;
   received_.erase(0, beat_bytes);
   beats_.answered();
   return true;
+}
+
+asio::awaitable<Status> StoreClient::say_what_was_read() {
+  if (!std::exchange(must_say_read_, false)) co_return Status();
+  std::string receipt;
+  encode(PingRequest{receipt_nonce}, receipt);
+  co_return co_await send(std::move(receipt));
 }
 
 asio::awaitable<Status> StoreClient::receive_while_beating(Time deadline) {
@@ -159,6 +171,11 @@ asio::awaitable<Result<Outcome>> StoreClient::receive(const Operation& operation
         co_return std::move(**outcome);
       }
     }
+    if (must_say_read_) {
+      auto said = co_await say_what_was_read();
+      if (!said) co_return said.error();
+      continue;
+    }
     const bool beats = waiting_ && beats_.on();
     // Named first, because GCC 12 makes two of an object that is made inside a condition.
     auto receiving = beats ? receive_while_beating(deadline) : receive_more(deadline);
@@ -187,6 +204,11 @@ asio::awaitable<Result<Outcome>> StoreClient::cancel_wait(const Operation& opera
         received_.erase(0, used);
         continue;
       }
+    }
+    if (must_say_read_) {
+      auto said = co_await say_what_was_read();
+      if (!said) co_return said.error();
+      continue;
     }
     if (auto more = co_await receive_more(patience); !more) {
       silent_ |= beats_.on() && more.error().code == ErrorCode::timeout;

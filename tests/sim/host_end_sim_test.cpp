@@ -174,4 +174,62 @@ TEST(HostEnd, AHostThatIsToldToStopLeavesIfASpareFillsItsPlace) {
   }
 }
 
+// It may wake when its own link has lost patience, but before it knows that it has slept.
+TEST(HostEnd, AHostThatStoodStillForAboutOneTimeOutComesBackToItsOwnStore) {
+  for (const bool moves : {false, true})
+    for (int nodes = 1; nodes <= 2; ++nodes)
+      for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+        WholeScenario scenario;
+        scenario.elastic = true;
+        scenario.nodes = nodes;
+        scenario.fewest = 1;
+        scenario.max_restarts = 3;
+        scenario.moves = moves;
+        scenario.heartbeat = 10s;
+        WholeJob job(seed, scenario);
+        job.allow_different_ends();
+        for (int i = 0; i < nodes; ++i) job.add([](const Round&) { return Plan{60s, 0}; }).start();
+        ASSERT_TRUE(job.run_until_together(60s));
+        job.events().run_until(later(job.events().now(), job.events().random().between(1ms, 3s)));
+        job.freeze(0, job.events().random().between(8500ms, 13s));
+        job.unquiet(60s);
+        job.run_to_end(300s);
+        ASSERT_EQ(job.node(0).exit_code(), 0) << "seed " << seed << "\n" << job.story();
+        ASSERT_EQ(job.faults(), std::vector<std::string>()) << job.story();
+      }
+}
+
+// Rounds without them have formed since, so they count no more when the next host ends, too.
+TEST(HostEnd, NodesThatWereLostWithoutAWordBetweenTwoHostsCountNoMore) {
+  WholeScenario scenario;
+  scenario.elastic = true;
+  scenario.nodes = 6;
+  scenario.fewest = 1;
+  scenario.max_restarts = 3;
+  scenario.heartbeat = 10s;
+  WholeJob job(1, scenario);
+  job.allow_different_ends();
+  for (int i = 0; i < 6; ++i) job.add([](const Round&) { return Plan{300s, 0}; }).start();
+  ASSERT_TRUE(job.run_until_together(60s));
+  const auto wait = [&](Duration time) {
+    job.unquiet(time + 60s);
+    job.events().run_until(later(job.events().now(), time));
+  };
+  job.node(0).kill();
+  wait(20s);
+  std::vector<std::size_t> by_rank(5);
+  for (std::size_t i = 1; i < 6; ++i) {
+    ASSERT_TRUE(job.launch_node(i).running());
+    by_rank.at(job.launch_node(i).running()->assignment.group_rank.index()) = i;
+  }
+  for (const std::size_t rank : {4U, 3U, 2U}) {
+    job.node(by_rank[rank]).lose_power();
+    wait(40s);
+  }
+  job.node(by_rank[0]).kill();
+  wait(40s);
+  EXPECT_TRUE(job.launch_node(by_rank[1]).running()) << job.story();
+  EXPECT_EQ(job.faults(), std::vector<std::string>()) << job.story();
+}
+
 }  // namespace launch::host_end_sim_test

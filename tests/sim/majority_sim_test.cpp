@@ -114,6 +114,23 @@ TEST_P(Silent, TheOthersRunAgainAfterOneTimeOut) {
 
 INSTANTIATE_TEST_SUITE_P(Majority, Silent, testing::Values(Loss::power, Loss::frozen, Loss::cut));
 
+// Any machine, that of the host, too, may stall for two thirds of the time-out.
+TEST(Majority, AMachineThatStallsForLessThanItsPatienceDisturbsNobody) {
+  for (const std::size_t victim : {0U, 1U, 2U})
+    for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+      const auto job = start(3, seed);
+      ASSERT_TRUE(job->run_until_together(60s)) << job->story();
+      job->events().run_until(later(job->events().now(), job->events().random().between(1ms, 5s)));
+      const int started = job->started_rounds();
+      const Duration still = job->events().random().between(10ms, heartbeat * 6 / 10);
+      job->freeze(victim, still);
+      job->events().run_until(later(job->events().now(), 60s));
+      EXPECT_EQ(job->started_rounds(), started) << to_text(still) << ", seed " << seed << "\n" << job->story();
+      job->run_to_end(300s);
+      ASSERT_EQ(job->faults(), std::vector<std::string>()) << job->story();
+    }
+}
+
 // Exactly the part that the rule names runs, and the others join it when the cut is over.
 struct Cut {
   int nodes;

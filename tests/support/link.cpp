@@ -180,6 +180,14 @@ bool Link::skip_owed() {
 // False while the answer to a beat is incomplete. It comes before the answers to all that was asked later.
 bool Link::read_beat() {
   if (!beats_.unanswered() || buffer_.empty()) return true;
+  while (!buffer_.empty() && static_cast<unsigned char>(buffer_[0]) == (held_nonce & 0xFFU)) {
+    if (buffer_.size() < beat_bytes) return false;
+    buffer_.erase(0, beat_bytes);
+    std::string receipt;
+    encode(PingRequest{receipt_nonce}, receipt);
+    send(std::move(receipt));
+  }
+  if (buffer_.empty()) return false;
   if (static_cast<unsigned char>(buffer_[0]) != (beat_nonce & 0xFFU)) return waits(*under_way_);
   if (buffer_.size() < beat_bytes) return false;
   buffer_.erase(0, beat_bytes);

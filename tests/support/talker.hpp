@@ -79,8 +79,12 @@ class Talker {
     if (auto* one = std::get_if<JobAnswered>(&action)) return was_answered.push_back(std::move(*one));
     if (const auto* wake = std::get_if<WakeLink>(&action)) return links_.at(wake->link)->wake();
     if (const auto* beat = std::get_if<Beat>(&action)) return carry_out(*beat);
-    if (const auto* close = std::get_if<CloseLink>(&action)) return links_.extract(close->link).mapped()->close();
+    if (const auto* close = std::get_if<CloseLink>(&action)) return carry_out(*close);
     if (const auto* part = std::get_if<PartLink>(&action)) return links_.extract(part->link).mapped()->part();
+  }
+  void carry_out(const CloseLink& close) {
+    const auto link = links_.extract(close.link).mapped();
+    close.resets ? link->abandon() : link->close();
   }
   void carry_out(const Beat& beat) {
     if (beat.interval) return links_.at(beat.link)->set_beats(*beat.interval, beat.patience);
@@ -97,7 +101,9 @@ class Talker {
       const auto done = [this, id = ask.id, link = asked->link](Result<Outcome> outcome) {
         const auto one = links_.find(link);
         const bool hung_up = !outcome && one != links_.end() && one->second->hung_up();
-        answer(id, Answered{std::move(outcome), hung_up});
+        const Time lived = one == links_.end() ? Time() : one->second->lived_at();
+        const Time heard = one == links_.end() ? Time() : one->second->heard_at();
+        answer(id, Answered{std::move(outcome), hung_up, lived, heard});
       };
       if (!links_.contains(asked->link)) return done(Error{ErrorCode::closed, "the connection was closed"});
       links_.at(asked->link)->perform(asked->operation, asked->deadline, done);

@@ -45,6 +45,7 @@ class StoreClient : public StoreAccess {
   boost::asio::awaitable<Result<Outcome>> cancel_wait(const Operation& operation, PartialReply& part);
   Result<bool> skip_owed();
   bool read_beat(const Operation& under_way);
+  boost::asio::awaitable<Status> say_what_was_read();
   bool has_hung_up();
   Error lost(const boost::system::error_code& error);
 
@@ -56,6 +57,7 @@ class StoreClient : public StoreAccess {
   bool listening_ = false;  // waits for the next byte
   Beats beats_;
   Time heard_at_{};
+  bool must_say_read_ = false;  // it was told to wait for the answer to its beat
   bool silent_ = false;
   // Operations that were given up. Their answers still come, before any other.
   struct Owed {

@@ -43,6 +43,11 @@ Error not_in_use() { return protocol_error("nobody hosts a job here yet"); }
 }  // namespace
 
 Status AgentStore::apply(const Request& request, const Exchange& exchange) {
+  const auto* const ping = std::get_if<PingRequest>(&request);
+  if (ping != nullptr && ping->nonce == receipt_nonce && attending_.contains(exchange.from)) {
+    hear_receipt(exchange);
+    return {};
+  }
   const std::size_t begin = exchange.reply.size();
   Status applied = carry_out(request, exchange);
   if (applied) hold_back(request, exchange, begin);
@@ -56,9 +61,28 @@ void AgentStore::hold_back(const Request& request, const Exchange& exchange, std
   Membership& job = *found->second;
   const bool may = job.may_answer(exchange.from, std::holds_alternative<PingRequest>(request), exchange.now.time);
   if (may) return release(job, exchange, begin);
-  Held& held = held_.try_emplace(exchange.from, Held{&job, {}}).first->second;
+  Held& held = held_.try_emplace(exchange.from, Held{&job}).first->second;
   held.reply.append(exchange.reply, begin);
+  held.beats = held.beats || std::holds_alternative<PingRequest>(request);
   exchange.reply.resize(begin);
+  tell_to_wait(exchange.now.time, exchange.pushes);
+}
+
+// One word at a time: what is read is the last one.
+void AgentStore::tell_to_wait(Time now, std::vector<Push>& pushes) {
+  for (auto& [to, held] : held_) {
+    next_word_ = later(now, held.job->between_words());
+    if (!held.beats || std::exchange(held.must_read, true)) continue;
+    held.job->tell_at(to, now);
+    append_u32(pushes.emplace_back(Push{to, {}}).bytes, held_nonce);
+  }
+}
+
+void AgentStore::hear_receipt(const Exchange& exchange) {
+  const auto held = held_.find(exchange.from);
+  if (held == held_.end() || !std::exchange(held->second.must_read, false)) return;
+  Membership& job = *held->second.job;
+  if (job.may_answer(exchange.from, true, exchange.now.time)) release(job, exchange, exchange.reply.size());
 }
 
 // All of them may hear now what one may.
@@ -69,7 +93,7 @@ void AgentStore::release(Membership& job, const Exchange& exchange, std::size_t 
       ++held;
       continue;
     }
-    job.answer_late(to, exchange.now.time);
+    job.tell_at(to, exchange.now.time);
     if (to == exchange.from) {
       exchange.reply.insert(begin, one.reply);
     } else {
@@ -77,6 +101,7 @@ void AgentStore::release(Membership& job, const Exchange& exchange, std::size_t 
     }
     held = held_.erase(held);
   }
+  if (held_.empty()) next_word_ = never;
 }
 
 // Its members wait for this key before they start workers.
@@ -226,7 +251,7 @@ bool AgentStore::is_watched(ConnectionId connection) const {
 }
 
 Time AgentStore::deadline() const {
-  Time next = guests_ ? guests_->deadline() : never;
+  Time next = std::min(guests_ ? guests_->deadline() : never, held_.empty() ? never : next_word_);
   for (const auto& [key, membership] : jobs_) next = std::min(next, membership.deadline());
   return next;
 }
@@ -244,6 +269,7 @@ void AgentStore::tell_of_lost_guests(Time now, std::vector<Push>& pushes) {
 
 void AgentStore::on_deadline(Instant now, std::vector<Push>& pushes) {
   tell_of_lost_guests(now.time, pushes);
+  if (now.time >= next_word_) tell_to_wait(now.time, pushes);
   std::string none;
   for (auto& [key, membership] : jobs_) {
     if (membership.deadline() > now.time) continue;

@@ -69,6 +69,7 @@ Time Electorate::enough_since(const std::map<NodeDesc, Time>& reached) const {
 // ---- rounds
 
 void Quorum::take_over(Electorate last) {
+  if (!on()) return;
   last_ = std::move(last);
   since_.clear();
   unaware_.clear();
@@ -112,7 +113,7 @@ bool Quorum::may_form(const std::vector<const NodeDesc*>& present) const {
 }
 
 Quorum::Past Quorum::past_of(const std::vector<NodeDesc>& order) const {
-  if (last_.empty()) return {};
+  if (!on() || last_.empty()) return {};
   const int old = last_.begins(order);
   return {old, last_.without(old)};
 }

@@ -26,7 +26,7 @@ bool may_run(const Part& part) {
   const int all = size_of(part.all) + part.absent;
   if (here == 0) return false;
   if (here + size_of(part.ended) >= all || 2 * here > all) return true;
-  return 2 * here == all && part.present.contains(*part.all.begin());
+  return 2 * here == all && !part.all.empty() && part.present.contains(*part.all.begin());
 }
 
 void add_ended(std::vector<NodeRank>& ended, const LastRound& last) {
@@ -77,7 +77,7 @@ void Regrouping::hear(const Visit& visit, const std::optional<Comeback>& comebac
 
 // Workers of a round that nobody here knew, or of the store that has ended only now, may still run.
 void Regrouping::wait_again(const Comeback& comeback, Time now) {
-  if (comeback.left <= left_ && comeback.last.round <= base_.round) return;
+  if (comeback.left <= left_ && !comeback.last.is_after(base_)) return;
   left_ = std::max(left_, comeback.left);
   waited_ = false;
   wait_until_ = comeback.wait > Duration::zero() ? later(now, comeback.wait) : never;

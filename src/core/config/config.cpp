@@ -32,4 +32,9 @@ bool goes_on_without_a_node(const Config& config) {
   return nodes.min < nodes.max || config.restarts.max_restarts > 0;
 }
 
+bool serves_majority(const Config& config) {
+  const bool wanted = config.c10d() != nullptr && config.c10d()->by_majority;
+  return wanted && config.heartbeat_timeout > Duration::zero() && goes_on_without_a_node(config);
+}
+
 }  // namespace launch

@@ -213,7 +213,7 @@ Talk<Result<Round>> ElasticSession::begin_round(RoundFormed formed) {
   }
   if (!round) co_return round.error();
   RestartsSoFar so_far{config_.run_id, formed.round, restarts_};
-  if (choice_.by_majority && !beats && !mixed()) {
+  if (serves_majority(config_) && !beats && !mixed()) {
     const Status settled = co_await await_settled(watch_->control(), config_.run_id, formed.round, deadline);
     if (!settled) co_return settled.error();
   }

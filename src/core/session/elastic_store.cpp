@@ -139,7 +139,7 @@ Talk<bool> ElasticStore::connect() {
     owner_.on_no_store(std::move(error));
     co_return false;
   }
-  take(*std::move(connected));
+  search_.take(*std::move(connected));
   co_await claim();
   place_.reached = place_.link->peer();
   place_.address = choice_.address;
@@ -202,7 +202,7 @@ Talk<bool> ElasticStore::look_again(Error lost) {
   place_.reached.reset();
   stage_.say(Say::Level::info, fmt::format("the store at {} was lost before a round formed; looking for it again",
                                            to_text(choice_.store)));
-  const Time earliest = later(connected_, second_look);
+  const Time earliest = later(place_.connected, second_look);
   if (stage_.moment() >= earliest) {
     place_.give_up = later(stage_.moment(), choice_.settings.join_timeout);
   } else {

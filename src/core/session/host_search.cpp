@@ -16,8 +16,8 @@ constexpr Duration look_at_store = 1s;  // time to see whether a store that clos
 constexpr Duration for_witness = 100ms;
 constexpr std::string_view nameless_job = "none";  // the id of a job that was given none: others have the same
 
-Allegiance allegiance_of(const C10dChoice& choice) {
-  return choice.by_majority ? Allegiance::majority : Allegiance::host;
+Allegiance allegiance_of(const Config& config) {
+  return serves_majority(config) ? Allegiance::majority : Allegiance::host;
 }
 
 }  // namespace
@@ -29,7 +29,7 @@ HostSearch::HostSearch(Stage& stage, const Config& config, StorePlace& place, St
       place_(place),
       wants_(place.wants),
       owner_(owner),
-      heartbeat_(plan_heartbeat(config.heartbeat_timeout, choice_.settings.nodes.max, allegiance_of(choice_))),
+      heartbeat_(plan_heartbeat(config.heartbeat_timeout, choice_.settings.nodes.max, allegiance_of(config))),
       line_(stage, config),
       found_out_(stage),
       scope_(stage) {}
@@ -52,7 +52,7 @@ bool HostSearch::hear(const ElasticNews& news) {
     leaves_ = Error{ErrorCode::conflict, "the job lives at another store, which cannot be reached"};
   }
   const auto* refused = std::get_if<RoundRefused>(&news);
-  const bool late = refused != nullptr && refused->error.code == ErrorCode::timeout && choice_.by_majority;
+  const bool late = refused != nullptr && refused->error.code == ErrorCode::timeout && line_.is_by_majority();
   if (late && (refused->few || line_.comes_back() || seeks_until_)) {
     leaves_ = refused->error;
     return true;
@@ -76,12 +76,13 @@ Talk<HostSearch::Way> HostSearch::go_on(Error lost, bool waits) {
     way = co_await find_out(waits);
   }
   if (way == Way::as_ever && wants_.formed && !wants_.ending) owner_.on_doubt(silent && place_.by_launch);
-  if (way == Way::as_ever && (closed || silent) && wants_.formed && place_.by_launch && !place_.hosts) {
+  const bool may_come_back = !place_.hosts || !line_.is_by_majority();  // else it has lost its majority
+  if (way == Way::as_ever && (closed || silent) && wants_.formed && place_.by_launch && may_come_back) {
     const bool back = co_await come_back(silent);
     if (back) co_return Way::followed;
   }
   if (way == Way::as_ever && may_leave_silent_host(lost)) way = co_await leave_silent_host(waits);
-  const bool seeks = choice_.by_majority && way == Way::in_vain && !wants_.parts() && owner_.goes_on();
+  const bool seeks = line_.is_by_majority() && way == Way::in_vain && !wants_.parts() && owner_.goes_on();
   if (seeks) way = co_await seek(waits);
   co_return way;
 }
@@ -149,8 +150,8 @@ Talk<void> HostSearch::found_out() {
 Duration HostSearch::grace_after_end() const {
   const Duration since_answer = stage_.moment() - place_.link->lived_at();
   const int nodes = choice_.settings.nodes.max;
-  return choice_.by_majority ? grace_under_lease(config_.heartbeat_timeout, nodes, since_answer)
-                             : grace_after_host(config_.heartbeat_timeout, nodes, since_answer);
+  return line_.is_by_majority() ? grace_under_lease(config_.heartbeat_timeout, nodes, since_answer)
+                                : grace_after_host(config_.heartbeat_timeout, nodes, since_answer);
 }
 
 // Workers have some time to exit. A node that leaves does not look for the next host: its workers have that time, too.

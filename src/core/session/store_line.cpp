@@ -19,7 +19,7 @@ constexpr int refusals_needed = 2;  // a proxy, or a service without endpoints, 
 constexpr Duration between_refusals = 20ms;
 constexpr Duration shortest_look = 100ms;
 constexpr Duration shortest_wait = 1ms;
-constexpr Duration longest_look = 1s;  // for the job at one place
+constexpr Duration look_at_place = 1s;  // for the job at one place
 
 }  // namespace
 
@@ -80,7 +80,6 @@ void StoreLine::forget() {
   last_ = {};
   comes_back_ = false;
   host_.reset();
-  moved_.reset();
   ended_.clear();
 }
 
@@ -92,6 +91,7 @@ void StoreLine::come_to(const MovedJob& job, Time left) {
   const Heir host = *heir;
   note_heard(left);
   leave_last(false);
+  moved_.reset();
   host_ = host;
   term_ = job.term;
   anew_ = true;
@@ -105,7 +105,7 @@ HostedRendezvous::Seat StoreLine::seat(bool hosts) const {
   const int nodes = config_.c10d()->settings.nodes.max;
   const LeasePlan lease = plan_lease(config_.heartbeat_timeout, nodes);
   if (is_by_majority()) seat.lease = lease.answers;
-  seat.anew = anew_;
+  seat.anew = anew_ && is_by_majority();
   if (!comes_back_) return seat;
   seat.comeback = Comeback{last_, term_, left_, ended_, wait_after_host(config_.heartbeat_timeout, nodes)};
   if (is_by_majority()) {
@@ -253,7 +253,7 @@ Talk<Result<StoreLink>> StoreLine::find_job(NodeDesc self, Time give_up) {
       stage_.say(Say::Level::progress, fmt::format("{}; looking for the job at {}; giving up in {}", in_vain.message,
                                                    places(), to_text(give_up - stage_.moment())));
     for (std::size_t at = 0; at < places_.size(); ++at) {
-      const Time by = std::min(give_up, later(stage_.moment(), longest_look));
+      const Time by = std::min(give_up, later(stage_.moment(), look_at_place));
       auto link = co_await find_job_at(places_[at], self, by);
       if (link) co_return *std::move(link);
     }

@@ -241,6 +241,15 @@ TEST(AttendanceSuccession, ComesBackAsItWasSaid) {
   EXPECT_EQ(read->door, said.door);
   EXPECT_TRUE(read->hosts);
   EXPECT_EQ(read->comeback, said.comeback);
+  EXPECT_EQ(to_json(said).find("lease"), std::string::npos) << "only with --quorum=majority";
+  EXPECT_EQ(to_json(said).find("limit"), std::string::npos);
+  said.comeback->limit = 44s;
+  said.comeback->host_ended = false;
+  said.lease = 3s;
+  said.anew = true;
+  EXPECT_EQ(*parse_attendance(to_json(said)), said);
+  const auto refused = parse_news(to_json(ElasticNews(RoundRefused{{ErrorCode::timeout, "few"}, false, false, true})));
+  EXPECT_TRUE(std::get<RoundRefused>(*refused).few);
   RoundFormed formed;
   formed.leader = said.node;
   formed.succession = last;

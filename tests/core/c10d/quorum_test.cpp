@@ -18,6 +18,7 @@ NodeDesc node(int number) { return {"n" + std::to_string(number), 1, launch_loca
 
 std::vector<NodeDesc> nodes(int count) {
   std::vector<NodeDesc> all;
+  all.reserve(static_cast<std::size_t>(count));
   for (int i = 0; i < count; ++i) all.push_back(node(i));
   return all;
 }
@@ -45,6 +46,7 @@ struct Host {
   }
   bool may_form(const std::vector<int>& those) const {
     std::vector<const NodeDesc*> present;
+    present.reserve(those.size());
     for (const int one : those) present.push_back(&all[static_cast<std::size_t>(one)]);
     return quorum.may_form(present);
   }
@@ -126,6 +128,23 @@ TEST(Quorum, ABeatThatComesLateIsNoReceiptOfItsAnswer) {
   EXPECT_TRUE(host.answers(1));
   host.now += 2s;
   EXPECT_FALSE(host.answers(1));
+}
+
+TEST(Quorum, WithoutALeaseNothingIsKept) {
+  Quorum none;
+  none.take_over(Electorate(nodes(5)));
+  none.form(nodes(3), start);
+  EXPECT_EQ(none.past_of(nodes(2)).missing, 0);
+  const NodeDesc only = node(4);
+  EXPECT_TRUE(none.may_form({&only}));
+  EXPECT_FALSE(none.knows_round(node(0)));
+}
+
+TEST(Quorum, ANodeThatHasBeenElsewhereCountsNoMore) {
+  Host host;
+  host.quorum.disown(host.all[1]);
+  EXPECT_FALSE(host.may_form({0, 1}));
+  EXPECT_TRUE(host.may_form({0, 1, 2})) << "without it two of four, with the lowest rank";
 }
 
 TEST(Quorum, AConnectionSaysNothingOfTheOneBefore) {

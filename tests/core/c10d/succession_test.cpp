@@ -202,6 +202,75 @@ TEST(Regrouping, GoesOnAtOnceWithoutThoseThatHaveEnded) {
   EXPECT_TRUE(those.form());
 }
 
+// ---- a host that may live, with --quorum=majority
+
+Comeback of_silent_host(int rank, Duration wait, int term = 0) {
+  Comeback back = Visitors::comeback(rank);
+  back.last.term = term;
+  back.wait = wait;
+  back.limit = 10s;
+  back.host_ended = false;
+  return back;
+}
+
+TEST(Regrouping, CountsAHostThatMayLive) {
+  Visitors those;
+  for (const int rank : {1, 2})
+    those.regrouping.hear({Visitors::node(rank), true, rank == 1}, of_silent_host(rank, 3s), those.now);
+  EXPECT_EQ(those.regrouping.awaited(), 4);
+  those.pass(3s);
+  EXPECT_FALSE(those.form()) << "two of four, without the lowest rank";
+  those.regrouping.hear({Visitors::node(3), true, false}, of_silent_host(3, 1s), those.now);
+  EXPECT_FALSE(those.form()) << "n3 has heard of the host later than the others";
+  those.pass(1s);
+  EXPECT_TRUE(those.form());
+}
+
+TEST(Regrouping, NeedsTheHostNoMoreOnceOneKnowsOfItsEnd) {
+  Visitors those;
+  those.regrouping.hear({Visitors::node(1), true, true}, of_silent_host(1, 3s), those.now);
+  Comeback knows = of_silent_host(2, 3s);
+  knows.host_ended = true;
+  those.regrouping.hear({Visitors::node(2), true, false}, knows, those.now);
+  EXPECT_EQ(those.regrouping.awaited(), 3);
+  EXPECT_FALSE(those.form());
+  those.pass(3s);
+  EXPECT_TRUE(those.form());
+}
+
+TEST(Regrouping, TheHostItselfMayCome) {
+  Visitors those;
+  for (const int rank : {1, 2, 3, 0})
+    those.regrouping.hear({Visitors::node(rank), true, rank == 1}, of_silent_host(rank, 3s), those.now);
+  EXPECT_TRUE(those.form()) << "all are here";
+}
+
+TEST(Regrouping, GivesUpForGoodWhenNobodyElseCanCome) {
+  Visitors those;
+  for (const int rank : {1, 2})
+    those.regrouping.hear({Visitors::node(rank), true, rank == 1}, of_silent_host(rank, 3s), those.now);
+  those.pass(3s);
+  EXPECT_FALSE(those.regrouping.form({2, 1}, those.now).has_value());
+  ASSERT_EQ(those.regrouping.deadline(), later(those.now, 10s));
+  those.pass(10s);
+  const auto formed = those.regrouping.form({2, 1}, those.now);
+  ASSERT_TRUE(formed && !*formed);
+  EXPECT_EQ(formed->error().message, too_few(2, 4));
+  those.regrouping.hear({Visitors::node(3), true, false}, of_silent_host(3, 1s), those.now);
+  those.pass(60s);
+  EXPECT_FALSE(those.form()) << "the others may have gone";
+}
+
+TEST(Regrouping, TheRoundOfTheLaterStoreIsTheLaterOne) {
+  Visitors those;
+  those.regrouping.hear({Visitors::node(1), true, true}, of_silent_host(1, 3s, 2), those.now);
+  Comeback elder = of_silent_host(2, 3s, 1);
+  elder.last.round = 9;
+  those.regrouping.hear({Visitors::node(2), true, false}, elder, those.now);
+  EXPECT_EQ(those.regrouping.base().term, 2);
+  EXPECT_EQ(those.regrouping.behind().count(Visitors::node(2)), 1U);
+}
+
 TEST(Regrouping, ForgetsWhoIsLostAgain) {
   Visitors those;
   for (const int rank : {1, 2, 3}) those.hear(rank);

@@ -218,6 +218,19 @@ TEST(NodeSettings, ANodeThatComesLaterMayHaveToWait) {
   EXPECT_TRUE(joins_wait({"--join=between-restarts", "--max-membership-restarts=3"}));
 }
 
+TEST(NodeSettings, AMajorityDecidesWhereNodesMayBeMissedAndSilenceIsAFailure) {
+  const auto serves = [](const std::string& nnodes, const Args& more) {
+    Args args{"--rdzv-backend=c10d", "--nnodes=" + nnodes, "--rdzv-endpoint=n1"};
+    args.insert(args.end(), more.begin(), more.end());
+    return serves_majority(config_of(args));
+  };
+  EXPECT_TRUE(serves("1:2", {"--quorum=majority"}));
+  EXPECT_TRUE(serves("2", {"--quorum=majority", "--max-restarts=1"}));
+  EXPECT_FALSE(serves("2", {"--quorum=majority"}));
+  EXPECT_FALSE(serves("1:2", {"--quorum=majority", "--heartbeat-timeout=0"}));
+  EXPECT_FALSE(serves("1:2", {"--quorum=host"}));
+}
+
 TEST(NodeSettings, AnotherNodeMayHostTheStoreWhereOneOfThemDoes) {
   const auto moves = [](const Args& more) {
     Args args{"--rdzv-backend=c10d", "--nnodes=1:2", "--rdzv-endpoint=n1"};
@@ -227,6 +240,7 @@ TEST(NodeSettings, AnotherNodeMayHostTheStoreWhereOneOfThemDoes) {
   EXPECT_FALSE(moves({}));
   EXPECT_FALSE(moves({"--quorum=none"}));
   EXPECT_TRUE(moves({"--quorum=host"}));
+  EXPECT_TRUE(moves({"--quorum=majority"}));
   const Config etcd = config_of({"--rdzv-backend=etcd-v2", "--nnodes=1:2", "--rdzv-endpoint=n1", "--quorum=host"});
   EXPECT_FALSE(etcd.c10d()->host_moves);
   EXPECT_THAT(etcd.notices, Contains(HasSubstr("--quorum ignored: no node hosts the store")));

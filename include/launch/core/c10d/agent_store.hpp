@@ -65,6 +65,8 @@ class AgentStore {
   Status carry_out(const Request& request, const Exchange& exchange);
   void hold_back(const Request& request, const Exchange& exchange, std::size_t begin);
   void release(Membership& job, const Exchange& exchange, std::size_t begin);
+  void hear_receipt(const Exchange& exchange);
+  void tell_to_wait(Time now, std::vector<Push>& pushes);
   void say_settled(Jobs::iterator job, const Exchange& exchange);
   Status attend(const AttendRequest& request, const Exchange& exchange);
   Status tell_of_elder(Jobs::iterator job, const Attendance& said, const Exchange& exchange);
@@ -81,9 +83,12 @@ class AgentStore {
   std::map<ConnectionId, Membership*> attending_;
   struct Held {
     Membership* job = nullptr;
-    std::string reply;
+    std::string reply{};
+    bool beats = false;      // an answer to a beat is among that
+    bool must_read = false;  // it was told to wait, and has not said that it has read that
   };
   std::map<ConnectionId, Held> held_;
+  Time next_word_ = never;  // to those who must wait
   std::set<ConnectionId> witnesses_;
 };
 

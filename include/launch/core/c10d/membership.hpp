@@ -56,8 +56,9 @@ class Membership {
     if (beats && may) quorum_.answer(node, now);
     return may;
   }
-  // What was held back is sent to it now.
-  void answer_late(ConnectionId connection, Time now) {
+  Duration between_words() const { return quorum_.between_words(); }
+  // It is told now to wait for an answer; or what was held back is sent to it.
+  void tell_at(ConnectionId connection, Time now) {
     if (const auto peer = peers_.find(connection); peer != peers_.end()) quorum_.answer(peer->second.said.node, now);
   }
   // The round that has become known to all its members since the last call.

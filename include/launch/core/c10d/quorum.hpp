@@ -4,10 +4,12 @@
 // 1. A round is settled when all its members have said that they know it. Workers of a round start only then. Those who
 //    go on with less must be enough by may_run() among the members of the last settled round, and of all that have
 //    formed since; of two such parts, which have no node in common, one is enough at most.
-// 2. A node counts as reached until the host has sent it something of which the host knows that it was read: the beat
-//    that follows an answer is its receipt. The host answers a member only if those that count as reached at a moment
-//    that is no older than LeasePlan::answers are enough. What it must not answer it holds back, its own agent's
-//    requests, too: so all of them fall silent together, and end their workers by the rules of rendezvous/liveness.
+// 2. A node was reached at the moment at which the host sent it something of which the host knows that it was read: the
+//    beat that follows an answer is its receipt. The host answers a member only if enough of them were reached at a
+//    moment that is no older than LeasePlan::answers. What it must not answer it holds back, its own agent's requests,
+//    too: so all of them fall silent together, and end their workers by the rules of rendezvous/liveness. A host that
+//    stood still itself has nothing that was read lately. It tells those who beat to wait, and they say at once that
+//    they have read that, which does not count as an answer for them.
 // 3. A node that has not heard from its host for LeasePlan::others may be counted by another one. By then a host that
 //    needed it has answered nobody for so long that all workers of that part have ended.
 //
@@ -94,10 +96,12 @@ class Quorum {
   void set_self(const NodeDesc& node) { self_ = node; }
   // It speaks on another connection than before.
   void connect(const NodeDesc& node) { answered_.erase(node); }
-  // A beat of it has come.
+  // A beat of it has come, or it says that it has read what it was told before.
   void beat(const NodeDesc& node);
-  // It was answered at `now`.
+  // It was answered at `now`, or told to wait.
   void answer(const NodeDesc& node, Time now);
+  // How often those who must wait are told so again.
+  Duration between_words() const { return lease_ / 3; }
   // Whether `node`, which asks at `now`, may be answered.
   bool may_answer(const NodeDesc& node, Time now);
 

@@ -205,5 +205,7 @@ void set_ports(Config& config, std::vector<std::uint16_t> ports);
 
 // The other nodes form another round if one is lost or told to stop; otherwise the job ends.
 bool goes_on_without_a_node(const Config& config);
+// Whether a majority of the nodes decides who goes on, with --quorum=majority: silence must be a failure.
+bool serves_majority(const Config& config);
 
 }  // namespace launch

@@ -59,7 +59,7 @@ class ElasticSession : public Session, private ElasticStore::Owner {
   void on_elder(const MovedJob& job, bool waits) override {
     if (watch_) watch_->forget_store();
     if (waits) return;
-    const Duration most = choice_.by_majority ? grace() : grace_after_host(config_.heartbeat_timeout);
+    const Duration most = serves_majority(config_) ? grace() : grace_after_host(config_.heartbeat_timeout);
     stage_.tell(MembersChanged{"the job lives elsewhere: " + job.host.addr + " hosts it",
                                most > Duration::zero() ? most : Duration::max()});
   }
@@ -134,7 +134,7 @@ class ElasticSession : public Session, private ElasticStore::Owner {
     const Spares spares = co_await counting;
     spares_ = static_cast<int>(spares.number);
   }
-  bool may_be_cut_off() const { return can_be_missed() || (goes_on_without_a_node(config_) && choice_.by_majority); }
+  bool may_be_cut_off() const { return can_be_missed() || serves_majority(config_); }
   bool can_be_missed() const { return goes_on_without_a_node(config_) && !store_.hosts(); }
   bool visits() const { return store_.is_moving() && !store_.hosts(); }  // it has been in no round of this store
   Talk<void> lose_beginning(Error error);

@@ -103,10 +103,6 @@ class ElasticStore {
   Talk<Status> choose_machine();
   Talk<Error> pursue();
   Talk<Result<Outcome>> perform(Operation next);
-  void take(StoreLink link) {
-    search_.take(std::move(link));
-    connected_ = stage_.moment();
-  }
   void take(ElasticNews news);
   void wake() {
     if (place_.link) place_.link->wake();
@@ -118,7 +114,6 @@ class ElasticStore {
   Owner& owner_;
   StorePlace place_;
   HostSearch search_;
-  Time connected_{};
   std::unique_ptr<ElasticMachine> machine_;
   HostedRendezvous* hosted_ = nullptr;  // the same machine, if it is of this kind
   bool running_ = false;                // run() was started, once and for all

@@ -69,6 +69,7 @@ struct StorePlace {
   // The link before, if it fell silent: closing it would tell the store that this node's workers are gone.
   std::optional<StoreLink> last_link{};
   Time give_up{};  // when to give up looking for the store
+  Time connected{};
   StoreWants wants{};
 };
 
@@ -106,10 +107,11 @@ class HostSearch {
     line_.forget_host();
     place_.link.reset();
     place_.link.emplace(std::move(link));
+    place_.connected = stage_.moment();
   }
   // No worker is left.
   void forget_last_link() {
-    if (place_.last_link && choice_.by_majority) place_.last_link->abandon();
+    if (place_.last_link && line_.is_by_majority()) place_.last_link->abandon();
     place_.last_link.reset();
   }
 

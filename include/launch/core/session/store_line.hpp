@@ -33,15 +33,14 @@ class StoreLine {
   void come_to(const MovedJob& job, Time left);
   void come_anew() {
     forget();
+    moved_.reset();
     anew_ = true;
   }
   // The store that this node hosts has ended: the next one has another name, and no door yet.
   void begin_anew();
 
   // A majority decides who goes on: a host that is only silent is left.
-  bool is_by_majority() const {
-    return may_move() && config_.c10d()->by_majority && config_.heartbeat_timeout > Duration::zero();
-  }
+  bool is_by_majority() const { return serves_majority(config_); }
   // When the last host was heard last, or was known to have ended.
   void note_heard(Time when) { heard_at_ = std::max(heard_at_, when); }
   // The host of the store may end: others can take its place.

@@ -78,8 +78,12 @@ struct PingRequest {
 // waiting operation begins.
 inline constexpr std::uint32_t greeting_nonce = 0x6c61756e;
 inline constexpr std::uint32_t beat_nonce = 0x02020202;
+// What comes in place of the answer to a beat that is held back (core/c10d/quorum); and the nonce of the PING by which
+// the node says at once that it has read that, which is not answered.
+inline constexpr std::uint32_t held_nonce = 0x03030303;
+inline constexpr std::uint32_t receipt_nonce = 0x04040404;
 inline constexpr bool is_an_agents(const PingRequest& ping) {
-  return ping.nonce == greeting_nonce || ping.nonce == beat_nonce;
+  return ping.nonce == greeting_nonce || ping.nonce == beat_nonce || ping.nonce == receipt_nonce;
 }
 struct QueuePushRequest {
   std::string_view key, payload;

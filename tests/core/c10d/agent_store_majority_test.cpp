@@ -1,0 +1,74 @@
+#include "agent_store_driver.hpp"
+
+namespace launch::agent_store_test {
+
+// n1 to n3 are in a round; n1 hosts the store.
+struct Majority : Store {
+  Majority() {
+    for (const ConnectionId node : {1U, 2U, 3U}) say(node, Wish::join, -1);
+    for (const ConnectionId node : {1U, 2U, 3U}) {
+      (void)pushed(node);
+      say(node, Wish::stay, 0);
+    }
+  }
+  std::string say(ConnectionId from, Wish wish, std::int64_t round) {
+    Attendance said = *parse_attendance(attendance(wish, "n" + std::to_string(from), round));
+    said.nodes = {3, 3};
+    said.hosts = from == 1;
+    said.lease = 6s;
+    return ask(from, AttendRequest{key, to_json(said)});
+  }
+  std::string beat(ConnectionId from) { return ask(from, PingRequest{beat_nonce}); }
+  std::string read(ConnectionId from) { return ask(from, PingRequest{receipt_nonce}); }
+  static std::string word(std::uint32_t nonce) {
+    std::string bytes;
+    append_u32(bytes, nonce);
+    return bytes;
+  }
+};
+
+TEST(AgentStoreMajority, SaysThatARoundIsSettledWhenAllKnowIt) {
+  Majority job;
+  EXPECT_EQ(job.get(settled_key(key, 0)), "1");
+}
+
+TEST(AgentStoreMajority, HoldsBackWhatMembersAskForUntilEnoughOfThemHaveReadSomething) {
+  Majority job;
+  job.time += 60s;  // the host stood still
+  EXPECT_EQ(job.beat(1), "") << "the agent of the host itself";
+  EXPECT_EQ(job.beat(3), "");
+  EXPECT_EQ(job.pushed(3), Majority::word(held_nonce)) << "it is told to wait";
+  EXPECT_EQ(job.ask(3, CheckRequest{{"a"}}), "");
+  EXPECT_EQ(job.pushed(3), "") << "once, until it says that it has read that";
+  EXPECT_EQ(job.ask(torchrun, CheckRequest{{"a"}}).size(), 1U) << "it is no member";
+  job.time += 1s;
+  const std::string held = job.read(3);
+  EXPECT_EQ(held.size(), 5U) << "two of three have read something";
+  EXPECT_EQ(held.substr(0, 4), Majority::word(beat_nonce)) << "in the order of its requests";
+  EXPECT_EQ(job.pushed(1), Majority::word(held_nonce) + Majority::word(beat_nonce));
+  EXPECT_EQ(job.beat(2), Majority::word(beat_nonce));
+}
+
+TEST(AgentStoreMajority, TellsThemAgainWhileTheyWait) {
+  Majority job;
+  job.time += 60s;
+  EXPECT_EQ(job.beat(3), "");
+  (void)job.pushed(3);
+  job.time += 60s;
+  EXPECT_EQ(job.read(3), "") << "it has read that a minute ago";
+  ASSERT_LE(job.store.deadline(), job.time);
+  job.store.on_deadline(job.instant(), job.pushes);
+  EXPECT_EQ(job.pushed(3), Majority::word(held_nonce));
+  EXPECT_EQ(job.read(3), Majority::word(beat_nonce));
+}
+
+TEST(AgentStoreMajority, AReceiptThatNobodyWaitsForIsPassedOver) {
+  Majority job;
+  EXPECT_EQ(job.read(3), "");
+  EXPECT_TRUE(job.status);
+  job.time += 60s;
+  EXPECT_EQ(job.read(3), "");
+  EXPECT_EQ(job.beat(3), "");
+}
+
+}  // namespace launch::agent_store_test
