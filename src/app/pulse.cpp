@@ -19,9 +19,10 @@ constexpr Duration longest_interval = 500ms;
 Pulse::Pulse(const boost::asio::any_io_executor& executor, pid_t guard, std::function<void(Duration)> on_stall)
     : life_(guard == 0 ? nullptr : life_sign()), guard_(guard), on_stall_(std::move(on_stall)), timer_(executor) {}
 
-void Pulse::begin(Duration patience) {
-  if (life_ == nullptr || patience == Duration::zero()) return;
-  patience_ = patience;
+void Pulse::begin(Limits limits, std::function<Time()> last_answered) {
+  if (life_ == nullptr || limits.stall == Duration::zero()) return;
+  limits_ = limits;
+  last_answered_ = std::move(last_answered);
   runs_ = true;
   turned_ = now();
   (void)life_->take_stall();
@@ -45,12 +46,19 @@ void Pulse::look() {
   on_stall_(std::chrono::round<std::chrono::milliseconds>(at - std::exchange(turned_, at)));
 }
 
+// How long the loop may stall from now on.
+Duration Pulse::patience() const {
+  if (limits_.silence == Duration::zero()) return limits_.stall;
+  const Duration left = later(last_answered_(), limits_.silence) - turned_;
+  return std::clamp<Duration>(left, 1ms, limits_.stall);
+}
+
 void Pulse::beat() {
   look();
   if (!runs_) return;  // look() has stopped it
   turned_ = now();
-  life_->turn(turned_, patience_);
-  timer_.expires_after(std::min<Duration>(patience_ / beats_per_patience, longest_interval));
+  life_->turn(turned_, patience());
+  timer_.expires_after(std::min<Duration>(limits_.stall / beats_per_patience, longest_interval));
   timer_.async_wait([this](const boost::system::error_code& error) {
     if (!error && runs_) beat();
   });

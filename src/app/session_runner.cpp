@@ -97,6 +97,12 @@ void SessionRunner::carry_out(const Say& action) {
   }
 }
 
+Time SessionRunner::last_answered() const {
+  Time last{};
+  for (const auto& [id, link] : links_) last = std::max(last, link->lived_at());
+  return last;
+}
+
 // This process's own links to its store end, too: only others are waited for. The store sees that when it has parted,
 // so it forms no round of those who are left.
 asio::awaitable<void> SessionRunner::part() {

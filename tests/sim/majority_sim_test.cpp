@@ -126,9 +126,32 @@ TEST(Majority, AMachineThatStallsForLessThanItsPatienceDisturbsNobody) {
       job->freeze(victim, still);
       job->events().run_until(later(job->events().now(), 60s));
       EXPECT_EQ(job->started_rounds(), started) << to_text(still) << ", seed " << seed << "\n" << job->story();
+      job->unquiet(60s);
       job->run_to_end(300s);
       ASSERT_EQ(job->faults(), std::vector<std::string>()) << job->story();
     }
+}
+
+// Whoever is cut off, and for however long: soon after that all are together. A node that was alone for a while draws
+// nobody to itself.
+TEST(Majority, EveryCutHeals) {
+  for (std::size_t victim = 0; victim < 4; ++victim)
+    for (const Duration lasting : {2s, 6s, 8s, 9s, 10s, 12s, 14s, 17s, 20s, 25s, 40s})
+      for (std::uint64_t seed = 1; seed <= 2; ++seed) {
+        const auto job = start(4, seed);
+        ASSERT_TRUE(job->run_until_together(60s)) << job->story();
+        Parts parts(2);
+        for (std::size_t i = 0; i < 4; ++i) {
+          const bool is_victim = job->launch_node(i).running()->assignment.group_rank.index() == victim;
+          parts[is_victim ? 0 : 1].push_back(i);
+        }
+        cut(*job, parts, later(job->events().now(), lasting));
+        job->events().run_until(later(job->events().now(), lasting + 40s));
+        EXPECT_TRUE(job->together()) << "rank " << victim << " for " << to_text(lasting) << "\n" << job->story();
+        job->unquiet(60s);
+        job->run_to_end(300s);
+        ASSERT_EQ(job->faults(), std::vector<std::string>()) << job->story();
+      }
 }
 
 // Exactly the part that the rule names runs, and the others join it when the cut is over.

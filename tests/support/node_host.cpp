@@ -101,7 +101,9 @@ void NodeHost::freeze(Duration duration) {
   network_.events().at(until, [this, duration, life = life()] {
     if (life.expired() || !running()) return;
     const Duration bears = running()->longest_stall;
-    if (bears == Duration::zero() || duration <= bears) return;
+    const Duration silence = running()->longest_silence;
+    const bool silent = silence > Duration::zero() && network_.events().now() > later(last_answered(), silence);
+    if (bears == Duration::zero() || (duration <= bears && !silent)) return;
     if (undisturbed()) eyes_.failed(*running(), true);
     told_ = true;
     feed(FromHost{StoodStill{duration}, true});

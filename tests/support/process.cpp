@@ -79,6 +79,12 @@ void Process::carry_out(const CloseLink& action) {
   if (link) action.resets ? link.mapped()->abandon() : link.mapped()->close();
 }
 
+Time Process::last_answered() const {
+  Time last{};
+  for (const auto& [id, link] : links_) last = std::max(last, link->lived_at());
+  return last;
+}
+
 void Process::carry_out(const FenceStore& action) {
   const auto& store = action.store == OwnStore::job ? job_store_ : workers_store_;
   if (store) store->fence();

@@ -50,6 +50,8 @@ class Process {
     prepared_ = std::move(action);
   }
   void carry_out(const FenceStore& action);
+  // As in app/session_runner.
+  Time last_answered() const;
   void carry_out(const HostMoved& action) { moved_.push_back(action); }
   void carry_out(const StopAwaiting& /*action*/) { hurried_ = true; }
   void carry_out(const Say& action);

@@ -1,6 +1,6 @@
-// Shows the guard that the agent's loop turns, as long as there are workers and other nodes that would give up this
-// node if the loop stalled. Tells the agent if the loop has stalled for so long that the guard has ended the workers.
-// AgentLoop uses it. It ends no worker itself: the guard does that.
+// Shows the guard that the agent's loop turns, and that the store has answered lately, as long as there are workers and
+// other nodes that would give up this node otherwise. Tells the agent if the loop has stalled for so long that the
+// guard has ended the workers. AgentLoop uses it. It ends no worker itself: the guard does that.
 #pragma once
 
 #include "launch/core/base/time.hpp"
@@ -21,8 +21,13 @@ class Pulse {
   // has ended the workers because of it.
   Pulse(const boost::asio::any_io_executor& executor, pid_t guard, std::function<void(Duration)> on_stall);
 
-  // Must be called before workers are started. The other nodes tolerate a stall of `patience`; zero: of any length.
-  void begin(Duration patience);
+  // What the other nodes tolerate.
+  struct Limits {
+    Duration stall{};    // of the loop; zero: of any length, and then nothing is shown
+    Duration silence{};  // since this node sent what the store has answered last; zero: no limit
+  };
+  // Must be called before workers are started. `last_answered`: when that was sent.
+  void begin(Limits limits, std::function<Time()> last_answered);
   // To be called when no worker is left.
   void stop();
   // Must be called before any other event is handled, because a stall explains the events that follow from it.
@@ -33,14 +38,16 @@ class Pulse {
 
  private:
   void beat();
+  Duration patience() const;
 
   LifeSign* life_;
   pid_t guard_;
   std::function<void(Duration)> on_stall_;
   boost::asio::steady_timer timer_;
   bool runs_ = false;
-  Duration patience_{};  // how long the loop may stall
-  Time turned_{};        // when the loop turned last
+  Limits limits_;
+  std::function<Time()> last_answered_;
+  Time turned_{};  // when the loop turned last
 };
 
 }  // namespace launch

@@ -44,6 +44,9 @@ class SessionRunner {
   // The last call before this process ends: those who talk to the job's store must not lose what it has said.
   boost::asio::awaitable<void> part();
 
+  // When the last message to a store that has been answered was sent, as far as a link beats.
+  Time last_answered() const;
+
  private:
   using Task = boost::asio::awaitable<void>;
 

@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::size_t most_jobs = 1000;
 constexpr ConnectionId nobody = ~ConnectionId{0};
+constexpr std::size_t most_held = std::size_t{1} << 20U;  // bytes for one agent; it needs some 100
 
 void append_news(std::string& out, std::string_view news) {
   append_u8(out, static_cast<std::uint8_t>(WaitReply::stop_waiting));
@@ -50,22 +51,25 @@ Status AgentStore::apply(const Request& request, const Exchange& exchange) {
   }
   const std::size_t begin = exchange.reply.size();
   Status applied = carry_out(request, exchange);
-  if (applied) hold_back(request, exchange, begin);
-  return applied;
+  return applied ? hold_back(request, exchange, begin) : applied;
 }
 
 // What it gets is in the order of its requests.
-void AgentStore::hold_back(const Request& request, const Exchange& exchange, std::size_t begin) {
+Status AgentStore::hold_back(const Request& request, const Exchange& exchange, std::size_t begin) {
   const auto found = attending_.find(exchange.from);
-  if (found == attending_.end()) return;
+  if (found == attending_.end()) return {};
   Membership& job = *found->second;
   const bool may = job.may_answer(exchange.from, std::holds_alternative<PingRequest>(request), exchange.now.time);
-  if (may) return release(job, exchange, begin);
+  if (may) release(job, exchange, begin);
+  if (may) return {};
+  if (exchange.reply.size() == begin) return {};
   Held& held = held_.try_emplace(exchange.from, Held{&job}).first->second;
   held.reply.append(exchange.reply, begin);
   held.beats = held.beats || std::holds_alternative<PingRequest>(request);
   exchange.reply.resize(begin);
   tell_to_wait(exchange.now.time, exchange.pushes);
+  if (held.reply.size() > most_held) return protocol_error("it asks for much while its answers are held back");
+  return {};
 }
 
 // One word at a time: what is read is the last one.
@@ -93,7 +97,7 @@ void AgentStore::release(Membership& job, const Exchange& exchange, std::size_t 
       ++held;
       continue;
     }
-    job.tell_at(to, exchange.now.time);
+    if (one.beats) job.tell_at(to, exchange.now.time);
     if (to == exchange.from) {
       exchange.reply.insert(begin, one.reply);
     } else {

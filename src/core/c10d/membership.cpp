@@ -73,9 +73,11 @@ bool Membership::accept(ConnectionId from, const Attendance& said, Instant now) 
   const auto before = peers_.find(from);
   if (before != peers_.end() && before->second.said.node != said.node) drop(from, false, now);  // it was another node
   by_node_[said.node] = from;
+  vanished_.erase(said.node);
   round_.come_back(said.node);
-  if (before == peers_.end()) quorum_.connect(said.node);
-  if (before == peers_.end() && has_begun(state_) && (said.anew || said.comeback)) quorum_.disown(said.node);
+  const bool is_new = !peers_.contains(from);
+  if (is_new) quorum_.connect(said.node);
+  if (is_new && has_begun(state_) && (said.anew || said.comeback)) quorum_.disown(said.node);
   if (said.hosts) quorum_.set_self(said.node);
   Peer& peer = peers_[from];
   reluctant_ += static_cast<int>(peer.said.admits) - static_cast<int>(said.admits);
@@ -142,28 +144,22 @@ void Membership::want_in(ConnectionId from, Peer& peer) {
   changed();
 }
 
-void Membership::forget(ConnectionId connection) {
-  const auto peer = peers_.find(connection);
-  want_nothing(peer->second);
-  reluctant_ -= static_cast<int>(!peer->second.said.admits);
-  impatient_.erase(connection);
-  by_node_.erase(peer->second.said.node);
-  witnesses_.give_up(peer->second.said.node);
-  if (peer->second.ended) round_.end(peer->second.said.node);
-  if (peer->second.ended) quorum_.end(peer->second.said.node);
-  regrouping_.lose(peer->second.said.node, peer->second.ended);
-  peers_.erase(peer);
-}
-
 void Membership::drop(ConnectionId connection, bool silent, Instant now) {
   witnesses_.drop(connection);
   if (const auto writer = torchrun_.drop(connection)) lose(*writer, "has left", now);
   if (const auto peer = peers_.find(connection); peer != peers_.end()) {
     const NodeDesc node = peer->second.said.node;
     const bool done = peer->second.said.done && is_member(node) && !broken_;
+    const bool may_run_on =
+        quorum_.on() && !silent && !peer->second.ended && is_member(node) && wants_to_stay(peer->second);
     forget(connection);
-    if (done) round_.depart(node);
-    if (!done) lose(node, silent ? "stopped responding" : "left without a report", now);
+    if (done) {
+      round_.depart(node);
+    } else if (may_run_on) {
+      vanished_[node] = later(now.time, quorum_.silence());
+    } else {
+      lose(node, silent ? "stopped responding" : "left without a report", now);
+    }
     tell_of_ends(now);
   }
   settle(now);
@@ -311,7 +307,7 @@ void Membership::form(Instant now) {
     return known == by_node_.end() ? nullptr : &peers_.at(known->second).said;
   });
   round_.set_past(term_, past.old, past.missing);
-  round_.is_mixed() ? quorum_.forget() : quorum_.form(order, now.time);
+  quorum_.form(order, now.time);
   formed_at_ = now.time;
   last_call_ = look_at_quorum_ = never;
   overdue_ = false;
@@ -383,12 +379,14 @@ Time Membership::deadline() const {
   const bool may_form = !state_.complete && !state_.closed && count() >= terms_.nodes.min && !overdue_;
   Time next = may_form ? last_call_ : never;
   if (!impatient_.empty() || !doomed_.empty()) next = std::min(next, later(formed_at_, torchrun_looks));
+  for (const auto& [node, when] : vanished_) next = std::min(next, when);
   return std::min({next, look_at_quorum_, regrouping_.deadline(), torchrun_.deadline(terms_.silence)});
 }
 
 void Membership::on_deadline(Instant now) {
   regrouping_.on_deadline(now.time);
   if (now.time >= look_at_quorum_) look_at_quorum(now.time);
+  lose_vanished(now);
   for (const NodeDesc& node : torchrun_.take_silent(now.time, terms_.silence)) lose(node, "stopped responding", now);
   if (!too_early(now.time)) {
     for (const NodeDesc& node : std::exchange(doomed_, {})) remove(node, now);

@@ -1,6 +1,7 @@
 #include "launch/core/c10d/quorum.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace launch {
@@ -78,16 +79,21 @@ void Quorum::take_over(Electorate last) {
 
 void Quorum::form(const std::vector<NodeDesc>& by_rank, Time now) {
   if (!on()) return;
-  since_.emplace_back(by_rank);
-  unaware_ = {by_rank.begin(), by_rank.end()};
+  std::vector<NodeDesc> agents;
+  std::copy_if(by_rank.begin(), by_rank.end(), std::back_inserter(agents), is_launch);
+  since_.emplace_back(agents);
+  unaware_ = {agents.begin(), agents.end()};
   formed_at_ = now;
+  alone_ = agents.size() < by_rank.size();
 }
-
-void Quorum::forget() { take_over({}); }
 
 // All of them have read what was sent when it formed.
 bool Quorum::knows_round(const NodeDesc& node) {
   if (unaware_.erase(node) == 0 || !unaware_.empty()) return false;
+  if (alone_) {
+    take_over({});
+    return true;
+  }
   last_ = std::move(since_.back());
   since_.clear();
   std::map<NodeDesc, Time> reached;
@@ -121,13 +127,21 @@ Quorum::Past Quorum::past_of(const std::vector<NodeDesc>& order) const {
 // ---- messages
 
 void Quorum::beat(const NodeDesc& node) {
+  if (!is_member(node)) return;
   if (const auto before = answered_.find(node); before != answered_.end()) {
     Time& reached = reached_.try_emplace(node, long_ago).first->second;
     reached = std::max(reached, before->second);
   }
 }
 
-void Quorum::answer(const NodeDesc& node, Time now) { answered_[node] = now; }
+void Quorum::answer(const NodeDesc& node, Time now) {
+  if (is_member(node)) answered_[node] = now;
+}
+
+bool Quorum::is_member(const NodeDesc& node) const {
+  return last_.has(node) ||
+         std::any_of(since_.begin(), since_.end(), [&](const Electorate& one) { return one.has(node); });
+}
 
 Time Quorum::enough_since(Time now) {
   reached_[self_] = now;

@@ -174,6 +174,7 @@ std::optional<Status> Regrouping::form(const Size& size, Time now) {
     return Error{ErrorCode::timeout, too_few(arrived(), awaited())};
   }
   if (size.joined >= size.fewest) return Status();
+  if (limit_ > Duration::zero()) return std::nullopt;  // those who are cut off may come back
   more_until_ = std::min(more_until_, later(now, for_spares));
   if (now < more_until_) return std::nullopt;
   return Error{ErrorCode::timeout, fmt::format("{} of at least {} nodes are left", size.joined, size.fewest)};

@@ -39,12 +39,17 @@ Duration longest_stall(Duration timeout, int nodes, Allegiance to) {
   return plan.patience + plan.grace;
 }
 
-// A node that was answered at the end of the lease has no workers any more when its own silence is over: that is after
-// an interval, its patience and the grace.
+Duration longest_unanswered(Duration timeout, int nodes) {
+  const Heartbeat plan = plan_heartbeat(timeout, nodes, Allegiance::majority);
+  return plan.interval + plan.patience + plan.grace + timeout * 3 / 100;
+}
+
+// A node that was answered at the end of the lease has no workers any more when longest_unanswered() is over. What is
+// left is for their end.
 LeasePlan plan_lease(Duration timeout, int nodes) {
   const Heartbeat plan = plan_heartbeat(timeout, nodes, Allegiance::majority);
   const Duration answers = plan.interval * intervals_per_lease;
-  return {answers, answers + plan.silence};
+  return {answers, answers + plan.silence + plan.interval * 2};
 }
 
 // A node that has stalled, or was cut off from the host, sees its end at most an interval and its patience later. What

@@ -213,18 +213,18 @@ Talk<Result<Round>> ElasticSession::begin_round(RoundFormed formed) {
   }
   if (!round) co_return round.error();
   RestartsSoFar so_far{config_.run_id, formed.round, restarts_};
-  if (serves_majority(config_) && !beats && !mixed()) {
-    const Status settled = co_await await_settled(watch_->control(), config_.run_id, formed.round, deadline);
-    if (!settled) co_return settled.error();
-  }
+  Status settled;
+  if (serves_majority(config_) && !beats)
+    settled = co_await await_settled(watch_->control(), config_.run_id, formed.round, deadline);
+  if (!settled) co_return settled.error();
   const int counted = co_await count_restarts(watch_->control(), std::move(so_far));
-  restarts_ = std::max(counted, formed.restarts);
+  round->restarts = restarts_ = std::max(counted, formed.restarts);
   round->number = formed.round;
-  round->restarts = restarts_;
   round->master = *master;
   co_await count_spares();
   round->may_leave = may_leave();
   if (formed.nnodes > 1) round->longest_stall = store_.longest_stall(launch_nodes().size() > 1);
+  if (round->longest_stall > Duration::zero() && !beats) round->longest_silence = store_.longest_silence();
   co_return *std::move(round);
 }
 

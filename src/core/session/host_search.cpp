@@ -53,11 +53,13 @@ bool HostSearch::hear(const ElasticNews& news) {
   }
   const auto* refused = std::get_if<RoundRefused>(&news);
   const bool late = refused != nullptr && refused->error.code == ErrorCode::timeout && line_.is_by_majority();
-  if (late && (refused->few || line_.comes_back() || seeks_until_)) {
+  if (late && refused->few) {
     leaves_ = refused->error;
     return true;
   }
   if (std::holds_alternative<RoundFormed>(news)) seeks_until_.reset();
+  const bool moved_here = place_.hosts && !watches_ && line_.term() > 0;
+  if (std::holds_alternative<WillLeft>(news) && moved_here && line_.is_by_majority()) tell_at_old_address();
   line_.learn(news, place_.reached);
   if (place_.by_launch && !place_.hosts) line_.watch_host(*place_.reached, self());
   return false;
@@ -82,7 +84,9 @@ Talk<HostSearch::Way> HostSearch::go_on(Error lost, bool waits) {
     if (back) co_return Way::followed;
   }
   if (way == Way::as_ever && may_leave_silent_host(lost)) way = co_await leave_silent_host(waits);
-  const bool seeks = line_.is_by_majority() && way == Way::in_vain && !wants_.parts() && owner_.goes_on();
+  const bool is_lost = (closed || silent) && wants_.formed && place_.by_launch;
+  const bool may_seek = way == Way::in_vain || (way == Way::as_ever && is_lost);
+  const bool seeks = line_.is_by_majority() && may_seek && !wants_.parts() && owner_.goes_on() && line_.knows_places();
   if (seeks) way = co_await seek(waits);
   co_return way;
 }
@@ -188,12 +192,20 @@ Talk<HostSearch::Way> HostSearch::look_for_next(bool host_ended) {
     auto own = co_await connect_quietly(stage_, std::move(door), place_.give_up);
     if (!own) co_return Way::in_vain;
     next->link.emplace(*std::move(own));
-    OldAddress old{choice_.store,     choice_.ports, config_.run_id, choice_.settings.nodes, common_settings(config_),
-                   line_.here(self())};
-    if (config_.run_id != nameless_job) scope_.start(watch_old_address(stage_, std::move(old)));
+    if (!line_.is_by_majority()) tell_at_old_address();
   }
   settle_at(*std::move(next));
   co_return Way::followed;
+}
+
+// A node that was alone for a while must not draw those who run to it: before a round with a majority has begun here
+// nobody is told.
+void HostSearch::tell_at_old_address() {
+  if (config_.run_id == nameless_job) return;
+  watches_ = true;
+  OldAddress old{choice_.store,     choice_.ports, config_.run_id, choice_.settings.nodes, common_settings(config_),
+                 line_.here(self())};
+  scope_.start(watch_old_address(stage_, std::move(old)));
 }
 
 void HostSearch::settle_at(StoreLine::Next next) {
@@ -280,6 +292,7 @@ Talk<void> HostSearch::abandon_store() {
 // All connections to the store are reset.
 void HostSearch::begin_anew() {
   scope_.give_up();
+  watches_ = false;
   place_.hosts = place_.could_host = false;
   line_.begin_anew();
   stage_.act(PrepareStore{heartbeat_.silence, line_.name(), {}, config_.run_id});

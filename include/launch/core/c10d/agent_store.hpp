@@ -63,7 +63,7 @@ class AgentStore {
   using Jobs = std::map<std::string, Membership, std::less<>>;  // by the key of their state
 
   Status carry_out(const Request& request, const Exchange& exchange);
-  void hold_back(const Request& request, const Exchange& exchange, std::size_t begin);
+  Status hold_back(const Request& request, const Exchange& exchange, std::size_t begin);
   void release(Membership& job, const Exchange& exchange, std::size_t begin);
   void hear_receipt(const Exchange& exchange);
   void tell_to_wait(Time now, std::vector<Push>& pushes);

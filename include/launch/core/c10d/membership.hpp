@@ -123,7 +123,18 @@ class Membership {
     for (auto& [connection, peer] : peers_)
       if (std::exchange(peer.waiting, false)) answer(connection, RoundMoved{*moved_});
   }
-  void forget(ConnectionId connection);
+  void forget(ConnectionId connection) {
+    const auto peer = peers_.find(connection);
+    want_nothing(peer->second);
+    reluctant_ -= static_cast<int>(!peer->second.said.admits);
+    impatient_.erase(connection);
+    by_node_.erase(peer->second.said.node);
+    witnesses_.give_up(peer->second.said.node);
+    if (peer->second.ended) round_.end(peer->second.said.node);
+    if (peer->second.ended) quorum_.end(peer->second.said.node);
+    regrouping_.lose(peer->second.said.node, peer->second.ended);
+    peers_.erase(peer);
+  }
   // The round has broken up before anybody heard of it.
   void ask_anew(Instant now) {
     for (const ConnectionId to : members_that_wait(Attendance::Wish::join)) join(to, peers_.at(to), now);
@@ -216,6 +227,14 @@ class Membership {
       for (const auto& [node, rank] : state_.participants) present.push_back(&node);
     return quorum_.may_form(present);
   }
+  static bool wants_to_stay(const Peer& peer) { return peer.said.wish == Attendance::Wish::stay; }
+  void lose_vanished(Instant now) {
+    for (auto one = vanished_.begin(); one != vanished_.end();) {
+      const auto [node, when] = *one;
+      one = now.time >= when ? vanished_.erase(one) : std::next(one);
+      if (now.time >= when) lose(node, "stopped responding", now);
+    }
+  }
   void look_at_quorum(Time now) {
     given_up_ = given_up_ || !is_quorum();
     look_at_quorum_ = given_up_ ? never : later(now, quorum_.patience());
@@ -243,6 +262,8 @@ class Membership {
 
   Witnesses witnesses_;
   Quorum quorum_;
+  // Members whose connections were reset, by them or by the network, and whose workers may run until then.
+  std::map<NodeDesc, Time> vanished_;
   Time look_at_quorum_ = never;  // as long as no round forms
   bool given_up_ = false;        // those who are here are too few, and others may have gone on
   std::optional<std::int64_t> settled_;

@@ -13,8 +13,9 @@
 // 3. A node that has not heard from its host for LeasePlan::others may be counted by another one. By then a host that
 //    needed it has answered nobody for so long that all workers of that part have ended.
 //
-// Pure: time comes in, and all of it is of the host's clock. It counts launch agents only: a round with torchrun's has
-// no quorum. A message costs O(1) mostly, O(n log n) a few times in each interval. Used by Membership.
+// Pure: time comes in, and all of it is of the host's clock. It counts launch agents only: once a round with torchrun's
+// is settled there is no quorum. A message costs O(1) mostly, O(n log n) a few times in each interval. Used by
+// Membership.
 #pragma once
 
 #include "launch/core/base/time.hpp"
@@ -68,9 +69,8 @@ class Quorum {
 
   // The job was at another store: nothing was settled here, but its last round has these members.
   void take_over(Electorate last);
+  // With torchrun's agents the host decides alone as soon as all launch agents know the round.
   void form(const std::vector<NodeDesc>& by_rank, Time now);
-  // A round with torchrun's agents has formed: the host decides alone.
-  void forget();
   // This member knows the round that has formed last. True: it is settled now.
   bool knows_round(const NodeDesc& node);
   void end(const NodeDesc& node);
@@ -89,6 +89,8 @@ class Quorum {
   Past past_of(const std::vector<NodeDesc>& order) const;
   // How long they may at most be too few before this host gives up: then others have gone on, or never will.
   Duration patience() const { return lease_ * leases_of_patience; }
+  // How long a member may have workers whose connection has ended, but whose process may not have.
+  Duration silence() const { return lease_ * leases_of_silence; }
 
   // ---- messages
 
@@ -107,7 +109,9 @@ class Quorum {
 
  private:
   static constexpr int leases_of_patience = 14;  // two time-outs in a small job
+  static constexpr int leases_of_silence = 6;    // after which no member that is lost has workers
   Time enough_since(Time now);
+  bool is_member(const NodeDesc& node) const;
 
   Duration lease_{};
   NodeDesc self_;
@@ -116,7 +120,8 @@ class Quorum {
   std::set<NodeDesc> unaware_;     // of the round that has formed last
   std::map<NodeDesc, Time> answered_, reached_;
   Time formed_at_{};
-  bool runs_ = false;  // a round of this store is settled, so there may be workers
+  bool alone_ = false;  // the host decides, once that round is settled
+  bool runs_ = false;   // a round of this store is settled, so there may be workers
   Time enough_since_ = long_ago;
   Time look_again_ = long_ago;
 };

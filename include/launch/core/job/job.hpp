@@ -42,8 +42,11 @@ struct Round {
   int restarts = 0;                // that the job has had, the same on every launch node
   bool can_restart = true;         // every node would restart together with this one
   bool may_leave = false;          // the others would go on if this node left
-  Duration longest_stall{};        // of this node before the others may go on without it; zero: no limit
-  std::int64_t number = 0;         // among the rounds of the job
+  // How long its store may have answered nothing before its workers must have ended, even if this node stalls then;
+  // zero: no limit.
+  Duration longest_silence{};
+  Duration longest_stall{};  // of this node before the others may go on without it; zero: no limit
+  std::int64_t number = 0;   // among the rounds of the job
 };
 
 // How a process ended. Decoded once, from the kernel's siginfo (io/child).

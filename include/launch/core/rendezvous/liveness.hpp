@@ -32,6 +32,10 @@ Heartbeat plan_heartbeat(Duration timeout, int nodes, Allegiance to = Allegiance
 // node. Zero if `timeout` is zero.
 Duration longest_stall(Duration timeout, int nodes, Allegiance to = Allegiance::host);
 
+// How long after a node has sent what was answered last its workers must have ended if a majority decides, even if the
+// node has been cut off first and then stalls: its guard sees to that, a little later than the node itself would.
+Duration longest_unanswered(Duration timeout, int nodes);
+
 // The lease of a host that serves a majority, and the time after which others may do without it. They count from the
 // same messages, so no clock is compared: the host has sent them, and a node of the majority has received them.
 struct LeasePlan {

@@ -81,6 +81,11 @@ class ElasticStore {
   bool is_by_launch() const { return place_.by_launch; }  // a launch agent hosts the store, so the store knows wills
   // How long this node may stall before others may go on without it; zero: for ever.
   Duration longest_stall(bool with_launch_agents) const;
+  // As in Round.
+  Duration longest_silence() const {
+    return serves_majority(config_) ? longest_unanswered(config_.heartbeat_timeout, choice_.settings.nodes.max)
+                                    : Duration::zero();
+  }
   // How long workers may run once this node has lost patience with a store of launch.
   Duration grace() const { return search_.heartbeat().grace; }
   // The store's address, once it has answered, and this node's address, for the workers of other nodes.

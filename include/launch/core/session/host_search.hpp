@@ -135,6 +135,7 @@ class HostSearch {
     return hurries ? config_.heartbeat_timeout : choice_.settings.join_timeout;
   }
   void settle_at(StoreLine::Next next);
+  void tell_at_old_address();
 
   Stage& stage_;
   const Config& config_;
@@ -144,6 +145,7 @@ class HostSearch {
   StoreOwner& owner_;
   Heartbeat heartbeat_;
   StoreLine line_;
+  bool watches_ = false;    // the old address
   bool finds_out_ = false;  // whether the host has ended
   Bell found_out_;
   std::optional<Error> leaves_;      // why this node leaves the store, though it answers

@@ -41,6 +41,7 @@ class StoreLine {
 
   // A majority decides who goes on: a host that is only silent is left.
   bool is_by_majority() const { return serves_majority(config_); }
+  bool knows_places() const { return !places_.empty(); }
   // When the last host was heard last, or was known to have ended.
   void note_heard(Time when) { heard_at_ = std::max(heard_at_, when); }
   // The host of the store may end: others can take its place.
