@@ -89,10 +89,10 @@ std::optional<Xid> parse_xid_record(std::string_view record) {
 }
 
 std::string when_reported(Time at, const XidReader& reader) {
-  using Tenths = std::chrono::duration<std::int64_t, std::deci>;
+  using TenthsOfSeconds = std::chrono::duration<std::int64_t, std::deci>;
   const Duration before = reader.ended - at;
   if (before < same_moment) return fmt::format("as rank {} ended", reader.rank);
-  const Duration told = before < std::chrono::seconds(10) ? Duration(std::chrono::round<Tenths>(before))
+  const Duration told = before < std::chrono::seconds(10) ? Duration(std::chrono::round<TenthsOfSeconds>(before))
                                                           : Duration(std::chrono::round<std::chrono::seconds>(before));
   return fmt::format("{} before rank {} ended", to_text(told), reader.rank);
 }
