@@ -134,7 +134,8 @@ class Fold(StreamsCase):
     def expect_folded(self, lines, says, hosts, nproc):
         """`says`: what workers do, in steps; all begin each of them together. Lines may change places."""
         meet = ('meet() { : > "$TEST_FOLDER/$1.$RANK"\n'
-                'while [ "$(ls "$TEST_FOLDER/$1".* | wc -l)" -lt "$WORLD_SIZE" ]; do sleep 0.02; done; }\n')
+                'while [ "$(ls "$TEST_FOLDER/$1".* | wc -l)" -lt "$WORLD_SIZE" ]; do sleep 0.02; done\n'
+                'sleep 0.4; }\n')  # longer than a node or the head waits for equal lines: else the next ones come first
         for turn in range(10):  # on a busy machine they may come too late for each other
             steps = [f"meet turn{turn}step{number}\n{step}\n" for number, step in enumerate(says)]
             run = self.head("--fold", self.worker(meet, *steps), hosts=hosts, nproc=nproc)
