@@ -278,7 +278,7 @@ asio::awaitable<void> AgentLoop::announce(AnnounceRound action) {
 }
 
 void AgentLoop::carry_out(StartWorkers action) {
-  pulse_.begin({action.round.longest_stall, action.round.longest_silence}, [this] { return network_.last_answered(); });
+  pulse_.begin({action.round.longest_stall, action.round.longest_silence}, network_.watch_answers());
   end_progress();
   round_ = std::move(action.round);
   started_ = true;

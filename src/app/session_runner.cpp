@@ -12,6 +12,7 @@
 #include "launch/io/port_holder.hpp"
 #include "launch/io/process_look.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include <unistd.h>
@@ -64,7 +65,9 @@ void SessionRunner::carry_out(const PartLink& action) {
 
 void SessionRunner::carry_out(const CloseLink& action) {
   const auto link = links_.extract(action.link);
-  if (link) action.resets ? link.mapped()->abandon() : link.mapped()->close();
+  if (!link) return;
+  if (link.key() == watched_) last_answered_ = link.mapped()->lived_at();
+  action.resets ? link.mapped()->abandon() : link.mapped()->close();
 }
 
 void SessionRunner::carry_out(PrepareStore action) {
@@ -97,10 +100,19 @@ void SessionRunner::carry_out(const Say& action) {
   }
 }
 
+std::function<Time()> SessionRunner::watch_answers() {
+  const auto earlier = [](const auto& one, const auto& other) {
+    return one.second->lived_at() < other.second->lived_at();
+  };
+  const auto last = std::max_element(links_.begin(), links_.end(), earlier);
+  watched_ = last == links_.end() ? 0 : last->first;
+  last_answered_ = {};
+  return [this] { return last_answered(); };
+}
+
 Time SessionRunner::last_answered() const {
-  Time last{};
-  for (const auto& [id, link] : links_) last = std::max(last, link->lived_at());
-  return last;
+  const auto watched = links_.find(watched_);
+  return watched == links_.end() ? last_answered_ : watched->second->lived_at();
 }
 
 // This process's own links to its store end, too: only others are waited for. The store sees that when it has parted,

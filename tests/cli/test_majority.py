@@ -10,7 +10,7 @@ import hosts
 import processes
 import test_succession_cuts as cuts
 from harness import wait_for
-from members import milliseconds, print_times, print_title
+from members import START, TELL_END, UNTIL_GO, milliseconds, print_times, print_title
 
 
 class Majority(cuts.Host):
@@ -32,6 +32,17 @@ class Majority(cuts.Host):
 class Proven(cuts.Lost):
     """Its end is proven: as with --quorum=host."""
     more = ("--quorum=majority",)
+
+    def test_workers_of_the_others_have_time_to_save(self):
+        """Though no store answers any more."""
+        self.script = self.worker(TELL_END.replace("trap '", "trap 'sleep 1; "), START, UNTIL_GO)
+        with hosts.Hosts(4) as self.place:
+            runs = self.four()
+            began = time.time()
+            runs.pop(1).signal(signal.SIGKILL)
+            self.wait_for_round(3, since=began)
+            self.assertEqual({2, 3, 4}, set(self.ends()), self.account())
+            self.end_well(*runs.values())
 
 
 class Silent(Majority):

@@ -115,6 +115,7 @@ void NodeHost::freeze(Duration duration) {
 
 void NodeHost::carry_out(const StartWorkers& action) {
   count_change(action.round);
+  watch_answers();
   ++group_;
   killed_ = looks_ = hastened_ = warned_ = cut_short_ = false;
   well_ = true;

@@ -76,13 +76,23 @@ void Process::carry_out(const PartLink& action) {
 
 void Process::carry_out(const CloseLink& action) {
   const auto link = links_.extract(action.link);
-  if (link) action.resets ? link.mapped()->abandon() : link.mapped()->close();
+  if (!link) return;
+  if (link.key() == watched_) last_answered_ = link.mapped()->lived_at();
+  action.resets ? link.mapped()->abandon() : link.mapped()->close();
+}
+
+void Process::watch_answers() {
+  const auto earlier = [](const auto& one, const auto& other) {
+    return one.second->lived_at() < other.second->lived_at();
+  };
+  const auto last = std::max_element(links_.begin(), links_.end(), earlier);
+  watched_ = last == links_.end() ? 0 : last->first;
+  last_answered_ = {};
 }
 
 Time Process::last_answered() const {
-  Time last{};
-  for (const auto& [id, link] : links_) last = std::max(last, link->lived_at());
-  return last;
+  const auto watched = links_.find(watched_);
+  return watched == links_.end() ? last_answered_ : watched->second->lived_at();
 }
 
 void Process::carry_out(const FenceStore& action) {

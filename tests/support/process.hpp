@@ -51,6 +51,7 @@ class Process {
   }
   void carry_out(const FenceStore& action);
   // As in app/session_runner.
+  void watch_answers();
   Time last_answered() const;
   void carry_out(const HostMoved& action) { moved_.push_back(action); }
   void carry_out(const StopAwaiting& /*action*/) { hurried_ = true; }
@@ -80,6 +81,8 @@ class Process {
   std::shared_ptr<int> life_ = std::make_shared<int>(0);
   std::shared_ptr<Store> job_store_, workers_store_;
   PrepareStore prepared_;
+  LinkId watched_ = 0;
+  Time last_answered_{};
   std::map<LinkId, std::shared_ptr<Link>> links_;
   bool hurried_ = false;
   Time armed_ = never;  // the next moment that somebody waits for

@@ -44,11 +44,14 @@ class SessionRunner {
   // The last call before this process ends: those who talk to the job's store must not lose what it has said.
   boost::asio::awaitable<void> part();
 
-  // When the last message to a store that has been answered was sent, as far as a link beats.
-  Time last_answered() const;
+  // Called when workers start, which depend on the store whose link beats now. What it returns tells when the last
+  // message on that link that has been answered was sent, even if the link has ended; it must not outlive this.
+  std::function<Time()> watch_answers();
 
  private:
   using Task = boost::asio::awaitable<void>;
+
+  Time last_answered() const;
 
   void answer(QuestionId id, OpenLink question);
   void answer(QuestionId id, AskStore question);
@@ -72,6 +75,8 @@ class SessionRunner {
   std::string run_id_;
   std::string store_name_;
   std::map<LinkId, std::shared_ptr<StoreAccess>> links_;
+  LinkId watched_ = 0;
+  Time last_answered_{};  // on the watched link, if that is closed
 };
 
 }  // namespace launch

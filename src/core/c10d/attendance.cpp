@@ -165,6 +165,15 @@ Json to_object(const MovedJob& job) {
 
 }  // namespace
 
+Attendance visit(Wish wish, NodeDesc node) {
+  Attendance said;
+  said.wish = wish;
+  said.node = std::move(node);
+  said.member.local_world_size = 1;
+  said.nodes = {1, 1};
+  return said;
+}
+
 std::string to_json(const Attendance& said) {
   Json json = {{"wish", name_of(wishes, said.wish)},
                {"node", to_object(said.node)},

@@ -62,7 +62,7 @@ Time Electorate::enough_since(const std::map<NodeDesc, Time>& reached) const {
     ++here;
     if (part_.ended.contains(rank)) --ended;
     has_lowest = has_lowest || rank == *part_.all.begin();
-    if (here + ended >= all || 2 * here > all || (2 * here == all && has_lowest)) return when;
+    if (is_enough(here, ended, all, has_lowest)) return when;
   }
   return long_ago;
 }

@@ -24,9 +24,14 @@ void mark(std::set<int>& ranks, int rank, int by) {
 bool may_run(const Part& part) {
   const int here = size_of(part.present) + part.unnamed;
   const int all = size_of(part.all) + part.absent;
+  const bool with_lowest = !part.all.empty() && part.present.contains(*part.all.begin());
+  return is_enough(here, size_of(part.ended), all, with_lowest);
+}
+
+bool is_enough(int here, int ended, int all, bool with_lowest) {
   if (here == 0) return false;
-  if (here + size_of(part.ended) >= all || 2 * here > all) return true;
-  return 2 * here == all && !part.all.empty() && part.present.contains(*part.all.begin());
+  if (here + ended >= all || 2 * here > all) return true;
+  return 2 * here == all && with_lowest;
 }
 
 void add_ended(std::vector<NodeRank>& ended, const LastRound& last) {

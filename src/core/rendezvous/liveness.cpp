@@ -34,8 +34,8 @@ Heartbeat plan_heartbeat(Duration timeout, int nodes, Allegiance to) {
 }
 
 // The last beat was sent at most one interval before the agent stalled.
-Duration longest_stall(Duration timeout, int nodes, Allegiance to) {
-  const Heartbeat plan = plan_heartbeat(timeout, nodes, to);
+Duration longest_stall(Duration timeout, int nodes) {
+  const Heartbeat plan = plan_heartbeat(timeout, nodes);
   return plan.patience + plan.grace;
 }
 

@@ -112,15 +112,14 @@ Talk<void> ElasticStore::end(Time deadline) {
 
 // ---- the link
 
-Talk<Result<StoreLink>> ElasticStore::look_for_store(Endpoint endpoint, bool may_host) {
+Talk<Result<StoreLink>> ElasticStore::look_for_store(Endpoint endpoint) {
   Announcer announcer(stage_.moment());
   const std::function<void(const Error&)> on_retry = [&](const Error& reason) {
-    if (may_host) scope_.start(try_to_host());
+    scope_.start(try_to_host());
     search_.announce(announcer, reason);
   };
-  if (may_host && !place_.hosts && !choice_.ports.empty()) co_return co_await look_in_row(on_retry);
-  if (may_host) co_return co_await connect_to_store(stage_, std::move(endpoint), place_.give_up, on_retry);
-  co_return co_await try_to_connect(stage_, std::move(endpoint), place_.give_up, on_retry);
+  if (!place_.hosts && !choice_.ports.empty()) co_return co_await look_in_row(on_retry);
+  co_return co_await connect_to_store(stage_, std::move(endpoint), place_.give_up, on_retry);
 }
 
 Talk<Result<StoreLink>> ElasticStore::look_in_row(std::function<void(const Error&)> on_retry) {
@@ -131,7 +130,7 @@ Talk<Result<StoreLink>> ElasticStore::look_in_row(std::function<void(const Error
 Talk<bool> ElasticStore::connect() {
   Endpoint endpoint = choice_.store;
   if (place_.hosts) endpoint = {"127.0.0.1", place_.port};
-  auto connected = co_await look_for_store(endpoint, true);
+  auto connected = co_await look_for_store(endpoint);
   if (!connected) {
     Error error = connected.error();
     error.message = fmt::format("the rendezvous timed out after {}: its store is missing: {}",

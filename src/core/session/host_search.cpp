@@ -252,11 +252,16 @@ Talk<HostSearch::Way> HostSearch::seek(bool waits) {
   auto link = co_await line_.find_job(self(), *seeks_until_);
   if (!link || wants_.parts()) co_return Way::in_vain;
   line_.come_anew();
-  take(*std::move(link));
-  place_.reached = place_.link->peer();
-  place_.store = *place_.reached;
-  if (choice_.address.empty()) place_.address = address_to_others();
+  Endpoint there = link->peer();
+  move_to(*std::move(link), std::move(there));
   co_return Way::followed;
+}
+
+void HostSearch::move_to(StoreLink link, Endpoint store) {
+  take(std::move(link));
+  place_.reached = place_.link->peer();
+  place_.store = std::move(store);
+  if (choice_.address.empty()) place_.address = address_to_others();
 }
 
 // ---- another job of the same id
@@ -276,10 +281,7 @@ Talk<HostSearch::Way> HostSearch::give_way(bool waits) {
   place_.link.reset();
   if (place_.hosts) co_await abandon_store();
   line_.come_to(job, stage_.moment());
-  take(*std::move(link));
-  place_.reached = place_.link->peer();
-  place_.store = job.door.at;
-  if (choice_.address.empty()) place_.address = address_to_others();
+  move_to(*std::move(link), job.door.at);
   co_return Way::followed;
 }
 

@@ -26,10 +26,7 @@ Talk<bool> tell_at(Stage& stage, Endpoint at, const OldAddress& old) {
   const auto there = co_await link->check(std::move(keys), by);
   const bool is_other = there && there->at(0) && there->at(1) && !there->at(2);
   if (!is_other) co_return true;
-  Attendance said;
-  said.wish = Attendance::Wish::tell;
-  said.node = old.job.host;
-  said.member.local_world_size = 1;  // what an attendance must have
+  Attendance said = visit(Attendance::Wish::tell, old.job.host);
   said.nodes = old.nodes;
   said.common = old.common;
   said.moved = old.job;

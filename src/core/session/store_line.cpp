@@ -172,11 +172,7 @@ Talk<Result<StoreLink>> StoreLine::reach(StoreDoor door, Time by) {
 
 void StoreLine::watch_host(Endpoint store, NodeDesc self) {
   if (!leads_on()) return;
-  Attendance said;
-  said.wish = Attendance::Wish::witness;
-  said.node = std::move(self);
-  said.member.local_world_size = 1;  // what an attendance must have
-  said.nodes = {1, 1};
+  const Attendance said = visit(Attendance::Wish::witness, std::move(self));
   witness_.watch(std::move(store), Attend{state_key(config_.run_id), to_json(said)});
 }
 
@@ -233,11 +229,7 @@ std::string StoreLine::places() const {
 Talk<std::optional<StoreLink>> StoreLine::find_job_at(StoreDoor place, NodeDesc self, Time by) {
   auto link = co_await reach(std::move(place), by);
   if (!link) co_return std::nullopt;
-  Attendance said;
-  said.wish = Attendance::Wish::look;
-  said.node = std::move(self);
-  said.member.local_world_size = 1;  // what an attendance must have
-  said.nodes = {1, 1};
+  const Attendance said = visit(Attendance::Wish::look, std::move(self));
   Operation look = Attend{state_key(config_.run_id), to_json(said)};
   auto told = co_await link->perform(std::move(look), by);
   if (!told || !std::holds_alternative<Told>(*told)) co_return std::nullopt;

@@ -43,6 +43,9 @@ struct Attendance {
   bool operator==(const Attendance&) const = default;
 };
 
+// Of one that does not attend: what it must have, and no more.
+Attendance visit(Attendance::Wish wish, NodeDesc node);
+
 std::string to_json(const Attendance& attendance);
 Result<Attendance> parse_attendance(std::string_view json);
 

@@ -23,7 +23,6 @@
 
 #include <map>
 #include <set>
-#include <string>
 #include <vector>
 
 namespace launch {

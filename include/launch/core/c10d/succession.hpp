@@ -130,6 +130,9 @@ struct Part {
 // been in another part that runs without them now. So of two parts that have no node in common one may run at most.
 bool may_run(const Part& part);
 
+// The same, of counts. `ended`: of those who are not here.
+bool is_enough(int here, int ended, int all, bool with_lowest);
+
 // Why a part may not run.
 std::string too_few(int arrived, int awaited);
 

@@ -30,7 +30,7 @@ Heartbeat plan_heartbeat(Duration timeout, int nodes, Allegiance to = Allegiance
 
 // How long a node's agent may stall before its workers are ended: they must be gone when the others can give up the
 // node. Zero if `timeout` is zero.
-Duration longest_stall(Duration timeout, int nodes, Allegiance to = Allegiance::host);
+Duration longest_stall(Duration timeout, int nodes);
 
 // How long after a node has sent what was answered last its workers must have ended if a majority decides, even if the
 // node has been cut off first and then stalls: its guard sees to that, a little later than the node itself would.

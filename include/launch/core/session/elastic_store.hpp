@@ -94,7 +94,7 @@ class ElasticStore {
 
  private:
   Talk<void> run();
-  Talk<Result<StoreLink>> look_for_store(Endpoint endpoint, bool may_host);
+  Talk<Result<StoreLink>> look_for_store(Endpoint endpoint);
   Talk<Result<StoreLink>> look_in_row(std::function<void(const Error&)> on_retry);
   // So that nodes of this job know the store for theirs, and those of others do not.
   Talk<void> claim() {

@@ -135,6 +135,7 @@ class HostSearch {
     return hurries ? config_.heartbeat_timeout : choice_.settings.join_timeout;
   }
   void settle_at(StoreLine::Next next);
+  void move_to(StoreLink link, Endpoint store);
   void tell_at_old_address();
 
   Stage& stage_;
