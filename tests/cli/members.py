@@ -109,7 +109,7 @@ class MembersCase(JobCase):
         for run in self.runs:
             run.close()
         self.runs.clear()
-        self.forget("told", "go")
+        self.forget("told", "go", "events")
         self.port = free_port()
 
     def account(self):

@@ -45,6 +45,63 @@ class Proven(cuts.Lost):
             self.end_well(*runs.values())
 
 
+class Again(cuts.Again):
+    more = ("--quorum=majority",)
+
+
+class TwoInARow(Majority):
+    """The node that hosts the store is lost, and then the one that hosts it in its place."""
+
+    def lost_twice(self, lose):
+        runs = self.four()
+        times = []
+        for number, left in ((1, [2, 3, 4]), (2, [3, 4])):
+            began = time.time()
+            lose(number, runs[number])
+            workers = self.wait_for_round(len(left), since=began)
+            self.assertEqual(left, [start.node for start in workers])
+            times.append(milliseconds(began, workers))
+            self.wait_until_said(runs[4], f"({self.address(number)}) is gone; {self.address(left[0])} hosts it now")
+        self.end_well(runs[3], runs[4])
+        self.assert_rounds(4, 3, 2)
+        for number in (1, 2):
+            if runs[number].wait(0) is None:
+                runs[number].signal(signal.SIGTERM)
+        return max(times)
+
+    def test_the_others_run_again(self):
+        print_title(f"from a loss until the others run, the longer of two; --heartbeat-timeout={cuts.HEARTBEAT}")
+        ways = [("both are killed", lambda _, run: run.signal(signal.SIGKILL)),
+                ("the cables of both are cut", lambda number, _: self.place.cut(number))]
+        for what, lose in ways:
+            print_times(what, self.rounds(lambda lose=lose: self.lost_twice(lose)))
+
+
+class Spare(Majority):
+    """It takes the place of the host."""
+
+    def is_taken(self, lose):
+        runs = self.four()
+        runs[5] = self.member(5, f"--heartbeat-timeout={cuts.HEARTBEAT}")
+        self.wait_until_said(runs[5], "standing by")
+        began = time.time()
+        lose(runs[1])
+        workers = self.wait_for_round(4, since=began)
+        self.assertEqual([2, 3, 4, 5], [start.node for start in workers])
+        if runs[1].wait(0) is None:
+            runs[1].signal(signal.SIGTERM)
+        self.end_well(*(runs[number] for number in (2, 3, 4, 5)))
+        self.assert_rounds(4, 4)
+        return milliseconds(began, workers)
+
+    def test_the_spare_fills_the_place(self):
+        print_title(f"from the loss of the host until four run again; --heartbeat-timeout={cuts.HEARTBEAT}")
+        ways = [("launch is killed", lambda run: run.signal(signal.SIGKILL)),
+                ("its cable is cut", lambda _: self.place.cut(1))]
+        for what, lose in ways:
+            print_times(what, self.rounds(lambda lose=lose: self.is_taken(lose)))
+
+
 class Silent(Majority):
     """The other three run again after one time-out, and the host joins them when it is back."""
 
@@ -55,10 +112,7 @@ class Silent(Majority):
         workers = self.wait_for_round(3, since=began)
         self.assertEqual([2, 3, 4], [start.node for start in workers])
         took = milliseconds(began, workers)
-        for number in (2, 3, 4):
-            self.wait_until_said(runs[number], f"the node that hosted the rendezvous ({self.address(1)}) is gone; "
-                                               f"{self.address(2)} hosts it now")
-            self.assert_says(runs[number], "restarting all workers")
+        self.assert_told_of_move([runs[number] for number in (2, 3, 4)])
         if comes_back:
             before = time.time()
             undo()

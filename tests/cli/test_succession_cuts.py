@@ -2,6 +2,7 @@
 
 LAUNCH_MEMBERSHIP_ROUNDS says how often each takes its turn (1); the table tells median and worst.
 """
+import json
 import os
 import re
 import signal
@@ -34,15 +35,26 @@ class Host(MembersCase):
         return hosts.address(number)
 
     def four(self):
-        runs = self.form(4, f"--heartbeat-timeout={HEARTBEAT}")
+        runs = self.form(4, f"--heartbeat-timeout={HEARTBEAT}", f"--events={self.folder}/events")
         self.assertEqual(0, next(start.rank for start in self.starts() if start.node == 1))
         return runs
+
+    def assert_told_of_move(self, runs, restart="restarting all workers"):
+        """On the console of each of them, and in their events: node 2 hosts the store in place of node 1."""
+        for run in runs:
+            self.wait_until_said(run, f"the node that hosted the rendezvous ({self.address(1)}) is gone; "
+                                      f"{self.address(2)} hosts it now")
+            self.assert_says(run, restart)
+        events = map(json.loads, (self.folder / "events").read_text().splitlines())
+        self.assertEqual([(self.address(1), self.address(2), 1)] * len(runs),
+                         [(event["from"], event["to"], event["term"]) for event in events
+                          if event["event"] == "host_moved"])
 
     def rounds(self, play):
         """Plays it in turn, each time on new hosts; what it gives back."""
         results = []
         for _ in range(ROUNDS):
-            with hosts.Hosts(4) as self.place:
+            with hosts.Hosts(5) as self.place:
                 results.append(play())
                 self.assertEqual([], self.told("beside"), self.account())
                 self.next_job()
@@ -58,10 +70,8 @@ class Lost(Host):
         lose(runs[1])
         workers = self.wait_for_round(3, since=began)
         self.assertEqual([2, 3, 4], [start.node for start in workers])
-        for number in (2, 3, 4):
-            self.wait_until_said(runs[number], f"the node that hosted the rendezvous ({self.address(1)}) is gone; "
-                                               f"{self.address(2)} hosts it now")
-            self.assert_says(runs[number], rf"{re.escape(self.address(1))}.*restarting all workers")
+        self.assert_told_of_move([runs[number] for number in (2, 3, 4)],
+                                 rf"{re.escape(self.address(1))}.*restarting all workers")
         self.assertEqual([code], self.finish(runs[1]))
         self.end_well(runs[2], runs[3], runs[4])
         self.assert_rounds(4, 3)

@@ -6,7 +6,7 @@ import pathlib
 import sys
 
 FOLDER = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(FOLDER), str(FOLDER.parent)]
+sys.path[:0] = [str(FOLDER), str(FOLDER.parent), str(FOLDER.parent / "cli")]
 
 import harness  # noqa: E402
 

@@ -56,7 +56,7 @@ Choices::List shorten(Choices::List choices, const std::function<bool(Choices::L
 // test.
 void play_seeds(std::uint64_t seeds, const PlaySeed& play);
 
-// LAUNCH_SIM_SEEDS, or else `usual`.
+// LAUNCH_SIM_SEEDS, or else `usual`. LAUNCH_SIM_FIRST is the first of them (1).
 std::uint64_t wanted_seeds(std::uint64_t usual);
 
 }  // namespace launch::sim

@@ -26,7 +26,8 @@ using Parts = std::vector<std::vector<std::size_t>>;
 constexpr Duration heartbeat = 10s;
 constexpr Duration soon = 100ms;  // a restart
 
-std::unique_ptr<WholeJob> start(int nodes, std::uint64_t seed, int restarts = 0, int spares = 0, Duration work = 100s) {
+std::unique_ptr<WholeJob> start(int nodes, std::uint64_t seed, int restarts = 0, int spares = 0, Duration work = 100s,
+                                Duration join_timeout = 600s) {
   WholeScenario scenario;
   scenario.elastic = true;
   scenario.by_majority = true;
@@ -34,7 +35,7 @@ std::unique_ptr<WholeJob> start(int nodes, std::uint64_t seed, int restarts = 0,
   scenario.fewest = 1;
   scenario.heartbeat = heartbeat;
   scenario.max_restarts = restarts;
-  scenario.join_timeout = 600s;
+  scenario.join_timeout = join_timeout;
   auto job = std::make_unique<WholeJob>(seed, scenario);
   job->allow_different_ends();
   for (int i = 0; i < nodes + spares; ++i) {
@@ -203,7 +204,7 @@ INSTANTIATE_TEST_SUITE_P(Majority, Parted,
 // Whatever chance does: a fault is, above all, workers of two parts at one moment.
 Played play_troubles(std::uint64_t seed, Choices& choices) {
   const int nodes = 2 + static_cast<int>(choices.below(5));
-  const auto job = start(nodes, seed, choices.odds(0.5) ? 3 : 0, static_cast<int>(choices.below(2)), 30s);
+  const auto job = start(nodes, seed, choices.odds(0.5) ? 3 : 0, static_cast<int>(choices.below(2)), 30s, 100s);
   const std::size_t troubles = 1 + choices.below(5);
   for (std::size_t i = 0; i < troubles; ++i) {
     const std::size_t victim = choices.odds(0.4) ? i % job->count() : choices.below(job->count());

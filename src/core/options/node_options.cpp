@@ -135,12 +135,12 @@ constexpr OptionRow node_rows[] = {
      .member = &Options::quorum,
      .group = OptionGroup::rendezvous,
      .value = "WHO",
-     .initial = "none",
+     .initial = "majority",
      .text =
-         "who goes on when a c10d job loses the launch that hosts its store: none (the job ends), host (the others, "
-         "if it has ended), or majority (also if it is silent: more than half of the nodes; docs/elastic.md says "
-         "when)",
-     .choices = {"none", "host", "majority"},
+         "who goes on when a c10d job loses the launch that hosts its store: majority (more than half of the nodes; "
+         "docs/elastic.md says when), host (the others, but only if it has ended, not if it is silent), or none "
+         "(the job ends)",
+     .choices = {"majority", "host", "none"},
      .closed = Closed::by_rule,
      .ours = true},
 };
