@@ -38,7 +38,7 @@ class LosingJob(agents.Job):
 
 
 def play(arguments, count, worker):
-    lines = tools.job_lines(arguments.launch, count, 1, "c10d", "--local-addr=127.0.0.1", "--quorum=host")
+    lines = tools.job_lines(arguments.launch, count, 1, "c10d", "--local-addr=127.0.0.1")
     lines = [[word.replace(f"--nnodes={count}", f"--nnodes={count // 2}:{count}") for word in line] for line in lines]
     with LosingJob(lines, worker, arguments.patience) as job:
         seconds = job.form()

@@ -157,6 +157,8 @@ class LaunchLeads(Replacement):
     @repeated
     def test_four_nodes(self):
         self.form("ltlt", "2:4")
+        self.assertIn("a node of torchrun takes part, which cannot follow to another host of the rendezvous",
+                      self.nodes[0].err)
         self.kill(3)
         self.settled(3)
         self.come("l")

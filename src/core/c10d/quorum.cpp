@@ -25,7 +25,11 @@ Electorate::Electorate(std::map<NodeDesc, int> ranks, Part all) : ranks_(std::mo
 }
 
 void Electorate::end(const NodeDesc& node) {
-  if (const auto found = ranks_.find(node); found != ranks_.end()) part_.end(found->second);
+  const auto found = ranks_.find(node);
+  if (found == ranks_.end()) return;
+  part_.all.erase(found->second);
+  part_.ended.erase(found->second);
+  ranks_.erase(found);
 }
 
 bool Electorate::may_run(const std::vector<const NodeDesc*>& present) const {

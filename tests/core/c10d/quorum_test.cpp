@@ -82,6 +82,16 @@ TEST(Quorum, AllRoundsSinceTheSettledOneCount) {
   EXPECT_TRUE(host.may_form({0, 1, 3}));
 }
 
+TEST(Quorum, ThoseThatHaveEndedDoNotCount) {
+  Host host;
+  host.quorum.end(host.all[0]);
+  EXPECT_TRUE(host.may_form({1, 2})) << "two of three";
+  EXPECT_FALSE(host.may_form({1}));
+  host.quorum.end(host.all[3]);
+  EXPECT_TRUE(host.may_form({1})) << "half of those who may live, with the lowest rank of them";
+  EXPECT_FALSE(host.may_form({2}));
+}
+
 TEST(Quorum, ThoseThatHaveEndedAreNotNeededIfNobodyElseMayLive) {
   Host host;
   for (const int one : {1, 2, 3}) host.quorum.end(host.all[static_cast<std::size_t>(one)]);

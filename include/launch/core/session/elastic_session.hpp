@@ -97,7 +97,16 @@ class ElasticSession : public Session, private ElasticStore::Owner {
     if (!round) return;
     const RoundWatch::Place& here = watch_->place();
     asks_.begin({*store_.reached(), here.prefix, here.node_rank, here.nnodes, launch_nodes()});
+    warn_of_torchrun();
     stage_.tell(RendezvousDone{*std::move(round)});
+  }
+  // Said once, at the start and not at the end: no other node can host the store.
+  void warn_of_torchrun() {
+    const bool is_news = mixed() && store_.hosts() && choice_.host_moves && goes_on_without_a_node(config_);
+    if (!is_news || std::exchange(warned_of_torchrun_, true)) return;
+    stage_.say(Say::Level::info,
+               "a node of torchrun takes part, which cannot follow to another host of the rendezvous: if this node is "
+               "lost, the job ends");
   }
   void give_up_round();
 
@@ -152,6 +161,7 @@ class ElasticSession : public Session, private ElasticStore::Owner {
   bool closed_ = false;                   // the job has ended, as the store said; why, the round tells
   bool stranger_ = false;                 // the job has refused this node
   std::vector<NodeRank> torchrun_;        // ranks of torchrun's nodes in the round
+  bool warned_of_torchrun_ = false;
   bool untold_ = false;                   // the others may not know of this node's failure
   std::optional<Round> pledged_;          // the round that the agent hears of once the store has the will
   int restarts_ = 0;                      // before this round
