@@ -155,6 +155,26 @@ TEST(Majority, EveryCutHeals) {
       }
 }
 
+// The same of a machine that stands still, the host's above all: shortly before the others leave it, while they do, and
+// after.
+TEST(Majority, EveryStallHeals) {
+  for (const int nodes : {2, 3, 4})
+    for (std::size_t victim = 0; victim < 2; ++victim)
+      for (Duration lasting = 6800ms; lasting < 13s; lasting += lasting < 8s ? 23ms : 330ms) {
+        const auto job = start(nodes, static_cast<std::uint64_t>(lasting / 1ms));
+        ASSERT_TRUE(job->run_until_together(60s)) << job->story();
+        job->events().run_until(later(job->events().now(), job->events().random().between(1ms, 5s)));
+        for (std::size_t i = 0; i < job->count(); ++i)
+          if (job->launch_node(i).running()->assignment.group_rank.index() == victim) job->freeze(i, lasting);
+        job->events().run_until(later(job->events().now(), lasting + 30s));
+        EXPECT_TRUE(job->together()) << nodes << " nodes, rank " << victim << " for " << to_text(lasting) << "\n"
+                                     << job->story();
+        job->unquiet(60s);
+        job->run_to_end(300s);
+        ASSERT_EQ(job->faults(), std::vector<std::string>()) << job->story();
+      }
+}
+
 // Exactly the part that the rule names runs, and the others join it when the cut is over.
 struct Cut {
   int nodes;

@@ -116,7 +116,9 @@ Talk<bool> HostSearch::come_back(bool was_silent) {
   if (!link || wants_.parts()) co_return false;
   const bool same = co_await line_.is_same(*link, place_.give_up);
   if (!same || wants_.parts()) co_return false;
-  if (!place_.hosts) line_.forget();  // the others of its line are at the store of this node
+  // The others of its line are at the store of this node. With a majority it may leave that again: whom its host has
+  // given up makes no other part large enough, since most of the others are in the rounds that came after.
+  if (!place_.hosts && !line_.is_by_majority()) line_.forget();
   forget_last_link();
   place_.last_link.emplace(*std::move(place_.link));
   take(*std::move(link));

@@ -162,18 +162,18 @@ class ElasticSession : public Session, private ElasticStore::Owner {
   bool stranger_ = false;                 // the job has refused this node
   std::vector<NodeRank> torchrun_;        // ranks of torchrun's nodes in the round
   bool warned_of_torchrun_ = false;
-  bool untold_ = false;                   // the others may not know of this node's failure
-  std::optional<Round> pledged_;          // the round that the agent hears of once the store has the will
-  int restarts_ = 0;                      // before this round
-  int spares_ = 0;                        // at the store of this node, when they were counted last
-  std::optional<Failure> heard_{};        // what the host has answered to a failure of this node in the round
-  bool told_ = false;                     // the others may have heard of a failure of this node in the round
-  bool host_gone_ = false;                // in the round; another one follows
-  bool doubted_ = false;                  // the workers restart already, since the store is silent
-  NodeRank gone_ = NodeRank::none();      // the node that broke up the round, by leaving or being lost
-  bool ends_ = false;                     // the job ends, because of a failure of this node
-  bool left_ = false;                     // this node left because of a signal: the others may go on
-  bool others_go_on_ = false;             // to the next round, and hear there that this node has ended the job
+  bool untold_ = false;               // the others may not know of this node's failure
+  std::optional<Round> pledged_;      // the round that the agent hears of once the store has the will
+  int restarts_ = 0;                  // before this round
+  int spares_ = 0;                    // at the store of this node, when they were counted last
+  std::optional<Failure> heard_{};    // what the host has answered to a failure of this node in the round
+  bool told_ = false;                 // the others may have heard of a failure of this node in the round
+  bool host_gone_ = false;            // in the round; another one follows
+  bool doubted_ = false;              // the workers restart already, since the store is silent
+  NodeRank gone_ = NodeRank::none();  // the node that broke up the round, by leaving or being lost
+  bool ends_ = false;                 // the job ends, because of a failure of this node
+  bool left_ = false;                 // this node left because of a signal: the others may go on
+  bool others_go_on_ = false;         // to the next round, and hear there that this node has ended the job
   Excuse excuse_;
   EndAccount account_;
   Scope round_;  // talks of the round
