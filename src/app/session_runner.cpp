@@ -177,7 +177,12 @@ void SessionRunner::answer(QuestionId id, const Listen& question) {
 
 void SessionRunner::answer(QuestionId id, const OpenDoor& question) {
   job_store_.close_to_strangers({NodeRank::none(), question.own, {{}, store_name_}});
-  const bool opened = job_store_.try_to_listen(question.address, 0, is_loopback(question.address));
+  std::vector<std::uint16_t> ports = question.ports;
+  ports.push_back(0);
+  const auto opens = [&](std::uint16_t port) {
+    return job_store_.try_to_listen(question.address, port, is_loopback(question.address));
+  };
+  const bool opened = std::any_of(ports.begin(), ports.end(), opens);
   reply(id, DoorOpened{opened ? job_store_.port() : std::uint16_t{0}});
 }
 

@@ -38,11 +38,17 @@ class MembersCase(JobCase):
     def address(self, number):
         return f"127.0.0.{number}"
 
+    def endpoint(self):
+        return f"{self.address(1)}:{self.port}"
+
+    def conf(self, number):
+        return f"is_host={int(number == 1)},last_call_timeout=1"
+
     def member(self, number, *options, nnodes="2:4"):
         """Starts the launch of node `number`; node 1 hosts the store."""
         line = [Settings.launch, f"--nnodes={nnodes}", "--rdzv-backend=c10d", "--rdzv-id=job",
-                f"--rdzv-endpoint={self.address(1)}:{self.port}", f"--local-addr={self.address(number)}",
-                f"--rdzv-conf=is_host={int(number == 1)},last_call_timeout=1", *self.more, *options,
+                f"--rdzv-endpoint={self.endpoint()}", f"--local-addr={self.address(number)}",
+                f"--rdzv-conf={self.conf(number)}", *self.more, *options,
                 self.script, number]
         return self.start(self.place.inside(number, *line) if self.place else line)
 

@@ -56,6 +56,8 @@ Config WholeJob::make_config(const std::string& host) const {
   choice.joins_wait = scenario_.joins_wait;
   choice.host_moves = scenario_.moves;
   choice.by_majority = scenario_.by_majority;
+  for (int i = 0; i < scenario_.listed; ++i) choice.places.push_back({"n" + std::to_string(i), choice.store.port});
+  if (scenario_.listed > 0) choice.is_host.reset();
   if (scenario_.hosting == Hosting::node) return config;
   choice.is_host = false;
   choice.store = lasting_store;

@@ -38,6 +38,7 @@ struct WholeScenario {
   Hosting hosting = Hosting::node;
   bool moves = true;            // --quorum=host
   bool by_majority = false;     // --quorum=majority
+  int listed = 0;               // --rdzv-endpoint names so many hosts, from n0 on; 0: n0 only
   bool joins_wait = false;      // --join=between-restarts
   bool asks = false;            // nodes may ask each other
   bool judges_torchrun = true;  // torchrun's nodes are checked for what must never happen, too

@@ -163,7 +163,13 @@ void Process::answer(QuestionId id, const Listen& question) {
 }
 
 void Process::answer(QuestionId id, const OpenDoor& question) {
-  const Listening opened = listen({OwnStore::job, {question.address, 0}, false, true});
+  std::vector<std::uint16_t> ports = question.ports;
+  ports.push_back(0);
+  Listening opened;
+  for (const std::uint16_t port : ports) {
+    opened = listen({OwnStore::job, {question.address, port}, false, true});
+    if (opened.status) break;
+  }
   const Heir own{NodeRank::none(), question.own, {{}, prepared_.name}};
   if (opened.status) job_store_->agents().close_to_strangers(own);
   reply(id, DoorOpened{opened.port});

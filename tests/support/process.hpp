@@ -49,6 +49,9 @@ class Process {
     if (const auto last = std::exchange(job_store_, nullptr)) network_.end_store(last, true);
     prepared_ = std::move(action);
   }
+  void carry_out(const PointTo& action) {
+    if (job_store_) job_store_->agents().point_to(action.key, action.job);
+  }
   void carry_out(const FenceStore& action);
   // As in app/session_runner.
   void watch_answers();

@@ -111,9 +111,12 @@ class Talker {
       auto opened = network_.listen(host_, listen->at.port);
       answer(ask.id, Listening{opened ? Status() : Status(opened.error()),
                                opened ? network_.port_of(**opened) : std::uint16_t{0}, false});
-    } else if (std::holds_alternative<OpenDoor>(ask.question)) {
-      auto opened = network_.listen(host_, 0);
+    } else if (const auto* door = std::get_if<OpenDoor>(&ask.question)) {
+      auto opened = network_.listen(host_, door->ports.empty() ? std::uint16_t{0} : door->ports.front());
+      if (!opened) opened = network_.listen(host_, 0);
       answer(ask.id, DoorOpened{opened ? network_.port_of(**opened) : std::uint16_t{0}});
+    } else if (const auto* locate = std::get_if<LocateHost>(&ask.question)) {
+      answer(ask.id, Whereabouts{locate->host == host_, false});
     }
   }
 

@@ -14,6 +14,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 
 namespace launch {
 
@@ -37,6 +38,7 @@ class SessionRunner {
   void carry_out(const PartLink& action);
   void carry_out(const CloseLink& action);
   void carry_out(PrepareStore action);
+  void carry_out(PointTo action) { job_store_.point_to(std::move(action.key), std::move(action.job)); }
   void carry_out(const FenceStore& action);
   void carry_out(const StopAwaiting& action);
   void carry_out(const Say& action);

@@ -20,7 +20,9 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace launch {
@@ -60,6 +62,7 @@ class StoreServer {
   // As in AgentStore. close_to_strangers() and expect_guests() must be called before listen().
   void close_to_strangers(Heir own) { store_.close_to_strangers(std::move(own)); }
   void open_to_all() { store_.open_to_all(); }
+  void point_to(std::string key, std::optional<MovedJob> job) { store_.point_to(std::move(key), std::move(job)); }
   void expect_guests(std::string run_id, int nnodes) { store_.expect_guests(std::move(run_id), nnodes); }
   // Called between two rounds: removes the workers' keys and closes their connections. What a dead worker's kernel
   // still sends has no effect: a connection that is older than the fence may use only agents' keys.

@@ -135,6 +135,7 @@ Status AgentStore::attend(const AttendRequest& request, const Exchange& exchange
   const Instant now = exchange.now;
   const auto said = parse_attendance(request.text);
   if (!said) return said.error();
+  if (said->wish == Attendance::Wish::where) return tell_where(request.key, exchange);
   if (closed_ && !lets_in(*said)) return not_in_use();
   auto job = jobs_.find(request.key);
   const bool begun = job != jobs_.end();
@@ -158,6 +159,24 @@ Status AgentStore::attend(const AttendRequest& request, const Exchange& exchange
   job->second.attend(exchange.from, *said, now);
   deliver(job->second, exchange);
   say_settled(job, exchange);
+  return {};
+}
+
+// To nodes that look for the job, and are no agents of this store yet.
+Status AgentStore::tell_where(std::string_view key, const Exchange& exchange) {
+  const auto job = jobs_.find(key);
+  const bool is_here = !closed_ && job != jobs_.end();
+  if (is_here && job->second.moved()) {
+    append_news(exchange.reply, to_json(ElasticNews(RoundMoved{*job->second.moved()})));
+  } else if (is_here) {
+    append_news(exchange.reply, to_json(ElasticNews(RoundWaits())));
+  } else if (closed_ && pointer_ && pointer_->first == key) {
+    append_news(exchange.reply, to_json(ElasticNews(RoundMoved{pointer_->second})));
+  } else if (closed_) {
+    return not_in_use();
+  } else {
+    append_news(exchange.reply, to_json(ElasticNews(RendezvousEnded())));
+  }
   return {};
 }
 

@@ -27,13 +27,14 @@ constexpr int most_restarts = 1'000'000'000;
 constexpr std::int64_t longest_time = std::int64_t{1000} * 3600 * 24 * 3650;
 
 using Wish = Attendance::Wish;
-constexpr std::array<std::pair<std::string_view, Wish>, 7> wishes = {{{"join", Wish::join},
+constexpr std::array<std::pair<std::string_view, Wish>, 8> wishes = {{{"join", Wish::join},
                                                                       {"stay", Wish::stay},
                                                                       {"look", Wish::look},
                                                                       {"leave", Wish::leave},
                                                                       {"close", Wish::close},
                                                                       {"tell", Wish::tell},
-                                                                      {"witness", Wish::witness}}};
+                                                                      {"witness", Wish::witness},
+                                                                      {"where", Wish::where}}};
 constexpr std::array<std::pair<std::string_view, ErrorCode>, 4> refusals = {{{"closed", ErrorCode::closed},
                                                                              {"conflict", ErrorCode::conflict},
                                                                              {"protocol", ErrorCode::protocol},
@@ -116,8 +117,9 @@ std::optional<Comeback> read_comeback(Needed& need, const JsonValue& json) {
   return back;
 }
 
-MovedJob read_moved(Needed& need, const JsonValue& json) {
-  return {read_node(need, json["host"]), read_door(need, json["door"]), need(json["term"].whole(1, most_restarts))};
+// `least`: of the term, which is 0 if the store has not moved.
+MovedJob read_moved(Needed& need, const JsonValue& json, int least) {
+  return {read_node(need, json["host"]), read_door(need, json["door"]), need(json["term"].whole(least, most_restarts))};
 }
 
 int read_restarts(Needed& need, const JsonValue& json) {
@@ -221,7 +223,7 @@ Result<Attendance> parse_attendance(std::string_view text) {
   if (const JsonValue door = json["door"]; door.present()) said.door = read_door(need, door);
   if (const JsonValue hosts = json["hosts"]; hosts.present()) said.hosts = need(hosts.flag());
   said.comeback = read_comeback(need, json["comeback"]);
-  if (said.wish == Wish::tell) said.moved = read_moved(need, json["moved"]);
+  if (said.wish == Wish::tell) said.moved = read_moved(need, json["moved"], 1);
   if (const JsonValue anew = json["anew"]; anew.present()) said.anew = need(anew.flag());
   if (const JsonValue lease = json["lease"]; lease.present()) said.lease = read_time(need, lease);
   if (!need.met() || said.nodes.min > said.nodes.max || said.node.addr.empty() || !is_launch(said.node))
@@ -349,7 +351,7 @@ Result<ElasticNews> parse_news(std::string_view text) {
   } else if (kind == "refused") {
     news = read_refused(need, json);
   } else if (kind == "moved") {
-    news = RoundMoved{read_moved(need, json["moved"])};
+    news = RoundMoved{read_moved(need, json["moved"], 0)};
   } else if (kind != "ended") {
     return protocol_error("the store's host answers what this launch does not know");
   }

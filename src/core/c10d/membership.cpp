@@ -35,6 +35,7 @@ void Membership::attend(ConnectionId from, const Attendance& said, Instant now) 
     case Wish::look:  // these were answered
     case Wish::tell:
     case Wish::witness:
+    case Wish::where:
       break;
     case Wish::join:
       join(from, peer, now);

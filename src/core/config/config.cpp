@@ -1,5 +1,7 @@
 #include "launch/core/config/config.hpp"
 
+#include "launch/core/job/endpoint_list.hpp"
+
 #include <utility>
 
 namespace launch {
@@ -12,6 +14,10 @@ int Config::nnodes() const {
 NodeRank Config::node_rank() const {
   if (const auto* nodes = std::get_if<StaticChoice>(&meeting)) return nodes->node_rank;
   return c10d() != nullptr ? NodeRank::none() : NodeRank(0);
+}
+
+std::string Config::store_text() const {
+  return c10d() != nullptr && !c10d()->places.empty() ? to_text(c10d()->places) : to_text(store());
 }
 
 const Endpoint& Config::store() const {

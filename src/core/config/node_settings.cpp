@@ -17,8 +17,7 @@
 namespace launch {
 namespace {
 
-constexpr int max_nodes = 100'000;  // what the store can hold in one request
-constexpr int default_c10d_port = 29'400;
+constexpr int max_nodes = 100'000;     // what the store can hold in one request
 constexpr double max_timeout_s = 1e9;  // thirty years; as nanoseconds it still fits into Duration
 constexpr const char* local_address = "127.0.0.1";
 
@@ -185,6 +184,11 @@ C10dChoice read_c10d(const Options& options, const KeyValues& conf, const NodeLi
 // Where the node is that hosts the store.
 Status choose_host(const Options& options, const NodeLimits& range, C10dChoice& choice, Config& config) {
   choice.store = {"localhost", default_c10d_port};
+  if (lists_hosts(options)) {
+    choice.places = listed_hosts(options);
+    choice.store = choice.places.front();
+    return {};
+  }
   if (options.rdzv_endpoint.source != Source::initial && !options.rdzv_endpoint.value.empty()) {
     // The scheduler that knows the host of the store also knows which node this is.
     if (options.rdzv_endpoint.source == Source::cluster && !choice.is_host)
@@ -241,9 +245,10 @@ Status check_elastic_keys(const Options& options) {
 
 Status settle_c10d(const Options& options, const HostFacts& facts, const NodeLimits& range, Config& config) {
   if (Status fits = check_elastic_keys(options); !fits) return fits;
+  const bool several = lists_hosts(options);
   const auto endpoint = parse_endpoint(options.rdzv_endpoint.value);
   const bool is_place = options.rdzv_backend.value == etcd_backend || !meets_elsewhere(options);
-  if (is_place && options.rdzv_endpoint.given() && !options.rdzv_endpoint.value.empty() && !endpoint)
+  if (is_place && !several && options.rdzv_endpoint.given() && !options.rdzv_endpoint.value.empty() && !endpoint)
     return usage_error(fmt::format("{}: {}", as_typed(options.rdzv_endpoint), endpoint.error().message));
   if (range.max > 1) return settle_elastic(options, facts, range, config);
   meet_at_home(options, facts, config);
@@ -321,6 +326,7 @@ Status settle_join(const Options& options, Config& config) {
 
 Status settle_meeting(const Options& options, const HostFacts& facts, const NodeLimits& range, Config& config) {
   if (options.standalone.value) return settle_standalone(options, facts, range, config);
+  if (Status fits = check_hosts(options); !fits) return fits;
   if (options.rdzv_backend.value == "static") return settle_static(options, facts, range, config);
   if (is_elastic_backend(options.rdzv_backend.value)) return settle_c10d(options, facts, range, config);
   return backend_error(options);

@@ -1,6 +1,7 @@
 #include "launch/core/config/store_settings.hpp"
 
 #include "launch/core/base/text.hpp"
+#include "launch/core/job/endpoint_list.hpp"
 
 #include <algorithm>
 #include <cctype>
@@ -74,6 +75,28 @@ Status check_etcd_keys(const Options& options, const KeyValues& conf) {
                     as_typed(options.rdzv_conf)));
   if (spoken != "http") return usage_error(fmt::format("{}: protocol must be http", as_typed(options.rdzv_conf)));
   return {};
+}
+
+bool lists_hosts(const Options& options) {
+  return has_own_endpoint(options) && !meets_in_file(options) && is_endpoint_list(options.rdzv_endpoint.value);
+}
+
+Status check_hosts(const Options& options) {
+  if (!lists_hosts(options)) return {};
+  const std::string given = as_typed(options.rdzv_endpoint);
+  const std::string& quorum = options.quorum.value;
+  if (options.rdzv_backend.value != "c10d" || (quorum != "host" && quorum != "majority"))
+    return usage_error(fmt::format(
+        "{}: several hosts need --rdzv-backend=c10d and --quorum=host or --quorum=majority, by which another "
+        "one hosts the store when the first is lost; give all nodes these, or name one host",
+        given));
+  const auto places = parse_endpoint_list(options.rdzv_endpoint.value, default_c10d_port);
+  if (!places) return usage_error(fmt::format("{}: {}", given, places.error().message));
+  return {};
+}
+
+std::vector<Endpoint> listed_hosts(const Options& options) {
+  return *parse_endpoint_list(options.rdzv_endpoint.value, default_c10d_port);
 }
 
 Result<Endpoint> settle_store_elsewhere(const Options& options) {

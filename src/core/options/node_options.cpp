@@ -100,7 +100,8 @@ constexpr OptionRow node_rows[] = {
      .empty = EmptyText::left_out,
      .text = "static: replaces --master-addr and --master-port; c10d: host of the store, port 29400 unless given, or "
              "with store_type=file the path of a file; etcd-v2: the etcd, port 2379 unless given. [ADDRESS]:PORT for "
-             "IPv6",
+             "IPv6. With c10d and --quorum several, as in n0,n1,n2:29400: the first founds the job, and each may host "
+             "it later",
      .brief = "c10d: host of the store"},
     {.name = "--rdzv-id",
      .member = &Options::rdzv_id,

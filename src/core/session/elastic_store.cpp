@@ -1,7 +1,9 @@
 #include "launch/core/session/elastic_store.hpp"
 
 #include "launch/core/base/announcer.hpp"
+#include "launch/core/base/backoff.hpp"
 #include "launch/core/c10d/elastic_rendezvous.hpp"
+#include "launch/core/job/endpoint_list.hpp"
 #include "launch/core/session/dialogs.hpp"
 #include "launch/core/session/port_row.hpp"
 #include "launch/core/store/keys.hpp"
@@ -16,7 +18,10 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr Duration second_look = 1s;  // time to see whether a store that closed the connection is still there
+constexpr Duration second_look = 1s;      // time to see whether a store that closed the connection is still there
+constexpr Duration look_at_place = 1s;    // of a list: to look the name up, to connect and to ask
+constexpr Duration for_other_agent = 5s;  // of this machine, to host the store at the port that it has taken
+constexpr Duration usual_silence = 30s;   // of a machine that may live, where no time-out says how long
 
 ElasticSettings with_self(const Config& config, const C10dChoice& choice, Duration report_interval) {
   ElasticSettings settings = choice.settings;
@@ -36,12 +41,13 @@ ElasticStore::ElasticStore(Stage& stage, const Config& config, const C10dChoice&
       owner_(owner),
       place_{.store = choice.store},
       search_(stage, config, place_, owner),
+      listed_(stage, config),
       ended_(stage),
       scope_(stage) {}
 
 Talk<Status> ElasticStore::open() {
   stage_.act(PrepareStore{search_.heartbeat().silence, search_.line().name(), {}, config_.run_id});
-  if (!choice_.is_host.value_or(false)) co_return Status();
+  if (!choice_.is_host.value_or(false) || listed_.exist()) co_return Status();
   const Listening opened = co_await listen_in_row(stage_, place_.store, choice_.ports);
   place_.hosts = opened.status.has_value();
   place_.port = opened.port;
@@ -118,6 +124,7 @@ Talk<Result<StoreLink>> ElasticStore::look_for_store(Endpoint endpoint) {
     scope_.start(try_to_host());
     search_.announce(announcer, reason);
   };
+  if (!place_.hosts && listed_.exist()) co_return co_await look_in_list();
   if (!place_.hosts && !choice_.ports.empty()) co_return co_await look_in_row(on_retry);
   co_return co_await connect_to_store(stage_, std::move(endpoint), place_.give_up, on_retry);
 }
@@ -127,14 +134,75 @@ Talk<Result<StoreLink>> ElasticStore::look_in_row(std::function<void(const Error
   co_return co_await find_in_row(stage_, place_.store, choice_.ports, std::move(search));
 }
 
+// Until the job is found at one of the places of --rdzv-endpoint, or founded at the first by this node.
+Talk<Result<StoreLink>> ElasticStore::look_in_list() {
+  Announcer announcer(stage_.moment());
+  Backoff backoff(50ms, 1s, stage_.random());
+  const Duration silence = config_.heartbeat_timeout > Duration::zero() ? config_.heartbeat_timeout : usual_silence;
+  const Time founds_at = later(stage_.moment(), silence);  // what only stands still has answered by then
+  while (true) {
+    auto found = co_await listed_.ask(std::min(place_.give_up, later(stage_.moment(), look_at_place)));
+    if (found) {
+      place_.store = found->at;
+      const bool elsewhere = found->at != choice_.store;
+      if (elsewhere)
+        stage_.say(Say::Level::info,
+                   fmt::format("the job {} lives at {}; this node joins it there", config_.run_id, to_text(found->at)));
+      co_return std::move(found->link);
+    }
+    if (listed_.may_found(stage_.moment() >= founds_at)) {
+      const Status founded = co_await try_to_found();
+      if (!founded) co_return founded.error();
+      Endpoint own{"127.0.0.1", place_.port};
+      if (place_.hosts) co_return co_await connect_quietly(stage_, std::move(own), place_.give_up);
+    }
+    const Time next = later(stage_.moment(), backoff.next());
+    if (next >= place_.give_up) co_return Error{ErrorCode::timeout, listed_.findings()};
+    if (announcer.due(stage_.moment(), stage_.report_interval())) announce_list(founds_at);
+    auto pause = stage_.until(next);
+    co_await pause;
+  }
+}
+
+// Others must be able to rely on the port. Another agent of this machine may have it, which is found there then.
+Talk<Status> ElasticStore::try_to_found() {
+  Question listen = Listen{OwnStore::job, choice_.store, false, false};
+  auto listening = stage_.ask<Listening>(std::move(listen));
+  const Listening opened = co_await listening;
+  place_.hosts = opened.status.has_value();
+  place_.port = opened.port;
+  place_.store = choice_.store;
+  if (place_.hosts) co_return Status();
+  if (!taken_since_ && opened.cooling) say_wait_for_port(stage_, choice_.store.port);
+  if (!taken_since_) taken_since_ = stage_.moment();
+  const bool waits = opened.cooling || stage_.moment() < later(*taken_since_, for_other_agent);
+  co_return waits ? Status() : opened.status;
+}
+
+void ElasticStore::announce_list(Time founds_at) {
+  std::string until = fmt::format("giving up in {}", to_text(place_.give_up - stage_.moment()));
+  if (listed_.may_found(true) && stage_.moment() < founds_at)
+    until = fmt::format("this node founds it in {}", to_text(founds_at - stage_.moment()));
+  stage_.say(Say::Level::progress, fmt::format("{}; looking for the job {} at {}; {}", listed_.findings(),
+                                               config_.run_id, to_text(choice_.places), until));
+}
+
+// Others that look for the job may ask this node.
+void ElasticStore::point() {
+  if (!listed_.exist() || !place_.by_launch || place_.hosts) return;
+  stage_.act(PointTo{state_key(config_.run_id), search_.line().there(place_.store)});
+}
+
 Talk<bool> ElasticStore::connect() {
   Endpoint endpoint = choice_.store;
   if (place_.hosts) endpoint = {"127.0.0.1", place_.port};
   auto connected = co_await look_for_store(endpoint);
   if (!connected) {
     Error error = connected.error();
-    error.message = fmt::format("the rendezvous timed out after {}: its store is missing: {}",
-                                to_text(choice_.settings.join_timeout), error.message);
+    const bool in_vain = error.code != ErrorCode::system;  // else it cannot found the job
+    if (in_vain)
+      error.message = fmt::format("the rendezvous timed out after {}: its store is missing: {}",
+                                  to_text(choice_.settings.join_timeout), error.message);
     owner_.on_no_store(std::move(error));
     co_return false;
   }
@@ -152,7 +220,8 @@ Talk<Status> ElasticStore::choose_machine() {
   auto looked = co_await place_.link->check(KeyList(1, std::string(host_key)), deadline);
   if (!looked) co_return looked.error();
   place_.by_launch = looked->at(0);
-  if (place_.by_launch && !place_.hosts) co_await search_.line().open_door(search_.self(), place_.address);
+  if (place_.by_launch && !place_.hosts) co_await search_.line().open_door(search_.self(), place_.address, place_.own);
+  point();
   ElasticSettings settings = with_self(config_, choice_, stage_.report_interval());
   settings.self = search_.self();
   if (place_.by_launch) {
@@ -173,7 +242,12 @@ Talk<Status> ElasticStore::choose_machine() {
 // ended.
 Talk<void> ElasticStore::run() {
   place_.give_up = later(stage_.moment(), choice_.settings.join_timeout);
-  if (!choice_.is_host) co_await find_out_who_hosts();
+  if (listed_.exist()) {
+    co_await listed_.locate(place_.give_up);
+    place_.own = listed_.own();
+  } else if (!choice_.is_host) {
+    co_await find_out_who_hosts();
+  }
   bool connected = co_await connect();
   while (connected) {
     const Error lost = co_await pursue();
@@ -197,10 +271,11 @@ Talk<void> ElasticStore::run() {
 Talk<bool> ElasticStore::look_again(Error lost) {
   owner_.on_other_store();
   search_.line().forget();
+  if (listed_.exist()) stage_.act(PointTo{state_key(config_.run_id), std::nullopt});  // others look for it, too
   place_.link.reset();
   place_.reached.reset();
   stage_.say(Say::Level::info, fmt::format("the store at {} was lost before a round formed; looking for it again",
-                                           to_text(choice_.store)));
+                                           to_text(listed_.exist() ? place_.store : choice_.store)));
   const Time earliest = later(place_.connected, second_look);
   if (stage_.moment() >= earliest) {
     place_.give_up = later(stage_.moment(), choice_.settings.join_timeout);
@@ -245,6 +320,7 @@ void ElasticStore::take(ElasticNews news) {
   const bool formed = std::holds_alternative<RoundFormed>(news);
   place_.wants.formed = place_.wants.formed || formed;
   place_.wants.in = place_.wants.in && !formed;
+  if (formed || std::holds_alternative<RoundWaits>(news)) point();
   if (!std::holds_alternative<RendezvousEnded>(news)) return owner_.on_news(std::move(news));
   done_ = true;
   ended_.ring();

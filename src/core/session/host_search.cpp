@@ -1,6 +1,7 @@
 #include "launch/core/session/host_search.hpp"
 
 #include "launch/core/session/old_address.hpp"
+#include "launch/core/store/keys.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -200,14 +201,26 @@ Talk<HostSearch::Way> HostSearch::look_for_next(bool host_ended) {
   co_return Way::followed;
 }
 
+bool HostSearch::is_own_door(const Endpoint& place) const {
+  const bool own = std::find(place_.own.begin(), place_.own.end(), place) != place_.own.end();
+  return own && place.port == line_.door_port();
+}
+
 // A node that was alone for a while must not draw those who run to it: before a round with a majority has begun here
 // nobody is told.
 void HostSearch::tell_at_old_address() {
   if (config_.run_id == nameless_job) return;
   watches_ = true;
-  OldAddress old{choice_.store,     choice_.ports, config_.run_id, choice_.settings.nodes, common_settings(config_),
-                 line_.here(self())};
-  scope_.start(watch_old_address(stage_, std::move(old)));
+  const OldAddress old{
+      choice_.store,     choice_.ports, config_.run_id, choice_.settings.nodes, common_settings(config_),
+      line_.here(self())};
+  if (choice_.places.empty()) scope_.start(watch_old_address(stage_, old));
+  for (const Endpoint& place : choice_.places) {
+    if (is_own_door(place)) continue;
+    OldAddress one = old;
+    one.store = place;
+    scope_.start(watch_old_address(stage_, std::move(one)));
+  }
 }
 
 void HostSearch::settle_at(StoreLine::Next next) {
@@ -232,6 +245,7 @@ Talk<HostSearch::Way> HostSearch::leave_silent_host(bool waits) {
   line_.note_heard(place_.hosts ? stage_.moment() : place_.link->heard_at());  // its own store always reaches it
   leave_link(waits);
   if (place_.hosts) begin_anew();
+  co_await keep_door();
   co_return co_await look_for_next(false);
 }
 
@@ -251,6 +265,7 @@ Talk<HostSearch::Way> HostSearch::seek(bool waits) {
   if (!seeks_until_) seeks_until_ = later(stage_.moment(), choice_.settings.join_timeout);
   leave_link(waits);
   if (place_.hosts) begin_anew();
+  co_await keep_door();
   auto link = co_await line_.find_job(self(), *seeks_until_);
   if (!link || wants_.parts()) co_return Way::in_vain;
   line_.come_anew();
@@ -291,6 +306,13 @@ Talk<void> HostSearch::abandon_store() {
   auto leaving = stage_.ask<Clients>(AwaitNoClients{Clientele::agents, later(stage_.moment(), look_at_store)});
   (void)co_await leaving;
   begin_anew();
+}
+
+// Others that look for the job at the places of a list must hear that there is one, though nobody may reach it now.
+Talk<void> HostSearch::keep_door() {
+  if (choice_.places.empty() || !line_.knows_places()) co_return;
+  co_await line_.open_door(self(), place_.address, place_.own);
+  stage_.act(PointTo{state_key(config_.run_id), line_.last_place()});
 }
 
 // All connections to the store are reset.

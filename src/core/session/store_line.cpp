@@ -30,12 +30,21 @@ std::string StoreLine::new_name() const {
   return may_move() ? fmt::format("{:016x}", stage_.random().next()) : std::string();
 }
 
-Talk<void> StoreLine::open_door(NodeDesc own, std::string address) {
+Talk<void> StoreLine::open_door(NodeDesc own, std::string address, std::vector<Endpoint> listed) {
   if (door_.at.port != 0 || !may_move()) co_return;
-  Question open = OpenDoor{address, std::move(own)};
+  std::vector<std::uint16_t> ports;
+  for (const Endpoint& place : listed) ports.push_back(place.port);
+  Question open = OpenDoor{address, std::move(own), ports};
   auto opening = stage_.ask<DoorOpened>(std::move(open));
   const DoorOpened opened = co_await opening;
   if (opened.port != 0) door_.at = {std::move(address), opened.port};
+  const bool is_listed = std::find(ports.begin(), ports.end(), opened.port) != ports.end();
+  if (opened.port != 0 && !ports.empty() && !is_listed)
+    stage_.say(
+        Say::Level::info,
+        fmt::format("port {} is taken, at which --rdzv-endpoint expects this node; it would host the store at port "
+                    "{}, which nodes that come later learn from others of the list only",
+                    ports.front(), opened.port));
 }
 
 // All of them, as this node knows now, know the round.

@@ -81,8 +81,8 @@ std::string c10d_text(const Config& config, const ElasticSettings& settings) {
   return fmt::format(
       "One of {} to {} nodes, run id {}, rendezvous at {}; waits up to {} for the others.\n"
       "Ranks are assigned there; shown as if this were the first of {} equal nodes.\n",
-      settings.nodes.min, settings.nodes.max, shown(config.run_id), to_text(config.store()),
-      to_text(settings.join_timeout), config.nnodes());
+      settings.nodes.min, settings.nodes.max, shown(config.run_id), config.store_text(), to_text(settings.join_timeout),
+      config.nnodes());
 }
 
 std::string meeting_text(const Config& config) {

@@ -246,6 +246,42 @@ TEST(AgentStore, ItsHostMayOpenItBeforeARoundHasFormed) {
   EXPECT_TRUE(one.status);
 }
 
+// The answer to a node that looks for the job.
+std::string where(Store& one) {
+  return one.ask(5, AttendRequest{key, to_json(visit(Wish::where, {"n5", 1, launch_local_id}))});
+}
+
+TEST(AgentStore, WhoLooksForTheJobHearsWhetherItIsHere) {
+  Store one;
+  EXPECT_THAT(where(one), HasSubstr("ended")) << "no job has begun";
+  EXPECT_EQ(one.ask(1, CheckRequest{{key}}), one.ask(1, CheckRequest{{"nothing"}})) << "and none begins by asking";
+  one.attend(1, Wish::join);
+  EXPECT_THAT(where(one), HasSubstr("waits"));
+  EXPECT_FALSE(one.store.is_watched(5)) << "it is no agent of this store";
+  Attendance said = visit(Wish::tell, {"n9", 1, launch_local_id});
+  said.nodes = parse_attendance(attendance(Wish::join, "n1"))->nodes;
+  said.moved = MovedJob{{"n9", 1, launch_local_id}, {{"n9", 40000}, "of n9"}, 1};
+  one.ask(9, AttendRequest{key, to_json(said)});
+  EXPECT_THAT(where(one), HasSubstr("of n9")) << "it gave way";
+}
+
+TEST(AgentStore, AClosedDoorSaysWhereTheJobIs) {
+  Store one;
+  const MovedJob job{{"n0", 1, launch_local_id}, {{"n0", 29400}, "of n0"}, 0};
+  one.store.close_to_strangers({NodeRank::none(), {"n1", 1, launch_local_id}, {{}, "of n1"}});
+  where(one);
+  EXPECT_FALSE(one.status) << "it knows of none";
+  one.store.point_to("another job", job);
+  where(one);
+  EXPECT_FALSE(one.status);
+  one.store.point_to(key, job);
+  EXPECT_EQ(heard<RoundMoved>(where(one)).job, job);
+  EXPECT_TRUE(one.status);
+  one.store.point_to(key, std::nullopt);
+  where(one);
+  EXPECT_FALSE(one.status);
+}
+
 TEST(AgentStore, WhoTellsOfAnotherStoreFoundsNoJobAndIsNoAgent) {
   Store one;
   Attendance said = *parse_attendance(attendance(Wish::look, "n9"));

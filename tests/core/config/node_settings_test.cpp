@@ -246,6 +246,42 @@ TEST(NodeSettings, AnotherNodeMayHostTheStoreWhereOneOfThemDoes) {
   EXPECT_THAT(etcd.notices, Contains(HasSubstr("--quorum ignored: no node hosts the store")));
 }
 
+TEST(NodeSettings, SeveralHostsMayHaveTheStore) {
+  const Args line{"--rdzv-backend=c10d", "--nnodes=1:3", "--quorum=majority"};
+  const auto with = [&](const char* endpoint) {
+    Args args = line;
+    args.emplace_back(endpoint);
+    return config_of(args);
+  };
+  const Config config = with("--rdzv-endpoint=n0,n1,[::1]:5000");
+  EXPECT_EQ(config.store(), (Endpoint{"n0", 5000}));
+  EXPECT_EQ(config.c10d()->places, (std::vector<Endpoint>{{"n0", 5000}, {"n1", 5000}, {"::1", 5000}}));
+  EXPECT_EQ(config.c10d()->is_host, std::nullopt);
+  EXPECT_EQ(config.store_text(), "n0:5000, n1:5000, [::1]:5000");
+  EXPECT_EQ(with("--rdzv-endpoint=n0,n1").store_text(), "n0:29400, n1:29400");
+  EXPECT_TRUE(with("--rdzv-endpoint=n0").c10d()->places.empty());
+  EXPECT_EQ(with("--rdzv-endpoint=n0").store_text(), "n0:29400");
+  const Config by_variable = config_of(line, facts_with({{"PET_RDZV_ENDPOINT", "n0:1,n1:2"}}));
+  EXPECT_EQ(by_variable.store_text(), "n0:1, n1:2");
+}
+
+TEST(NodeSettings, SeveralHostsNeedC10dAndAnotherHostOfTheStore) {
+  const char* const needs = "--rdzv-endpoint n0,n1:29400: several hosts need --rdzv-backend=c10d and --quorum=host or";
+  const char* const list = "--rdzv-endpoint=n0,n1:29400";
+  expect_faults({
+      {{"--nnodes=2", list}, needs},
+      {{"--nnodes=2", "--rdzv-backend=etcd-v2", "--quorum=host", list}, needs},
+      {{"--nnodes=2", "--rdzv-backend=c10d", list}, needs},
+      {{"--nnodes=2", "--rdzv-backend=c10d", "--quorum=none", list}, needs},
+      {{"--nnodes=2", "--rdzv-backend=c10d", "--quorum=host", "--rdzv-endpoint=n0,n0:1"}, "n0:1 is there twice"},
+      {{"--nnodes=2", "--rdzv-backend=c10d", "--quorum=host", "--rdzv-endpoint=n0,n1:0"}, "port 0"},
+      {{"--nnodes=1", "--rdzv-backend=c10d", "--quorum=host", "--rdzv-endpoint=n0,"}, "a host is missing"},
+  });
+  const Config file =
+      config_of({"--nnodes=2", "--rdzv-backend=c10d", "--rdzv-conf=store_type=file", "--rdzv-endpoint=/a,b"});
+  EXPECT_EQ(file.store().host, "/a,b");
+}
+
 TEST(NodeSettings, WhereNodesNeitherComeNorGoItSaysThatTheirOptionsAreIgnored) {
   for (const Args& args : {Args{}, Args{"--standalone"}, Args{"--rdzv-backend=c10d"}, two_nodes({})}) {
     Args line = args;

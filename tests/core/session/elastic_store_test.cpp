@@ -74,6 +74,104 @@ TEST(ElasticStore, WithoutAStoreItGivesUpAtTheTimeOut) {
   EXPECT_THAT(nodes.owner.heard, testing::ElementsAre(testing::StartsWith("no store: the rendezvous timed out")));
 }
 
+// The list is n1, n0; this is n1, which founds the job unless n0 knows of one.
+struct Founder : Nodes {
+  explicit Founder(Duration heartbeat = 30s) {
+    config.heartbeat_timeout = heartbeat;
+    C10dChoice& choice = c10d_of(config);
+    choice.host_moves = true;
+    choice.is_host.reset();
+    choice.places = {{"n1", 29400}, {"n0", 29500}, {"n2", 29400}};
+    choice.store = choice.places.front();
+    part.emplace(first.stage(), config, *config.c10d(), owner);
+  }
+  bool says(const std::string& words) const {
+    return std::any_of(first.said.begin(), first.said.end(),
+                       [&](const std::string& line) { return line.find(words) != std::string::npos; });
+  }
+};
+
+TEST(ElasticStore, TheFirstOfAListFoundsTheJobAtOnceIfNobodyKnowsOfOne) {
+  Founder node;
+  node.network.end_store(node.store);
+  const Time began = node.events.now();
+  node.join();
+  EXPECT_TRUE(node.events.run_until([&] { return node.part->hosts() && node.part->is_by_launch(); }, 10s));
+  EXPECT_LT(node.events.now(), began + 100ms);
+  EXPECT_EQ(node.part->address(), "n1");
+}
+
+TEST(ElasticStore, TheFirstOfAListJoinsTheJobThatLivesAtAnother) {
+  Founder node;
+  Config other = elastic_config("n2", 300, {2, 3}, true);
+  c10d_of(other).store = node.endpoint;
+  Owner its_owner;
+  ElasticStore its_part(node.second.stage(), other, *other.c10d(), its_owner);
+  its_part.join(true, 0);
+  node.second.act();
+  node.events.run_until(node.events.now() + 1s);
+  c10d_of(node.config).settings.nodes = {2, 3};
+  node.part.emplace(node.first.stage(), node.config, *node.config.c10d(), node.owner);
+  node.join();
+  EXPECT_TRUE(node.hears("formed"));
+  EXPECT_FALSE(node.part->hosts());
+  EXPECT_EQ(node.part->reached(), node.endpoint);
+  EXPECT_TRUE(node.says("the job job lives at n0:29500; this node joins it there"));
+}
+
+TEST(ElasticStore, TheFirstOfAListWaitsForWhoDoesNotAnswerButNotForEver) {
+  Founder node;
+  node.network.power_off("n2");
+  node.network.end_store(node.store);
+  node.join();
+  node.events.run_until(node.events.now() + 29s);
+  EXPECT_FALSE(node.part->hosts());
+  EXPECT_TRUE(
+      node.says("n2:29400 does not answer; looking for the job job at n1:29400, n0:29500, n2:29400; this node "
+                "founds it in"));
+  node.events.run_until(node.events.now() + 3s);
+  EXPECT_TRUE(node.part->hosts());
+}
+
+TEST(ElasticStore, TheFirstOfAListThatMayBeCutOffFoundsNothing) {
+  Founder node;
+  node.network.power_off("n0");
+  node.network.power_off("n2");
+  node.join();
+  node.events.run_until(node.events.now() + 601s);
+  EXPECT_FALSE(node.part->hosts());
+  EXPECT_TRUE(node.says("n0:29500 and n2:29400 do not answer"));
+  ASSERT_EQ(node.owner.heard.size(), 1U);
+  EXPECT_THAT(node.owner.heard.front(), testing::StartsWith("no store: the rendezvous timed out after 10 min"));
+  EXPECT_THAT(node.owner.heard.front(), testing::HasSubstr("n0:29500 and n2:29400 do not answer"));
+}
+
+TEST(ElasticStore, AnotherOfAListFoundsNothing) {
+  Founder node;
+  c10d_of(node.config).places = {{"n0", 29500}, {"n1", 29400}};
+  c10d_of(node.config).store = {"n0", 29500};
+  node.part.emplace(node.first.stage(), node.config, *node.config.c10d(), node.owner);
+  node.network.end_store(node.store);
+  node.join();
+  node.events.run_until(node.events.now() + 100s);
+  EXPECT_FALSE(node.part->hosts());
+  EXPECT_TRUE(node.says("no job is there yet; looking for the job job at n0:29500, n1:29400; giving up in"));
+  const auto store = *node.network.listen("n0", 29500);
+  EXPECT_TRUE(node.hears("formed"));
+}
+
+TEST(ElasticStore, TheFirstOfAListEndsIfItsPortIsTaken) {
+  Founder node;
+  node.network.end_store(node.store);
+  const auto taken = *node.network.listen("n1", 29400, false);
+  taken->agents().close_to_strangers({});
+  node.network.reject("n1", "n1");
+  node.join();
+  node.events.run_until(node.events.now() + 20s);
+  ASSERT_EQ(node.owner.heard.size(), 1U);
+  EXPECT_THAT(node.owner.heard.front(), testing::Not(testing::HasSubstr("timed out")));
+}
+
 TEST(ElasticStore, AStoreThatIsGoneBeforeARoundIsLookedForAgain) {
   Nodes nodes;
   c10d_of(nodes.config).settings.nodes = {2, 2};

@@ -137,6 +137,37 @@ TEST(StoreLine, OneRefusalProvesNothing) {
   EXPECT_FALSE(*those.talker.run(those.line.is_gone({"n0", 29500}, later(those.events.now(), 1s))));
 }
 
+TEST(StoreLine, TheDoorIsAtAListedPortIfThatIsFree) {
+  const auto port_of = [](Line& those, std::vector<Endpoint> listed) {
+    const auto open = [&]() -> Talk<bool> {
+      co_await those.line.open_door(node(3), "n3", listed);
+      co_return true;
+    };
+    EXPECT_TRUE(those.talker.run(open()));
+    return those.line.door_port();
+  };
+  Line free;
+  EXPECT_EQ(port_of(free, {{"n3", 29400}}), 29400);
+  EXPECT_TRUE(free.talker.said.empty());
+  Line taken;
+  const auto other = *taken.network.listen("n3", 29400);
+  EXPECT_NE(port_of(taken, {{"n3", 29400}}), 29400);
+  ASSERT_EQ(taken.talker.said.size(), 1U);
+  EXPECT_NE(taken.talker.said.back().find("port 29400 is taken"), std::string::npos);
+  Line unlisted;
+  EXPECT_NE(port_of(unlisted, {}), 0);
+  EXPECT_TRUE(unlisted.talker.said.empty());
+}
+
+TEST(StoreLine, PointsOthersToTheStoreByItsName) {
+  Line those;
+  const MovedJob job = those.line.there({"n0", 29400});
+  EXPECT_EQ(job, (MovedJob{node(0), {{"n0", 29400}, "of n0"}, 2}));
+  const auto first = those.open(1);
+  ASSERT_TRUE(those.find().has_value());
+  EXPECT_EQ(those.line.there({"n1", 1}), (MovedJob{node(1), {{"n1", 1}, "of n1"}, 3}));
+}
+
 TEST(StoreLine, ANodeThatWasGivenUpForgetsTheLine) {
   Line those;
   those.line.forget();
@@ -154,7 +185,8 @@ TEST(StoreLine, HasADoorOnlyWhereTheJobGoesOnWithoutANode) {
     Line those(play::elastic_config("n3", 103, {fewest, 4}, moves));
     const auto opened = those.talker.run([](StoreLine& line) -> Talk<bool> {
       std::string address = "n3";
-      co_await line.open_door(node(3), address);
+      std::vector<Endpoint> listed;
+      co_await line.open_door(node(3), address, listed);
       co_return true;
     }(those.line));
     ASSERT_TRUE(opened.has_value());

@@ -70,6 +70,11 @@ TEST(Explain, RanksOfANodeAmongSeveral) {
   EXPECT_EQ(json["master_port"], 29500);
 }
 
+TEST(Explain, ShowsAllHostsThatMayHaveTheStore) {
+  const Args args{"--nnodes=2", "--rdzv-backend=c10d", "--quorum=host", "--rdzv-endpoint=n0,n1:29500", "--rdzv-id=j"};
+  EXPECT_THAT(explain(args).text, HasSubstr("One of 2 to 2 nodes, run id j, rendezvous at n0:29500, n1:29500; waits"));
+}
+
 TEST(Explain, ShowsTheTableOfBindings) {
   HostFacts facts = plain_facts();
   for (int cpu = 0; cpu < 4; ++cpu) facts.topology.cpus.push_back({cpu, cpu / 2, cpu / 2, cpu, cpu});

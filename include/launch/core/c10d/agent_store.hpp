@@ -44,6 +44,12 @@ class AgentStore {
   void close_to_strangers(Heir own) { closed_ = std::move(own); }
   // That agent hosts it from now on, as the first host of its job.
   void open_to_all() { closed_.reset(); }
+  // Where the job with this key of its state is hosted, as that agent knows: for those who look for it. Nothing: it
+  // knows of none.
+  void point_to(std::string key, std::optional<MovedJob> job) {
+    pointer_.reset();
+    if (job) pointer_.emplace(std::move(key), *std::move(job));
+  }
   // Workers of launch agents that attend may still run, apart from those of the one that hosts the store.
   bool workers_may_run() const;
   // Launch agents that stand by, since their job has as many nodes as it takes.
@@ -69,6 +75,7 @@ class AgentStore {
   void tell_to_wait(Time now, std::vector<Push>& pushes);
   void say_settled(Jobs::iterator job, const Exchange& exchange);
   Status attend(const AttendRequest& request, const Exchange& exchange);
+  Status tell_where(std::string_view key, const Exchange& exchange);
   Status tell_of_elder(Jobs::iterator job, const Attendance& said, const Exchange& exchange);
   bool lets_in(const Attendance& said);
   Jobs::iterator find_job(const Request& request);
@@ -77,7 +84,8 @@ class AgentStore {
   void tell_of_lost_guests(Time now, std::vector<Push>& pushes);
 
   StoreTable table_;
-  std::optional<Heir> closed_;  // to all but those who look for this one
+  std::optional<Heir> closed_;                               // to all but those who look for this one
+  std::optional<std::pair<std::string, MovedJob>> pointer_;  // where a job is, by the key of its state
   std::optional<StaticGuests> guests_;
   Jobs jobs_;
   std::map<ConnectionId, Membership*> attending_;

@@ -20,6 +20,8 @@ struct Attendance {
     close,    // for good, for everybody; answered at once
     tell,     // it is in no job here, and tells where the job lives; answered at once
     witness,  // only `node` counts, which attends on another connection; answered if it does not, else never
+    where,    // it is in no job, and looks for this one; answered at once: `waits`, it is here; `moved`, it is there;
+              // `ended`, this store, which is open, has no such job. A closed one that knows nothing ends the link
   };
   Wish wish = Wish::join;
   NodeDesc node;

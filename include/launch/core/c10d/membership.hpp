@@ -66,6 +66,8 @@ class Membership {
   // Connections that must be reset now; they never attend.
   std::vector<ConnectionId> take_void() { return witnesses_.take_void(); }
   bool attends(ConnectionId connection) const { return peers_.contains(connection); }
+  // Where the job lives, if that is not here.
+  const std::optional<MovedJob>& moved() const { return moved_; }
 
   // The text under the key; it stays the same until something happens or the heartbeats in it are old.
   const std::string& text(Instant now);

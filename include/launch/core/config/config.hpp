@@ -85,6 +85,8 @@ struct C10dChoice {
   bool host_moves = false;      // when the node that hosts the store has ended, another one hosts it
   bool by_majority = false;     // and also if it is silent: a part of the nodes goes on that is more than half of them
   std::vector<std::uint16_t> ports{};  // as in StaticChoice; there if it is known which node hosts the store
+  // If --rdzv-endpoint lists several: all places at which the store may be. The job is founded at the first, `store`.
+  std::vector<Endpoint> places{};
 };
 
 using MeetingChoice = std::variant<AloneChoice, StaticChoice, C10dChoice>;
@@ -197,6 +199,7 @@ struct Config {
   NodeRank node_rank() const;  // none() in a c10d job
   // Where the job's store is. Except in a c10d job, that is also MASTER_ADDR and MASTER_PORT.
   const Endpoint& store() const;
+  std::string store_text() const;  // as --rdzv-endpoint says it: all places, if there are several
   const C10dChoice* c10d() const { return std::get_if<C10dChoice>(&meeting); }  // null: another kind of job
 };
 

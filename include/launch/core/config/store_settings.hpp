@@ -1,6 +1,6 @@
 // Where the nodes of a c10d job meet if none of them hosts a store: at an etcd (--rdzv-backend=etcd-v2), or in a file
-// (c10d with store_type=file). Part of settle(), called by node_settings and cluster_settings. It resolves no name and
-// opens nothing. Errors are one line that names the option.
+// (c10d with store_type=file); or at one of several hosts that --rdzv-endpoint lists. Part of settle(), called by
+// node_settings and cluster_settings. It resolves no name and opens nothing. Errors are one line that names the option.
 #pragma once
 
 #include "launch/core/base/error.hpp"
@@ -8,6 +8,7 @@
 #include "launch/core/options/key_values.hpp"
 #include "launch/core/options/options.hpp"
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,6 +17,7 @@
 namespace launch {
 
 inline constexpr std::string_view etcd_backend = "etcd-v2";
+inline constexpr std::uint16_t default_c10d_port = 29'400;
 
 // Ranks are assigned, and nodes may come and go.
 bool is_elastic_backend(std::string_view backend);
@@ -31,6 +33,15 @@ Status check_etcd_keys(const Options& options, const KeyValues& conf);
 
 // The keys that `check_etcd_keys` and `meets_elsewhere` know beside those of c10d.
 const std::vector<std::string>& etcd_keys();
+
+// The endpoint lists several hosts.
+bool lists_hosts(const Options& options);
+
+// An error if it does and cannot: several need c10d, and another host of the store when one is lost.
+Status check_hosts(const Options& options);
+
+// All of them. REQUIRES: check_hosts() found no fault.
+std::vector<Endpoint> listed_hosts(const Options& options);
 
 // Where the etcd or the file is; an error if no other node could find it.
 Result<Endpoint> settle_store_elsewhere(const Options& options);

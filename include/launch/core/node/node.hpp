@@ -43,7 +43,7 @@ struct Exit { int code = 0; };
 
 // CarriedOut must follow AnnounceRound, GatherEvidence and EnterBarrier. EnterBarrier takes the terminal back before
 // the node waits for the others. StartRendezvous is only news.
-using NodeAction = std::variant<Ask, Beat, WakeLink, PartLink, CloseLink, PrepareStore, FenceStore, HostMoved,
+using NodeAction = std::variant<Ask, Beat, WakeLink, PartLink, CloseLink, PrepareStore, PointTo, FenceStore, HostMoved,
                                 StopAwaiting, LimitGrace, Say, SessionOpened, StartRendezvous, AnnounceRound,
                                 StartWorkers, GatherEvidence, SignalWorkers, KillWorkers, RunAfterHook, EnterBarrier,
                                 Heard, Asked, JobAnswered, Conclude, Report, Exit>;

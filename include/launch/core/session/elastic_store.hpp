@@ -1,4 +1,5 @@
-// A node's part in the shared state of its c10d job. It hosts the store if the endpoint leads here, connects, chooses
+// A node's part in the shared state of its c10d job. It hosts the store if the endpoint leads here (of several that are
+// listed, the first, if the others know of no job), connects, chooses
 // the machine that suits the store, and carries it out round after round. It tells what it learns to its owner,
 // ElasticSession, which must outlive it. It never starts a round by itself: the owner decides what rounds mean.
 #pragma once
@@ -7,6 +8,7 @@
 #include "launch/core/c10d/hosted_rendezvous.hpp"
 #include "launch/core/config/config.hpp"
 #include "launch/core/session/host_search.hpp"
+#include "launch/core/session/listed_places.hpp"
 #include "launch/core/session/store_link.hpp"
 #include "launch/core/store/keys.hpp"
 
@@ -96,6 +98,10 @@ class ElasticStore {
   Talk<void> run();
   Talk<Result<StoreLink>> look_for_store(Endpoint endpoint);
   Talk<Result<StoreLink>> look_in_row(std::function<void(const Error&)> on_retry);
+  Talk<Result<StoreLink>> look_in_list();
+  Talk<Status> try_to_found();
+  void announce_list(Time founds_at);
+  void point();
   // So that nodes of this job know the store for theirs, and those of others do not.
   Talk<void> claim() {
     if (place_.hosts && !choice_.ports.empty())
@@ -119,13 +125,15 @@ class ElasticStore {
   Owner& owner_;
   StorePlace place_;
   HostSearch search_;
+  ListedPlaces listed_;
   std::unique_ptr<ElasticMachine> machine_;
   HostedRendezvous* hosted_ = nullptr;  // the same machine, if it is of this kind
   bool running_ = false;                // run() was started, once and for all
   bool lost_ = false;                   // the store is lost
   bool admits_ = true;
-  int restarts_ = 0;   // told to a store that does not know them
-  bool done_ = false;  // what leave() or close() asked for is done
+  int restarts_ = 0;                   // told to a store that does not know them
+  std::optional<Time> taken_since_{};  // another process has the port at which this node would found the job
+  bool done_ = false;                  // what leave() or close() asked for is done
   bool will_stands_ = false;
   Bell ended_;   // rings when that is done, or the store is lost
   Scope scope_;  // of run()

@@ -19,6 +19,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace launch {
 
@@ -59,11 +60,12 @@ struct StoreWants {
 // Where the store of the job is, and what this node has of it.
 struct StorePlace {
   bool hosts = false;
-  bool could_host = false;  // the endpoint leads here
-  Endpoint store;           // where it is, as far as that is known
-  std::uint16_t port = 0;   // where the store of this node listens
-  std::string address{};    // this node's, for the others
-  bool by_launch = false;   // a launch agent hosts the store
+  bool could_host = false;      // the endpoint leads here
+  Endpoint store;               // where it is, as far as that is known
+  std::uint16_t port = 0;       // where the store of this node listens
+  std::string address{};        // this node's, for the others
+  std::vector<Endpoint> own{};  // places that --rdzv-endpoint lists and that are this node's
+  bool by_launch = false;       // a launch agent hosts the store
   std::optional<Endpoint> reached{};
   std::optional<StoreLink> link{};
   // The link before, if it fell silent: closing it would tell the store that this node's workers are gone.
@@ -137,6 +139,8 @@ class HostSearch {
   void settle_at(StoreLine::Next next);
   void move_to(StoreLink link, Endpoint store);
   void tell_at_old_address();
+  bool is_own_door(const Endpoint& place) const;
+  Talk<void> keep_door();
 
   Stage& stage_;
   const Config& config_;

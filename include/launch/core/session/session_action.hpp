@@ -6,6 +6,7 @@
 #include "launch/core/agent/agent.hpp"
 #include "launch/core/base/error.hpp"
 #include "launch/core/base/time.hpp"
+#include "launch/core/c10d/succession.hpp"
 #include "launch/core/job/endpoint.hpp"
 #include "launch/core/job/node_desc.hpp"
 #include "launch/core/store/store_operation.hpp"
@@ -39,9 +40,10 @@ struct OpenLink { LinkId link = 0; Endpoint endpoint; Time deadline; };
 struct AskStore { LinkId link = 0; Operation operation; Time deadline; };
 // `quietly`: nobody needs to know why it fails. → Listening
 struct Listen { OwnStore store = OwnStore::job; Endpoint at; bool loopback_only = false; bool quietly = false; };
-// A store at a free port of this address, which this node may host later; until then it is closed to all but those who
-// look for the next host, which is `own` then. Listen for the job's store opens it for all. → DoorOpened
-struct OpenDoor { std::string address; NodeDesc own; };
+// A store at this address, at the first of `ports` that is free, else at any free port, which this node may host later;
+// until then it is closed to all but those who look for the next host, which is `own` then. Listen for the job's store
+// opens it for all. → DoorOpened
+struct OpenDoor { std::string address; NodeDesc own; std::vector<std::uint16_t> ports{}; };
 // Waits until nobody of these talks to this node's job store any more: clients of any kind, launch agents, or launch
 // agents whose workers may still run, since they have not asked for the next round. StopAwaiting ends the wait.
 // → Clients
@@ -95,6 +97,9 @@ struct PrepareStore {
   std::string run_id{};
   int nnodes = 0;
 };
+// What the store behind this node's door says to those who look for the job with this key of its state, as long as it
+// is closed: where that is. Nothing: this node knows of none.
+struct PointTo { std::string key; std::optional<MovedJob> job; };
 // Removes what workers left in a store of this node, and closes their connections.
 struct FenceStore { OwnStore store = OwnStore::job; };
 // News: another node hosts the job's store now, at `at`. `term`: how often it has moved.
@@ -128,9 +133,9 @@ struct NodeAnswer { NodeRank node{}; std::string text; std::string fault; };
 // any more, or if its store is lost.
 struct JobAnswered { std::uint64_t id = 0; std::vector<NodeAnswer> answers; };
 
-using SessionAction = std::variant<Ask, Beat, WakeLink, PartLink, CloseLink, PrepareStore, FenceStore, HostMoved,
-                                   StopAwaiting, Tell, LimitGrace, ForgetRound, Say, SessionOpened, OthersTold,
-                                   AccountShared, SessionEnded, Asked, JobAnswered>;
+using SessionAction = std::variant<Ask, Beat, WakeLink, PartLink, CloseLink, PrepareStore, PointTo, FenceStore,
+                                   HostMoved, StopAwaiting, Tell, LimitGrace, ForgetRound, Say, SessionOpened,
+                                   OthersTold, AccountShared, SessionEnded, Asked, JobAnswered>;
 using SessionActions = std::vector<SessionAction>;
 
 // ---- events

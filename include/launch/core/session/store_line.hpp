@@ -10,6 +10,7 @@
 #include "launch/core/session/store_link.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,8 +23,16 @@ class StoreLine {
 
   // Of the store that this node hosts, or would host.
   const std::string& name() const { return door_.store; }
-  // The door of this node, `own`, at `address`, if the job can go on without its host and it has none yet.
-  Talk<void> open_door(NodeDesc own, std::string address);
+  // The door of this node, `own`, at `address`, if the job can go on without its host and it has none yet. `listed`:
+  // places of --rdzv-endpoint that are this node's; the door is at the port of one of these if it is free.
+  Talk<void> open_door(NodeDesc own, std::string address, std::vector<Endpoint> listed);
+  std::uint16_t door_port() const { return door_.at.port; }
+  // Where the job may be, for others, as far as this node knows. REQUIRES: knows_places().
+  MovedJob last_place() const { return {last_.host_node, places_.front(), last_.term}; }
+  // Where the job is, for others: its store is at `store`, which is not this node's.
+  MovedJob there(const Endpoint& store) const {
+    return {host_ ? host_->node : last_.host_node, {store, name_of_last()}, comes_back_ ? term_ : last_.term};
+  }
   // `store`: where the store is that tells it.
   void learn(const ElasticNews& news, const std::optional<Endpoint>& store);
   // The others may have gone on without this node: it must not, without them.

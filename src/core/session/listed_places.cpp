@@ -1,0 +1,141 @@
+#include "launch/core/session/listed_places.hpp"
+
+#include "launch/core/c10d/attendance.hpp"
+#include "launch/core/store/keys.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace launch {
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr int most_pointers = 4;  // one after the other: a node may know of the last host only
+
+// Whether nobody is there. A machine that is switched off, or to which there is no way, says nothing.
+Hearsay without_link(const Error& error) {
+  const bool is_other = error.code == ErrorCode::protocol;
+  if (is_other) return Hearsay::no_job;
+  return error.code == ErrorCode::no_listener ? Hearsay::nobody : Hearsay::silent;
+}
+
+// A process that closes the connection is there, but does not know a job, or is about to end.
+Hearsay without_answer(const Error& error) {
+  const bool closes = error.code == ErrorCode::closed || error.code == ErrorCode::protocol;
+  return closes ? Hearsay::no_job : Hearsay::silent;
+}
+
+}  // namespace
+
+ListedPlaces::ListedPlaces(Stage& stage, const Config& config)
+    : stage_(stage), config_(config), places_(config.c10d()->places), heard_(stage) {}
+
+// ---- this node
+
+Talk<void> ListedPlaces::locate(Time by) {
+  const C10dChoice& choice = *config_.c10d();
+  here_.assign(places_.size(), false);
+  for (std::size_t at = 0; at < places_.size(); ++at) here_[at] = places_[at].host == choice.address;
+  if (std::find(here_.begin(), here_.end(), true) == here_.end()) {
+    Scope looking(stage_);
+    open_ = places_.size();
+    for (std::size_t at = 0; at < places_.size(); ++at) looking.start(locate_one(at, by));
+    while (open_ > 0) {
+      auto one = heard_.rung(never);
+      co_await one;
+    }
+  }
+  founds_ = choice.is_host.value_or(here_[0]);
+  own_.clear();
+  for (std::size_t at = 0; at < places_.size(); ++at)
+    if (here_[at]) own_.push_back(places_[at]);
+}
+
+Talk<void> ListedPlaces::locate_one(std::size_t at, Time by) {
+  Question locate = LocateHost{places_[at].host, config_.hostname, by};
+  auto locating = stage_.ask<Whereabouts>(std::move(locate));
+  const Whereabouts found = co_await locating;
+  if (at == 0 && found.here && found.elsewhere)
+    stage_.say(Say::Level::warning, fmt::format("the name {} stands for this machine and for others, and each of them "
+                                                "would found the job; name one of them in --rdzv-endpoint",
+                                                places_[at].host));
+  here_[at] = found.here;
+  end_one();
+}
+
+// ---- the job
+
+Talk<std::optional<ListedPlaces::Found>> ListedPlaces::ask(Time by) {
+  said_.assign(places_.size(), Hearsay::silent);
+  told_.clear();
+  found_.reset();
+  open_ = places_.size();
+  Scope asking(stage_);
+  for (std::size_t at = 0; at < places_.size(); ++at) asking.start(ask_at(at, by));
+  while (!found_ && open_ > 0) {
+    auto one = heard_.rung(never);
+    co_await one;
+  }
+  co_return std::exchange(found_, std::nullopt);
+}
+
+Talk<void> ListedPlaces::ask_at(std::size_t at, Time by) {
+  StoreDoor door{places_[at], {}};
+  for (int pointers = 0; pointers <= most_pointers; ++pointers) {
+    Step step = co_await look_at(door, at == 0 && pointers == 0, by);
+    if (pointers == 0) note(at, step.said);
+    if (step.link && !found_) found_.emplace(Found{*std::move(step.link), door.at});
+    if (step.link || !step.next) break;
+    door = *std::move(step.next);
+    told_ = fmt::format("{} says that the job is at {}", to_text(places_[at]), to_text(door.at));
+  }
+  end_one();
+}
+
+// `first`: it is where the job is founded.
+Talk<ListedPlaces::Step> ListedPlaces::look_at(StoreDoor door, bool first, Time by) {
+  auto link = co_await knock(stage_, door.at, by);
+  if (!link) co_return Step{without_link(link.error()), std::nullopt, std::nullopt};
+  KeyList keys{std::string(host_key)};
+  if (!door.store.empty()) keys.push_back(store_name_key(door.store));
+  auto present = co_await link->check(std::move(keys), by);
+  if (!present) co_return Step{without_answer(present.error()), std::nullopt, std::nullopt};
+  const bool by_launch = present->front();
+  const bool named = present->back();
+  Step step{Hearsay::no_job, std::nullopt, std::nullopt};
+  if (!by_launch && first) step.link.emplace(*std::move(link));
+  if (!by_launch || !named) co_return step;
+  co_return co_await ask_launch(*std::move(link), first, by);
+}
+
+Talk<ListedPlaces::Step> ListedPlaces::ask_launch(StoreLink link, bool first, Time by) {
+  const NodeDesc self{config_.hostname, config_.pid, launch_local_id};
+  const Attendance said = visit(Attendance::Wish::where, self);
+  Operation where = Attend{state_key(config_.run_id), to_json(said)};
+  auto outcome = co_await link.perform(std::move(where), by);
+  if (!outcome) co_return Step{without_answer(outcome.error()), std::nullopt, std::nullopt};
+  Step step{Hearsay::no_job, std::nullopt, std::nullopt};
+  const auto* const told = std::get_if<Told>(&*outcome);
+  const auto news = told != nullptr ? parse_news(told->text) : Result<ElasticNews>(protocol_error("no news"));
+  if (!news) co_return step;
+  const bool lives_here = std::holds_alternative<RoundWaits>(*news);
+  const auto* const moved = std::get_if<RoundMoved>(&*news);
+  if (lives_here || moved != nullptr) step.said = Hearsay::job;
+  if (moved != nullptr) step.next = moved->job.door;
+  if (lives_here || (first && moved == nullptr)) step.link.emplace(std::move(link));
+  co_return step;
+}
+
+std::string ListedPlaces::findings() const {
+  if (!told_.empty()) return told_;
+  std::vector<std::string> silent;
+  for (std::size_t at = 0; at < said_.size(); ++at)
+    if (said_[at] == Hearsay::silent) silent.push_back(to_text(places_[at]));
+  if (silent.empty()) return "no job is there yet";
+  return fmt::format("{} {} not answer", fmt::join(silent, " and "), silent.size() == 1 ? "does" : "do");
+}
+
+}  // namespace launch
