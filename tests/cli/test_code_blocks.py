@@ -205,7 +205,7 @@ class SeveralMachines(BlockCase):
         self.on_hosts(4, lambda rank: block.text)
         self.assertEqual(list(range(16)), sorted(self.seen()))
 
-    @shows("docs/elastic.md", "launch --nnodes=MIN:MAX --rdzv-backend=c10d --rdzv-endpoint")
+    @shows("docs/elastic.md", "launch --nnodes=MIN:MAX --rdzv-backend=c10d --rdzv-endpoint=HOST")
     def test_the_elastic_line(self, block):
         line = block.text
         for name, value in (("MIN", "2"), ("MAX", "3"), ("HOST:PORT", "node0:29400"), ("=ID", "=job1"), ("=K", "=3")):
@@ -213,7 +213,7 @@ class SeveralMachines(BlockCase):
         self.on_hosts(3, lambda rank: line)
         self.assertEqual([0, 1, 2], sorted(self.seen()))
 
-    @shows("docs/elastic.md", "launch --nnodes=MIN:MAX --rdzv-backend=c10d --quorum")
+    @shows("docs/elastic.md", "launch --nnodes=MIN:MAX --rdzv-backend=c10d --rdzv-endpoint=n0")
     def test_the_line_that_names_several_hosts(self, block):
         line = block.text
         for name, value in (("MIN", "2"), ("MAX", "3"), ("n0,n1,n2", "node0,node1,node2"), ("=ID", "=job1")):

@@ -160,7 +160,8 @@ class Elastic(LostCase):
         worker = self.worker(': > "$TEST_FOLDER/up.$RANK"\necho "rank $RANK"\n',
                              'while [ ! -e "$TEST_FOLDER/end.$RANK" ]; do sleep 0.02; done\n')
         runs = self.hosted_by_the_first(3, worker, nnodes="2:3", port=free_port(),
-                                        options=["--rdzv-conf=last_call_timeout=20", "--shutdown-timeout=2"])
+                                        options=["--rdzv-conf=last_call_timeout=20", "--shutdown-timeout=2",
+                                                 "--quorum=none"])
         self.assertTrue(wait_for(lambda: all("rank" in run.out for run in runs), 20), str(runs[0]))
         (self.folder / f"end.{runs[2].out.split()[1]}").touch()
         self.assertTrue(wait_for(lambda: "1 of 3 have finished" in runs[2].err, 20), str(runs[2]))

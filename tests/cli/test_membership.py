@@ -275,7 +275,7 @@ class Leaving(Killing):
         self.assert_rounds(3)
 
     def lose_the_store(self, kill):
-        runs = self.form(3)
+        runs = self.form(3, "--quorum=none")
         killed = time.time()
         kill(runs.pop(1))
         self.finish(*runs.values(), seconds=20)
@@ -341,7 +341,7 @@ class Sleeping(Killing):
         self.script = self.worker(TELL_END, START, UNTIL_GO)
 
     def test_less_than_the_timeout_harms_nobody(self):
-        runs = self.form(3, "--heartbeat-timeout=5")
+        runs = self.form(3, "--heartbeat-timeout=5", "--quorum=host")
         for run in (runs[3], runs[1]):
             agent = self.agent_of(run)
             os.kill(agent, signal.SIGSTOP)
@@ -380,7 +380,7 @@ class Sleeping(Killing):
         self.end_well(*runs.values())
 
     def test_without_the_host_of_the_store_every_node_ends(self):
-        runs = self.form(3, "--heartbeat-timeout=2")
+        runs = self.form(3, "--heartbeat-timeout=2", "--quorum=host")
         agent = self.agent_of(runs[1])
         slept = time.time()
         os.kill(agent, signal.SIGSTOP)

@@ -76,6 +76,8 @@ class Losing(HostsCase):
         self.assert_rounds(4, 3)
         if undo:
             undo()
+        if lost.wait(0) is None:  # it looks for the others
+            lost.signal(signal.SIGTERM)
         self.finish(lost, seconds=30)
         return milliseconds(began, workers)
 
@@ -105,6 +107,7 @@ class Losing(HostsCase):
 
 class NoTwoRoundsAtOnce(HostsCase):
     """Of a node that is cut off one worker fails meanwhile, as real ones do; the other one does not end by SIGTERM."""
+    more = ("--quorum=host",)
 
     STUBBORN = ('if [ "$1$LOCAL_RANK" = 31 ]; then trap "" TERM; while :; do\n'
                 'date +%s.%N > "$TEST_FOLDER/new"; mv "$TEST_FOLDER/new" "$TEST_FOLDER/beat"; sleep 0.02; done; fi\n')
@@ -135,6 +138,9 @@ class NoTwoRoundsAtOnce(HostsCase):
 
 
 class Parted(HostsCase):
+    """Only the part with the host runs on."""
+    more = ("--quorum=host",)
+
     def setUp(self):
         super().setUp()
         self.new_place()

@@ -87,8 +87,8 @@ Status check_hosts(const Options& options) {
   const std::string& quorum = options.quorum.value;
   if (options.rdzv_backend.value != "c10d" || (quorum != "host" && quorum != "majority"))
     return usage_error(fmt::format(
-        "{}: several hosts need --rdzv-backend=c10d and --quorum=host or --quorum=majority, by which another "
-        "one hosts the store when the first is lost; give all nodes these, or name one host",
+        "{}: several hosts need --rdzv-backend=c10d and --quorum=majority or host, by which another one hosts the "
+        "store when the first is lost; give all nodes these, or name one host",
         given));
   const auto places = parse_endpoint_list(options.rdzv_endpoint.value, default_c10d_port);
   if (!places) return usage_error(fmt::format("{}: {}", given, places.error().message));

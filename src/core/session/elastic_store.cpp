@@ -19,7 +19,7 @@ using namespace std::chrono_literals;
 namespace {
 
 constexpr Duration second_look = 1s;      // time to see whether a store that closed the connection is still there
-constexpr Duration look_at_place = 1s;    // of a list: to look the name up, to connect and to ask
+constexpr Duration look_at_listed = 1s;   // of a list: to look the name up, to connect and to ask
 constexpr Duration for_other_agent = 5s;  // of this machine, to host the store at the port that it has taken
 constexpr Duration usual_silence = 30s;   // of a machine that may live, where no time-out says how long
 
@@ -141,7 +141,7 @@ Talk<Result<StoreLink>> ElasticStore::look_in_list() {
   const Duration silence = config_.heartbeat_timeout > Duration::zero() ? config_.heartbeat_timeout : usual_silence;
   const Time founds_at = later(stage_.moment(), silence);  // what only stands still has answered by then
   while (true) {
-    auto found = co_await listed_.ask(std::min(place_.give_up, later(stage_.moment(), look_at_place)));
+    auto found = co_await listed_.ask(std::min(place_.give_up, later(stage_.moment(), look_at_listed)));
     if (found) {
       place_.store = found->at;
       const bool elsewhere = found->at != choice_.store;

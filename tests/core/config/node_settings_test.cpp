@@ -130,7 +130,7 @@ TEST(NodeSettings, BadInputIsOneClearLineThatNamesItsOrigin) {
       {{"--rdzv-backend=c10d", "--rdzv-conf=store_type=zz"}, "store_type must be tcp or file"},
       {{"--join=never"}, "--join never: expected any or between-restarts"},
       {{"--rdzv-backend=c10d", "--nnodes=2", "--join=Any"}, "--join Any: expected any or between-restarts"},
-      {{"--quorum=all"}, "--quorum all: expected none, host or majority"},
+      {{"--quorum=all"}, "--quorum all: expected majority, host or none"},
       {{"--local-addr=a:1"}, "--local-addr a:1: expected a host without a port"},
       {{"--local-addr=a b"}, "--local-addr \"a b\": a host name"},
       {{"--master-addr=", "--master-port=5000"}, "--master-addr \"\": "},
@@ -237,7 +237,7 @@ TEST(NodeSettings, AnotherNodeMayHostTheStoreWhereOneOfThemDoes) {
     args.insert(args.end(), more.begin(), more.end());
     return config_of(args).c10d()->host_moves;
   };
-  EXPECT_FALSE(moves({}));
+  EXPECT_TRUE(moves({}));
   EXPECT_FALSE(moves({"--quorum=none"}));
   EXPECT_TRUE(moves({"--quorum=host"}));
   EXPECT_TRUE(moves({"--quorum=majority"}));
@@ -266,12 +266,12 @@ TEST(NodeSettings, SeveralHostsMayHaveTheStore) {
 }
 
 TEST(NodeSettings, SeveralHostsNeedC10dAndAnotherHostOfTheStore) {
-  const char* const needs = "--rdzv-endpoint n0,n1:29400: several hosts need --rdzv-backend=c10d and --quorum=host or";
+  const char* const needs =
+      "--rdzv-endpoint n0,n1:29400: several hosts need --rdzv-backend=c10d and --quorum=majority or host, ";
   const char* const list = "--rdzv-endpoint=n0,n1:29400";
   expect_faults({
       {{"--nnodes=2", list}, needs},
       {{"--nnodes=2", "--rdzv-backend=etcd-v2", "--quorum=host", list}, needs},
-      {{"--nnodes=2", "--rdzv-backend=c10d", list}, needs},
       {{"--nnodes=2", "--rdzv-backend=c10d", "--quorum=none", list}, needs},
       {{"--nnodes=2", "--rdzv-backend=c10d", "--quorum=host", "--rdzv-endpoint=n0,n0:1"}, "n0:1 is there twice"},
       {{"--nnodes=2", "--rdzv-backend=c10d", "--quorum=host", "--rdzv-endpoint=n0,n1:0"}, "port 0"},
