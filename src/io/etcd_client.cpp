@@ -65,7 +65,7 @@ EtcdClient::EtcdClient(tcp::socket socket, Endpoint at, std::string run_id)
 
 asio::awaitable<Result<Outcome>> EtcdClient::perform(Operation operation, Time deadline) {
   waiting_ = waits(operation);
-  EtcdOperation steps(std::move(operation), run_id_);
+  EtcdOperation steps(std::move(operation), EtcdLayout(run_id_, at_.folder));
   EtcdStep step = steps.start();
   while (!std::holds_alternative<Outcome>(step) && !std::holds_alternative<Error>(step))
     step = co_await carry_out(steps, std::move(step), deadline);

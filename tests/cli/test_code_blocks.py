@@ -46,6 +46,7 @@ CHECKED = {  # document, beginning -> who looks at it
     ("docs/timeline.md", "job llama"): "cli/test_timeline.Told.test_the_slow_node_is_the_first_line",
     ("docs/timeline.md", "32 of 64 ranks"): "cli/test_timeline.Screens.test_who_is_missing",
     ("docs/elastic.md", "launch --rdzv-backend=etcd-v2"): "interop/test_etcd.AtEtcd.test_two_launch",
+    ("docs/elastic.md", "launch --rdzv-backend=etcd "): "interop/test_etcd.AtOlderEtcd.test_two_launch",
     ("docs/architecture.md", "src/main.cpp"): "house/test_documents.Documents.test_the_map_shows_every_room",
 }
 DRAWN = {  # document, beginning -> what it is

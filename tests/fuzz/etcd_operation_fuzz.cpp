@@ -1,10 +1,13 @@
 // Whatever an etcd answers, an operation asks well-formed requests and ends, or goes on for as long as it is answered;
-// and a file with any bytes in it is read to its end, or refused.
+// what it holds as the state of the older rendezvous is read or refused, and can be written again; and a file with any
+// bytes in it is read to its end, or refused.
+#include "launch/core/c10d/version_state.hpp"
 #include "launch/core/store/etcd_operation.hpp"
 #include "launch/core/store/file_records.hpp"
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdlib>
 #include <utility>
 
@@ -18,17 +21,19 @@ void require(bool holds) {
   if (!holds) std::abort();
 }
 
-const std::array<Operation, 8> operations{SetKeys{{{"/a", "1"}, {"/b", "2"}}},
-                                          CompareSet{"/a", "", "x"},
-                                          CompareSet{"/torch.rendezvous.j", "YQ==", "Yg=="},
-                                          AddNumber{"/a", 1},
-                                          GetKeys{{"/a", "/b"}},
-                                          CheckKeys{{"/a", "/torch.rendezvous.j"}},
-                                          AwaitKeys{{"/a", "/b"}},
-                                          DeleteKeys{{"/a", "/b"}}};
+const std::array<Operation, 10> operations{SetKeys{{{"/a", "1"}, {"/b", "2"}}},
+                                           CompareSet{"/a", "", "x"},
+                                           CompareSet{"/torch.rendezvous.j", "YQ==", "Yg=="},
+                                           AddNumber{"/a", 1},
+                                           GetKeys{{"/a", "/b"}},
+                                           CheckKeys{{"/a", "/torch.rendezvous.j"}},
+                                           AwaitKeys{{"/a", "/b"}},
+                                           DeleteKeys{{"/a", "/b"}},
+                                           CompareSet{"/p/run_j/rdzv/active_version", "x", ""},
+                                           SetKeys{{{"/p/run_j", ""}}, std::chrono::seconds(9)}};
 
 void check(const EtcdRequest& request) {
-  require(request.target.starts_with("/v2/keys/torch/elastic/"));
+  require(request.target.starts_with("/v2/keys/torch/elastic/") || request.target.starts_with("/v2/keys/p/run_j"));
   const auto printable = [](char c) { return c > ' ' && c < '\x7f'; };
   require(std::all_of(request.target.begin(), request.target.end(), printable));
   require(std::all_of(request.body.begin(), request.body.end(), printable));
@@ -59,7 +64,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view input(reinterpret_cast<const char*>(data), size);
   if (input.empty()) return 0;
   const Operation& operation = operations[static_cast<unsigned char>(input[0]) % operations.size()];
-  play(EtcdOperation(operation, "j"), input.substr(1));
+  play(EtcdOperation(operation, EtcdLayout("j")), input.substr(1));
+  play(EtcdOperation(operation, EtcdLayout("j", "/p")), input.substr(1));
+  if (const auto state = read_version_state(input)) require(bool(read_version_state(write_version_state(*state))));
   FileRecords records;
   if (!records.read(input)) return 0;
   if (const auto answer = records.on(operation)) require(bool(records.read(answer->append)));

@@ -1,4 +1,5 @@
-"""Jobs of launch and the real torchrun that meet at a real etcd (etcd-v2), or in a file (c10d with store_type=file).
+"""Jobs of launch and the real torchrun that meet at a real etcd (etcd-v2, and the older etcd), or in a file (c10d with
+store_type=file).
 
 A job is named by the kinds of its nodes, l and t, in the order in which they are started.
 """
@@ -15,6 +16,7 @@ from torch_job import SECONDS, WORKERS
 
 RESTARTS = WORKERS / "restart_train.py"
 CONF = "last_call_timeout=2,keep_alive_interval=1,keep_alive_max_attempt=10"
+OLDER_CONF = "last_call_timeout=2,timeout=120"
 
 
 class ElsewhereCase(ElasticCase):
@@ -22,6 +24,7 @@ class ElsewhereCase(ElasticCase):
 
     numbers = itertools.count()
     etcd = None
+    backend, basics = "etcd-v2", CONF
 
     def end_all(self):
         if self.etcd:
@@ -41,7 +44,7 @@ class ElsewhereCase(ElasticCase):
         if self.etcd:  # of the job before
             self.etcd.stop()
         self.etcd = Etcd(self)
-        return ["--rdzv-backend=etcd-v2", f"--rdzv-endpoint=127.0.0.1:{self.etcd.port}"], CONF
+        return [f"--rdzv-backend={self.backend}", f"--rdzv-endpoint=127.0.0.1:{self.etcd.port}"], self.basics
 
     def launcher(self, kind):
         return Settings.launch if kind == "l" else self.torchrun_with_etcd()
@@ -115,6 +118,17 @@ class AtEtcd(Meeting, ElsewhereCase):
                 self.get_through(kinds, victim=0)
 
 
+class AtOlderEtcd(AtEtcd):
+    backend, basics = "etcd", OLDER_CONF
+
+    @repeated
+    def test_under_a_prefix_of_its_own(self):
+        runs = self.nodes("tl", RESTARTS, 3, 0, 0, conf=",etcd_prefix=/own/place")
+        self.assert_all_got_through(runs, 2, attempt=0)
+        (job,) = [option.split("=")[1] for option in map(str, runs[0].command) if option.startswith("--rdzv-id=")]
+        self.assertIn('"closed"', self.etcd.value(f"/own/place/run_{job}/rdzv/active_version"))
+
+
 class InFile(Meeting, ElsewhereCase):
     load = 0.9
 
@@ -134,7 +148,10 @@ class InFile(Meeting, ElsewhereCase):
 class EtcdMembership(Membership, ElsewhereCase):
     """Nodes come and are killed, in a job at an etcd."""
     load = 0.6
-    conf_of = {"t": CONF, "l": CONF}
+
+    def setUp(self):
+        super().setUp()
+        self.conf_of = dict.fromkeys("lt", self.basics)
 
     def form(self, kinds, nnodes, rank_0=0, env=None):
         self.etcd = Etcd(self)
@@ -144,7 +161,7 @@ class EtcdMembership(Membership, ElsewhereCase):
         index = len(self.nodes)
         env = {"PYTHON_EXEC": str(self.python("2.13")), "JOB_FOLDER": str(self.job), "LOGLEVEL": "INFO", **self.env}
         self.nodes.append(self.start(
-            [self.launcher(kind), f"--nnodes={self.nnodes}", "--nproc-per-node=1", "--rdzv-backend=etcd-v2",
+            [self.launcher(kind), f"--nnodes={self.nnodes}", "--nproc-per-node=1", f"--rdzv-backend={self.backend}",
              f"--rdzv-endpoint=127.0.0.1:{self.etcd.port}", f"--rdzv-id={self.job.name}", f"--rdzv-conf={self.conf}",
              f"--local-addr={self.addresses[index]}", "--max-restarts=5", WORKERS / "membership_train.py"], env=env))
 
@@ -157,6 +174,8 @@ class EtcdMembership(Membership, ElsewhereCase):
             processes.kill(below)
 
     def state(self):
+        if self.backend == "etcd":
+            return self.etcd.value(f"/torchelastic/p2p/run_{self.job.name}/rdzv/active_version")
         return self.etcd.state(self.job.name)
 
 
@@ -190,7 +209,37 @@ class NodesComeAndGo(EtcdMembership):
         self.ends(2)
 
 
+class NodesComeAndGoAtOlderEtcd(NodesComeAndGo):
+    backend, basics = "etcd", OLDER_CONF
+
+    @repeated
+    def test_a_torchrun_joins(self):
+        self.form("l", "1:2")
+        self.come("t")
+        self.settled(2)
+        self.ends(2)
+
+    @repeated
+    def test_a_launch_joins_torchrun(self):
+        self.form("t", "1:2")
+        self.come("l")
+        self.settled(2)
+        self.ends(2)
+
+    @repeated
+    def test_a_spare_takes_the_place_of_a_lost_node(self):
+        self.form("ll", "1:2")
+        self.come("l")
+        self.assertTrue(wait_for(lambda: "standing by" in self.nodes[2].err, SECONDS), self.said())
+        self.assertTrue(all(map(processes.alive, self.pids)), self.said())
+        self.kill(1)
+        self.settled(2)
+        self.ends(2, 1)
+
+
 class EtcdStops(EtcdMembership):
+    join_timeout = "join_timeout"
+
     def stops(self, kinds):
         self.form(kinds, len(kinds))
         self.etcd.stop()
@@ -210,8 +259,13 @@ class EtcdStops(EtcdMembership):
 
     def test_an_etcd_that_is_not_there_is_waited_for(self):
         port = free_port()
-        run = self.start([Settings.launch, "--nnodes=2", "--rdzv-backend=etcd-v2", f"--rdzv-endpoint=127.0.0.1:{port}",
-                          "--rdzv-conf=join_timeout=2", "true"])
+        run = self.start([Settings.launch, "--nnodes=2", f"--rdzv-backend={self.backend}",
+                          f"--rdzv-endpoint=127.0.0.1:{port}", f"--rdzv-conf={self.join_timeout}=2", "true"])
         self.expect([124], [run])
         self.assertIn(f"the rendezvous timed out after 2 s: its store is missing: cannot reach 127.0.0.1:{port}",
                       run.err)
+
+
+class OlderEtcdStops(EtcdStops):
+    backend, basics = "etcd", OLDER_CONF
+    join_timeout = "timeout"

@@ -247,6 +247,17 @@ TEST_F(EtcdClientTest, CloseEndsWhatIsUnderWay) {
   EXPECT_EQ(ask(client, GetKeys{{"/z"}}).error().code, ErrorCode::closed);
 }
 
+TEST_F(EtcdClientTest, KeepsTheFolderOfTheOlderRendezvous) {
+  Endpoint there = server_.endpoint();
+  there.folder = "/p";
+  auto client = run(io_, connect_to_etcd(there, "j", later(now(), 10s)));
+  ASSERT_TRUE(client) << client.error().message;
+  EXPECT_EQ(client->peer(), there);
+  outcome<Done>(*client, SetKeys{{{lease_key(versions_root("/p", "j"), 1, 0), ""}}, 10s});
+  EXPECT_EQ(server_.etcd.lasts.at("/p/run_j/rdzv/v_1/rank_0"), "10");
+  for (const auto& [key, value] : server_.etcd.nodes) EXPECT_THAT(key, testing::StartsWith("/p/run_j/"));
+}
+
 TEST_F(EtcdClientTest, WhatIsNoEtcdIsNamedForWhatItIs) {
   const std::string where = "the etcd at " + to_text(server_.endpoint());
   server_.says = "HTTP/1.1 404 Not Found\r\nContent-Length: 19\r\n\r\n404 page not found\n";

@@ -60,7 +60,8 @@ Status check_keys(const Options& options, const KeyValues& conf) {
 void notice_unknown_keys(const Options& options, const KeyValues& conf, Config& config) {
   std::vector<std::string> known = {"timeout", "rank", "is_host", "store_type"};
   known.insert(known.end(), c10d_counts.begin(), c10d_counts.end());
-  if (options.rdzv_backend.value == etcd_backend) known.insert(known.end(), etcd_keys().begin(), etcd_keys().end());
+  const std::vector<std::string> of_etcd = etcd_keys(options.rdzv_backend.value);
+  known.insert(known.end(), of_etcd.begin(), of_etcd.end());
   for (const auto& [key, value] : conf) {
     if (std::find(known.begin(), known.end(), key) != known.end()) continue;
     const auto nearest = nearest_name(key, known);
@@ -214,12 +215,20 @@ Status choose_elsewhere(const Options& options, const KeyValues& conf, C10dChoic
     config.notices.push_back(fmt::format("{}: is_host has no effect: no node hosts the store at {}",
                                          as_typed(options.rdzv_conf), to_text(choice.store)));
   std::vector<std::string> idle;
-  for (const std::string& key : etcd_keys())
-    if (key != "protocol" && conf.contains(key)) idle.push_back(key);
+  for (const std::string& key : https_keys(options.rdzv_backend.value))
+    if (conf.contains(key)) idle.push_back(key);
   if (!idle.empty() && choice.store.kind == StoreKind::etcd)
     config.notices.push_back(fmt::format("{}: {} {} no effect with http", as_typed(options.rdzv_conf),
                                          fmt::join(idle, ", "), idle.size() == 1 ? "has" : "have"));
   return {};
+}
+
+// Its agents have no store that could serve the workers, and its leases are as long as torchrun has them.
+void suit_older_backend(C10dChoice& choice, Config& config) {
+  config.serves_workers = false;
+  choice.settings.join_timeout = config.rendezvous_timeout;
+  choice.settings.keep_alive_interval = std::chrono::seconds(5);
+  choice.settings.keep_alive_max_attempt = 2;
 }
 
 Status settle_elastic(const Options& options, const HostFacts& facts, const NodeLimits& range, Config& config) {
@@ -229,6 +238,7 @@ Status settle_elastic(const Options& options, const HostFacts& facts, const Node
   Status chosen = meets_elsewhere(options) ? choose_elsewhere(options, *conf, choice, config)
                                            : choose_host(options, range, choice, config);
   if (!chosen) return chosen;
+  if (is_older_backend(options.rdzv_backend.value)) suit_older_backend(choice, config);
   config.meeting = std::move(choice);
   notice_ignored(
       origins(options.node_rank, options.master_addr, options.master_port),
@@ -239,7 +249,7 @@ Status settle_elastic(const Options& options, const HostFacts& facts, const Node
 
 Status check_elastic_keys(const Options& options) {
   if (Status fits = check_c10d_keys(options); !fits) return fits;
-  if (options.rdzv_backend.value != etcd_backend) return {};
+  if (!is_etcd_backend(options.rdzv_backend.value)) return {};
   return check_etcd_keys(options, *parse_key_values(options.rdzv_conf.value));
 }
 
@@ -247,7 +257,7 @@ Status settle_c10d(const Options& options, const HostFacts& facts, const NodeLim
   if (Status fits = check_elastic_keys(options); !fits) return fits;
   const bool several = lists_hosts(options);
   const auto endpoint = parse_endpoint(options.rdzv_endpoint.value);
-  const bool is_place = options.rdzv_backend.value == etcd_backend || !meets_elsewhere(options);
+  const bool is_place = is_etcd_backend(options.rdzv_backend.value) || !meets_elsewhere(options);
   if (is_place && !several && options.rdzv_endpoint.given() && !options.rdzv_endpoint.value.empty() && !endpoint)
     return usage_error(fmt::format("{}: {}", as_typed(options.rdzv_endpoint), endpoint.error().message));
   if (range.max > 1) return settle_elastic(options, facts, range, config);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -12,6 +13,7 @@ namespace launch {
 namespace {
 
 constexpr std::uint16_t default_etcd_port = 2379;
+constexpr const char* default_prefix = "/torchelastic/p2p";
 
 std::string in_lower_case(std::string_view text) {
   std::string result(trim(text));
@@ -33,35 +35,50 @@ bool has_own_endpoint(const Options& options) {
   return endpoint.source != Source::initial && endpoint.source != Source::cluster && !endpoint.value.empty();
 }
 
+std::string folder_of(const Options& options) {
+  if (!is_older_backend(options.rdzv_backend.value)) return "";
+  const auto conf = parse_key_values(options.rdzv_conf.value);
+  const auto prefix = conf->find("etcd_prefix");
+  return prefix == conf->end() ? default_prefix : prefix->second;
+}
+
 Result<Endpoint> etcd_of(const Options& options) {
-  if (!has_own_endpoint(options)) return Endpoint{"localhost", default_etcd_port, StoreKind::etcd};
+  std::string folder = folder_of(options);
+  if (!has_own_endpoint(options)) return Endpoint{"localhost", default_etcd_port, StoreKind::etcd, std::move(folder)};
   const auto endpoint = parse_endpoint(options.rdzv_endpoint.value);
   if (!endpoint) return usage_error(fmt::format("{}: {}", as_typed(options.rdzv_endpoint), endpoint.error().message));
   if (endpoint->port == 0)
     return usage_error(fmt::format("{}: an etcd has no port 0; leave the port out if it is the usual one, {}",
                                    as_typed(options.rdzv_endpoint), default_etcd_port));
-  return Endpoint{endpoint->host, endpoint->port.value_or(default_etcd_port), StoreKind::etcd};
+  return Endpoint{endpoint->host, endpoint->port.value_or(default_etcd_port), StoreKind::etcd, std::move(folder)};
 }
 
 }  // namespace
 
-bool is_elastic_backend(std::string_view backend) { return backend == "c10d" || backend == etcd_backend; }
+bool is_etcd_backend(std::string_view backend) { return backend == "etcd-v2" || is_older_backend(backend); }
+
+bool is_older_backend(std::string_view backend) { return backend == "etcd"; }
+
+bool is_elastic_backend(std::string_view backend) { return backend == "c10d" || is_etcd_backend(backend); }
 
 Error backend_error(const Options& options) {
-  if (options.rdzv_backend.value == "etcd")
-    return usage_error(
-        fmt::format("{}: torchrun's older etcd rendezvous is not supported; give all nodes etcd-v2, which needs the "
-                    "same etcd",
-                    as_typed(options.rdzv_backend)));
-  return usage_error(fmt::format("{}: must be static, c10d or etcd-v2", as_typed(options.rdzv_backend)));
+  return usage_error(fmt::format("{}: must be static, c10d, etcd-v2 or etcd", as_typed(options.rdzv_backend)));
 }
 
 bool meets_elsewhere(const Options& options) {
-  return options.rdzv_backend.value == etcd_backend || meets_in_file(options);
+  return is_etcd_backend(options.rdzv_backend.value) || meets_in_file(options);
 }
 
-const std::vector<std::string>& etcd_keys() {
-  static const std::vector<std::string> keys{"protocol", "ssl_cert", "ssl_cert_key", "ca_cert"};
+std::vector<std::string> https_keys(std::string_view backend) {
+  if (is_older_backend(backend)) return {"cert", "key", "cacert"};
+  return {"ssl_cert", "ssl_cert_key", "ca_cert"};
+}
+
+std::vector<std::string> etcd_keys(std::string_view backend) {
+  if (!is_etcd_backend(backend)) return {};
+  std::vector<std::string> keys = https_keys(backend);
+  keys.emplace_back("protocol");
+  if (is_older_backend(backend)) keys.insert(keys.end(), {"etcd_prefix", "last_call_timeout"});
   return keys;
 }
 
@@ -100,7 +117,7 @@ std::vector<Endpoint> listed_hosts(const Options& options) {
 }
 
 Result<Endpoint> settle_store_elsewhere(const Options& options) {
-  if (options.rdzv_backend.value == etcd_backend) return etcd_of(options);
+  if (is_etcd_backend(options.rdzv_backend.value)) return etcd_of(options);
   if (has_own_endpoint(options)) return Endpoint{options.rdzv_endpoint.value, 0, StoreKind::file};
   return usage_error(
       fmt::format("{}: the file is missing; give all nodes its path by --rdzv-endpoint", as_typed(options.rdzv_conf)));

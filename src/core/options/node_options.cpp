@@ -89,9 +89,9 @@ constexpr OptionRow node_rows[] = {
      .variables = {"PET_RDZV_BACKEND"},
      .initial = "static",
      .text = "static: each node is given its rank. c10d: ranks are assigned, and nodes may join later. etcd-v2: the "
-             "same, at an etcd",
+             "same, at an etcd. etcd: torchrun's older way to do that",
      .brief = "c10d: nodes may come and go",
-     .choices = {"static", "c10d", "etcd-v2"}},
+     .choices = {"static", "c10d", "etcd-v2", "etcd"}},
     {.name = "--rdzv-endpoint",
      .member = &Options::rdzv_endpoint,
      .group = OptionGroup::rendezvous,
@@ -99,9 +99,9 @@ constexpr OptionRow node_rows[] = {
      .variables = {"PET_RDZV_ENDPOINT"},
      .empty = EmptyText::left_out,
      .text = "static: replaces --master-addr and --master-port; c10d: host of the store, port 29400 unless given, or "
-             "with store_type=file the path of a file; etcd-v2: the etcd, port 2379 unless given. [ADDRESS]:PORT for "
-             "IPv6. With c10d and --quorum several, as in n0,n1,n2:29400: the first founds the job, and each may host "
-             "it later",
+             "with store_type=file the path of a file; etcd-v2 and etcd: the etcd, port 2379 unless given. "
+             "[ADDRESS]:PORT for IPv6. With c10d several, as in n0,n1,n2:29400: the first founds the job, and each "
+             "may host it later",
      .brief = "c10d: host of the store"},
     {.name = "--rdzv-id",
      .member = &Options::rdzv_id,
@@ -121,7 +121,8 @@ constexpr OptionRow node_rows[] = {
      .hides_default = true,
      .empty = EmptyText::left_out,
      .text = "for static: timeout=SECONDS, the longest wait for all nodes. For c10d: join_timeout (600), "
-             "last_call_timeout (30), is_host, store_type (tcp) and others, see docs/elastic.md"},
+             "last_call_timeout (30), is_host, store_type (tcp) and others, for etcd: timeout, last_call_timeout, "
+             "etcd_prefix and others, see docs/elastic.md"},
     {.name = "--join",
      .member = &Options::join,
      .group = OptionGroup::rendezvous,

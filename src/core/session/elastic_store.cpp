@@ -3,6 +3,7 @@
 #include "launch/core/base/announcer.hpp"
 #include "launch/core/base/backoff.hpp"
 #include "launch/core/c10d/elastic_rendezvous.hpp"
+#include "launch/core/c10d/version_rendezvous.hpp"
 #include "launch/core/job/endpoint_list.hpp"
 #include "launch/core/session/dialogs.hpp"
 #include "launch/core/session/port_row.hpp"
@@ -230,6 +231,10 @@ Talk<Status> ElasticStore::choose_machine() {
     machine_ = std::move(hosted);
     if (search_.heartbeat().interval > Duration::zero())
       place_.link->set_beats(search_.heartbeat().interval, search_.heartbeat().patience);
+  } else if (!choice_.store.folder.empty()) {
+    std::string root = versions_root(choice_.store.folder, config_.run_id);
+    machine_ =
+        std::make_unique<VersionRendezvous>(std::move(settings), std::move(root), Random(stage_.random().next()));
   } else {
     machine_ = std::make_unique<ElasticRendezvous>(std::move(settings), Random(stage_.random().next()));
   }

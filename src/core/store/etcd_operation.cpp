@@ -19,9 +19,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::string_view state_folder = "/v2/keys/torch/elastic/rendezvous/";
-constexpr std::string_view key_folder = "/v2/keys/torch/elastic/store/";
-constexpr std::string_view lasts = "&ttl=7200";  // seconds, as torchrun has it
 constexpr std::string_view if_absent = "&prevExist=false";
 constexpr int most_troubles = 10;
 constexpr Duration first_pause = 50ms;
@@ -34,26 +31,6 @@ constexpr int key_not_found = 100;
 constexpr int compare_failed = 101;
 constexpr int key_exists = 105;
 constexpr int history_cleared = 401;
-
-// For a path and for a form, with these characters left as they are.
-std::string escaped(std::string_view text, std::string_view plain) {
-  constexpr std::string_view unreserved = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~";
-  std::string result;
-  for (const char c : text) {
-    if (unreserved.find(c) != std::string_view::npos || plain.find(c) != std::string_view::npos) {
-      result.push_back(c);
-    } else {
-      result += fmt::format("%{:02X}", static_cast<unsigned char>(c));
-    }
-  }
-  return result;
-}
-
-// PyTorch's clients of a TCPStore put a slash before a key, and those of an etcd do not.
-std::string_view without_slash(std::string_view key) {
-  if (key.starts_with('/')) key.remove_prefix(1);
-  return key;
-}
 
 Error strange(std::string what) { return protocol_error(std::move(what)); }
 
@@ -78,8 +55,8 @@ struct EtcdOperation::Finding {
   std::int64_t index = 0;  // of etcd's history
 };
 
-EtcdOperation::EtcdOperation(Operation operation, std::string run_id)
-    : operation_(std::move(operation)), run_id_(std::move(run_id)), state_key_(launch::state_key(run_id_)) {}
+EtcdOperation::EtcdOperation(Operation operation, EtcdLayout layout)
+    : operation_(std::move(operation)), layout_(std::move(layout)) {}
 
 EtcdStep EtcdOperation::start() { return next(); }
 
@@ -107,28 +84,30 @@ EtcdStep EtcdOperation::expire() {
 
 EtcdStep EtcdOperation::next(const SetKeys& op) {
   if (at_ == op.entries.size()) return Outcome(Done{});
-  return write(op.entries[at_].first, op.entries[at_].second, "");
+  const auto& entry = op.entries[at_];
+  if (layout_.is_folder(entry.first)) return keep_folder(entry.first, looks_, op.lasts);
+  return write(entry, "", op.lasts);
 }
 
 EtcdStep EtcdOperation::next(const CompareSet& op) {
-  if (is_state(op.key)) {
-    // The text of an absent state is no value that etcd holds.
-    if (op.desired == absent_value(op.key)) looks_ = true;
-    if (looks_) return read(op.key);
-    if (op.expected == absent_value(op.key)) return write(op.key, op.desired, if_absent);
-  } else if (looks_) {
-    return read(op.key);
-  } else if (op.expected.empty()) {
-    return write(op.key, op.desired, if_absent);
-  }
-  return write(op.key, op.desired, fmt::format("&prevValue={}", escaped(encoded(op.key, op.expected), "")));
+  const std::string absent = layout_.absent_value(op.key);
+  const bool plain = layout_.is_plain(op.key);
+  const bool removes = plain && op.desired == absent;
+  // The text of an absent value is none that etcd holds.
+  if (removes && (!layout_.can_remove(op.key) || op.expected == absent)) looks_ = true;
+  if (looks_) return read(op.key);
+  if (op.expected == absent) return write({op.key, op.desired}, if_absent, op.lasts);
+  const std::string held = percent_encoded(encoded(op.key, op.expected));
+  if (!removes) return write({op.key, op.desired}, fmt::format("&prevValue={}", held), op.lasts);
+  key_ = op.key;
+  return send({.method = Method::remove, .target = fmt::format("{}?prevValue={}", layout_.target(op.key), held)});
 }
 
 EtcdStep EtcdOperation::next(const AddNumber& op) {
   if (looks_) return read(op.key);
   if (!held_) number_ = op.amount;
-  const std::string condition = held_ ? fmt::format("&prevValue={}", escaped(*held_, "")) : std::string(if_absent);
-  (void)write(op.key, std::to_string(number_), condition);
+  const std::string condition = held_ ? fmt::format("&prevValue={}", percent_encoded(*held_)) : std::string(if_absent);
+  (void)write({op.key, std::to_string(number_)}, condition, {});
   sent_.may_repeat = false;  // it would count twice
   return sent_;
 }
@@ -157,14 +136,20 @@ EtcdStep EtcdOperation::next(const ListKeys& /*op*/) { return Outcome(Values{});
 EtcdStep EtcdOperation::next(const DeleteKeys& op) {
   if (at_ == op.keys.size()) return Outcome(Number{number_});
   key_ = op.keys[at_];
-  return send({.method = Method::remove, .target = target(key_)});
+  return send({.method = Method::remove, .target = layout_.target(key_)});
 }
 
 EtcdStep EtcdOperation::next(const LeaveWill& /*op*/) { return strange("knows no wills"); }
 
 // ---- what an answer means
 
-EtcdStep EtcdOperation::take(const SetKeys& /*op*/, Finding found) {
+EtcdStep EtcdOperation::take(const SetKeys& op, Finding found) {
+  // Somebody has made the folder, or it has gone, between the two.
+  if (layout_.is_folder(op.entries[at_].first) && found.kind != Finding::Kind::done) {
+    looks_ = found.kind == Finding::Kind::refused;
+    return next(op);
+  }
+  looks_ = false;
   if (found.kind != Finding::Kind::done) return strange("refuses to set a key");
   return move_on();
 }
@@ -174,11 +159,12 @@ EtcdStep EtcdOperation::take(const CompareSet& op, Finding found) {
   if (!looks_ && found.kind == done) return Outcome(Values{{op.desired}});
   if (!std::exchange(looks_, true)) {
     // Of an absent key the answer is what was expected; an absent state has a text of its own.
-    if (found.kind == absent) return Outcome(Values{{is_state(op.key) ? absent_value(op.key) : op.expected}});
+    if (found.kind == absent)
+      return Outcome(Values{{layout_.is_plain(op.key) ? layout_.absent_value(op.key) : op.expected}});
     return next(op);
   }
   if (found.kind == done) return Outcome(Values{{std::move(found.value)}});
-  if (is_state(op.key)) return Outcome(Values{{absent_value(op.key)}});
+  if (layout_.is_plain(op.key)) return Outcome(Values{{layout_.absent_value(op.key)}});
   if (!op.expected.empty()) return Outcome(Values{{op.expected}});
   looks_ = false;  // somebody has removed it between the two
   return next(op);
@@ -203,7 +189,7 @@ EtcdStep EtcdOperation::take(const AddNumber& op, Finding found) {
 
 EtcdStep EtcdOperation::take(const GetKeys& op, Finding found) {
   const bool there = found.kind == Finding::Kind::done;
-  values_.push_back(there ? std::move(found.value) : absent_value(op.keys[at_]));
+  values_.push_back(there ? std::move(found.value) : layout_.absent_value(op.keys[at_]));
   return move_on();
 }
 
@@ -219,7 +205,7 @@ EtcdStep EtcdOperation::take(const AwaitKeys& op, const Finding& found) {
   if (watched) return next(op);
   if (found.kind == Finding::Kind::done) return move_on();
   if (over_) return Outcome(WaitExpired{});
-  EtcdRequest watch{.target = fmt::format("{}?wait=true&waitIndex={}", target(key_), found.index + 1)};
+  EtcdRequest watch{.target = fmt::format("{}?wait=true&waitIndex={}", layout_.target(key_), found.index + 1)};
   watch.watches = true;
   return send(std::move(watch));
 }
@@ -249,28 +235,25 @@ EtcdStep EtcdOperation::move_on() {
 
 EtcdStep EtcdOperation::read(const std::string& key) {
   key_ = key;
-  return send({.target = target(key)});
+  return send({.target = layout_.target(key)});
 }
 
-EtcdStep EtcdOperation::write(const std::string& key, const std::string& value, std::string_view condition) {
+EtcdStep EtcdOperation::write(std::pair<std::string, std::string> entry, std::string_view condition, Duration lasts) {
+  key_ = std::move(entry.first);
+  std::string body =
+      fmt::format("value={}{}{}", percent_encoded(encoded(key_, entry.second)), condition, layout_.lasts(key_, lasts));
+  return send({.method = Method::put, .target = layout_.target(key_), .body = std::move(body)});
+}
+
+// Makes it, or lets it last longer.
+EtcdStep EtcdOperation::keep_folder(const std::string& key, bool exists, Duration lasts) {
   key_ = key;
-  std::string body = fmt::format("value={}{}{}", escaped(encoded(key, value), ""), condition,
-                                 is_state(key) || misleads_later_jobs(key) ? lasts : std::string_view());
-  return send({.method = Method::put, .target = target(key), .body = std::move(body)});
+  std::string body = fmt::format("dir=true&prevExist={}{}", exists, layout_.lasts(key, lasts));
+  return send({.method = Method::put, .target = layout_.target(key), .body = std::move(body)});
 }
 
-std::string EtcdOperation::target(const std::string& key) const {
-  if (is_state(key)) return fmt::format("{}{}", state_folder, escaped(run_id_, "/+="));
-  return fmt::format("{}{}", key_folder, escaped(encode_base64(without_slash(key)), "/+="));
-}
-
-// The state is base64 already.
 std::string EtcdOperation::encoded(const std::string& key, const std::string& value) const {
-  return is_state(key) ? value : encode_base64(value);
-}
-
-std::string EtcdOperation::absent_value(const std::string& key) const {
-  return is_state(key) ? std::string(no_state) : std::string();
+  return layout_.is_plain(key) ? value : encode_base64(value);
 }
 
 // ---- answers
@@ -296,10 +279,11 @@ Result<EtcdOperation::Finding> EtcdOperation::read_answer(const EtcdAnswer& answ
   if (answer.status != 200 && answer.status != 201)
     return strange(fmt::format("answers with status {}", answer.status));
   if (!json["node"].is_object()) return strange("answers with what is no JSON of its API v2");
+  if (layout_.is_folder(key_)) return Finding{done, {}, {}, index};
   if (json["node"]["dir"].flag().value_or(false)) return Finding{absent, {}, {}, index};
   const auto stored = json["node"]["value"].text();
   if (!stored) return Finding{};  // that of a key that was removed
-  auto value = is_state(key_) ? std::optional(*stored) : decode_base64(*stored);
+  auto value = layout_.is_plain(key_) ? std::optional(*stored) : decode_base64(*stored);
   if (!value) return strange(fmt::format("holds what is not base64 under the key {}", shown(key_)));
   return Finding{done, *std::move(value), *stored, index};
 }

@@ -88,6 +88,23 @@ std::optional<std::string_view> run_id_of(std::string_view key) {
   return key.substr(1, end - 1);
 }
 
+std::string versions_root(std::string_view prefix, const std::string& run_id) {
+  while (prefix.ends_with('/')) prefix.remove_suffix(1);
+  return fmt::format("{}{}/run_{}", prefix.empty() || prefix.starts_with('/') ? "" : "/", prefix, run_id);
+}
+
+std::string active_version_key(const std::string& root) { return root + "/rdzv/active_version"; }
+
+std::string version_counter_key(const std::string& root) { return root + "/rdzv/version_counter"; }
+
+std::string lease_key(const std::string& root, std::int64_t version, int rank) {
+  return fmt::format("{}/rdzv/v_{}/rank_{}", root, version, rank);
+}
+
+std::string version_store(const std::string& root, std::int64_t version) {
+  return fmt::format("{}/rdzv/v_{}/kv/", root, version);
+}
+
 // ---- launch's own keys
 
 std::string store_name_key(const std::string& name) { return fmt::format("{}/{}", host_key, name); }

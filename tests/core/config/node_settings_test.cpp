@@ -110,7 +110,7 @@ TEST(NodeSettings, BadInputIsOneClearLineThatNamesItsOrigin) {
       {{"--rdzv-conf=timeout=0"}, "--rdzv-conf timeout=0: expected a timeout above 0 seconds"},
       {{"--rdzv-conf=timeout=soon"}, "--rdzv-conf timeout=soon: expected a timeout"},
       {{"--standalone", "--nnodes=2"}, "--standalone is for one node, but --nnodes 2 says 2"},
-      {{"--rdzv-backend=bogus"}, "--rdzv-backend bogus: must be static, c10d or etcd-v2"},
+      {{"--rdzv-backend=bogus"}, "--rdzv-backend bogus: must be static, c10d, etcd-v2 or etcd"},
       {{"--rdzv-backend=c10d", "--nnodes=2", "--rdzv-endpoint=h:0"}, "--rdzv-endpoint h:0: port 0"},
       {{"--rdzv-backend=c10d", "--nnodes=2", "--rdzv-id="}, "--rdzv-id is empty"},
       {{"--rdzv-backend=c10d", "--nnodes=2", "--rdzv-conf=join_timeout=0"},

@@ -47,6 +47,40 @@ TEST(StoreSettings, ItsKeysAreThoseOfC10dAndOfTheConnection) {
                           HasSubstr("ssl_cert, ca_cert have no effect with http")));
 }
 
+Args older(const Args& more) {
+  Args args{"--nnodes=2", "--rdzv-backend=etcd", "--rdzv-id=j"};
+  args.insert(args.end(), more.begin(), more.end());
+  return args;
+}
+
+TEST(StoreSettings, TheOlderBackendHasKeysOfItsOwn) {
+  const Config usual = config_of(older({"--rdzv-endpoint=e1"}));
+  EXPECT_EQ(usual.store(), (Endpoint{"e1", 2379, StoreKind::etcd, "/torchelastic/p2p"}));
+  EXPECT_EQ(usual.c10d()->settings.join_timeout, std::chrono::seconds(900));
+  EXPECT_EQ(usual.c10d()->settings.last_call_timeout, std::chrono::seconds(30));
+  EXPECT_EQ(usual.c10d()->settings.keep_alive_interval * usual.c10d()->settings.keep_alive_max_attempt,
+            std::chrono::seconds(10));
+  EXPECT_FALSE(usual.serves_workers);
+  EXPECT_EQ(usual.events.backend, "etcd");
+  EXPECT_THAT(usual.notices, IsEmpty());
+  const Config told = config_of(older({"--rdzv-conf=timeout=7,last_call_timeout=2,etcd_prefix=/mine,protocol=http"}));
+  EXPECT_EQ(told.store(), (Endpoint{"localhost", 2379, StoreKind::etcd, "/mine"}));
+  EXPECT_EQ(told.c10d()->settings.join_timeout, std::chrono::seconds(7));
+  EXPECT_EQ(told.c10d()->settings.last_call_timeout, std::chrono::seconds(2));
+  EXPECT_THAT(told.notices, IsEmpty());
+}
+
+TEST(StoreSettings, KeysOfOtherBackendsAreNoticed) {
+  EXPECT_THAT(config_of(older({"--rdzv-conf=join_timeout=5,keep_alive_interval=1,last_call_timeout=2"})).notices,
+              ElementsAre(HasSubstr("join_timeout, keep_alive_interval have no effect with --rdzv-backend etcd, where "
+                                    "timeout bounds the wait for other nodes")));
+  EXPECT_THAT(config_of(older({"--rdzv-conf=cacert=a,cert=b"})).notices,
+              ElementsAre(HasSubstr("cert, cacert have no effect with http")));
+  EXPECT_THAT(config_of(older({"--rdzv-conf=ca_cert=a"})).notices, ElementsAre(HasSubstr("ca_cert is no key that")));
+  EXPECT_THAT(config_of(etcd({"--rdzv-conf=etcd_prefix=/a"})).notices,
+              ElementsAre(HasSubstr("etcd_prefix is no key that launch knows")));
+}
+
 TEST(StoreSettings, AFileIsTheEndpoint) {
   const Config config = config_of(file({"--rdzv-endpoint=/shared/a:b.store"}));
   EXPECT_EQ(config.store(), (Endpoint{"/shared/a:b.store", 0, StoreKind::file}));
@@ -69,9 +103,11 @@ TEST(StoreSettings, WhatCannotBeIsOneClearLine) {
       {etcd({"--rdzv-conf=protocol=ftp"}), "protocol must be http"},
       {etcd({"--rdzv-endpoint=e1:0"}), "--rdzv-endpoint e1:0: an etcd has no port 0"},
       {etcd({"--rdzv-endpoint=e 1"}), "a host name consists of"},
-      {{"--nnodes=2", "--rdzv-backend=etcd"},
-       "torchrun's older etcd rendezvous is not supported; give all nodes etcd-v2"},
-      {{"--nnodes=2", "--rdzv-backend=bogus"}, "--rdzv-backend bogus: must be static, c10d or etcd-v2"},
+      {{"--nnodes=2", "--rdzv-backend=etcd", "--rdzv-id=j", "--rdzv-conf=timeout=0"}, "expected a timeout above 0"},
+      {{"--nnodes=2", "--rdzv-backend=etcd", "--rdzv-id=j", "--rdzv-conf=protocol=https"},
+       "protocol=https: launch speaks to an etcd by http only"},
+      {{"--nnodes=2", "--rdzv-backend=etcd", "--rdzv-endpoint=e1:0"}, "--rdzv-endpoint e1:0: an etcd has no port 0"},
+      {{"--nnodes=2", "--rdzv-backend=bogus"}, "--rdzv-backend bogus: must be static, c10d, etcd-v2 or etcd"},
       {file({}), "the file is missing; give all nodes its path by --rdzv-endpoint"},
   };
   for (const auto& [args, message] : table) EXPECT_THAT(fault_of(args), HasSubstr(message));

@@ -27,8 +27,8 @@ EtcdRequest request_of(const EtcdStep& step) {
 }
 
 // What comes of an operation; a wait that would go on has expired.
-EtcdStep end_of(FakeEtcd& etcd, Operation operation) {
-  EtcdOperation steps(std::move(operation), "job 7");
+EtcdStep end_of(FakeEtcd& etcd, Operation operation, const EtcdLayout& layout = EtcdLayout("job 7")) {
+  EtcdOperation steps(std::move(operation), layout);
   EtcdStep step = steps.start();
   for (int count = 0; count < 100; ++count) {
     const auto* const request = std::get_if<EtcdRequest>(&step);
@@ -56,18 +56,18 @@ std::string message_of(const EtcdStep& step) {
 
 // As python-etcd 0.4.5 asks for torchrun 2.13.
 TEST(EtcdOperation, KeysAndValuesAreWhereTorchrunHasThem) {
-  EtcdOperation set(SetKeys{{{"/torch.rendezvous.job 7.0/MASTER_ADDR", "n1"}}}, "job 7");
+  EtcdOperation set(SetKeys{{{"/torch.rendezvous.job 7.0/MASTER_ADDR", "n1"}}}, EtcdLayout("job 7"));
   EXPECT_EQ(request_of(set.start()),
             (EtcdRequest{Method::put, "/v2/keys/torch/elastic/store/dG9yY2gucmVuZGV6dm91cy5qb2IgNy4wL01BU1RFUl9BRERS",
                          "value=bjE%3D&ttl=7200"}));  // which torchrun does not ask for
-  EtcdOperation without_slash(GetKeys{{"init/"}}, "job 7");
+  EtcdOperation without_slash(GetKeys{{"init/"}}, EtcdLayout("job 7"));
   EXPECT_EQ(request_of(without_slash.start()).target, "/v2/keys/torch/elastic/store/aW5pdC8=");
-  EtcdOperation read(GetKeys{{state}}, "job 7");
+  EtcdOperation read(GetKeys{{state}}, EtcdLayout("job 7"));
   EXPECT_EQ(request_of(read.start()), (EtcdRequest{Method::get, "/v2/keys/torch/elastic/rendezvous/job%207"}));
-  EtcdOperation first(CompareSet{state, std::string(no_state), "YQ=="}, "job 7");
+  EtcdOperation first(CompareSet{state, std::string(no_state), "YQ=="}, EtcdLayout("job 7"));
   EXPECT_EQ(request_of(first.start()), (EtcdRequest{Method::put, "/v2/keys/torch/elastic/rendezvous/job%207",
                                                     "value=YQ%3D%3D&prevExist=false&ttl=7200"}));
-  EtcdOperation next(CompareSet{state, "YQ==", "Yg=="}, "job 7");
+  EtcdOperation next(CompareSet{state, "YQ==", "Yg=="}, EtcdLayout("job 7"));
   EXPECT_EQ(request_of(next.start()).body, "value=Yg%3D%3D&prevValue=YQ%3D%3D&ttl=7200");
 }
 
@@ -106,10 +106,66 @@ TEST(EtcdOperation, AnAbsentStateIsTheTextOfNone) {
   EXPECT_THAT(outcome_of<Values>(etcd, CompareSet{state, "Yg==", "Yw=="}).values, ElementsAre(none));
 }
 
+// In the older rendezvous.
+TEST(EtcdOperation, AValueIsComparedAndRemoved) {
+  const EtcdLayout layout("j", "/p");
+  const std::string active = active_version_key(versions_root("/p", "j"));
+  EtcdOperation remove(CompareSet{active, "{\"a\": 1}", ""}, layout);
+  EXPECT_EQ(request_of(remove.start()),
+            (EtcdRequest{Method::remove, "/v2/keys/p/run_j/rdzv/active_version?prevValue=%7B%22a%22%3A%201%7D"}));
+  FakeEtcd etcd;
+  const auto value_after = [&](const std::string& expected, const std::string& desired) {
+    const EtcdStep step = end_of(etcd, CompareSet{active, expected, desired}, layout);
+    return std::get<Values>(std::get<Outcome>(step)).values.at(0);
+  };
+  EXPECT_EQ(value_after("", "one"), "one");
+  EXPECT_EQ(etcd.nodes.at("/p/run_j/rdzv/active_version"), "one");
+  EXPECT_EQ(value_after("two", ""), "one");
+  EXPECT_EQ(value_after("one", ""), "");
+  EXPECT_TRUE(etcd.nodes.empty());
+  EXPECT_EQ(value_after("one", ""), "");  // as when the answer to the first was lost
+  EXPECT_EQ(value_after("", ""), "");
+  EXPECT_EQ(value_after("one", "two"), "");
+}
+
+TEST(EtcdOperation, TheJobsFolderIsMadeOrLastsLonger) {
+  const EtcdLayout layout("j", "/p");
+  const std::string root = versions_root("/p", "j");
+  FakeEtcd etcd;
+  for (const Duration lasts : {Duration(7200s), Duration(100s)}) {
+    const EtcdStep step = end_of(etcd, SetKeys{{{root, ""}}, lasts}, layout);
+    EXPECT_TRUE(std::holds_alternative<Done>(std::get<Outcome>(step)));
+  }
+  EXPECT_EQ(etcd.lasts.at("/p/run_j"), "100");
+  EXPECT_TRUE(etcd.folders.contains("/p/run_j"));
+  // torchrun's agent has found it missing, and this one has made it, which has gone since.
+  EtcdOperation keep(SetKeys{{{root, ""}}, 7200s}, layout);
+  EXPECT_EQ(request_of(keep.start()),
+            (EtcdRequest{Method::put, "/v2/keys/p/run_j", "dir=true&prevExist=false&ttl=7200"}));
+  EXPECT_EQ(request_of(keep.on({412, R"({"errorCode":105,"index":4})"})).body, "dir=true&prevExist=true&ttl=7200");
+  EXPECT_EQ(request_of(keep.on({404, R"({"errorCode":100,"index":4})"})).body, "dir=true&prevExist=false&ttl=7200");
+}
+
+TEST(EtcdOperation, AKeyLastsForAsLongAsItIsTold) {
+  FakeEtcd etcd;
+  const EtcdLayout layout("j", "/p");
+  const std::string lease = lease_key(versions_root("/p", "j"), 1, 0);
+  (void)end_of(etcd, SetKeys{{{lease, ""}}, 10s}, layout);
+  EXPECT_EQ(etcd.nodes.at("/p/run_j/rdzv/v_1/rank_0"), "");
+  EXPECT_EQ(etcd.lasts.at("/p/run_j/rdzv/v_1/rank_0"), "10");
+  const auto present = [&]() -> bool {
+    return std::get<Presence>(std::get<Outcome>(end_of(etcd, CheckKeys{{lease}}, layout))).present.at(0);
+  };
+  etcd.pass(9s);
+  EXPECT_TRUE(present());  // although its value is empty
+  etcd.pass(1s);
+  EXPECT_FALSE(present());
+}
+
 TEST(EtcdOperation, TwoThatCountAtOnceAreBothCounted) {
   FakeEtcd etcd;
-  EtcdOperation first(AddNumber{"/n", 1}, "j");
-  EtcdOperation second(AddNumber{"/n", 1}, "j");
+  EtcdOperation first(AddNumber{"/n", 1}, EtcdLayout("j"));
+  EtcdOperation second(AddNumber{"/n", 1}, EtcdLayout("j"));
   const EtcdRequest begin_first = request_of(first.start()), begin_second = request_of(second.start());
   EXPECT_FALSE(begin_first.may_repeat);
   EXPECT_EQ(std::get<Number>(std::get<Outcome>(first.on(*etcd.ask(begin_first)))).value, 1);
@@ -121,7 +177,7 @@ TEST(EtcdOperation, TwoThatCountAtOnceAreBothCounted) {
 
 TEST(EtcdOperation, AWaitIsForAChangeAfterTheLook) {
   FakeEtcd etcd;
-  EtcdOperation wait(AwaitKeys{{"/a"}}, "j");
+  EtcdOperation wait(AwaitKeys{{"/a"}}, EtcdLayout("j"));
   const EtcdRequest watch = request_of(wait.on(*etcd.ask(request_of(wait.start()))));
   EXPECT_TRUE(watch.watches);
   EXPECT_EQ(watch.target, "/v2/keys" + place("a") + "?wait=true&waitIndex=4");
@@ -138,7 +194,7 @@ TEST(EtcdOperation, AWatchThatEndsIsALook) {
        {EtcdAnswer{200, ""}, EtcdAnswer{400, R"({"errorCode":401,"message":"The event in requested index is outdated",
                                                "index":9000})"}}) {
     FakeEtcd etcd;
-    EtcdOperation wait(AwaitKeys{{"/a"}}, "j");
+    EtcdOperation wait(AwaitKeys{{"/a"}}, EtcdLayout("j"));
     const EtcdRequest look = request_of(wait.start());
     EXPECT_TRUE(request_of(wait.on(*etcd.ask(look))).watches);
     EXPECT_EQ(std::get<EtcdPause>(wait.on(answer)), EtcdPause{50ms});
@@ -150,7 +206,7 @@ TEST(EtcdOperation, AWatchThatEndsIsALook) {
 
 TEST(EtcdOperation, AWaitWhoseTimeIsOverLooksOnceMore) {
   FakeEtcd etcd;
-  EtcdOperation wait(AwaitKeys{{"/a"}}, "j");
+  EtcdOperation wait(AwaitKeys{{"/a"}}, EtcdLayout("j"));
   (void)wait.on(*etcd.ask(request_of(wait.start())));
   outcome_of<Done>(etcd, SetKeys{{{"/a", "1"}}});
   const EtcdRequest look = request_of(wait.expire());
@@ -158,7 +214,7 @@ TEST(EtcdOperation, AWaitWhoseTimeIsOverLooksOnceMore) {
 }
 
 TEST(EtcdOperation, ForAKeyThatNobodyWritesNothingIsAsked) {
-  EtcdOperation wait(AwaitKeys{{std::string(never_key)}}, "j");
+  EtcdOperation wait(AwaitKeys{{std::string(never_key)}}, EtcdLayout("j"));
   EXPECT_TRUE(std::holds_alternative<EtcdRest>(wait.start()));
   EXPECT_TRUE(std::holds_alternative<WaitExpired>(std::get<Outcome>(wait.expire())));
 }
@@ -174,7 +230,7 @@ TEST(EtcdOperation, WhatALaterJobMustNotReadGoesWithTheState) {
 // As while its members choose a leader.
 TEST(EtcdOperation, APassingTroubleIsWaitedOut) {
   const EtcdAnswer trouble{500, R"({"errorCode":300,"message":"Raft Internal Error"})"};
-  EtcdOperation read(GetKeys{{"/a"}}, "j");
+  EtcdOperation read(GetKeys{{"/a"}}, EtcdLayout("j"));
   (void)read.start();
   EXPECT_EQ(std::get<EtcdPause>(read.on(trouble)), EtcdPause{50ms});
   EXPECT_EQ(std::get<EtcdPause>(read.on(trouble)), EtcdPause{100ms});
@@ -182,7 +238,7 @@ TEST(EtcdOperation, APassingTroubleIsWaitedOut) {
   for (int count = 3; count < 10; ++count) step = read.on(trouble);
   EXPECT_EQ(std::get<EtcdPause>(step), EtcdPause{1s});
   EXPECT_THAT(message_of(read.on(trouble)), HasSubstr("answers with status 500"));
-  EtcdOperation count(AddNumber{"/n", 1}, "j");
+  EtcdOperation count(AddNumber{"/n", 1}, EtcdLayout("j"));
   (void)count.start();
   EXPECT_THAT(message_of(count.on(trouble)), HasSubstr("answers with status 500"));
 }
@@ -200,7 +256,7 @@ TEST(EtcdOperation, WhatIsNoAnswerOfAnEtcdIsOneSentence) {
       {{200, R"({"node":{"value":"?"}})"}, "holds what is not base64 under the key /a"},
   };
   for (const auto& [answer, message] : table) {
-    EtcdOperation read(GetKeys{{"/a"}}, "j");
+    EtcdOperation read(GetKeys{{"/a"}}, EtcdLayout("j"));
     (void)read.start();
     EXPECT_THAT(message_of(read.on(answer)), HasSubstr(message)) << answer.body;
   }

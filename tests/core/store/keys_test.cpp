@@ -17,6 +17,16 @@ TEST(Keys, TorchrunsAreAsItSpellsThem) {
                                                                 "/torch.rendezvous.job.2/MASTER_PORT"));
 }
 
+TEST(Keys, ThoseOfTheOlderRendezvousAreItsPaths) {
+  const std::string root = versions_root("/torchelastic/p2p", "job");
+  EXPECT_EQ(root, "/torchelastic/p2p/run_job");
+  EXPECT_EQ(versions_root("p/", "job"), "/p/run_job");
+  EXPECT_EQ(active_version_key(root), "/torchelastic/p2p/run_job/rdzv/active_version");
+  EXPECT_EQ(version_counter_key(root), "/torchelastic/p2p/run_job/rdzv/version_counter");
+  EXPECT_EQ(lease_key(root, 12, 3), "/torchelastic/p2p/run_job/rdzv/v_12/rank_3");
+  EXPECT_EQ(version_store(root, 12), "/torchelastic/p2p/run_job/rdzv/v_12/kv/");
+}
+
 TEST(Keys, ARoundHasItsOwn) {
   EXPECT_EQ(abort_key(attempt_prefix("job", 0)), "/job/launch/abort");
   EXPECT_EQ(abort_key(attempt_prefix("job", 2)), "/job/launch/attempt/2/launch/abort");

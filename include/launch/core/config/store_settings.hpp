@@ -1,6 +1,7 @@
-// Where the nodes of a c10d job meet if none of them hosts a store: at an etcd (--rdzv-backend=etcd-v2), or in a file
-// (c10d with store_type=file); or at one of several hosts that --rdzv-endpoint lists. Part of settle(), called by
-// node_settings and cluster_settings. It resolves no name and opens nothing. Errors are one line that names the option.
+// Where the nodes of a c10d job meet if none of them hosts a store: at an etcd (--rdzv-backend=etcd-v2, or etcd for the
+// older rendezvous of torchrun), or in a file (c10d with store_type=file); or at one of several hosts that
+// --rdzv-endpoint lists. Part of settle(), called by node_settings and cluster_settings. It resolves no name and opens
+// nothing. Errors are one line that names the option.
 #pragma once
 
 #include "launch/core/base/error.hpp"
@@ -16,7 +17,9 @@
 
 namespace launch {
 
-inline constexpr std::string_view etcd_backend = "etcd-v2";
+bool is_etcd_backend(std::string_view backend);
+// torchrun's older rendezvous at an etcd.
+bool is_older_backend(std::string_view backend);
 inline constexpr std::uint16_t default_c10d_port = 29'400;
 
 // Ranks are assigned, and nodes may come and go.
@@ -31,8 +34,10 @@ bool meets_elsewhere(const Options& options);
 // Values of --rdzv-conf that an etcd could not be reached with.
 Status check_etcd_keys(const Options& options, const KeyValues& conf);
 
-// The keys that `check_etcd_keys` and `meets_elsewhere` know beside those of c10d.
-const std::vector<std::string>& etcd_keys();
+// The keys of --rdzv-conf by which torchrun connects to an etcd by https. The older backend has other ones.
+std::vector<std::string> https_keys(std::string_view backend);
+// The keys that this backend knows; for c10d and etcd-v2 beside those of c10d.
+std::vector<std::string> etcd_keys(std::string_view backend);
 
 // The endpoint lists several hosts.
 bool lists_hosts(const Options& options);

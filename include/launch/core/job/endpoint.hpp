@@ -23,6 +23,7 @@ struct Endpoint {
   std::string host;
   std::uint16_t port = 0;
   StoreKind kind = StoreKind::tcp;
+  std::string folder{};  // of an etcd: under which torchrun's older rendezvous is; empty: it is that of etcd-v2
 
   bool operator==(const Endpoint&) const = default;
 };

@@ -1,18 +1,19 @@
 // One operation on the store of a job that meets at an etcd, as requests to etcd's API v2 and what their answers mean.
-// A machine without time: io/etcd_client sends the requests, waits, and connects again. The keys and values are those
-// of torchrun's etcd-v2: the state of the rendezvous under /torch/elastic/rendezvous, for two hours after it was last
-// written; all else under /torch/elastic/store, names and values in base64, for as long as nobody removes it.
+// A machine without time: io/etcd_client sends the requests, waits, and connects again. Where keys and values are, and
+// in what form, EtcdLayout says.
 //
 // Errors are sentences about etcd that begin with a verb; the caller names its address. Any answer may come.
 #pragma once
 
 #include "launch/core/base/time.hpp"
+#include "launch/core/store/etcd_layout.hpp"
 #include "launch/core/store/store_operation.hpp"
 
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -53,7 +54,7 @@ using EtcdStep = std::variant<EtcdRequest, EtcdPause, EtcdRest, Outcome, Error>;
 class EtcdOperation {
  public:
   // An Attend and a LeaveWill are errors: no launch agent hosts this store.
-  EtcdOperation(Operation operation, std::string run_id);
+  EtcdOperation(Operation operation, EtcdLayout layout);
 
   EtcdStep start();
   EtcdStep on(const EtcdAnswer& answer);
@@ -92,17 +93,14 @@ class EtcdOperation {
   EtcdStep send(EtcdRequest request);
   EtcdStep move_on();
   EtcdStep read(const std::string& key);
-  EtcdStep write(const std::string& key, const std::string& value, std::string_view condition);
-  std::string target(const std::string& key) const;
-  bool is_state(const std::string& key) const { return key == state_key_; }
+  EtcdStep write(std::pair<std::string, std::string> entry, std::string_view condition, Duration lasts);
+  EtcdStep keep_folder(const std::string& key, bool exists, Duration lasts);
   std::string encoded(const std::string& key, const std::string& value) const;
-  std::string absent_value(const std::string& key) const;
   Result<Finding> read_answer(const EtcdAnswer& answer) const;
   EtcdStep trouble(const EtcdAnswer& answer);
 
   Operation operation_;
-  std::string run_id_;
-  std::string state_key_;
+  EtcdLayout layout_;
   EtcdRequest sent_;
   std::string key_;                  // the one that was asked about
   std::size_t at_ = 0;               // the key whose turn it is

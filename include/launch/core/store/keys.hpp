@@ -51,6 +51,16 @@ inline constexpr std::string_view no_state = "Y2FuaW1hZGFt";
 // Every client of a store may count itself here, as PyTorch's do.
 inline constexpr std::string_view client_count_key = "init/";
 
+// Of torchrun's older rendezvous at an etcd (core/c10d/version_rendezvous) these are the paths themselves. `root`: the
+// folder of the job, under the prefix that --rdzv-conf gives; no slash at its end.
+std::string versions_root(std::string_view prefix, const std::string& run_id);
+std::string active_version_key(const std::string& root);
+std::string version_counter_key(const std::string& root);
+// Lives as long as the agent that has this rank in the version.
+std::string lease_key(const std::string& root, std::int64_t version, int rank);
+// What the agents of a version keep in their store is in this folder, which ends in a slash.
+std::string version_store(const std::string& root, std::int64_t version);
+
 // ---- launch's own keys
 
 // Exists from the start in a store that knows ATTEND and LEAVE_WILL; PyTorch's clients cannot see it.

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "launch/core/base/error.hpp"
+#include "launch/core/base/time.hpp"
 #include "launch/core/store/will.hpp"
 
 #include <cstdint>
@@ -20,11 +21,17 @@ namespace launch {
 using KeyList = std::vector<std::string>;
 
 // clang-format off
-struct SetKeys { std::vector<std::pair<std::string, std::string>> entries; };  // → Done
-struct CompareSet { std::string key, expected, desired; };                     // → Values: the one value afterwards
-struct AddNumber { std::string key; std::int64_t amount = 0; };                // → Number: the sum
-struct GetKeys { KeyList keys; };                                              // → Values; an empty one if missing
-struct CheckKeys { KeyList keys; };                                            // → Presence, key by key
+struct SetKeys {  // → Done
+  std::vector<std::pair<std::string, std::string>> entries;
+  Duration lasts{};  // for which an etcd keeps them; zero: as it does otherwise. Other stores keep them
+};
+struct CompareSet {  // → Values: the one value afterwards
+  std::string key, expected, desired;
+  Duration lasts{};  // as above
+};
+struct AddNumber { std::string key; std::int64_t amount = 0; };  // → Number: the sum
+struct GetKeys { KeyList keys; };                                // → Values; an empty one if missing
+struct CheckKeys { KeyList keys; };                              // → Presence, key by key
 struct AwaitKeys { KeyList keys; };  // → Done when all exist, WaitExpired when the deadline came first
 struct Attend { std::string key, text; };  // → Told when there is news, or WaitExpired; see AttendRequest
 struct ListKeys {};                  // → Values: the names of all keys
