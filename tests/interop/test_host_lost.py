@@ -1,4 +1,4 @@
-"""The tests of tests/cli about the loss of the store's host, with PyTorch workers: those of each round have reduced right.
+"""The tests of tests/cli about the loss of the store's host, with PyTorch workers that must reduce right in each round.
 
 LAUNCH_MEMBERSHIP_ROUNDS says how often each takes its turn (1); the table tells median and worst.
 """
@@ -25,7 +25,8 @@ class Gloo(TorchCase):
         if self.forks():
             rank = f'export ZYGOTE="$TEST_FOLDER/zygote"\nexec {sys.executable} -S {WORKERS / "forked_rank.py"}\n'
             self.zygote = self.start_zygote(python, script)
-        self.script = self.worker(cuts.LOOK_AROUND, START, 'export JOB_FOLDER="$TEST_FOLDER" GLOO_SOCKET_IFNAME=eth0\n', rank)
+        self.script = self.worker(cuts.LOOK_AROUND, START, 'export JOB_FOLDER="$TEST_FOLDER"\n',
+                                  'export GLOO_SOCKET_IFNAME=eth0\n', rank)
 
     def start_zygote(self, python, script):
         with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as door:

@@ -1,4 +1,4 @@
-"""A rank whose PyTorch is in a process that gloo_zygote.py forks for it, in this network namespace. Both end together."""
+"""A rank whose PyTorch is in a process that gloo_zygote.py forks for it in its network namespace: both end together."""
 import json
 import os
 import socket
