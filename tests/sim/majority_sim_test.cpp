@@ -255,6 +255,6 @@ Played play_troubles(std::uint64_t seed, Choices& choices) {
   return {job->faults(), job->story()};
 }
 
-TEST(Majority, NeverRunsTwoPartsWhateverChanceDoes) { play_seeds(wanted_seeds(1000), play_troubles); }
+TEST(Majority, NeverRunsTwoPartsWhateverChanceDoes) { play_seeds(wanted_seeds(10'000), play_troubles); }
 
 }  // namespace launch::majority_sim_test
