@@ -60,8 +60,9 @@ Status AgentStore::hold_back(const Request& request, const Exchange& exchange, s
   if (found == attending_.end()) return {};
   Membership& job = *found->second;
   const bool may = job.may_answer(exchange.from, std::holds_alternative<PingRequest>(request), exchange.now.time);
-  if (may) release(job, exchange, begin);
-  if (may) return {};
+  const bool may_release = may && job.may_release(exchange.now.time);
+  if (may_release) release(job, exchange, begin);
+  if (may_release || (may && !held_.contains(exchange.from))) return {};
   if (exchange.reply.size() == begin) return {};
   Held& held = held_.try_emplace(exchange.from, Held{&job}).first->second;
   held.reply.append(exchange.reply, begin);
@@ -86,7 +87,8 @@ void AgentStore::hear_receipt(const Exchange& exchange) {
   const auto held = held_.find(exchange.from);
   if (held == held_.end() || !std::exchange(held->second.must_read, false)) return;
   Membership& job = *held->second.job;
-  if (job.may_answer(exchange.from, true, exchange.now.time)) release(job, exchange, exchange.reply.size());
+  const bool may = job.may_answer(exchange.from, true, exchange.now.time);
+  if (may && job.may_release(exchange.now.time)) release(job, exchange, exchange.reply.size());
 }
 
 // All of them may hear now what one may.

@@ -152,8 +152,10 @@ Time Quorum::enough_since(Time now) {
   return last_.enough_since(reached_);
 }
 
-bool Quorum::may_answer(const NodeDesc& node, Time now) {
-  if (!on() || !runs_ || !last_.has(node)) return true;
+bool Quorum::may_answer(const NodeDesc& node, Time now) { return !last_.has(node) || has_enough(now); }
+
+bool Quorum::has_enough(Time now) {
+  if (!on() || !runs_) return true;
   const bool known = enough_since_ != long_ago;
   if (known && now <= later(enough_since_, lease_ * 2 / 3)) return true;
   if (now >= look_again_) {

@@ -56,6 +56,8 @@ class Membership {
     if (beats && may) quorum_.answer(node, now);
     return may;
   }
+  // Whether what was held back may be sent.
+  bool may_release(Time now) { return state_.closed || moved_ || quorum_.has_enough(now); }
   Duration between_words() const { return quorum_.between_words(); }
   // It is told now to wait for an answer; or what was held back is sent to it.
   void tell_at(ConnectionId connection, Time now) {

@@ -105,8 +105,10 @@ class Quorum {
   void answer(const NodeDesc& node, Time now);
   // How often those who must wait are told so again.
   Duration between_words() const { return lease_ / 3; }
-  // Whether `node`, which asks at `now`, may be answered.
+  // Whether `node`, which asks at `now`, may be answered: one that is no member always may.
   bool may_answer(const NodeDesc& node, Time now);
+  // Whether members may.
+  bool has_enough(Time now);
 
  private:
   static constexpr int leases_of_patience = 14;  // two time-outs in a small job
