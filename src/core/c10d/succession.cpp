@@ -150,7 +150,8 @@ void Regrouping::count(const NodeDesc& node, const Visitor& visitor, int by) {
 }
 
 // A member that did not hear of the base round, since its host ended while it told the members, is known by its name.
-// If it is not in the line, it is known only to be one of those who were in the round before.
+// If it is not in the line, it is known only to be one of those who were in the round before. Where a host may have gone
+// on without nodes that were silent, it may also be one of these: it does not count.
 LastRound Regrouping::base_for(const NodeDesc& node) const {
   LastRound base = base_;
   base.rank = NodeRank::none();
@@ -158,7 +159,8 @@ LastRound Regrouping::base_for(const NodeDesc& node) const {
   const auto visitor = visitors_.find(node);
   if (visitor == visitors_.end()) return base;
   const LastRound& last = visitor->second.last;
-  if (last.rank.known() && last.round + 1 == base.round && last.term == base.term) base.rank = NodeRank(base.nnodes);
+  const bool was_in = last.rank.known() && last.round + 1 == base.round && last.term == base.term;
+  if (was_in && limit_ == Duration::zero()) base.rank = NodeRank(base.nnodes);
   for (const Heir& heir : base_.line)
     if (heir.node == node) base.rank = heir.rank;
   return base;
