@@ -71,14 +71,16 @@ Talk<HostSearch::Way> HostSearch::go_on(Error lost, bool waits) {
   const bool closed = lost.code == ErrorCode::closed && !wants_.parts();
   const bool silent = lost.code == ErrorCode::silent && !wants_.parts();
   Way way = Way::as_ever;
+  bool hurries = false;
   if (elder_) {
     way = co_await give_way(waits);
   } else if (why || seeks_until_) {
     way = Way::in_vain;
   } else if (may_have_ended(lost)) {
     way = co_await find_out(waits);
+    hurries = line_.is_by_majority();  // the time of the workers is limited since then
   }
-  if (way == Way::as_ever && wants_.formed && !wants_.ending) owner_.on_doubt(silent && place_.by_launch);
+  if (way == Way::as_ever && wants_.formed && !wants_.ending) owner_.on_doubt((silent || hurries) && place_.by_launch);
   const bool may_come_back = !place_.hosts || !line_.is_by_majority();  // else it has lost its majority
   if (way == Way::as_ever && (closed || silent) && wants_.formed && place_.by_launch && may_come_back) {
     const bool back = co_await come_back(silent);

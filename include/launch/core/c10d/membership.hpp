@@ -106,6 +106,7 @@ class Membership {
     std::uint64_t arrival = 0;  // its place among those that want to join; 0: it does not
     std::int64_t told = -1;     // a spare: the round whose line it has heard of
     bool ended = false;         // its process
+    bool returns = false;       // from another store, so it cannot go on with a round of this one
     std::size_t told_of = 0;    // in the line: how many members of the round it knows to have ended
   };
   // Wishes.
