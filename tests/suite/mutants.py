@@ -92,7 +92,7 @@ MUTANTS = (
            "return {answers, answers + plan.silence + plan.interval * 2};", "return {answers, plan.silence};",
            ("core/",)),
     Mutant("majority", "src/core/c10d/membership.cpp",
-           "if (is_new && has_begun(state_) && (said.anew || said.comeback)) quorum_.disown(said.node);", "",
+           "if (is_new && peer.returns) quorum_.disown(said.node);", "",
            ("sim/majority",)),
     Mutant("majority", "src/core/session/host_search.cpp",
            "if (place_.hosts) begin_anew();\n  co_return co_await look_for_next(false);",

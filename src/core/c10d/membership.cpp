@@ -78,14 +78,13 @@ bool Membership::accept(ConnectionId from, const Attendance& said, Instant now) 
   round_.come_back(said.node);
   const bool is_new = !peers_.contains(from);
   if (is_new) quorum_.connect(said.node);
-  const bool returns = is_new && has_begun(state_) && (said.anew || said.comeback);
-  if (returns) quorum_.disown(said.node);
   if (said.hosts) quorum_.set_self(said.node);
   Peer& peer = peers_[from];
   reluctant_ += static_cast<int>(peer.said.admits) - static_cast<int>(said.admits);
   peer.said = said;
   peer.waiting = true;
-  peer.returns = peer.returns || returns;
+  peer.returns = peer.returns || (is_new && has_begun(state_) && (said.anew || said.comeback));
+  if (is_new && peer.returns) quorum_.disown(said.node);
   if (said.wish == Wish::join) return true;
   want_nothing(peer);
   impatient_.erase(from);
@@ -98,8 +97,7 @@ void Membership::join(ConnectionId from, Peer& peer, Instant now) {
   if (state_.participants.contains(node)) {
     if (!state_.complete) return;
     const bool awaited = broken_ && broken_->cause != Cause::loss && round_.is_mixed();  // by torchrun's agents
-    const bool returns = std::exchange(peer.returns, false);
-    if ((!broken_ || awaited) && state_.round > peer.said.round && !returns)
+    if ((!broken_ || awaited) && state_.round > peer.said.round && !peer.returns)
       return untold_ ? tell_round() : tell_formed(from, peer);
     if (too_early(now.time)) {
       impatient_.insert(from);

@@ -118,6 +118,7 @@ class Membership {
   void want_nothing(Peer& peer) {
     if (peer.arrival != 0) candidates_.erase(peer.arrival);
     peer.arrival = 0;
+    peer.returns = false;
   }
   // All that attend are told where the job lives, now or when they ask, and no round forms here any more.
   void hear_of_elder(ConnectionId from, const Attendance& said) {
