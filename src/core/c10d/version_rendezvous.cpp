@@ -203,7 +203,7 @@ std::optional<Operation> VersionRendezvous::try_join(Time now) {
     refuse(ErrorCode::closed, "the rendezvous is closed");
     return std::nullopt;
   }
-  if (formed(now)) return stay(now);
+  if (formed()) return stay(now);
   if (refuses_when_late(now)) {
     const bool forms = state_.status == Step::joinable || state_.status == Step::frozen;
     if (forms && has_joined()) return write(VersionState(), {}, now);  // else the others would wait for it
@@ -311,7 +311,7 @@ std::optional<Operation> VersionRendezvous::confirm(Time now) {
 }
 
 // The version has become final with this node in it, and is not the one that it left.
-bool VersionRendezvous::formed(Time now) {
+bool VersionRendezvous::formed() {
   const bool is_new = state_.status == Step::final && has_joined() && !lease_.empty() && state_.version != round_;
   if (!is_new) return false;
   goal_ = Goal::member;

@@ -81,7 +81,7 @@ class VersionRendezvous : public ElasticMachine {
 
   bool has_joined() const { return attempted_ == state_.version && own_rank().has_value(); }
   std::optional<int> own_rank() const { return rank_of(state_, settings_.self); }
-  bool formed(Time now);
+  bool formed();
   void refuse(ErrorCode code, std::string message);
   bool refuses_when_late(Time now);
   void report(Time now);
