@@ -73,7 +73,7 @@ Result<ElasticStep> VersionRendezvous::on(const Outcome& outcome, Instant now) {
       return ElasticStep{read(time), {}};
     case Phase::numbering:
     case Phase::raising:
-      return ElasticStep{number(outcome, time), {}};
+      return number(outcome, time);
     case Phase::checking: {
       const std::vector<bool>& present = std::get<Presence>(outcome).present;
       const auto lost = std::find(present.begin(), present.end(), false);
@@ -150,13 +150,20 @@ Operation VersionRendezvous::pause(Time now) {
 }
 
 // This node has written that it numbers a version. If it is too slow for that, somebody else may do so.
-Operation VersionRendezvous::number(const Outcome& outcome, Time now) {
-  const auto held = parse_int(std::get<Values>(outcome).values.at(0));
-  if (!held || *held < 0) return found(now);  // somebody has removed it
-  if (phase_ == Phase::raising) return *held == counter_ ? make_joinable(now) : read(now);
+Result<ElasticStep> VersionRendezvous::number(const Outcome& outcome, Time now) {
+  const std::string& text = std::get<Values>(outcome).values.at(0);
+  if (text.empty()) {  // somebody has removed it; after a pause it is made again, along with the folder
+    renew_folder_ = now;
+    wake_ = never;
+    return ElasticStep{pause(now), {}};
+  }
+  const auto held = parse_int(text);
+  if (!held || *held < 0)
+    return protocol_error(fmt::format("key {}: {} is no count of versions", version_counter_key(root_), shown(text)));
+  if (phase_ == Phase::raising) return ElasticStep{*held == counter_ ? make_joinable(now) : read(now), {}};
   counter_ = *held + 1;
-  CompareSet raise{version_counter_key(root_), std::to_string(*held), std::to_string(counter_)};
-  return ask(Phase::raising, std::move(raise), now);
+  CompareSet raise{version_counter_key(root_), text, std::to_string(counter_)};
+  return ElasticStep{ask(Phase::raising, std::move(raise), now), {}};
 }
 
 Operation VersionRendezvous::make_joinable(Time now) {
@@ -191,18 +198,12 @@ std::optional<Operation> VersionRendezvous::pursue(Time now) {
   return std::nullopt;
 }
 
-std::optional<int> VersionRendezvous::own_rank() const {
-  for (const auto& [rank, node] : state_.launch)
-    if (node == settings_.self) return rank;
-  return std::nullopt;
-}
-
 std::optional<Operation> VersionRendezvous::try_join(Time now) {
   if (state_.status == Step::closed) {
     refuse(ErrorCode::closed, "the rendezvous is closed");
     return std::nullopt;
   }
-  if (formed(now)) return stay(now);
+  if (formed()) return stay(now);
   if (refuses_when_late(now)) {
     const bool forms = state_.status == Step::joinable || state_.status == Step::frozen;
     if (forms && has_joined()) return write(VersionState(), {}, now);  // else the others would wait for it
@@ -262,7 +263,12 @@ void VersionRendezvous::report(Time now) {
 
 // Its write is lost if another one was first; then it looks again.
 std::optional<Operation> VersionRendezvous::enter(Time now) {
-  if (state_.participants >= settings_.nodes.max) return std::nullopt;  // others have another maximum
+  if (state_.participants >= settings_.nodes.max) {  // those that joined have another maximum, also if they are dead
+    constexpr auto words =
+        "the version that forms has {} nodes, and --nnodes allows {} in all; give the job another --rdzv-id";
+    refuse(ErrorCode::conflict, fmt::format(words, state_.participants, settings_.nodes.max));
+    return std::nullopt;
+  }
   VersionState next = state_;
   next.launch[next.participants++] = settings_.self;
   attempted_ = next.version;
@@ -305,12 +311,11 @@ std::optional<Operation> VersionRendezvous::confirm(Time now) {
 }
 
 // The version has become final with this node in it, and is not the one that it left.
-bool VersionRendezvous::formed(Time now) {
+bool VersionRendezvous::formed() {
   const bool is_new = state_.status == Step::final && has_joined() && !lease_.empty() && state_.version != round_;
   if (!is_new) return false;
   goal_ = Goal::member;
   round_ = state_.version;
-  formed_at_ = now;
   members_ = state_;
   rank_ = *own_rank();
   RoundFormed news{state_.version, NodeRank(rank_), state_.participants, {}, {}, std::nullopt};
@@ -326,16 +331,18 @@ std::optional<Operation> VersionRendezvous::await_end(Time now) {
   const bool was_member = state_.version == round_;
   const VersionState nothing;
   if (was_member && state_.all_launch()) return write(nothing, {}, now);  // the others see that it is gone
-  if (!spare_ && announced_ != state_.version) return announce(now);
   // torchrun's members must have seen that nodes wait: they never look whether the version is still theirs.
-  const bool all_wait = state_.waiting >= state_.participants && now >= later(formed_at_, torchrun_looks);
-  if (lost_ || (was_member && all_wait)) return write(nothing, {}, now);
+  const bool seen = state_.all_launch() || now >= later(announced_at_, torchrun_looks);
+  if ((!spare_ || (lost_ && !state_.all_launch())) && announced_ != state_.version) return announce(now);
+  const bool over = lost_ || (was_member && members_that_wait(state_, members_) >= state_.participants);
+  if (over && seen) return write(nothing, {}, now);
   return check(was_member ? std::vector<int>(1, rank_) : all_ranks(state_), now);
 }
 
 std::optional<Operation> VersionRendezvous::announce(Time now) {
   if (state_.launch_waiting.contains(settings_.self)) {
     announced_ = state_.version;
+    announced_at_ = now;
     return std::nullopt;
   }
   VersionState next = state_;

@@ -129,6 +129,19 @@ std::vector<int> all_ranks(const VersionState& state) {
   return ranks;
 }
 
+std::optional<int> rank_of(const VersionState& state, const NodeDesc& node) {
+  for (const auto& [rank, agent] : state.launch)
+    if (agent == node) return rank;
+  return std::nullopt;
+}
+
+int members_that_wait(const VersionState& state, const VersionState& members) {
+  int count = state.waiting;
+  for (const NodeDesc& node : state.launch_waiting)
+    if (!rank_of(members, node)) --count;
+  return count;
+}
+
 std::string name_of(const VersionState& state, int rank) {
   const auto node = state.launch.find(rank);
   if (node != state.launch.end()) return to_text(node->second);

@@ -51,7 +51,7 @@ void notice_idle_options(const Options& options, Config& config) {
   if (options.requeue_on.value.empty()) notice_idle(config, "--requeue-on", options.requeue_exit);
   if (options.rdzv_backend.value == "static") notice_idle_keys(options, config, {}, "without --rdzv-backend c10d");
   if (is_older_backend(options.rdzv_backend.value))
-    notice_idle_keys(options, config, {"last_call_timeout", "is_host"},
+    notice_idle_keys(options, config, {"last_call_timeout", "close_timeout", "is_host"},
                      "with --rdzv-backend etcd, where timeout bounds the wait for other nodes");
 }
 

@@ -139,20 +139,29 @@ Status settle_run_id(const Options& options, const HostFacts& facts, Config& con
   return {};
 }
 
+Error key_error(const Options& options, std::string_view key, std::string_view expected) {
+  return usage_error(fmt::format("{}: {} must be {}", as_typed(options.rdzv_conf), key, expected));
+}
+
+// 0 is possible, if torchrun's older etcd takes it.
+Status check_count(const Options& options, const KeyValues& conf, const std::string& key) {
+  const auto it = conf.find(key);
+  if (it == conf.end()) return {};
+  const auto number = parse_int(it->second);
+  const bool zero = is_older_backend(options.rdzv_backend.value) && key == "last_call_timeout";
+  if (!number || *number < (zero ? 0 : 1))
+    return key_error(options, key, zero ? "a whole number, 0 or above" : "a whole number above 0");
+  const int most = key.starts_with("keep_alive") ? 10'000 : 10'000'000;
+  if (*number > most) return key_error(options, key, fmt::format("{} at most", most));
+  return {};
+}
+
 // Values that torchrun's c10d backend refuses, although a single node does not use them.
 Status check_c10d_keys(const Options& options) {
   const auto conf = parse_key_values(options.rdzv_conf.value);
-  const auto fault = [&](const std::string& key, std::string_view expected) {
-    return usage_error(fmt::format("{}: {} must be {}", as_typed(options.rdzv_conf), key, expected));
-  };
-  for (const char* key : c10d_counts) {
-    const auto it = conf->find(key);
-    if (it == conf->end()) continue;
-    const auto number = parse_int(it->second);
-    if (!number || *number <= 0) return fault(key, "a whole number above 0");
-    const int most = std::string_view(key).starts_with("keep_alive") ? 10'000 : 10'000'000;
-    if (*number > most) return fault(key, fmt::format("{} at most", most));
-  }
+  const auto fault = [&](std::string_view key, std::string_view expected) { return key_error(options, key, expected); };
+  for (const char* key : c10d_counts)
+    if (Status fits = check_count(options, *conf, key); !fits) return fits;
   constexpr std::string_view letters = "tTyYfFnN";
   if (const auto it = conf->find("is_host"); it != conf->end() && !parse_bool(it->second))
     if (it->second.size() != 1 || letters.find(it->second[0]) == std::string_view::npos)
@@ -162,8 +171,17 @@ Status check_c10d_keys(const Options& options) {
   return {};
 }
 
-// REQUIRES: check_c10d_keys has accepted the values.
-C10dChoice read_c10d(const Options& options, const KeyValues& conf, const NodeLimits& range) {
+// Of those keys the older backend has two. Values of the others are as good as unknown keys.
+Status check_older_keys(const Options& options) {
+  const auto conf = parse_key_values(options.rdzv_conf.value);
+  if (Status fits = check_count(options, *conf, "last_call_timeout"); !fits) return fits;
+  return check_count(options, *conf, "close_timeout");
+}
+
+// REQUIRES: check_elastic_keys has accepted the values.
+C10dChoice read_c10d(const Options& options, KeyValues conf, const NodeLimits& range) {
+  if (is_older_backend(options.rdzv_backend.value))
+    for (const char* key : {"join_timeout", "keep_alive_interval", "keep_alive_max_attempt"}) conf.erase(key);
   C10dChoice choice;
   ElasticSettings& settings = choice.settings;
   settings.nodes = range;
@@ -248,7 +266,8 @@ Status settle_elastic(const Options& options, const HostFacts& facts, const Node
 }
 
 Status check_elastic_keys(const Options& options) {
-  if (Status fits = check_c10d_keys(options); !fits) return fits;
+  const bool older = is_older_backend(options.rdzv_backend.value);
+  if (Status fits = older ? check_older_keys(options) : check_c10d_keys(options); !fits) return fits;
   if (!is_etcd_backend(options.rdzv_backend.value)) return {};
   return check_etcd_keys(options, *parse_key_values(options.rdzv_conf.value));
 }

@@ -70,6 +70,16 @@ TEST(StoreSettings, TheOlderBackendHasKeysOfItsOwn) {
   EXPECT_THAT(told.notices, IsEmpty());
 }
 
+TEST(StoreSettings, OfTheNumbersOfC10dTheOlderBackendReadsTwo) {
+  const Config other = config_of(older({"--rdzv-conf=join_timeout=abc,keep_alive_interval=-1,is_host=zz"}));
+  EXPECT_EQ(other.c10d()->settings.join_timeout, std::chrono::seconds(900));
+  EXPECT_EQ(other.c10d()->settings.keep_alive_interval, std::chrono::seconds(5));
+  const Config told = config_of(older({"--rdzv-conf=last_call_timeout=0,close_timeout=9"}));
+  EXPECT_EQ(told.c10d()->settings.last_call_timeout, std::chrono::seconds(0));
+  EXPECT_EQ(told.c10d()->settings.close_timeout, std::chrono::seconds(9));
+  EXPECT_THAT(told.notices, IsEmpty());
+}
+
 TEST(StoreSettings, KeysOfOtherBackendsAreNoticed) {
   EXPECT_THAT(config_of(older({"--rdzv-conf=join_timeout=5,keep_alive_interval=1,last_call_timeout=2"})).notices,
               ElementsAre(HasSubstr("join_timeout, keep_alive_interval have no effect with --rdzv-backend etcd, where "
@@ -106,6 +116,9 @@ TEST(StoreSettings, WhatCannotBeIsOneClearLine) {
       {{"--nnodes=2", "--rdzv-backend=etcd", "--rdzv-id=j", "--rdzv-conf=timeout=0"}, "expected a timeout above 0"},
       {{"--nnodes=2", "--rdzv-backend=etcd", "--rdzv-id=j", "--rdzv-conf=protocol=https"},
        "protocol=https: launch speaks to an etcd by http only"},
+      {older({"--rdzv-conf=last_call_timeout=-1"}), "last_call_timeout must be a whole number, 0 or above"},
+      {older({"--rdzv-conf=close_timeout=0"}), "close_timeout must be a whole number above 0"},
+      {etcd({"--rdzv-conf=last_call_timeout=0"}), "last_call_timeout must be a whole number above 0"},
       {{"--nnodes=2", "--rdzv-backend=etcd", "--rdzv-endpoint=e1:0"}, "--rdzv-endpoint e1:0: an etcd has no port 0"},
       {{"--nnodes=2", "--rdzv-backend=bogus"}, "--rdzv-backend bogus: must be static, c10d, etcd-v2 or etcd"},
       {file({}), "the file is missing; give all nodes its path by --rdzv-endpoint"},

@@ -1,6 +1,6 @@
 // The agent's part in a c10d rendezvous, as its session sees it: it joins rounds, notices nodes that join or leave,
-// leaves and closes. There are two kinds: HostedRendezvous if a launch agent hosts the store, ElasticRendezvous if
-// torchrun does.
+// leaves and closes. There are three kinds: HostedRendezvous if a launch agent hosts the store, ElasticRendezvous if
+// torchrun does or no node does, VersionRendezvous at an etcd in torchrun's older way.
 //
 // A machine: each step is an operation on the store, and the news for the agent; deadline() bounds the operation. A
 // wish (join, close, ...) takes effect with the next step: the caller interrupts a wait for it.

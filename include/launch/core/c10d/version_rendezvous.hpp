@@ -73,15 +73,15 @@ class VersionRendezvous : public ElasticMachine {
   Operation read(Time now);
   Operation write(const VersionState& next, Duration lasts, Time now);
   Operation renew(Time now);
-  Operation number(const Outcome& outcome, Time now);
+  Result<ElasticStep> number(const Outcome& outcome, Time now);
   Operation make_joinable(Time now);
   // nullopt: it has looked at these leases not long ago.
   std::optional<Operation> check(const std::vector<int>& ranks, Time now);
   Operation pause(Time now);
 
   bool has_joined() const { return attempted_ == state_.version && own_rank().has_value(); }
-  std::optional<int> own_rank() const;
-  bool formed(Time now);
+  std::optional<int> own_rank() const { return rank_of(state_, settings_.self); }
+  bool formed();
   void refuse(ErrorCode code, std::string message);
   bool refuses_when_late(Time now);
   void report(Time now);
@@ -105,7 +105,8 @@ class VersionRendezvous : public ElasticMachine {
   std::int64_t counter_ = 0;    // of versions, as this node has raised it
   std::int64_t attempted_ = 0;  // the version that this node has tried to join
   std::int64_t announced_ = 0;  // the one at whose end this node has counted itself
-  std::int64_t called_ = 0;     // the one whose last call is this node's task
+  Time announced_at_{};
+  std::int64_t called_ = 0;  // the one whose last call is this node's task
   Time last_call_ = never;
   Time renew_call_ = never;
   std::string lease_;  // of this node; empty: it has none, or lets it run out
@@ -118,7 +119,6 @@ class VersionRendezvous : public ElasticMachine {
   std::optional<std::int64_t> round_;  // the last one that it is or was a member of
   VersionState members_;               // in that
   int rank_ = 0;                       // in that
-  Time formed_at_{};
   bool told_broken_ = false;
   bool admits_ = true;
   std::vector<ElasticNews> news_;

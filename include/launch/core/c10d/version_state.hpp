@@ -49,6 +49,10 @@ std::string write_version_state(const VersionState& state);
 // So a launch agent that lives sees it if any other node is lost.
 std::vector<int> neighbours(const VersionState& state, int rank);
 std::vector<int> all_ranks(const VersionState& state);
+std::optional<int> rank_of(const VersionState& state, const NodeDesc& node);
+// Of the nodes that wait in `state` those that are in `members`, as far as one can tell: agents of torchrun have no
+// names, so that each that waits counts.
+int members_that_wait(const VersionState& state, const VersionState& members);
 // For people: "n1 (pid 42)"; torchrun's agents have no names.
 std::string name_of(const VersionState& state, int rank);
 

@@ -1,9 +1,9 @@
 // Where an etcd keeps what the agents of a job write to their store, by its API v2. Used by EtcdOperation. There are
 // two layouts, and both are torchrun's, so that its agents find everything (docs/store_protocol.md). That of etcd-v2:
 // the state of the rendezvous under /torch/elastic/rendezvous, for two hours after it was last written; all else under
-// /torch/elastic/store, names and values in base64. That of the older etcd, for two hours after the job has ended:
-// everything in the job's own folder; what belongs to a version in the folder of that version, names and values in
-// base64; and the paths that the rendezvous itself uses, as they are.
+// /torch/elastic/store, names and values in base64. That of the older etcd, until one to two hours after an agent of
+// the job last renewed it: everything in the job's own folder; what belongs to a version in the folder of that version,
+// names and values in base64; and the paths that the rendezvous itself uses, as they are.
 //
 // Pure: it makes texts, and knows nothing of connections. Run ids and keys may hold any bytes.
 #pragma once
