@@ -13,9 +13,9 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr Duration first_look = 1s;    // to look the names up
-constexpr Duration longest_look = 8s;  // a name server that is away keeps nobody from its job
-constexpr int most_pointers = 4;       // one after the other: a node may know of the last host only
+constexpr Duration first_search = 1s;    // to look the names up
+constexpr Duration longest_search = 8s;  // a name server that is away keeps nobody from its job
+constexpr int most_pointers = 4;         // one after the other: a node may know of the last host only
 
 // Whether nobody is there. A machine that is switched off, or to which there is no way, says nothing.
 Hearsay without_link(const Error& error) {
@@ -41,7 +41,7 @@ Talk<void> ListedPlaces::locate(Time by) {
   const C10dChoice& choice = *config_.c10d();
   here_.assign(places_.size(), false);
   for (std::size_t at = 0; at < places_.size(); ++at) here_[at] = places_[at].host == choice.address;
-  for (Duration look = first_look; !is_known() && look <= longest_look; look *= 2) {
+  for (Duration look = first_search; !is_known() && look <= longest_search; look *= 2) {
     const Time until = std::min(by, later(stage_.moment(), look));
     co_await locate_all(until);
     if (stage_.moment() < until) break;  // all names are known
