@@ -164,7 +164,7 @@ void SessionRunner::answer(QuestionId id, const Listen& question) {
   const Endpoint& at = question.at;
   Listening listening;
   if (question.quietly) {
-    if (!store.try_to_listen(at.host, at.port, question.loopback_only))
+    if (store.try_to_listen(at.host, at.port, question.loopback_only))
       listening.status = Error{ErrorCode::system, "the port is taken"};
   } else {
     listening.status = store.listen(at.host, at.port, question.loopback_only);
@@ -179,11 +179,14 @@ void SessionRunner::answer(QuestionId id, const OpenDoor& question) {
   job_store_.close_to_strangers({NodeRank::none(), question.own, {{}, store_name_}});
   std::vector<std::uint16_t> ports = question.ports;
   ports.push_back(0);
+  bool taken = false;
   const auto opens = [&](std::uint16_t port) {
-    return job_store_.try_to_listen(question.address, port, is_loopback(question.address));
+    const auto error = job_store_.try_to_listen(question.address, port, is_loopback(question.address));
+    taken = taken || error == asio::error::address_in_use;
+    return !error;
   };
   const bool opened = std::any_of(ports.begin(), ports.end(), opens);
-  reply(id, DoorOpened{opened ? job_store_.port() : std::uint16_t{0}});
+  reply(id, DoorOpened{opened ? job_store_.port() : std::uint16_t{0}, taken});
 }
 
 void SessionRunner::answer(QuestionId id, const AwaitNoClients& question) {

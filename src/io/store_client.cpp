@@ -278,8 +278,11 @@ asio::awaitable<Result<StoreClient>> connect_once(Endpoint endpoint, Time deadli
   if (!socket) co_return socket.error();
   StoreClient client(std::move(*socket));
   const Time until = std::min(deadline, later(now(), greeting_time));
-  if (auto greeted = co_await client.greet(until); !greeted)
-    co_return Error{greeted.error().code, fmt::format("{}: {}", to_text(endpoint), greeted.error().message)};
+  auto greeted = co_await client.greet(until);
+  const bool ended = !greeted && greeted.error().code == ErrorCode::closed;  // a process was there, unlike a way to it
+  if (!greeted)
+    co_return Error{ended ? ErrorCode::protocol : greeted.error().code,
+                    fmt::format("{}: {}", to_text(endpoint), greeted.error().message)};
   co_return client;
 }
 

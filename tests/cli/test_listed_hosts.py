@@ -51,22 +51,6 @@ class OneMachine(MembersCase):
         self.end_well(late, again, runs[2], runs[3])
         self.assert_rounds(3, 2, 3, 4)
 
-    def test_a_member_says_where_the_host_is(self):
-        """Which has no listed port."""
-        line = f"{self.address(1)}:{self.ports[0]},{self.address(3)}:{self.ports[2]}"
-        self.endpoint = lambda: line
-        self.conf = lambda number: f"last_call_timeout=1,is_host={int(number == 1)}"  # all addresses are of one machine
-        runs = self.form(3, nnodes="1:4")
-        killed = time.time()
-        runs[1].signal(signal.SIGKILL)
-        self.wait_for_round(2, since=killed)
-        came = time.time()
-        late = self.member(4, nnodes="1:4")
-        self.wait_for_round(3, since=came)
-        self.assert_says(late, r"the job job lives at 127\.0\.0\.2:\d+; this node joins it there")
-        self.end_well(late, runs[2], runs[3])
-        self.assert_rounds(3, 2, 3)
-
     def test_who_waits_says_where_it_looks(self):
         late = self.member(2, nnodes="1:4")
         places = ", ".join(f"{self.address(number)}:{port}" for number, port in enumerate(self.ports, 1))
@@ -200,5 +184,19 @@ class SeveralMachines(cuts.Host):
             self.assert_says(late, rf"the job job lives at {re.escape(self.address(2))}:\d+; this node joins it there")
             processes.kill([holder.pid])
             self.finish(holder)
+            self.end_well(late, *runs.values())
+            self.assert_rounds(3, 2, 3)
+
+    def test_a_member_says_where_the_host_is(self):
+        """Which is not named."""
+        self.endpoint = lambda: f"{self.address(1)},{self.address(3)}:{self.port}"
+        with hosts.Hosts(4) as self.place:
+            runs = self.form(3, nnodes="1:4")
+            killed = time.time()
+            runs.pop(1).signal(signal.SIGKILL)
+            self.wait_for_round(2, since=killed)
+            late = self.member(4, nnodes="1:4")
+            self.wait_for_round(3, since=late.started)
+            self.assert_says(late, rf"the job job lives at {re.escape(self.address(2))}:\d+; this node joins it there")
             self.end_well(late, *runs.values())
             self.assert_rounds(3, 2, 3)

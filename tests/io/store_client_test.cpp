@@ -99,6 +99,19 @@ TEST_F(StoreClientTest, AStrangerOnThePortIsNamedForWhatItIs) {
   EXPECT_THAT(client.error().message, testing::HasSubstr("what listens there is not a store"));
 }
 
+// Unlike a machine to which there is no way.
+TEST_F(StoreClientTest, WhoClosesDuringTheGreetingIsThereAndIsNoStore) {
+  tcp::acceptor acceptor(io_, tcp::endpoint(asio::ip::address_v4::loopback(), 0));
+  const auto close_one = [](tcp::acceptor& at) -> asio::awaitable<void> {
+    const auto socket = co_await at.async_accept(asio::use_awaitable);
+  };
+  run_in_background(io_.get_executor(), close_one(acceptor));
+  Endpoint endpoint{"127.0.0.1", acceptor.local_endpoint().port()};
+  const auto client = run(io_, connect_once(endpoint, later(now(), 10s)));
+  ASSERT_FALSE(client);
+  EXPECT_EQ(client.error().code, ErrorCode::protocol);
+}
+
 TEST_F(StoreClientTest, OneTrySaysWhyItFailed) {
   auto gone = std::make_unique<StoreServer>(io_.get_executor(), [](const std::string&) {});
   ASSERT_TRUE(gone->listen("127.0.0.1", 0, true));

@@ -172,7 +172,7 @@ void Process::answer(QuestionId id, const OpenDoor& question) {
   }
   const Heir own{NodeRank::none(), question.own, {{}, prepared_.name}};
   if (opened.status) job_store_->agents().close_to_strangers(own);
-  reply(id, DoorOpened{opened.port});
+  reply(id, DoorOpened{opened.port, opened.port != ports.front()});
 }
 
 void Process::answer(QuestionId id, const AwaitNoClients& question) {

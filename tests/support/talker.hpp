@@ -113,8 +113,9 @@ class Talker {
                                opened ? network_.port_of(**opened) : std::uint16_t{0}, false});
     } else if (const auto* door = std::get_if<OpenDoor>(&ask.question)) {
       auto opened = network_.listen(host_, door->ports.empty() ? std::uint16_t{0} : door->ports.front());
+      const bool taken = !opened;
       if (!opened) opened = network_.listen(host_, 0);
-      answer(ask.id, DoorOpened{opened ? network_.port_of(**opened) : std::uint16_t{0}});
+      answer(ask.id, DoorOpened{opened ? network_.port_of(**opened) : std::uint16_t{0}, taken});
     } else if (const auto* locate = std::get_if<LocateHost>(&ask.question)) {
       answer(ask.id, Whereabouts{locate->host == host_, false});
     }

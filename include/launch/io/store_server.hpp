@@ -41,8 +41,8 @@ class StoreServer {
   Status listen(const std::string& host, std::uint16_t port, bool loopback_only) {
     return listener_.listen(host, port, loopback_only);
   }
-  bool try_to_listen(const std::string& host, std::uint16_t port, bool loopback_only) {
-    return !listener_.try_to_listen(host, port, loopback_only);
+  boost::system::error_code try_to_listen(const std::string& host, std::uint16_t port, bool loopback_only) {
+    return listener_.try_to_listen(host, port, loopback_only);
   }
   std::uint16_t port() const { return listener_.port(); }
 

@@ -102,11 +102,24 @@ Status check_hosts(const Options& options) {
   if (!lists_hosts(options)) return {};
   const std::string given = as_typed(options.rdzv_endpoint);
   const std::string& quorum = options.quorum.value;
+  if (is_etcd_backend(options.rdzv_backend.value))
+    return usage_error(fmt::format("{}: an etcd is one host; name one of its members", given));
   if (options.rdzv_backend.value != "c10d" || (quorum != "host" && quorum != "majority"))
     return usage_error(fmt::format(
         "{}: several hosts need --rdzv-backend=c10d and --quorum=majority or host, by which another one hosts the "
         "store when the first is lost; give all nodes these, or name one host",
         given));
+  if (!options.rdzv_id.given() || options.rdzv_id.value == "none")
+    return usage_error(
+        fmt::format("{}: several hosts need --rdzv-id, by which a job is found; give all nodes the same "
+                    "one, which no other job has",
+                    given));
+  const auto conf = parse_key_values(options.rdzv_conf.value);
+  if (conf && conf->contains("is_host"))
+    return usage_error(
+        fmt::format("{}: is_host is for one host; the first one in --rdzv-endpoint founds the job, so "
+                    "leave is_host out",
+                    as_typed(options.rdzv_conf)));
   const auto places = parse_endpoint_list(options.rdzv_endpoint.value, default_c10d_port);
   if (!places) return usage_error(fmt::format("{}: {}", given, places.error().message));
   return {};

@@ -20,7 +20,8 @@ using namespace std::chrono_literals;
 namespace {
 
 constexpr Duration second_look = 1s;      // time to see whether a store that closed the connection is still there
-constexpr Duration look_at_listed = 1s;   // of a list: to look the name up, to connect and to ask
+constexpr Duration look_at_listed = 1s;   // of a list: to look the name up, to connect and to ask; at first
+constexpr Duration longest_look = 10s;    // the same, if an answer takes longer
 constexpr Duration for_other_agent = 5s;  // of this machine, to host the store at the port that it has taken
 constexpr Duration usual_silence = 30s;   // of a machine that may live, where no time-out says how long
 
@@ -139,10 +140,15 @@ Talk<Result<StoreLink>> ElasticStore::look_in_row(std::function<void(const Error
 Talk<Result<StoreLink>> ElasticStore::look_in_list() {
   Announcer announcer(stage_.moment());
   Backoff backoff(50ms, 1s, stage_.random());
+  taken_since_.reset();
+  Duration look = look_at_listed;
   const Duration silence = config_.heartbeat_timeout > Duration::zero() ? config_.heartbeat_timeout : usual_silence;
   const Time founds_at = later(stage_.moment(), silence);  // what only stands still has answered by then
   while (true) {
-    auto found = co_await listed_.ask(std::min(place_.give_up, later(stage_.moment(), look_at_listed)));
+    const bool waited = stage_.moment() >= founds_at;
+    const Time until = later(stage_.moment(), look);
+    auto found = co_await listed_.ask(std::min(place_.give_up, until), waited);
+    if (stage_.moment() >= until) look = std::min(2 * look, longest_look);
     if (found) {
       place_.store = found->at;
       const bool elsewhere = found->at != choice_.store;
@@ -151,7 +157,8 @@ Talk<Result<StoreLink>> ElasticStore::look_in_list() {
                    fmt::format("the job {} lives at {}; this node joins it there", config_.run_id, to_text(found->at)));
       co_return std::move(found->link);
     }
-    if (listed_.may_found(stage_.moment() >= founds_at)) {
+    const bool in_time = stage_.moment() < place_.give_up;  // else some had less time than they need
+    if (in_time && listed_.may_found(waited)) {
       const Status founded = co_await try_to_found();
       if (!founded) co_return founded.error();
       Endpoint own{"127.0.0.1", place_.port};
@@ -165,8 +172,10 @@ Talk<Result<StoreLink>> ElasticStore::look_in_list() {
   }
 }
 
-// Others must be able to rely on the port. Another agent of this machine may have it, which is found there then.
+// Others must be able to rely on the port. Another agent of this machine may have it, which is found there then. This
+// node's own door may have it, too, if it was in a job that is gone.
 Talk<Status> ElasticStore::try_to_found() {
+  if (search_.line().door_port() != 0) search_.begin_anew();
   Question listen = Listen{OwnStore::job, choice_.store, false, false};
   auto listening = stage_.ask<Listening>(std::move(listen));
   const Listening opened = co_await listening;
@@ -182,7 +191,7 @@ Talk<Status> ElasticStore::try_to_found() {
 
 void ElasticStore::announce_list(Time founds_at) {
   std::string until = fmt::format("giving up in {}", to_text(place_.give_up - stage_.moment()));
-  if (listed_.may_found(true) && stage_.moment() < founds_at)
+  if (listed_.may_found(true) && stage_.moment() < founds_at && founds_at < place_.give_up)
     until = fmt::format("this node founds it in {}", to_text(founds_at - stage_.moment()));
   stage_.say(Say::Level::progress, fmt::format("{}; looking for the job {} at {}; {}", listed_.findings(),
                                                config_.run_id, to_text(choice_.places), until));

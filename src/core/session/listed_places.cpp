@@ -13,7 +13,9 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr int most_pointers = 4;  // one after the other: a node may know of the last host only
+constexpr Duration first_search = 1s;    // to look the names up
+constexpr Duration longest_search = 8s;  // a name server that is away keeps nobody from its job
+constexpr int most_pointers = 4;         // one after the other: a node may know of the last host only
 
 // Whether nobody is there. A machine that is switched off, or to which there is no way, says nothing.
 Hearsay without_link(const Error& error) {
@@ -39,19 +41,25 @@ Talk<void> ListedPlaces::locate(Time by) {
   const C10dChoice& choice = *config_.c10d();
   here_.assign(places_.size(), false);
   for (std::size_t at = 0; at < places_.size(); ++at) here_[at] = places_[at].host == choice.address;
-  if (std::find(here_.begin(), here_.end(), true) == here_.end()) {
-    Scope looking(stage_);
-    open_ = places_.size();
-    for (std::size_t at = 0; at < places_.size(); ++at) looking.start(locate_one(at, by));
-    while (open_ > 0) {
-      auto one = heard_.rung(never);
-      co_await one;
-    }
+  for (Duration look = first_search; !is_known() && look <= longest_search; look *= 2) {
+    const Time until = std::min(by, later(stage_.moment(), look));
+    co_await locate_all(until);
+    if (stage_.moment() < until) break;  // all names are known
   }
-  founds_ = choice.is_host.value_or(here_[0]);
+  founds_ = here_[0];
   own_.clear();
   for (std::size_t at = 0; at < places_.size(); ++at)
     if (here_[at]) own_.push_back(places_[at]);
+}
+
+Talk<void> ListedPlaces::locate_all(Time by) {
+  Scope looking(stage_);
+  open_ = places_.size();
+  for (std::size_t at = 0; at < places_.size(); ++at) looking.start(locate_one(at, by));
+  while (open_ > 0) {
+    auto one = heard_.rung(never);
+    co_await one;
+  }
 }
 
 Talk<void> ListedPlaces::locate_one(std::size_t at, Time by) {
@@ -68,10 +76,11 @@ Talk<void> ListedPlaces::locate_one(std::size_t at, Time by) {
 
 // ---- the job
 
-Talk<std::optional<ListedPlaces::Found>> ListedPlaces::ask(Time by) {
+Talk<std::optional<ListedPlaces::Found>> ListedPlaces::ask(Time by, bool waited) {
   said_.assign(places_.size(), Hearsay::silent);
   told_.clear();
   found_.reset();
+  empty_.reset();
   open_ = places_.size();
   Scope asking(stage_);
   for (std::size_t at = 0; at < places_.size(); ++at) asking.start(ask_at(at, by));
@@ -79,15 +88,31 @@ Talk<std::optional<ListedPlaces::Found>> ListedPlaces::ask(Time by) {
     auto one = heard_.rung(never);
     co_await one;
   }
-  co_return std::exchange(found_, std::nullopt);
+  const bool is_empty = !found_ && may_use_open(waited);
+  auto found = std::exchange(is_empty ? empty_ : found_, std::nullopt);
+  empty_.reset();
+  co_return std::move(found);
+}
+
+bool ListedPlaces::may_use_open(bool waited) const {
+  if (!empty_) return false;
+  return founds_ ? may_found(waited) : std::count(said_.begin(), said_.end(), Hearsay::job) == 0;
+}
+
+bool ListedPlaces::may_found(bool waited) const {
+  std::vector<Hearsay> said;
+  for (std::size_t at = 0; at < said_.size(); ++at)
+    if (at == 0 || !here_[at] || said_[at] == Hearsay::job) said.push_back(said_[at]);
+  return founds_ && launch::may_found(said, waited);
 }
 
 Talk<void> ListedPlaces::ask_at(std::size_t at, Time by) {
   StoreDoor door{places_[at], {}};
   for (int pointers = 0; pointers <= most_pointers; ++pointers) {
-    Step step = co_await look_at(door, at == 0 && pointers == 0, by);
+    Step step = co_await look_at(door, by);
     if (pointers == 0) note(at, step.said);
     if (step.link && !found_) found_.emplace(Found{*std::move(step.link), door.at});
+    if (step.open && at == 0 && pointers == 0) empty_.emplace(Found{*std::move(step.open), door.at});
     if (step.link || !step.next) break;
     door = *std::move(step.next);
     told_ = fmt::format("{} says that the job is at {}", to_text(places_[at]), to_text(door.at));
@@ -95,37 +120,47 @@ Talk<void> ListedPlaces::ask_at(std::size_t at, Time by) {
   end_one();
 }
 
-// `first`: it is where the job is founded.
-Talk<ListedPlaces::Step> ListedPlaces::look_at(StoreDoor door, bool first, Time by) {
+// An agent that does not understand the wish `where` closes the connection; if
+// the store has the state of the job, it is there all the same, and so it is at a store of torchrun.
+Talk<ListedPlaces::Step> ListedPlaces::look_at(StoreDoor door, Time by) {
   auto link = co_await knock(stage_, door.at, by);
-  if (!link) co_return Step{without_link(link.error()), std::nullopt, std::nullopt};
-  KeyList keys{std::string(host_key)};
+  if (!link) co_return Step{without_link(link.error())};
+  KeyList keys{std::string(host_key), state_key(config_.run_id)};
   if (!door.store.empty()) keys.push_back(store_name_key(door.store));
   auto present = co_await link->check(std::move(keys), by);
-  if (!present) co_return Step{without_answer(present.error()), std::nullopt, std::nullopt};
-  const bool by_launch = present->front();
-  const bool named = present->back();
-  Step step{Hearsay::no_job, std::nullopt, std::nullopt};
-  if (!by_launch && first) step.link.emplace(*std::move(link));
-  if (!by_launch || !named) co_return step;
-  co_return co_await ask_launch(*std::move(link), first, by);
+  if (!present) co_return Step{without_answer(present.error())};
+  const bool by_launch = present->at(0);
+  const bool begun = present->at(1);
+  const bool named = door.store.empty() || present->back();
+  if (!named) co_return Step{Hearsay::no_job};
+  if (by_launch) co_return co_await ask_launch(*std::move(link), begun, by);
+  Step step;
+  step.said = begun ? Hearsay::job : Hearsay::no_job;
+  (begun ? step.link : step.open).emplace(*std::move(link));
+  co_return step;
 }
 
-Talk<ListedPlaces::Step> ListedPlaces::ask_launch(StoreLink link, bool first, Time by) {
+// `begun`: the state of the job is there.
+Talk<ListedPlaces::Step> ListedPlaces::ask_launch(StoreLink link, bool begun, Time by) {
   const NodeDesc self{config_.hostname, config_.pid, launch_local_id};
   const Attendance said = visit(Attendance::Wish::where, self);
   Operation where = Attend{state_key(config_.run_id), to_json(said)};
   auto outcome = co_await link.perform(std::move(where), by);
-  if (!outcome) co_return Step{without_answer(outcome.error()), std::nullopt, std::nullopt};
-  Step step{Hearsay::no_job, std::nullopt, std::nullopt};
-  const auto* const told = std::get_if<Told>(&*outcome);
+  const auto* const told = outcome ? std::get_if<Told>(&*outcome) : nullptr;
   const auto news = told != nullptr ? parse_news(told->text) : Result<ElasticNews>(protocol_error("no news"));
+  const Hearsay unheard = outcome ? Hearsay::no_job : without_answer(outcome.error());
+  Step step{unheard};
+  if (!news && begun) {
+    step.said = Hearsay::job;
+    auto again = co_await knock(stage_, link.peer(), by);
+    if (again) step.link.emplace(*std::move(again));
+  }
   if (!news) co_return step;
-  const bool lives_here = std::holds_alternative<RoundWaits>(*news);
   const auto* const moved = std::get_if<RoundMoved>(&*news);
+  const bool lives_here = std::holds_alternative<RoundWaits>(*news);
   if (lives_here || moved != nullptr) step.said = Hearsay::job;
   if (moved != nullptr) step.next = moved->job.door;
-  if (lives_here || (first && moved == nullptr)) step.link.emplace(std::move(link));
+  if (moved == nullptr) (lives_here ? step.link : step.open).emplace(std::move(link));
   co_return step;
 }
 

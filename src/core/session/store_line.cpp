@@ -40,11 +40,10 @@ Talk<void> StoreLine::open_door(NodeDesc own, std::string address, std::vector<E
   if (opened.port != 0) door_.at = {std::move(address), opened.port};
   const bool is_listed = std::find(ports.begin(), ports.end(), opened.port) != ports.end();
   if (opened.port != 0 && !ports.empty() && !is_listed)
-    stage_.say(
-        Say::Level::info,
-        fmt::format("port {} is taken, at which --rdzv-endpoint expects this node; it would host the store at port "
-                    "{}, which nodes that come later learn from others of the list only",
-                    ports.front(), opened.port));
+    stage_.say(Say::Level::info,
+               fmt::format("port {} {}, at which --rdzv-endpoint expects this node; it would host the store at port "
+                           "{}, which nodes that come later learn from others of the list only",
+                           ports.front(), opened.taken ? "is taken" : "cannot be opened", opened.port));
 }
 
 // All of them, as this node knows now, know the round.

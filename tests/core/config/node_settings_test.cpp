@@ -247,7 +247,7 @@ TEST(NodeSettings, AnotherNodeMayHostTheStoreWhereOneOfThemDoes) {
 }
 
 TEST(NodeSettings, SeveralHostsMayHaveTheStore) {
-  const Args line{"--rdzv-backend=c10d", "--nnodes=1:3", "--quorum=majority"};
+  const Args line{"--rdzv-backend=c10d", "--nnodes=1:3", "--quorum=majority", "--rdzv-id=job"};
   const auto with = [&](const char* endpoint) {
     Args args = line;
     args.emplace_back(endpoint);
@@ -271,11 +271,16 @@ TEST(NodeSettings, SeveralHostsNeedC10dAndAnotherHostOfTheStore) {
   const char* const list = "--rdzv-endpoint=n0,n1:29400";
   expect_faults({
       {{"--nnodes=2", list}, needs},
-      {{"--nnodes=2", "--rdzv-backend=etcd-v2", "--quorum=host", list}, needs},
+      {{"--nnodes=2", "--rdzv-backend=etcd-v2", "--quorum=host", list}, "an etcd is one host; name one of its members"},
+      {{"--nnodes=2", "--rdzv-backend=c10d", list}, "several hosts need --rdzv-id, "},
+      {{"--nnodes=2", "--rdzv-backend=c10d", "--rdzv-id=none", list}, "several hosts need --rdzv-id, "},
+      {{"--nnodes=2", "--rdzv-backend=c10d", "--rdzv-id=j", "--rdzv-conf=is_host=1", list}, "leave is_host out"},
       {{"--nnodes=2", "--rdzv-backend=c10d", "--quorum=none", list}, needs},
-      {{"--nnodes=2", "--rdzv-backend=c10d", "--quorum=host", "--rdzv-endpoint=n0,n0:1"}, "n0:1 is there twice"},
-      {{"--nnodes=2", "--rdzv-backend=c10d", "--quorum=host", "--rdzv-endpoint=n0,n1:0"}, "port 0"},
-      {{"--nnodes=1", "--rdzv-backend=c10d", "--quorum=host", "--rdzv-endpoint=n0,"}, "a host is missing"},
+      {{"--nnodes=2", "--rdzv-backend=c10d", "--quorum=host", "--rdzv-id=j", "--rdzv-endpoint=n0,n0:1"},
+       "n0:1 is there twice"},
+      {{"--nnodes=2", "--rdzv-backend=c10d", "--quorum=host", "--rdzv-id=j", "--rdzv-endpoint=n0,n1:0"}, "port 0"},
+      {{"--nnodes=1", "--rdzv-backend=c10d", "--quorum=host", "--rdzv-id=j", "--rdzv-endpoint=n0,"},
+       "a host is missing"},
   });
   const Config file =
       config_of({"--nnodes=2", "--rdzv-backend=c10d", "--rdzv-conf=store_type=file", "--rdzv-endpoint=/a,b"});

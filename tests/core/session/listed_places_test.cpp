@@ -51,8 +51,8 @@ struct Listed {
   static MovedJob at(const std::string& host, std::uint16_t port, const std::string& name = "") {
     return {{host, 7, launch_local_id}, {{host, port}, name}, 1};
   }
-  std::optional<Endpoint> ask() {
-    auto found = talker->run(places->ask(later(events.now(), 1s)), 10s);
+  std::optional<Endpoint> ask(bool waited = false) {
+    auto found = talker->run(places->ask(later(events.now(), 1s), waited), 10s);
     EXPECT_TRUE(found.has_value()) << "it did not end in time";
     return found && *found ? std::optional((*found)->at) : std::nullopt;
   }
@@ -103,13 +103,6 @@ TEST(ListedPlaces, AnAddressThatTheUserGivesSaysWhichIsItsOwn) {
   node.locate();
   EXPECT_FALSE(node.places->founds());
   EXPECT_EQ(node.places->own(), (std::vector<Endpoint>{{"n2", 29400}}));
-}
-
-TEST(ListedPlaces, TheUserMaySayWhoFounds) {
-  Listed node("n3");
-  play::c10d_of(node.config).is_host = true;
-  node.locate();
-  EXPECT_TRUE(node.places->founds());
 }
 
 TEST(ListedPlaces, NobodyIsThere) {
@@ -212,10 +205,63 @@ TEST(ListedPlaces, AStoreWithoutThisJobCountsAtTheFirstPlaceOnly) {
 
 TEST(ListedPlaces, AStoreOfTorchrunCountsAtTheFirstPlaceOnly) {
   Listed node;
+  node.locate();
   const auto other = *node.network.listen("n1", 29400, false);
   EXPECT_FALSE(node.ask());
   const auto first = *node.network.listen("n0", 29400, false);
   EXPECT_EQ(node.ask(), (Endpoint{"n0", 29400}));
+}
+
+TEST(ListedPlaces, AStoreWithoutThisJobNeverWinsOverOneThatHasIt) {
+  for (const char* const self : {"n0", "n3"})
+    for (const bool by_launch : {false, true}) {
+      Listed node(self);
+      node.locate();
+      const auto first = *node.network.listen("n0", 29400, by_launch);
+      const auto job = node.host("n1");
+      EXPECT_EQ(node.ask(), (Endpoint{"n1", 29400}));
+    }
+}
+
+TEST(ListedPlaces, AStoreWithoutThisJobIsLeftIfAnotherKnowsOfTheJob) {
+  for (const char* const self : {"n0", "n3"}) {
+    Listed node(self);
+    node.locate();
+    const auto first = node.open("n0");
+    const auto door = node.door("n1", Listed::at("n7", 40000));
+    EXPECT_FALSE(node.ask(true));
+  }
+}
+
+TEST(ListedPlaces, TheFirstUsesAStoreOfItsMachineOnlyIfItCouldFoundTheJob) {
+  ByFirst node;
+  const auto first = *node.network.listen("n0", 29400, false);
+  node.network.power_off("n1");
+  EXPECT_FALSE(node.ask());
+  EXPECT_EQ(node.ask(true), (Endpoint{"n0", 29400}));
+  node.network.power_off("n2");
+  EXPECT_FALSE(node.ask(true));
+}
+
+// The wish `where` is not answered by what is there.
+TEST(ListedPlaces, AStoreWithTheStateOfTheJobHasIt) {
+  for (const bool by_launch : {false, true}) {
+    ByFirst node;
+    const auto store = *node.network.listen("n1", 29400, by_launch);
+    store->agents().table().preset(state_key("job"), "1");
+    if (by_launch) store->agents().close_to_strangers({NodeRank::none(), {"n1", 7, launch_local_id}, {{}, "of n1"}});
+    EXPECT_EQ(node.ask(), (Endpoint{"n1", 29400}));
+    EXPECT_FALSE(node.places->may_found(true));
+  }
+}
+
+TEST(ListedPlaces, AnotherPlaceOfItsOwnMachineIsNoOther) {
+  ByFirst node;
+  play::c10d_of(node.config).places = {{"n0", 29400}, {"n0", 29500}, {"n1", 29400}};
+  node.locate();
+  node.network.power_off("n1");
+  EXPECT_FALSE(node.ask(true));
+  EXPECT_FALSE(node.places->may_found(true)) << "half of the machines do not answer";
 }
 
 }  // namespace launch::listed_places_test

@@ -42,7 +42,7 @@ std::vector<std::string> etcd_keys(std::string_view backend);
 // The endpoint lists several hosts.
 bool lists_hosts(const Options& options);
 
-// An error if it does and cannot: several need c10d, and another host of the store when one is lost.
+// An error if it does and cannot: several need c10d, an id, and another host of the store when one is lost.
 Status check_hosts(const Options& options);
 
 // All of them. REQUIRES: check_hosts() found no fault.

@@ -116,6 +116,8 @@ class HostSearch {
     if (place_.last_link && line_.is_by_majority()) place_.last_link->abandon();
     place_.last_link.reset();
   }
+  // What this node hosts, or would host, ends: its store is as new, without a door.
+  void begin_anew();
 
  private:
   Talk<bool> come_back(bool was_silent);
@@ -129,7 +131,6 @@ class HostSearch {
   Talk<Way> seek(bool waits);
   Talk<Way> give_way(bool waits);
   Talk<void> abandon_store();
-  void begin_anew();
   void leave_link(bool waits);
   Duration grace_after_end() const;
   Duration patience_with_host() const {

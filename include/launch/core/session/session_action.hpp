@@ -63,7 +63,8 @@ struct Opened { LinkId link = 0; Status status; Endpoint peer; std::string own_a
 struct Answered { Result<Outcome> outcome; bool hung_up = false; Time lived_at{}, heard_at{}; };
 // `port`: the one that was taken. `cooling`: nobody uses it, but the kernel keeps it for a while.
 struct Listening { Status status; std::uint16_t port = 0; bool cooling = false; };
-struct DoorOpened { std::uint16_t port = 0; };  // 0: none was free
+// `port`: 0: none was free. `taken`: another process has one of those that were wished.
+struct DoorOpened { std::uint16_t port = 0; bool taken = false; };
 struct Clients { std::size_t left = 0; std::vector<std::string> where; };  // `where`: some of them
 struct Spares { std::size_t number = 0; };
 
