@@ -150,8 +150,8 @@ void Regrouping::count(const NodeDesc& node, const Visitor& visitor, int by) {
 }
 
 // A member that did not hear of the base round, since its host ended while it told the members, is known by its name.
-// If it is not in the line, it is known only to be one of those who were in the round before. If a host may have gone on
-// without nodes that were silent, it may also be one of these: it does not count.
+// If it is not in the line, it is known only to be one of those who were in the round before. If a host may have gone
+// on without nodes that were silent, it may also be one of these: it does not count.
 LastRound Regrouping::base_for(const NodeDesc& node) const {
   LastRound base = base_;
   base.rank = NodeRank::none();
