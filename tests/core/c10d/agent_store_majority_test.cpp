@@ -12,7 +12,11 @@ struct Majority : Store {
     }
   }
   std::string say(ConnectionId from, Wish wish, std::int64_t round) {
-    Attendance said = *parse_attendance(attendance(wish, "n" + std::to_string(from), round));
+    return say(from, wish, round, "n" + std::to_string(from), false);
+  }
+  std::string say(ConnectionId from, Wish wish, std::int64_t round, const std::string& name, bool anew) {
+    Attendance said = *parse_attendance(attendance(wish, name, round));
+    said.anew = anew;
     said.nodes = {3, 3};
     said.hosts = from == 1;
     said.lease = 6s;
@@ -47,6 +51,21 @@ TEST(AgentStoreMajority, HoldsBackWhatMembersAskForUntilEnoughOfThemHaveReadSome
   EXPECT_EQ(held.substr(0, 4), Majority::word(beat_nonce)) << "in the order of its requests";
   EXPECT_EQ(job.pushed(1), Majority::word(held_nonce) + Majority::word(beat_nonce));
   EXPECT_EQ(job.beat(2), Majority::word(beat_nonce));
+}
+
+TEST(AgentStoreMajority, AnAnswerToOneThatIsNoMemberReleasesNothing) {
+  Majority job;
+  job.time += 60s;
+  EXPECT_EQ(job.beat(1), "");
+  EXPECT_EQ(job.say(4, Wish::join, -1), "");
+  EXPECT_EQ(job.beat(4), Majority::word(beat_nonce)) << "a spare";
+  EXPECT_EQ(job.pushed(1), Majority::word(held_nonce)) << "and no more than that";
+}
+
+TEST(AgentStoreMajority, OneThatComesBackFromAnotherStoreHasNoRoundHere) {
+  Majority job;
+  job.store.drop(3, true, job.instant(), job.pushes);
+  EXPECT_EQ(job.say(5, Wish::join, -1, "n3", true), "") << "it is not told of the round that formed before";
 }
 
 TEST(AgentStoreMajority, TellsThemAgainWhileTheyWait) {

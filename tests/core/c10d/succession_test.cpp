@@ -325,6 +325,22 @@ TEST(Regrouping, CountsMembersBehindTheLineThatDidNotHearOfTheBaseWithoutARank) 
   EXPECT_EQ(those.regrouping.missing(), 2) << "whose ranks are unknown";
 }
 
+// With a majority the host may have gone on without a node that was silent.
+TEST(Regrouping, DoesNotCountOneThatHasMissedTheBaseIfItIsNotInTheLine) {
+  Visitors those;
+  for (const int rank : {1, 2})
+    those.regrouping.hear({Visitors::node(rank), true, rank == 1}, of_silent_host(rank, 3s), those.now);
+  Comeback missed = of_silent_host(3, 3s);
+  missed.last.round = 4;
+  const NodeDesc stranger = Visitors::node(9);
+  those.regrouping.hear({stranger, true, false}, missed, those.now);
+  missed.last = those.regrouping.base_for(stranger);
+  EXPECT_EQ(missed.last.rank, NodeRank::none());
+  those.regrouping.hear({stranger, true, false}, missed, those.now);
+  those.pass(3s);
+  EXPECT_FALSE(those.form()) << "two of four, without the lowest rank";
+}
+
 TEST(Regrouping, WaitsAgainWhenOneComesFromALaterStore) {
   Visitors those;
   those.hear(1);
