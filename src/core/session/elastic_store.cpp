@@ -19,11 +19,11 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr Duration second_look = 1s;      // time to see whether a store that closed the connection is still there
-constexpr Duration look_at_listed = 1s;   // of a list: to look the name up, to connect and to ask; at first
-constexpr Duration longest_look = 10s;    // the same, if an answer takes longer
-constexpr Duration for_other_agent = 5s;  // of this machine, to host the store at the port that it has taken
-constexpr Duration usual_silence = 30s;   // of a machine that may live, where no time-out says how long
+constexpr Duration second_look = 1s;           // time to see whether a store that closed the connection is still there
+constexpr Duration look_at_listed = 1s;        // of a list: to look the name up, to connect and to ask; at first
+constexpr Duration longest_listed_look = 10s;  // the same, if an answer takes longer
+constexpr Duration for_other_agent = 5s;       // of this machine, to host the store at the port that it has taken
+constexpr Duration usual_silence = 30s;        // of a machine that may live, where no time-out says how long
 
 ElasticSettings with_self(const Config& config, const C10dChoice& choice, Duration report_interval) {
   ElasticSettings settings = choice.settings;
@@ -148,7 +148,7 @@ Talk<Result<StoreLink>> ElasticStore::look_in_list() {
     const bool waited = stage_.moment() >= founds_at;
     const Time until = later(stage_.moment(), look);
     auto found = co_await listed_.ask(std::min(place_.give_up, until), waited);
-    if (stage_.moment() >= until) look = std::min(2 * look, longest_look);
+    if (stage_.moment() >= until) look = std::min(2 * look, longest_listed_look);
     if (found) {
       place_.store = found->at;
       const bool elsewhere = found->at != choice_.store;
