@@ -24,7 +24,7 @@ RemoteActions Remote::start(Time now) {
 void Remote::leave(RemoteActions& actions) {
   state_ = State::over;
   leaving_ = true;
-  actions.push_back(LeaveRemote{});
+  actions.emplace_back(LeaveRemote{});
 }
 
 RemoteActions Remote::on_lost() {
