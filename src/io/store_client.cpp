@@ -279,7 +279,7 @@ asio::awaitable<Result<StoreClient>> connect_once(Endpoint endpoint, Time deadli
   StoreClient client(std::move(*socket));
   const Time until = std::min(deadline, later(now(), greeting_time));
   auto greeted = co_await client.greet(until);
-  const bool hung_up = !greeted && greeted.error().code == ErrorCode::closed;  // a process was there, unlike a way to it
+  const bool hung_up = !greeted && greeted.error().code == ErrorCode::closed;  // a process was there, not only a way
   if (!greeted)
     co_return Error{hung_up ? ErrorCode::protocol : greeted.error().code,
                     fmt::format("{}: {}", to_text(endpoint), greeted.error().message)};

@@ -102,7 +102,7 @@ bool ListedPlaces::may_use_open(bool waited) const {
 bool ListedPlaces::may_found(bool waited) const {
   std::vector<Hearsay> said;
   for (std::size_t at = 0; at < said_.size(); ++at)
-    if (at == 0 || !here_[at] || said_[at] == Hearsay::job) said.push_back(said_[at]);
+    if (at == 0 || at >= here_.size() || !here_[at] || said_[at] == Hearsay::job) said.push_back(said_[at]);
   return founds_ && launch::may_found(said, waited);
 }
 
