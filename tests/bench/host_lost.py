@@ -1,4 +1,4 @@
-"""Many agents on this machine run a c10d job with --quorum=host; the one that hosts the store is killed.
+"""Many agents on this machine run a c10d job; the one that hosts the store is killed.
 
 "again" is the time from the kill until the last worker of the next round has started, of all agents but that one. It is
 compared with "job", the time that the first round took, which starts the agents as well. Nothing is asserted but that

@@ -79,6 +79,7 @@ class TwoInARow(Majority):
 
 class Spare(Majority):
     """It takes the place of the host."""
+    machines = 5
 
     def is_taken(self, lose):
         runs = self.four()

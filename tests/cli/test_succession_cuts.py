@@ -24,6 +24,7 @@ LOOK_AROUND = ('for pid in $(sed -n "s/^start [^ ]* [^ ]* [^ ]* \\([0-9]\\) .* \
 
 class Host(MembersCase):
     more = ("--quorum=host",)
+    machines = 4
     builds = only = ("release",)  # waits for time-outs most of the time: once is enough
 
     def setUp(self):
@@ -54,7 +55,7 @@ class Host(MembersCase):
         """Plays it in turn, each time on new hosts; what it gives back."""
         results = []
         for _ in range(ROUNDS):
-            with hosts.Hosts(5) as self.place:
+            with hosts.Hosts(self.machines) as self.place:
                 results.append(play())
                 self.assertEqual([], self.told("beside"), self.account())
                 self.next_job()

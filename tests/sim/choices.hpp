@@ -52,11 +52,11 @@ using PlaySeed = std::function<Played(std::uint64_t seed, Choices& choices)>;
 // The shortest list that is found and still fails, within `tries` tries.
 Choices::List shorten(Choices::List choices, const std::function<bool(Choices::List)>& fails, int tries);
 
-// Plays all seeds from 1, or the one that the user asks for. The first that fails is shortened and told, and fails the
-// test.
+// Plays this many seeds, from 1 or LAUNCH_SIM_FIRST on, or the one that the user asks for. The first that fails is
+// shortened and told, and fails the test.
 void play_seeds(std::uint64_t seeds, const PlaySeed& play);
 
-// LAUNCH_SIM_SEEDS, or else `usual`. LAUNCH_SIM_FIRST is the first of them (1).
+// LAUNCH_SIM_SEEDS, or else `usual`.
 std::uint64_t wanted_seeds(std::uint64_t usual);
 
 }  // namespace launch::sim

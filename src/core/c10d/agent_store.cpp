@@ -91,7 +91,7 @@ void AgentStore::hear_receipt(const Exchange& exchange) {
   if (may && job.may_release(exchange.now.time)) release(job, exchange, exchange.reply.size());
 }
 
-// All of them may hear now what one may.
+// All members may hear now what one may. An answer to a node that is no member is no reason.
 void AgentStore::release(Membership& job, const Exchange& exchange, std::size_t begin) {
   for (auto held = held_.begin(); held != held_.end();) {
     const auto& [to, one] = *held;

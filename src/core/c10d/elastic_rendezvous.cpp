@@ -15,12 +15,11 @@ using namespace std::chrono_literals;
 using Cause = RoundBroken::Cause;
 
 constexpr Duration poll = 500ms;
-constexpr Duration most_backoff = 200ms;
 
 }  // namespace
 
 ElasticRendezvous::ElasticRendezvous(ElasticSettings settings, Random random)
-    : settings_(std::move(settings)), random_(random), key_(state_key(settings_.run_id)) {}
+    : settings_(std::move(settings)), lost_writes_(random), key_(state_key(settings_.run_id)) {}
 
 ElasticStep ElasticRendezvous::start(Instant now) {
   phase_ = Phase::founding;
@@ -51,7 +50,7 @@ void ElasticRendezvous::leave(Time now, std::string /*reason*/) {
 Result<ElasticStep> ElasticRendezvous::on(const Outcome& outcome, Instant now) {
   if (phase_ == Phase::waiting || phase_ == Phase::pausing) return ElasticStep{read(now.time), {}};
   const std::string& text = std::get<Values>(outcome).values.at(0);
-  if (phase_ == Phase::writing) lost_writes_ = text == written_ ? 0 : lost_writes_ + 1;
+  if (phase_ == Phase::writing) lost_writes_.note(text != written_);
   auto state = read_state(text);
   if (!state) return Error{state.error().code, fmt::format("key {}: {}", key_, state.error().message)};
   take(text, *std::move(state), now.time);
@@ -95,12 +94,9 @@ Operation ElasticRendezvous::read(Time now) {
 }
 
 Operation ElasticRendezvous::write(const ElasticState& next, Time now) {
-  // Nodes that write at the same time make each other lose. From the second loss on, each first waits a random time.
-  if (lost_writes_ > 1) {
-    const Duration most = std::min<Duration>(1ms * (1 << std::min(lost_writes_, 10)), most_backoff);
+  if (const auto backoff = lost_writes_.pause()) {
     phase_ = Phase::pausing;
-    deadline_ = later(now, random_.between(Duration(1), most));
-    lost_writes_ = 1;
+    deadline_ = later(now, *backoff);
     return AwaitKeys{{std::string(never_key)}};
   }
   phase_ = Phase::writing;

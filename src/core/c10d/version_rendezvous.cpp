@@ -24,12 +24,11 @@ constexpr Duration folder_lasts = 2h;
 constexpr Duration poll_forming = 200ms;
 constexpr Duration poll_running = 500ms;
 constexpr Duration between_checks = 1s;
-constexpr Duration longest_backoff = 200ms;
 
 }  // namespace
 
 VersionRendezvous::VersionRendezvous(ElasticSettings settings, std::string root, Random random)
-    : settings_(std::move(settings)), root_(std::move(root)), random_(random) {}
+    : settings_(std::move(settings)), root_(std::move(root)), lost_writes_(random) {}
 
 std::string VersionRendezvous::key() const { return active_version_key(root_); }
 
@@ -89,7 +88,7 @@ Result<ElasticStep> VersionRendezvous::on(const Outcome& outcome, Instant now) {
 }
 
 Result<ElasticStep> VersionRendezvous::take(const std::string& text, Time now) {
-  if (phase_ == Phase::writing) lost_writes_ = text == written_ ? 0 : lost_writes_ + 1;
+  if (phase_ == Phase::writing) lost_writes_.note(text != written_);
   auto state = read_version_state(text);
   if (!state) return Error{state.error().code, fmt::format("key {}: {}", key(), state.error().message)};
   const bool other = state->version != state_.version || state->status != state_.status;
@@ -115,12 +114,9 @@ Operation VersionRendezvous::found(Time now) { return ask(Phase::founding, SetKe
 Operation VersionRendezvous::read(Time now) { return ask(Phase::reading, GetKeys{{key()}}, now); }
 
 Operation VersionRendezvous::write(const VersionState& next, Duration lasts, Time now) {
-  // Nodes that write at the same time make each other lose. From the second loss on, each first waits a random time.
-  if (lost_writes_ > 1) {
-    const Duration most = std::min<Duration>(1ms * (1 << std::min(lost_writes_, 10)), longest_backoff);
+  if (const auto backoff = lost_writes_.pause()) {
     phase_ = Phase::pausing;
-    deadline_ = later(now, random_.between(Duration(1), most));
-    lost_writes_ = 1;
+    deadline_ = later(now, *backoff);
     return AwaitKeys{{std::string(never_key)}};
   }
   written_ = write_version_state(next);

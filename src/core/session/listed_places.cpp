@@ -19,8 +19,7 @@ constexpr int most_pointers = 4;         // one after the other: a node may know
 
 // Whether nobody is there. A machine that is switched off, or to which there is no way, says nothing.
 Hearsay without_link(const Error& error) {
-  const bool is_other = error.code == ErrorCode::protocol;
-  if (is_other) return Hearsay::no_job;
+  if (error.code == ErrorCode::protocol) return Hearsay::no_job;  // another program is
   return error.code == ErrorCode::no_listener ? Hearsay::nobody : Hearsay::silent;
 }
 
@@ -33,13 +32,12 @@ Hearsay without_answer(const Error& error) {
 }  // namespace
 
 ListedPlaces::ListedPlaces(Stage& stage, const Config& config)
-    : stage_(stage), config_(config), places_(config.c10d()->places), heard_(stage) {}
+    : stage_(stage), config_(config), places_(config.c10d()->places), here_(places_.size()), heard_(stage) {}
 
 // ---- this node
 
 Talk<void> ListedPlaces::locate(Time by) {
   const C10dChoice& choice = *config_.c10d();
-  here_.assign(places_.size(), false);
   for (std::size_t at = 0; at < places_.size(); ++at) here_[at] = places_[at].host == choice.address;
   for (Duration look = first_search; !is_known() && look <= longest_search; look *= 2) {
     const Time until = std::min(by, later(stage_.moment(), look));
@@ -102,7 +100,7 @@ bool ListedPlaces::may_use_open(bool waited) const {
 bool ListedPlaces::may_found(bool waited) const {
   std::vector<Hearsay> said;
   for (std::size_t at = 0; at < said_.size(); ++at)
-    if (at == 0 || at >= here_.size() || !here_[at] || said_[at] == Hearsay::job) said.push_back(said_[at]);
+    if (at == 0 || !here_[at] || said_[at] == Hearsay::job) said.push_back(said_[at]);
   return founds_ && launch::may_found(said, waited);
 }
 
@@ -120,8 +118,8 @@ Talk<void> ListedPlaces::ask_at(std::size_t at, Time by) {
   end_one();
 }
 
-// An agent that does not understand the wish `where` closes the connection; if
-// the store has the state of the job, it is there all the same, and so it is at a store of torchrun.
+// An agent that does not understand the wish `where` closes the connection. If the store has the state of the job, that
+// is there all the same, and so it is at a store of torchrun.
 Talk<ListedPlaces::Step> ListedPlaces::look_at(StoreDoor door, Time by) {
   auto link = co_await knock(stage_, door.at, by);
   if (!link) co_return Step{without_link(link.error())};

@@ -26,4 +26,21 @@ TEST(ElasticMachine, WhoeverHostsTheStoreItIsAskedForSomethingAtOnceAndEndsInTim
   }
 }
 
+TEST(LostWrites, WaitFromTheSecondInARowOnAndOnlyOnce) {
+  LostWrites lost{Random(1)};
+  lost.note(true);
+  EXPECT_EQ(lost.pause(), std::nullopt);
+  lost.note(true);
+  const auto wait = lost.pause();
+  ASSERT_NE(wait, std::nullopt);
+  EXPECT_GT(*wait, Duration::zero());
+  EXPECT_LE(*wait, std::chrono::milliseconds(4));
+  EXPECT_EQ(lost.pause(), std::nullopt) << "the write after a wait is not put off again";
+  lost.note(true);
+  EXPECT_NE(lost.pause(), std::nullopt);
+  lost.note(false);
+  lost.note(true);
+  EXPECT_EQ(lost.pause(), std::nullopt);
+}
+
 }  // namespace launch::elastic_machine_test

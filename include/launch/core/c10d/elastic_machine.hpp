@@ -7,6 +7,7 @@
 #pragma once
 
 #include "launch/core/base/error.hpp"
+#include "launch/core/base/random.hpp"
 #include "launch/core/base/time.hpp"
 #include "launch/core/c10d/elastic_state.hpp"
 #include "launch/core/c10d/succession.hpp"
@@ -80,6 +81,21 @@ struct ElasticStep {
 inline constexpr Duration store_answer_time = std::chrono::seconds(60);  // if the store runs; torchrun's read_timeout
 inline constexpr Duration first_elastic_report = std::chrono::seconds(1);
 inline constexpr Duration torchrun_looks = std::chrono::seconds(2);  // at the state, once within this time
+
+// Nodes that write the state at the same time make each other lose. From the second loss in a row on, a node waits a
+// random time before it writes again.
+class LostWrites {
+ public:
+  explicit LostWrites(Random random) : random_(random) {}
+
+  void note(bool lost) { in_row_ = lost ? in_row_ + 1 : 0; }
+  // How long it waits now; nullopt: it may write. The write after a wait is not put off again.
+  std::optional<Duration> pause();
+
+ private:
+  Random random_;
+  int in_row_ = 0;
+};
 
 class ElasticMachine {
  public:

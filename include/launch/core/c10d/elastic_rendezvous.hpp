@@ -6,7 +6,6 @@
 // never compared.
 #pragma once
 
-#include "launch/core/base/random.hpp"
 #include "launch/core/c10d/elastic_machine.hpp"
 
 #include <map>
@@ -70,14 +69,13 @@ class ElasticRendezvous : public ElasticMachine {
   Time expiry(Time since) const;
 
   ElasticSettings settings_;
-  Random random_;
+  LostWrites lost_writes_;
   std::string key_;
   Phase phase_ = Phase::founding;
   Goal goal_ = Goal::none;
   ElasticState state_;   // as stored
   std::string text_;     // state_ as text: what a write expects to find
   std::string written_;  // by the write under way
-  int lost_writes_ = 0;  // in a row
   Time deadline_ = never;
   Time give_up_ = never;    // joining, leaving or closing
   Time last_call_ = never;  // of the round that is forming, by this host's clock

@@ -9,7 +9,8 @@
 // 2. A part needs may_run() among the members of the last round that one of it knows, and also among those who were in
 //    the round before. Nodes that know only that one then cannot be a part of their own.
 // 3. What is older has no say: a host forms a round after all members of the one before have come to know that, or are
-//    lost to it for good. A node that a host has given up forgets its line.
+//    lost to it for good. A node that a host has given up forgets its line. With --quorum=majority it need not, and a
+//    member that has missed a round and is not in the line does not count (core/c10d/quorum).
 // 4. A part that lacks members forms a round only when the workers of these must have ended. Those of a node that saw
 //    the host's end may run for grace_after_host() from then on, or less if it stood still before; wait_after_host() is
 //    over later (core/rendezvous).

@@ -7,7 +7,6 @@
 // up a version with torchrun's agents in it before these can have seen that nodes wait.
 #pragma once
 
-#include "launch/core/base/random.hpp"
 #include "launch/core/c10d/elastic_machine.hpp"
 #include "launch/core/c10d/version_state.hpp"
 
@@ -90,13 +89,12 @@ class VersionRendezvous : public ElasticMachine {
 
   ElasticSettings settings_;
   std::string root_;
-  Random random_;
   Phase phase_ = Phase::founding;
   Goal goal_ = Goal::none;
   VersionState state_;
   std::string text_;     // as stored
   std::string written_;  // by the write under way
-  int lost_writes_ = 0;  // in a row
+  LostWrites lost_writes_;
   Time deadline_ = never;
   Time wake_ = never;
   Time give_up_ = never;  // joining, leaving or closing

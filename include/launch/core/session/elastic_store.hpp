@@ -1,7 +1,7 @@
 // A node's part in the shared state of its c10d job. It hosts the store if the endpoint leads here (of several that are
-// listed, the first, if the others know of no job), connects, chooses
-// the machine that suits the store, and carries it out round after round. It tells what it learns to its owner,
-// ElasticSession, which must outlive it. It never starts a round by itself: the owner decides what rounds mean.
+// listed, the first, if the others know of no job), connects, chooses the machine that suits the store, and carries it
+// out round after round. It tells what it learns to its owner, ElasticSession, which must outlive it. It never starts a
+// round by itself: the owner decides what rounds mean.
 #pragma once
 
 #include "launch/core/c10d/elastic_machine.hpp"
