@@ -4,7 +4,7 @@ namespace launch::agent_store_test {
 
 // n1 to n3 are in a round; n1 hosts the store.
 struct Majority : Store {
-  Majority() {
+  explicit Majority(NodeLimits of_job = {3, 3}) : limits(of_job) {
     for (const ConnectionId node : {1U, 2U, 3U}) say(node, Wish::join, -1);
     for (const ConnectionId node : {1U, 2U, 3U}) {
       (void)pushed(node);
@@ -17,7 +17,7 @@ struct Majority : Store {
   std::string say(ConnectionId from, Wish wish, std::int64_t round, const std::string& name, bool anew) {
     Attendance said = *parse_attendance(attendance(wish, name, round));
     said.anew = anew;
-    said.nodes = {3, 3};
+    said.nodes = limits;
     said.hosts = from == 1;
     said.lease = 6s;
     return ask(from, AttendRequest{key, to_json(said)});
@@ -29,6 +29,8 @@ struct Majority : Store {
     append_u32(bytes, nonce);
     return bytes;
   }
+
+  NodeLimits limits;
 };
 
 TEST(AgentStoreMajority, SaysThatARoundIsSettledWhenAllKnowIt) {
@@ -66,6 +68,15 @@ TEST(AgentStoreMajority, OneThatComesBackFromAnotherStoreHasNoRoundHere) {
   Majority job;
   job.store.drop(3, true, job.instant(), job.pushes);
   EXPECT_EQ(job.say(5, Wish::join, -1, "n3", true), "") << "it is not told of the round that formed before";
+}
+
+TEST(AgentStoreMajority, ANodeThatHasLeftDoesNotCount) {
+  Majority job({1, 3});
+  (void)job.say(3, Wish::leave, 0);
+  job.store.drop(3, false, job.instant(), job.pushes);
+  job.store.drop(2, true, job.instant(), job.pushes);
+  const std::string news = job.say(1, Wish::join, 0);
+  EXPECT_NE(news.find("formed"), news.npos) << "half of the two that may live, with the lowest rank: " << news;
 }
 
 TEST(AgentStoreMajority, TellsThemAgainWhileTheyWait) {

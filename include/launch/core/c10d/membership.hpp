@@ -137,7 +137,8 @@ class Membership {
     by_node_.erase(peer->second.said.node);
     witnesses_.give_up(peer->second.said.node);
     if (peer->second.ended) round_.end(peer->second.said.node);
-    if (peer->second.ended) quorum_.end(peer->second.said.node);
+    const bool never_returns = peer->second.ended || peer->second.said.wish == Attendance::Wish::leave;
+    if (never_returns) quorum_.end(peer->second.said.node);
     regrouping_.lose(peer->second.said.node, peer->second.ended);
     peers_.erase(peer);
   }

@@ -43,8 +43,8 @@ class Electorate {
   // It may count elsewhere, and never again here.
   void disown(const NodeDesc& node) { ranks_.erase(node); }
   const std::map<NodeDesc, int>& ranks() const { return ranks_; }
-  // Its process has ended while it was at this store, so it has not been in another part, and never will be: it does
-  // not count, and nobody counts it elsewhere.
+  // It has left while it was at this store, or its process has ended, so it has not been in another part, and never
+  // will be: it does not count, and nobody counts it elsewhere.
   void end(const NodeDesc& node);
   // Whether those of `present` that are in it are enough.
   bool may_run(const std::vector<const NodeDesc*>& present) const;
