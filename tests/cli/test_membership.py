@@ -316,7 +316,8 @@ class FirstRank(Killing):
         self.assertEqual([[self.address(4)]] * 4 + [[self.address(3)]] * 3, self.told("master"))
 
     def test_two_that_are_lost_at_once(self):
-        runs = self.form(4)
+        """The news of one may be under way to the other: that connection is reset, which proves no end."""
+        runs = self.form(4, "--heartbeat-timeout=5")
         killed = time.time()
         self.kill_launch(runs.pop(4))
         self.kill_agent(runs.pop(2))
