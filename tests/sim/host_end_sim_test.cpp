@@ -122,6 +122,24 @@ TEST(HostEnd, AnotherNodeThatIsToldToStopWithItIsNotWaitedFor) {
       }
 }
 
+// The next host is told to stop before its first round has begun, or just after.
+TEST(HostEnd, ANextHostThatIsToldToStopAtOnceLeavesTheJobToTheOneAfterIt) {
+  for (Duration after = 100ms; after <= 160ms; after += 2ms)
+    for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+      SCOPED_TRACE(fmt::format("{} after the loss, seed {}", to_text(after), seed));
+      const auto job = start(4, 3, seed);
+      const Time lost = job->events().now();
+      job->node(0).kill();
+      job->events().run_until(later(lost, after));
+      job->node(1).signal(SIGTERM);
+      job->unquiet(10s);
+      EXPECT_TRUE(job->events().run_until([&] { return job->alive().size() == 2 && job->together(); }, 3s))
+          << job->story();
+      job->run_to_end(60s);
+      expect_well(*job, 2);
+    }
+}
+
 // The next host has seen that it has ended.
 TEST(HostEnd, AMemberThatEndsAtTheNextHostIsNotWaitedFor) {
   const auto job = start(4, 3, 1, [](std::size_t i) { return Plan{20s, 0, i == 2 ? 2000ms : 100ms}; });

@@ -5,25 +5,17 @@
 Works on a copy of the tree in build/mutants. A mutant is found if a test that its words choose fails; it says which.
 Exit code 0 if all were found, 1 if not, 2 if there is no such area.
 """
-import dataclasses
 import pathlib
 import re
 import shutil
 import subprocess
 import sys
 
+from host_mutants import HOST_MUTANTS
+from mutant import Mutant
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 COPY = ROOT / "build" / "mutants"
-
-
-@dataclasses.dataclass(frozen=True)
-class Mutant:
-    area: str
-    path: str
-    right: str
-    wrong: str
-    words: tuple  # that choose tests
-
 
 MUTANTS = (
     Mutant("store", "src/core/store/store_table.cpp",
@@ -47,63 +39,7 @@ MUTANTS = (
            "if (final || !event.failure.restart) blame(event.failure, now);", ("core/", "cli/test_verdict")),
     Mutant("membership", "src/core/c10d/membership.cpp", "if (state_.redundancy_list.erase(node) == 0) continue;",
            "if (state_.redundancy_list.erase(node) > 0) continue;", ("core/", "cli/test_membership")),
-    Mutant("succession", "src/core/c10d/succession.cpp", "2 * here > all) return true;",
-           "2 * here >= all) return true;", ("core/",)),
-    Mutant("succession", "src/core/c10d/succession.cpp", "|| !stopping_.empty() ||", "||", ("core/",)),
-    Mutant("succession", "src/core/c10d/succession.cpp", "return other.term > term;", "return other.term >= term;",
-           ("core/",)),
-    Mutant("succession", "src/core/session/store_line.cpp", "if (link.hung_up()) co_return true;", "co_return true;",
-           ("sim/",)),
-    Mutant("succession", "src/core/session/store_line.cpp", "co_return co_await witness_.has_seen_end(by);",
-           "co_return false && by == Time();", ("sim/host_end",)),
-    Mutant("succession", "include/launch/core/c10d/membership.hpp", "witnesses_.give_up(peer->second.said.node);", "",
-           ("core/",)),
-    Mutant("succession", "include/launch/core/c10d/membership.hpp",
-           "if (peer->second.ended) round_.end(peer->second.said.node);", "", ("sim/host_end", "core/")),
-    Mutant("succession", "src/core/session/elastic_session.cpp",
-           "stage_.act(Tell{std::move(changed), excuse_.waits()});",
-           "stage_.act(Tell{std::move(changed), false});", ("sim/host_end",)),
-    Mutant("succession", "src/core/rendezvous/liveness.cpp",
-           "std::clamp(wait_after_host(timeout, nodes) - since_answer, plan.grace, grace_after_host(timeout));",
-           "since_answer > plan.silence ? plan.grace * 18 : grace_after_host(timeout);", ("core/",)),
-    Mutant("succession", "src/core/session/round_watch.cpp", "is_last_ = !failure->restart;", "is_last_ = false;",
-           ("core/",)),
-    Mutant("succession", "src/core/session/host_search.cpp", "way = co_await give_way(waits);", "",
-           ("sim/",)),
-    Mutant("succession", "src/core/c10d/succession.cpp", "comeback.left <= left_ &&", "left_ >= 0 &&", ("core/",)),
-    Mutant("majority", "src/core/c10d/quorum.cpp",
-           "return enough_since_ != long_ago && now <= later(enough_since_, lease_);", "return true;", ("core/",)),
-    Mutant("majority", "src/core/c10d/quorum.cpp", "reached = std::max(reached, before->second);",
-           "reached = Time::max();", ("core/",)),
-    Mutant("majority", "src/core/c10d/quorum.cpp", "if (unaware_.erase(node) == 0 || !unaware_.empty()) return false;",
-           "if (unaware_.erase(node) == 0) return false;", ("core/",)),
-    Mutant("majority", "src/core/c10d/quorum.cpp",
-           "return !on() || (enough(last_) && std::all_of(since_.begin(), since_.end(), enough));",
-           "return !on() || enough(last_);", ("core/",)),
-    Mutant("majority", "src/core/c10d/quorum.cpp",
-           "return !on() || (enough(last_) && std::all_of(since_.begin(), since_.end(), enough));",
-           "return true;", ("core/",)),
-    Mutant("majority", "include/launch/core/c10d/quorum.hpp",
-           "void connect(const NodeDesc& node) { answered_.erase(node); }", "void connect(const NodeDesc&) {}",
-           ("core/",)),
-    Mutant("majority", "src/core/c10d/succession.cpp", "if (host_ended_ && NodeRank(rank) == last.host) continue;",
-           "if (NodeRank(rank) == last.host) continue;", ("sim/majority",)),
-    Mutant("majority", "src/core/rendezvous/liveness.cpp",
-           "return {answers, answers + plan.silence + plan.interval * 2};", "return {answers, plan.silence};",
-           ("core/",)),
-    Mutant("majority", "src/core/c10d/membership.cpp",
-           "if (is_new && peer.returns) quorum_.disown(said.node);", "",
-           ("sim/majority",)),
-    Mutant("majority", "src/core/c10d/agent_store.cpp",
-           "const bool may_release = may && job.may_release(exchange.now.time);", "const bool may_release = may;",
-           ("core/",)),
-    Mutant("majority", "src/core/c10d/succession.cpp",
-           "if (was_in && limit_ == Duration::zero()) base.rank", "if (was_in) base.rank", ("core/",)),
-    Mutant("majority", "src/core/c10d/membership.cpp",
-           "state_.round > peer.said.round && !peer.returns)", "state_.round > peer.said.round)", ("core/",)),
-    Mutant("majority", "src/core/session/host_search.cpp",
-           "if (place_.hosts) begin_anew();\n  co_await keep_door();\n  co_return co_await look_for_next(false);",
-           "co_await keep_door();\n  co_return co_await look_for_next(false);", ("sim/majority",)),
+    *HOST_MUTANTS,
     Mutant("environment", "src/core/config/worker_settings.cpp",
            'set("TORCH_NCCL_ASYNC_ERROR_HANDLING", "1")', 'set("TORCH_NCCL_ASYNC_ERROR_HANDLING", "0")',
            ("interop/test_compare",)),

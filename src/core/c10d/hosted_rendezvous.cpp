@@ -26,8 +26,11 @@ void HostedRendezvous::learn(const LastRound& succession) {
   if (!seat_.comeback || seat_.comeback->last.is_after(succession)) return;
   Comeback& back = *seat_.comeback;
   const bool newer = succession.is_after(back.last);
-  if (newer) back.last = succession;
-  if (newer) back.ended.clear();  // those are ranks of the earlier one
+  if (newer) {  // than what this agent knows of its own host
+    back.last = succession;
+    back.host_ended = back.limit == Duration::zero();  // a host that only a majority may do without may live
+    back.ended.clear();
+  }
   add_ended(back.ended, succession);
   back.last.ended.clear();
 }

@@ -127,7 +127,7 @@ void Membership::leave(ConnectionId from, Instant now) {
   const NodeDesc& node = peer.said.node;
   peer.waiting = false;
   answer(from, RendezvousEnded{});
-  if (!is_member(node)) return remove(node, now);
+  if (!is_member(node)) return leave_between_rounds(peer.said, now);
   const std::string& why = peer.said.reason;
   const std::string reason = fmt::format("{} leaves{}{}", to_text(node), why.empty() ? "" : ": ", why);
   break_up({reason, Cause::change, round_.rank_of(node)});
@@ -378,7 +378,7 @@ Status Membership::adopt(ConnectionId writer, const std::string& text, Instant n
 Time Membership::deadline() const {
   if (moved_) return never;
   // torchrun may start the last call with fewer nodes than our minimum.
-  const bool may_form = !state_.complete && !state_.closed && count() >= terms_.nodes.min && !overdue_;
+  const bool may_form = !state_.complete && !state_.closed && !host_leaves_ && count() >= terms_.nodes.min && !overdue_;
   Time next = may_form ? last_call_ : never;
   if (!impatient_.empty() || !doomed_.empty()) next = std::min(next, later(formed_at_, torchrun_looks));
   for (const auto& [node, when] : vanished_) next = std::min(next, when);

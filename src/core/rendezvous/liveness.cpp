@@ -12,6 +12,8 @@ constexpr int beats_per_timeout = 8;
 constexpr int beats_for_majority = 20;  // a host must know soon that it has lost its majority
 constexpr int intervals_per_lease = 3;  // a node's receipt is known an interval later, and so is up to two old
 constexpr int looks_per_limit = 20;
+constexpr Duration time_to_exit = 50ms;     // for workers whose time is over already
+constexpr Duration longest_excuse = 250ms;  // to read what came during a sleep: old workers may last for 0.5 s after it
 constexpr Duration between_two_nodes = 1ms;  // a beat that arrives alone costs the host some 15 us
 
 }  // namespace
@@ -66,6 +68,11 @@ Duration grace_under_lease(Duration timeout, int nodes, Duration since_answer) {
   return std::clamp(plan.silence - plan.grace - since_answer, plan.grace, std::max(plan.patience, plan.grace));
 }
 
+Duration grace_in_doubt(const Heartbeat& plan, Duration since_answer) {
+  const Duration left = plan.interval + plan.patience + plan.grace - since_answer;
+  return std::clamp(left, std::min(time_to_exit, plan.grace), plan.grace);
+}
+
 Duration wait_after_host(Duration timeout, int nodes) {
   return plan_heartbeat(timeout, nodes).silence + grace_after_host(timeout);
 }
@@ -106,11 +113,13 @@ Beats::Act Beats::at(Time now) {
   }
   if (excused_ || !has_slept(now)) return Act::silent;
   excused_ = true;
-  heard_of_ = now - patience_;  // so that answer_by() is an interval away
+  heard_of_ = now + excuse() - interval_ - patience_;  // so that answer_by() is as far away as that
   return Act::wait;
 }
 
-Time Beats::answer_due(Time now) const { return has_slept(now) ? later(now, interval_) : answer_by(); }
+Time Beats::answer_due(Time now) const { return has_slept(now) ? later(now, excuse()) : answer_by(); }
+
+Duration Beats::excuse() const { return std::min(interval_, longest_excuse); }
 
 void Beats::answered() {
   unanswered_ = false;

@@ -99,7 +99,7 @@ void ElasticSession::take(RoundFormed formed) {
 void ElasticSession::take(RoundRefused refused) {
   using enum ErrorCode;
   closed_ = watch_ && store_.can_move() && refused.error.code == closed;
-  if (closed_) return;
+  if (closed_) return round_.start(explain_end());
   stranger_ = refused.error.code == conflict || (refused.error.code == timeout && refused.begun);
   if (refused.error.code == closed) return round_.start(explain_closed(std::move(refused)));
   if (refused.error.code == timeout && store_.is_moving()) return on_lost(std::move(refused.error));

@@ -112,8 +112,8 @@ Talk<Result<StoreLink>> HostSearch::connect_again() {
 // that serves a majority is left soon.
 Talk<bool> HostSearch::come_back(bool was_silent) {
   // The agent must know before the time of its workers is over.
-  const Duration grace = heartbeat_.grace;
-  const Duration look = grace > Duration::zero() ? std::min(look_at_store, grace / 2) : look_at_store;
+  const Duration left = grace();
+  const Duration look = left > Duration::zero() ? std::min(look_at_store, left / 2) : look_at_store;
   place_.give_up = later(stage_.moment(), was_silent && !line_.is_by_majority() ? config_.heartbeat_timeout : look);
   auto link = co_await connect_again();
   if (!link || wants_.parts()) co_return false;
@@ -140,8 +140,8 @@ bool HostSearch::may_have_ended(const Error& lost) const {
 Talk<HostSearch::Way> HostSearch::find_out(bool waits) {
   finds_out_ = true;
   Way way = Way::as_ever;
-  const Duration grace = heartbeat_.grace;
-  const Duration look = grace > Duration::zero() ? std::min(for_witness, grace / 2) : for_witness;
+  const Duration left = grace();
+  const Duration look = left > Duration::zero() ? std::min(for_witness, left / 2) : for_witness;
   const bool ended = co_await line_.has_ended(*place_.link, later(stage_.moment(), look));
   if (ended) way = co_await follow(waits);
   finds_out_ = false;
@@ -154,6 +154,11 @@ Talk<void> HostSearch::found_out() {
     auto found = found_out_.rung(never);
     co_await found;
   }
+}
+
+Duration HostSearch::grace() const {
+  const auto& last = place_.last_link ? place_.last_link : place_.link;
+  return last ? grace_in_doubt(heartbeat_, stage_.moment() - last->lived_at()) : heartbeat_.grace;
 }
 
 Duration HostSearch::grace_after_end() const {
@@ -243,7 +248,7 @@ bool HostSearch::may_leave_silent_host(const Error& lost) const {
 // This node itself may be the host: it has lost its majority.
 Talk<HostSearch::Way> HostSearch::leave_silent_host(bool waits) {
   wants_.in = wants_.in || waits;
-  owner_.on_host_gone(line_.last(), waits ? std::nullopt : std::optional(heartbeat_.grace), false);
+  owner_.on_host_gone(line_.last(), waits ? std::nullopt : std::optional(grace()), false);
   line_.note_heard(place_.hosts ? stage_.moment() : place_.link->heard_at());  // its own store always reaches it
   leave_link(waits);
   if (place_.hosts) begin_anew();

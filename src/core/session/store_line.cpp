@@ -66,6 +66,7 @@ void StoreLine::learn(const ElasticNews& news, const std::optional<Endpoint>& st
   add_ended(ended_, waits->succession);
   if (!newer) return;
   last_ = waits->succession;
+  host_ended_ = false;  // it was that of the earlier round
   know_places(store);
   for (std::size_t at = 0; host_ && at < last_.line.size(); ++at) {
     if (last_.line[at].node != host_->node) continue;

@@ -81,6 +81,28 @@ TEST(HostedRendezvous, SaysWhatItWants) {
   EXPECT_TRUE(said.admits);
 }
 
+// It lost the host of an earlier round, while the others went on with another one.
+TEST(HostedRendezvous, TheEndOfAnEarlierHostIsNotThatOfTheNextOne) {
+  for (const Duration limit : {Duration(10s), Duration::zero()}) {
+    Comeback comeback;
+    comeback.last = {0, 3, 4, NodeRank(2), NodeRank(0), {"n0", 1, launch_local_id}, "n0", 4, 0, {}};
+    comeback.term = 1;
+    comeback.host_ended = true;
+    comeback.limit = limit;
+    Node node;
+    node.machine = HostedRendezvous(settings(), {.comeback = comeback});
+    node.machine.join(node.time, 0);
+    node.take(node.machine.start({node.time, {}}));
+    EXPECT_TRUE(node.said().comeback->host_ended);
+    RoundWaits waits;
+    waits.succession = {1, 4, 3, NodeRank(2), NodeRank(0), {"n2", 1, launch_local_id}, "n2", 3, 1, {}};
+    waits.succession.line.push_back({NodeRank(1), {"n3", 1, launch_local_id}, {{"n3", 1000}, "n3"}});
+    node.hear(waits);
+    EXPECT_EQ(node.said().comeback->last.round, 4);
+    EXPECT_EQ(node.said().comeback->host_ended, limit == Duration::zero()) << "without a majority only an end moves it";
+  }
+}
+
 TEST(HostedRendezvous, StaysUntilTheRoundBreaks) {
   Node node;
   node.machine.admit_nobody();

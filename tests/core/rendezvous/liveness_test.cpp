@@ -106,7 +106,7 @@ TEST(Liveness, ANodeThatHasSleptReadsFirstAndOnlyOnce) {
   EXPECT_EQ(beats.at(start + 1s), Beats::Act::beat);
   EXPECT_EQ(beats.due(), start + 10s);
   EXPECT_EQ(beats.at(start + 60s), Beats::Act::wait);
-  EXPECT_EQ(beats.at(start + 61s), Beats::Act::silent);
+  EXPECT_EQ(beats.at(start + 60s + 250ms), Beats::Act::silent);
   beats.heard();
   EXPECT_EQ(beats.at(start + 120s), Beats::Act::wait) << "after something has come";
   beats.answered();
@@ -140,7 +140,7 @@ TEST(Liveness, WhatIsAskedAfterABeatMustBeAnsweredAsSoonAsThat) {
   EXPECT_EQ(beats.answer_due(start + 500ms), start + 10s);
   EXPECT_EQ(beats.at(start + 1s), Beats::Act::beat);
   EXPECT_EQ(beats.answer_due(start + 8s), start + 10s);
-  EXPECT_EQ(beats.answer_due(start + 60s), start + 61s) << "it has slept";
+  EXPECT_EQ(beats.answer_due(start + 60s), start + 60s + 250ms) << "it has slept";
   beats.answered();
   EXPECT_EQ(beats.answer_due(start + 8s), start + 11s);
   beats.answered(start + 7s);
@@ -234,6 +234,24 @@ TEST(Liveness, ASleepOfTheNodeIsNoSignOfLifeOfTheHost) {
   EXPECT_EQ(beats.at(start + 2s), Beats::Act::beat);
   EXPECT_EQ(beats.at(start + 60s), Beats::Act::wait);
   EXPECT_EQ(beats.lived_at(), start + 1s);
+  EXPECT_EQ(beats.due(), start + 60s + 250ms) << "old workers may last for half a second";
+  EXPECT_EQ(beats.answer_due(start + 90s), start + 90s + 250ms);
+  EXPECT_EQ(beats.at(start + 60s + 250ms), Beats::Act::silent);
+}
+
+TEST(Liveness, WorkersOfANodeThatDoubtsItsHostLateHaveOnlyWhatIsLeft) {
+  for (const Duration timeout : {Duration(1s), Duration(5s), Duration(30s), Duration(600s)})
+    for (const Allegiance to : {Allegiance::host, Allegiance::majority}) {
+      const Heartbeat plan = plan_heartbeat(timeout, 4, to);
+      EXPECT_EQ(grace_in_doubt(plan, plan.interval + plan.patience), plan.grace);
+      EXPECT_EQ(grace_in_doubt(plan, Duration::zero()), plan.grace);
+      for (Duration late{}; late < plan.grace - 50ms; late += plan.grace / 20) {
+        const Duration since = plan.interval + plan.patience + late;
+        EXPECT_LT(since + grace_in_doubt(plan, since), plan.silence);
+      }
+      EXPECT_EQ(grace_in_doubt(plan, 1h), std::min<Duration>(50ms, plan.grace)) << "they are told to exit first";
+    }
+  EXPECT_EQ(grace_in_doubt(plan_heartbeat(Duration::zero(), 4), 1h), Duration::zero());
 }
 
 }  // namespace launch::liveness_test

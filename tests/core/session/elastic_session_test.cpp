@@ -240,6 +240,20 @@ TEST(ElasticSession, WhoHasHeardOfTheEndOfTheJobDoesNotFollow) {
   EXPECT_FALSE(job.meeting.take<MembersChanged>(*job.nodes[1], 5s));
 }
 
+// The host was told to stop when the round formed, which it did not watch yet.
+TEST(ElasticSession, WhatHasEndedTheJobBetweenTwoRoundsIsHeardInTheNextOne) {
+  Elastic job({1, 2}, true);
+  for (const char* host : {"n0", "n1"}) job.come(host);
+  for (Meeting::Node* node : job.nodes) job.round_of(*node);
+  const Config& config = job.nodes[0]->config;
+  Talker writer(job.meeting.network(), "n9");
+  StoreLink link = writer.link_to(config.c10d()->store);
+  const Time by = later(job.meeting.events().now(), 1s);
+  ASSERT_TRUE(writer.run(tell_abort(link, job_prefix(config.run_id), Elastic::failure_at(0, false), by)));
+  job.nodes[0]->session->feed(EndSession{});
+  EXPECT_TRUE(job.meeting.take<PeerFailed>(*job.nodes[1], 1s));
+}
+
 TEST(ElasticSession, TheLossOfTheHostIsTold) {
   Elastic job({1, 2});
   for (const char* host : {"n0", "n1"}) job.come(host);

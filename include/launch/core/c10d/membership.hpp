@@ -114,6 +114,10 @@ class Membership {
   void join(ConnectionId from, Peer& peer, Instant now);
   void stay(ConnectionId from, Peer& peer);
   void leave(ConnectionId from, Instant now);
+  void leave_between_rounds(const Attendance& said, Instant now) {
+    host_leaves_ = host_leaves_ || (said.hosts && has_begun(state_));
+    remove(NodeDesc(said.node), now);
+  }
   void want_in(ConnectionId from, Peer& peer);
   void want_nothing(Peer& peer) {
     if (peer.arrival != 0) candidates_.erase(peer.arrival);
@@ -225,6 +229,7 @@ class Membership {
   }
   // They are enough, and wait for nobody else.
   bool should_form(bool last_call) const {
+    if (host_leaves_) return false;
     const bool full = count() == terms_.nodes.max;
     return (full || (count() >= terms_.nodes.min && (last_call || nobody_else_is_due()))) && is_quorum();
   }
@@ -286,6 +291,7 @@ class Membership {
   Regrouping regrouping_;          // after the host of the last store has ended, until a round may form
   int term_ = 0;                   // how often the store of the job has moved
   int missing_ = 0;                // members of the last store's last round that may know only that
+  bool host_leaves_ = false;       // between two rounds: the next one forms at another store
   std::optional<MovedJob> moved_;  // where the job lives, if that is not here
   bool refused_ = false;           // the nodes that waited when the rendezvous was closed
 

@@ -58,6 +58,9 @@ Duration grace_after_host(Duration timeout);
 Duration grace_after_host(Duration timeout, int nodes, Duration since_answer);
 // The same if the nodes serve a majority: then nobody waits longer for a host that has ended than for a silent one.
 Duration grace_under_lease(Duration timeout, int nodes, Duration since_answer);
+// How long workers may run once a node has lost a host that may live. A node that has stood still sees that late: what
+// is left of the time until the host may give the node up, but enough to tell the workers to exit.
+Duration grace_in_doubt(const Heartbeat& plan, Duration since_answer);
 Duration wait_after_host(Duration timeout, int nodes);
 
 // The host's side: looks at all nodes at intervals, and finds those from which nothing was heard for too long.
@@ -119,6 +122,7 @@ class Beats {
  private:
   Time answer_by() const { return later(heard_of_, interval_ + patience_); }
   bool has_slept(Time now) const { return now > later(answer_by(), interval_); }
+  Duration excuse() const;
 
   Duration interval_{}, patience_{};
   Time lived_at_{};

@@ -83,6 +83,14 @@ class ElasticSession : public Session, private ElasticStore::Owner {
   void take(const RendezvousEnded& /*ended*/) {}
   Talk<void> announce(RoundWaits waits);
   Talk<void> explain_closed(RoundRefused refused);
+  // A host that is told to stop between two rounds ends the job, and watches none.
+  Talk<void> explain_end() {
+    auto pause = stage_.until(later(stage_.moment(), std::chrono::milliseconds(100)));
+    co_await pause;
+    if (!watch_ || watch_->has_heard_of_failure() || told_) co_return;
+    const auto failure = co_await read_abort(stage_, *store_.reached(), job_prefix(config_.run_id));
+    if (failure) stage_.tell(PeerFailed{*failure});
+  }
   Talk<void> explain_break(RoundBroken broken);
   Talk<bool> is_explained_elsewhere(RoundBroken broken);
   Talk<void> explain_expulsion();
@@ -132,7 +140,8 @@ class ElasticSession : public Session, private ElasticStore::Owner {
   // The host stays, since the store is in its process, unless the others are enough and another one can host it. In the
   // exit barrier it stays, too: the others may need no further round.
   bool may_leave() const {
-    const bool enough = watch_ && watch_->place().nnodes + spares_ > choice_.settings.nodes.min;
+    const int known = watch_ ? watch_->place().nnodes : store_.left_of_last_round();
+    const bool enough = known + spares_ > choice_.settings.nodes.min;
     const bool can_move = store_.can_move() && !in_barrier_ && enough;
     return can_be_missed() || (goes_on_without_a_node(config_) && can_move);
   }

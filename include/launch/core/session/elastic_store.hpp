@@ -79,7 +79,12 @@ class ElasticStore {
   bool is_moving() const { return search_.line().comes_back(); }  // since its last host has ended no round has formed
   bool can_move() const {
     return search_.line().leads_on();
-  }                                                       // another node can host the store when the host has ended
+  }  // another node can host the store when the host has ended
+  // Members of the last round, as far as they have not ended.
+  int left_of_last_round() const {
+    const LastRound& last = search_.line().last();
+    return last.nnodes - static_cast<int>(search_.line().ended());
+  }
   bool is_by_launch() const { return place_.by_launch; }  // a launch agent hosts the store, so the store knows wills
   // How long this node may stall before others may go on without it; zero: for ever.
   Duration longest_stall(bool with_launch_agents) const;
@@ -89,7 +94,7 @@ class ElasticStore {
                                     : Duration::zero();
   }
   // How long workers may run once this node has lost patience with a store of launch.
-  Duration grace() const { return search_.heartbeat().grace; }
+  Duration grace() const { return search_.grace(); }
   // The store's address, once it has answered, and this node's address, for the workers of other nodes.
   const std::optional<Endpoint>& reached() const { return place_.reached; }
   const std::string& address() const { return place_.address; }

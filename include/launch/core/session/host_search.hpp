@@ -102,6 +102,8 @@ class HostSearch {
   StoreLine& line() { return line_; }
   const StoreLine& line() const { return line_; }
   const Heartbeat& heartbeat() const { return heartbeat_; }
+  // How long workers may run now that the host, which may live, is lost.
+  Duration grace() const;
   Duration longest_stall() const { return heartbeat_.patience + heartbeat_.grace; }
   NodeDesc self() const;
   std::string address_to_others() const;

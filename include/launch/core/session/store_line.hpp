@@ -56,6 +56,8 @@ class StoreLine {
   // The host of the store may end: others can take its place.
   bool leads_on() const { return !last_.line.empty(); }
   const LastRound& last() const { return last_; }
+  // Members of it that have ended, its host among them.
+  std::size_t ended() const { return ended_.size() + static_cast<std::size_t>(comes_back_ && host_ended_); }
   bool comes_back() const { return comes_back_; }
   int term() const { return term_; }  // of the store that find_next() has found
   // Where that is, if it is this node, `self`, that hosts it.
