@@ -3,6 +3,7 @@ store_type=file).
 
 A job is named by the kinds of its nodes, l and t, in the order in which they are started.
 """
+import functools
 import itertools
 import random
 import subprocess
@@ -79,6 +80,15 @@ class ElsewhereCase(ElasticCase):
         self.assert_all_got_through(runs, len(kinds), attempt=failures)
 
 
+def rarely(covered_by, test):
+    """The same test, for --long in the class that takes it."""
+    @long(covered_by)
+    @functools.wraps(test)
+    def run(self):
+        return test(self)
+    return run
+
+
 class Meeting:
     """What is so at an etcd and in a file."""
 
@@ -120,6 +130,9 @@ class AtEtcd(Meeting, ElsewhereCase):
 
 class AtOlderEtcd(AtEtcd):
     backend, basics = "etcd", OLDER_CONF
+    test_two_launch = rarely("test_a_launch_joins_torchrun, and AtEtcd", AtEtcd.test_two_launch)
+    test_launch_first = rarely("test_three_nodes_of_both_kinds", AtEtcd.test_launch_first)
+    test_torchrun_first = rarely("test_under_a_prefix_of_its_own", AtEtcd.test_torchrun_first)
 
     @repeated
     def test_under_a_prefix_of_its_own(self):
@@ -211,6 +224,9 @@ class NodesComeAndGo(EtcdMembership):
 
 class NodesComeAndGoAtOlderEtcd(NodesComeAndGo):
     backend, basics = "etcd", OLDER_CONF
+    test_launch_is_replaced_by_launch = rarely("test_torchrun_is_replaced_by_launch",
+                                               NodesComeAndGo.test_launch_is_replaced_by_launch)
+    test_a_node_joins = rarely("test_a_launch_joins_torchrun", NodesComeAndGo.test_a_node_joins)
 
     @repeated
     def test_a_torchrun_joins(self):
