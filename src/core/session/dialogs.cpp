@@ -1,5 +1,6 @@
 #include "launch/core/session/dialogs.hpp"
 
+#include "launch/core/base/announcer.hpp"
 #include "launch/core/base/text.hpp"
 #include "launch/core/rendezvous/other_jobs.hpp"
 #include "launch/core/store/keys.hpp"
@@ -108,11 +109,20 @@ Talk<bool> have_all_ended(Stage& stage, Endpoint store, std::string prefix) {
 }
 
 Talk<Status> await_settled(StoreLink& link, std::string run_id, std::int64_t round, Time deadline) {
-  Operation wait = AwaitKeys{KeyList(1, settled_key(state_key(run_id), round))};
-  auto waited = co_await link.perform(std::move(wait), deadline);
-  if (!waited) co_return waited.error();
-  if (std::holds_alternative<Done>(*waited)) co_return Status();
-  co_return Error{ErrorCode::timeout, "not all nodes have heard of the round in time"};
+  Stage& stage = link.stage();
+  Announcer announcer(stage.moment());
+  while (true) {
+    Operation wait = AwaitKeys{KeyList(1, settled_key(state_key(run_id), round))};
+    auto waited = co_await link.perform(std::move(wait), std::min(deadline, announcer.next()));
+    if (!waited) co_return waited.error();
+    if (std::holds_alternative<Done>(*waited)) co_return Status();
+    if (stage.moment() >= deadline)
+      co_return Error{ErrorCode::timeout, "not all nodes have heard of the round in time"};
+    if (announcer.due(stage.moment(), stage.report_interval()))
+      stage.say(Say::Level::progress,
+                fmt::format("waiting until each node has confirmed that it takes part in the round; giving up in {}",
+                            to_text(deadline - stage.moment())));
+  }
 }
 
 Talk<Result<Failure>> tell_abort(StoreLink& link, std::string prefix, Failure failure, Time deadline) {

@@ -69,6 +69,21 @@ TEST(Dialogs, TheOthersAreWaitedForUntilTheyKnow) {
   EXPECT_TRUE(pair.events.run_until([&] { return informed; }, 100ms));
 }
 
+TEST(Dialogs, ANodeSaysThatItWaitsUntilAllKnowTheRound) {
+  TwoTalkers pair;
+  StoreLink link = pair.first.link_to(pair.endpoint);
+  const auto settled = [&](Duration limit) {
+    return *pair.first.run(await_settled(link, "job", 3, later(pair.events.now(), limit)), 100s);
+  };
+  EXPECT_EQ(settled(500ms).error().code, ErrorCode::timeout);
+  EXPECT_TRUE(pair.first.said.empty());
+  EXPECT_EQ(settled(40s).error().code, ErrorCode::timeout);
+  EXPECT_THAT(pair.first.said, testing::ElementsAre(testing::EndsWith("takes part in the round; giving up in 39 s"),
+                                                    testing::EndsWith("takes part in the round; giving up in 9 s")));
+  EXPECT_TRUE(*pair.first.run(link.set(settled_key(state_key("job"), 3), "1", pair.soon())));
+  EXPECT_TRUE(settled(1s));
+}
+
 TEST(Dialogs, OtherJobsOfAStoreAreNamed) {
   TwoTalkers pair;
   StoreLink link = pair.first.link_to(pair.endpoint);

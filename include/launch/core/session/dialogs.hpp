@@ -45,7 +45,7 @@ Talk<std::optional<Failure>> read_abort(Stage& stage, Endpoint store, std::strin
 Talk<bool> have_all_ended(Stage& stage, Endpoint store, std::string prefix);
 
 // Waits until all members know the round: those who know only the one before must not go on by themselves while workers
-// of this one run (core/c10d/quorum).
+// of this one run (core/c10d/quorum). Says now and then that it waits.
 Talk<Status> await_settled(StoreLink& link, std::string run_id, std::int64_t round, Time deadline);
 
 // Writes the abort key unless somebody has; returns what it then holds.
