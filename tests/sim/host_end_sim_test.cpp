@@ -168,6 +168,28 @@ TEST(HostEnd, IsProvenThoughTheHostStoodStillBefore) {
   }
 }
 
+// The others could not go on, and must not wait for each other.
+TEST(HostEnd, AHostThatIsToldToStopWhileTooFewAreLeftEndsTheJob) {
+  WholeScenario scenario;
+  scenario.elastic = true;
+  scenario.nodes = scenario.fewest = 3;
+  scenario.max_restarts = 3;
+  WholeJob job(1, scenario);
+  job.allow_different_ends();
+  for (int i = 0; i < 3; ++i) {
+    job.add([](const Round&) { return steady; });
+    job.events().in(i * 100ms, [&job, i] { job.node(static_cast<std::size_t>(i)).start(); });
+  }
+  ASSERT_TRUE(job.run_until_together(60s));
+  job.node(2).kill();
+  job.unquiet(30s);
+  job.events().run_until(later(job.events().now(), 5s));
+  job.node(0).signal(SIGTERM);
+  EXPECT_TRUE(job.events().run_until([&] { return job.alive().empty(); }, 3s)) << job.story();
+  EXPECT_EQ(job.node(1).exit_code(), 128 + SIGTERM) << job.story();
+  EXPECT_EQ(job.faults(), std::vector<std::string>()) << job.story();
+}
+
 // MIN = MAX, and a spare stands by.
 TEST(HostEnd, AHostThatIsToldToStopLeavesIfASpareFillsItsPlace) {
   for (const bool spare : {true, false}) {

@@ -70,8 +70,8 @@ class Process {
   Listening listen(const Listen& question);
   void answer(QuestionId id, const OpenDoor& question);
   void answer(QuestionId id, const AwaitNoClients& question);
-  void answer(QuestionId id, const CountSpares& /*question*/) {
-    reply(id, Spares{job_store_ ? job_store_->agents().spares() : 0});
+  void answer(QuestionId id, const CountNodes& /*question*/) {
+    reply(id, job_store_ ? Nodes{job_store_->agents().spares(), job_store_->agents().others()} : Nodes());
   }
   void answer(QuestionId id, const FindFreePort& question);
   void answer(QuestionId id, const LocateHost& question);

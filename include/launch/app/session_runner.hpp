@@ -60,7 +60,7 @@ class SessionRunner {
   void answer(QuestionId id, const Listen& question);
   void answer(QuestionId id, const OpenDoor& question);
   void answer(QuestionId id, const AwaitNoClients& question);
-  void answer(QuestionId id, const CountSpares& question);
+  void answer(QuestionId id, const CountNodes& question);
   void answer(QuestionId id, const FindFreePort& question);
   void answer(QuestionId id, LocateHost question);
   void answer(QuestionId id, const LookForAgent& question);

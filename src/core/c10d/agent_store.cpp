@@ -216,6 +216,12 @@ std::size_t AgentStore::spares() const {
   return count;
 }
 
+std::size_t AgentStore::others() const {
+  std::size_t count = 0;
+  for (const auto& [key, job] : jobs_) count += job.others();
+  return count;
+}
+
 AgentStore::Jobs::iterator AgentStore::find_job(const Request& request) {
   std::vector<std::string_view> keys;
   std::visit(KeysOf{keys}, request);

@@ -26,9 +26,10 @@ void HostedRendezvous::learn(const LastRound& succession) {
   if (!seat_.comeback || seat_.comeback->last.is_after(succession)) return;
   Comeback& back = *seat_.comeback;
   const bool newer = succession.is_after(back.last);
-  if (newer) {  // than what this agent knows of its own host
+  const bool other_host = back.limit > Duration::zero() && succession.store != back.last.store;  // which may live
+  if (newer) {
+    back.host_ended = back.host_ended && !other_host;
     back.last = succession;
-    back.host_ended = back.limit == Duration::zero();  // a host that only a majority may do without may live
     back.ended.clear();
   }
   add_ended(back.ended, succession);

@@ -369,7 +369,7 @@ Status Membership::adopt(ConnectionId writer, const std::string& text, Instant n
       want_in(connection, peer);
   if (!before.complete && state_.complete) {
     state_.complete = false;  // to form it with our order of ranks, which keeps rank 0 where it was
-    form(now);
+    if (!host_leaves_) form(now);
   }
   settle(now);
   return {};

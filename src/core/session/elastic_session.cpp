@@ -221,7 +221,7 @@ Talk<Result<Round>> ElasticSession::begin_round(RoundFormed formed) {
   round->restarts = restarts_ = std::max(counted, formed.restarts);
   round->number = formed.round;
   round->master = *master;
-  co_await count_spares();
+  co_await count_nodes();
   round->may_leave = may_leave();
   if (formed.nnodes > 1) round->longest_stall = store_.longest_stall(launch_nodes().size() > 1);
   if (round->longest_stall > Duration::zero() && !beats) round->longest_silence = store_.longest_silence();
@@ -252,8 +252,8 @@ Talk<Result<Round>> ElasticSession::exchange_ranks(StoreLink& control, RoundForm
 
 Talk<void> ElasticSession::tell(Failure failure) {
   if (!store_.reached() || stranger_) co_return;
-  if (failure.kind == Failure::Kind::signal) co_await count_spares();
-  const bool ends_all = failure.of_all && watch_ && choice_.host_moves;  // a node that waits for a round leaves as ever
+  if (failure.kind == Failure::Kind::signal) co_await count_nodes();
+  const bool ends_all = failure.of_all && (watch_ || store_.hosts()) && choice_.host_moves;  // others leave as ever
   if (failure.kind == Failure::Kind::signal && !ends_all && may_leave()) {
     left_ = true;
     late_.give_up();
@@ -347,7 +347,7 @@ Talk<Account> ElasticSession::share(Account own, Failure first) {
   if (!link) co_return own;
   if (untold_) co_await tell_by(*link, first, later(stage_.moment(), quick_answer));
   ExchangePlace place = place_for_end(first);
-  if (untold_ || others_go_on_ || !place.gatherer.known()) co_return own;
+  if (untold_ || others_go_on_ || gathers_nothing_ || !place.gatherer.known()) co_return own;
   if (!left_) co_return co_await account_.share(*std::move(link), std::move(place), std::move(own));
   co_await account_.stay_out(*std::move(link), std::move(place));
   co_return own;

@@ -80,7 +80,9 @@ Talk<HostSearch::Way> HostSearch::go_on(Error lost, bool waits) {
     way = co_await find_out(waits);
     hurries = line_.is_by_majority();  // the time of the workers is limited since then
   }
-  if (way == Way::as_ever && wants_.formed && !wants_.ending) owner_.on_doubt((silent || hurries) && place_.by_launch);
+  const bool is_late = grace() < heartbeat_.grace;
+  if (way == Way::as_ever && wants_.formed && !wants_.ending)
+    owner_.on_doubt((silent || hurries || is_late) && place_.by_launch);
   const bool may_come_back = !place_.hosts || !line_.is_by_majority();  // else it has lost its majority
   if (way == Way::as_ever && (closed || silent) && wants_.formed && place_.by_launch && may_come_back) {
     const bool back = co_await come_back(silent);
@@ -112,8 +114,8 @@ Talk<Result<StoreLink>> HostSearch::connect_again() {
 // that serves a majority is left soon.
 Talk<bool> HostSearch::come_back(bool was_silent) {
   // The agent must know before the time of its workers is over.
-  const Duration left = grace();
-  const Duration look = left > Duration::zero() ? std::min(look_at_store, left / 2) : look_at_store;
+  const Duration grace = heartbeat_.grace;
+  const Duration look = grace > Duration::zero() ? std::min(look_at_store, grace / 2) : look_at_store;
   place_.give_up = later(stage_.moment(), was_silent && !line_.is_by_majority() ? config_.heartbeat_timeout : look);
   auto link = co_await connect_again();
   if (!link || wants_.parts()) co_return false;
@@ -125,6 +127,7 @@ Talk<bool> HostSearch::come_back(bool was_silent) {
   forget_last_link();
   place_.last_link.emplace(*std::move(place_.link));
   take(*std::move(link));
+  if (wants_.in) forget_last_link();  // no worker of that round is left
   owner_.on_expelled();
   co_return true;
 }
@@ -140,8 +143,8 @@ bool HostSearch::may_have_ended(const Error& lost) const {
 Talk<HostSearch::Way> HostSearch::find_out(bool waits) {
   finds_out_ = true;
   Way way = Way::as_ever;
-  const Duration left = grace();
-  const Duration look = left > Duration::zero() ? std::min(for_witness, left / 2) : for_witness;
+  const Duration grace = heartbeat_.grace;
+  const Duration look = grace > Duration::zero() ? std::min(for_witness, grace / 2) : for_witness;
   const bool ended = co_await line_.has_ended(*place_.link, later(stage_.moment(), look));
   if (ended) way = co_await follow(waits);
   finds_out_ = false;
@@ -158,7 +161,8 @@ Talk<void> HostSearch::found_out() {
 
 Duration HostSearch::grace() const {
   const auto& last = place_.last_link ? place_.last_link : place_.link;
-  return last ? grace_in_doubt(heartbeat_, stage_.moment() - last->lived_at()) : heartbeat_.grace;
+  if (!last || last->lived_at() == Time()) return heartbeat_.grace;  // it has answered nothing yet
+  return grace_in_doubt(heartbeat_, stage_.moment() - last->lived_at());
 }
 
 Duration HostSearch::grace_after_end() const {
@@ -262,7 +266,7 @@ void HostSearch::leave_link(bool waits) {
   forget_last_link();
   place_.last_link.emplace(*std::move(place_.link));
   place_.link.reset();
-  if (waits) forget_last_link();
+  if (waits || wants_.in) forget_last_link();
 }
 
 // ---- a part that is too small

@@ -65,8 +65,8 @@ void StoreLine::learn(const ElasticNews& news, const std::optional<Endpoint>& st
   if (newer) ended_.clear();  // those are ranks of the earlier round
   add_ended(ended_, waits->succession);
   if (!newer) return;
+  if (is_by_majority() && waits->succession.store != last_.store) host_ended_ = false;  // it was the earlier host
   last_ = waits->succession;
-  host_ended_ = false;  // it was that of the earlier round
   know_places(store);
   for (std::size_t at = 0; host_ && at < last_.line.size(); ++at) {
     if (last_.line[at].node != host_->node) continue;

@@ -54,6 +54,7 @@ class AgentStore {
   bool workers_may_run() const;
   // Launch agents that stand by, since their job has as many nodes as it takes.
   std::size_t spares() const;
+  std::size_t others() const;
 
   // Whether its silence must be noticed.
   bool is_watched(ConnectionId connection) const;

@@ -92,6 +92,11 @@ class Membership {
     };
     return std::any_of(peers_.begin(), peers_.end(), may);
   }
+  // Launch agents that attend, but for that of the host.
+  std::size_t others() const {
+    const auto is_other = [](const auto& peer) { return !peer.second.said.hosts; };
+    return static_cast<std::size_t>(std::count_if(peers_.begin(), peers_.end(), is_other));
+  }
   // Launch agents that stand by.
   std::size_t spares() const {
     const auto attends = [this](const NodeDesc& node) { return by_node_.contains(node); };

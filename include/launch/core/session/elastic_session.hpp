@@ -89,7 +89,9 @@ class ElasticSession : public Session, private ElasticStore::Owner {
     co_await pause;
     if (!watch_ || watch_->has_heard_of_failure() || told_) co_return;
     const auto failure = co_await read_abort(stage_, *store_.reached(), job_prefix(config_.run_id));
-    if (failure) stage_.tell(PeerFailed{*failure});
+    if (!failure) co_return;
+    gathers_nothing_ = true;
+    stage_.tell(PeerFailed{*failure});
   }
   Talk<void> explain_break(RoundBroken broken);
   Talk<bool> is_explained_elsewhere(RoundBroken broken);
@@ -140,17 +142,18 @@ class ElasticSession : public Session, private ElasticStore::Owner {
   // The host stays, since the store is in its process, unless the others are enough and another one can host it. In the
   // exit barrier it stays, too: the others may need no further round.
   bool may_leave() const {
-    const int known = watch_ ? watch_->place().nnodes : store_.left_of_last_round();
-    const bool enough = known + spares_ > choice_.settings.nodes.min;
-    const bool can_move = store_.can_move() && !in_barrier_ && enough;
+    int others = store_.is_moving() ? store_.left_of_last_round() - 1 : others_;
+    if (watch_) others = watch_->place().nnodes - 1 + spares_;
+    const bool can_move = store_.can_move() && !in_barrier_ && others >= choice_.settings.nodes.min;
     return can_be_missed() || (goes_on_without_a_node(config_) && can_move);
   }
   // Whoever stands by at the store of this node takes its place.
-  Talk<void> count_spares() {
+  Talk<void> count_nodes() {
     if (!store_.hosts() || !store_.can_move()) co_return;
-    auto counting = stage_.ask<Spares>(CountSpares{});
-    const Spares spares = co_await counting;
-    spares_ = static_cast<int>(spares.number);
+    auto counting = stage_.ask<Nodes>(CountNodes{});
+    const Nodes nodes = co_await counting;
+    spares_ = static_cast<int>(nodes.spares);
+    others_ = static_cast<int>(nodes.others);
   }
   bool may_be_cut_off() const { return can_be_missed() || serves_majority(config_); }
   bool can_be_missed() const { return goes_on_without_a_node(config_) && !store_.hosts(); }
@@ -174,7 +177,7 @@ class ElasticSession : public Session, private ElasticStore::Owner {
   bool untold_ = false;               // the others may not know of this node's failure
   std::optional<Round> pledged_;      // the round that the agent hears of once the store has the will
   int restarts_ = 0;                  // before this round
-  int spares_ = 0;                    // at the store of this node, when they were counted last
+  int spares_ = 0, others_ = 0;       // at the store of this node, when they were counted last
   std::optional<Failure> heard_{};    // what the host has answered to a failure of this node in the round
   bool told_ = false;                 // the others may have heard of a failure of this node in the round
   bool host_gone_ = false;            // in the round; another one follows
@@ -182,6 +185,7 @@ class ElasticSession : public Session, private ElasticStore::Owner {
   NodeRank gone_ = NodeRank::none();  // the node that broke up the round, by leaving or being lost
   bool ends_ = false;                 // the job ends, because of a failure of this node
   bool left_ = false;                 // this node left because of a signal: the others may go on
+  bool gathers_nothing_ = false;      // the host, which has ended the job between two rounds, takes no part in the end
   bool others_go_on_ = false;         // to the next round, and hear there that this node has ended the job
   Excuse excuse_;
   EndAccount account_;

@@ -49,7 +49,7 @@ struct OpenDoor { std::string address; NodeDesc own; std::vector<std::uint16_t> 
 // → Clients
 enum class Clientele { all, agents, busy };
 struct AwaitNoClients { Clientele who = Clientele::all; Time deadline; };
-struct CountSpares {};                                                      // at this node's job store → Spares
+struct CountNodes {};                                                       // at this node's job store → Nodes
 struct FindFreePort {};                                                     // → std::uint16_t
 // Whether a name leads to this machine. → Whereabouts
 struct LocateHost { std::string host; std::string own_name; Time deadline; };
@@ -66,13 +66,13 @@ struct Listening { Status status; std::uint16_t port = 0; bool cooling = false; 
 // `port`: 0: none was free. `taken`: another process has one of those that were wished.
 struct DoorOpened { std::uint16_t port = 0; bool taken = false; };
 struct Clients { std::size_t left = 0; std::vector<std::string> where; };  // `where`: some of them
-struct Spares { std::size_t number = 0; };
+struct Nodes { std::size_t spares = 0, others = 0; };  // `others`: all but this one, spares too
 
 using Question =
-    std::variant<OpenLink, AskStore, Listen, OpenDoor, AwaitNoClients, CountSpares, FindFreePort, LocateHost,
+    std::variant<OpenLink, AskStore, Listen, OpenDoor, AwaitNoClients, CountNodes, FindFreePort, LocateHost,
                  LookForAgent>;
 using AnswerValue =
-    std::variant<Opened, Answered, Listening, DoorOpened, Clients, Spares, std::uint16_t, Whereabouts, bool>;
+    std::variant<Opened, Answered, Listening, DoorOpened, Clients, Nodes, std::uint16_t, Whereabouts, bool>;
 
 // For people who asked for each step: "connected to the store at 10.0.0.1:29500". Empty: not worth a line.
 std::string to_text(const AnswerValue& answer);
