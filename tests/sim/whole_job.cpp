@@ -292,17 +292,18 @@ void WholeJob::failed(std::size_t node, const Round& round, bool lost) {
   if (!lost) ++failures_;
   if (!lost) at_fault_.insert(nodes_[node]->host());
   if (!all_by_launch_ || scenario_.hosting == Hosting::torchrun) return;
-  check_told({node, round.number, events_.now()});
+  check_told({node, round, events_.now()});
 }
 
 // Everybody knows of a failure: no node lets the workers of that round run on.
 void WholeJob::check_told(const Failed& failed) {
   const Time due = later(std::max(failed.since, network_.well_at()), told_after());
   if (events_.now() < due) return events_.at(due, [this, failed] { check_told(failed); });
-  const auto party = running_.find(failed.round);
+  const auto party = running_.find(failed.round.number);
   if (party == running_.end()) return;
+  // A node that has slept through that round may have begun another one of this number when its only host had ended.
   for (const auto& [rank, one] : party->second)
-    if (nodes_[one.node]->undisturbed())
+    if (one.round.master == failed.round.master && nodes_[one.node]->undisturbed())
       fault(fmt::format("{} has not heard that workers of {} failed", nodes_[one.node]->host(),
                         nodes_[failed.node]->host()));
 }

@@ -105,7 +105,7 @@ class WholeJob {
   };
   struct Failed {
     std::size_t node;
-    std::int64_t round;
+    Round round;
     Time since;
   };
   using Party = std::multimap<int, Running>;  // by node rank; two of one rank are a fault
