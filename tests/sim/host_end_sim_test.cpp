@@ -140,6 +140,36 @@ TEST(HostEnd, ANextHostThatIsToldToStopAtOnceLeavesTheJobToTheOneAfterIt) {
     }
 }
 
+// The host had gone on with a spare while a member slept: its end leaves this member nothing to go on with.
+TEST(HostEnd, AMemberThatWakesAtTheEndOfAHostThatWentOnWithoutItDoesNotGoOnAlone) {
+  for (const bool by_majority : {false, true})
+    for (Duration after = -100ms; after <= 300ms; after += 10ms) {
+      SCOPED_TRACE(fmt::format("{} after it wakes", to_text(after)));
+      WholeScenario scenario;
+      scenario.elastic = true;
+      scenario.by_majority = by_majority;
+      scenario.nodes = 2;
+      scenario.fewest = 1;
+      scenario.join_timeout = 20s;
+      WholeJob job(1, scenario);
+      job.allow_different_ends();
+      for (int i = 0; i < 3; ++i) {
+        job.add([](const Round&) { return Plan{100s, 0}; });
+        job.events().in(i * 1s, [&job, i] { job.node(static_cast<std::size_t>(i)).start(); });
+      }
+      ASSERT_TRUE(job.run_until_together(60s));
+      job.events().run_until(later(job.events().now(), 5s));
+      job.freeze(1, 60s);
+      job.unquiet(200s);
+      job.events().run_until(later(job.events().now(), 60s + after));
+      ASSERT_TRUE(job.node(2).running()) << job.story();
+      job.node(0).signal(SIGTERM);
+      job.run_to_end(400s);
+      EXPECT_EQ(job.node(2).exit_code(), 0) << job.story();
+      EXPECT_EQ(job.faults(), std::vector<std::string>()) << job.story();
+    }
+}
+
 // The next host has seen that it has ended.
 TEST(HostEnd, AMemberThatEndsAtTheNextHostIsNotWaitedFor) {
   const auto job = start(4, 3, 1, [](std::size_t i) { return Plan{20s, 0, i == 2 ? 2000ms : 100ms}; });

@@ -26,9 +26,8 @@ void HostedRendezvous::learn(const LastRound& succession) {
   if (!seat_.comeback || seat_.comeback->last.is_after(succession)) return;
   Comeback& back = *seat_.comeback;
   const bool newer = succession.is_after(back.last);
-  const bool other_host = back.limit > Duration::zero() && succession.store != back.last.store;  // which may live
   if (newer) {
-    back.host_ended = back.host_ended && !other_host;
+    back.host_ended = back.host_ended && succession.store == back.last.store;  // another one may live
     back.last = succession;
     back.ended.clear();
   }

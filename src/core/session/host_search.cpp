@@ -59,6 +59,9 @@ bool HostSearch::hear(const ElasticNews& news) {
     return true;
   }
   if (std::holds_alternative<RoundFormed>(news)) seeks_until_.reset();
+  const auto* waits = std::get_if<RoundWaits>(&news);
+  if (std::holds_alternative<RoundFormed>(news) || (waits != nullptr && !waits->succession.line.empty()))
+    missed_ = false;
   const bool moved_here = place_.hosts && !watches_ && line_.term() > 0;
   if (std::holds_alternative<WillLeft>(news) && moved_here && line_.is_by_majority()) tell_at_old_address();
   line_.learn(news, place_.reached);
@@ -125,6 +128,7 @@ Talk<bool> HostSearch::come_back(bool was_silent) {
   // given up makes no other part large enough, since most of the others are in the rounds that came after.
   if (!place_.hosts && !line_.is_by_majority()) line_.forget();
   forget_last_link();
+  missed_ = true;
   place_.last_link.emplace(*std::move(place_.link));
   take(*std::move(link));
   if (wants_.in) forget_last_link();  // no worker of that round is left
@@ -172,10 +176,17 @@ Duration HostSearch::grace_after_end() const {
                                 : grace_after_host(config_.heartbeat_timeout, nodes, since_answer);
 }
 
+// The host cannot have given this node up before it ended. Else it may have gone on with others, and these without it.
+bool HostSearch::was_in_touch() const {
+  const Time last = std::max(place_.link->lived_at(), place_.connected);
+  return !missed_ && (heartbeat_.silence == Duration::zero() || stage_.moment() - last < heartbeat_.silence);
+}
+
 // Workers have some time to exit. A node that leaves does not look for the next host: its workers have that time, too.
 Talk<HostSearch::Way> HostSearch::follow(bool waits) {
   if (wants_.ending) co_return Way::as_ever;
   const Duration grace = grace_after_end();
+  const bool in_touch = was_in_touch();
   const Time seen = stage_.moment();
   if (!waits && grace > Duration::zero()) stage_.act(LimitGrace{grace});
   const Duration look = grace > Duration::zero() ? std::min(look_at_store, grace / 2) : look_at_store;
@@ -190,7 +201,7 @@ Talk<HostSearch::Way> HostSearch::follow(bool waits) {
   owner_.on_host_gone(line_.last(), waits ? std::nullopt : std::optional(workers), true);
   line_.note_heard(stage_.moment());
   place_.link.reset();
-  co_return co_await look_for_next(true);
+  co_return co_await look_for_next(in_touch);
 }
 
 // A node that finds nobody gives up as soon as one that has lost a host which is only silent.

@@ -65,7 +65,7 @@ void StoreLine::learn(const ElasticNews& news, const std::optional<Endpoint>& st
   if (newer) ended_.clear();  // those are ranks of the earlier round
   add_ended(ended_, waits->succession);
   if (!newer) return;
-  if (is_by_majority() && waits->succession.store != last_.store) host_ended_ = false;  // it was the earlier host
+  if (waits->succession.store != last_.store) host_ended_ = false;  // it was the earlier host
   last_ = waits->succession;
   know_places(store);
   for (std::size_t at = 0; host_ && at < last_.line.size(); ++at) {
@@ -120,8 +120,8 @@ HostedRendezvous::Seat StoreLine::seat(bool hosts) const {
   if (is_by_majority()) {
     seat.comeback->wait = std::max<Duration>(lease.others - (stage_.moment() - heard_at_), shortest_wait);
     seat.comeback->limit = lease.others;
-    seat.comeback->host_ended = host_ended_;
   }
+  seat.comeback->host_ended = host_ended_;
   seat.comeback->last.ended.clear();
   return seat;
 }

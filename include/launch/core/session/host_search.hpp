@@ -135,6 +135,7 @@ class HostSearch {
   Talk<void> abandon_store();
   void leave_link(bool waits);
   Duration grace_after_end() const;
+  bool was_in_touch() const;
   Duration patience_with_host() const {
     const bool hurries = config_.heartbeat_timeout > Duration::zero();
     return hurries ? config_.heartbeat_timeout : choice_.settings.join_timeout;
@@ -155,6 +156,7 @@ class HostSearch {
   StoreLine line_;
   bool watches_ = false;    // the old address
   bool finds_out_ = false;  // whether the host has ended
+  bool missed_ = false;     // a round may have formed without this node, which has not heard of it
   Bell found_out_;
   std::optional<Error> leaves_;      // why this node leaves the store, though it answers
   std::optional<MovedJob> elder_;    // the job that this one gives way to
