@@ -59,7 +59,7 @@ HOST_MUTANTS = (
     Mutant("majority", "src/core/session/host_search.cpp",
            "missed_ = true;", "", ("sim/host_end",)),
     Mutant("majority", "src/core/session/host_search.cpp",
-           "co_return co_await look_for_next(in_touch);", "co_return co_await look_for_next(true);", ("sim/host_end",)),
+           "const bool in_touch = was_in_touch();", "const bool in_touch = true;", ("sim/host_end",)),
     Mutant("majority", "src/core/c10d/hosted_rendezvous.cpp",
            "back.host_ended = back.host_ended && succession.store == back.last.store;", "", ("core/",)),
     Mutant("majority", "src/core/rendezvous/liveness.cpp",
