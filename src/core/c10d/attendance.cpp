@@ -156,8 +156,8 @@ Json to_object(const Comeback& back) {
                {"ended", Json::array()},
                {"wait", in_milliseconds(back.wait)}};
   for (const NodeRank rank : back.ended) json["ended"].push_back(rank.value);
-  if (back.limit > Duration::zero())
-    json.update({{"limit", in_milliseconds(back.limit)}, {"host_ended", back.host_ended}});
+  if (back.limit > Duration::zero()) json["limit"] = in_milliseconds(back.limit);
+  if (back.limit > Duration::zero() || !back.host_ended) json["host_ended"] = back.host_ended;
   return json;
 }
 
