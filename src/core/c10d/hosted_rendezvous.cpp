@@ -81,21 +81,18 @@ Result<ElasticStep> HostedRendezvous::on(const Outcome& outcome, Instant now) {
 // An answer to a wish that has changed meanwhile has no effect.
 void HostedRendezvous::take(const ElasticNews& news, Time now) {
   if (std::holds_alternative<RoundBroken>(news)) returns_ = false;
+  const bool refused = std::holds_alternative<RoundRefused>(news);
+  const bool moved = std::holds_alternative<RoundMoved>(news) && goal_ <= Goal::member;
+  const bool broken = std::holds_alternative<RoundBroken>(news) && goal_ == Goal::member;
   if (const auto* formed = std::get_if<RoundFormed>(&news); formed != nullptr && goal_ == Goal::join) {
     goal_ = Goal::member;
     round_ = formed->round;
     seat_.comeback.reset();
     seat_.anew = false;
     news_.push_back(news);
-  } else if (std::holds_alternative<RoundBroken>(news) && goal_ == Goal::member) {
+  } else if (broken || moved || (refused && goal_ <= Goal::member)) {
     goal_ = Goal::none;
-    news_.push_back(news);
-  } else if (std::holds_alternative<RoundMoved>(news) && goal_ <= Goal::member) {
-    goal_ = Goal::none;
-    returns_ = false;
-    news_.push_back(news);
-  } else if (const auto* refused = std::get_if<RoundRefused>(&news); refused != nullptr && goal_ <= Goal::member) {
-    goal_ = Goal::none;
+    returns_ = returns_ && !moved;
     news_.push_back(news);
   } else if (const auto* waits = std::get_if<RoundWaits>(&news); waits != nullptr && goal_ == Goal::join) {
     learn(waits->succession);
@@ -103,7 +100,7 @@ void HostedRendezvous::take(const ElasticNews& news, Time now) {
     waiting.unasked = now < std::min(report_, give_up_) && !waits->spare;
     if (!waiting.unasked) return report(std::move(waiting), now);
     news_.emplace_back(std::move(waiting));
-  } else if (goal_ >= Goal::give_up && (std::holds_alternative<RendezvousEnded>(news) || refused != nullptr)) {
+  } else if (goal_ >= Goal::give_up && (std::holds_alternative<RendezvousEnded>(news) || refused)) {
     end();  // if it was refused, the job does not know this node
   }
 }

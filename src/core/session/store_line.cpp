@@ -33,6 +33,7 @@ std::string StoreLine::new_name() const {
 Talk<void> StoreLine::open_door(NodeDesc own, std::string address, std::vector<Endpoint> listed) {
   if (door_.at.port != 0 || !may_move()) co_return;
   std::vector<std::uint16_t> ports;
+  ports.reserve(listed.size());
   for (const Endpoint& place : listed) ports.push_back(place.port);
   Question open = OpenDoor{address, std::move(own), ports};
   auto opening = stage_.ask<DoorOpened>(std::move(open));
