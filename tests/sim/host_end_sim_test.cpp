@@ -39,6 +39,17 @@ std::unique_ptr<WholeJob> start(int nodes, int restarts, std::uint64_t seed, con
   return job;
 }
 
+// Node after node, so that each has the rank of its number, and those that are one too many stand by.
+void start_in_turn(WholeJob& job, int nodes, Duration apart, const Plan& plan) {
+  job.allow_different_ends();
+  for (int i = 0; i < nodes; ++i) {
+    job.add([plan](const Round&) { return plan; });
+    job.events().in(i * apart, [&job, i] { job.node(static_cast<std::size_t>(i)).start(); });
+  }
+  EXPECT_TRUE(job.run_until_together(60s));
+  job.events().run_until(later(job.events().now(), 5s));
+}
+
 std::unique_ptr<WholeJob> start(int nodes, int restarts, std::uint64_t seed) {
   return start(nodes, restarts, seed, [](std::size_t) { return steady; });
 }
@@ -152,13 +163,7 @@ TEST(HostEnd, AMemberThatWakesAtTheEndOfAHostThatWentOnWithoutItDoesNotGoOnAlone
       scenario.fewest = 1;
       scenario.join_timeout = 20s;
       WholeJob job(1, scenario);
-      job.allow_different_ends();
-      for (int i = 0; i < 3; ++i) {
-        job.add([](const Round&) { return Plan{100s, 0}; });
-        job.events().in(i * 1s, [&job, i] { job.node(static_cast<std::size_t>(i)).start(); });
-      }
-      ASSERT_TRUE(job.run_until_together(60s));
-      job.events().run_until(later(job.events().now(), 5s));
+      start_in_turn(job, 3, 1s, Plan{100s, 0});
       job.freeze(1, 60s);
       job.unquiet(200s);
       job.events().run_until(later(job.events().now(), 60s + after));
@@ -205,12 +210,7 @@ TEST(HostEnd, AHostThatIsToldToStopWhileTooFewAreLeftEndsTheJob) {
   scenario.nodes = scenario.fewest = 3;
   scenario.max_restarts = 3;
   WholeJob job(1, scenario);
-  job.allow_different_ends();
-  for (int i = 0; i < 3; ++i) {
-    job.add([](const Round&) { return steady; });
-    job.events().in(i * 100ms, [&job, i] { job.node(static_cast<std::size_t>(i)).start(); });
-  }
-  ASSERT_TRUE(job.run_until_together(60s));
+  start_in_turn(job, 3, 100ms, steady);
   job.node(2).kill();
   job.unquiet(30s);
   job.events().run_until(later(job.events().now(), 5s));
@@ -228,13 +228,7 @@ TEST(HostEnd, AHostThatIsToldToStopLeavesIfASpareFillsItsPlace) {
     scenario.nodes = scenario.fewest = 2;
     scenario.max_restarts = 3;
     WholeJob job(1, scenario);
-    job.allow_different_ends();
-    for (int i = 0; i < (spare ? 3 : 2); ++i) {
-      job.add([](const Round&) { return steady; });
-      job.events().in(i * 100ms, [&job, i] { job.node(static_cast<std::size_t>(i)).start(); });
-    }
-    ASSERT_TRUE(job.run_until_together(60s));
-    job.events().run_until(later(job.events().now(), 5s));
+    start_in_turn(job, spare ? 3 : 2, 100ms, steady);
     job.node(0).signal(SIGTERM);
     job.unquiet(10s);
     job.run_to_end(60s);

@@ -210,16 +210,10 @@ bool AgentStore::workers_may_run() const {
   return std::any_of(jobs_.begin(), jobs_.end(), [](const auto& job) { return job.second.workers_may_run(); });
 }
 
-std::size_t AgentStore::spares() const {
-  std::size_t count = 0;
-  for (const auto& [key, job] : jobs_) count += job.spares();
-  return count;
-}
-
-std::size_t AgentStore::others() const {
-  std::size_t count = 0;
-  for (const auto& [key, job] : jobs_) count += job.others();
-  return count;
+std::size_t AgentStore::sum(std::size_t (Membership::*count)() const) const {
+  std::size_t all = 0;
+  for (const auto& [key, job] : jobs_) all += (job.*count)();
+  return all;
 }
 
 AgentStore::Jobs::iterator AgentStore::find_job(const Request& request) {

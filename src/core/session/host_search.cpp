@@ -58,10 +58,10 @@ bool HostSearch::hear(const ElasticNews& news) {
     leaves_ = refused->error;
     return true;
   }
-  if (std::holds_alternative<RoundFormed>(news)) seeks_until_.reset();
+  const bool formed = std::holds_alternative<RoundFormed>(news);
   const auto* waits = std::get_if<RoundWaits>(&news);
-  if (std::holds_alternative<RoundFormed>(news) || (waits != nullptr && !waits->succession.line.empty()))
-    missed_ = false;
+  if (formed) seeks_until_.reset();
+  if (formed || (waits != nullptr && !waits->succession.line.empty())) missed_ = false;
   const bool moved_here = place_.hosts && !watches_ && line_.term() > 0;
   if (std::holds_alternative<WillLeft>(news) && moved_here && line_.is_by_majority()) tell_at_old_address();
   line_.learn(news, place_.reached);

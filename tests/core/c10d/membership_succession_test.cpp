@@ -303,7 +303,6 @@ TEST(MembershipSuccession, AMemberThatEndsAtTheNextHostIsNotWaitedFor) {
   }
 }
 
-// It has come to a door behind which nobody hosts, since it could not reach the one before.
 // All others must go to the next host.
 TEST(MembershipSuccession, AtAHostThatLeavesBetweenTwoRoundsNoRoundForms) {
   for (const bool leaves : {true, false}) {
@@ -324,6 +323,7 @@ TEST(MembershipSuccession, AtAHostThatLeavesBetweenTwoRoundsNoRoundForms) {
   }
 }
 
+// It has come to a door behind which nobody hosts, since it could not reach the one before.
 TEST(MembershipSuccession, AVisitorClosesNothing) {
   for (const bool hosted : {false, true}) {
     Heirs those(1, 4);

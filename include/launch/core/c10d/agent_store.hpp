@@ -53,8 +53,9 @@ class AgentStore {
   // Workers of launch agents that attend may still run, apart from those of the one that hosts the store.
   bool workers_may_run() const;
   // Launch agents that stand by, since their job has as many nodes as it takes.
-  std::size_t spares() const;
-  std::size_t others() const;
+  std::size_t spares() const { return sum(&Membership::spares); }
+  // Launch agents that attend, but for that of the host.
+  std::size_t others() const { return sum(&Membership::others); }
 
   // Whether its silence must be noticed.
   bool is_watched(ConnectionId connection) const;
@@ -80,6 +81,7 @@ class AgentStore {
   Status tell_of_elder(Jobs::iterator job, const Attendance& said, const Exchange& exchange);
   bool lets_in(const Attendance& said);
   Jobs::iterator find_job(const Request& request);
+  std::size_t sum(std::size_t (Membership::*count)() const) const;
   Status write_state(Jobs::iterator job, const Request& request, const Exchange& exchange);
   void deliver(Membership& job, const Exchange& exchange);
   void tell_of_lost_guests(Time now, std::vector<Push>& pushes);

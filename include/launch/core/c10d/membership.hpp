@@ -121,7 +121,7 @@ class Membership {
   void leave(ConnectionId from, Instant now);
   void leave_between_rounds(const Attendance& said, Instant now) {
     host_leaves_ = host_leaves_ || (said.hosts && has_begun(state_));
-    remove(NodeDesc(said.node), now);
+    remove(said.node, now);
   }
   void want_in(ConnectionId from, Peer& peer);
   void want_nothing(Peer& peer) {

@@ -77,9 +77,8 @@ class ElasticStore {
 
   bool hosts() const { return place_.hosts; }
   bool is_moving() const { return search_.line().comes_back(); }  // since its last host has ended no round has formed
-  bool can_move() const {
-    return search_.line().leads_on();
-  }  // another node can host the store when the host has ended
+  // Another node can host the store when the host has ended.
+  bool can_move() const { return search_.line().leads_on(); }
   // Members of the last round, as far as they have not ended.
   int left_of_last_round() const {
     const LastRound& last = search_.line().last();

@@ -67,8 +67,9 @@ class RoundWatch {
 
   // A failure has ended the round, and the job.
   bool is_last() const { return is_last_; }
-  // A failure has ended the round, and nobody has told this node which one.
+  // A failure has ended the round, or a restart.
   bool has_heard_of_failure() const { return aborted_; }
+  // The same, and nobody has told this node which one.
   bool has_unread_failure() const { return aborted_ && !learned_; }
   // All nodes have passed the exit barrier; BarrierDone has been told.
   bool passed() const { return passed_; }
