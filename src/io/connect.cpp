@@ -82,6 +82,7 @@ asio::awaitable<Result<std::vector<tcp::endpoint>>> resolve(Endpoint endpoint, T
   }
   if (refused) co_return without_lookup(endpoint, thread_refused("it", refused).message);
   (void)co_await lookup->ended.async_wait(as_values);
+  if (!lookup->done) lookup->resolver.cancel();  // others wait behind it
   if (!lookup->done) co_return without_lookup(endpoint, "the name server does not answer");
   if (lookup->error) co_return without_lookup(endpoint, lookup->error.message());
   co_return lookup->addresses;
@@ -116,6 +117,10 @@ void expect_life(tcp::socket& socket, Duration within) {
   using asio::detail::socket_option::integer;
   using namespace std::chrono;
   boost::system::error_code ignored;
+  if (within == Duration::zero()) {
+    socket.set_option(tcp::socket::keep_alive(false), ignored);
+    return;
+  }
   const int probe = std::max(1, static_cast<int>(duration_cast<seconds>(within / 4).count()));
   socket.set_option(integer<IPPROTO_TCP, TCP_KEEPIDLE>(probe), ignored);
   socket.set_option(integer<IPPROTO_TCP, TCP_KEEPINTVL>(probe), ignored);

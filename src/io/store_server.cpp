@@ -41,6 +41,7 @@ class StoreConnection : public std::enable_shared_from_this<StoreConnection> {
   ConnectionId id() const { return id_; }
   bool spoke() const { return spoke_; }
   bool is_agent() const { return watched_; }
+  bool has_attended() const { return attended_; }
   SilenceWatch::Signs& signs() { return signs_; }
   bool is_of_a_worker() const { return uses_worker_keys_; }
   // From now on it may use only agents' keys.
@@ -150,6 +151,7 @@ class StoreConnection : public std::enable_shared_from_this<StoreConnection> {
         refuse("its round is over");
         return false;
       }
+      attended_ = attended_ || std::holds_alternative<AttendRequest>(**request);
       const Instant at = instant();
       const Status applied = server_->store_.apply(**request, {id_, at, answers_, server_->pushes_});
       if (server_->tally_) server_->tally_->count((*request)->index(), now() - at.time);
@@ -190,7 +192,8 @@ class StoreConnection : public std::enable_shared_from_this<StoreConnection> {
     watched_ = true;
     ++server_->agents_;
     // The kernel must not be the first to lose it: then it would pass for closed.
-    if (server_->silence_.limit() > Duration::zero()) expect_life(socket_, server_->silence_.limit() * 2);
+    const Duration limit = server_->silence_.limit();
+    if (limit > Duration::zero() || server_->resets_agents_) expect_life(socket_, limit * 2);
   }
 
   void flush() {
@@ -251,6 +254,7 @@ class StoreConnection : public std::enable_shared_from_this<StoreConnection> {
   bool spoke_ = false;
   SilenceWatch::Signs signs_;
   bool watched_ = false;  // its silence is watched
+  bool attended_ = false;
   bool uses_worker_keys_ = false;
   bool of_the_past_ = false;  // there was a fence since it began
   bool writing_ = false;      // waits until the socket takes more
@@ -300,7 +304,7 @@ void StoreServer::remove(StoreConnection& connection, bool silent) {
   const ConnectionId id = connection.id();
   const std::shared_ptr<StoreConnection> alive = std::move(connections_[id]);
   std::vector<Push> pushes;
-  const bool resets = resets_agents_ && (alive->is_agent() || store_.is_witness(id));
+  const bool resets = resets_agents_ && (alive->is_agent() || alive->has_attended());
   store_.drop(id, silent, instant(), pushes);
   free_ids_.push_back(id);
   buffered_ -= alive->buffered();

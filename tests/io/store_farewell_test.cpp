@@ -75,6 +75,15 @@ TEST_F(StoreFarewell, AnAgentThatIsGivenUpIsReset) {
   EXPECT_EQ(run(io_, read_to_end(socket)), asio::error::connection_reset);
 }
 
+// It would take that for the end of this process, too, if it was a witness.
+TEST_F(StoreFarewell, AnAgentThatIsRefusedIsReset) {
+  tcp::socket socket(io_);
+  socket.connect(address());
+  send(socket, ValidateRequest{validate_magic});
+  send(socket, AttendRequest{"key", "no attendance"});
+  EXPECT_EQ(run(io_, read_to_end(socket)), asio::error::connection_reset);
+}
+
 TEST_F(StoreFarewell, WhatIsStillSentToAStoreThatPartsDoesNotResetTheConnection) {
   tcp::socket socket = agent();
   const tcp::endpoint there = address();

@@ -27,12 +27,12 @@ constexpr Duration heartbeat = 10s;
 constexpr Duration soon = 100ms;  // a restart
 
 std::unique_ptr<WholeJob> start(int nodes, std::uint64_t seed, int restarts = 0, int spares = 0, Duration work = 100s,
-                                Duration join_timeout = 600s) {
+                                Duration join_timeout = 600s, int fewest = 1) {
   WholeScenario scenario;
   scenario.elastic = true;
   scenario.by_majority = true;
   scenario.nodes = nodes;
-  scenario.fewest = 1;
+  scenario.fewest = fewest;
   scenario.heartbeat = heartbeat;
   scenario.max_restarts = restarts;
   scenario.join_timeout = join_timeout;
@@ -114,6 +114,24 @@ TEST_P(Silent, TheOthersRunAgainAfterOneTimeOut) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Majority, Silent, testing::Values(Loss::power, Loss::frozen, Loss::cut));
+
+// The other three are enough, but the job needs four. The launch of the old host is started again with the same line.
+TEST(Majority, ThoseWhoAreFewerThanTheJobNeedsAreFoundAtTheOldAddress) {
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    const auto job = start(4, seed, 1, 0, 100s, 600s, 4);
+    ASSERT_TRUE(job->run_until_together(60s)) << job->story();
+    job->node(0).kill();
+    job->events().run_until(later(job->events().now(), job->events().random().between(1s, 3s)));
+    EXPECT_EQ(job->launch_node(3).moved().size(), 1U) << "it says where the job is";
+    job->reuse_host("n0");
+    job->add([](const Round&) { return Plan{100s, 0}; }).start();
+    EXPECT_TRUE(job->events().run_until([&] { return job->together(); }, 20s)) << job->story();
+    job->unquiet(200s);
+    job->run_to_end(300s);
+    for (std::size_t i = 1; i < job->count(); ++i) EXPECT_EQ(job->node(i).exit_code(), 0) << job->story();
+    ASSERT_EQ(job->faults(), std::vector<std::string>()) << job->story();
+  }
+}
 
 // Any machine, that of the host, too, may stall for two thirds of the time-out.
 TEST(Majority, AMachineThatStallsForLessThanItsPatienceDisturbsNobody) {

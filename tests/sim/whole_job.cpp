@@ -171,6 +171,10 @@ void WholeJob::started(std::size_t node, const Round& round) {
   if (all_by_launch_ && round.restarts > failures_)
     fault(fmt::format("{} counts {} restarts after {} failures", nodes_[node]->host(), round.restarts, failures_));
   const Running mine{round, node};
+  const bool again = !begun_.emplace(round.number, node).second;
+  if (again && all_by_launch_ && !running_[round.number].empty())
+    fault(
+        fmt::format("{} starts workers of round {} again beside those of others", nodes_[node]->host(), round.number));
   if (judges(node)) check(mine);
   if (judges(node) && seats_[node].by_launch) meet(mine);
   running_[round.number].emplace(round.assignment.group_rank.value, mine);

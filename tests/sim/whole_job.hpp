@@ -14,6 +14,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace launch::sim {
@@ -146,8 +147,9 @@ class WholeJob {
   std::map<std::int64_t, Party> running_;  // by round
   std::function<void(std::size_t index)> on_end_ = [](std::size_t) {};
   int started_ = 0;
-  int failures_ = 0;                // of workers
-  std::set<std::string> at_fault_;  // hosts of these
+  std::set<std::pair<std::int64_t, std::size_t>> begun_;  // round, node
+  int failures_ = 0;                                      // of workers
+  std::set<std::string> at_fault_;                        // hosts of these
   bool all_by_launch_ = true;
   std::optional<int> code_;
   std::optional<std::string> verdict_;

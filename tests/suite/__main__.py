@@ -19,6 +19,7 @@ from scheduler import Scheduler, Task  # noqa: E402
 
 PR_SET_CHILD_SUBREAPER = 36
 SECONDS = builds.BUILD / "test-seconds.json"  # how long units took the last time
+WORK = builds.BUILD / "test-work.json"  # and how long they kept a processor busy
 GUESS = {"interop": 30, "clusters": 20, "cli": 8, "core": 25, "sim": 8, "bench": 20}  # if it was never run here
 
 
@@ -67,6 +68,8 @@ def run(found, deep=False, env=None, began=None):
             taken[task.name] = round(task.seconds, 1)
             result.span(f"tests of {unit.build or 'the house'}", task)
     SECONDS.write_text(json.dumps(taken, indent=0, sort_keys=True))
+    WORK.write_text(json.dumps({label: round(worked, 1) for worked, label in sorted(result.work, reverse=True)},
+                               indent=0))
     return result
 
 

@@ -189,6 +189,7 @@ void Store::arrive(ConnectionId id, const std::string& bytes) {
   reader.commit(bytes.size());
   for (auto request = reader.next(); request && request->has_value(); request = reader.next()) {
     count_request();
+    peers_[id].attended = peers_[id].attended || std::holds_alternative<AttendRequest>(**request);
     std::string reply;
     std::vector<Push> pushes;
     const Status applied = by_launch_ ? store_.apply(**request, {id, instant(), reply, pushes})
@@ -215,7 +216,7 @@ void Store::drop(ConnectionId id, bool silent) {
   const auto link = peers_[id].link.lock();
   if (!link) return;
   link->last_received_ = network_.arrival(host_, link->host(), link->last_received_);
-  link->hear(link->last_received_, [link] { link->closed(true); });
+  link->hear(link->last_received_, [link, resets = peers_[id].attended] { link->closed(resets); });
 }
 
 void Store::send(std::vector<Push> pushes) {

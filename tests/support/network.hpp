@@ -52,6 +52,7 @@ class Store : public std::enable_shared_from_this<Store> {
     bool open = true;
     bool spoke = false;
     bool agent = false;
+    bool attended = false;
     SilenceWatch::Signs signs;
   };
 

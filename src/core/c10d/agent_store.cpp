@@ -157,7 +157,6 @@ Status AgentStore::attend(const AttendRequest& request, const Exchange& exchange
   }
   const bool witnesses = said->wish == Attendance::Wish::witness;
   if (!witnesses) attending_[exchange.from] = &job->second;
-  if (witnesses) witnesses_.insert(exchange.from);
   job->second.attend(exchange.from, *said, now);
   deliver(job->second, exchange);
   say_settled(job, exchange);
@@ -251,7 +250,6 @@ void AgentStore::drop(ConnectionId connection, bool silent, Instant now, std::ve
   if (guests_) guests_->drop(connection, now.time);
   attending_.erase(connection);
   held_.erase(connection);
-  witnesses_.erase(connection);
   std::string none;
   for (auto& [key, membership] : jobs_) {
     membership.drop(connection, silent, now);

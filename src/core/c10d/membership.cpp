@@ -73,9 +73,8 @@ bool Membership::accept(ConnectionId from, const Attendance& said, Instant now) 
   }
   const auto before = peers_.find(from);
   if (before != peers_.end() && before->second.said.node != said.node) drop(from, false, now);  // it was another node
+  come_back(said, now);
   by_node_[said.node] = from;
-  vanished_.erase(said.node);
-  round_.come_back(said.node);
   const bool is_new = !peers_.contains(from);
   if (is_new) quorum_.connect(said.node);
   if (said.hosts) quorum_.set_self(said.node);

@@ -65,7 +65,7 @@ Time Electorate::enough_since(const std::map<NodeDesc, Time>& reached) const {
   for (const auto& [when, rank] : latest) {
     ++here;
     if (part_.ended.contains(rank)) --ended;
-    has_lowest = has_lowest || rank == *part_.all.begin();
+    has_lowest = has_lowest || rank == part_.lowest();
     if (is_enough(here, ended, all, has_lowest)) return when;
   }
   return long_ago;

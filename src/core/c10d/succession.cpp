@@ -24,8 +24,8 @@ void mark(std::set<int>& ranks, int rank, int by) {
 bool may_run(const Part& part) {
   const int here = size_of(part.present) + part.unnamed;
   const int all = size_of(part.all) + part.absent;
-  const bool with_lowest = !part.all.empty() && part.present.contains(*part.all.begin());
-  return is_enough(here, size_of(part.ended), all, with_lowest);
+  const auto lowest = part.lowest();
+  return is_enough(here, size_of(part.ended), all, lowest && part.present.contains(*lowest));
 }
 
 bool is_enough(int here, int ended, int all, bool with_lowest) {

@@ -13,8 +13,8 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr Duration look_at_store = 1s;  // time to see whether a store that closed the connection is still there
-constexpr Duration for_witness = 100ms;
+constexpr Duration look_at_store = 1s;   // time to see whether a store that closed the connection is still there
+constexpr Duration for_witness = 500ms;  // a packet that was lost comes again after 200 ms
 constexpr std::string_view nameless_job = "none";  // the id of a job that was given none: others have the same
 
 Allegiance allegiance_of(const Config& config) {
@@ -63,7 +63,8 @@ bool HostSearch::hear(const ElasticNews& news) {
   if (formed) seeks_until_.reset();
   if (formed || (waits != nullptr && !waits->succession.line.empty())) missed_ = false;
   const bool moved_here = place_.hosts && !watches_ && line_.term() > 0;
-  if (std::holds_alternative<WillLeft>(news) && moved_here && line_.is_by_majority()) tell_at_old_address();
+  const bool enough = std::holds_alternative<WillLeft>(news) || (waits != nullptr && waits->may_go_on());
+  if (enough && moved_here && line_.is_by_majority()) tell_at_old_address();
   line_.learn(news, place_.reached);
   if (place_.by_launch && !place_.hosts) line_.watch_host(*place_.reached, self());
   return false;
@@ -127,7 +128,7 @@ Talk<bool> HostSearch::come_back(bool was_silent) {
   // The others of its line are at the store of this node. With a majority it may leave that again: whom its host has
   // given up makes no other part large enough, since most of the others are in the rounds that came after.
   if (!place_.hosts && !line_.is_by_majority()) line_.forget();
-  forget_last_link();
+  if (place_.last_link) place_.last_link->abandon();  // workers of that round may still run
   missed_ = true;
   place_.last_link.emplace(*std::move(place_.link));
   take(*std::move(link));
@@ -228,8 +229,7 @@ bool HostSearch::is_own_door(const Endpoint& place) const {
   return own && place.port == line_.door_port();
 }
 
-// A node that was alone for a while must not draw those who run to it: before a round with a majority has begun here
-// nobody is told.
+// A node that was alone for a while must not draw those who run to it: before a majority is here nobody is told.
 void HostSearch::tell_at_old_address() {
   if (config_.run_id == nameless_job) return;
   watches_ = true;

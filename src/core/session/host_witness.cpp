@@ -1,13 +1,15 @@
 #include "launch/core/session/host_witness.hpp"
 
+#include "launch/core/base/backoff.hpp"
 #include "launch/core/session/dialogs.hpp"
 
 #include <utility>
 
 namespace launch {
+using namespace std::chrono_literals;
 
 void HostWitness::watch(Endpoint store, Operation attend) {
-  if (std::exchange(watches_, true)) return;
+  if (std::exchange(watches_, true)) return again_.ring();
   scope_.start(keep(std::move(store), std::move(attend)));
 }
 
@@ -17,21 +19,27 @@ void HostWitness::forget() {
   watches_ = saw_end_ = false;
 }
 
-// If the host answers, it does not know this node yet.
+// If the host answers, it does not know this node yet. What was seen before proves nothing about a host that is there.
 Talk<void> HostWitness::keep(Endpoint store, Operation attend) {
-  auto link = co_await connect_quietly(stage_, std::move(store), later(stage_.moment(), quick_answer));
-  if (link) {
-    link_.emplace(*std::move(link));
-    auto outcome = co_await link_->perform(std::move(attend), never);
-    saw_end_ = !outcome && link_->hung_up();
-    link_.reset();
+  Backoff backoff(500ms, 10s, stage_.random());
+  while (true) {
+    auto link = co_await connect_quietly(stage_, store, later(stage_.moment(), quick_answer));
+    if (link) {
+      saw_end_ = false;
+      link_.emplace(*std::move(link));
+      Operation silently = attend;
+      auto outcome = co_await link_->perform(std::move(silently), never);
+      saw_end_ = !outcome && link_->hung_up();
+      link_.reset();
+      ended_.ring();
+    }
+    auto pause = again_.rung(later(stage_.moment(), backoff.next()));
+    co_await pause;
   }
-  watches_ = false;
-  ended_.ring();
 }
 
 Talk<bool> HostWitness::has_seen_end(Time by) {
-  while (watches_ && stage_.moment() < by) {
+  while (link_ && stage_.moment() < by) {
     auto ended = ended_.rung(by);
     co_await ended;
   }

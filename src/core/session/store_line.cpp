@@ -17,6 +17,7 @@ namespace {
 
 constexpr int refusals_needed = 2;  // a proxy, or a service without endpoints, may refuse for a moment
 constexpr Duration between_refusals = 20ms;
+constexpr Duration one_knock = 300ms;  // less than until a packet that was lost comes again
 constexpr Duration shortest_look = 100ms;
 constexpr Duration shortest_wait = 1ms;
 constexpr Duration look_at_place = 1s;  // for the job at one place
@@ -61,6 +62,7 @@ void StoreLine::learn(const ElasticNews& news, const std::optional<Endpoint>& st
     know_places(store);
   }
   const auto* waits = std::get_if<RoundWaits>(&news);
+  if (waits != nullptr && waits->may_go_on()) tell_of_move();
   if (waits == nullptr || last_.is_after(waits->succession)) return;
   const bool newer = waits->succession.is_after(last_);
   if (newer) ended_.clear();  // those are ranks of the earlier round
@@ -144,7 +146,7 @@ Talk<bool> StoreLine::is_same(StoreLink& link, Time by) {
 Talk<bool> StoreLine::is_gone(Endpoint store, Time by) {
   Backoff backoff(between_refusals, 2 * between_refusals, stage_.random());
   for (int refusals = 0; refusals < refusals_needed;) {
-    auto there = co_await knock(stage_, store, by);
+    auto there = co_await knock(stage_, store, std::min(by, later(stage_.moment(), one_knock)));
     if (there) {
       const auto same = co_await has_name(*there, name_of_last(), by);
       if (same) co_return !*same;

@@ -35,7 +35,8 @@ struct MembershipDriver {
             .last_call = seconds(30),
             .silence = silence,
             .round = round,
-            .admits = admits};
+            .admits = admits,
+            .lease = lease};
   }
   void attend(ConnectionId from, const Attendance& attendance) {
     membership.attend(from, attendance, instant());
@@ -144,6 +145,7 @@ struct MembershipDriver {
 
   NodeLimits nodes;
   bool admits = true;
+  Duration lease{};
   Duration silence = std::chrono::seconds(15);
   Membership membership;
   Time time{std::chrono::hours(1)};

@@ -305,6 +305,21 @@ TEST(Membership, ANodeThatComesAnewTakesItsOwnPlace) {
   EXPECT_EQ(job.rank(7), 0);
 }
 
+// Its workers have ended since, and those of the others run on without it.
+TEST(Membership, WithAMajorityAMemberWhoseConnectionWasResetDoesNotComeBackIntoTheRoundThatRuns) {
+  MembershipDriver job(2, 3);
+  job.lease = std::chrono::seconds(6);
+  job.form(3);
+  for (ConnectionId node = 1; node <= 3; ++node) job.stay(node, 0);
+  job.drop(2);
+  EXPECT_TRUE(job.take(1).empty()) << "its workers may run";
+  job.attend(7, job.said(Attendance::Wish::join, "n2"));
+  EXPECT_EQ(job.reason(1), "n2 (pid 1) left without a report");
+  EXPECT_TRUE(job.take(7).empty());
+  for (const ConnectionId node : {1U, 3U}) job.join(node, 0);
+  EXPECT_EQ(job.rank(7), 1);
+}
+
 TEST(Membership, AConnectionThatIsAnotherNodeNowHasLostTheFirst) {
   MembershipDriver job(2, 2);
   job.form(2);

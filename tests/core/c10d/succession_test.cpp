@@ -123,6 +123,23 @@ TEST(MayRun, IsNeverTrueForThoseWhoKnowTheFirstRoundOfAStoreAndThoseWhoDoNot) {
   }
 }
 
+// Here nobody has ended: its host, of any rank, was only silent, and those who came were enough without it.
+TEST(MayRun, IsNeverTrueForThoseWhoKnowTheFirstRoundAfterASilenceAndThoseWhoDoNot) {
+  constexpr unsigned members = 6, newcomers = 2;
+  const unsigned all = (1U << members) - 1;
+  const unsigned fresh = ((1U << newcomers) - 1) << members;
+  for (unsigned came = 1; came <= all; ++came) {
+    if (!may(all, came, 0)) continue;
+    for (unsigned one = all; one != 0; one = (one - 1) & all) {
+      if (!may(all, one, 0)) continue;
+      const unsigned others = (came | fresh) & ~one;
+      for (unsigned other = others; other != 0; other = (other - 1) & others)
+        ASSERT_FALSE(may(came | fresh, other, 0) && may_of_old(came, other, __builtin_popcount(all & ~came)))
+            << came << " " << one << " " << other;
+    }
+  }
+}
+
 struct Visitors {
   static NodeDesc node(int rank) { return {"n" + std::to_string(rank), 1, launch_local_id}; }
   // The members of a round of n0 (the host) to n3.

@@ -73,6 +73,25 @@ TEST(HostWitness, ItsOwnConnectionMayBeReset) {
   EXPECT_FALSE(place.has_seen_end(1s));
 }
 
+TEST(HostWitness, WhatItHasSeenProvesNothingAboutAHostThatIsThere) {
+  Place place;
+  place.network.end_store(place.store);
+  EXPECT_TRUE(place.has_seen_end(100ms));
+  (void)place.network.listen(place.endpoint.host, place.endpoint.port, true);
+  place.events.run_until(later(place.events.now(), 3s));
+  EXPECT_FALSE(place.has_seen_end(0ms));
+}
+
+TEST(HostWitness, AConnectionThatIsLostIsMadeAgain) {
+  Place place;
+  place.network.end_store(place.store, true);
+  const auto again = *place.network.listen(place.endpoint.host, place.endpoint.port, true);
+  place.attend(Wish::join, "n1");
+  place.events.run_until(later(place.events.now(), 3s));
+  place.network.end_store(again);
+  EXPECT_TRUE(place.has_seen_end(100ms));
+}
+
 TEST(HostWitness, AHostThatDoesNotKnowTheNodeIsAskedAgain) {
   Place place;
   HostWitness stranger(place.second.stage());

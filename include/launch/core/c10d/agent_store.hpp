@@ -10,7 +10,6 @@
 
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -34,7 +33,6 @@ class AgentStore {
   // Called before drop(): the other side has closed it in order, as its kernel does when its process ends.
   void end(ConnectionId connection);
   // A node's, on which it waits for the end of this process (core/session/host_witness).
-  bool is_witness(ConnectionId connection) const { return witnesses_.contains(connection); }
 
   // In this static job torchrun's nodes may be lost: the others are told.
   void expect_guests(std::string run_id, int nnodes) { guests_.emplace(std::move(run_id), nnodes); }
@@ -100,7 +98,6 @@ class AgentStore {
   };
   std::map<ConnectionId, Held> held_;
   Time next_word_ = never;  // to those who must wait
-  std::set<ConnectionId> witnesses_;
 };
 
 }  // namespace launch

@@ -53,10 +53,12 @@ struct RoundWaits {  // for a progress line
   bool spare = false;
   Duration left{};
   bool begun = false;  // a round of the job has formed
-  int awaited = 0;     // after a host has ended: members of the last round that may live; `arrived` has those that came
+  int awaited = 0;     // while it is not clear who may go on without the last host: members of its round that may live,
+                       // of which `arrived` have come
   LastRound succession{};  // if the host ends
   std::optional<Duration> patience{};  // with those of `awaited` that have not come; nothing: without limit
   bool unasked = false;    // it holds the succession only; set by the machine
+  bool may_go_on() const { return begun && awaited == 0; }  // those who are here, if they are as many as the job needs
   bool operator==(const RoundWaits&) const = default;
 };
 struct RoundRefused {  // time-out, closed or contradiction

@@ -162,8 +162,11 @@ class Membership {
     const std::size_t in = state_.complete && broken_ ? state_.wait_list.size() : state_.participants.size();
     RoundWaits waits{static_cast<int>(in), state_.redundancy_list.contains(node), {}, has_begun(state_)};
     waits.succession = round_.succession_for(node);
-    if (const Regrouping& all = regrouping_; all.active())
+    if (const Regrouping& all = regrouping_; all.active()) {
       waits = {all.arrived(), false, {}, true, all.awaited(), all.base_for(node), all.patience(now.time)};
+      // Nobody else is needed, but they are fewer than the job needs.
+      if (all.may_form()) waits = {static_cast<int>(candidates_.size()), false, {}, true, 0, all.base_for(node)};
+    }
     answer(to, waits);
   }
   // A spare that stands by must know where to go if the host ends.
@@ -251,6 +254,12 @@ class Membership {
       one = now.time >= when ? vanished_.erase(one) : std::next(one);
       if (now.time >= when) lose(node, "stopped responding", now);
     }
+  }
+  // A member that wants to be in a round has no workers any more, and gets new ones when the others do.
+  void come_back(const Attendance& said, Instant now) {
+    const bool had_vanished = vanished_.erase(said.node) > 0;
+    if (had_vanished && said.wish == Attendance::Wish::join) lose(said.node, "left without a report", now);
+    round_.come_back(said.node);
   }
   void look_at_quorum(Time now) {
     given_up_ = given_up_ || !is_quorum();

@@ -121,6 +121,8 @@ struct Part {
   int unnamed = 0;        // present, too, but nobody knows their ranks
   int absent = 0;         // of all, but nobody knows their ranks
 
+  // Nothing if it may be that of a member whose rank nobody knows.
+  std::optional<int> lowest() const { return all.empty() || absent > 0 ? std::optional<int>() : *all.begin(); }
   void end(int rank) {
     if (all.contains(rank) && !present.contains(rank)) ended.insert(rank);
   }
@@ -168,6 +170,8 @@ class Regrouping {
   struct Size {
     int joined = 0, fewest = 0;
   };
+  // Whether those who have come may go on without the others.
+  bool may_form() const;
   // Whether those who have joined form a round now; nothing: they wait for others. If they may, but are fewer than it
   // needs, others, such as spares, have some time to come. An error: it has become clear that they never will.
   std::optional<Status> form(const Size& size, Time now);
@@ -190,7 +194,6 @@ class Regrouping {
     LastRound last;  // without its line
     bool joins = false;
   };
-  bool may_form() const;
   void take_base(const LastRound& last);
   void wait_again(const Comeback& comeback, Time now);
   void wait_for_silent(const Comeback& comeback, Time now);

@@ -14,9 +14,9 @@ namespace launch {
 
 class HostWitness {
  public:
-  explicit HostWitness(Stage& stage) : stage_(stage), ended_(stage), scope_(stage) {}
+  explicit HostWitness(Stage& stage) : stage_(stage), again_(stage), ended_(stage), scope_(stage) {}
 
-  // `attend`: says to the host whose witness it is. Nothing happens if there is a connection already.
+  // `attend`: says to the host whose witness it is. If there is no connection, or it is lost, it is tried again.
   void watch(Endpoint store, Operation attend);
   // Another store, or none.
   void forget();
@@ -30,6 +30,7 @@ class HostWitness {
   std::optional<StoreLink> link_;
   bool watches_ = false;
   bool saw_end_ = false;
+  Bell again_;  // the host may know this node now
   Bell ended_;
   Scope scope_;
 };
