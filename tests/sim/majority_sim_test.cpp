@@ -121,7 +121,7 @@ TEST(Majority, ThoseWhoAreFewerThanTheJobNeedsAreFoundAtTheOldAddress) {
     const auto job = start(4, seed, 1, 0, 100s, 600s, 4);
     ASSERT_TRUE(job->run_until_together(60s)) << job->story();
     job->node(0).kill();
-    job->events().run_until(later(job->events().now(), job->events().random().between(1s, 3s)));
+    job->events().run_until(later(job->events().now(), job->events().random().between(2s, 4s)));
     EXPECT_EQ(job->launch_node(3).moved().size(), 1U) << "it says where the job is";
     job->reuse_host("n0");
     job->add([](const Round&) { return Plan{100s, 0}; }).start();

@@ -80,4 +80,6 @@ HOST_MUTANTS = (
     Mutant("majority", "src/core/session/host_search.cpp", "(waits != nullptr && waits->may_go_on());",
            "(waits != nullptr && false);", ("sim/majority",)),
     Mutant("succession", "src/core/session/host_witness.cpp", "      saw_end_ = false;\n", "", ("core/",)),
+    Mutant("succession", "src/core/c10d/membership.cpp", "if (stands_by(node)) return stand_by(from, peer, now);", "",
+           ("core/",)),
 )

@@ -22,8 +22,8 @@ boost::asio::awaitable<Result<std::vector<boost::asio::ip::tcp::endpoint>>> reso
 // Sets TCP_NODELAY and keep-alive probes: a host that vanished silently is noticed within a minute and a half.
 void tune(boost::asio::ip::tcp::socket& socket);
 
-// The same within this time, to about a second: if the other side's kernel no longer answers, the connection ends. Zero:
-// never, as long as nothing is sent.
+// The same within this time, to about a second: if the other side's kernel no longer answers, the connection ends.
+// Zero: never, as long as nothing is sent.
 void expect_life(boost::asio::ip::tcp::socket& socket, Duration within);
 
 // Connects to the first address that answers, and tunes the socket. The error has the system's words for the last one.

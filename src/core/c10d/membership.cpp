@@ -95,6 +95,7 @@ void Membership::join(ConnectionId from, Peer& peer, Instant now) {
   if (state_.closed) return refuse(from, peer, closed());
   if (state_.participants.contains(node)) {
     if (!state_.complete) return;
+    if (stands_by(node)) return stand_by(from, peer, now);
     const bool awaited = broken_ && broken_->cause != Cause::loss && round_.is_mixed();  // by torchrun's agents
     if ((!broken_ || awaited) && state_.round > peer.said.round && !peer.returns)
       return untold_ ? tell_round() : tell_formed(from, peer);
@@ -150,7 +151,7 @@ void Membership::drop(ConnectionId connection, bool silent, Instant now) {
   if (const auto writer = torchrun_.drop(connection)) lose(*writer, "has left", now);
   if (const auto peer = peers_.find(connection); peer != peers_.end()) {
     const NodeDesc node = peer->second.said.node;
-    const bool done = peer->second.said.done && is_member(node) && !broken_;
+    const bool done = (peer->second.said.done || stands_by(node)) && is_member(node) && !broken_;
     const bool may_run_on =
         quorum_.on() && !silent && !peer->second.ended && is_member(node) && wants_to_stay(peer->second);
     forget(connection);

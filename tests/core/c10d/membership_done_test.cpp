@@ -74,6 +74,38 @@ TEST(MembershipDone, WhoComesBackCounts) {
   EXPECT_EQ(job.rank(7), 0);
 }
 
+// Its connection was lost, and with it the round: it has no workers any more, but those of the others run on.
+TEST(MembershipDone, WhoComesBackForARoundStandsByUntilTheOthersHaveEnded) {
+  MembershipDriver job(2, 3);
+  job.form(3);
+  be_done(job, 2);
+  job.drop(2);
+  for (const ConnectionId again : {7U, 8U}) {
+    job.attend(again, job.said(Wish::join, "n2"));
+    EXPECT_TRUE(job.silent(again) && job.silent(1));
+    Attendance look = job.said(Wish::look, "n2");
+    job.attend(again, look);
+    const auto* waits = job.only<RoundWaits>(again);
+    EXPECT_TRUE(waits != nullptr && waits->spare);
+    if (again == 7) job.drop(again);
+    EXPECT_TRUE(job.silent(1)) << "its loss is none";
+  }
+  job.close(1);
+  const auto* refused = job.only<RoundRefused>(8);
+  EXPECT_TRUE(refused != nullptr && refused->spare);
+}
+
+TEST(MembershipDone, WhoComesBackForARoundIsInTheNextOne) {
+  MembershipDriver job(2, 3);
+  job.form(3);
+  be_done(job, 2);
+  job.drop(2);
+  job.attend(7, job.said(Wish::join, "n2"));
+  job.join(1, 0);
+  job.join(3, 0);
+  EXPECT_EQ(job.rank(7), 1);
+}
+
 TEST(MembershipDone, TorchrunsAgentsSeeItAlive) {
   MembershipDriver job(2, 3);
   job.form(3);

@@ -54,6 +54,7 @@ class FormedRound {
   // Members that ended well and have left; they count as members until the round breaks up.
   void depart(const NodeDesc& node) { departed_.insert(node); }
   void come_back(const NodeDesc& node) { departed_.erase(node); }
+  bool has_departed(const NodeDesc& node) const { return departed_.contains(node); }
   const std::set<NodeDesc>& departed() const { return departed_; }
   std::set<NodeDesc> take_departed() { return std::exchange(departed_, {}); }
 

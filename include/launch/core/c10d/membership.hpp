@@ -160,7 +160,7 @@ class Membership {
   void answer(ConnectionId to, const ElasticNews& news) { answers_.push_back({to, to_json(news)}); }
   void answer_look(ConnectionId to, const NodeDesc& node, Instant now) {
     const std::size_t in = state_.complete && broken_ ? state_.wait_list.size() : state_.participants.size();
-    RoundWaits waits{static_cast<int>(in), state_.redundancy_list.contains(node), {}, has_begun(state_)};
+    RoundWaits waits{static_cast<int>(in), stands_by(node), {}, has_begun(state_)};
     waits.succession = round_.succession_for(node);
     if (const Regrouping& all = regrouping_; all.active()) {
       waits = {all.arrived(), false, {}, true, all.awaited(), all.base_for(node), all.patience(now.time)};
@@ -169,10 +169,18 @@ class Membership {
     }
     answer(to, waits);
   }
+  // A spare, or a member that had ended well when it was lost to this host: the others run on without it.
+  bool stands_by(const NodeDesc& node) const {
+    return state_.redundancy_list.contains(node) || (!broken_ && round_.has_departed(node));
+  }
+  void stand_by(ConnectionId from, Peer& peer, Instant now) {
+    want_in(from, peer);
+    tell_line(from, peer, now);
+  }
   // A spare that stands by must know where to go if the host ends.
   void tell_line(ConnectionId to, Peer& spare, Instant now) {
     if (!state_.complete || broken_ || spare.told == state_.round || round_.succession().line.empty()) return;
-    if (!state_.redundancy_list.contains(spare.said.node) || !std::exchange(spare.waiting, false)) return;
+    if (!stands_by(spare.said.node) || !std::exchange(spare.waiting, false)) return;
     spare.told = state_.round;
     answer_look(to, spare.said.node, now);
   }
@@ -205,7 +213,7 @@ class Membership {
     want_nothing(peer);
     if (!std::exchange(peer.waiting, false)) return;
     const bool few = quorum_.on() && why.code == ErrorCode::timeout;
-    answer(to, RoundRefused{why, state_.redundancy_list.contains(peer.said.node), false, few});
+    answer(to, RoundRefused{why, stands_by(peer.said.node), false, few});
   }
   void refuse_all(const Error& why) {
     for (auto& [connection, peer] : peers_)
@@ -255,11 +263,11 @@ class Membership {
       if (now.time >= when) lose(node, "stopped responding", now);
     }
   }
-  // A member that wants to be in a round has no workers any more, and gets new ones when the others do.
+  // A member that wants to be in a round has no workers any more, and gets new ones when the others do, not before.
   void come_back(const Attendance& said, Instant now) {
     const bool had_vanished = vanished_.erase(said.node) > 0;
     if (had_vanished && said.wish == Attendance::Wish::join) lose(said.node, "left without a report", now);
-    round_.come_back(said.node);
+    if (said.wish != Attendance::Wish::join) round_.come_back(said.node);
   }
   void look_at_quorum(Time now) {
     given_up_ = given_up_ || !is_quorum();
