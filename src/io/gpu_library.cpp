@@ -11,7 +11,6 @@
 
 #include <dlfcn.h>
 #include <fmt/format.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 namespace launch {
@@ -126,15 +125,7 @@ class GpuLibrary {
   int (*processes_)(NvmlHandle, unsigned*, NvmlProcess*) = nullptr;
 };
 
-// If it hangs in the driver, it outlives us: it must hold nothing by which others learn that we are gone.
-void close_all_but(int kept) {
-  const auto number = static_cast<unsigned>(kept);
-  if (number > 3) ::syscall(SYS_close_range, 3U, number - 1, 0U);
-  ::syscall(SYS_close_range, number + 1, ~0U, 0U);
-}
-
 void tell_of_gpus(int output) {
-  close_all_but(output);
   GpuLibrary library;
   const std::string fault = library.open();
   std::string lines = fault.empty() ? "" : no_gpus_line(fault);
