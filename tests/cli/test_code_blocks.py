@@ -45,8 +45,8 @@ CHECKED = {  # document, beginning -> who looks at it
     ("docs/timeline.md", "launch: all 64 ranks"): "cli/test_timeline.Told.test_the_slow_node_is_the_first_line",
     ("docs/timeline.md", "job llama"): "cli/test_timeline.Told.test_the_slow_node_is_the_first_line",
     ("docs/timeline.md", "32 of 64 ranks"): "cli/test_timeline.Screens.test_who_is_missing",
-    ("docs/elastic.md", "launch --rdzv-backend=etcd-v2"): "interop/test_etcd.AtEtcd.test_two_launch",
-    ("docs/elastic.md", "launch --rdzv-backend=etcd "): "interop/test_etcd.AtOlderEtcd.test_two_launch",
+    ("docs/etcd.md", "launch --rdzv-backend=etcd-v2"): "interop/test_etcd.AtEtcd.test_two_launch",
+    ("docs/etcd.md", "launch --rdzv-backend=etcd "): "interop/test_etcd.AtOlderEtcd.test_two_launch",
     ("docs/architecture.md", "src/main.cpp"): "house/test_documents.Documents.test_the_map_shows_every_room",
 }
 DRAWN = {  # document, beginning -> what it is
@@ -222,7 +222,7 @@ class SeveralMachines(BlockCase):
         self.on_hosts(3, lambda rank: line)
         self.assertEqual([0, 1, 2], sorted(self.seen()))
 
-    @shows("docs/elastic.md", "launch --rdzv-backend=c10d --rdzv-conf=store_type=file")
+    @shows("docs/etcd.md", "launch --rdzv-backend=c10d --rdzv-conf=store_type=file")
     def test_the_line_of_a_job_in_a_file(self, block):
         line = block.text
         for name, value in (("MIN", "2"), ("MAX", "2"), ("/shared/ID", str(self.folder / "job1"))):
