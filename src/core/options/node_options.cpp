@@ -122,7 +122,7 @@ constexpr OptionRow node_rows[] = {
      .empty = EmptyText::left_out,
      .text = "for static: timeout=SECONDS, the longest wait for all nodes. For c10d: join_timeout (600), "
              "last_call_timeout (30), is_host, store_type (tcp) and others, for etcd: timeout, last_call_timeout, "
-             "etcd_prefix and others, see docs/elastic.md"},
+             "etcd_prefix and others, see docs/etcd.md"},
     {.name = "--join",
      .member = &Options::join,
      .group = OptionGroup::rendezvous,

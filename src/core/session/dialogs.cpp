@@ -19,6 +19,7 @@ namespace {
 constexpr std::size_t keys_at_once = 1000;
 constexpr std::size_t few_clients = 8;
 constexpr int few_nodes = 8;
+constexpr Duration to_be_noticed = 1s;
 
 }  // namespace
 
@@ -195,6 +196,18 @@ Talk<int> count_restarts(StoreLink& control, RestartsSoFar so_far) {
 void pass_on(Stage& stage, const Result<Failure>& first) {
   if (first) return stage.act(Tell{PeerFailed{*first}, true});
   stage.say(Say::Level::warning, "could not notify the other nodes: " + first.error().message);
+}
+
+Talk<void> see_off(Stage& stage, AwaitNoClients wait, std::string until) {
+  const Time soon = std::min(wait.deadline, later(stage.moment(), to_be_noticed));
+  auto waiting = stage.ask<Clients>(AwaitNoClients{wait.who, soon});
+  const Clients clients = co_await waiting;
+  const bool stopped = stage.moment() < soon;
+  if (clients.left == 0 || stopped || soon == wait.deadline) co_return;
+  stage.say(Say::Level::progress, fmt::format("waiting until {}, which need the store of this one; going on in {}",
+                                              until, to_text(wait.deadline - stage.moment())));
+  auto waiting_on = stage.ask<Clients>(wait);
+  (void)co_await waiting_on;
 }
 
 Talk<void> see_talkers_off(Stage& stage, Time start) {

@@ -386,15 +386,14 @@ Talk<void> ElasticSession::see_others_off(bool failed, Time start) {
   // Other nodes may have been warned, and their workers may still save; or they hear of the end when they join again.
   const Duration most = std::max(most_for_workers_end(config_), silent_farewell * 10);
   const Duration patience = failed && !others_go_on_ ? silent_farewell : most;
-  auto waiting = stage_.ask<Clients>(AwaitNoClients{Clientele::agents, later(start, patience)});
-  (void)co_await waiting;
+  co_await see_off(stage_, {Clientele::agents, later(start, patience)}, "the other nodes have left");
 }
 
 // The link of this node stays, so that no round forms here any more. The others need this host until their workers have
 // ended: they may have been told to stop, too, or warned, and are about to say so.
 Talk<void> ElasticSession::see_busy_ones_off(Time start) {
-  auto waiting = stage_.ask<Clients>(AwaitNoClients{Clientele::busy, later(start, most_for_workers_end(config_))});
-  (void)co_await waiting;
+  const AwaitNoClients busy{Clientele::busy, later(start, most_for_workers_end(config_))};
+  co_await see_off(stage_, busy, "the workers of the other nodes have ended");
 }
 
 }  // namespace launch

@@ -77,6 +77,9 @@ Talk<int> count_restarts(StoreLink& control, RestartsSoFar so_far);
 // After an attempt to tell the others: passes on the first failure, before the events that wait, or a warning.
 void pass_on(Stage& stage, const Result<Failure>& first);
 
+// Waits for those who need our store; says so if it takes long. `until`: what it waits for, as in "until ...".
+Talk<void> see_off(Stage& stage, AwaitNoClients wait, std::string until);
+
 // Waits until nobody talks to our store any more; says so if it takes long. `start`: when this wait began.
 Talk<void> see_talkers_off(Stage& stage, Time start);
 
