@@ -59,7 +59,7 @@ ElasticState any_state(Random& random, ElasticState state, Instant now) {
 }
 
 TEST(MembershipModel, NothingThatStrangersDoStopsTheHost) {
-  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
     SCOPED_TRACE(seed);
     Random random(seed);
     MembershipDriver job(1 + static_cast<int>(random.next() % 2), 2 + static_cast<int>(random.next() % 3));
@@ -202,7 +202,7 @@ class LaunchNodes {
 };
 
 TEST(MembershipModel, WhoeverLivesAndWantsInComesIn) {
-  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
     SCOPED_TRACE(seed);
     LaunchNodes nodes(seed, 1 + static_cast<int>(seed % 3), 3 + static_cast<int>(seed % 2));
     for (int step = 0; step < 60 && !testing::Test::HasFailure(); ++step) nodes.act();
