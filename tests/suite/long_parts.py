@@ -4,6 +4,7 @@ Parts consist of pieces. What each piece gave stands in tests/data/long_run.json
 all was well, seconds, the commit, and its figures: the lines that its tests have written with two blanks before them.
 What measures comes first. The fuzzers run beside all the rest and get only the time that it leaves.
 """
+import contextlib
 import dataclasses
 import datetime
 import json
@@ -174,9 +175,12 @@ class Aside(threading.Thread):
     def stop(self):
         """Ends what is under way; it will be run again."""
         self._stopped = True
-        for task in self._tasks:
-            if task.process and task.process.poll() is None:
-                os.killpg(task.process.pid, signal.SIGTERM)
+        while self.is_alive():  # one that is just being started is not known yet
+            for task in self._tasks:
+                if task.process and task.process.returncode is None:
+                    with contextlib.suppress(ProcessLookupError):
+                        os.killpg(task.process.pid, signal.SIGTERM)
+            self.join(0.2)
 
     def _work(self):
         while not self._stopped:

@@ -386,7 +386,8 @@ Talk<void> ElasticSession::see_others_off(bool failed, Time start) {
   // Other nodes may have been warned, and their workers may still save; or they hear of the end when they join again.
   const Duration most = std::max(most_for_workers_end(config_), silent_farewell * 10);
   const Duration patience = failed && !others_go_on_ ? silent_farewell : most;
-  co_await see_off(stage_, {Clientele::agents, later(start, patience)}, "the other nodes have left");
+  const AwaitNoClients agents{Clientele::agents, later(start, patience)};
+  co_await see_off(stage_, agents, "the other nodes have left");
 }
 
 // The link of this node stays, so that no round forms here any more. The others need this host until their workers have
