@@ -118,7 +118,8 @@ void expect_life(tcp::socket& socket, Duration within) {
   using namespace std::chrono;
   boost::system::error_code ignored;
   if (within == Duration::zero()) {
-    socket.set_option(tcp::socket::keep_alive(false), ignored);
+    socket.set_option(integer<IPPROTO_TCP, TCP_KEEPINTVL>(600), ignored);  // a machine that is there again resets it
+    socket.set_option(integer<IPPROTO_TCP, TCP_KEEPCNT>(127), ignored);
     return;
   }
   const int probe = std::max(1, static_cast<int>(duration_cast<seconds>(within / 4).count()));

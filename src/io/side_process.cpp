@@ -20,6 +20,7 @@
 namespace launch {
 namespace {
 
+constexpr int most_descriptors = 4096;
 constexpr std::size_t longest_told = 65'536;
 constexpr std::size_t longest_rest = 262'144;
 constexpr std::int64_t longest_poll_ms = 60'000;  // milliseconds
@@ -27,8 +28,10 @@ constexpr std::int64_t longest_poll_ms = 60'000;  // milliseconds
 // If it hangs in a driver, it outlives us: it must hold nothing by which others learn that we are gone.
 void close_all_but(int kept) {
   const auto number = static_cast<unsigned>(kept);
-  if (number > 3) ::syscall(SYS_close_range, 3U, number - 1, 0U);
-  ::syscall(SYS_close_range, number + 1, ~0U, 0U);
+  const bool before = number <= 3 || ::syscall(SYS_close_range, 3U, number - 1, 0U) == 0;
+  if (before && ::syscall(SYS_close_range, number + 1, ~0U, 0U) == 0) return;
+  for (int fd = 3; fd < most_descriptors; ++fd)  // Linux before 5.9, or a filter
+    if (fd != kept) ::close(fd);
 }
 
 [[noreturn]] void run(const std::function<void(int)>& work, int output, pid_t parent) {

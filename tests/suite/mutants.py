@@ -150,7 +150,7 @@ MUTANTS = (
            "  put_off_.reset();",
            "  put_off_.reset();", ("sim/warned",)),
     Mutant("sim-ended-node-is-lost", "src/core/c10d/membership.cpp",
-           "const bool done = (peer->second.said.done || stands_by(node)) && is_member(node) && !broken_;",
+           "const bool done = has_ended_well(peer->second.said);",
            "const bool done = false;", ("sim/late",)),
     Mutant("sim-done-for-ever", "src/core/c10d/hosted_rendezvous.cpp",
            "done_ = false;",

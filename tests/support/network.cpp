@@ -216,7 +216,7 @@ void Store::drop(ConnectionId id, bool silent) {
   const auto link = peers_[id].link.lock();
   if (!link) return;
   link->last_received_ = network_.arrival(host_, link->host(), link->last_received_);
-  link->hear(link->last_received_, [link, resets = peers_[id].attended] { link->closed(resets); });
+  link->hear(link->last_received_, [link, resets = peers_[id].agent || peers_[id].attended] { link->closed(resets); });
 }
 
 void Store::send(std::vector<Push> pushes) {

@@ -23,7 +23,7 @@ boost::asio::awaitable<Result<std::vector<boost::asio::ip::tcp::endpoint>>> reso
 void tune(boost::asio::ip::tcp::socket& socket);
 
 // The same within this time, to about a second: if the other side's kernel no longer answers, the connection ends.
-// Zero: never, as long as nothing is sent.
+// Zero: not for a day, as long as nothing is sent.
 void expect_life(boost::asio::ip::tcp::socket& socket, Duration within);
 
 // Connects to the first address that answers, and tunes the socket. The error has the system's words for the last one.

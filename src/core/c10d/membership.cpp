@@ -128,9 +128,9 @@ void Membership::leave(ConnectionId from, Instant now) {
   peer.waiting = false;
   answer(from, RendezvousEnded{});
   if (!is_member(node)) return leave_between_rounds(peer.said, now);
-  const std::string& why = peer.said.reason;
-  const std::string reason = fmt::format("{} leaves{}{}", to_text(node), why.empty() ? "" : ": ", why);
-  break_up({reason, Cause::change, round_.rank_of(node)});
+  if (has_ended_well(peer.said)) return;  // and the others run on
+  const std::string why = peer.said.reason.empty() ? "" : ": " + peer.said.reason;
+  break_up({fmt::format("{} leaves{}", to_text(node), why), Cause::change, round_.rank_of(node)});
 }
 
 void Membership::want_in(ConnectionId from, Peer& peer) {
@@ -151,7 +151,7 @@ void Membership::drop(ConnectionId connection, bool silent, Instant now) {
   if (const auto writer = torchrun_.drop(connection)) lose(*writer, "has left", now);
   if (const auto peer = peers_.find(connection); peer != peers_.end()) {
     const NodeDesc node = peer->second.said.node;
-    const bool done = (peer->second.said.done || stands_by(node)) && is_member(node) && !broken_;
+    const bool done = has_ended_well(peer->second.said);
     const bool may_run_on =
         quorum_.on() && !silent && !peer->second.ended && is_member(node) && wants_to_stay(peer->second);
     forget(connection);

@@ -8,7 +8,15 @@
 namespace launch {
 using namespace std::chrono_literals;
 
+namespace {
+
+constexpr Duration first_pause = 500ms;
+constexpr Duration longest_pause = 10s;
+
+}  // namespace
+
 void HostWitness::watch(Endpoint store, Operation attend) {
+  is_due_ = true;
   if (std::exchange(watches_, true)) return again_.ring();
   scope_.start(keep(std::move(store), std::move(attend)));
 }
@@ -21,9 +29,11 @@ void HostWitness::forget() {
 
 // If the host answers, it does not know this node yet. What was seen before proves nothing about a host that is there.
 Talk<void> HostWitness::keep(Endpoint store, Operation attend) {
-  Backoff backoff(500ms, 10s, stage_.random());
+  Backoff backoff(first_pause, longest_pause, stage_.random());
   while (true) {
-    auto link = co_await connect_quietly(stage_, store, later(stage_.moment(), quick_answer));
+    is_due_ = false;
+    const Time start = stage_.moment();
+    auto link = co_await connect_quietly(stage_, store, later(start, quick_answer));
     if (link) {
       saw_end_ = false;
       link_.emplace(*std::move(link));
@@ -33,6 +43,8 @@ Talk<void> HostWitness::keep(Endpoint store, Operation attend) {
       link_.reset();
       ended_.ring();
     }
+    if (is_due_) continue;
+    if (stage_.moment() > later(start, longest_pause)) backoff = Backoff(first_pause, longest_pause, stage_.random());
     auto pause = again_.rung(later(stage_.moment(), backoff.next()));
     co_await pause;
   }

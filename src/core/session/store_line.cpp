@@ -17,7 +17,7 @@ namespace {
 
 constexpr int refusals_needed = 2;  // a proxy, or a service without endpoints, may refuse for a moment
 constexpr Duration between_refusals = 20ms;
-constexpr Duration one_knock = 300ms;  // less than until a packet that was lost comes again
+constexpr Duration first_knock = 300ms;  // less than until a packet that was lost comes again
 constexpr Duration shortest_look = 100ms;
 constexpr Duration shortest_wait = 1ms;
 constexpr Duration look_at_place = 1s;  // for the job at one place
@@ -145,8 +145,10 @@ Talk<bool> StoreLine::is_same(StoreLink& link, Time by) {
 
 Talk<bool> StoreLine::is_gone(Endpoint store, Time by) {
   Backoff backoff(between_refusals, 2 * between_refusals, stage_.random());
+  Duration patience = first_knock;
   for (int refusals = 0; refusals < refusals_needed;) {
-    auto there = co_await knock(stage_, store, std::min(by, later(stage_.moment(), one_knock)));
+    auto there = co_await knock(stage_, store, std::min(by, later(stage_.moment(), patience)));
+    patience *= 2;
     if (there) {
       const auto same = co_await has_name(*there, name_of_last(), by);
       if (same) co_return !*same;

@@ -320,6 +320,18 @@ TEST(Membership, WithAMajorityAMemberWhoseConnectionWasResetDoesNotComeBackIntoT
   EXPECT_EQ(job.rank(7), 1);
 }
 
+TEST(Membership, WithAMajorityAMemberWhoseConnectionWasResetIsInTheNextRoundThoughItIsTheLastToCome) {
+  MembershipDriver job(2, 3);
+  job.lease = std::chrono::seconds(6);
+  job.form(3);
+  for (ConnectionId node = 1; node <= 3; ++node) job.stay(node, 0);
+  job.drop(2);
+  for (const ConnectionId node : {1U, 3U}) job.join(node, 0);
+  job.attend(7, job.said(Attendance::Wish::join, "n2"));
+  EXPECT_EQ(job.rank(7), 1);
+  EXPECT_EQ(job.membership.state().participants.size(), 3U);
+}
+
 TEST(Membership, AConnectionThatIsAnotherNodeNowHasLostTheFirst) {
   MembershipDriver job(2, 2);
   job.form(2);

@@ -32,7 +32,6 @@ class AgentStore {
   void drop(ConnectionId connection, bool silent, Instant now, std::vector<Push>& pushes);
   // Called before drop(): the other side has closed it in order, as its kernel does when its process ends.
   void end(ConnectionId connection);
-  // A node's, on which it waits for the end of this process (core/session/host_witness).
 
   // In this static job torchrun's nodes may be lost: the others are told.
   void expect_guests(std::string run_id, int nnodes) { guests_.emplace(std::move(run_id), nnodes); }

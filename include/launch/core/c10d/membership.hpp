@@ -173,6 +173,10 @@ class Membership {
   bool stands_by(const NodeDesc& node) const {
     return state_.redundancy_list.contains(node) || (!broken_ && round_.has_departed(node));
   }
+  // A member whose loss is none.
+  bool has_ended_well(const Attendance& said) const {
+    return (said.done || stands_by(said.node)) && is_member(said.node) && !broken_;
+  }
   void stand_by(ConnectionId from, Peer& peer, Instant now) {
     want_in(from, peer);
     tell_line(from, peer, now);
@@ -266,8 +270,9 @@ class Membership {
   // A member that wants to be in a round has no workers any more, and gets new ones when the others do, not before.
   void come_back(const Attendance& said, Instant now) {
     const bool had_vanished = vanished_.erase(said.node) > 0;
-    if (had_vanished && said.wish == Attendance::Wish::join) lose(said.node, "left without a report", now);
-    if (said.wish != Attendance::Wish::join) round_.come_back(said.node);
+    const bool joins = said.wish == Attendance::Wish::join;
+    if (had_vanished && joins && !broken_) lose(said.node, "left without a report", now);
+    if (said.wish == Attendance::Wish::stay) round_.come_back(said.node);
   }
   void look_at_quorum(Time now) {
     given_up_ = given_up_ || !is_quorum();

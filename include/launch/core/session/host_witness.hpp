@@ -29,6 +29,7 @@ class HostWitness {
   Stage& stage_;
   std::optional<StoreLink> link_;
   bool watches_ = false;
+  bool is_due_ = false;  // to be tried again at once
   bool saw_end_ = false;
   Bell again_;  // the host may know this node now
   Bell ended_;

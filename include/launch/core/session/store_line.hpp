@@ -95,7 +95,7 @@ class StoreLine {
   // one would be. It looks again and again. An error: it has found none before `give_up`.
   Talk<Result<StoreLink>> find_job(NodeDesc self, Time give_up);
 
-  // This node has come to the store of `heir`. The user hears of that when a round has formed there: until then that
+  // This node has come to the store of `heir`. The user hears of that when enough have come there: until then that
   // node, too, may end. `first`: where the store was first.
   void settle_at(const Heir& heir, const Endpoint& first);
 
