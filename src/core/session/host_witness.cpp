@@ -10,8 +10,8 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr Duration first_pause = 500ms;
-constexpr Duration longest_pause = 10s;
+constexpr Duration first_retry = 500ms;
+constexpr Duration longest_retry = 10s;
 
 }  // namespace
 
@@ -29,7 +29,7 @@ void HostWitness::forget() {
 
 // If the host answers, it does not know this node yet. What was seen before proves nothing about a host that is there.
 Talk<void> HostWitness::keep(Endpoint store, Operation attend) {
-  Backoff backoff(first_pause, longest_pause, stage_.random());
+  Backoff backoff(first_retry, longest_retry, stage_.random());
   while (true) {
     is_due_ = false;
     const Time start = stage_.moment();
@@ -44,7 +44,7 @@ Talk<void> HostWitness::keep(Endpoint store, Operation attend) {
       ended_.ring();
     }
     if (is_due_) continue;
-    if (stage_.moment() > later(start, longest_pause)) backoff = Backoff(first_pause, longest_pause, stage_.random());
+    if (stage_.moment() > later(start, longest_retry)) backoff = Backoff(first_retry, longest_retry, stage_.random());
     auto pause = again_.rung(later(stage_.moment(), backoff.next()));
     co_await pause;
   }
