@@ -20,7 +20,7 @@
 namespace launch {
 namespace {
 
-constexpr int most_descriptors = 4096;
+constexpr int highest_closed = 4096;
 constexpr std::size_t longest_told = 65'536;
 constexpr std::size_t longest_rest = 262'144;
 constexpr std::int64_t longest_poll_ms = 60'000;  // milliseconds
@@ -30,7 +30,7 @@ void close_all_but(int kept) {
   const auto number = static_cast<unsigned>(kept);
   const bool before = number <= 3 || ::syscall(SYS_close_range, 3U, number - 1, 0U) == 0;
   if (before && ::syscall(SYS_close_range, number + 1, ~0U, 0U) == 0) return;
-  for (int fd = 3; fd < most_descriptors; ++fd)  // Linux before 5.9, or a filter
+  for (int fd = 3; fd < highest_closed; ++fd)  // Linux before 5.9, or a filter
     if (fd != kept) ::close(fd);
 }
 
