@@ -128,7 +128,7 @@ void Membership::leave(ConnectionId from, Instant now) {
   peer.waiting = false;
   answer(from, RendezvousEnded{});
   if (!is_member(node)) return leave_between_rounds(peer.said, now);
-  if (has_ended_well(peer.said)) return;  // and the others run on
+  if (stands_by(node)) return;  // the others run on
   const std::string why = peer.said.reason.empty() ? "" : ": " + peer.said.reason;
   break_up({fmt::format("{} leaves{}", to_text(node), why), Cause::change, round_.rank_of(node)});
 }
