@@ -3,6 +3,7 @@
 #include "launch/app/host_links.hpp"
 #include "launch/app/log_gathering.hpp"
 #include "launch/app/typed_input.hpp"
+#include "launch/core/agent/signal_volley.hpp"
 #include "launch/core/base/announcer.hpp"
 #include "launch/core/base/random.hpp"
 #include "launch/core/base/text.hpp"
@@ -20,6 +21,7 @@
 #include "launch/io/remote_place.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <optional>
 #include <type_traits>
 #include <utility>
@@ -123,7 +125,8 @@ class HeadRun {
     for (;;) {
       const auto received = co_await signals_.next();
       if (!received) co_return;
-      hear(received->signal);
+      const SignalWay way = received->sender == 0 ? SignalWay::terminal : SignalWay::guard;
+      if (volley_.is_new(received->signal, way, now())) hear(received->signal);
     }
   }
 
@@ -163,6 +166,8 @@ class HeadRun {
     handlers.on_message = [this](int node, HostMessage message) {
       act(machine_.on_message(node, std::move(message), now()));
     };
+    handlers.on_life = [](int) {};
+    if constexpr (std::is_same_v<Machine, Head>) handlers.on_life = [this](int node) { machine_.on_life(node, now()); };
     handlers.on_nonsense = [this](int node, const std::string& what) { act(machine_.on_nonsense(node, what, now())); };
     handlers.on_lost = [this](int node, const LostConnection& lost) { act(machine_.on_lost(lost, node, now())); };
     return handlers;
@@ -184,7 +189,7 @@ class HeadRun {
   void confirm() {
     std::erase_if(unconfirmed_, [this](const Unconfirmed& one) {
       if (out_.taken() < one.out || err_.taken() < one.err) return false;
-      if (gathering_.is_complete(one.node)) links_.tell(one.node, NodeShown{});
+      if (gathering_.is_complete(one.node) && !loses_output_) links_.tell(one.node, NodeShown{});
       if (one.leaves) links_.leave(one.node);
       return true;
     });
@@ -203,7 +208,17 @@ class HeadRun {
   void carry_out(const ShowLines& action) {
     end_progress();
     (action.errors ? err_ : out_).write(action.lines);
+    note_losses();
     pace();
+  }
+
+  void note_losses() {
+    const int why = out_.refused() != 0 ? out_.refused() : err_.refused();
+    if (why == 0 || std::exchange(loses_output_, true)) return;
+    log_warning(fmt::format("output is lost because it cannot be written: {}; the job goes on{}", std::strerror(why),
+                            plan_.head.keeps_output ? ", and the hosts keep all of it in launch-* in the folder for "
+                                                      "temporary files"
+                                                    : ""));
   }
 
   // Once it was, much of it must be gone before it is not.
@@ -248,6 +263,7 @@ class HeadRun {
     co_await std::move(showing);
     auto telling = err_.drained(console_patience);
     co_await std::move(telling);
+    note_losses();
     confirm();
     if (const std::size_t left = out_.held() + err_.held(); left > 0) warn_of_unshown(left);
     links_.leave_all();
@@ -288,6 +304,8 @@ class HeadRun {
   bool beats_ = false;
   ConsoleQueue out_, err_;
   Announcer announcer_;
+  SignalVolley volley_;
+  bool loses_output_ = false;  // a file that is full
   bool holding_ = false;
   bool began_ = false;  // nodes were started
   bool over_ = false;

@@ -6,7 +6,6 @@
 #include "launch/io/deadline.hpp"
 #include "launch/io/host.hpp"
 
-#include <csignal>
 #include <utility>
 
 #include <fmt/format.h>
@@ -96,6 +95,7 @@ void HostLinks::take(int node, std::string_view bytes) {
   if (link.broken) return;
   link.reader.feed(bytes);
   if (!link.greeted && !take_greeting(node)) return;
+  handlers_.on_life(node);
   for (;;) {
     auto message = link.reader.next();
     if (!message) return break_off(node, message.error().message);
@@ -161,7 +161,7 @@ void HostLinks::hold(bool held) {
 void HostLinks::leave_all() {
   for (Link& link : links_) {
     if (link.program) link.program->close();
-    if (link.program && !link.greeted) link.program->signal(SIGTERM);
+    if (link.program && !link.greeted) link.program->kill();  // with all that it has started
   }
 }
 

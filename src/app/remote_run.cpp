@@ -21,8 +21,10 @@
 
 #include <array>
 #include <cerrno>
+#include <filesystem>
 #include <memory>
 #include <optional>
+#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
@@ -95,6 +97,7 @@ class RemoteRun {
   // False: it makes no sense.
   bool take(std::string_view bytes) {
     reader_.feed(bytes);
+    machine_.on_life(now());
     for (;;) {
       auto message = reader_.next();
       if (!message) return false;
@@ -349,7 +352,9 @@ class RemoteRun {
 
 // The head has sent this program here. It needs its file no more, even to start itself.
 void remove_own_copy(const std::string& folder) {
-  if (!folder.empty() && self_path() == folder + "/launch") remove_folder(folder);
+  std::error_code failed;  // a path may lead there by a link
+  const bool own = !folder.empty() && std::filesystem::equivalent(folder + "/launch", self_path(), failed);
+  if (own) remove_folder(folder);
 }
 
 }  // namespace

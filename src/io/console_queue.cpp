@@ -4,6 +4,7 @@
 #include "launch/io/clock.hpp"
 #include "launch/io/deadline.hpp"
 
+#include <cerrno>
 #include <chrono>
 #include <climits>
 #include <utility>
@@ -47,6 +48,7 @@ bool ConsoleQueue::push() {
     }
     const auto size = outlet_.put(piece);
     if (!size) return false;
+    if (errno != 0 && errno != EPIPE && errno != ECONNRESET && errno != EIO) refused_ = errno;
     written_ += *size;  // or dropped, since its reader has gone
   }
   held_.clear();

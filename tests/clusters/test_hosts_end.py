@@ -199,6 +199,18 @@ class Kept(EndCase):
             for folder in self.kept():
                 self.assertIn(str(folder), run.err)
 
+    def test_what_it_is_written_to_is_full(self):
+        with self.place(2) as place:
+            head = place.inside(place.count + 1, "sh", "-c", 'exec "$@" > /dev/full', "sh", place.program_of_head)
+            run = self.start([*head, "--hosts=n[1-2]", self.worker(self.SAYS)], env=place.environment(),
+                             cwd=self.folder)
+            self.expect([0], [run])
+            self.assert_lines(run, "warning: output is lost because it cannot be written: No space left on device; "
+                                   "the job goes on, and the hosts keep all of it")
+            self.expect_empty(place)
+            texts = [file.read_text() for folder in self.kept() for file in folder.rglob("stdout.log")]
+            self.assertEqual(["rank 0 is up\n", "rank 1 is up\n"], sorted(texts), str(run))
+
     def test_the_head_is_killed(self):
         with self.place(1) as place:
             run = self.job(place, hosts=1, parts=(self.SAYS, UP, SLEEP))

@@ -3,7 +3,6 @@ import json
 import pathlib
 import re
 import subprocess
-import tempfile
 
 from hosts_case import SAYS_ALL, HostsCase
 from job import UP, JobCase
@@ -188,4 +187,4 @@ class Copies(HostsCase):
 
     def left_of_copies(self):
         """In the folder for temporary files, which the hosts share."""
-        return [str(path) for path in pathlib.Path(tempfile.gettempdir()).glob("launch-copy-*")]
+        return [str(path) for path in (self.folder / "tmp").glob("launch-copy-*")]

@@ -27,6 +27,8 @@ struct LinkHandlers {
   // What has come instead of one so far, in one line.
   std::function<void(int node, std::string noise)> on_noise;
   std::function<void(int node, HostMessage message)> on_message;
+  // Something has come, perhaps not all of a message.
+  std::function<void(int node)> on_life;
   // What came is not from a launch; nothing more is read.
   std::function<void(int node, const std::string& what)> on_nonsense;
   std::function<void(int node, const LostConnection& lost)> on_lost;

@@ -31,6 +31,8 @@ class ConsoleQueue {
   // Bytes since the beginning: what write() got, and what of it is no longer held.
   std::uint64_t given() const { return given_; }
   std::uint64_t taken() const { return given_ - held(); }
+  // Why something was dropped that a reader would have seen, as errno has it: a file that is full. 0: nothing was.
+  int refused() const { return refused_; }
   // Until all is written, or nothing was for so long.
   boost::asio::awaitable<void> drained(Duration patience);
 
@@ -46,6 +48,7 @@ class ConsoleQueue {
   std::string held_;
   std::size_t written_ = 0;  // of held_
   std::uint64_t given_ = 0;
+  int refused_ = 0;
   bool writing_ = false;
 };
 

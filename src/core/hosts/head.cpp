@@ -18,20 +18,13 @@ namespace {
 
 constexpr int signals_until_over = 3;
 constexpr std::size_t most_warnings = 64;
+constexpr Duration before_others_stop = std::chrono::seconds(5);  // they may know, and have a report of their own
 
 // Nothing if it is the only host, about which a line was said just before.
 std::string who_cannot(std::size_t count, std::size_t all) {
   if (all == 1) return "";
   if (count == all) return "no host can take part";
   return fmt::format("{} of {} cannot take part", count, counted(static_cast<int>(all), "host"));
-}
-
-// A launch that ends by itself with such a code has a report. Empty: its node is not lost.
-std::string why_lost(const NodeEnd& end) {
-  if (end.signal != 0)
-    return fmt::format("launch there was killed by {}, so its node is lost", signal_name(end.signal));
-  if (end.exit_code <= 128 || !end.report.empty() || !end.json.empty()) return "";
-  return fmt::format("launch there has ended with exit code {} and no report, so its node is lost", end.exit_code);
 }
 
 // Of the whole job: the report of the first node that has one, and its exit code.
@@ -230,7 +223,7 @@ void Head::on(int node, const NodeFile& file, Time) {
   if (table_.at(node).state == State::running && table_.plan().gathers_logs) table_.add(StoreFile{node, file});
 }
 
-void Head::on(int node, const NodeEnd& end, Time) {
+void Head::on(int node, const NodeEnd& end, Time now) {
   HeadHost& host = table_.at(node);
   if (host.state != State::running) return;
   host.end = end;
@@ -240,6 +233,7 @@ void Head::on(int node, const NodeEnd& end, Time) {
   } else {
     table_.flush(node);
     table_.move(node, State::ended, never);
+    if (early_.node < 0 && has_not_joined(end) && !table_.plan().c10d) early_ = {node, later(now, before_others_stop)};
   }
   if (table_.plan().gathers_logs) table_.add(EndFiles{node});
   table_.plan().keeps_output ? table_.confirm(node) : table_.leave_unless_needed(node);
@@ -267,9 +261,21 @@ HeadActions Head::on_lost(const LostConnection& lost, int node, Time now) {
   return table_.take();
 }
 
+// They would wait for it until the time-out of the rendezvous.
+void Head::stop_others(Time now) {
+  if (now < early_.due) return;
+  early_.due = never;
+  if (phase_ != Phase::run || signals_ > 0 || table_.count(State::running) == 0) return;
+  early_.stops_others = true;
+  table_.add(SayLine{true, fmt::format("{}: {}; stopping the other nodes", table_.name(early_.node),
+                                       why_early(table_.at(early_.node).end))});
+  pass(SIGTERM);
+}
+
 // When no node runs any more. The hosts that were lost do not count if the others have gone on without them.
 void Head::settle_run() {
   if (table_.count(State::running) > 0) return;
+  if (early_.stops_others) return finish(end_of_early());
   const bool went_on = table_.plan().c10d && table_.count(State::ended) > 0;
   JobEnd job;
   for (const HeadHost& host : table_.hosts())
@@ -287,6 +293,12 @@ void Head::settle_run() {
   }
   phase_ = Phase::over;
   table_.add(std::move(end));
+}
+
+HeadFailure Head::end_of_early() const {
+  const int code = table_.at(early_.node).end.exit_code;
+  const HostProblem problem{table_.name(early_.node), why_early(table_.at(early_.node).end), code};
+  return {Failure::Kind::start, code, fmt::format("{}: {}", problem.host, problem.reason), {problem}};
 }
 
 // Why no node has sent a report.
@@ -328,10 +340,9 @@ void Head::on_console(bool full, Time now) {
   for (HeadHost& host : table_.hosts()) host.heard = now;
 }
 
-HeadActions Head::on_passed_signal(int signal) {
+void Head::pass(int signal) {
   for (std::size_t i = 0; i < table_.hosts().size() && phase_ == Phase::run; ++i)
     if (table_.hosts()[i].state == State::running) table_.add(TellHost{static_cast<int>(i), NodeSignal{signal}});
-  return table_.take();
 }
 
 HeadActions Head::on_signal(int signal, Time) {
@@ -341,7 +352,7 @@ HeadActions Head::on_signal(int signal, Time) {
   if (runs && ++signals_ < signals_until_over) {
     if (signals_ == 1)
       table_.add(SayLine{false, fmt::format("{}; telling {}", received, fold_hosts(table_.names({State::running})))});
-    return on_passed_signal(signal);
+    return pass(signal), table_.take();
   }
   if (runs) {
     const auto left = fold_hosts(table_.names({State::running}));
@@ -368,6 +379,7 @@ void Head::expire(int node, Time now) {
 HeadActions Head::on_deadline(Time now) {
   if (phase_ == Phase::over) return table_.take();
   for (std::size_t i = 0; i < table_.hosts().size(); ++i) expire(static_cast<int>(i), now);
+  stop_others(now);
   table_.show_folded(now);
   settle(now);
   if (phase_ != Phase::over) table_.beat(now);
@@ -376,7 +388,7 @@ HeadActions Head::on_deadline(Time now) {
 
 Time Head::deadline() const {
   if (phase_ == Phase::over) return never;
-  Time first = std::min(table_.next_beat(), table_.fold_due());
+  Time first = std::min({table_.next_beat(), table_.fold_due(), early_.due});
   for (const HeadHost& host : table_.hosts()) {
     if (!gathering_.is_held_up(host)) first = std::min(first, host.due);
     if (host.state == State::running && !deaf_) first = std::min(first, later(host.heard, longest_host_silence));

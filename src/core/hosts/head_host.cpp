@@ -1,5 +1,7 @@
 #include "launch/core/hosts/head_host.hpp"
 
+#include "launch/core/job/job.hpp"
+
 #include <fmt/format.h>
 
 namespace launch {
@@ -40,6 +42,21 @@ Duration limit_of(const HeadHost& host) {
       break;
   }
   return 0s;
+}
+
+std::string why_lost(const NodeEnd& end) {
+  if (end.signal != 0)
+    return fmt::format("launch there was killed by {}, so its node is lost", signal_name(end.signal));
+  if (end.exit_code <= 128 || !end.report.empty() || !end.json.empty()) return "";
+  return fmt::format("launch there has ended with exit code {} and no report, so its node is lost", end.exit_code);
+}
+
+bool has_not_joined(const NodeEnd& end) {
+  return end.signal == 0 && end.exit_code == 2 && end.report.empty() && end.json.empty();
+}
+
+std::string why_early(const NodeEnd& end) {
+  return fmt::format("launch there has ended with exit code {} before its node had joined", end.exit_code);
 }
 
 std::string why_late(const HeadHost& host) {

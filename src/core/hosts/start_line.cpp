@@ -42,8 +42,8 @@ std::string command_to_copy(const StartChoice& choice) {
 std::vector<std::string> ssh_line(const HostEntry& host, const StartChoice& choice, bool copies) {
   std::vector<std::string> line = choice.ssh;
   line.insert(line.end(), {"-T", "-x", "-a"});
-  for (const char* option :
-       {"BatchMode=yes", "ConnectTimeout=10", "ServerAliveInterval=5", "ServerAliveCountMax=3", "LogLevel=INFO"})
+  for (const char* option : {"BatchMode=yes", "ControlMaster=no", "ConnectTimeout=10", "ServerAliveInterval=5",
+                             "ServerAliveCountMax=3", "LogLevel=INFO"})
     line.insert(line.end(), {"-o", option});
   if (host.port) line.insert(line.end(), {"-p", std::to_string(*host.port)});
   if (!host.user.empty()) line.insert(line.end(), {"-l", host.user});

@@ -14,6 +14,7 @@ using heads::Driver;
 using heads::lost_to;
 using heads::plan_of;
 using testing::ElementsAre;
+using testing::Eq;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Optional;
@@ -175,6 +176,44 @@ TEST(HeadNodes, ALostConnectionEndsNothingElse) {
   d.say(2, NodeEnd{7, "", ""});
   EXPECT_EQ(end_of(d).exit_code, 7);
   EXPECT_EQ(end_of(d).report, "rank 4 is gone");
+}
+
+// Its own words were shown. The others would wait for it for a quarter of an hour.
+TEST(HeadNodes, ANodeThatEndsBeforeItHasJoinedAStaticJobStopsTheOthers) {
+  Driver d(plan_of(3));
+  d.run_all().say(1, NodeEnd{2, "", ""});
+  EXPECT_THAT(d.all<TellHost>(), IsEmpty());
+  d.wait(5s);
+  EXPECT_THAT(d.told<NodeSignal>(), ElementsAre(0, 2));
+  EXPECT_THAT(d.said(), ElementsAre("n2: launch there has ended with exit code 2 before its node had joined; stopping "
+                                    "the other nodes"));
+  d.say(0, NodeEnd{143, "stopped by SIGTERM", ""}).say(2, NodeEnd{143, "", ""});
+  EXPECT_THAT(d.code(), Optional(2));
+}
+
+TEST(HeadNodes, OthersThatEndByThemselvesOrAreOfAnElasticJobAreNotToldTo) {
+  Driver known(plan_of(3));
+  known.run_all().say(1, NodeEnd{2, "", ""}).say(0, NodeEnd{1, "what was wrong", ""}).say(2, NodeEnd{1, "", ""});
+  EXPECT_THAT(known.code(), Optional(1));
+  Driver failed(plan_of(3));
+  failed.run_all().say(1, NodeEnd{1, "", ""}).wait(10s);
+  EXPECT_THAT(failed.told<NodeSignal>(), IsEmpty()) << "it had joined";
+  HeadPlan plan = plan_of(3);
+  plan.c10d = true;
+  Driver elastic(plan);
+  elastic.run_all().say(1, NodeEnd{2, "", ""}).wait(60s);
+  EXPECT_THAT(elastic.told<NodeSignal>(), IsEmpty());
+}
+
+TEST(HeadNodes, PartsOfAMessageAreSignsOfLife) {
+  Driver d(plan_of(2));
+  d.run_all();
+  for (int i = 0; i < 4; ++i) {
+    d.head.on_life(0, d.now);
+    d.head.on_life(1, d.now);
+    d.wait(10s);
+    EXPECT_THAT(d.code(), Eq(std::nullopt));
+  }
 }
 
 TEST(HeadNodes, AJobWithALostNodeHasNotEndedWell) {

@@ -32,11 +32,12 @@ HostEntry host_of(const std::string& name, const std::string& user = "", std::op
 }
 
 TEST(StartLine, Ssh) {
-  EXPECT_THAT(start_line(host_of("n1"), choice_of(By::ssh)),
-              ElementsAre("ssh", "-T", "-x", "-a", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10", "-o",
-                          "ServerAliveInterval=5", "-o", "ServerAliveCountMax=3", "-o", "LogLevel=INFO", "n1", "--",
-                          "test -x /opt/launch/bin/launch && exec /opt/launch/bin/launch --remote 1; exec launch "
-                          "--remote 1"));
+  EXPECT_THAT(
+      start_line(host_of("n1"), choice_of(By::ssh)),
+      ElementsAre("ssh", "-T", "-x", "-a", "-o", "BatchMode=yes", "-o", "ControlMaster=no", "-o", "ConnectTimeout=10",
+                  "-o", "ServerAliveInterval=5", "-o", "ServerAliveCountMax=3", "-o", "LogLevel=INFO", "n1", "--",
+                  "test -x /opt/launch/bin/launch && exec /opt/launch/bin/launch --remote 1; exec launch "
+                  "--remote 1"));
 }
 
 TEST(StartLine, PortAndUserStandBeforeTheName) {

@@ -9,7 +9,8 @@
 //
 // No worker runs before all hosts have answered. Whatever ends the head ends the nodes, since their remotes end with
 // the connection; so an action that finishes it is the last one. A host that is lost while nodes run ends nothing here:
-// the other nodes know of it by themselves, and their end is waited for. A host that keeps the output of its workers
+// the other nodes know of it by themselves, and their end is waited for. Only a node that ends before it has joined a
+// static job is known here alone: then the others are told to stop. A host that keeps the output of its workers
 // (HeadPlan::keeps_output) removes it when it is told that all was shown (ConfirmHost); if the head has gone before,
 // the files stay there.
 #pragma once
@@ -45,7 +46,12 @@ class Head {
   void on_console(bool full, Time now);
   HeadActions on_signal(int signal, Time now);
   // One that ends nothing: the nodes get it.
-  HeadActions on_passed_signal(int signal);
+  HeadActions on_passed_signal(int signal) {
+    pass(signal);
+    return table_.take();
+  }
+  // Something has come from it, though not a whole message.
+  void on_life(int node, Time now) { table_.at(node).heard = now; }
   // More of its standard input may be read for the workers that get it.
   bool wants_input() const;
   // That was read; empty: it is at its end.
@@ -86,6 +92,9 @@ class Head {
   void ask_who_reaches(Time now);
   void settle_reach(Time now);
   void settle_run();
+  void stop_others(Time now);
+  HeadFailure end_of_early() const;
+  void pass(int signal);
   HeadFailure unreported(int code) const;
   void finish(const HeadFailure& failure);
   void stop(int signal);
@@ -95,6 +104,12 @@ class Head {
   InputWindow input_;
   Phase phase_ = Phase::gather;
   std::vector<std::string> candidates_;  // addresses of node 0
+  struct Early {                         // the node of a static job that has ended before it had joined
+    int node = -1;
+    Time due = never;  // then the others are told to stop
+    bool stops_others = false;
+  };
+  Early early_;
   int signals_ = 0;
   bool deaf_ = false;                               // the console is full
   std::map<std::string, int, std::less<>> warned_;  // a line, and the node that said it first

@@ -57,4 +57,11 @@ Duration limit_of(const HeadHost& host);
 // Why it is given up when that time is over; empty: it is not.
 std::string why_late(const HeadHost& host);
 
+// Why its node is lost; empty: a launch that ends by itself with such a code has a report, or had not joined.
+std::string why_lost(const NodeEnd& end);
+
+// It has started nothing, and has said itself what was wrong with it.
+bool has_not_joined(const NodeEnd& end);
+std::string why_early(const NodeEnd& end);
+
 }  // namespace launch

@@ -66,6 +66,10 @@ class Remote {
  public:
   RemoteActions start(Time now);
   RemoteActions on_message(HostMessage message, Time now);
+  // Something has come from the head, though not a whole message.
+  void on_life(Time now) {
+    if (lost_at_ != never) lost_at_ = later(now, silence_);
+  }
   // The head has gone, or what it says makes no sense.
   RemoteActions on_lost();
   RemoteActions on_checked(HostMessage answer);
