@@ -187,6 +187,7 @@ class HeadRun {
   }
 
   void confirm() {
+    note_losses();
     std::erase_if(unconfirmed_, [this](const Unconfirmed& one) {
       if (out_.taken() < one.out || err_.taken() < one.err) return false;
       if (gathering_.is_complete(one.node) && !loses_output_) links_.tell(one.node, NodeShown{});
@@ -208,7 +209,6 @@ class HeadRun {
   void carry_out(const ShowLines& action) {
     end_progress();
     (action.errors ? err_ : out_).write(action.lines);
-    note_losses();
     pace();
   }
 
@@ -263,7 +263,6 @@ class HeadRun {
     co_await std::move(showing);
     auto telling = err_.drained(console_patience);
     co_await std::move(telling);
-    note_losses();
     confirm();
     if (const std::size_t left = out_.held() + err_.held(); left > 0) warn_of_unshown(left);
     links_.leave_all();

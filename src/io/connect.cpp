@@ -82,8 +82,10 @@ asio::awaitable<Result<std::vector<tcp::endpoint>>> resolve(Endpoint endpoint, T
   }
   if (refused) co_return without_lookup(endpoint, thread_refused("it", refused).message);
   (void)co_await lookup->ended.async_wait(as_values);
-  if (!lookup->done) lookup->resolver.cancel();  // others wait behind it
-  if (!lookup->done) co_return without_lookup(endpoint, "the name server does not answer");
+  if (!lookup->done) {
+    lookup->resolver.cancel();  // others wait behind it
+    co_return without_lookup(endpoint, "the name server does not answer");
+  }
   if (lookup->error) co_return without_lookup(endpoint, lookup->error.message());
   co_return lookup->addresses;
 }

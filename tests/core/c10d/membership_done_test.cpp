@@ -14,6 +14,12 @@ void be_done(MembershipDriver& job, ConnectionId node) {
   job.attend(node, said);
 }
 
+void lose_second_of_three_when_done(MembershipDriver& job) {
+  job.form(3);
+  be_done(job, 2);
+  job.drop(2);
+}
+
 TEST(MembershipDone, TheLossOfAMemberThatIsDoneIsNone) {
   for (const bool silent : {false, true}) {
     MembershipDriver job(2, 3);
@@ -30,9 +36,7 @@ TEST(MembershipDone, TheLossOfAMemberThatIsDoneIsNone) {
 
 TEST(MembershipDone, ItIsNotWaitedForWhenTheOthersFormAgain) {
   MembershipDriver job(2, 3);
-  job.form(3);
-  be_done(job, 2);
-  job.drop(2);
+  lose_second_of_three_when_done(job);
   job.join(1, 0);
   EXPECT_EQ(job.reason(3), "n1 (pid 1) restarts");
   job.join(3, 0);
@@ -53,9 +57,7 @@ TEST(MembershipDone, AllMayGoOneAfterTheOther) {
 
 TEST(MembershipDone, ItsPlaceIsNobodyElses) {
   MembershipDriver job(2, 3);
-  job.form(3);
-  be_done(job, 2);
-  job.drop(2);
+  lose_second_of_three_when_done(job);
   job.join(9);
   EXPECT_TRUE(job.silent(1)) << "the round is as full as it was";
   EXPECT_TRUE(job.look(9).spare);
@@ -63,9 +65,7 @@ TEST(MembershipDone, ItsPlaceIsNobodyElses) {
 
 TEST(MembershipDone, WhoComesBackCounts) {
   MembershipDriver job(2, 3);
-  job.form(3);
-  be_done(job, 2);
-  job.drop(2);
+  lose_second_of_three_when_done(job);
   job.attend(7, job.said(Wish::stay, "n2", 0));
   job.drop(1);
   EXPECT_EQ(job.reason(7), "n1 (pid 1) left without a report");
@@ -77,14 +77,11 @@ TEST(MembershipDone, WhoComesBackCounts) {
 // Its connection was lost, and with it the round: it has no workers any more, but those of the others run on.
 TEST(MembershipDone, WhoComesBackForARoundStandsByUntilTheOthersHaveEnded) {
   MembershipDriver job(2, 3);
-  job.form(3);
-  be_done(job, 2);
-  job.drop(2);
+  lose_second_of_three_when_done(job);
   for (const ConnectionId again : {7U, 8U}) {
     job.attend(again, job.said(Wish::join, "n2"));
     EXPECT_TRUE(job.silent(again) && job.silent(1));
-    Attendance look = job.said(Wish::look, "n2");
-    job.attend(again, look);
+    job.attend(again, job.said(Wish::look, "n2"));
     const auto* waits = job.only<RoundWaits>(again);
     EXPECT_TRUE(waits != nullptr && waits->spare);
     if (again == 7) job.drop(again);
@@ -97,9 +94,7 @@ TEST(MembershipDone, WhoComesBackForARoundStandsByUntilTheOthersHaveEnded) {
 
 TEST(MembershipDone, WhoStandsByLeavesUnheard) {
   MembershipDriver job(2, 3);
-  job.form(3);
-  be_done(job, 2);
-  job.drop(2);
+  lose_second_of_three_when_done(job);
   job.attend(2, job.said(Wish::join, "n2"));
   job.leave(2, "signal 15");
   EXPECT_NE(job.only<RendezvousEnded>(2), nullptr);
@@ -109,9 +104,7 @@ TEST(MembershipDone, WhoStandsByLeavesUnheard) {
 
 TEST(MembershipDone, WhoComesBackForARoundIsInTheNextOne) {
   MembershipDriver job(2, 3);
-  job.form(3);
-  be_done(job, 2);
-  job.drop(2);
+  lose_second_of_three_when_done(job);
   job.attend(7, job.said(Wish::join, "n2"));
   job.join(1, 0);
   job.join(3, 0);
@@ -120,9 +113,7 @@ TEST(MembershipDone, WhoComesBackForARoundIsInTheNextOne) {
 
 TEST(MembershipDone, TorchrunsAgentsSeeItAlive) {
   MembershipDriver job(2, 3);
-  job.form(3);
-  be_done(job, 2);
-  job.drop(2);
+  lose_second_of_three_when_done(job);
   job.pass(1h);
   const ElasticState state = job.read();
   EXPECT_TRUE(state.participants.contains(ours("n2")));

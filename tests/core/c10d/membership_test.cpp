@@ -305,13 +305,17 @@ TEST(Membership, ANodeThatComesAnewTakesItsOwnPlace) {
   EXPECT_EQ(job.rank(7), 0);
 }
 
-// Its workers have ended since, and those of the others run on without it.
-TEST(Membership, WithAMajorityAMemberWhoseConnectionWasResetDoesNotComeBackIntoTheRoundThatRuns) {
-  MembershipDriver job(2, 3);
+void reset_second_of_three(MembershipDriver& job) {
   job.lease = std::chrono::seconds(6);
   job.form(3);
   for (ConnectionId node = 1; node <= 3; ++node) job.stay(node, 0);
   job.drop(2);
+}
+
+// Its workers have ended since, and those of the others run on without it.
+TEST(Membership, WithAMajorityAMemberWhoseConnectionWasResetDoesNotComeBackIntoTheRoundThatRuns) {
+  MembershipDriver job(2, 3);
+  reset_second_of_three(job);
   EXPECT_TRUE(job.take(1).empty()) << "its workers may run";
   job.attend(7, job.said(Attendance::Wish::join, "n2"));
   EXPECT_EQ(job.reason(1), "n2 (pid 1) left without a report");
@@ -322,10 +326,7 @@ TEST(Membership, WithAMajorityAMemberWhoseConnectionWasResetDoesNotComeBackIntoT
 
 TEST(Membership, WithAMajorityAMemberWhoseConnectionWasResetIsInTheNextRoundThoughItIsTheLastToCome) {
   MembershipDriver job(2, 3);
-  job.lease = std::chrono::seconds(6);
-  job.form(3);
-  for (ConnectionId node = 1; node <= 3; ++node) job.stay(node, 0);
-  job.drop(2);
+  reset_second_of_three(job);
   for (const ConnectionId node : {1U, 3U}) job.join(node, 0);
   job.attend(7, job.said(Attendance::Wish::join, "n2"));
   EXPECT_EQ(job.rank(7), 1);

@@ -72,6 +72,12 @@ class Head {
     over
   };
   using State = HostTable::State;
+  // The node of a static job that has ended before it had joined.
+  struct Early {
+    int node = -1;
+    Time due = never;  // then the others are told to stop
+    bool stops_others = false;
+  };
 
   bool is_repeated(int node, std::string_view line);
   void on(int node, const NodeReady& ready, Time now);
@@ -104,11 +110,6 @@ class Head {
   InputWindow input_;
   Phase phase_ = Phase::gather;
   std::vector<std::string> candidates_;  // addresses of node 0
-  struct Early {                         // the node of a static job that has ended before it had joined
-    int node = -1;
-    Time due = never;  // then the others are told to stop
-    bool stops_others = false;
-  };
   Early early_;
   int signals_ = 0;
   bool deaf_ = false;                               // the console is full
