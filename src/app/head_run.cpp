@@ -85,13 +85,14 @@ class HeadRun {
         on_begun_(start.on_begun),
         plan_(std::move(plan)),
         machine_(machine_for<Machine>(plan_.head)),
-        gathering_(plan_.gather_folder, plan_.head),
+        gathering_(executor_, plan_.gather_folder, plan_.head, [this] { pace(); }),
         input_(executor_, input_handlers()),
         links_(executor_, plan_, {env, start.signals.reset, start.open_files}, handlers()),
         moment_(executor_),
         beat_(executor_),
         out_(executor_, STDOUT_FILENO, [this] { pace(); }),
-        err_(executor_, STDERR_FILENO, [this] { pace(); }),
+        own_err_(executor_, STDERR_FILENO, [this] { pace(); }),
+        err_(is_same_file(STDOUT_FILENO, STDERR_FILENO) ? out_ : own_err_),
         announcer_(now()) {}
 
   int run() {
@@ -168,6 +169,7 @@ class HeadRun {
     };
     handlers.on_life = [](int) {};
     if constexpr (std::is_same_v<Machine, Head>) handlers.on_life = [this](int node) { machine_.on_life(node, now()); };
+    handlers.on_taken = [this](int node) { machine_.on_taken(node, now()); };
     handlers.on_nonsense = [this](int node, const std::string& what) { act(machine_.on_nonsense(node, what, now())); };
     handlers.on_lost = [this](int node, const LostConnection& lost) { act(machine_.on_lost(lost, node, now())); };
     return handlers;
@@ -189,7 +191,7 @@ class HeadRun {
   void confirm() {
     note_losses();
     std::erase_if(unconfirmed_, [this](const Unconfirmed& one) {
-      if (out_.taken() < one.out || err_.taken() < one.err) return false;
+      if (out_.taken() < one.out || err_.taken() < one.err || !gathering_.is_written(one.node)) return false;
       if (gathering_.is_complete(one.node) && !loses_output_) links_.tell(one.node, NodeShown{});
       if (one.leaves) links_.leave(one.node);
       return true;
@@ -221,10 +223,13 @@ class HeadRun {
                                                     : ""));
   }
 
-  // Once it was, much of it must be gone before it is not.
-  bool is_full() const { return out_.held() + err_.held() > (holding_ ? little_shown_later : most_shown_later); }
+  // What is not shown yet, of both streams.
+  std::size_t unshown() const { return out_.held() + own_err_.held(); }
 
-  // A console that takes nothing holds up the hosts, and there only what is shown.
+  // Once it was, much of it must be gone before it is not.
+  bool is_full() const { return unshown() + gathering_.held() > (holding_ ? little_shown_later : most_shown_later); }
+
+  // A console that takes nothing holds up the hosts, and there only what is shown. So does a disk.
   void pace() {
     confirm();
     const bool full = is_full();
@@ -235,7 +240,10 @@ class HeadRun {
 
   void carry_out(const SayLine& action) { action.wrong ? log_error(action.text) : log_info(action.text); }
 
-  void carry_out(const StoreFile& action) { gathering_.store(action.node, action.file); }
+  void carry_out(StoreFile action) {
+    gathering_.store(action.node, std::move(action.file));
+    pace();
+  }
 
   void carry_out(const EndFiles& action) { gathering_.end(action.node); }
 
@@ -263,8 +271,10 @@ class HeadRun {
     co_await std::move(showing);
     auto telling = err_.drained(console_patience);
     co_await std::move(telling);
+    auto storing = gathering_.drained(console_patience);
+    co_await std::move(storing);
     confirm();
-    if (const std::size_t left = out_.held() + err_.held(); left > 0) warn_of_unshown(left);
+    if (const std::size_t left = unshown(); left > 0) warn_of_unshown(left);
     links_.leave_all();
     if (began_) gathering_.tell();
     show_report(end);
@@ -301,7 +311,8 @@ class HeadRun {
   asio::steady_timer moment_, beat_;
   std::vector<Unconfirmed> unconfirmed_;
   bool beats_ = false;
-  ConsoleQueue out_, err_;
+  ConsoleQueue out_, own_err_;
+  ConsoleQueue& err_;  // one for both streams if they are one file: no line comes between the parts of another
   Announcer announcer_;
   SignalVolley volley_;
   bool loses_output_ = false;  // a file that is full

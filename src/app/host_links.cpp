@@ -47,6 +47,7 @@ bool HostLinks::start_program(const ConnectHost& action, std::vector<std::string
   }
   ProgramHandlers handlers;
   handlers.on_bytes = [this, node](std::string_view bytes) { take(node, bytes); };
+  if (action.copies) handlers.on_taken = [this, node](std::size_t) { handlers_.on_taken(node); };
   handlers.on_end = [this, node](ExitStatus status, const std::string& errors) { lose(node, status, errors); };
   auto started = PipedProgram::start(executor_, line, handlers);
   if (!started) {

@@ -1,6 +1,9 @@
 #include "launch/app/log_gathering.hpp"
 
 #include "launch/core/base/text.hpp"
+#include "launch/io/background.hpp"
+#include "launch/io/clock.hpp"
+#include "launch/io/deadline.hpp"
 #include "launch/io/gathered_files.hpp"
 #include "launch/io/log.hpp"
 
@@ -9,26 +12,61 @@
 #include <fmt/format.h>
 
 namespace launch {
+namespace asio = boost::asio;
 
-LogGathering::LogGathering(std::string folder, const HeadPlan& plan) : folder_(std::move(folder)) {
+LogGathering::LogGathering(asio::any_io_executor executor, std::string folder, const HeadPlan& plan,
+                           std::function<void()> on_less)
+    : executor_(std::move(executor)),
+      folder_(std::move(folder)),
+      on_less_(std::move(on_less)),
+      disk_(executor_),
+      empty_(executor_) {
   for (const HeadNode& node : plan.nodes) hosts_.push_back({node.host});
 }
 
-void LogGathering::store(int node, const NodeFile& file) {
-  Host& host = hosts_[static_cast<std::size_t>(node)];
+void LogGathering::store(int node, NodeFile file) {
+  Host& host = at(node);
   if (folder_.empty() || !host.fault.empty()) return;
   if (file.first) ++host.files;
   if (!file.fault.empty()) {
     host.fault = fmt::format("{} cannot be read there: {}", file.name, file.fault);
     return;
   }
-  const Status written = write_piece(fmt::format("{}/{}/{}", folder_, host.name, file.name), file.bytes, file.first);
-  if (!written) host.fault = fmt::format("{} cannot be written here: {}", file.name, written.error().message);
+  const std::size_t size = file.bytes.size() + 1;  // an empty file is written, too
+  host.held += size;
+  held_ += size;
+  run_in_background(executor_, write(node, std::move(file)));
 }
 
-void LogGathering::end(int node) { hosts_[static_cast<std::size_t>(node)].ended = true; }
+asio::awaitable<void> LogGathering::write(int node, NodeFile file) {
+  Host& host = at(node);
+  const std::size_t size = file.bytes.size() + 1;
+  const std::string name = file.name;
+  auto work = [path = fmt::format("{}/{}/{}", folder_, host.name, name), file = std::move(file)] {
+    return write_piece(path, file.bytes, file.first);
+  };
+  auto writing = disk_.run(std::move(work));
+  const Status written = co_await std::move(writing);
+  host.held -= size;
+  held_ -= size;
+  if (!written && host.fault.empty())
+    host.fault = fmt::format("{} cannot be written here: {}", name, written.error().message);
+  if (held_ == 0) empty_.cancel();
+  on_less_();
+}
 
-bool LogGathering::is_complete(int node) const { return hosts_[static_cast<std::size_t>(node)].fault.empty(); }
+asio::awaitable<void> LogGathering::drained(Duration patience) {
+  while (held_ > 0) {
+    const std::size_t before = held_;
+    empty_.expires_at(to_steady(later(now(), patience)));
+    (void)co_await empty_.async_wait(as_values);
+    if (held_ == before) break;
+  }
+  for (Host& host : hosts_)
+    if (host.held > 0 && host.fault.empty()) host.fault = "the file system here does not answer";
+}
+
+void LogGathering::end(int node) { at(node).ended = true; }
 
 std::vector<HostProblem> LogGathering::problems() const {
   std::vector<HostProblem> problems;

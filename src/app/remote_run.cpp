@@ -186,6 +186,7 @@ class RemoteRun {
     auto config = settle_line(*options, facts, env_);
     if (!config) return config.error();
     if (!config->program.fault.empty()) return usage_error(config->program.fault);
+    if (const Status may = job_.keeps_output ? may_keep_files() : Status(); !may) return may.error();
     auto ready = look_around(facts.hostname);
     if (ready) ready->workers = config->nproc_per_node;
     return ready;

@@ -21,18 +21,34 @@ namespace {
 constexpr std::size_t worth_moving = std::size_t{1} << 20;
 constexpr Duration before_it_is_tried_again = 10ms;
 
+// That a reader would have seen what is dropped for this reason.
+bool is_loss(int error) { return error != 0 && error != EPIPE && error != ECONNRESET && error != EIO; }
+
+// However long it takes. Why something was dropped, as errno has it.
+int put_all(const Outlet& outlet, std::string_view text) {
+  int refused = 0;
+  while (!text.empty()) {
+    const auto size = outlet.put(outlet.first_piece(text));
+    if (!size) ::usleep(10'000);
+    if (size && is_loss(errno)) refused = errno;
+    text.remove_prefix(size.value_or(0));
+  }
+  return refused;
+}
+
 }  // namespace
 
 ConsoleQueue::ConsoleQueue(const asio::any_io_executor& executor, int fd, std::function<void()> on_less)
     : executor_(executor),
       on_less_(std::move(on_less)),
-      outlet_(fd),
+      outlet_(std::make_shared<Outlet>(fd)),
+      disk_(executor),
       watched_(executor),
       empty_(executor),
       pause_(executor) {
   // Whoever waits with Asio makes it non-blocking, for all who share it.
-  if ((::fcntl(outlet_.fd(), F_GETFL) & O_NONBLOCK) == 0) return;
-  Fd same(::fcntl(outlet_.fd(), F_DUPFD_CLOEXEC, 0));
+  if ((::fcntl(outlet_->fd(), F_GETFL) & O_NONBLOCK) == 0) return;
+  Fd same(::fcntl(outlet_->fd(), F_DUPFD_CLOEXEC, 0));
   boost::system::error_code failed;
   watched_.assign(same.get(), failed);
   if (!failed) (void)same.release();
@@ -41,14 +57,14 @@ ConsoleQueue::ConsoleQueue(const asio::any_io_executor& executor, int fd, std::f
 // Writes what can be written now; true if all was.
 bool ConsoleQueue::push() {
   while (written_ < held_.size()) {
-    auto piece = outlet_.first_piece(std::string_view(held_).substr(written_));
-    if (!outlet_.prompt()) {
-      if (!outlet_.is_ready(now())) return false;
-      if (outlet_.can_be_asked()) piece = piece.substr(0, PIPE_BUF);  // a pipe that is ready has room for so much
+    auto piece = outlet_->first_piece(std::string_view(held_).substr(written_));
+    if (!outlet_->prompt()) {
+      if (!outlet_->is_ready(now())) return false;
+      if (outlet_->can_be_asked()) piece = piece.substr(0, PIPE_BUF);  // a pipe that is ready has room for so much
     }
-    const auto size = outlet_.put(piece);
+    const auto size = outlet_->put(piece);
     if (!size) return false;
-    if (errno != 0 && errno != EPIPE && errno != ECONNRESET && errno != EIO) refused_ = errno;
+    if (is_loss(errno)) refused_ = errno;
     written_ += *size;  // or dropped, since its reader has gone
   }
   held_.clear();
@@ -59,9 +75,31 @@ bool ConsoleQueue::push() {
 void ConsoleQueue::write(std::string_view lines) {
   held_.append(lines);
   given_ += lines.size();
-  if (writing_ || push()) return;
+  if (writing_) return;
+  if (!outlet_->can_be_asked()) {
+    writing_ = true;
+    return run_in_background(executor_, write_on_thread());
+  }
+  if (push()) return;
   writing_ = true;
   run_in_background(executor_, write_later());
+}
+
+asio::awaitable<void> ConsoleQueue::write_on_thread() {
+  for (bool left = true; left;) {
+    being_written_ = held_.size();
+    auto work = [outlet = outlet_, text = std::exchange(held_, {})] { return put_all(*outlet, text); };
+    auto writing = disk_.run(std::move(work));
+    const int refused = co_await std::move(writing);
+    if (refused != 0) refused_ = refused;
+    being_written_ = 0;
+    left = !held_.empty();
+    if (!left) {
+      writing_ = false;
+      empty_.cancel();
+    }
+    on_less_();
+  }
 }
 
 asio::awaitable<void> ConsoleQueue::write_later() {

@@ -90,6 +90,13 @@ bool is_on_full_disk(const std::string& path) {
   return (::geteuid() == 0 ? info.f_bfree : info.f_bavail) == 0;
 }
 
+bool is_same_file(int one, int other) {
+  struct stat first {
+  }, second{};
+  return ::fstat(one, &first) == 0 && ::fstat(other, &second) == 0 && first.st_dev == second.st_dev &&
+         first.st_ino == second.st_ino;
+}
+
 bool is_link(const std::string& path) {
   struct stat info {};
   return ::lstat(path.c_str(), &info) == 0 && S_ISLNK(info.st_mode);

@@ -120,6 +120,19 @@ std::string make_private_folder(const std::string& name) {
   return ::mkdtemp(path.data()) != nullptr ? path : "";
 }
 
+// A folder can be made on a full disk, too.
+Status may_keep_files() {
+  const std::string folder = make_private_folder("launch-try-");
+  const Status written =
+      folder.empty() ? Status(Error{ErrorCode::system, std::strerror(errno)}) : write_file(folder + "/try", "try");
+  remove_folder(folder);
+  if (written) return {};
+  return Error{ErrorCode::system,
+               fmt::format("the workers' output cannot be kept in {}: {}; make room there, or name another folder by "
+                           "TMPDIR or --log-dir",
+                           temp_folder(), written.error().message)};
+}
+
 void remove_folder(const std::string& folder) {
   std::error_code ignored;
   if (!folder.empty()) std::filesystem::remove_all(folder, ignored);

@@ -2,6 +2,7 @@
 
 Each "host" is a process of this machine.
 """
+import collections
 import fcntl
 import os
 import pathlib
@@ -10,7 +11,9 @@ import re
 import sys
 import termios
 import threading
+import time
 
+import disks
 from cluster_case import ClusterCase
 from harness import Settings, wait_for
 from job import UP
@@ -19,6 +22,11 @@ LONG = b"".join(b"line %d of many\n" % number for number in range(60_000))
 KEEP = 'cat > "$TEST_FOLDER/kept.$RANK"\n'
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SHELL = ROOT / "tests" / "cli" / "workers" / "job_control.py"
+
+
+def waiting_in(pipe):
+    """Bytes."""
+    return int.from_bytes(fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)), sys.byteorder)
 
 
 class StreamsCase(ClusterCase):
@@ -128,6 +136,96 @@ class Input(StreamsCase):
         self.expect([0], [self.head(self.worker(KEEP), stdin=terminal)])
         self.assertEqual([b""] * 4, self.kept())
         self.assertEqual(b"for the next command\n", os.read(terminal, 100))
+
+
+class Output(StreamsCase):
+    def test_no_line_comes_into_another_one_though_both_streams_go_to_one_slow_pipe(self):
+        says = ('awk \'BEGIN { for (i = 0; i < 6000; i++) a = a "a"; for (i = 0; i < 200; i++) print a }\' &\n'
+                'awk \'BEGIN { for (i = 0; i < 6000; i++) b = b "b"; for (i = 0; i < 200; i++) print b }\' >&2 &\n'
+                'wait\n')
+        reader, writer = os.pipe()
+        run = self.head(self.worker(says), nproc=1, stdout=writer, stderr=writer)
+        os.close(writer)
+        with open(reader, "rb", buffering=0) as pipe:
+            self.assertTrue(wait_for(lambda: waiting_in(reader) > 60_000, 20), "it is never full")
+            text = b"".join(iter(lambda: pipe.read(4096), b"")).decode()
+        self.expect([0], [run])
+        lines = [line for line in text.splitlines() if not line.startswith("launch: ")]
+        self.assertEqual({("a" * 6000, 400), ("b" * 6000, 400)},
+                         set(collections.Counter(line.partition("]:")[2] for line in lines).items()))
+
+    def test_a_host_that_can_keep_no_output_is_named_before_anything_starts(self):
+        words = self.words(self.worker(UP))
+        run = self.launch(*[word.replace("env ON={host}", "env TMPDIR=/proc") for word in map(str, words)],
+                          env=self.env())
+        self.expect([1], [run])
+        self.assert_says(run, r"h\[1-2\]: the workers' output cannot be kept in /proc: ", "so nothing was started")
+        self.assertEqual([], self.up())
+
+
+class Stalls(StreamsCase):
+    """What the head writes to is on a file system that stalls for longer than a host waits for the head (15 s)."""
+
+    load = 0.1
+    SAYS = ('i=0\nwhile [ ! -e "$TEST_FOLDER/go" ]; do echo "line $i of $RANK"; i=$((i + 1)); sleep 0.2; done\n'
+            'echo "$i lines" > "$TEST_FOLDER/said.$RANK"\n')
+
+    disk = None
+
+    def use_disk(self):
+        try:
+            self.disk = disks.Disk.freezable("16M")
+        except disks.Impossible as why:
+            self.need(False, f"a file system of its own ({why})")
+        return self.disk
+
+    def tearDown(self):
+        if self.disk:
+            self.disk.remove()
+        super().tearDown()
+
+    def go(self):
+        (self.folder / "go").touch()
+
+    def stall(self, disk, meanwhile=lambda: None):
+        disk.freeze()
+        try:
+            meanwhile()
+            time.sleep(17)  # that is what is tested
+        finally:
+            disk.thaw()
+
+    def said(self):
+        """What the ranks have written, as the head has to show it."""
+        counts = [int((self.folder / f"said.{rank}").read_text().split()[0]) for rank in range(2)]
+        return [[f"line {i} of {rank}" for i in range(count)] for rank, count in enumerate(counts)]
+
+    def test_its_output(self):
+        disk = self.use_disk()
+        shown = disk.path / "shown"
+        with open(shown, "wb") as file:
+            run = self.head(self.worker(self.SAYS), nproc=1, stdout=file)
+            self.assertTrue(wait_for(lambda: b"line 2 of 1" in shown.read_bytes(), 20), str(run))
+            self.stall(disk)
+            self.go()
+            self.expect([0], [run])
+        lines = [line.partition("]:")[2] for line in shown.read_text().splitlines()]
+        for rank, wanted in enumerate(self.said()):
+            self.assertEqual(wanted, [line for line in lines if line.endswith(f" of {rank}")])
+
+    def test_the_logs_that_it_gathers(self):
+        disk = self.use_disk()
+        numbers = "".join(f"{number}\n" for number in range(1, 200001))
+        run = self.head(f"--gather-logs={disk.path}/logs", "--redirects=1", self.worker(self.SAYS, "seq 200000\n"),
+                        nproc=1)
+        self.assertTrue(wait_for(lambda: len(list(self.folder.rglob("stdout.log"))) == 2, 20), str(run))
+        self.stall(disk, self.go)
+        self.expect([0], [run])
+        self.assert_says(run, "the logs of 2 hosts are in")
+        texts = [path.read_text() for path in sorted((disk.path / "logs").rglob("stdout.log"))]
+        for text, lines in zip(texts, self.said()):
+            self.assertTrue(text == "".join(f"{line}\n" for line in lines) + numbers, len(text))
+        self.assertEqual(2, len(texts))
 
 
 class Fold(StreamsCase):

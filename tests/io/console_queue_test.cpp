@@ -23,6 +23,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <termios.h>
 #include <unistd.h>
 #include <boost/asio/io_context.hpp>
 
@@ -193,12 +194,21 @@ TEST_F(ConsoleQueues, AReaderThatHasGoneTakesEverything) {
   EXPECT_EQ(queue_->held(), 0U);
 }
 
-TEST_F(ConsoleQueues, ARegularFileHasEverythingAtOnce) {
+TEST_F(ConsoleQueues, ARegularFileHasEverythingInOrder) {
   const Fd file(::memfd_create("file", MFD_CLOEXEC));
   begin(file.get());
-  const std::string text = numbers(100'000);
-  queue_->write(text);
+  std::string text;
+  for (int i = 0; i < 100; ++i) {
+    const std::string more = numbers(i * 100);
+    queue_->write(more);
+    text += more;
+    if (i % 10 == 0) settle();
+  }
+  EXPECT_EQ(queue_->given(), text.size());
+  EXPECT_FALSE(start_draining(10min));
+  EXPECT_TRUE(until([this] { return drained_; }));
   EXPECT_EQ(queue_->held(), 0U);
+  EXPECT_EQ(less_.back(), 0U);
   std::string found(text.size() + 1, ' ');
   found.resize(static_cast<std::size_t>(std::max<ssize_t>(::pread(file.get(), found.data(), found.size(), 0), 0)));
   EXPECT_TRUE(found == text);
@@ -285,6 +295,44 @@ TEST_F(ConsoleQueues, APipeThatMayNotBeOpenedAgainIsNotWaitedFor) {
     while (heard.size() < text.size()) {
       if (bytes_waiting(console_.in.get()) > 0)
         heard += console_.hear(std::min<std::size_t>(text.size() - heard.size(), bytes_waiting(console_.in.get())));
+      io.restart();
+      io.run_one_for(10ms);
+    }
+    ::_exit(heard == text && queue.held() == 0 ? 0 : 1);
+  }
+  int status = 0;
+  ::waitpid(pid, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status)) << "signal " << WTERMSIG(status);
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+// It stands for a file whose file system stalls: nothing else blocks for as long as a test wants.
+TEST_F(ConsoleQueues, WhatMayBlockHoldsUpNobody) {
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    ::alarm(20);  // ends one that waits
+    int keyboard = -1, screen = -1;
+    if (::openpty(&keyboard, &screen, nullptr, nullptr, nullptr) != 0 || !refuse(SYS_openat, EACCES)) ::_exit(2);
+    termios raw{};
+    ::tcgetattr(screen, &raw);
+    ::cfmakeraw(&raw);
+    ::tcsetattr(screen, TCSANOW, &raw);
+    boost::asio::io_context io(1);
+    ConsoleQueue queue(io.get_executor(), screen, [] {});
+    const std::string text = numbers(50'000);
+    for (std::size_t at = 0; at < text.size(); at += 1000) queue.write(text.substr(at, 1000));
+    io.run_for(100ms);
+    if (queue.held() == 0) ::_exit(3);
+    const Fd master(keyboard);
+    std::string heard;
+    while (heard.size() < text.size()) {
+      std::array<char, 1000> piece{};
+      const ssize_t got = ::read(master.get(), piece.data(), piece.size());
+      heard.append(piece.data(), static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+      io.restart();
+      io.poll();
+    }
+    for (int i = 0; i < 1000 && queue.held() > 0; ++i) {
       io.restart();
       io.run_one_for(10ms);
     }

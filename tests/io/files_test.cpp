@@ -1,5 +1,6 @@
 #include "launch/io/files.hpp"
 
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -242,6 +243,17 @@ TEST(Files, ALinkIsKnownWhereverItLeads) {
   fs::create_symlink(folder + "/nothing", link);
   EXPECT_TRUE(is_link(link));
   EXPECT_FALSE(is_link(folder));
+}
+
+TEST(Files, DescriptorsOfOneFileAreKnown) {
+  std::array<int, 2> pipe{}, other{};
+  ASSERT_EQ(::pipe2(pipe.data(), O_CLOEXEC), 0);
+  ASSERT_EQ(::pipe2(other.data(), O_CLOEXEC), 0);
+  const Fd reader(pipe[0]), writer(pipe[1]), other_reader(other[0]), other_writer(other[1]);
+  const Fd again(::fcntl(writer.get(), F_DUPFD_CLOEXEC, 0));
+  EXPECT_TRUE(is_same_file(writer.get(), again.get()));
+  EXPECT_FALSE(is_same_file(writer.get(), other_writer.get()));
+  EXPECT_FALSE(is_same_file(-1, -1));
 }
 
 }  // namespace launch::files_test

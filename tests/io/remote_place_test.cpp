@@ -238,6 +238,19 @@ TEST_F(RemotePlaces, APrivateFolderIsElsewhereIfTheOneForSuchFoldersIsMissing) {
   remove_folder(made);
 }
 
+TEST_F(RemotePlaces, WhereNoFileCanBeKeptIsKnown) {
+  {
+    const TemporaryFolder here(folder_);
+    EXPECT_TRUE(may_keep_files());
+    EXPECT_TRUE(fs::is_empty(folder_)) << "nothing is left of the try";
+  }
+  const TemporaryFolder here("/proc");
+  const Status may = may_keep_files();
+  ASSERT_FALSE(may);
+  EXPECT_THAT(may.error().message, StartsWith("the workers' output cannot be kept in /proc: "));
+  EXPECT_THAT(may.error().message, testing::HasSubstr("TMPDIR"));
+}
+
 TEST_F(RemotePlaces, AFolderIsRemovedWithAllThatIsInIt) {
   const std::string made = folder_ + "/made";
   fs::create_directories(made + "/a/b");

@@ -29,6 +29,8 @@ struct LinkHandlers {
   std::function<void(int node, HostMessage message)> on_message;
   // Something has come, perhaps not all of a message.
   std::function<void(int node)> on_life;
+  // It has taken something of what was to be sent there before its greeting.
+  std::function<void(int node)> on_taken;
   // What came is not from a launch; nothing more is read.
   std::function<void(int node, const std::string& what)> on_nonsense;
   std::function<void(int node, const LostConnection& lost)> on_lost;

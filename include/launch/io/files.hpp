@@ -59,6 +59,9 @@ bool is_on_full_disk(const std::string& path);
 
 bool is_link(const std::string& path);
 
+// Two descriptors of one file, pipe or terminal.
+bool is_same_file(int one, int other);
+
 // Opens a file for what a worker writes. The file is emptied, or made if it is missing.
 Result<Fd> open_output(const std::string& path);
 

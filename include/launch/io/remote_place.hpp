@@ -63,6 +63,8 @@ std::string temp_folder();
 
 // A new folder that only this user can look into; empty if it cannot be made.
 std::string make_private_folder(const std::string& name);
+// Whether such a folder can be made, and a file in it be written. The error says what to do.
+Status may_keep_files();
 void remove_folder(const std::string& folder);
 
 }  // namespace launch

@@ -97,6 +97,11 @@ void Gathering::copy(int node, Time now) {
   table_.at(node).tries = 0;
 }
 
+void Gathering::on_taken(int node, Time now) {
+  HeadHost& host = table_.at(node);
+  if (host.state == State::connecting && host.copies && !host.left) host.due = later(now, limit_of(host));
+}
+
 void Gathering::ask(int node, Time now) {
   table_.move(node, State::asked, now);
   const auto silence = std::chrono::duration_cast<std::chrono::milliseconds>(longest_host_silence).count();

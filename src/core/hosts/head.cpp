@@ -18,7 +18,9 @@ namespace {
 
 constexpr int signals_until_over = 3;
 constexpr std::size_t most_warnings = 64;
-constexpr Duration before_others_stop = std::chrono::seconds(5);  // they may know, and have a report of their own
+// They may know, and have a report of their own. That a node is lost, they find out by themselves if it had joined.
+constexpr Duration before_others_stop = std::chrono::seconds(5);
+constexpr Duration before_those_who_lost_stop = std::chrono::seconds(60);
 
 // Nothing if it is the only host, about which a line was said just before.
 std::string who_cannot(std::size_t count, std::size_t all) {
@@ -26,22 +28,6 @@ std::string who_cannot(std::size_t count, std::size_t all) {
   if (count == all) return "no host can take part";
   return fmt::format("{} of {} cannot take part", count, counted(static_cast<int>(all), "host"));
 }
-
-// Of the whole job: the report of the first node that has one, and its exit code.
-struct JobEnd {
-  FinishHead end{};
-
-  void add(const NodeEnd& node) {
-    std::string json(trim(node.json));
-    if (!is_whole(json)) json.clear();
-    if (end.exit_code == 0) end.exit_code = node.exit_code;
-    if (end.report.empty() && !node.report.empty()) {
-      end = {node.exit_code, node.report, json.empty() ? end.json : json};
-    } else if (end.json.empty() && node.exit_code != 0) {
-      end.json = json;
-    }
-  }
-};
 
 }  // namespace
 
@@ -96,7 +82,7 @@ void Head::settle(Time now) {
   } else if (phase_ == Phase::reach) {
     settle_reach(now);
   } else if (phase_ == Phase::run) {
-    settle_run();
+    settle_run(now);
   }
 }
 
@@ -233,7 +219,9 @@ void Head::on(int node, const NodeEnd& end, Time now) {
   } else {
     table_.flush(node);
     table_.move(node, State::ended, never);
-    if (early_.node < 0 && has_not_joined(end) && !table_.plan().c10d) early_ = {node, later(now, before_others_stop)};
+    if (has_not_joined(end))
+      expect_end_of_others(Failure::Kind::start, {table_.name(node), why_early(end), end.exit_code},
+                           later(now, before_others_stop));
   }
   if (table_.plan().gathers_logs) table_.add(EndFiles{node});
   table_.plan().keeps_output ? table_.confirm(node) : table_.leave_unless_needed(node);
@@ -261,26 +249,36 @@ HeadActions Head::on_lost(const LostConnection& lost, int node, Time now) {
   return table_.take();
 }
 
+void Head::expect_end_of_others(Failure::Kind kind, HostProblem problem, Time due) {
+  if (table_.plan().c10d || early_.stops_others || due >= early_.due) return;
+  early_ = {kind, std::move(problem), due};
+}
+
 // They would wait for it until the time-out of the rendezvous.
 void Head::stop_others(Time now) {
   if (now < early_.due) return;
   early_.due = never;
   if (phase_ != Phase::run || signals_ > 0 || table_.count(State::running) == 0) return;
   early_.stops_others = true;
-  table_.add(SayLine{true, fmt::format("{}: {}; stopping the other nodes", table_.name(early_.node),
-                                       why_early(table_.at(early_.node).end))});
+  const std::string what =
+      early_.kind == Failure::Kind::lost
+          ? fmt::format("{} is lost, and the other nodes have not ended by themselves within {}; stopping them",
+                        early_.problem.host, to_text(before_those_who_lost_stop))
+          : fmt::format("{}: {}; stopping the other nodes", early_.problem.host, early_.problem.reason);
+  table_.add(SayLine{true, what});
   pass(SIGTERM);
 }
 
 // When no node runs any more. The hosts that were lost do not count if the others have gone on without them.
-void Head::settle_run() {
+void Head::settle_run(Time now) {
+  if (!table_.losses().empty())
+    expect_end_of_others(Failure::Kind::lost, table_.losses().front(), later(now, before_those_who_lost_stop));
   if (table_.count(State::running) > 0) return;
   if (early_.stops_others) return finish(end_of_early());
   const bool went_on = table_.plan().c10d && table_.count(State::ended) > 0;
-  JobEnd job;
+  FinishHead end;
   for (const HeadHost& host : table_.hosts())
-    if (!went_on || host.state == State::ended) job.add(host.end);
-  FinishHead end = std::move(job.end);
+    if (!went_on || host.state == State::ended) add_end(end, host.end);
   const bool by_loss = signals_ == 0 && (end.exit_code == 128 + SIGTERM || end.report.empty());
   const bool lost = table_.count(State::lost) > 0;
   if (lost && !went_on && (end.exit_code == 0 || by_loss)) end.exit_code = 1;
@@ -296,9 +294,8 @@ void Head::settle_run() {
 }
 
 HeadFailure Head::end_of_early() const {
-  const int code = table_.at(early_.node).end.exit_code;
-  const HostProblem problem{table_.name(early_.node), why_early(table_.at(early_.node).end), code};
-  return {Failure::Kind::start, code, fmt::format("{}: {}", problem.host, problem.reason), {problem}};
+  const HostProblem& problem = early_.problem;
+  return {early_.kind, problem.exit_code, fmt::format("{}: {}", problem.host, problem.reason), {problem}};
 }
 
 // Why no node has sent a report.

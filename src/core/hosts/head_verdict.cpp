@@ -1,6 +1,7 @@
 #include "launch/core/hosts/head_verdict.hpp"
 
 #include "launch/core/base/json_reader.hpp"
+#include "launch/core/base/text.hpp"
 #include "launch/core/verdict/verdict.hpp"
 
 #include <algorithm>
@@ -35,6 +36,17 @@ std::string head_verdict(const HeadPlan& plan, const HeadFailure& failure) {
   verdict.first.host = place.host;
   verdict.first.what = failure.what;
   return verdict_with(verdict_json(verdict), failure.problems);
+}
+
+void add_end(FinishHead& job, const NodeEnd& node) {
+  std::string json(trim(node.json));
+  if (!is_whole(json)) json.clear();
+  if (job.exit_code == 0) job.exit_code = node.exit_code;
+  if (job.report.empty() && !node.report.empty()) {
+    job = {node.exit_code, node.report, json.empty() ? job.json : json};
+  } else if (job.json.empty() && node.exit_code != 0) {
+    job.json = json;
+  }
 }
 
 bool is_whole(const std::string& json) {

@@ -57,6 +57,26 @@ TEST(HeadCopies, OneThatDoesNotLeaveIsGivenUp) {
   EXPECT_THAT(d.code(), testing::Optional(124));
 }
 
+TEST(HeadCopies, AHostThatTakesTheProgramSlowlyHasTime) {
+  Driver d(copying(1));
+  d.lose(0, without_launch());
+  for (int i = 0; i < 5; ++i) {
+    d.now += 50s;
+    d.head.on_taken(0, d.now);
+    EXPECT_THAT(d.wait(0s).left(), IsEmpty());
+  }
+  EXPECT_THAT(d.wait(59s).left(), IsEmpty());
+  EXPECT_THAT(d.wait(1s).left(), testing::ElementsAre(0));
+  EXPECT_THAT(d.code(), testing::Optional(124));
+}
+
+TEST(HeadCopies, OnlyTheProgramIsAReasonForMoreTime) {
+  Driver d(copying(1));
+  d.now += 29s;
+  d.head.on_taken(0, d.now);
+  EXPECT_THAT(d.wait(1s).code(), testing::Optional(124));
+}
+
 TEST(HeadCopies, OnceIsEnough) {
   for (const bool version : {true, false}) {
     Driver d(copying(1));

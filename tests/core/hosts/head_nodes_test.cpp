@@ -3,6 +3,8 @@
 #include "launch/core/hosts/head.hpp"
 
 #include <csignal>
+#include <functional>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -203,6 +205,38 @@ TEST(HeadNodes, OthersThatEndByThemselvesOrAreOfAnElasticJobAreNotToldTo) {
   Driver elastic(plan);
   elastic.run_all().say(1, NodeEnd{2, "", ""}).wait(60s);
   EXPECT_THAT(elastic.told<NodeSignal>(), IsEmpty());
+}
+
+// It had not joined, so the others know nothing of it and would wait for a quarter of an hour.
+TEST(HeadNodes, OthersThatGoOnAfterANodeOfAStaticJobWasLostAreToldToStop) {
+  const auto losses =
+      std::vector<std::function<void(Driver&)>>{[](Driver& d) { d.lose(1); }, [](Driver& d) { d.babble(1); },
+                                                [](Driver& d) {
+                                                  d.say(1, NodeEnd{137, "", "", 9});
+                                                }};
+  for (const auto& lose : losses) {
+    Driver d = running(3);
+    lose(d);
+    d.head.on_life(0, d.now += 59s);
+    d.head.on_life(2, d.now);
+    EXPECT_THAT(d.wait(0s).told<NodeSignal>(), IsEmpty());
+    EXPECT_THAT(d.wait(1s).told<NodeSignal>(), ElementsAre(0, 2));
+    EXPECT_THAT(d.said(), ElementsAre("n2 is lost, and the other nodes have not ended by themselves within 60 s; "
+                                      "stopping them"));
+    EXPECT_THAT(d.wait(1s).told<NodeSignal>(), IsEmpty()) << "once";
+    d.say(0, NodeEnd{143, "stopped by SIGTERM", ""}).say(2, NodeEnd{143, "", ""});
+    EXPECT_THAT(d.code(), Optional(1));
+    EXPECT_EQ(end_of(d).report, "") << "that they were stopped is not why it has failed";
+    EXPECT_THAT(end_of(d).json, HasSubstr("n2"));
+  }
+}
+
+TEST(HeadNodes, OfTwoReasonsToStopOthersTheSoonerCounts) {
+  Driver d = running(3);
+  d.lose(1).say(2, NodeEnd{2, "", ""});
+  EXPECT_THAT(d.wait(5s).told<NodeSignal>(), ElementsAre(0));
+  EXPECT_THAT(d.said(), ElementsAre(HasSubstr("n3: launch there has ended with exit code 2")));
+  EXPECT_THAT(d.say(0, NodeEnd{143, "", ""}).code(), Optional(2));
 }
 
 TEST(HeadNodes, PartsOfAMessageAreSignsOfLife) {

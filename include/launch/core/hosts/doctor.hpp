@@ -34,6 +34,7 @@ class Doctor {
   HeadActions on_message(int node, HostMessage message, Time now);
   HeadActions on_nonsense(int node, const std::string& what, Time now);
   HeadActions on_lost(const LostConnection& lost, int node, Time now);
+  void on_taken(int node, Time now) { gathering_.on_taken(node, now); }
   void on_console(bool, Time) {}
   HeadActions on_signal(int signal, Time now);
   HeadActions on_passed_signal(int) { return {}; }

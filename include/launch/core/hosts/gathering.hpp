@@ -27,6 +27,9 @@ class Gathering {
   // Of a host that waits for its connection or its greeting.
   void on_lost(const LostConnection& lost, int node, Time now);
 
+  // It has taken a part of this program, and gets as much time again for the rest.
+  void on_taken(int node, Time now);
+
   // What the host must do takes too long: it is dropped with this exit code. If its connection is made by another host,
   // that is to end it, and the head tries itself.
   void expire(int node, Time now, int late_code);

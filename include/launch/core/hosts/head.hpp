@@ -9,8 +9,8 @@
 //
 // No worker runs before all hosts have answered. Whatever ends the head ends the nodes, since their remotes end with
 // the connection; so an action that finishes it is the last one. A host that is lost while nodes run ends nothing here:
-// the other nodes know of it by themselves, and their end is waited for. Only a node that ends before it has joined a
-// static job is known here alone: then the others are told to stop. A host that keeps the output of its workers
+// the other nodes know of it by themselves, and their end is waited for. Only a node that ends or is lost before it has
+// joined a static job is known here alone: if the others go on after that, they are told to stop. A host that keeps the output of its workers
 // (HeadPlan::keeps_output) removes it when it is told that all was shown (ConfirmHost); if the head has gone before,
 // the files stay there.
 #pragma once
@@ -52,6 +52,8 @@ class Head {
   }
   // Something has come from it, though not a whole message.
   void on_life(int node, Time now) { table_.at(node).heard = now; }
+  // It takes what is sent to it, a part of this program for example.
+  void on_taken(int node, Time now) { gathering_.on_taken(node, now); }
   // More of its standard input may be read for the workers that get it.
   bool wants_input() const;
   // That was read; empty: it is at its end.
@@ -72,9 +74,10 @@ class Head {
     over
   };
   using State = HostTable::State;
-  // The node of a static job that has ended before it had joined.
+  // The first node of a static job that has ended before it had joined, or was lost, so that all must end.
   struct Early {
-    int node = -1;
+    Failure::Kind kind{};
+    HostProblem problem;
     Time due = never;  // then the others are told to stop
     bool stops_others = false;
   };
@@ -97,7 +100,8 @@ class Head {
   void begin_streams();
   void ask_who_reaches(Time now);
   void settle_reach(Time now);
-  void settle_run();
+  void settle_run(Time now);
+  void expect_end_of_others(Failure::Kind kind, HostProblem problem, Time due);
   void stop_others(Time now);
   HeadFailure end_of_early() const;
   void pass(int signal);

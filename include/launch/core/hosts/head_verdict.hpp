@@ -6,6 +6,7 @@
 
 #include "launch/core/hosts/connection_words.hpp"
 #include "launch/core/hosts/head_plan.hpp"
+#include "launch/core/hosts/host_table.hpp"
 #include "launch/core/verdict/failure_report.hpp"
 
 #include <string>
@@ -23,6 +24,9 @@ struct HeadFailure {
 // One line of JSON with the members of core/verdict's, as far as they apply, and "problems", a list of {host, reason,
 // exit_code}. The root cause names a host if there is only one problem.
 std::string head_verdict(const HeadPlan& plan, const HeadFailure& failure);
+
+// The end of a node, as a part of the job's: the first node that has a report has the job's, and its exit code.
+void add_end(FinishHead& job, const NodeEnd& node);
 
 // Whether that is all of a verdict in JSON.
 bool is_whole(const std::string& json);
