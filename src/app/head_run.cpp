@@ -226,13 +226,13 @@ class HeadRun {
   // What is not shown yet, of both streams.
   std::size_t unshown() const { return out_.held() + own_err_.held(); }
 
-  // Once it was, much of it must be gone before it is not.
-  bool is_full() const { return unshown() + gathering_.held() > (holding_ ? little_shown_later : most_shown_later); }
-
-  // A console that takes nothing holds up the hosts, and there only what is shown. So does a disk.
+  // A console that takes nothing holds up the hosts, and there only what is shown. So does a disk. Once it was too much
+  // for either, much of that must be gone before it is not.
   void pace() {
     confirm();
-    const bool full = is_full();
+    console_full_ = unshown() > (console_full_ ? little_shown_later : most_shown_later);
+    disk_full_ = gathering_.held() > (disk_full_ ? little_shown_later : most_shown_later);
+    const bool full = console_full_ || disk_full_;
     if (std::exchange(holding_, full) == full) return;
     machine_.on_console(full, now());
     links_.hold(full);
@@ -269,7 +269,7 @@ class HeadRun {
       if (!is_needed(node)) links_.leave(node);
     auto showing = out_.drained(console_patience);
     co_await std::move(showing);
-    auto telling = err_.drained(console_patience);
+    auto telling = own_err_.drained(console_patience);  // nothing, if both streams are one file
     co_await std::move(telling);
     auto storing = gathering_.drained(console_patience);
     co_await std::move(storing);
@@ -316,7 +316,7 @@ class HeadRun {
   Announcer announcer_;
   SignalVolley volley_;
   bool loses_output_ = false;  // a file that is full
-  bool holding_ = false;
+  bool console_full_ = false, disk_full_ = false, holding_ = false;
   bool began_ = false;  // nodes were started
   bool over_ = false;
   int code_ = 1;

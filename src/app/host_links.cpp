@@ -168,7 +168,7 @@ void HostLinks::leave_all() {
 
 void HostLinks::kill_all() {
   for (Link& link : links_)
-    if (link.program) link.program->kill();
+    if (link.program && !link.greeted) link.program->kill();
 }
 
 asio::awaitable<void> HostLinks::end(Duration patience) {

@@ -7,12 +7,20 @@
 #include "launch/io/gathered_files.hpp"
 #include "launch/io/log.hpp"
 
+#include <chrono>
 #include <utility>
 
 #include <fmt/format.h>
 
 namespace launch {
 namespace asio = boost::asio;
+
+namespace {
+
+constexpr Duration longest_stall = std::chrono::minutes(2);  // of a piece, before its host gets no more written
+constexpr const char* no_answer = "the file system here does not answer";
+
+}  // namespace
 
 LogGathering::LogGathering(asio::any_io_executor executor, std::string folder, const HeadPlan& plan,
                            std::function<void()> on_less)
@@ -45,12 +53,13 @@ asio::awaitable<void> LogGathering::write(int node, NodeFile file) {
   auto work = [path = fmt::format("{}/{}/{}", folder_, host.name, name), file = std::move(file)] {
     return write_piece(path, file.bytes, file.first);
   };
-  auto writing = disk_.run(std::move(work));
-  const Status written = co_await std::move(writing);
+  auto writing = disk_.run_until(later(now(), longest_stall), std::move(work));
+  const auto written = co_await std::move(writing);
   host.held -= size;
   held_ -= size;
-  if (!written && host.fault.empty())
-    host.fault = fmt::format("{} cannot be written here: {}", name, written.error().message);
+  if (!written && host.fault.empty()) host.fault = no_answer;
+  if (written && !*written && host.fault.empty())
+    host.fault = fmt::format("{} cannot be written here: {}", name, written->error().message);
   if (held_ == 0) empty_.cancel();
   on_less_();
 }
@@ -63,7 +72,7 @@ asio::awaitable<void> LogGathering::drained(Duration patience) {
     if (held_ == before) break;
   }
   for (Host& host : hosts_)
-    if (host.held > 0 && host.fault.empty()) host.fault = "the file system here does not answer";
+    if (host.held > 0 && host.fault.empty()) host.fault = no_answer;
 }
 
 void LogGathering::end(int node) { at(node).ended = true; }

@@ -11,6 +11,7 @@
 #include "launch/io/background.hpp"
 #include "launch/io/clock.hpp"
 #include "launch/io/deadline.hpp"
+#include "launch/io/disk_thread.hpp"
 #include "launch/io/gathered_files.hpp"
 #include "launch/io/host.hpp"
 #include "launch/io/log.hpp"
@@ -54,6 +55,7 @@ class RemoteRun {
         output_(executor_, STDOUT_FILENO),
         moment_(executor_),
         room_(executor_),
+        disk_(executor_),
         peers_(executor_, signals.reset, peer_handlers()) {
     room_.expires_at(to_steady(never));
   }
@@ -166,6 +168,8 @@ class RemoteRun {
   Task look_over() {
     auto surveying = survey_node(job_, env_);
     NodeSurvey found = co_await std::move(surveying);
+    if (const Status may = job_.keeps_output ? may_keep_files() : Status(); !may)
+      found.survey.faults.push_back({"tmp", may.error().message});
     auto ready = look_around(found.hostname);
     if (!ready) found.survey.faults.push_back({"port", ready.error().message});
     NodeReady answer = ready ? *std::move(ready) : NodeReady();
@@ -277,15 +281,19 @@ class RemoteRun {
 
   Task tell_end(NodeEnd end) {
     const std::string folder = job_.logs.empty() ? kept_ : job_.logs;
-    std::vector<std::string> names;
-    if (job_.gathers_logs && !folder.empty()) names = files_below(folder);
-    for (const std::string& name : names) co_await tell_file(folder, name);
+    if (job_.gathers_logs && !folder.empty()) {
+      act(machine_.on_files(end));
+      auto listing = disk_.run([folder] { return files_below(folder); });
+      const std::vector<std::string> names = co_await std::move(listing);
+      for (const std::string& name : names) co_await tell_file(folder, name);
+    }
     act(machine_.on_end(std::move(end)));
   }
 
   Task tell_file(const std::string& folder, const std::string& name) {
     for (std::uint64_t at = 0; !deaf_;) {
-      auto piece = read_piece(folder + "/" + name, at, longest_output);
+      auto reading = disk_.run([path = folder + "/" + name, at] { return read_piece(path, at, longest_output); });
+      auto piece = co_await std::move(reading);
       NodeFile file{name, at == 0, piece ? *piece : "", piece ? "" : piece.error().message};
       act(machine_.on_file(std::move(file)));
       at += longest_output;
@@ -332,6 +340,7 @@ class RemoteRun {
   asio::posix::stream_descriptor input_, output_;
   asio::steady_timer moment_;
   asio::steady_timer room_;  // for what is sent
+  DiskThread disk_;          // which the control thread must not wait for
   Remote machine_;
   FrameReader reader_{false};
   NodeJob job_;
@@ -366,6 +375,7 @@ int run_remote(const std::string& protocol, Environment env, SignalPlan& signals
     return 2;
   }
   choose_signals(signals, {SIGTERM, SIGINT, SIGHUP, SIGQUIT});
+  end_with_input_only();
   remove_own_copy(env.get(copy_variable).value_or(""));
   env.remove(copy_variable);
   asio::io_context& context = *new asio::io_context(1);

@@ -21,16 +21,19 @@ namespace {
 constexpr std::size_t worth_moving = std::size_t{1} << 20;
 constexpr Duration before_it_is_tried_again = 10ms;
 
-// That a reader would have seen what is dropped for this reason.
-bool is_loss(int error) { return error != 0 && error != EPIPE && error != ECONNRESET && error != EIO; }
+// That a reader would have seen what is dropped for this reason. A terminal that has gone says EIO, and so does a disk
+// that fails.
+bool is_loss(int error, bool terminal) {
+  return error != 0 && error != EPIPE && error != ECONNRESET && !(terminal && error == EIO);
+}
 
 // However long it takes. Why something was dropped, as errno has it.
-int put_all(const Outlet& outlet, std::string_view text) {
+int put_all(const Outlet& outlet, bool terminal, std::string_view text) {
   int refused = 0;
   while (!text.empty()) {
     const auto size = outlet.put(outlet.first_piece(text));
     if (!size) ::usleep(10'000);
-    if (size && is_loss(errno)) refused = errno;
+    if (size && is_loss(errno, terminal)) refused = errno;
     text.remove_prefix(size.value_or(0));
   }
   return refused;
@@ -42,6 +45,7 @@ ConsoleQueue::ConsoleQueue(const asio::any_io_executor& executor, int fd, std::f
     : executor_(executor),
       on_less_(std::move(on_less)),
       outlet_(std::make_shared<Outlet>(fd)),
+      terminal_(::isatty(fd) == 1),
       disk_(executor),
       watched_(executor),
       empty_(executor),
@@ -64,7 +68,7 @@ bool ConsoleQueue::push() {
     }
     const auto size = outlet_->put(piece);
     if (!size) return false;
-    if (is_loss(errno)) refused_ = errno;
+    if (is_loss(errno, terminal_)) refused_ = errno;
     written_ += *size;  // or dropped, since its reader has gone
   }
   held_.clear();
@@ -88,7 +92,9 @@ void ConsoleQueue::write(std::string_view lines) {
 asio::awaitable<void> ConsoleQueue::write_on_thread() {
   for (bool left = true; left;) {
     being_written_ = held_.size();
-    auto work = [outlet = outlet_, text = std::exchange(held_, {})] { return put_all(*outlet, text); };
+    auto work = [outlet = outlet_, terminal = terminal_, text = std::exchange(held_, {})] {
+      return put_all(*outlet, terminal, text);
+    };
     auto writing = disk_.run(std::move(work));
     const int refused = co_await std::move(writing);
     if (refused != 0) refused_ = refused;

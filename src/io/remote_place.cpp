@@ -14,6 +14,7 @@
 
 #include <fmt/format.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
@@ -119,6 +120,8 @@ std::string make_private_folder(const std::string& name) {
   std::string path = std::filesystem::path(temp_folder()) / (name + "XXXXXX");
   return ::mkdtemp(path.data()) != nullptr ? path : "";
 }
+
+void end_with_input_only() { ::prctl(PR_SET_PDEATHSIG, 0); }
 
 // A folder can be made on a full disk, too.
 Status may_keep_files() {

@@ -8,6 +8,7 @@ import os
 import pathlib
 import pty
 import re
+import signal
 import sys
 import termios
 import threading
@@ -161,6 +162,23 @@ class Output(StreamsCase):
         self.expect([1], [run])
         self.assert_says(run, r"h\[1-2\]: the workers' output cannot be kept in /proc: ", "so nothing was started")
         self.assertEqual([], self.up())
+
+
+class LocalHosts(StreamsCase):
+    def test_workers_on_the_host_of_a_head_that_is_killed_have_time_to_save(self):
+        saves = 'trap \'sleep 0.5; echo saved > "$TEST_FOLDER/saved.$RANK"; exit 0\' TERM\n'
+        for hosts in ("exec:", "localhost"):
+            with self.subTest(hosts):
+                self.forget("saved.*")
+                words = self.words(self.worker(saves, UP, "while :; do sleep 0.05; done\n"))
+                if hosts == "localhost":
+                    words = ("--hosts=localhost:4", words[-1])
+                run = self.launch(*words, env=self.env())
+                self.wait_until_up(4, run)
+                run.signal(signal.SIGKILL)
+                self.expect([137], [run])
+                self.assertTrue(wait_for(lambda: len(list(self.folder.glob("saved.*"))) == 4, 20), self.tree())
+                self.assertTrue(wait_for(lambda: not self.tree(), 20), self.tree())
 
 
 class Stalls(StreamsCase):

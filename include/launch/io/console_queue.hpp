@@ -46,6 +46,7 @@ class ConsoleQueue {
   boost::asio::any_io_executor executor_;
   std::function<void()> on_less_;
   std::shared_ptr<Outlet> outlet_;  // shared with the thread
+  bool terminal_;
   DiskThread disk_;
   boost::asio::posix::stream_descriptor watched_;  // the same file as the outlet's, to wait for it, if that is possible
   boost::asio::steady_timer empty_, pause_;

@@ -213,6 +213,8 @@ void Head::on(int node, const NodeEnd& end, Time now) {
   HeadHost& host = table_.at(node);
   if (host.state != State::running) return;
   host.end = end;
+  host.has_ended = true;
+  if (end.files_follow) return table_.flush(node);
   if (const std::string why = signals_ == 0 ? why_lost(end) : ""; !why.empty()) {
     host.end.exit_code = 1;
     table_.lose(node, {table_.name(node), why, 1});
@@ -257,8 +259,9 @@ void Head::expect_end_of_others(Failure::Kind kind, HostProblem problem, Time du
 // They would wait for it until the time-out of the rendezvous.
 void Head::stop_others(Time now) {
   if (now < early_.due) return;
+  if (deaf_) return;  // their ends may have come
   early_.due = never;
-  if (phase_ != Phase::run || signals_ > 0 || table_.count(State::running) == 0) return;
+  if (phase_ != Phase::run || signals_ > 0 || !table_.some_run()) return;
   early_.stops_others = true;
   const std::string what =
       early_.kind == Failure::Kind::lost
@@ -274,7 +277,7 @@ void Head::settle_run(Time now) {
   if (!table_.losses().empty())
     expect_end_of_others(Failure::Kind::lost, table_.losses().front(), later(now, before_those_who_lost_stop));
   if (table_.count(State::running) > 0) return;
-  if (early_.stops_others) return finish(end_of_early());
+  if (early_.stops_others && !table_.has_report()) return finish(end_of_early());
   const bool went_on = table_.plan().c10d && table_.count(State::ended) > 0;
   FinishHead end;
   for (const HeadHost& host : table_.hosts())
@@ -385,7 +388,7 @@ HeadActions Head::on_deadline(Time now) {
 
 Time Head::deadline() const {
   if (phase_ == Phase::over) return never;
-  Time first = std::min({table_.next_beat(), table_.fold_due(), early_.due});
+  Time first = std::min({table_.next_beat(), table_.fold_due(), deaf_ ? never : early_.due});
   for (const HeadHost& host : table_.hosts()) {
     if (!gathering_.is_held_up(host)) first = std::min(first, host.due);
     if (host.state == State::running && !deaf_) first = std::min(first, later(host.heard, longest_host_silence));

@@ -51,6 +51,8 @@ std::string why_lost(const NodeEnd& end) {
   return fmt::format("launch there has ended with exit code {} and no report, so its node is lost", end.exit_code);
 }
 
+bool is_safe(const HeadHost& host) { return host.has_ended && why_lost(host.end).empty(); }
+
 bool has_not_joined(const NodeEnd& end) {
   return end.signal == 0 && end.exit_code == 2 && end.report.empty() && end.json.empty();
 }

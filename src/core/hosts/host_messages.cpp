@@ -260,7 +260,8 @@ BodyJson write(const NodeEnd& end) {
   return {{"exit_code", end.exit_code},
           {"report", write_text(std::string(report))},
           {"json", write_text(end.json.size() <= longest_report ? end.json : "")},
-          {"signal", end.signal}};
+          {"signal", end.signal},
+          {"files_follow", end.files_follow}};
 }
 
 void read(BodyParts& parts, NodeEnd& end) {
@@ -268,6 +269,7 @@ void read(BodyParts& parts, NodeEnd& end) {
   end.report = parts.text("report", longest_report);
   end.json = parts.text("json", longest_report);
   if (parts.has("signal")) end.signal = parts.whole("signal", 0, most_signal);
+  if (parts.has("files_follow")) end.files_follow = parts.flag("files_follow");
 }
 
 BodyJson write(const StartPeer& peer) { return {{"node", peer.node}, {"argv", write_texts(peer.argv)}}; }

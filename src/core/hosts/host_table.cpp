@@ -2,6 +2,7 @@
 
 #include "launch/core/base/text.hpp"
 #include "launch/core/hosts/host_fold.hpp"
+#include "launch/core/verdict/verdict.hpp"
 
 #include <algorithm>
 
@@ -31,6 +32,16 @@ std::string HostTable::progress(std::initializer_list<HostsDoing> doing) const {
     if (!whom.empty()) parts.push_back(fmt::format("{} {}", one.words, fold_hosts(whom)));
   }
   return fmt::format("waiting for {} of {}: {}", left, counted(size(), "host"), fmt::join(parts, "; "));
+}
+
+bool HostTable::some_run() const {
+  return std::any_of(hosts_.begin(), hosts_.end(),
+                     [](const HeadHost& host) { return host.state == State::running && !host.has_ended; });
+}
+
+bool HostTable::has_report() const {
+  return std::any_of(hosts_.begin(), hosts_.end(),
+                     [](const HeadHost& host) { return !host.end.report.empty() && !was_told_to_stop(host.end.json); });
 }
 
 void HostTable::beat(Time now) {
@@ -92,6 +103,7 @@ void HostTable::drop(int node, const HostProblem& problem) {
 
 void HostTable::lose(int node, const HostProblem& problem) {
   flush(node);
+  if (is_safe(at(node))) return move(node, State::ended, never);
   say({problem});
   losses_.push_back(problem);
   move(node, State::lost, never);

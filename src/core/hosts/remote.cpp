@@ -120,6 +120,12 @@ RemoteActions Remote::on_taken(std::size_t bytes) {
   return {TellHead{NodeTook{static_cast<std::int64_t>(bytes)}}};
 }
 
+RemoteActions Remote::on_files(NodeEnd end) {
+  if (headless_ || state_ != State::running) return {};
+  end.files_follow = true;
+  return {TellHead{std::move(end)}};
+}
+
 RemoteActions Remote::on_file(NodeFile file) {
   if (headless_ || state_ != State::running) return {};
   return {TellHead{std::move(file)}};

@@ -75,6 +75,7 @@ TEST(HostMessages, EachIsReadAsItWasWritten) {
                                         NodeReady{"n1", "8d7c", {}, 0, {}, "", "", 8},
                                         NodeGo{{"x"}, "10.0.0.1", true},
                                         NodeEnd{137, "", "", 9},
+                                        NodeEnd{0, "", "", 0, true},
                                         NodeTook(),
                                         NodeTook{std::int64_t{1} << 40U},
                                         NodeEnd{255, "rank 3 failed\n  \"why\"\n"}};

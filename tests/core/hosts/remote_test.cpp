@@ -118,11 +118,22 @@ TEST(Remote, EverythingElseInEachState) {
     EXPECT_EQ(order(remote_in(state).on_output({false, "x"})), state == running ? "t:output" : "") << i;
     EXPECT_EQ(order(remote_in(state).on_taken(7)), state == running ? "t:took" : "") << i;
     EXPECT_EQ(order(remote_in(state).on_file({"log", true, "x", ""})), state == running ? "t:file" : "") << i;
+    EXPECT_EQ(order(remote_in(state).on_files({})), state == running ? "t:end" : "") << i;
     EXPECT_EQ(order(remote_in(state).on_end({})), state == running ? "t:end L" : state == headless ? "L" : "") << i;
   }
 }
 
 // ---- what goes through
+
+TEST(Remote, TheEndOfItsNodeIsToldBeforeItsFilesAndAfterThem) {
+  Remote remote = remote_in(State::running);
+  const NodeEnd end{3, "why", "{}"};
+  NodeEnd first = end;
+  first.files_follow = true;
+  EXPECT_EQ(std::get<TellHead>(remote.on_files(end).at(0)).message, HostMessage(first));
+  EXPECT_EQ(order(remote.on_file({"log", true, "x", ""})), "t:file");
+  EXPECT_EQ(std::get<TellHead>(remote.on_end(end).at(0)).message, HostMessage(end));
+}
 
 TEST(Remote, WhatIsSaidArrivesAsItIs) {
   Remote remote;

@@ -44,6 +44,7 @@ struct HeadHost {
   NodeReady ready;
   ReachAnswer reach;
   NodeEnd end;
+  bool has_ended = false;  // its node, though it runs for us as long as files of it come
   // The pieces into which a node cuts a long line, each with its mark, are not cut again.
   LineRouter out{2 * LineRouter::longest_held}, err{2 * LineRouter::longest_held};
 };
@@ -59,6 +60,9 @@ std::string why_late(const HeadHost& host);
 
 // Why its node is lost; empty: a launch that ends by itself with such a code has a report, or had not joined.
 std::string why_lost(const NodeEnd& end);
+
+// Its node has ended, and not by being lost: what is lost after that is files at most.
+bool is_safe(const HeadHost& host);
 
 // It has started nothing, and has said itself what was wrong with it.
 bool has_not_joined(const NodeEnd& end);

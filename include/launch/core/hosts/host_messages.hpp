@@ -124,9 +124,10 @@ struct HostBeat {
 // Remote to head: the node has ended, and all of its output was sent.
 struct NodeEnd {
   int exit_code = 0;
-  std::string report;  // of a job that failed, as text for people; may be empty
-  std::string json{};  // the same for programs; empty if it is longer than longest_report
-  int signal = 0;      // that has killed launch there; 0: it has ended by itself
+  std::string report;         // of a job that failed, as text for people; may be empty
+  std::string json{};         // the same for programs; empty if it is longer than longest_report
+  int signal = 0;             // that has killed launch there; 0: it has ended by itself
+  bool files_follow = false;  // files of its output, and then the same again without this
 
   bool operator==(const NodeEnd&) const = default;
 };

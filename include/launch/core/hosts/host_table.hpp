@@ -96,6 +96,11 @@ class HostTable {
   // Hosts that were lost while their nodes ran.
   const std::vector<HostProblem>& losses() const { return losses_; }
 
+  // There are nodes that have not ended.
+  bool some_run() const;
+  // A node has said why the job has failed; not only that it was told to stop.
+  bool has_report() const;
+
   // Its connection is being made, by its starter; and has ended.
   void connect(int node, Time when);
   void disconnect(int node);
@@ -108,7 +113,7 @@ class HostTable {
   void move(int node, State state, Time when);
   // The host takes no part, or not any more. What others say is still waited for, so that all problems are listed.
   void drop(int node, const HostProblem& problem);
-  // Its node is lost, but the launch that has started it there is not.
+  // Its node is lost, but the launch that has started it there is not. Or its node has ended before, and nothing is.
   void lose(int node, const HostProblem& problem);
   // As drop() for one that says so itself; it still carries the connections to others that it has made.
   void put_out(int node, const HostProblem& problem);

@@ -79,7 +79,8 @@ class Remote {
   RemoteActions on_output(NodeOutput output);
   // Of what it was fed.
   RemoteActions on_taken(std::size_t bytes);
-  // The node has ended, but not all of its files were told.
+  // The node has ended, and files of it will be told before on_end().
+  RemoteActions on_files(NodeEnd end);
   RemoteActions on_file(NodeFile file);
   // The node has ended, and all that it wrote has been told; or it could not be started.
   RemoteActions on_end(NodeEnd end);
