@@ -17,7 +17,7 @@ namespace asio = boost::asio;
 
 namespace {
 
-constexpr Duration longest_stall = std::chrono::minutes(2);  // of a piece, before its host gets no more written
+constexpr Duration most_for_a_piece = std::chrono::minutes(2);  // before its host gets no more written
 constexpr const char* no_answer = "the file system here does not answer";
 
 }  // namespace
@@ -53,7 +53,7 @@ asio::awaitable<void> LogGathering::write(int node, NodeFile file) {
   auto work = [path = fmt::format("{}/{}/{}", folder_, host.name, name), file = std::move(file)] {
     return write_piece(path, file.bytes, file.first);
   };
-  auto writing = disk_.run_until(later(now(), longest_stall), std::move(work));
+  auto writing = disk_.run_until(later(now(), most_for_a_piece), std::move(work));
   const auto written = co_await std::move(writing);
   host.held -= size;
   held_ -= size;
