@@ -34,8 +34,9 @@ AgentLoop::AgentLoop(asio::any_io_executor executor, std::shared_ptr<const Confi
       guard_(start.guard),
       desk_({SIGCHLD, guard_gone_signal(), start.signals.passed, config_.signals, config_.preemption.signal}),
       node_(config_, {::getpid(), random_seed()}),
+      untold_(executor),
       moment_(executor),
-      exited_(executor),
+      exited_(executor, asio::steady_timer::time_point::max()),
       pulse_(executor, start.guard, [this](Duration stall) { put_first(StoodStill{stall}); }),
       network_(executor, [this](Answer answer) { feed(std::move(answer)); }),
       starter_(executor),
@@ -60,10 +61,7 @@ asio::awaitable<int> AgentLoop::run() {
   }
   run_in_background(executor_, watch_time());
   feed(StartNode{});
-  while (!exit_code_) {
-    exited_.expires_at(to_steady(never));
-    (void)co_await exited_.async_wait(as_values);
-  }
+  while (!exit_code_) (void)co_await exited_.async_wait(as_values);
   co_return *exit_code_;
 }
 
@@ -160,12 +158,12 @@ void AgentLoop::take(const ReceivedSignal& received) {
 
 void AgentLoop::lose_guard() {
   guard_lost_ = true;
-  record_.hurry();
+  record_.hurry(true);
   put_first(GuardLost{});
 }
 
 void AgentLoop::stop_by(const ReceivedSignal& received) {
-  record_.hurry();
+  record_.hurry(false);
   std::string sender = sender_text(received.origin);
   log_info(node_.stop_text(received.signal, sender));
   const int to_workers = signal_for_workers(received.signal, config_.signals);
@@ -199,21 +197,23 @@ void AgentLoop::worker_exited(LocalRank local_rank, pid_t pid, ExitStatus status
   Failure failure = status.ok() ? Failure() : failure_of_worker(here(), worker(local_rank, pid), status);
   // A worker that was told to end has done so: there is no need to ask why.
   const bool stopped = workers_.told_to_end() && status.kind == ExitStatus::Kind::signalled;
-  if (!status.ok() && !stopped) return run_in_background(executor_, worker_failed(std::move(failure), status));
+  if (!status.ok() && !stopped)
+    return run_in_background(executor_, worker_failed(std::move(failure), status, !workers_.told_to_end()));
   record_.events().worker_exited(local_rank, pid, status, {});
   put(WorkerExited{local_rank, status, std::move(failure)});
   look_for_end();
 }
 
-asio::awaitable<void> AgentLoop::worker_failed(Failure failure, ExitStatus status) {
-  ++untold_;
+asio::awaitable<void> AgentLoop::worker_failed(Failure failure, ExitStatus status, bool by_itself) {
+  const int turn = untold_.begin();
   asio::steady_timer patience(executor_, to_steady(later(now(), desk_.wait_for_same(status))));
   (void)co_await patience.async_wait(as_values);
   failure.what += to_text(cause_of(static_cast<pid_t>(failure.pid), status), status);
   Failure complete = co_await record_.complete(std::move(failure), status);
   const LocalRank local_rank = complete.local_rank;
-  put(WorkerExited{local_rank, status, std::move(complete)});
-  --untold_;
+  co_await untold_.come(turn);  // in the order of their ends: the first one is the cause
+  put(WorkerExited{local_rank, status, std::move(complete), by_itself});
+  untold_.end(turn);
   look_for_end();
 }
 
@@ -229,7 +229,7 @@ bool AgentLoop::timer_expired(const ExpiredTimer& timer) {
 }
 
 void AgentLoop::look_for_end() {
-  if (workers_.collect() && untold_ == 0) put(AllGone{});
+  if (workers_.collect() && untold_.empty()) put(AllGone{});
 }
 
 // Does so whatever else is being carried out: after `grace` the other nodes go on, and two rounds must never run at
@@ -238,7 +238,7 @@ asio::awaitable<void> AgentLoop::end_workers_after(Duration grace) {
   const int round = workers_.round();
   asio::steady_timer timer(executor_, to_steady(later(now(), grace)));
   (void)co_await timer.async_wait(as_values);
-  if (!started_ || round != workers_.round()) co_return;
+  if (!started_ || round != workers_.round() || workers_.after()) co_return;  // the command after them may run on
   workers_.signal_all(SIGKILL);
   look_for_end();
 }

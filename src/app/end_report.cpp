@@ -6,6 +6,7 @@
 #include "launch/io/log.hpp"
 
 #include <chrono>
+#include <functional>
 #include <string>
 #include <utility>
 
@@ -21,10 +22,19 @@ constexpr Duration time_for_files = 5s;
 
 // Writes the verdict as JSON for machines. A failure to write it changes nothing, but gives a warning.
 bool keep_verdict(const std::string& path, const std::string& json) {
-  const Status written = path.empty() ? Status() : write_file(path, json + "\n");
+  // Several nodes may write the same file, and somebody may read it: so nobody sees a part of it, if that is possible.
+  if (may_replace(path) && replace_file(path, json + "\n")) return true;
+  const Status written = write_file(path, json + "\n");
   if (!written)
     log_warning(fmt::format("cannot write the report to {} (--verdict): {}", path, written.error().message));
   return true;
+}
+
+asio::awaitable<void> kept_in_time(DiskThread& disk, const std::string& file, std::function<bool()> keep) {
+  if (file.empty()) co_return;
+  auto keeping = disk.run_until(later(now(), time_for_files), std::move(keep));
+  const auto kept = co_await std::move(keeping);
+  if (!kept) log_warning(fmt::format("the file system of {} does not answer: the report may be missing from it", file));
 }
 
 std::string text_of(const Report& report, const Verdict& verdict) {
@@ -54,7 +64,7 @@ void tell_parent(const Config& config, const Failure& first, DiskThread& disk) {
   if (!file.empty()) disk.give([file, first] { JobFolder::tell_parent(file, first); });
 }
 
-asio::awaitable<void> report_end(const Config& config, Report report, DiskThread& disk) {
+asio::awaitable<void> report_end(const Config& config, Report report, DiskThread& of_parent, DiskThread& disk) {
   const std::string verdict_file = config.verdict.file;
   Verdict verdict{config.program.name,
                   config.run_id,
@@ -66,14 +76,12 @@ asio::awaitable<void> report_end(const Config& config, Report report, DiskThread
   if (report.formed) verdict.nnodes = report.round.assignment.group_world_size;
   const std::string json = verdict_json(verdict);
   show(config, report, verdict, json);
-  if (config.parent_error_file.empty() && verdict_file.empty()) co_return;
-  // Waits even if there is no file for the verdict, because the parent's file is before it in the queue.
   const auto keep = [verdict_file, json] { return keep_verdict(verdict_file, json); };
-  auto keeping = disk.run_until(later(now(), time_for_files), keep);
-  const auto kept = co_await std::move(keeping);
-  if (!kept)
-    log_warning(fmt::format("the file system of {} does not answer: the report may be missing from it",
-                            verdict_file.empty() ? config.parent_error_file : verdict_file));
+  auto keeping = kept_in_time(disk, verdict_file, keep);
+  co_await std::move(keeping);
+  const auto told = [] { return true; };  // comes after tell_parent()
+  auto telling = kept_in_time(of_parent, config.parent_error_file, told);
+  co_await std::move(telling);
 }
 
 }  // namespace launch

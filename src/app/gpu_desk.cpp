@@ -54,11 +54,13 @@ asio::awaitable<Result<GpuFacts>> GpuDesk::facts(Haste haste) {
   if (!state.asking) {
     auto process = ask_gpus();
     if (!process) co_return process.error();
-    workers_.disregard(process->pid());
+    workers_.forget_stranger(asked_);
+    workers_.disregard(asked_ = process->pid());
     known_->ask();
     const auto asked = std::make_shared<SideProcess>(*std::move(process));
     thread_.give([known = known_, asked, deadline = later(now(), time_for_library)] {
-      known->take(answer_of_gpus(std::move(*asked), deadline));
+      auto answer = answer_of_gpus(std::move(*asked), deadline);  // has waited for its end
+      known->take(std::move(answer));
     });
   }
   // Jobs are done one after the other, so this one comes after the answer.

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <boost/asio/post.hpp>
 
 namespace launch {
 namespace asio = boost::asio;
@@ -24,14 +25,6 @@ using Verb = ControlRequest::Verb;
 
 constexpr Duration time_to_tally = 2s;
 
-using WorkerFiles = std::vector<std::pair<pid_t, std::vector<std::string>>>;
-
-WorkTallies tallies_of(const WorkerFiles& workers) {
-  WorkTallies tallies;
-  for (const auto& [pid, files] : workers) tallies.emplace(pid, tally_of(pid, files));
-  return tallies;
-}
-
 }  // namespace
 
 HangDesk::HangDesk(asio::any_io_executor executor, Job job, Deeds deeds)
@@ -39,7 +32,9 @@ HangDesk::HangDesk(asio::any_io_executor executor, Job job, Deeds deeds)
       job_(job),
       deeds_(std::move(deeds)),
       disk_(executor),
+      files_(executor),
       timer_(executor),
+      sized_(executor),
       interval_(look_interval(job.config.hang.timeout)),
       watch_(interval_),
       judge_(job.config.hang.timeout, !job.config.logs.progress.empty()) {}
@@ -88,15 +83,43 @@ asio::awaitable<void> HangDesk::watch() {
   }
 }
 
-asio::awaitable<void> HangDesk::look() {
-  WorkerFiles workers;
+// What passes launch, even if nothing else can be seen.
+void HangDesk::look_at_output() {
+  if (const auto heard = job_.record.folder().heard_at()) watch_.heard(*heard);
+  for (const RankProgress& one : job_.record.folder().progress()) watch_.stepped(one.changed);
+}
+
+// Their file system may stall, which must neither hide what the workers do nor pass for it: then they are as before.
+asio::awaitable<void> HangDesk::look_at_files() {
+  if (std::exchange(files_asked_, true)) co_return;
+  std::map<pid_t, std::vector<std::string>> files;
   for (const auto& [local_rank, pid] : job_.workers.running())
-    workers.emplace_back(pid, job_.record.folder().files_of(local_rank));
-  // They have not been started, or a look before waits for a disk.
+    files.emplace(pid, job_.record.folder().files_of(local_rank));
+  files_.give([this, files = std::move(files), executor = executor_] {
+    std::map<pid_t, std::uint64_t> sizes;
+    for (const auto& [pid, paths] : files) sizes.emplace(pid, size_together(paths));
+    asio::post(executor, [this, sizes = std::move(sizes)] {
+      sizes_ = sizes;
+      files_asked_ = false;
+      sized_.cancel();
+    });
+  });
+  sized_.expires_at(to_steady(later(now(), time_to_tally)));
+  (void)co_await sized_.async_wait(as_values);
+}
+
+asio::awaitable<void> HangDesk::look() {
+  look_at_output();
+  auto looking_at_files = look_at_files();
+  co_await std::move(looking_at_files);
+  std::vector<pid_t> workers;
+  for (const auto& [local_rank, pid] : job_.workers.running()) workers.push_back(pid);
+  // They have not been started, or a look before has not ended.
   const bool starting = workers.empty() && job_.node.state() == "running";
   if (starting || under_way_->exchange(true)) co_return watch_.worked(now());
   const auto tally_all = [workers, under_way = under_way_] {
-    WorkTallies tallies = tallies_of(workers);
+    WorkTallies tallies;
+    for (const pid_t pid : workers) tallies.emplace(pid, tally_of(pid));
     under_way->store(false);
     return tallies;
   };
@@ -105,9 +128,14 @@ asio::awaitable<void> HangDesk::look() {
   auto looking = disk_.run_until(later(now(), time_to_tally), tally_all);
   auto tallies = co_await std::move(looking);
   if (round != round_ || disturbers_ > 0 || disturbances != disturbances_) co_return;
-  tallies ? watch_.sample(*std::move(tallies), now()) : watch_.worked(now());
-  if (const auto heard = job_.record.folder().heard_at()) watch_.heard(*heard);
-  for (const RankProgress& one : job_.record.folder().progress()) watch_.stepped(one.changed);
+  tallies ? watch_.sample(with_sizes(*std::move(tallies)), now()) : watch_.worked(now());
+  look_at_output();
+}
+
+WorkTallies HangDesk::with_sizes(WorkTallies tallies) const {
+  for (auto& [pid, tally] : tallies)
+    if (const auto size = sizes_.find(pid); size != sizes_.end()) tally.output = size->second;
+  return tallies;
 }
 
 asio::awaitable<HangJudge::Opinion> HangDesk::ask_for_quiet() {

@@ -9,6 +9,7 @@
 #include "launch/io/log.hpp"
 #include "launch/io/python_finder.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -19,6 +20,8 @@ namespace asio = boost::asio;
 namespace {
 
 constexpr Duration time_for_all_words = std::chrono::seconds(2);
+// While a slow console shows what is left of an attempt, all nodes wait: the files have the rest.
+constexpr Duration most_shown_before_restart = std::chrono::seconds(10);
 constexpr Duration time_for_driver_log = std::chrono::milliseconds(500);  // no worker is told to end before that
 
 }  // namespace
@@ -29,6 +32,9 @@ JobRecord::JobRecord(asio::any_io_executor executor, std::shared_ptr<const Confi
       starter_(starter),
       folder_(starter, std::move(config)),
       files_(executor),
+      records_(executor),
+      parent_(executor),
+      reports_(executor),
       events_(config_, executor),
       metrics_(executor, config_, [this] { return folder_.progress(); }),
       progress_(executor, folder_, events_),
@@ -73,7 +79,7 @@ asio::awaitable<Failure> JobRecord::complete(Failure failure, ExitStatus status)
 asio::awaitable<std::string> JobRecord::driver_report(XidReader reader) {
   if (!driver_log_ || !driver_log_->open()) co_return std::string();
   const auto read = [log = driver_log_] { return log->read(); };
-  auto reading = files_.run_until(later(now(), time_for_driver_log), read);
+  auto reading = records_.run_until(later(now(), time_for_driver_log), read);
   const auto xids = co_await std::move(reading);
   co_return xids ? xid_note(*xids, reader) : std::string();
 }
@@ -89,14 +95,16 @@ asio::awaitable<void> JobRecord::gather(std::vector<Evidence::Worker> workers, b
 
 asio::awaitable<std::string> JobRecord::look_for_module(std::string module) {
   const auto look = [module, env = config_.worker_env] { return pythons_with(module, env); };
-  auto looking = files_.run_until(later(now(), time_for_all_words), look);
+  auto looking = records_.run_until(later(now(), time_for_all_words), look);
   const auto found = co_await std::move(looking);
   if (!found) co_return std::string();
   co_return note_of_interpreters(module, interpreter_of(config_.program), *found);
 }
 
-void JobRecord::hurry() {
+void JobRecord::hurry(bool for_good) {
   if (evidence_) evidence_->hurry();
+  folder_.hurry();
+  if (for_good) time_to_show_ = Duration::zero();
 }
 
 // Called only after the workers were told to end: the folder may be on a disk that does not answer, and so may what the
@@ -111,7 +119,7 @@ asio::awaitable<std::vector<RankGroup>> JobRecord::states_and_records(GlobalRank
   const std::vector<RankGroup> states = evidence_->notes().states();
   const FlightFiles files{config_.worker_env, began_};
   const auto read = [files, states, first] { return with_records(files, states, first); };
-  auto reading = files_.run_until(later(now(), time_for_all_words), read);
+  auto reading = records_.run_until(later(now(), time_for_all_words), read);
   const auto found = co_await std::move(reading);
   co_return found.value_or(states);
 }
@@ -131,7 +139,7 @@ asio::awaitable<Account> JobRecord::with_waiters(Account own, Finish end) {
 }
 
 asio::awaitable<void> JobRecord::announce(AnnounceRound action) {
-  co_await folder_.show_rest();
+  co_await folder_.show_rest(std::min(time_to_show_, most_shown_before_restart));
   progress_.tell();
   co_await keep_evidence(false);
   evidence_.reset();
@@ -147,11 +155,11 @@ asio::awaitable<Account> JobRecord::conclude(Finish end, NodeRank node, std::str
   Account own = co_await with_waiters(sum_up(node, end.others, end.failed_at), end);
   const bool waited = end.first && (timed_out(*end.first) || !own.timed_out.empty());
   own.hosts = hosts_to_tell(end.first, host_of(node, config_.hostname, end.others));
-  co_await folder_.show_rest();  // after that, what they said is no longer kept
+  co_await folder_.show_rest(time_to_show_);  // after that, what they said is no longer kept
   progress_.tell();
   co_await keep_evidence(waited);
   if (end.left_behind && !end.first) log_error("these processes outlived SIGKILL: " + left);
-  if (end.first) tell_parent(config_, *end.first, files_);
+  if (end.first) tell_parent(config_, *end.first, parent_);
   if (evidence_) own.places = evidence_->notes().places();
   if (evidence_ && end.first && is_due_to_others(*end.first)) own.states = co_await states_and_records(end.first->rank);
   const bool logs_pass = config_.verdict.logs_pass && end.first && end.first->kind == Failure::Kind::signal;
@@ -163,7 +171,7 @@ asio::awaitable<Account> JobRecord::conclude(Finish end, NodeRank node, std::str
 
 asio::awaitable<void> JobRecord::report(Report report) {
   const Finish end = report.end;
-  if (end.first) co_await report_end(config_, std::move(report), files_);
+  if (end.first) co_await report_end(config_, std::move(report), parent_, reports_);
   events_.job_ended(end.exit_code, end.first);
 }
 

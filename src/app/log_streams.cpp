@@ -16,11 +16,13 @@ using namespace std::chrono_literals;
 namespace {
 
 constexpr Duration patience_at_end = 10s;  // with a console or a file system that takes nothing
+constexpr Duration time_in_a_hurry = 100ms;
 constexpr std::size_t most_losses_told = 8;
 
 void tell_unshown(const char* name, const StderrTap::Outcome& end) {
   if (!end.shown)
-    log_warning(fmt::format("nobody reads launch's {}: some of what the workers wrote to it is lost", name));
+    log_warning(fmt::format("{} launch's {}: some of what the workers wrote to it is lost",
+                            end.stalled ? "nobody reads" : "not all was shown of", name));
   if (end.lost > 0)
     log_warning(fmt::format("{} bytes of the workers' {} could not be written: {}", end.lost, name, end.reason));
 }
@@ -172,16 +174,26 @@ std::shared_ptr<const FileTimes> LogStreams::times_of(const std::string& file) c
   return stream == relayed_.end() ? nullptr : stream->second.times;
 }
 
-boost::asio::awaitable<bool> LogStreams::show_rest() {
+void LogStreams::hurry() {
+  hurried_ = true;
+  for (Taps* taps : {&out_, &err_})
+    if (taps->tap) taps->tap->hurry();
+  if (relay_) relay_->hurry();
+}
+
+boost::asio::awaitable<bool> LogStreams::show_rest(Duration most) {
+  const Time until = later(now(), most);
+  const auto left = [&] { return hurried_ ? time_in_a_hurry : std::max<Duration>(until - now(), time_in_a_hurry); };
+  hurried_ = false;
   for (Taps* taps : {&out_, &err_}) {
     if (!taps->tap) continue;
-    const StderrTap::Outcome end = co_await taps->tap->drain(patience_at_end);
+    const StderrTap::Outcome end = co_await taps->tap->drain(patience_at_end, left());
     tell_unshown(taps->name, end);
     taps->tap.reset();
   }
   take_terminal_back();
   if (!relay_) co_return true;
-  const LogRelay::Outcome end = co_await relay_->drain(patience_at_end);
+  const LogRelay::Outcome end = co_await relay_->drain(patience_at_end, left());
   relay_.reset();
   tell_what_stalled(end);
   tell_losses(end.losses);
@@ -189,7 +201,9 @@ boost::asio::awaitable<bool> LogStreams::show_rest() {
 }
 
 void LogStreams::tell_what_stalled(const LogRelay::Outcome& end) const {
-  if (!end.shown) log_warning(fmt::format("nobody reads the console: what the workers wrote is in {}", folder_));
+  if (!end.shown)
+    log_warning(fmt::format("{}: what the workers wrote is in {}",
+                            end.stalled ? "nobody reads the console" : "the console has not taken all yet", folder_));
   if (!end.written) log_warning(fmt::format("the file system of {} does not answer: files are incomplete", folder_));
   for (const LogConsole::Loss& loss : end.unshown)
     log_warning(fmt::format("{} bytes for the {} were lost: {}; the files in {} have them", loss.bytes,

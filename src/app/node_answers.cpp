@@ -36,7 +36,7 @@ constexpr const char* note_of_undated =
     "when each line was written is not known, because workers write their files themselves (--log-writer=launch "
     "changes that); of the files that have changed since, these are the last lines";
 constexpr const char* note_of_replaced =
-    "some of the lines since then are missing: they are in files that newer ones have replaced (--log-max-size)";
+    "some lines are missing: they are in files that newer ones have replaced (--log-max-size)";
 constexpr Duration idle_reader = 30s;
 constexpr Duration between_reads_at_most = 1500ms;  // of somebody who follows
 constexpr Duration time_for_readers = 1s;

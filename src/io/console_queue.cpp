@@ -10,6 +10,7 @@
 #include <utility>
 
 #include <fcntl.h>
+#include <poll.h>
 #include <unistd.h>
 
 namespace launch {
@@ -20,6 +21,7 @@ namespace {
 
 constexpr std::size_t worth_moving = std::size_t{1} << 20;
 constexpr Duration before_it_is_tried_again = 10ms;
+constexpr int pause_ms = 10;  // the same on the thread
 
 // That a reader would have seen what is dropped for this reason. A terminal that has gone says EIO, and so does a disk
 // that fails.
@@ -32,7 +34,7 @@ int put_all(const Outlet& outlet, bool terminal, std::string_view text) {
   int refused = 0;
   while (!text.empty()) {
     const auto size = outlet.put(outlet.first_piece(text));
-    if (!size) ::usleep(10'000);
+    if (!size) ::poll(nullptr, 0, pause_ms);
     if (size && is_loss(errno, terminal)) refused = errno;
     text.remove_prefix(size.value_or(0));
   }

@@ -1,12 +1,17 @@
 #include "launch/io/event_sink.hpp"
 
 #include "launch/core/base/text.hpp"
+#include "launch/io/clock.hpp"
 #include "launch/io/fd.hpp"
+#include "launch/io/files.hpp"
 #include "launch/io/log.hpp"
+#include "launch/io/outlet.hpp"
 
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -30,6 +35,14 @@ Fd share_standard_output() {
   if (::fstat(STDOUT_FILENO, &info) == 0 && S_ISFIFO(info.st_mode))
     fd = open_again(STDOUT_FILENO, O_WRONLY | O_NONBLOCK);
   return fd.valid() ? std::move(fd) : Fd(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0));
+}
+
+// A full disk may have cut the last line of an earlier time.
+bool ends_within_a_line(const std::string& path, int fd) {
+  struct stat info {};
+  if (::fstat(fd, &info) != 0 || !S_ISREG(info.st_mode) || info.st_size == 0) return false;
+  const std::string end = read_tail(path, 1);
+  return !end.empty() && end != "\n";
 }
 
 // Returns 0, or the errno.
@@ -57,6 +70,8 @@ struct EventSink::Output {
     constexpr int flags = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
     fd = path == "-" ? share_standard_output() : Fd(::open(path.c_str(), flags, 0666));
     not_opened = fd.valid() ? 0 : errno;
+    if (not_opened == 0 && path == "-" && ::isatty(fd.get()) == 1) terminal.emplace(fd.get());
+    if (not_opened == 0 && path != "-" && ends_within_a_line(path, fd.get())) (void)write_line(fd.get(), "\n");
     return not_opened;
   }
 
@@ -64,7 +79,7 @@ struct EventSink::Output {
   void write(std::string_view line) {
     --waiting;
     if (!takes) return;
-    const int error = not_opened != 0 ? not_opened : write_line(fd.get(), line);
+    const int error = not_opened != 0 ? not_opened : put(line);
     if (error == 0) return;
     // Before `takes` changes: whoever sees it may end the program.
     log_warning(
@@ -72,7 +87,15 @@ struct EventSink::Output {
     takes = false;
   }
 
+  // A terminal may say that it is ready, and then take no end of a line for ever.
+  int put(std::string_view line) const {
+    if (!terminal) return write_line(fd.get(), line);
+    return terminal->put_until(line, later(now(), std::chrono::milliseconds(reader_patience_ms))).empty() ? 0
+                                                                                                          : ETIMEDOUT;
+  }
+
   Fd fd;
+  std::optional<Outlet> terminal;
   std::string name;  // for warnings
   int not_opened = 0;
   std::atomic<bool> takes = true;

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -18,6 +19,7 @@ constexpr std::size_t longest_waiting_line = 4096;          // a longer one is g
 constexpr std::size_t least_room = 4096;                    // for a file, so that lines are not cut
 constexpr std::size_t longest_look_back = 65'536;           // for the beginning of a line
 constexpr int usual_lines = 10;
+constexpr int most_tries = 10;
 
 std::string stream_of(const std::string& path) {
   const std::size_t slash = path.rfind('/');
@@ -56,6 +58,20 @@ std::uint64_t begin_of_line(int fd, std::uint64_t position) {
   const std::size_t end = read_at(fd, from, static_cast<std::size_t>(position - from)).rfind('\n');
   if (end != std::string::npos) return from + end + 1;
   return from == 0 ? 0 : position;
+}
+
+enum class At {
+  same,
+  other,
+  nothing
+};
+
+// What is there, compared with an open file.
+At is_at(int fd, const std::string& path) {
+  struct stat open {
+  }, named{};
+  if (::stat(path.c_str(), &named) != 0) return At::nothing;
+  return ::fstat(fd, &open) == 0 && open.st_ino == named.st_ino && open.st_dev == named.st_dev ? At::same : At::other;
 }
 
 bool has_changed_since(int fd, Time since) {
@@ -113,6 +129,7 @@ LogReader::Read LogReader::read(const std::vector<File>& files, const Wish& wish
     if (begun) taken = take(source, {wish.lines, room, wish.ends || !source.wanted, false});
     room -= std::min(room, taken.text.size());
     result.more = result.more || !taken.all;
+    result.replaced = result.replaced || taken.replaced;
     next_ = at + 1;
     if (taken.text.empty()) continue;
     result.undated = result.undated || (dated && !source.file.times);
@@ -140,28 +157,41 @@ bool LogReader::begin(Source& source, bool no_longer) {
 }
 
 // The path leads to a newer file by now.
-bool LogReader::is_replaced(const Source& source) {
-  struct stat open {};
-  struct stat named {};
-  if (::fstat(source.fd.get(), &open) != 0 || ::stat(source.file.path.c_str(), &named) != 0) return false;
-  return open.st_ino != named.st_ino || open.st_dev != named.st_dev;
+bool LogReader::is_replaced(const Source& source) { return is_at(source.fd.get(), source.file.path) == At::other; }
+
+// The file that was begun when the open one was full, though several may have been begun meanwhile. `replaced`: the
+// open one is not there any more, so it is the oldest that is. False: there is none yet.
+bool LogReader::open_next(Source& source, bool& replaced) {
+  const auto name = [&source](int age) { return source.file.path + (age == 0 ? "" : fmt::format(".{}", age)); };
+  Fd next;
+  for (int tries = 0; tries < most_tries && !next.valid(); ++tries) {
+    int age = 1;
+    while (is_at(source.fd.get(), name(age)) == At::other) ++age;
+    const bool found = is_at(source.fd.get(), name(age)) == At::same;
+    auto opened = open_input(name(age - 1));
+    if (!opened) continue;
+    replaced = replaced || !found;
+    // Another one may have been begun just now.
+    if (!found || is_at(source.fd.get(), name(age)) == At::same) next = *std::move(opened);
+  }
+  if (!next.valid()) return false;
+  source.fd = std::move(next);
+  source.start.reset();
+  source.offset = 0;
+  return true;
 }
 
 LogReader::Taken LogReader::take(Source& source, const Wish& wish) {
   source.offset = std::min(source.offset, size_of(source.fd.get()));  // it may have been cut
   const auto most =
       static_cast<std::size_t>(std::min<std::uint64_t>(wish.bytes, source.end - std::min(source.end, source.offset)));
+  Taken taken;
   std::string text = read_at(source.fd.get(), source.offset, most);
   if (text.empty() && most > 0 && is_replaced(source)) {
     text = read_at(source.fd.get(), source.offset, most);  // what came before it was replaced
-    if (text.empty()) {
-      source.fd.reset();
-      source.start.reset();
-      if (begin(source, false)) text = read_at(source.fd.get(), source.offset, most);
-    }
+    if (text.empty() && open_next(source, taken.replaced)) text = read_at(source.fd.get(), 0, most);
   }
-  Taken taken;
-  taken.all = text.size() < wish.bytes;
+  taken.all = text.size() < wish.bytes && !(most > 0 && is_replaced(source));
   const std::size_t end = text.rfind('\n');
   const std::size_t rest = end == std::string::npos ? text.size() : text.size() - end - 1;
   const bool waits = taken.all && !wish.ends && rest < longest_waiting_line && !(rest > 0 && is_replaced(source));

@@ -92,6 +92,7 @@ struct LogRelay::Shared {
   asio::steady_timer ended;     // touched by the owner's thread only
   int running = 0;              // threads except those of consoles; the same
   int showing = 0;              // threads of consoles; the same
+  bool hurried = false;         // nobody waits for the rest; the same
 };
 
 // ---- the reader
@@ -296,17 +297,24 @@ std::string LogRelay::tail(int stream) const {
   return shared_->exchange.tail(stream, [fd] { return bytes_waiting(fd) == 0; });
 }
 
-asio::awaitable<LogRelay::Outcome> LogRelay::drain(Duration patience) {
+void LogRelay::hurry() {
+  shared_->hurried = true;
+  shared_->ended.cancel();
+}
+
+asio::awaitable<LogRelay::Outcome> LogRelay::drain(Duration patience, Duration most) {
   const std::uint64_t one = 1;
   (void)!::write(shared_->stop.get(), &one, sizeof one);
   const Time start = now();
-  while (shared_->running + shared_->showing > 0) {
+  Outcome outcome;
+  shared_->hurried = false;
+  while (shared_->running + shared_->showing > 0 && !shared_->hurried && now() < later(start, most)) {
     const Time give_up = later(std::max(start, shared_->exchange.last_progress()), patience);
-    if (now() >= give_up) break;
-    shared_->ended.expires_at(to_steady(give_up));
+    outcome.stalled = now() >= give_up;
+    if (outcome.stalled) break;
+    shared_->ended.expires_at(to_steady(std::min(give_up, later(start, most))));
     (void)co_await shared_->ended.async_wait(as_values);
   }
-  Outcome outcome;
   outcome.shown = shared_->showing == 0;
   outcome.written = shared_->running == 0 || shared_->exchange.all_written();
   for (std::size_t i = 0; i < shared_->streams.size(); ++i) {

@@ -46,7 +46,10 @@ std::vector<pid_t> list_children() {
   if (::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT | __WALL) != 0 && errno == ECHILD) return {};
   std::vector<pid_t> children = adopted_by(::getpid());
   if (children.empty()) children = children_of(::getpid());
-  return children.empty() && ::access("/proc/self/stat", F_OK) != 0 ? ask_for_children() : children;
+  if (!children.empty()) return children;
+  // There is no /proc, or no descriptor to read it with; or a thread has waited for the last one meanwhile.
+  const bool some = ::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT | __WALL) == 0;
+  return some || errno != ECHILD ? ask_for_children() : children;
 }
 
 Reaper::Reaper() {
@@ -56,6 +59,7 @@ Reaper::Reaper() {
 
 void Reaper::add_worker(pid_t pid) {
   workers_.insert(pid);
+  strangers_.erase(pid);  // one whose number this was
   if (stopped_) ::kill(-pid, SIGSTOP);
   const auto heard = signalled_.extract(pid);
   if (last_signal_ != 0 && (heard.empty() || heard.mapped() != last_signal_)) tell(-pid, last_signal_);
@@ -93,12 +97,12 @@ void Reaper::signal_all(int signal) {
 }
 
 bool Reaper::signal_one(pid_t pid, int signal) const {
+  if (workers_.contains(pid)) return ::kill(pid, signal) == 0;  // it is not reaped yet
   // The descriptor stays with this process, so its pid cannot come to mean another one while we look.
   const Fd process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
   const bool refused = !process.valid() && (errno == EPERM || errno == ENOSYS);
   if (!(process.valid() || refused) || !is_of_the_job(pid)) return false;
-  // Some containers refuse these calls. A worker's pid is safe, because the worker is not reaped yet. Another process
-  // would have to end just now, and its pid be reused at once.
+  // Some containers refuse these calls. Then the process would have to end just now, and its pid be reused at once.
   if (!refused && ::syscall(SYS_pidfd_send_signal, process.get(), signal, nullptr, 0) == 0) return true;
   return (refused || errno == EPERM || errno == ENOSYS) && ::kill(pid, signal) == 0;
 }

@@ -139,12 +139,14 @@ struct StderrTap::Shared {
   Time next_size{};     // the thread's: when to look again whether it has changed
   mutable std::mutex mutex;
   mutable std::condition_variable received;
-  bool reading = false;  // bytes may be between a stream and its tail
+  bool reading = false;               // bytes may be between a stream and its tail
+  std::atomic<bool> is_full = false;  // so much waits for the console that no more is read
   std::atomic<std::uint64_t> lost = 0;
   std::atomic<int> error = 0;
   std::atomic<Time> last_progress{Time()};
   asio::steady_timer ended;  // the owner's
   bool running = false;      // the owner's
+  bool hurried = false;      // the owner's: nobody waits for the rest
 };
 
 // ---- the thread
@@ -160,6 +162,7 @@ bool StderrTap::Shared::watch_all() const {
 void StderrTap::Shared::run() {
   while (wait()) {
     show(false);
+    is_full = unshown.size() >= most_unshown;
     const Turn turn = unshown.size() < most_unshown ? read_some() : Turn();
     show(false);
     if (turn.quiet) let_others_end();
@@ -342,23 +345,32 @@ Status StderrTap::begin() {
 std::string StderrTap::tail(int stream) const {
   const Shared::Stream& wanted = shared_->streams.at(static_cast<std::size_t>(stream));
   std::unique_lock lock(shared_->mutex);
-  const auto settled = [&] { return !shared_->reading && !is_readable(wanted.reader.get(), 0); };
+  // While the console is held and nothing more is kept for it, nothing is read either.
+  const auto settled = [&] { return !shared_->reading && (shared_->is_full || !is_readable(wanted.reader.get(), 0)); };
   shared_->received.wait_for(lock, until_settled, settled);
   const std::string_view tail = wanted.tail;
   return std::string(tail.substr(tail.size() - std::min(tail.size(), kept)));
 }
 
-asio::awaitable<StderrTap::Outcome> StderrTap::drain(Duration patience) {
+void StderrTap::hurry() {
+  shared_->hurried = true;
+  shared_->ended.cancel();
+}
+
+asio::awaitable<StderrTap::Outcome> StderrTap::drain(Duration patience, Duration most) {
   const std::uint64_t one = 1;
   (void)!::write(shared_->stop.get(), &one, sizeof one);
   const Time start = now();
-  while (shared_->running) {
+  shared_->hurried = false;
+  bool stalled = false;
+  while (shared_->running && !shared_->hurried && now() < later(start, most)) {
     const Time give_up = later(std::max(start, shared_->last_progress.load()), patience);
-    if (now() >= give_up) break;
-    shared_->ended.expires_at(to_steady(give_up));
+    stalled = now() >= give_up;
+    if (stalled) break;
+    shared_->ended.expires_at(to_steady(std::min(give_up, later(start, most))));
     (void)co_await shared_->ended.async_wait(as_values);
   }
-  co_return Outcome{!shared_->running, shared_->lost, std::strerror(shared_->error)};
+  co_return Outcome{!shared_->running, stalled, shared_->lost, std::strerror(shared_->error)};
 }
 
 }  // namespace launch

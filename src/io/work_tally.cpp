@@ -58,7 +58,7 @@ bool is_accelerator_file(const std::string& path) {
                      [&path](std::string_view beginning) { return path.starts_with(beginning); });
 }
 
-WorkTally tally_of(pid_t worker, const std::vector<std::string>& files) {
+WorkTally tally_of(pid_t worker) {
   static const auto ticks_per_second = static_cast<double>(::sysconf(_SC_CLK_TCK));
   WorkTally tally;
   std::vector<pid_t> family = descendants_of(worker);
@@ -75,8 +75,13 @@ WorkTally tally_of(pid_t worker, const std::vector<std::string>& files) {
     tally.accelerator = tally.accelerator || has_accelerator(pid);
   }
   std::sort(tally.family.begin(), tally.family.end());
-  for (const std::string& file : files) tally.output += file_size(file);
   return tally;
+}
+
+std::uint64_t size_together(const std::vector<std::string>& files) {
+  std::uint64_t sum = 0;
+  for (const std::string& file : files) sum += file_size(file);
+  return sum;
 }
 
 }  // namespace launch

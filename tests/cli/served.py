@@ -53,6 +53,11 @@ class Served:
     def go_on(self):
         self._tell(b"go on\n")
 
+    def replace(self, path):
+        """From now on whoever looks there sees this file. Who has had the other one open goes on with that."""
+        path.unlink()
+        path.symlink_to(self.path)
+
     def remove(self):
         """May be called twice. What waits for it hears of an error."""
         if self._server.poll() is None:

@@ -5,7 +5,7 @@ import re
 import signal
 import socket
 
-from harness import ROOT, Settings, wait_for
+from harness import ROOT, Settings, free_port, wait_for
 from job import SLEEP, UP, JobCase
 
 
@@ -192,6 +192,35 @@ class Deeds(ControlCase):
         self.assertEqual("2", (self.folder / "counts.0").read_text().split()[-1])
         self.assertEqual(2, len(self.reports("stop")))
         self.expect([143] * 2, [run for run in runs if run is not left])
+
+    def test_the_host_is_drained_after_the_spare_that_could_have_taken_its_place_has_gone(self):
+        """The other node waits for another one, and is told of no failure."""
+        port, worker = free_port(), self.worker(UP, SLEEP)
+        options = ("--max-restarts=3", "--rdzv-conf=join_timeout=20")
+        (host,) = self.elastic(1, worker, nnodes=2, port=port, options=options)
+        (other,) = self.elastic(1, worker, nnodes=2, port=port, options=options)
+        self.wait_until_up(2, host, other)
+        (spare,) = self.elastic(1, worker, nnodes=2, port=port, options=options)
+        self.assertTrue(wait_for(lambda: "standing by" in spare.err, 20), str(spare))
+        self.forget()
+        other.signal(signal.SIGTERM)  # the round that follows knows of a spare
+        self.expect([143], [other])
+        self.wait_until_up(2, host, spare)
+        (other,) = self.elastic(1, worker, nnodes=2, port=port, options=options)
+        self.assertTrue(wait_for(lambda: "standing by" in other.err, 20), str(other))
+        self.forget()
+        self.ask("restart")
+        self.wait_until_up(2, host, spare)
+        other.signal(signal.SIGTERM)
+        self.expect([143], [other])
+        hosts = {report["node_rank"]: report["pid"] for report in self.reports("status")}
+        rank = next(rank for rank, pid in hosts.items() if pid == host.pid)
+        self.assertIn("is leaving the job", self.ask("drain", str(rank)).out)
+        self.expect([0], [host])
+        self.assertNotIn("abort key", host.err)
+        self.assertFalse(wait_for(lambda: spare.wait(0) is not None, 2), str(spare))
+        spare.signal(signal.SIGTERM)
+        self.expect([143], [spare])
 
     def drains(self, node):
         """False: it hosts the store, and says so."""

@@ -2,6 +2,7 @@
 import json
 import signal
 
+import served
 import test_evidence
 from harness import free_port, wait_for
 from job import JobCase
@@ -124,6 +125,40 @@ class Reports(HangCase):
         self.wait_until_said(runs[0], "node 1 did not say")
         self.assertFalse(wait_for(lambda: "no progress for" in runs[0].err, TIMEOUT))
         self.stop(*runs)
+
+
+class StalledFiles(HangCase):
+    """The files of the workers' output are on a file system that stalls for longer than the time-out."""
+
+    builds = only = ("release",)
+    server = None
+
+    def tearDown(self):
+        if self.server:
+            self.server.remove()
+        super().tearDown()
+
+    def with_files(self, *options, part):
+        try:
+            self.server = served.Served("")
+        except served.Impossible as why:
+            self.need(False, f"a file system of its own ({why})")
+        run = self.hang(f"--log-dir={self.folder}/logs", *options, part=part, nproc=1)
+        self.wait_until_up(1, run)
+        self.server.replace(self.folder / "logs" / "latest" / "attempt_0" / "0" / "stdout.log")
+        self.server.stall()
+        return run
+
+    def test_steps_count_all_the_same(self):
+        steps = "for number, _ in enumerate(until_later()):\n    print(f'step {number}', flush=True)\n    pause(0.2)\n"
+        run = self.with_files("--tee=1", "--progress=step ([0-9]+)", "--on-hang=fail", part=steps)
+        self.assertFalse(wait_for(lambda: "no progress" in run.err or run.wait(0) is not None, 4 * TIMEOUT), run)
+        self.stop(run)
+
+    def test_that_is_no_sign_of_life(self):
+        run = self.with_files("--redirects=3", part=WAITS)
+        self.wait_until_said(run, "no progress for")
+        self.stop(run)
 
 
 class NoHang(HangCase):

@@ -1,11 +1,14 @@
 """A file system for logs that is full, or stalls: the job goes on, the console shows all, and what is lost is told."""
+import json
 import re
 import signal
 
 import disks
 import processes
+import served
 from console import sort_lines
 from harness import Settings, free_port, wait_for
+from job import UP
 from lines import steady
 from player import ERR, GATE, NAMES, OUT, PAUSE, STREAMS, Part, PlayerCase
 
@@ -20,7 +23,7 @@ MUCH = 40_000_000  # bytes of a worker, more than launch may keep
 class DiskCase(PlayerCase):
     builds = only = ("release",)  # waits for time-outs most of the time: once is enough
 
-    disk = None
+    disk = server = None
 
     def use(self, make, size):
         try:
@@ -32,6 +35,8 @@ class DiskCase(PlayerCase):
     def tearDown(self):
         if self.disk:
             self.disk.remove()  # thawed, so that what waits for it can be ended
+        if self.server:
+            self.server.remove()
         super().tearDown()
 
     def play_there(self, parts, *options, **start):
@@ -266,6 +271,25 @@ class StalledDisk(DiskCase):
         self.assertIsNotNone(run.wait(ENDS), f"launch waits for the files\n{self.tree()}\n{self.said()}")
         self.assertEqual(143, run.code, self.said())
         self.disk.thaw()
+
+    def test_what_is_on_other_disks_is_written_all_the_same(self):
+        try:
+            self.server = served.Served("")
+        except served.Impossible as why:
+            self.need(False, f"a file system of its own ({why})")
+        verdict, error = self.folder / "verdict.json", self.folder / "error.json"
+        worker = self.worker(UP, 'while [ ! -e "$TEST_FOLDER/go" ]; do sleep 0.05; done\n', "exit 3\n")
+        run = self.launch("--tee=3", f"--log-dir={self.folder}/logs", f"--verdict=json:{verdict}", worker,
+                          env={"TORCHELASTIC_ERROR_FILE": str(error)})
+        self.wait_until_up(1, run)
+        self.server.replace(self.folder / "logs" / "latest" / "attempt_0" / "0" / "stdout.log")
+        self.server.stall()
+        (self.folder / "go").touch()
+        self.assertTrue(wait_for(lambda: verdict.exists() and error.exists(), 40), str(run))
+        self.assertEqual("worker", json.loads(verdict.read_text())["root_cause"]["kind"])
+        self.assertIn("exit code 3", error.read_text())
+        self.finish(run)
+        self.assertNotIn("the report may be missing", run.err)
 
     def workers(self):
         return [pid for pid in self.leftovers() if processes.command_of(pid).startswith(str(self.player))]

@@ -32,6 +32,16 @@ class OfOneNode(VerdictCase):
     def test_killed_from_outside(self):
         self.check_one("killed from outside", 137, self.ends("kill -KILL $$"))
 
+    def test_one_that_ends_because_another_one_was_told_to_is_not_the_cause(self):
+        """launch waits a moment, since a signal may come for itself, too."""
+        follows = 'while kill -0 "$(cat "$TEST_FOLDER/victim")" 2> /dev/null; do sleep 0.005; done\nexit 1\n'
+        worker = self.worker(UP, '[ "$RANK" = 0 ] && echo "$$" > "$TEST_FOLDER/victim"\n', UNTIL_ALL_UP,
+                             'if [ "$RANK" = 0 ]; then kill -TERM $$; fi\n', follows)
+        run = self.launch("--nproc-per-node=2", worker)
+        self.expect([143], [run])
+        self.assert_says(run, r"root cause +rank 0 .*SIGTERM")
+        self.assertNotIn("stopped by launch", run.err)
+
     def test_aborted(self):
         self.check_one("aborted", 134, self.ends("kill -ABRT $$"))
 

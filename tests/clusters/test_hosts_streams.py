@@ -12,7 +12,6 @@ import signal
 import sys
 import termios
 import threading
-import time
 
 import disks
 from cluster_case import ClusterCase
@@ -205,13 +204,13 @@ class Stalls(StreamsCase):
     def go(self):
         (self.folder / "go").touch()
 
-    def stall(self, disk, meanwhile=lambda: None):
-        disk.freeze()
+    def stall(self, run, meanwhile=lambda: None):
+        self.disk.freeze()
         try:
             meanwhile()
-            time.sleep(17)  # that is what is tested
+            self.assertFalse(wait_for(lambda: run.wait(0) is not None, 17), str(run))
         finally:
-            disk.thaw()
+            self.disk.thaw()
 
     def said(self):
         """What the ranks have written, as the head has to show it."""
@@ -224,7 +223,7 @@ class Stalls(StreamsCase):
         with open(shown, "wb") as file:
             run = self.head(self.worker(self.SAYS), nproc=1, stdout=file)
             self.assertTrue(wait_for(lambda: b"line 2 of 1" in shown.read_bytes(), 20), str(run))
-            self.stall(disk)
+            self.stall(run)
             self.go()
             self.expect([0], [run])
         lines = [line.partition("]:")[2] for line in shown.read_text().splitlines()]
@@ -237,7 +236,7 @@ class Stalls(StreamsCase):
         run = self.head(f"--gather-logs={disk.path}/logs", "--redirects=1", self.worker(self.SAYS, "seq 200000\n"),
                         nproc=1)
         self.assertTrue(wait_for(lambda: len(list(self.folder.rglob("stdout.log"))) == 2, 20), str(run))
-        self.stall(disk, self.go)
+        self.stall(run, self.go)
         self.expect([0], [run])
         self.assert_says(run, "the logs of 2 hosts are in")
         texts = [path.read_text() for path in sorted((disk.path / "logs").rglob("stdout.log"))]

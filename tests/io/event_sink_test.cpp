@@ -17,6 +17,8 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <poll.h>
+#include <pty.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -84,6 +86,45 @@ TEST_F(EventSinks, AppendToWhatIsThere) {
   }
   wait_for_disk();
   EXPECT_EQ(content(), "a\na\nb\nb\n");
+}
+
+// By a disk that was full.
+TEST_F(EventSinks, AppendNothingToALineThatWasCut) {
+  ASSERT_TRUE(write_file(file(), "whole\n{\"ha"));
+  auto sink = open(file());
+  ASSERT_TRUE(sink);
+  sink->write("next");
+  wait_for_disk();
+  EXPECT_EQ(content(), "whole\n{\"ha\nnext\n");
+}
+
+TEST_F(EventSinks, ATerminalThatTakesNoEndOfALineIsOneWarning) {
+  int keyboard = -1, screen = -1;
+  ASSERT_EQ(::openpty(&keyboard, &screen, nullptr, nullptr, nullptr), 0);
+  const Fd master(keyboard), terminal(screen);
+  const Fd own(open_again(screen, O_WRONLY | O_NONBLOCK));
+  ASSERT_TRUE(own.valid());
+  auto sink = open_instead_of_stdout(screen);
+  ASSERT_TRUE(sink);
+  // Room for one byte, and a line ends with two.
+  const auto is_stuck = [&own] {
+    pollfd ready{own.get(), POLLOUT, 0};
+    return ::write(own.get(), "\n", 1) < 0 && ::poll(&ready, 1, 0) == 1;
+  };
+  int tries = 0;
+  while (!is_stuck()) {
+    std::array<char, 100> some{};
+    ASSERT_LT(++tries, 100'000);
+    if (::write(own.get(), "xxxxxxx", static_cast<std::size_t>(tries % 7)) < 0)
+      ASSERT_GT(::read(master.get(), some.data(), some.size()), 0);
+  }
+  testing::internal::CaptureStderr();
+  for (int i = 0; i < 3; ++i) sink->write("");
+  (void)flush_log(std::chrono::seconds(5));
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_FALSE(sink->takes());
+  EXPECT_EQ(said.find("cannot write events to standard output"), said.rfind("cannot write events")) << said;
+  EXPECT_THAT(said, HasSubstr("no events are written from now on"));
 }
 
 TEST_F(EventSinks, ShareAFile) {

@@ -85,6 +85,46 @@ TEST_F(LogReaderTest, FollowsTheNewFileThatTakesItsPlace) {
   EXPECT_EQ("three\n", read());
 }
 
+TEST_F(LogReaderTest, NoFileIsLeftOutIfSeveralTookItsPlaceMeanwhile) {
+  const auto rotate = [&] {
+    for (int age = 5; age >= 0; --age) {
+      const auto name = [&](int number) { return path(0) + (number == 0 ? "" : "." + std::to_string(number)); };
+      if (std::filesystem::exists(name(age))) std::filesystem::rename(name(age), name(age + 1));
+    }
+  };
+  write(0, "one\n");
+  EXPECT_EQ("one\n", read());
+  std::string expected;
+  for (const char* text : {"two\n", "three\n", "four\n", "five\n"}) {
+    rotate();
+    write(0, text);
+    expected += text;
+  }
+  std::string found;
+  for (int i = 0; i < 10; ++i) {
+    const LogReader::Read got = reader_.read({file(0)}, {10, most, false, false});
+    EXPECT_FALSE(got.replaced);
+    found += text_of(got);
+  }
+  EXPECT_EQ(expected, found);
+}
+
+TEST_F(LogReaderTest, WhatIsGoneMeanwhileIsToldAndTheOldestThatIsThereComesNext) {
+  write(0, "one\n");
+  EXPECT_EQ("one\n", read());
+  std::filesystem::remove(path(0));
+  write(0, "three\n");
+  std::filesystem::rename(path(0), path(0) + ".1");
+  write(0, "four\n");
+  const LogReader::Read first = reader_.read({file(0)}, {10, most, false, false});
+  EXPECT_TRUE(first.replaced);
+  EXPECT_TRUE(first.more);
+  EXPECT_EQ("three\n", text_of(first));
+  const LogReader::Read second = reader_.read({file(0)}, {10, most, false, false});
+  EXPECT_FALSE(second.replaced);
+  EXPECT_EQ("four\n", text_of(second));
+}
+
 TEST_F(LogReaderTest, AFileThatComesLaterIsReadFromItsBeginning) {
   EXPECT_EQ("", read());
   write(1, "one\ntwo\nthree\n");

@@ -13,10 +13,12 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -113,6 +115,39 @@ TEST_F(Family, AWorkerThatIsAddedLateHearsWhatWasSentToAll) {
   start("trap 'exit 7' TERM; while :; do sleep 0.01; done");
   EXPECT_TRUE(gone());
   EXPECT_TRUE(status_.has_value());
+}
+
+TEST_F(Family, AWorkerWithTheNumberOfAnOldStrangerIsOurs) {
+  auto made = make("exec sleep 300");
+  ASSERT_TRUE(made);
+  const pid_t pid = made->pid;
+  reaper_.disregard(pid);
+  EXPECT_TRUE(reaper_.remaining().empty());
+  reaper_.forget_stranger(pid);
+  EXPECT_EQ(reaper_.remaining(), std::vector<pid_t>{pid});
+  reaper_.disregard(pid);
+  take(std::move(made));
+  EXPECT_TRUE(reaper_.signal_one(pid, SIGTERM));
+  EXPECT_TRUE(gone());
+  EXPECT_EQ(to_text(*status_), "signal 15 (SIGTERM)");
+}
+
+TEST_F(Family, WithoutADescriptorChildrenAreFoundAllTheSame) {
+  const pid_t tester = ::fork();
+  if (tester == 0) {
+    Reaper reaper;
+    const auto made = make("exec sleep 300");
+    if (!made) ::_exit(2);
+    const rlimit none{0, 0};
+    ::setrlimit(RLIMIT_NOFILE, &none);
+    const bool found = list_children() == std::vector<pid_t>{made->pid} && !reaper.collect();
+    reaper.add_worker(made->pid);
+    const bool told = reaper.signal_one(made->pid, SIGKILL);
+    ::_exit(found && told ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(tester, &status, 0), tester);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
 }
 
 TEST_F(Family, AWorkerAloneIsGoneWhenItEnds) {

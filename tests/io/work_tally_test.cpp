@@ -13,7 +13,7 @@
 namespace launch::work_tally_test {
 
 TEST(WorkTally, GrowsWithWhatAProcessDoes) {
-  const WorkTally before = tally_of(::getpid(), {});
+  const WorkTally before = tally_of(::getpid());
   EXPECT_EQ(std::vector<pid_t>{::getpid()}, before.family);
   EXPECT_FALSE(before.stopped);
   EXPECT_TRUE(before.runnable);
@@ -30,7 +30,7 @@ TEST(WorkTally, GrowsWithWhatAProcessDoes) {
     got += static_cast<std::size_t>(more);
   }
   ::close(zeros);
-  const WorkTally after = tally_of(::getpid(), {});
+  const WorkTally after = tally_of(::getpid());
   EXPECT_GE(after.faults, before.faults + 1000);
   EXPECT_GE(after.io_bytes, before.io_bytes + size);
   EXPECT_GE(after.cpu_s, before.cpu_s);
@@ -40,12 +40,12 @@ TEST(WorkTally, GrowsWithWhatAProcessDoes) {
 TEST(WorkTally, AddsTheSizesOfTheFilesOfItsOutput) {
   const std::string file = testing::TempDir() + "work_tally_test_" + std::to_string(::getpid());
   ASSERT_TRUE(write_file(file, "12345"));
-  EXPECT_EQ(5U, tally_of(::getpid(), {file, "/nowhere"}).output);
+  EXPECT_EQ(5U, size_together({file, "/nowhere"}));
   ::unlink(file.c_str());
 }
 
 TEST(WorkTally, NothingIsKnownOfAProcessThatHasEnded) {
-  const WorkTally tally = tally_of(0x3ffffffe, {});
+  const WorkTally tally = tally_of(0x3ffffffe);
   EXPECT_TRUE(tally.family.empty());
   EXPECT_EQ(0U, tally.io_bytes);
 }

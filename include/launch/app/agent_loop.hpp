@@ -20,6 +20,7 @@
 #include "launch/io/disk_thread.hpp"
 #include "launch/io/memory_watch.hpp"
 #include "launch/io/signals.hpp"
+#include "launch/io/turns.hpp"
 
 #include <boost/asio/steady_timer.hpp>
 
@@ -70,7 +71,7 @@ class AgentLoop {
   void pass_on(int signal);
   void warn(int signal);
   void worker_exited(LocalRank local_rank, pid_t pid, ExitStatus status);
-  Task worker_failed(Failure failure, ExitStatus status);
+  Task worker_failed(Failure failure, ExitStatus status, bool by_itself);
   bool timer_expired(const ExpiredTimer& timer);
   void look_for_end();
   Task end_workers_after(Duration grace);
@@ -118,6 +119,7 @@ class AgentLoop {
   pid_t guard_;
   SignalDesk desk_;
   Node node_;
+  Turns untold_;               // failed workers that node_ does not know of yet
   std::deque<NodeEvent> fed_;  // events that came while one was being handled
   bool feeding_ = false;
   boost::asio::steady_timer moment_;
@@ -137,7 +139,6 @@ class AgentLoop {
   std::map<pid_t, std::string> expired_scopes_;  // by worker that was signalled: its timer's scope
   Round round_;
   ControlDesk control_;
-  int untold_ = 0;        // failed workers that node_ does not know of yet
   bool started_ = false;  // workers were started; before, no child that ends is ours
   bool guard_lost_ = false;
   StopProgress stopping_;

@@ -18,6 +18,6 @@ void tell_parent(const Config& config, const Failure& first, DiskThread& disk);
 
 // `report` must be of a job that has failed. If no round has formed, only a worker's failure gets more than one line.
 // All references must outlive the coroutine.
-boost::asio::awaitable<void> report_end(const Config& config, Report report, DiskThread& disk);
+boost::asio::awaitable<void> report_end(const Config& config, Report report, DiskThread& of_parent, DiskThread& disk);
 
 }  // namespace launch

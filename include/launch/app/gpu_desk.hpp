@@ -32,6 +32,7 @@ class GpuDesk {
   struct Known;
 
   WorkerGroup& workers_;
+  pid_t asked_ = 0;               // the last process that was made for it
   std::shared_ptr<Known> known_;  // shared with the thread
   DiskThread thread_;             // waits for the answer
 };

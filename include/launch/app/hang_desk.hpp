@@ -19,7 +19,9 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include <atomic>
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -59,6 +61,9 @@ class HangDesk {
   bool decides() const;
   Task watch();
   Task look();
+  Task look_at_files();
+  void look_at_output();
+  WorkTallies with_sizes(WorkTallies tallies) const;
   // How long the whole job has been quiet, if that is a hang that was not told yet.
   boost::asio::awaitable<HangJudge::Opinion> ask_for_quiet();
   Task look_at_the_job();
@@ -69,8 +74,12 @@ class HangDesk {
   boost::asio::any_io_executor executor_;
   Job job_;
   Deeds deeds_;
-  DiskThread disk_;
+  DiskThread disk_;   // looks at processes
+  DiskThread files_;  // looks at the files of their output
   boost::asio::steady_timer timer_;
+  boost::asio::steady_timer sized_;       // the sizes of the files are known
+  std::map<pid_t, std::uint64_t> sizes_;  // of them together, by worker
+  bool files_asked_ = false;
   Duration interval_;
   HangWatch watch_;
   HangJudge judge_;

@@ -72,7 +72,11 @@ class JobFolder {
   // When a worker last wrote something that passed launch; nullopt: that is not known.
   std::optional<Time> heard_at() const;
   // Shows the rest of the workers' output. To be called when nobody writes any more.
-  boost::asio::awaitable<void> show_rest();
+  boost::asio::awaitable<void> show_rest(Duration most);
+  // Makes show_rest() return soon.
+  void hurry() {
+    if (streams_) streams_->hurry();
+  }
 
   // The worker's last words, read on `disk`. If that takes too long, only what is known already.
   boost::asio::awaitable<LastWords> words_of(DiskThread& disk, LocalRank local_rank);

@@ -46,8 +46,8 @@ class JobRecord {
   boost::asio::awaitable<Failure> complete(Failure failure, ExitStatus status);
   // Gathers evidence of what the workers are doing, before they are told to end.
   Task gather(std::vector<Evidence::Worker> workers, bool stacks, Evidence::Send send);
-  // Makes gather() return soon.
-  void hurry();
+  // Makes gather() return soon, and whatever shows the workers' output. `for_good`: later, too, nobody waits for that.
+  void hurry(bool for_good);
   // Shows the workers' output to its end, and says why all workers will be restarted.
   Task announce(AnnounceRound action);
   // At the end of the job: shows their output to its end, and returns this node's account. `left`: processes that
@@ -72,14 +72,19 @@ class JobRecord {
   const Config& config_;
   DiskThread& starter_;
   JobFolder folder_;
-  DiskThread files_;  // reads what workers said, and writes what is known of their end
+  // Each may be on another disk, and the one that stalls holds up no other one.
+  DiskThread files_;    // reads what workers said, and writes what they did
+  DiskThread records_;  // reads what others have noted: the driver, flight recorders, which modules there are
+  DiskThread parent_;   // tells the parent
+  DiskThread reports_;  // writes the report
   EventLog events_;
   MetricsDesk metrics_;
   ProgressTeller progress_;
   std::shared_ptr<OutputTally> outputs_;
-  std::shared_ptr<DriverLog> driver_log_;  // of this attempt; shared with the thread of files_
-  WallTime began_{};                       // when the last workers were about to start
-  std::optional<Evidence> evidence_;       // about the workers that are being ended
+  std::shared_ptr<DriverLog> driver_log_;    // of this attempt; shared with the thread of records_
+  Duration time_to_show_ = Duration::max();  // at the end of an attempt
+  WallTime began_{};                         // when the last workers were about to start
+  std::optional<Evidence> evidence_;         // about the workers that are being ended
 };
 
 }  // namespace launch

@@ -1,8 +1,8 @@
 // The files of the workers' output that the hosts of `launch --hosts --gather-logs=DIR` send home: writes each into
 // DIR/HOST, piece by piece, and says at the end of which hosts they are not all there, and why. Used by app/head_run.
-// Nothing of it changes how the job ends. A host of which a piece could not be written, or not within two minutes, gets no more
-// written. Pieces are
-// written on a thread: whoever brings them asks `held()` and stops while it is too much, and hears by `on_less`.
+// Nothing of it changes how the job ends. A host of which a piece could not be written, or not within two minutes, gets
+// no more written. Pieces are written on a thread: whoever brings them asks `held()` and stops while it is too much,
+// and hears by `on_less`.
 #pragma once
 
 #include "launch/core/hosts/connection_words.hpp"

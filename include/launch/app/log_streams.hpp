@@ -52,9 +52,11 @@ class LogStreams {
   bool shows_output() const { return shows_output_; }
   // What their output says of their progress; null: nobody wants to know.
   ProgressBoard* board() const { return board_.get(); }
-  // Shows the rest, and says what was lost. To be called when nobody writes any more. False: the file system of the
-  // logs does not answer.
-  boost::asio::awaitable<bool> show_rest();
+  // Shows the rest, and says what was lost. To be called when nobody writes any more. A console that takes all of it,
+  // but slowly, has `most` in all. False: the file system of the logs does not answer.
+  boost::asio::awaitable<bool> show_rest(Duration most);
+  // Whoever waits for show_rest() waits no longer.
+  void hurry();
 
  private:
   struct Console {
@@ -113,6 +115,7 @@ class LogStreams {
   };
   Taps out_, err_;
   bool shows_output_ = false;
+  bool hurried_ = false;
   std::unique_ptr<ProgressBoard> board_;
 };
 

@@ -65,6 +65,7 @@ class WorkerGroup {
 
   // Of a child that launch has made for itself.
   void disregard(pid_t pid) { reaper_.disregard(pid); }
+  void forget_stranger(pid_t pid) { reaper_.forget_stranger(pid); }
 
   void signal_all(int signal);
   // A signal that comes before all have been started still reaches all. Those for workers reach nothing after them.

@@ -1,5 +1,6 @@
 // Reads the files of workers' output for somebody who wants to see it: the last lines first, and then what comes, each
-// line once. A file that was replaced by a newer one (--log-max-size) is read to its end before the newer one. It may
+// line once. A file that was replaced by a newer one (--log-max-size), and is PATH.1 or so now, is read to its
+// end before the newer ones. It may
 // wait for a disk, so it is used on a thread that may. It changes no file, and keeps those that it reads open.
 #pragma once
 
@@ -34,7 +35,7 @@ class LogReader {
     std::vector<Piece> pieces;
     bool more = false;      // there was no room for all
     bool undated = false;   // some lines may be older than `since`
-    bool replaced = false;  // some lines since `since` are in files that newer ones have replaced
+    bool replaced = false;  // some lines are missing: they are in files that newer ones have replaced
   };
 
   struct Wish {
@@ -65,12 +66,14 @@ class LogReader {
   };
   struct Taken {
     std::string text;
-    bool all = true;  // that is there
+    bool all = true;        // that is there
+    bool replaced = false;  // files that came before it are gone
   };
 
   void want(const std::vector<File>& files, const Start& start);
   static std::uint64_t offset_of(const Source& source, std::uint64_t size);
   static bool begin(Source& source, bool no_longer);
+  static bool open_next(Source& source, bool& replaced);
   static bool is_replaced(const Source& source);
   static Taken take(Source& source, const Wish& wish);
 

@@ -58,19 +58,21 @@ class LogRelay {
   std::string tail(int stream) const;
 
   // drain(): nobody writes any more, so what is left is written and shown. It gives up when nothing has moved for
-  // `patience`.
+  // `patience`, after `most` in all, or when hurry() is called meanwhile.
   struct Loss {
     int stream = 0;
     std::uint64_t bytes = 0;  // that got into no file
     std::string reason;
   };
   struct Outcome {
-    bool shown = true;    // the consoles took all
-    bool written = true;  // the file system answered
+    bool shown = true;     // the consoles took all
+    bool stalled = false;  // nothing has moved, as far as it was waited for
+    bool written = true;   // the file system answered
     std::vector<Loss> losses;
     std::vector<LogConsole::Loss> unshown;  // to consoles that could not be written
   };
-  boost::asio::awaitable<Outcome> drain(Duration patience);
+  boost::asio::awaitable<Outcome> drain(Duration patience, Duration most = Duration::max());
+  void hurry();
 
  private:
   void start_threads();

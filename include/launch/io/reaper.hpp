@@ -21,8 +21,10 @@ class Reaper {
   // Must be called before new workers are made: what appears from now on gets no earlier signal.
   void begin();
 
-  // A child that is not of the job: it stays untouched, and nobody waits for its end.
+  // A child that is not of the job: it stays untouched, and nobody waits for its end. Once its end was waited for by
+  // whoever has made it, its number may be another one's.
   void disregard(pid_t pid) { strangers_.insert(pid); }
+  void forget_stranger(pid_t pid) { strangers_.erase(pid); }
 
   // A worker leads the process group and the session whose number is its pid. If the job is stopped, the new worker is
   // stopped, too. A signal that was sent to all while the worker was being made is sent to it now.

@@ -54,11 +54,14 @@ class StderrTap {
 
   struct Outcome {
     bool shown = true;       // the console took all, or has gone
+    bool stalled = false;    // it took nothing, as far as it was waited for
     std::uint64_t lost = 0;  // bytes that could not be written, and why
     std::string reason;
   };
-  // Nobody writes any more: shows what is left. Gives up when the console has taken nothing for `patience`.
-  boost::asio::awaitable<Outcome> drain(Duration patience);
+  // Nobody writes any more: shows what is left. Gives up when the console has taken nothing for `patience`, after
+  // `most` in all, or when hurry() is called meanwhile.
+  boost::asio::awaitable<Outcome> drain(Duration patience, Duration most = Duration::max());
+  void hurry();
 
  private:
   struct Shared;

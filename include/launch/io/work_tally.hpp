@@ -5,6 +5,7 @@
 
 #include "launch/core/progress/hang_watch.hpp"
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -12,8 +13,11 @@
 
 namespace launch {
 
-// `files`: those that the worker's output goes to.
-WorkTally tally_of(pid_t worker, const std::vector<std::string>& files);
+// Without `output`, since only that may wait for a disk for long.
+WorkTally tally_of(pid_t worker);
+
+// Of files of this size together; 0 for one that is not there.
+std::uint64_t size_together(const std::vector<std::string>& files);
 
 // Whether this is the device file of an accelerator that programs compute on.
 bool is_accelerator_file(const std::string& path);

@@ -42,10 +42,8 @@ AgentActions Agent::handle(const WorkerExited& event, Time now) {
   assert((state_ == State::running || winding_down()) && running_ > 0);
   --running_;
   const GlobalRank rank = round_.assignment.base_global_rank + event.local_rank;
-  const bool by_ours = event.status.value == stop_signal_ || event.status.value == SIGKILL;
-  const bool stopped = winding_down() && event.status.kind == ExitStatus::Kind::signalled && by_ours;
   const bool early = !winding_down() && event.status.ok();
-  ends_.add({rank, event.local_rank, event.status, stopped, early, now});
+  ends_.add({rank, event.local_rank, event.status, was_stopped(event), early, now});
   if (winding_down()) return {};
   if (!event.status.ok() && warning_.may_leave)
     return fail(early_leave(event.failure.exit_code, describe(event.failure)), SIGTERM, true, now);
@@ -159,7 +157,8 @@ void Agent::shorten_grace(Duration most, Time now) {
   if (most == Duration::max()) return;
   grace_ = std::min(grace_, most);
   const bool saves = state_ == State::running && put_off_;
-  if (saves || state_ == State::stopping) deadline_ = std::min(deadline_, later(now, saves ? time_to_save() : grace_));
+  if (saves || (state_ == State::stopping && hook_ != AfterHook::runs))
+    deadline_ = std::min(deadline_, later(now, saves ? time_to_save() : grace_));
 }
 
 AgentActions Agent::handle(const StoreLost& event, Time now) {

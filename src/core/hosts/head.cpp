@@ -3,6 +3,7 @@
 #include "launch/core/base/text.hpp"
 #include "launch/core/hosts/host_notices.hpp"
 #include "launch/core/hosts/host_reach.hpp"
+#include "launch/core/verdict/verdict.hpp"
 
 #include <algorithm>
 #include <csignal>
@@ -213,7 +214,7 @@ void Head::on(int node, const NodeEnd& end, Time now) {
   HeadHost& host = table_.at(node);
   if (host.state != State::running) return;
   host.end = end;
-  host.has_ended = true;
+  host.has_ended = end.files_follow;
   if (end.files_follow) return table_.flush(node);
   if (const std::string why = signals_ == 0 ? why_lost(end) : ""; !why.empty()) {
     host.end.exit_code = 1;
@@ -281,7 +282,8 @@ void Head::settle_run(Time now) {
   const bool went_on = table_.plan().c10d && table_.count(State::ended) > 0;
   FinishHead end;
   for (const HeadHost& host : table_.hosts())
-    if (!went_on || host.state == State::ended) add_end(end, host.end);
+    if ((!went_on || host.state == State::ended) && !(early_.stops_others && was_told_to_stop(host.end.json)))
+      add_end(end, host.end);
   const bool by_loss = signals_ == 0 && (end.exit_code == 128 + SIGTERM || end.report.empty());
   const bool lost = table_.count(State::lost) > 0;
   if (lost && !went_on && (end.exit_code == 0 || by_loss)) end.exit_code = 1;
@@ -310,8 +312,7 @@ HeadFailure Head::unreported(int code) const {
           {table_.name(node), fmt::format("launch there has ended with exit code {}", own), own});
   if (signals_ > 0) failure.kind = Failure::Kind::signal;
   failure.what = signals_ > 0 ? "launch was told to stop, and no host has sent a report" : "no host has sent a report";
-  const auto& hosts = table_.hosts();
-  if (std::any_of(hosts.begin(), hosts.end(), [](const HeadHost& host) { return !host.end.report.empty(); }))
+  if (std::ranges::any_of(table_.hosts(), [](const HeadHost& host) { return !host.end.report.empty(); }))
     failure.what = "no host has sent its report as JSON; the text has more";
   return failure;
 }

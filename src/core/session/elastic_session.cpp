@@ -254,7 +254,7 @@ Talk<void> ElasticSession::tell(Failure failure) {
   if (!store_.reached() || stranger_) co_return;
   if (failure.kind == Failure::Kind::signal) co_await count_nodes();
   const bool ends_all = failure.of_all && (watch_ || store_.hosts()) && choice_.host_moves;  // others leave as ever
-  if (failure.kind == Failure::Kind::signal && !ends_all && may_leave()) {
+  if (failure.kind == Failure::Kind::signal && !ends_all && may_leave_with(failure)) {
     left_ = true;
     late_.give_up();
     if (store_.is_by_launch()) store_.leave(failure.what);  // the node is gone when its workers are

@@ -150,6 +150,17 @@ TEST(AgentHook, OneWithoutALimitHasNoDeadline) {
   EXPECT_EQ(in_hook(settings).deadline(), never);
 }
 
+// Only workers would run beside those of the others.
+TEST(AgentHook, WhenTheStoreIsLostItHasItsTimeAllTheSame) {
+  AgentSettings settings = with_hook();
+  settings.nnodes = 2;
+  Agent agent = in_hook(settings);
+  agent.on(StoreLost{"reset", 2s}, start_time);
+  EXPECT_EQ(agent.deadline(), start_time + 65s);
+  agent.on(MembersChanged{"node 1 is lost", 2s}, start_time);
+  EXPECT_EQ(agent.deadline(), start_time + 65s);
+}
+
 TEST(AgentHook, AnotherNodesFailureIsTheJobsAndDoesNotDisturbIt) {
   AgentSettings settings = with_hook();
   settings.nnodes = 2;

@@ -167,4 +167,19 @@ class Driver {
   HeadActions ever;
 };
 
+// Its nodes run.
+inline Driver running(int nodes, bool c10d = false) {
+  HeadPlan plan = plan_of(nodes);
+  plan.c10d = c10d;
+  Driver d(plan);
+  d.run_all();
+  return d;
+}
+
+// If the last step was the end.
+inline FinishHead end_of(const Driver& d) {
+  const auto ends = d.all<FinishHead>();
+  return ends.size() == 1 ? ends[0] : FinishHead{-1, "no end", ""};
+}
+
 }  // namespace launch::heads

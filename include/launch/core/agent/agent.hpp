@@ -31,7 +31,12 @@ struct RendezvousDone { Round round; };
 struct RendezvousFailed { Error error; };
 struct NotNeeded {};                       // this node is a spare, and the job has ended
 struct StartFailed { Failure failure; };   // no further worker was started
-struct WorkerExited { LocalRank local_rank{}; ExitStatus status; Failure failure; };  // failure: only if it failed
+struct WorkerExited {
+  LocalRank local_rank{};
+  ExitStatus status;
+  Failure failure;          // only if it failed
+  bool by_itself = false;   // it ended before the workers were told to end, though that is known only now
+};
 struct SignalReceived {
   int signal = 0;
   std::string sender{};  // a phrase for messages; empty: not known
@@ -269,6 +274,10 @@ class Agent {
   // A node whose workers end after an early warning leaves, and the others go on, if they can.
   Failure early_leave(int exit_code, const std::string& what) const;
   bool winding_down() const { return state_ == State::stopping || state_ == State::killing; }
+  bool was_stopped(const WorkerExited& event) const {
+    const bool by_ours = event.status.value == stop_signal_ || event.status.value == SIGKILL;
+    return winding_down() && !event.by_itself && event.status.kind == ExitStatus::Kind::signalled && by_ours;
+  }
   // The job has failed: stops what runs here, with `signal`. `tell`: the others do not know it yet, so they are told.
   AgentActions fail(Failure failure, int signal, bool tell, Time now);
   bool wants_evidence(const Failure& failure) const;

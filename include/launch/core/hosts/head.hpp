@@ -10,9 +10,9 @@
 // No worker runs before all hosts have answered. Whatever ends the head ends the nodes, since their remotes end with
 // the connection; so an action that finishes it is the last one. A host that is lost while nodes run ends nothing here:
 // the other nodes know of it by themselves, and their end is waited for. Only a node that ends or is lost before it has
-// joined a static job is known here alone: if the others go on after that, they are told to stop. A host that keeps the output of its workers
-// (HeadPlan::keeps_output) removes it when it is told that all was shown (ConfirmHost); if the head has gone before,
-// the files stay there.
+// joined a static job is known here alone: if the others go on after that, they are told to stop. A host that keeps the
+// output of its workers (HeadPlan::keeps_output) removes it when it is told that all was shown (ConfirmHost); if the
+// head has gone before, the files stay there.
 #pragma once
 
 #include "launch/core/base/time.hpp"

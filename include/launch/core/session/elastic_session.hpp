@@ -147,6 +147,8 @@ class ElasticSession : public Session, private ElasticStore::Owner {
     const bool can_move = store_.can_move() && !in_barrier_ && others >= choice_.settings.nodes.min;
     return can_be_missed() || (goes_on_without_a_node(config_) && can_move);
   }
+  // Who leaves with 0 was asked to, and that was granted. As a code of the job's end it would say nothing to others.
+  bool may_leave_with(const Failure& failure) const { return may_leave() || failure.exit_code == 0; }
   // Whoever stands by at the store of this node takes its place.
   Talk<void> count_nodes() {
     if (!store_.hosts() || !store_.can_move()) co_return;
