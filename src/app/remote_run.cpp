@@ -168,7 +168,8 @@ class RemoteRun {
   Task look_over() {
     auto surveying = survey_node(job_, env_);
     NodeSurvey found = co_await std::move(surveying);
-    if (const Status may = job_.keeps_output ? may_keep_files() : Status(); !may)
+    const bool keeps = job_.keeps_output && found.survey.tmp.free_mib != 0;  // else core says that it is full
+    if (const Status may = keeps ? may_keep_files() : Status(); !may)
       found.survey.faults.push_back({"tmp", may.error().message});
     auto ready = look_around(found.hostname);
     if (!ready) found.survey.faults.push_back({"port", ready.error().message});
