@@ -305,21 +305,23 @@ TEST(MembershipSuccession, AMemberThatEndsAtTheNextHostIsNotWaitedFor) {
 
 // All others must go to the next host.
 TEST(MembershipSuccession, AtAHostThatLeavesBetweenTwoRoundsNoRoundForms) {
-  for (const bool leaves : {true, false}) {
-    MembershipDriver those(2, 3);
-    const auto host = [&](MembershipDriver::Wish wish) {
-      Attendance said = those.said(wish, "n1", 0);
-      said.hosts = true;
-      return said;
-    };
-    those.form(2);
-    those.attend(1, host(MembershipDriver::Wish::join));
-    those.drop(2);
-    if (leaves) those.attend(1, host(MembershipDriver::Wish::leave));
-    those.join(3);
-    those.join(4);
-    those.pass(60s);
-    EXPECT_EQ(those.silent(3), leaves);
+  for (const bool full : {true, false}) {  // at once, or after the last call
+    for (const bool leaves : {true, false}) {
+      MembershipDriver those(2, full ? 2 : 3);
+      const auto host = [&](MembershipDriver::Wish wish) {
+        Attendance said = those.said(wish, "n1", 0);
+        said.hosts = true;
+        return said;
+      };
+      those.form(2);
+      those.attend(1, host(MembershipDriver::Wish::join));
+      those.drop(2);
+      if (leaves) those.attend(1, host(MembershipDriver::Wish::leave));
+      those.join(3);
+      those.join(4);
+      those.pass(60s);
+      EXPECT_EQ(those.silent(3), leaves);
+    }
   }
 }
 
