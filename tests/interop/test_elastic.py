@@ -14,7 +14,7 @@ class ElasticCase(TorchCase):
         port = free_port()
         line = [f"--nnodes={nnodes or len(launchers)}", f"--nproc-per-node={nproc}", "--rdzv-backend=c10d",
                 f"--rdzv-endpoint=127.0.0.1:{port}", f"--rdzv-id=job{port}", *options]
-        env = {"PYTHON_EXEC": str(self.python("2.13")), **(env or {})}
+        env = {**self.forking_python(), **(env or {})}
         runs = {}
         for index in sorted(range(len(launchers)), key=lambda index: index != host):
             own = [f"--local-addr={addresses[index]}"] if addresses else []
@@ -46,7 +46,7 @@ class LaunchAlone(ElasticCase):
 
     def static(self, sizes, failures):
         runs = self.job(sizes, "--max-restarts=3", WORKER, 10, failures, random.randrange(10 ** 6),
-                        python=self.python("2.13"))
+                        env=self.forking_python())
         self.assert_all_got_through(runs, sum(sizes), attempt=failures)
 
     @repeated

@@ -65,7 +65,7 @@ class ElsewhereCase(ElasticCase):
             runs.append(self.start(
                 [self.launcher(kind), f"--nnodes={nnodes or len(kinds)}", "--nproc-per-node=1", *place,
                  f"--rdzv-id={job}", f"--rdzv-conf={basics}{conf}", f"--local-addr=127.0.0.{index + 1}", *options,
-                 *command], env={"PYTHON_EXEC": str(self.python("2.13")), "LOGLEVEL": "INFO", **(env or {})}))
+                 *command], env={**self.forking_python(), "LOGLEVEL": "INFO", **(env or {})}))
         return runs
 
     def get_through(self, kinds, victim=None):
@@ -172,7 +172,7 @@ class EtcdMembership(Membership, ElsewhereCase):
 
     def come(self, kind):
         index = len(self.nodes)
-        env = {"PYTHON_EXEC": str(self.python("2.13")), "JOB_FOLDER": str(self.job), "LOGLEVEL": "INFO", **self.env}
+        env = {**self.forking_python(), "JOB_FOLDER": str(self.job), "LOGLEVEL": "INFO", **self.env}
         self.nodes.append(self.start(
             [self.launcher(kind), f"--nnodes={self.nnodes}", "--nproc-per-node=1", f"--rdzv-backend={self.backend}",
              f"--rdzv-endpoint=127.0.0.1:{self.etcd.port}", f"--rdzv-id={self.job.name}", f"--rdzv-conf={self.conf}",

@@ -2,14 +2,9 @@
 
 LAUNCH_MEMBERSHIP_ROUNDS says how often each takes its turn (1); the table tells median and worst.
 """
-import os
-import socket
-import subprocess
-import sys
-
 import test_majority as majority
 import test_succession_cuts as cuts
-from harness import clean_environment, long, wait_for
+from harness import long, wait_for
 from members import START
 from torch_job import WORKERS, TorchCase
 
@@ -19,35 +14,11 @@ class Gloo(TorchCase):
 
     def setUp(self):
         super().setUp()
-        python = self.python("2.13")
-        script = WORKERS / "membership_train.py"
-        rank = f"exec {python} {script}\n"
-        if self.forks():
-            rank = f'export ZYGOTE="$TEST_FOLDER/zygote"\nexec {sys.executable} -S {WORKERS / "forked_rank.py"}\n'
-            self.zygote = self.start_zygote(python, script)
-        self.script = self.worker(cuts.LOOK_AROUND, START, 'export JOB_FOLDER="$TEST_FOLDER"\n',
-                                  'export GLOO_SOCKET_IFNAME=eth0\n', rank)
-
-    def start_zygote(self, python, script):
-        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as door:
-            door.bind(str(self.folder / "zygote"))
-            door.listen(64)
-            zygote = subprocess.Popen([python, WORKERS.parent / "gloo_zygote.py", str(door.fileno()), script],
-                                      env=clean_environment(), pass_fds=[door.fileno()], stdin=subprocess.PIPE,
-                                      stdout=subprocess.PIPE)
-        self.servants.add(zygote.pid)
-        self.assertEqual(b"ready\n", zygote.stdout.readline())
-        return zygote
-
-    def forks(self):
-        return os.environ.get("LAUNCH_TEST_FORK") != "0"
-
-    def tearDown(self):
-        if self.zygote:
-            self.zygote.communicate()
-        super().tearDown()
-
-    zygote = None
+        env = self.forking_python()
+        variables = "".join(f"export {name}={value}\n" for name, value in env.items())
+        self.script = self.worker(cuts.LOOK_AROUND, START, variables, 'export JOB_FOLDER="$TEST_FOLDER"\n',
+                                  "export GLOO_SOCKET_IFNAME=eth0\n",
+                                  f'exec "$PYTHON_EXEC" -u {WORKERS / "membership_train.py"}\n')
 
     def wait_for_round(self, size, since=0.0, seconds=20.0):
         workers = super().wait_for_round(size, since, seconds)

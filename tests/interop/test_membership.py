@@ -42,7 +42,7 @@ class Membership(TorchCase):
     def come(self, kind):
         index = len(self.nodes)
         # What torchrun tells of its rounds is shown when a test fails.
-        env = {"PYTHON_EXEC": str(self.python("2.13")), "JOB_FOLDER": str(self.job), "LOGLEVEL": "INFO", **self.env}
+        env = {**self.forking_python(), "JOB_FOLDER": str(self.job), "LOGLEVEL": "INFO", **self.env}
         self.nodes.append(self.start(
             [Settings.launch if kind == "l" else self.torchrun(), f"--nnodes={self.nnodes}", "--nproc-per-node=1",
              "--rdzv-backend=c10d", f"--rdzv-endpoint=127.0.0.1:{self.port}", f"--rdzv-id=job{self.port}",

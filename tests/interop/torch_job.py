@@ -1,11 +1,17 @@
 """Jobs of PyTorch workers: each node is launch or the real torchrun, all on this machine."""
+import atexit
 import functools
+import os
 import pathlib
 import re
+import shutil
+import socket
+import subprocess
+import tempfile
 
 import forked_torchrun
 import python_env
-from harness import Case, Settings, free_port
+from harness import Case, Settings, clean_environment, free_port
 
 WORKERS = pathlib.Path(__file__).resolve().parent / "workers"
 SECONDS = 120  # for one job; it takes three or four, on a busy machine more
@@ -17,6 +23,33 @@ def interpreters():
     new = python_env.new_python(Settings.build)
     found = {"2.13": new if python_env.installed_version(new) else None, "1.13": python_env.old_python()}
     return {name: python for name, python in found.items() if python}
+
+
+def forks():
+    """Ranks are forked with PyTorch imported, unless LAUNCH_TEST_FORK=0."""
+    return os.environ.get("LAUNCH_TEST_FORK") != "0"
+
+
+@functools.cache
+def rank_zygote(python):
+    """Where ranks of this interpreter are forked, for all tests of this program: workers/forked_rank.py asks there."""
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="launch-zygote-"))
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as door:
+        door.bind(str(folder / "door"))
+        door.listen(64)
+        process = subprocess.Popen([python, WORKERS.parent / "gloo_zygote.py", str(door.fileno())],
+                                   env=clean_environment(), pass_fds=[door.fileno()], stdin=subprocess.PIPE,
+                                   stdout=subprocess.PIPE)
+    Case.servants.add(process.pid)
+
+    def close():
+        process.communicate()
+        shutil.rmtree(folder)
+
+    atexit.register(close)
+    if process.stdout.readline() != b"ready\n":
+        raise EOFError(f"the zygote of {python} has ended with {process.wait(60)}")
+    return folder / "door"
 
 
 class TorchCase(Case):
@@ -32,6 +65,13 @@ class TorchCase(Case):
     def python(self, version):
         self.need(version in interpreters(), f"PyTorch {version} (tests/interop/python_env.py installs it)")
         return interpreters()[version]
+
+    def forking_python(self):
+        """The environment by which launch and torchrun start workers that import PyTorch in no time."""
+        python = self.python("2.13")
+        if not forks():
+            return {"PYTHON_EXEC": str(python)}
+        return {"PYTHON_EXEC": str(WORKERS / "forked_rank.py"), "ZYGOTE": str(rank_zygote(python))}
 
     def torchrun(self):
         return self.python("2.13").parent / "torchrun"
