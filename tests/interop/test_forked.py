@@ -66,7 +66,8 @@ class ForkedTorchrun(TorchCase):
         with open(self.program("", "input"), encoding="utf-8") as file:
             runs = self.both("--no-python", f"--master-port={free_port()}", "--rdzv-id=job", worker, "a b",
                              env={"FOO": "a=b"}, cwd=self.folder / "tmp", stdin=file, start_new_session=True)
-            self.assertEqual([run.pid for run in runs], [os.getsid(run.pid) for run in runs])
+            own = [run.pid for run in runs]
+            self.assertTrue(wait_for(lambda: own == [os.getsid(pid) for pid in own], 10), "not in sessions of their own")
         self.expect_both(0, runs)
         self.assertEqual(*map(self.facts, ("forked", "started")))
 

@@ -9,8 +9,8 @@ class Mixed(TorchCase):
     load = 1.0
 
     def assert_works(self, sizes, launchers, *options):
-        python = self.python("2.13")
-        runs = self.job(sizes, *options, WORKERS / "torch_collectives.py", python=python, launchers=launchers)
+        runs = self.job(sizes, *options, WORKERS / "torch_collectives.py", env=self.forking_python(),
+                        launchers=launchers)
         self.expect_ranks(sizes, runs)
 
     @long("test_three_nodes_hosted_by_launch: launch hosts and leads workers of torchrun")
@@ -40,7 +40,7 @@ class Mixed(TorchCase):
         failing = self.program("import os, sys, time\nimport torch.distributed as dist\n"
                                "dist.init_process_group('gloo')\ndist.barrier()\n"
                                "sys.exit(7) if os.environ['RANK'] == '0' else dist.barrier()\n", "failing.py")
-        runs = self.job([1, 1], failing, python=self.python("2.13"), launchers=[Settings.launch, self.torchrun()])
+        runs = self.job([1, 1], failing, env=self.forking_python(), launchers=[Settings.launch, self.torchrun()])
         self.expect([7, 1], runs, seconds=60)
 
     def test_launch_ends_when_a_worker_of_torchrun_fails(self):

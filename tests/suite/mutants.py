@@ -73,8 +73,8 @@ MUTANTS = (
            "if (store_.is_by_launch()) return store_.grace();",
            "if (store_.is_by_launch()) return Duration::max();", ("sim/whole",)),
     Mutant("sim-deadline-kept", "src/core/agent/agent.cpp",
-           "if (saves || state_ == State::stopping) "
-           "deadline_ = std::min(deadline_, later(now, saves ? time_to_save() : grace_));",
+           "  if (saves || (state_ == State::stopping && hook_ != AfterHook::runs))\n"
+           "    deadline_ = std::min(deadline_, later(now, saves ? time_to_save() : grace_));\n",
            "", ("core/agent_membership",)),
     Mutant("sim-late-fence", "src/core/session/worker_meeting.cpp",
            "  if (port_ != 0) stage_.act(FenceStore{OwnStore::workers});\n"

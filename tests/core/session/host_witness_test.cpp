@@ -74,12 +74,15 @@ TEST(HostWitness, ItsOwnConnectionMayBeReset) {
 }
 
 TEST(HostWitness, WhatItHasSeenProvesNothingAboutAHostThatIsThere) {
-  Place place;
-  place.network.end_store(place.store);
-  EXPECT_TRUE(place.has_seen_end(100ms));
-  (void)place.network.listen(place.endpoint.host, place.endpoint.port, true);
-  place.events.run_until(later(place.events.now(), 3s));
-  EXPECT_FALSE(place.has_seen_end(0ms));
+  for (const bool knows_the_node : {false, true}) {
+    Place place;
+    place.network.end_store(place.store);
+    EXPECT_TRUE(place.has_seen_end(100ms));
+    (void)place.network.listen(place.endpoint.host, place.endpoint.port, true);
+    if (knows_the_node) place.attend(Wish::join, "n1");
+    place.events.run_until(later(place.events.now(), 3s));
+    EXPECT_FALSE(place.has_seen_end(0ms)) << knows_the_node;
+  }
 }
 
 TEST(HostWitness, AConnectionThatIsLostIsMadeAgain) {
