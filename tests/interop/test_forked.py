@@ -67,7 +67,7 @@ class ForkedTorchrun(TorchCase):
             runs = self.both("--no-python", f"--master-port={free_port()}", "--rdzv-id=job", worker, "a b",
                              env={"FOO": "a=b"}, cwd=self.folder / "tmp", stdin=file, start_new_session=True)
             own = [run.pid for run in runs]
-            self.assertTrue(wait_for(lambda: own == [os.getsid(pid) for pid in own], 10), "not in sessions of their own")
+            self.assertTrue(wait_for(lambda: own == [os.getsid(pid) for pid in own], 10), "no sessions of their own")
         self.expect_both(0, runs)
         self.assertEqual(*map(self.facts, ("forked", "started")))
 
