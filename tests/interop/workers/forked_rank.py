@@ -1,5 +1,5 @@
 #!/usr/bin/env -S python3 -S
-"""An interpreter whose script runs in a process that gloo_zygote.py forks for it, with PyTorch imported: both end alike.
+"""An interpreter whose script runs in a process that gloo_zygote.py forks with PyTorch imported: both end alike.
 
     forked_rank.py [-u] SCRIPT [WORD...]
 """
