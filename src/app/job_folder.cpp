@@ -115,9 +115,9 @@ Status JobFolder::begin(Files& files) {
   return files.made ? streams_->begin() : files.made;
 }
 
-boost::asio::awaitable<void> JobFolder::show_rest(Duration most) {
+boost::asio::awaitable<void> JobFolder::show_rest(Duration most, Duration most_in_files) {
   if (!streams_) co_return;
-  const bool answers = co_await streams_->show_rest(most);
+  const bool answers = co_await streams_->show_rest(most, most_in_files);
   if (answers) co_return;
   // Nothing more is asked of that file system, otherwise we would wait as well.
   attempt_.clear();

@@ -139,7 +139,7 @@ asio::awaitable<Account> JobRecord::with_waiters(Account own, Finish end) {
 }
 
 asio::awaitable<void> JobRecord::announce(AnnounceRound action) {
-  co_await folder_.show_rest(std::min(time_to_show_, most_shown_before_restart));
+  co_await folder_.show_rest(time_to_show_, most_shown_before_restart);
   progress_.tell();
   co_await keep_evidence(false);
   evidence_.reset();
@@ -155,7 +155,7 @@ asio::awaitable<Account> JobRecord::conclude(Finish end, NodeRank node, std::str
   Account own = co_await with_waiters(sum_up(node, end.others, end.failed_at), end);
   const bool waited = end.first && (timed_out(*end.first) || !own.timed_out.empty());
   own.hosts = hosts_to_tell(end.first, host_of(node, config_.hostname, end.others));
-  co_await folder_.show_rest(time_to_show_);  // after that, what they said is no longer kept
+  co_await folder_.show_rest(time_to_show_, time_to_show_);  // after that, what they said is no longer kept
   progress_.tell();
   co_await keep_evidence(waited);
   if (end.left_behind && !end.first) log_error("these processes outlived SIGKILL: " + left);

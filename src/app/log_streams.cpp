@@ -181,7 +181,7 @@ void LogStreams::hurry() {
   if (relay_) relay_->hurry();
 }
 
-boost::asio::awaitable<bool> LogStreams::show_rest(Duration most) {
+boost::asio::awaitable<bool> LogStreams::show_rest(Duration most, Duration most_in_files) {
   const Time until = later(now(), most);
   const auto left = [&] { return hurried_ ? time_in_a_hurry : std::max<Duration>(until - now(), time_in_a_hurry); };
   hurried_ = false;
@@ -193,7 +193,8 @@ boost::asio::awaitable<bool> LogStreams::show_rest(Duration most) {
   }
   take_terminal_back();
   if (!relay_) co_return true;
-  const LogRelay::Outcome end = co_await relay_->drain(patience_at_end, left());
+  const LogRelay::Outcome end =
+      co_await relay_->drain(patience_at_end, std::min(left(), std::max(most_in_files, time_in_a_hurry)));
   relay_.reset();
   tell_what_stalled(end);
   tell_losses(end.losses);

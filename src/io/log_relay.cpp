@@ -32,8 +32,9 @@ namespace {
 
 constexpr std::size_t read_size = std::size_t{256} * 1024;
 constexpr std::size_t large_piece = std::size_t{16} * 1024;
-constexpr int pipe_size = 256 * 1024;         // so that a burst of a worker does not wait for us
-constexpr std::size_t most_large_pipes = 64;  // the kernel allows a user 64 MiB of pipes
+constexpr int pipe_size = 256 * 1024;                              // so that a burst of a worker does not wait for us
+constexpr std::size_t most_large_pipes = 64;                       // the kernel allows a user 64 MiB of pipes
+constexpr Duration between_looks = std::chrono::milliseconds(50);  // whether files have all, if nobody waits for more
 constexpr std::uint64_t stop_mark = ~std::uint64_t{0};
 
 Error cannot_make(const char* what) {
@@ -306,17 +307,21 @@ asio::awaitable<LogRelay::Outcome> LogRelay::drain(Duration patience, Duration m
   const std::uint64_t one = 1;
   (void)!::write(shared_->stop.get(), &one, sizeof one);
   const Time start = now();
+  const auto written = [this] { return shared_->running == 0 || shared_->exchange.all_written(); };
   Outcome outcome;
   shared_->hurried = false;
-  while (shared_->running + shared_->showing > 0 && !shared_->hurried && now() < later(start, most)) {
+  while (shared_->running + shared_->showing > 0) {
+    const Time due = shared_->hurried ? now() : later(start, most);
+    const bool read = shared_->running < 2;  // one of these threads reads, the other one writes
+    if (now() >= due && read && written()) break;
     const Time give_up = later(std::max(start, shared_->exchange.last_progress()), patience);
     outcome.stalled = now() >= give_up;
     if (outcome.stalled) break;
-    shared_->ended.expires_at(to_steady(std::min(give_up, later(start, most))));
+    shared_->ended.expires_at(to_steady(std::min(give_up, std::max(due, later(now(), between_looks)))));
     (void)co_await shared_->ended.async_wait(as_values);
   }
   outcome.shown = shared_->showing == 0;
-  outcome.written = shared_->running == 0 || shared_->exchange.all_written();
+  outcome.written = written();
   for (std::size_t i = 0; i < shared_->streams.size(); ++i) {
     const int stream = static_cast<int>(i);
     const std::uint64_t lost = shared_->exchange.lost(stream);

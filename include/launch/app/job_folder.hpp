@@ -72,7 +72,7 @@ class JobFolder {
   // When a worker last wrote something that passed launch; nullopt: that is not known.
   std::optional<Time> heard_at() const;
   // Shows the rest of the workers' output. To be called when nobody writes any more.
-  boost::asio::awaitable<void> show_rest(Duration most);
+  boost::asio::awaitable<void> show_rest(Duration most, Duration most_in_files);
   // Makes show_rest() return soon.
   void hurry() {
     if (streams_) streams_->hurry();

@@ -53,8 +53,9 @@ class LogStreams {
   // What their output says of their progress; null: nobody wants to know.
   ProgressBoard* board() const { return board_.get(); }
   // Shows the rest, and says what was lost. To be called when nobody writes any more. A console that takes all of it,
-  // but slowly, has `most` in all. False: the file system of the logs does not answer.
-  boost::asio::awaitable<bool> show_rest(Duration most);
+  // but slowly, has `most` in all, and `most_in_files` for what files have as well. False: the file system of the logs
+  // does not answer.
+  boost::asio::awaitable<bool> show_rest(Duration most, Duration most_in_files);
   // Whoever waits for show_rest() waits no longer.
   void hurry();
 
