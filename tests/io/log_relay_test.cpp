@@ -19,7 +19,6 @@
 #include <poll.h>
 #include <sys/resource.h>
 #include <unistd.h>
-#include <boost/asio/steady_timer.hpp>
 
 namespace launch::log_relay_test {
 
@@ -199,24 +198,6 @@ TEST_F(LogRelayTest, AFilterLooksAtTheLineAndNotAtItsPrefix) {
   a.say("one\nby default\n");
   EXPECT_TRUE(drain().shown);
   EXPECT_EQ(read_file(folder_ + "/filtered", 1000), "[default0]:by default\n");
-}
-
-TEST_F(LogRelayTest, FilesHaveAllOfItThoughTheConsoleIsNotWaitedFor) {
-  const Worker a = begin_one("");
-  const std::string text = lines(4000, 1000);
-  const auto expect_all_in_the_file = [&](const LogRelay::Outcome& outcome) {
-    EXPECT_FALSE(outcome.shown);
-    EXPECT_FALSE(outcome.stalled);
-    EXPECT_TRUE(outcome.written);
-    EXPECT_EQ(file(a).size(), text.size());
-  };
-  a.say(text);
-  expect_all_in_the_file(run(io_, relay_->drain(long_enough, Duration(0))));
-  boost::asio::steady_timer soon(io_, std::chrono::milliseconds(20));
-  soon.async_wait([this](const boost::system::error_code&) { relay_->hurry(); });
-  expect_all_in_the_file(run(io_, relay_->drain(long_enough)));
-  EXPECT_TRUE(console_.hear(text.size()) == text);
-  EXPECT_TRUE(drain().shown);
 }
 
 TEST_F(LogRelayTest, AConsoleThatTakesNothingHoldsNobodyUp) {
