@@ -1,7 +1,7 @@
 #include "launch/app/log_streams.hpp"
 
-#include "launch/io/files.hpp"
 #include "launch/io/clock.hpp"
+#include "launch/io/files.hpp"
 #include "launch/io/log.hpp"
 #include "launch/io/message_console.hpp"
 
