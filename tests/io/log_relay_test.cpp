@@ -46,7 +46,7 @@ class LogRelayTest : public testing::Test {
     make();
   }
   // The threads must end before what they use.
-  ~LogRelayTest() override {
+  void TearDown() override {
     console_.in.reset();
     other_.in.reset();
     if (relay_) drain();
@@ -145,6 +145,7 @@ TEST_F(LogRelayTest, LinesOfManyWritersAreNotMixed) {
   const int number = add_console(console_, "${local_rank}:");
   constexpr int count = 8;
   std::vector<Worker> workers;
+  workers.reserve(count);
   for (int i = 0; i < count; ++i) workers.push_back(add(i, number));
   ASSERT_TRUE(relay_->begin());
   std::vector<std::string> said(count);
@@ -153,7 +154,7 @@ TEST_F(LogRelayTest, LinesOfManyWritersAreNotMixed) {
   for (std::string& text : said) {
     for (int i = 0; i < 4'000; ++i)
       text += std::to_string(i) + std::string(seeds.next() % (i % 100 == 0 ? 5'000 : 50), 'x') + "\n";
-    expected += text.size() + 4'000 * 2;
+    expected += text.size() + std::size_t{8'000};
   }
   std::vector<std::thread> threads;
   for (std::size_t i = 0; i < count; ++i) {
@@ -270,9 +271,11 @@ TEST_F(LogRelayTest, AWorkerThatNeverStopsDoesNotSilenceTheOthers) {
 // By processes that workers left behind.
 TEST_F(LogRelayTest, TheEndComesThoughSomebodyGoesOnWriting) {
   std::vector<Worker> workers;
+  workers.reserve(8);
   for (int i = 0; i < 8; ++i) workers.push_back(add(i, std::nullopt));
   ASSERT_TRUE(relay_->begin());
   std::vector<std::thread> writers;
+  writers.reserve(workers.size());
   for (const Worker& worker : workers) writers.push_back(write_without_end(worker));
   const Time give_up = now() + long_enough;
   while (fs::file_size(workers[0].path) < mib && now() < give_up) ::poll(nullptr, 0, 1);
