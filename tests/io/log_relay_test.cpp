@@ -56,11 +56,7 @@ class LogRelayTest : public testing::Test {
 
   void make(LogBacklog::Limits limits = {}, FileRules rules = {}) { relay_.emplace(io_.get_executor(), rules, limits); }
   static LogBacklog::Limits small() {
-    LogBacklog::Limits limits;
-    limits.unwritten = std::size_t{64} << 10;
-    limits.unshown = std::size_t{16} << 10;
-    limits.patience = long_enough;
-    return limits;
+    return {.unwritten = std::size_t{64} << 10, .unshown = std::size_t{16} << 10, .patience = long_enough};
   }
   int add_console(const Listener& listener, const std::string& pattern, std::vector<std::string> filters = {}) {
     PrefixFacts facts;
