@@ -144,7 +144,7 @@ SurveyedSpace space_in(const std::string& path) {
 
 std::int64_t limit_in_units(int which, std::int64_t unit) {
   rlimit limit{};
-  if (::getrlimit(static_cast<__rlimit_resource>(which), &limit) != 0) return not_known;
+  if (::getrlimit(static_cast<decltype(RLIMIT_NOFILE)>(which), &limit) != 0) return not_known;
   return limit.rlim_cur == RLIM_INFINITY ? limitless : static_cast<std::int64_t>(limit.rlim_cur) / unit;
 }
 
