@@ -13,7 +13,6 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <boost/asio/post.hpp>
 
 namespace launch {
 namespace asio = boost::asio;
@@ -34,7 +33,6 @@ HangDesk::HangDesk(asio::any_io_executor executor, Job job, Deeds deeds)
       disk_(executor),
       files_(executor),
       timer_(executor),
-      sized_(executor),
       interval_(look_interval(job.config.hang.timeout)),
       watch_(interval_),
       judge_(job.config.hang.timeout, !job.config.logs.progress.empty()) {}
@@ -91,21 +89,19 @@ void HangDesk::look_at_output() {
 
 // Their file system may stall, which must neither hide what the workers do nor pass for it: then they are as before.
 asio::awaitable<void> HangDesk::look_at_files() {
-  if (std::exchange(files_asked_, true)) co_return;
+  if (sizing_->exchange(true)) co_return;
   std::map<pid_t, std::vector<std::string>> files;
   for (const auto& [local_rank, pid] : job_.workers.running())
     files.emplace(pid, job_.record.folder().files_of(local_rank));
-  files_.give([this, files = std::move(files), executor = executor_] {
+  const auto size_all = [files = std::move(files), under_way = sizing_] {
     std::map<pid_t, std::uint64_t> sizes;
     for (const auto& [pid, paths] : files) sizes.emplace(pid, size_together(paths));
-    asio::post(executor, [this, sizes = std::move(sizes)] {
-      sizes_ = sizes;
-      files_asked_ = false;
-      sized_.cancel();
-    });
-  });
-  sized_.expires_at(to_steady(later(now(), time_to_tally)));
-  (void)co_await sized_.async_wait(as_values);
+    under_way->store(false);
+    return sizes;
+  };
+  auto sizing = files_.run_until(later(now(), time_to_tally), size_all);
+  auto sizes = co_await std::move(sizing);
+  if (sizes) sizes_ = *std::move(sizes);
 }
 
 asio::awaitable<void> HangDesk::look() {

@@ -230,10 +230,11 @@ class HeadRun {
   // for either, much of that must be gone before it is not.
   void pace() {
     confirm();
+    const bool was_full = console_full_ || disk_full_;
     console_full_ = unshown() > (console_full_ ? little_shown_later : most_shown_later);
     disk_full_ = gathering_.held() > (disk_full_ ? little_shown_later : most_shown_later);
     const bool full = console_full_ || disk_full_;
-    if (std::exchange(holding_, full) == full) return;
+    if (full == was_full) return;
     machine_.on_console(full, now());
     links_.hold(full);
   }
@@ -316,7 +317,7 @@ class HeadRun {
   Announcer announcer_;
   SignalVolley volley_;
   bool loses_output_ = false;  // a file that is full
-  bool console_full_ = false, disk_full_ = false, holding_ = false;
+  bool console_full_ = false, disk_full_ = false;
   bool began_ = false;  // nodes were started
   bool over_ = false;
   int code_ = 1;

@@ -60,13 +60,13 @@ ConsoleQueue::ConsoleQueue(const asio::any_io_executor& executor, int fd, std::f
   if (!failed) (void)same.release();
 }
 
-// Writes what can be written now; true if all was.
+// Writes what can be written now, where that can be asked; true if all was.
 bool ConsoleQueue::push() {
   while (written_ < held_.size()) {
     auto piece = outlet_->first_piece(std::string_view(held_).substr(written_));
     if (!outlet_->prompt()) {
       if (!outlet_->is_ready(now())) return false;
-      if (outlet_->can_be_asked()) piece = piece.substr(0, PIPE_BUF);  // a pipe that is ready has room for so much
+      piece = piece.substr(0, PIPE_BUF);  // a pipe that is ready has room for so much
     }
     const auto size = outlet_->put(piece);
     if (!size) return false;

@@ -194,7 +194,7 @@ LogReader::Taken LogReader::take(Source& source, const Wish& wish) {
   taken.all = text.size() < wish.bytes && !(most > 0 && is_replaced(source));
   const std::size_t end = text.rfind('\n');
   const std::size_t rest = end == std::string::npos ? text.size() : text.size() - end - 1;
-  const bool waits = taken.all && !wish.ends && rest < longest_waiting_line && !(rest > 0 && is_replaced(source));
+  const bool waits = taken.all && !wish.ends && rest < longest_waiting_line;
   if (waits || (!taken.all && end != std::string::npos)) text.resize(text.size() - rest);
   source.offset += text.size();
   taken.text = std::move(text);

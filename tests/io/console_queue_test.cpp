@@ -44,6 +44,14 @@ boost::asio::awaitable<void> drain(ConsoleQueue& queue, Duration patience, bool&
   done = true;
 }
 
+// A child of this process, which says by its exit code what was wrong.
+void expect_success_of(pid_t pid) {
+  int status = 0;
+  ::waitpid(pid, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status)) << "signal " << WTERMSIG(status);
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
 class ConsoleQueues : public testing::Test {
  protected:
   ConsoleQueues() {
@@ -300,10 +308,7 @@ TEST_F(ConsoleQueues, APipeThatMayNotBeOpenedAgainIsNotWaitedFor) {
     }
     ::_exit(heard == text && queue.held() == 0 ? 0 : 1);
   }
-  int status = 0;
-  ::waitpid(pid, &status, 0);
-  EXPECT_TRUE(WIFEXITED(status)) << "signal " << WTERMSIG(status);
-  EXPECT_EQ(WEXITSTATUS(status), 0);
+  expect_success_of(pid);
 }
 
 // It stands for a file whose file system stalls: nothing else blocks for as long as a test wants.
@@ -338,10 +343,7 @@ TEST_F(ConsoleQueues, WhatMayBlockHoldsUpNobody) {
     }
     ::_exit(heard == text && queue.held() == 0 ? 0 : 1);
   }
-  int status = 0;
-  ::waitpid(pid, &status, 0);
-  EXPECT_TRUE(WIFEXITED(status)) << "signal " << WTERMSIG(status);
-  EXPECT_EQ(WEXITSTATUS(status), 0);
+  expect_success_of(pid);
 }
 
 }  // namespace launch::console_queue_test

@@ -77,13 +77,12 @@ class HangDesk {
   DiskThread disk_;   // looks at processes
   DiskThread files_;  // looks at the files of their output
   boost::asio::steady_timer timer_;
-  boost::asio::steady_timer sized_;       // the sizes of the files are known
   std::map<pid_t, std::uint64_t> sizes_;  // of them together, by worker
-  bool files_asked_ = false;
   Duration interval_;
   HangWatch watch_;
   HangJudge judge_;
   std::shared_ptr<std::atomic<bool>> under_way_ = std::make_shared<std::atomic<bool>>(false);  // a look at the workers
+  std::shared_ptr<std::atomic<bool>> sizing_ = std::make_shared<std::atomic<bool>>(false);     // at their files
   bool begun_ = false;
   bool told_of_unknown_ = false;
   int round_ = 0;         // counts the starts of workers

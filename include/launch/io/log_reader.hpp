@@ -1,7 +1,7 @@
 // Reads the files of workers' output for somebody who wants to see it: the last lines first, and then what comes, each
-// line once. A file that was replaced by a newer one (--log-max-size), and is PATH.1 or so now, is read to its
-// end before the newer ones. It may
-// wait for a disk, so it is used on a thread that may. It changes no file, and keeps those that it reads open.
+// line once. A file that was replaced by a newer one (--log-max-size), and is PATH.1 or so now, is read to its end
+// before the newer ones. It may wait for a disk, so it is used on a thread that may. It changes no file, and keeps
+// those that it reads open.
 #pragma once
 
 #include "launch/core/base/time.hpp"

@@ -58,8 +58,8 @@ class LogRelay {
   std::string tail(int stream) const;
 
   // drain(): nobody writes any more, so what is left is written and shown. It gives up when nothing has moved for
-  // `patience`, after `most` in all, or when hurry() is called meanwhile; but what files are
-  // to have is written then, as long as it moves.
+  // `patience`, after `most` in all, or when hurry() is called meanwhile; but what files are to have is written then,
+  // as long as it moves.
   struct Loss {
     int stream = 0;
     std::uint64_t bytes = 0;  // that got into no file

@@ -63,11 +63,11 @@ std::string temp_folder();
 
 // A new folder that only this user can look into; empty if it cannot be made.
 std::string make_private_folder(const std::string& name);
-// From now on this process does not die with its parent: it ends when its input does, and its node before it.
-void end_with_input_only();
-
 // Whether such a folder can be made, and a file in it be written. The error says what to do.
 Status may_keep_files();
 void remove_folder(const std::string& folder);
+
+// From now on this process does not die with its parent: it ends when its input does, and its node before it.
+void end_with_input_only();
 
 }  // namespace launch

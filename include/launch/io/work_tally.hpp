@@ -16,7 +16,7 @@ namespace launch {
 // Without `output`, since only that may wait for a disk for long.
 WorkTally tally_of(pid_t worker);
 
-// Of files of this size together; 0 for one that is not there.
+// The sizes of these files together; one that is not there has none.
 std::uint64_t size_together(const std::vector<std::string>& files);
 
 // Whether this is the device file of an accelerator that programs compute on.
