@@ -57,6 +57,7 @@ asio::awaitable<int> AgentLoop::run() {
     log_error(opened.error().message);
     record_.events().not_begun(opened.error());
     co_await record_.events().flush();
+    co_await control_.closed();
     co_return exit_code(opened.error().code);
   }
   run_in_background(executor_, watch_time());
@@ -111,7 +112,7 @@ asio::awaitable<Status> AgentLoop::open() {
     opened = co_await watchdog_->open(starter_, config_.timer_file, give_up);
   }
   if (!opened) co_return opened;
-  co_await control_.open();
+  control_.open();
   feed(OpenSession{});
   co_return *std::move(opened_);
 }
@@ -166,9 +167,8 @@ void AgentLoop::stop_by(const ReceivedSignal& received) {
   record_.hurry(false);
   std::string sender = sender_text(received.origin);
   log_info(node_.stop_text(received.signal, sender));
-  const int to_workers = signal_for_workers(received.signal, config_.signals);
-  const bool lost = received.origin == lost_head_sender;
-  put(SignalReceived{received.signal, std::move(sender), to_workers, lost, received.of_all});
+  put(SignalReceived{received.signal, std::move(sender), signal_for_workers(received.signal, config_.signals),
+                     received.origin == lost_head_sender, received.of_all});
 }
 
 SignalWay AgentLoop::way_of(const ReceivedSignal& received) const {
@@ -210,9 +210,8 @@ asio::awaitable<void> AgentLoop::worker_failed(Failure failure, ExitStatus statu
   (void)co_await patience.async_wait(as_values);
   failure.what += to_text(cause_of(static_cast<pid_t>(failure.pid), status), status);
   Failure complete = co_await record_.complete(std::move(failure), status);
-  const LocalRank local_rank = complete.local_rank;
   co_await untold_.come(turn);  // in the order of their ends: the first one is the cause
-  put(WorkerExited{local_rank, status, std::move(complete), by_itself});
+  put(WorkerExited{complete.local_rank, status, std::move(complete), by_itself});
   untold_.end(turn);
   look_for_end();
 }
@@ -310,6 +309,7 @@ asio::awaitable<void> AgentLoop::run_after_hook(int exit_code) {
 // Runs beside other actions, because a disk may stall meanwhile, and so may exec.
 asio::awaitable<void> AgentLoop::start_workers(int round) {
   JobFolder::Files files = co_await record_.folder().make(executor_, round_);
+  co_await control_.opened();  // workers may ask this job
   if (workers_.is_over(round)) co_return;
   const std::string fault = co_await prepare(files);
   if (workers_.is_over(round)) co_return look_for_end();

@@ -68,20 +68,20 @@ DiskThread::~DiskThread() {
 }
 
 void DiskThread::give(std::function<void()> job) {
-  if (!shared_->runs) {
-    const AllSignalsBlocked blocked;
-    try {
-      std::thread([shared = shared_] { shared->work(); }).detach();
-      shared_->runs = true;
-    } catch (const std::system_error&) {
-      return job();  // the next job tries again
-    }
-  }
   {
     const std::lock_guard lock(shared_->mutex);
     shared_->jobs.push_back(std::move(job));
   }
-  shared_->changed.notify_one();
+  if (shared_->runs) return shared_->changed.notify_one();
+  const AllSignalsBlocked blocked;
+  try {
+    std::thread([shared = shared_] { shared->work(); }).detach();  // it finds the job at once, and need not be woken
+    shared_->runs = true;
+  } catch (const std::system_error&) {
+    job = std::move(shared_->jobs.back());
+    shared_->jobs.clear();
+    job();  // the next job tries again
+  }
 }
 
 bool DiskThread::is_over(Time deadline) { return now() >= deadline; }

@@ -85,9 +85,10 @@ class StoreConnection : public std::enable_shared_from_this<StoreConnection> {
     return fmt::format("{} port {}", address.address().to_string(), address.port());
   }
 
-  void refuse(const std::string& reason) {
+  bool refuse(const std::string& reason) {
     server_->on_refusal_(fmt::format("closed the connection of {}: {}", peer(), reason));
     server_->remove(*this);
+    return false;
   }
 
  private:
@@ -142,15 +143,9 @@ class StoreConnection : public std::enable_shared_from_this<StoreConnection> {
   bool answer_some() {
     while (!answers_held()) {
       auto request = reader_.next();
-      if (!request) {
-        refuse(request.error().message);
-        return false;
-      }
+      if (!request) return refuse(request.error().message);
       if (!request->has_value()) return false;
-      if (!is_let_through(**request)) {
-        refuse("its round is over");
-        return false;
-      }
+      if (!is_let_through(**request)) return refuse("its round is over");
       attended_ = attended_ || std::holds_alternative<AttendRequest>(**request);
       const Instant at = instant();
       const Status applied = server_->store_.apply(**request, {id_, at, answers_, server_->pushes_});
@@ -161,10 +156,9 @@ class StoreConnection : public std::enable_shared_from_this<StoreConnection> {
       if (!server_->listening_for_silence_ && server_->store_.watches()) server_->watch_for_silence();
       server_->keep_time();
       if (server_->awaits_busy_) server_->quiet_.cancel();
-      if (!applied) {
-        refuse(applied.error().message);
-        return false;
-      }
+      if (!applied) return refuse(applied.error().message);
+      if (const auto objection = server_->store_.take_objection())
+        server_->on_refusal_(fmt::format("the node at {} is not let in: {}", peer(), *objection));
     }
     return true;
   }
@@ -212,7 +206,7 @@ class StoreConnection : public std::enable_shared_from_this<StoreConnection> {
       answers_.erase(0, sent_);  // a peer that is always a little behind must not make us keep what it has
       sent_ = 0;
     }
-    if (answers_.size() - sent_ > most_answers) return refuse("it does not read its answers");
+    if (answers_.size() - sent_ > most_answers) return (void)refuse("it does not read its answers");
     writing_ = true;
     socket_.async_wait(tcp::socket::wait_write, [self = shared_from_this()](const error_code& failed) {
       self->writing_ = false;

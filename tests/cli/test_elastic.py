@@ -78,9 +78,11 @@ class Forming(ElasticCase):
         self.wait_until_up(1, *first)
         second = self.elastic(1, worker, nnodes="1:2", port=port, options=["--heartbeat-timeout=60"])
         self.expect([2], second)
-        self.assert_says(second[0], r'conflicting --heartbeat-timeout: .* has "60 s", the job has "30 s"')
+        why = r'conflicting --heartbeat-timeout: .* has "60 s", the job has "30 s"'
+        self.assert_says(second[0], why)
         (self.folder / "go").touch()
         self.expect([0], first)
+        self.assert_says(first[0], r"the node at 127\.0\.0\.1 port \d+ is not let in: " + why)
         self.assertNotRegex(first[0].err, "restarting all workers")
 
     def test_a_spare_ends_well_when_it_was_not_needed(self):

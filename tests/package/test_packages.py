@@ -12,7 +12,7 @@ import sys
 import tempfile
 import zipfile
 
-from harness import ROOT, Case
+from harness import ROOT, Case, Settings
 from packing import GLIBC, MACHINE, STATIC, call, one, pack, package, runs
 
 
@@ -37,6 +37,11 @@ class Packages(Case):
             self.assertEqual(count, kinds.count(suffix), kinds)
         self.assertEqual(b"\xed\xab\xee\xdb", one(self.out, "*.rpm").read_bytes()[:4])
         call("sha256sum", "--strict", "-c", "SHA256SUMS", cwd=self.out)
+
+    def test_the_program_loads_nothing_but_the_c_library(self):
+        """Each library more that is loaded takes a tenth of the time in which a job of one worker starts."""
+        needed = re.findall(r"NEEDED +(\S+)", call("objdump", "-p", Settings.launch))
+        self.assertEqual([], [name for name in needed if not re.match(r"libc\.so|ld-linux", name)])
 
     def test_a_wheel_is_installed_and_removed(self):
         home = self.folder / "venv"

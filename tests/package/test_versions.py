@@ -98,5 +98,5 @@ class Versions(Case):
             codes, said = job(refused=True)
             self.assertNotIn(0, codes, said)
             self.assertIn(2, codes, said)
-            for each in [text for code, text in zip(codes, said) if code != 143]:
+            for each in said:
                 self.assertRegex(each, r"speaks protocol of launch [12], the job [12]; run the same version of launch")

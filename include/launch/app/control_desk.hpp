@@ -34,8 +34,10 @@ class ControlDesk {
   };
   ControlDesk(boost::asio::any_io_executor executor, Job job, Deeds deeds);
 
-  // Without a door the job runs all the same; a file system that stalls is waited for no longer than a moment.
-  boost::asio::awaitable<void> open();
+  // Begins to open the door. Without one the job runs all the same.
+  void open();
+  // The door is open; a file system that stalls is waited for no longer than a moment.
+  boost::asio::awaitable<void> opened();
   // Workers are about to be started.
   void begin() {
     answers_.begin();
@@ -63,6 +65,7 @@ class ControlDesk {
   using Others = Awaited<JobAnswered>;
   using Own = Awaited<NodeReport>;
 
+  boost::asio::awaitable<void> open_door();
   boost::asio::awaitable<std::string> serve(std::string line, pid_t visitor);
   boost::asio::awaitable<void> answer_meanwhile(ControlRequest request, Time asked, std::shared_ptr<Own> own);
   static boost::asio::awaitable<NodeReport> answer_of(std::shared_ptr<Own> own);
@@ -80,6 +83,8 @@ class ControlDesk {
   Deeds deeds_;
   NodeAnswers answers_;
   Door door_;
+  boost::asio::steady_timer opening_;  // cancelled when the door is open, or cannot be opened in time
+  bool opens_ = false;
   HangDesk hangs_;
   StartupDesk startup_;
   std::uint64_t questions_ = 0;

@@ -158,6 +158,7 @@ Status AgentStore::attend(const AttendRequest& request, const Exchange& exchange
   const bool witnesses = said->wish == Attendance::Wish::witness;
   if (!witnesses) attending_[exchange.from] = &job->second;
   job->second.attend(exchange.from, *said, now);
+  objection_ = job->second.take_objection();
   deliver(job->second, exchange);
   say_settled(job, exchange);
   return {};

@@ -1,10 +1,10 @@
 #include "launch/core/control/node_report.hpp"
 
+#include "launch/core/base/arithmetic.hpp"
 #include "launch/core/base/json_reader.hpp"
 #include "launch/core/base/text.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <map>
 #include <tuple>
@@ -61,7 +61,7 @@ void add_startup(nlohmann::json& json, const NodeStartup& startup) {
   for (const StartupClient& client : startup.clients) {
     auto& seen = by_address[{client.address, client.here}];
     seen.push_back(client.pid);
-    seen.push_back(std::llround(client.age_s * 1000));
+    seen.push_back(rounded(client.age_s * 1000));
   }
   for (const auto& [from, seen] : by_address)
     json["clients"].push_back({{"address", from.first}, {"here", from.second}, {"seen", seen}});

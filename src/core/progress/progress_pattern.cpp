@@ -1,10 +1,10 @@
 #include "launch/core/progress/progress_pattern.hpp"
 
+#include "launch/core/base/arithmetic.hpp"
 #include "launch/core/base/text.hpp"
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <utility>
 
 #include <fmt/format.h>
@@ -177,7 +177,7 @@ std::optional<double> parse_step(std::string_view text) {
   double scale = 1;
   if (const auto unit = digits.empty() ? std::string_view::npos : units.find(digits.back());
       unit != std::string_view::npos) {
-    scale = std::pow(1000.0, static_cast<double>(unit + 1));
+    scale = power_of_ten(3 * (static_cast<int>(unit) + 1));
     digits.pop_back();
   }
   const auto number = parse_decimal(digits);

@@ -1,5 +1,6 @@
 #include "launch/core/progress/progress_text.hpp"
 
+#include "launch/core/base/arithmetic.hpp"
 #include "launch/core/base/number_ranges.hpp"
 
 #include <algorithm>
@@ -19,7 +20,7 @@ std::string rate_text(double rate) {
   constexpr double smallest_short = 1e-4;  // of a smaller one, the short form has an exponent
   if (rate >= 99.5) return fmt::format("{:.0f}/s", rate);
   if (rate <= 0 || rate >= smallest_short) return fmt::format("{:.2g}/s", rate);
-  std::string text = fmt::format("{:.{}f}", rate, std::min(1 - static_cast<int>(std::floor(std::log10(rate))), 12));
+  std::string text = fmt::format("{:.{}f}", rate, std::min(1 - decimal_exponent(rate), 12));
   while (text.ends_with('0')) text.pop_back();
   return text.ends_with('.') ? "0/s" : text + "/s";
 }

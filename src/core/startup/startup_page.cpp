@@ -1,11 +1,11 @@
 #include "launch/core/startup/startup_page.hpp"
 
+#include "launch/core/base/arithmetic.hpp"
 #include "launch/core/base/text.hpp"
 #include "launch/core/startup/startup_text.hpp"
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstdint>
 #include <utility>
 
@@ -75,7 +75,7 @@ double row_height(std::size_t ranks) { return ranks <= 64 ? 16 : ranks <= 512 ? 
 
 // 1, 2 or 5 times a power of ten: at most ten of them fit.
 double tick_of(double end) {
-  const double power = std::pow(10, std::floor(std::log10(end / 10)));
+  const double power = power_of_ten(decimal_exponent(end / 10));
   for (const double factor : {1.0, 2.0, 5.0})
     if (end / (factor * power) <= 10) return factor * power;
   return 10 * power;
@@ -133,7 +133,7 @@ class Picture {
   std::string axis() const {
     std::string text;
     const double tick = tick_of(end_);
-    const int digits = tick >= 1 ? 0 : static_cast<int>(std::ceil(-std::log10(tick)));
+    const int digits = tick >= 1 ? 0 : -decimal_exponent(tick);
     for (int i = 0; i * tick <= end_ * 1.0001; ++i) {
       const double x = x_of(i * tick);
       text += fmt::format("<line class=\"g\" x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"{1:.0f}\" y2=\"{2:.0f}\"/>", x,
@@ -220,7 +220,7 @@ std::string startup_html(const StartupTable& table, const StartupTitle& title) {
 
 std::string startup_trace(const StartupTable& table) {
   using Json = nlohmann::ordered_json;
-  const auto micros = [](double seconds) { return static_cast<std::int64_t>(std::llround(seconds * 1e6)); };
+  const auto micros = [](double seconds) { return rounded(seconds * 1e6); };
   Json events = Json::array();
   const std::vector<StartupGroup> groups = groups_by_node(table);
   const double end = end_of(table);

@@ -124,6 +124,17 @@ TEST(AgentStore, AStateThatWasThereBeforeIsTakenUp) {
   EXPECT_TRUE(store.state().participants.contains({"t", 1, 0})) << "it did not come by that connection";
 }
 
+TEST(AgentStore, TheHostLearnsWhomItTurnsAway) {
+  Store store;
+  store.attend(1, Wish::join);
+  EXPECT_FALSE(store.store.take_objection());
+  Attendance other = *parse_attendance(attendance(Wish::join, "n2"));
+  other.nodes = {1, 9};
+  store.ask(2, AttendRequest{key, to_json(other)});
+  EXPECT_THAT(store.store.take_objection().value_or(""), HasSubstr("conflicting --nnodes: "));
+  EXPECT_FALSE(store.store.take_objection());
+}
+
 TEST(AgentStore, AStateThatCannotBeReadIsARefusal) {
   Store store;
   store.ask(torchrun, SetRequest{key, "garbage"});

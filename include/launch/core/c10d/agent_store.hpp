@@ -54,6 +54,9 @@ class AgentStore {
   // Launch agents that attend, but for that of the host.
   std::size_t others() const { return sum(&Membership::others); }
 
+  // Why the agent whose request was just applied is not let into its job.
+  std::optional<std::string> take_objection() { return std::exchange(objection_, std::nullopt); }
+
   // Whether its silence must be noticed.
   bool is_watched(ConnectionId connection) const;
   bool watches() const { return !jobs_.empty() || table_.wills() > 0; }
@@ -95,6 +98,7 @@ class AgentStore {
     bool beats = false;      // an answer to a beat is among that
     bool must_read = false;  // it was told to wait, and has not said that it has read that
   };
+  std::optional<std::string> objection_;
   std::map<ConnectionId, Held> held_;
   Time next_word_ = never;  // to those who must wait
 };

@@ -67,6 +67,8 @@ class Membership {
   std::optional<std::int64_t> take_settled() { return std::exchange(settled_, std::nullopt); }
   // Connections that must be reset now; they never attend.
   std::vector<ConnectionId> take_void() { return witnesses_.take_void(); }
+  // Why the agent that has just attended is not let in, for whoever reads what the host of the store says.
+  std::optional<std::string> take_objection() { return std::exchange(objection_, std::nullopt); }
   bool attends(ConnectionId connection) const { return peers_.contains(connection); }
   // Where the job lives, if that is not here.
   const std::optional<MovedJob>& moved() const { return moved_; }
@@ -219,6 +221,11 @@ class Membership {
     const bool few = quorum_.on() && why.code == ErrorCode::timeout;
     answer(to, RoundRefused{why, stands_by(peer.said.node), false, few});
   }
+  bool turn_away(ConnectionId to, const Error& why) {
+    objection_ = why.message;
+    answer(to, RoundRefused{why});
+    return false;
+  }
   void refuse_all(const Error& why) {
     for (auto& [connection, peer] : peers_)
       if (peer.said.wish == Attendance::Wish::join || must_know_of_end(peer)) refuse(connection, peer, why);
@@ -326,6 +333,7 @@ class Membership {
   std::string text_;  // empty: it must be made again
   WallTime rendered_{};
   std::vector<Answer> answers_;
+  std::optional<std::string> objection_;
 };
 
 }  // namespace launch

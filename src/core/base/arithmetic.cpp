@@ -1,0 +1,20 @@
+#include "launch/core/base/arithmetic.hpp"
+
+#include <charconv>
+#include <cstdlib>
+#include <string>
+
+#include <fmt/format.h>
+
+namespace launch {
+
+std::int64_t rounded(double number) { return static_cast<std::int64_t>(number + (number < 0 ? -0.5 : 0.5)); }
+
+int decimal_exponent(double number) {
+  const std::string text = fmt::format("{:.16e}", number);
+  return std::atoi(text.c_str() + text.find('e') + 1);
+}
+
+double power_of_ten(int exponent) { return std::strtod(fmt::format("1e{}", exponent).c_str(), nullptr); }
+
+}  // namespace launch
