@@ -69,7 +69,7 @@ class Target:
 
 
 def _targets():
-    # No program can be moved in memory, as Debian's python3 cannot: 12,700 addresses less are computed at each start.
+    # No program can be moved in memory, nor can Debian's python3: 12,700 addresses less to compute at each start.
     for machine in ("x86_64", "aarch64"):
         yield Target(f"{machine}-glibc", machine, f"{machine}-linux-gnu.2.17",
                      f"manylinux2014_{machine}.manylinux_2_17_{machine}", "-fno-PIE", "-no-pie", packages=("deb", "rpm"))

@@ -95,6 +95,7 @@ def main():
                         type=named_build,
                         help="another build of launch that takes its turns, too, such as a portable one")
     arguments = tools.start(parser.parse_args())
+    arguments.beside = [(name, tools.installed(program, arguments.build)) for name, program in arguments.beside]
     stopwatch = tools.compiled("stopwatch.c", arguments.build)
     worker = tools.compiled("stamp_worker.c", arguments.build)
     rows, others = [], []

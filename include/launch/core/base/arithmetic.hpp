@@ -1,5 +1,7 @@
-// What <cmath> has, for those few who would else need the library libm: to load it takes a tenth of the time that a job
-// of one worker needs to start (tests/bench/startup.py). Pure. Used by what shows numbers.
+// What <cmath> has, for what shows numbers.
+//
+// The program must not need the library libm: to load it takes a tenth of the time in which a job of one worker starts
+// (tests/bench/startup.py). Pure.
 #pragma once
 
 #include <cstdint>
