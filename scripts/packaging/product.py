@@ -72,7 +72,7 @@ def _targets():
     # No program can be moved in memory, nor can Debian's python3: 12,700 addresses less to compute at each start.
     for machine in ("x86_64", "aarch64"):
         yield Target(f"{machine}-glibc", machine, f"{machine}-linux-gnu.2.17",
-                     f"manylinux2014_{machine}.manylinux_2_17_{machine}", "-fno-PIE", "-no-pie", packages=("deb", "rpm"))
+                     f"manylinux2014_{machine}.manylinux_2_17_{machine}", "-fno-PIE", "-no-pie", ("deb", "rpm"))
         # musl hides the names with a 64, which spdlog uses.
         yield Target(f"{machine}-static", machine, f"{machine}-linux-musl", f"musllinux_1_1_{machine}",
                      "-static -D_LARGEFILE64_SOURCE", packages=("apk",))
