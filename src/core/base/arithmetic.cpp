@@ -1,6 +1,5 @@
 #include "launch/core/base/arithmetic.hpp"
 
-#include <charconv>
 #include <cstdlib>
 #include <string>
 
@@ -12,7 +11,8 @@ std::int64_t rounded(double number) { return static_cast<std::int64_t>(number + 
 
 int decimal_exponent(double number) {
   const std::string text = fmt::format("{:.16e}", number);
-  return std::atoi(text.c_str() + text.find('e') + 1);
+  const int exponent = std::atoi(text.c_str() + text.find('e') + 1);
+  return power_of_ten(exponent + 1) <= number ? exponent + 1 : exponent;  // 1e23 is 9.9999999999999992e22
 }
 
 double power_of_ten(int exponent) { return std::strtod(fmt::format("1e{}", exponent).c_str(), nullptr); }
