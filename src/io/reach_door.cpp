@@ -21,6 +21,8 @@ using asio::ip::tcp;
 
 namespace {
 
+constexpr auto nudge_after = std::chrono::seconds(1);
+
 // What the door says. It has an end, since one token may begin as another does.
 std::string to_words(const std::string& token) { return token + '\n'; }
 
@@ -30,10 +32,27 @@ asio::awaitable<void> greet(tcp::socket socket, std::string words) {
   auto saying = asio::async_write(socket, asio::buffer(words), as_values);
   const auto [error, size] = co_await std::move(saying);
   if (error) co_return;
-  std::array<char, 1> nothing{};
-  auto waiting = socket.async_read_some(asio::buffer(nothing), as_values);
+  std::array<char, 16> nothing{};
+  auto waiting = asio::async_read(socket, asio::buffer(nothing), as_values);
   (void)co_await std::move(waiting);
 }
+
+// Whoever comes with more others than the system lets wait may be told that it is connected though the other side knows
+// nothing of it (SYN cookies). It learns of it by the first byte that is sent to it.
+class Nudge {
+ public:
+  Nudge(const asio::any_io_executor& executor, const std::shared_ptr<tcp::socket>& silent)
+      : timer_(executor, nudge_after) {
+    timer_.async_wait([visitor = std::weak_ptr(silent)](const boost::system::error_code& error) {
+      boost::system::error_code ignored;
+      const auto socket = visitor.lock();
+      if (!error && socket) (void)socket->write_some(asio::buffer("\n", 1), ignored);
+    });
+  }
+
+ private:
+  asio::steady_timer timer_;
+};
 
 // All tries of one question.
 struct Tries {
@@ -51,15 +70,16 @@ asio::awaitable<std::string> try_one(Endpoint endpoint, std::string words, Time 
   const auto places = co_await std::move(resolving);
   if (!places) co_return places.error().message;
   const auto executor = co_await asio::this_coro::executor;
-  tcp::socket socket(executor);
-  const Deadline deadline(socket, until);
-  auto connecting = socket.async_connect(places->front(), as_values);
+  const auto socket = std::make_shared<tcp::socket>(executor);
+  const Deadline deadline(*socket, until);
+  auto connecting = socket->async_connect(places->front(), as_values);
   const auto [refused] = co_await std::move(connecting);
   if (deadline.passed()) co_return "no answer (a firewall?)";
   if (refused) co_return refused.message();
-  if (is_own_peer(socket)) co_return "another process answers there";
+  if (is_own_peer(*socket)) co_return "another process answers there";
+  const Nudge nudge(executor, socket);
   std::string said(words.size(), '\0');
-  auto reading = asio::async_read(socket, asio::buffer(said), as_values);
+  auto reading = asio::async_read(*socket, asio::buffer(said), as_values);
   const auto [error, size] = co_await std::move(reading);
   co_return said == words && !error ? "" : "another process answers there";
 }

@@ -1,10 +1,12 @@
 #include "launch/io/reach_door.hpp"
 
 #include "launch/io/connect.hpp"
+#include "launch/io/files.hpp"
 #include "run.hpp"
 
 #include <array>
 #include <chrono>
+#include <fstream>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -166,6 +168,28 @@ TEST_F(ReachDoors, OfSeveralAddressesEachIsJudgedByItself) {
   }
   EXPECT_THAT(try_them({"127.0.0.1", "127.0.0.2", "127.0.0.3", "127.0.0.4"}, "job 7", 1s),
               ElementsAre(not_it, "", "Connection refused", not_it));
+}
+
+// How many connections may wait in this network until they are accepted.
+class WaitingRoom {
+ public:
+  explicit WaitingRoom(int places) : file_("/proc/sys/net/core/somaxconn"), before_(read_file(file_, 64)) {
+    std::ofstream(file_) << places;
+  }
+  WaitingRoom(const WaitingRoom&) = delete;
+  WaitingRoom& operator=(const WaitingRoom&) = delete;
+  ~WaitingRoom() { std::ofstream(file_) << before_; }
+  bool is_small() const { return read_file(file_, 64) != before_; }
+
+ private:
+  std::string file_, before_;
+};
+
+TEST_F(ReachDoors, AreReachedByMoreAtOnceThanTheSystemLetsWait) {
+  const WaitingRoom room(1);
+  if (!room.is_small()) GTEST_SKIP() << "the system's limit cannot be set here";
+  open("job 7");
+  EXPECT_THAT(try_them(std::vector<std::string>(30, "127.0.0.1"), "job 7"), Each(""));
 }
 
 TEST_F(ReachDoors, NoAddressIsAnAnswerToo) { EXPECT_THAT(try_them({}, "job 7"), IsEmpty()); }

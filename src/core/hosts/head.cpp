@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <csignal>
-#include <iterator>
 #include <limits>
 #include <type_traits>
 #include <utility>
@@ -79,7 +78,7 @@ void Head::settle(Time now) {
   if (phase_ == Phase::gather) {
     gathering_.connect_more(now);
     if (!gathering_.done()) return;
-    table_.problems().empty() ? ask_who_reaches(now) : give_up();
+    table_.problems().empty() ? look_for_address(now) : give_up();
   } else if (phase_ == Phase::reach) {
     settle_reach(now);
   } else if (phase_ == Phase::run) {
@@ -107,7 +106,7 @@ void Head::warn_of_hosts() {
   for (std::string& notice : notices_on_hosts(hosts)) table_.add(WarnLine{std::move(notice)});
 }
 
-void Head::ask_who_reaches(Time now) {
+void Head::look_for_address(Time now) {
   warn_of_hosts();
   if (table_.hosts().size() == 1) return go("", now);
   phase_ = Phase::reach;
@@ -118,14 +117,15 @@ void Head::ask_who_reaches(Time now) {
     table_.add(SayLine{true, fmt::format("{}: {}", problem.host, problem.reason)});
     return finish({Failure::Kind::rendezvous, 2, "the nodes have no network in common", {problem}});
   }
-  candidates_ = *std::move(candidates);
-  const bool one_machine = std::all_of(table_.hosts().begin(), table_.hosts().end(), [&](const HeadHost& host) {
-    return host.ready.boot_id == first.boot_id && !first.boot_id.empty();
-  });
-  if (one_machine && table_.plan().network.empty()) candidates_.insert(candidates_.begin(), "127.0.0.1");
-  for (std::size_t i = 1; i < table_.hosts().size(); ++i) {
-    table_.move(static_cast<int>(i), State::reaching, now);
-    table_.add(TellHost{static_cast<int>(i), ReachQuestion{candidates_, first.port, table_.plan().run_id}});
+  search_ = AddressSearch(*std::move(candidates), table_.is_one_machine() && table_.plan().network.empty());
+  ask_who_reaches(now);
+}
+
+void Head::ask_who_reaches(Time now) {
+  const ReachQuestion question{search_.asked(), table_.hosts().front().ready.port, table_.plan().run_id};
+  for (int node = 1; node < table_.size(); ++node) {
+    table_.move(node, State::reaching, now);
+    table_.add(TellHost{node, question});
   }
 }
 
@@ -139,11 +139,11 @@ void Head::settle_reach(Time now) {
   if (!table_.problems().empty()) return give_up();
   if (table_.count(State::reaching) > 0) return;
   std::vector<ReachRow> rows;
-  for (std::size_t i = 1; i < table_.hosts().size(); ++i)
-    rows.push_back({table_.plan().nodes[i].host, table_.hosts()[i].reach.faults});
-  if (const auto address = choose_address(candidates_, rows)) return go(*address, now);
+  for (int node = 1; node < table_.size(); ++node) rows.push_back({table_.name(node), table_.at(node).reach.faults});
+  if (const auto address = choose_address(search_.asked(), rows)) return go(*address, now);
+  if (search_.ask_for_more()) return ask_who_reaches(now);
   const NodeReady& first = table_.hosts().front().ready;
-  const ReachFacts facts{table_.name(0), first.port, candidates_, shown_addresses(candidates_, first)};
+  const ReachFacts facts{table_.name(0), first.port, search_.asked(), shown_addresses(search_.asked(), first)};
   for (std::string& line : explain_reach(facts, rows)) table_.add(SayLine{true, std::move(line)});
   finish({Failure::Kind::rendezvous, 1, "no address of node 0 is reached from all hosts", reach_problems(facts, rows)});
 }
@@ -152,10 +152,9 @@ void Head::go(const std::string& address, Time now) {
   phase_ = Phase::run;
   begin_streams();
   const Endpoint store{address, table_.hosts().front().ready.port};
-  for (std::size_t i = 0; i < table_.hosts().size(); ++i) {
-    const int node = static_cast<int>(i);
+  for (int node = 0; node < table_.size(); ++node) {
     table_.move(node, State::running, never);
-    table_.hosts()[i].heard = now;
+    table_.at(node).heard = now;
     NodeGo message{node_line(table_.plan(), node, store), table_.plan().sets_interface ? address : ""};
     message.input = input_.gets(node);
     table_.add(TellHost{node, std::move(message)});

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <map>
 #include <string_view>
+#include <utility>
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
@@ -123,6 +124,16 @@ Result<std::vector<std::string>> on_network(const std::vector<std::string>& addr
     there.push_back(i < interfaces.size() ? fmt::format("{} {}", interfaces[i], addresses[i]) : addresses[i]);
   return usage_error(fmt::format("nothing there is on the network {} (--network); it has {}", shown(network),
                                  there.empty() ? "no network" : fmt::format("{}", fmt::join(there, ", "))));
+}
+
+AddressSearch::AddressSearch(std::vector<std::string> addresses, bool on_one_machine) : asked_(std::move(addresses)) {
+  if (on_one_machine) more_ = std::exchange(asked_, {"127.0.0.1"});
+}
+
+bool AddressSearch::ask_for_more() {
+  if (more_.empty()) return false;
+  for (std::string& address : std::exchange(more_, {})) asked_.push_back(std::move(address));
+  return true;
 }
 
 std::optional<std::string> choose_address(const std::vector<std::string>& addresses,

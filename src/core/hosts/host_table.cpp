@@ -34,6 +34,12 @@ std::string HostTable::progress(std::initializer_list<HostsDoing> doing) const {
   return fmt::format("waiting for {} of {}: {}", left, counted(size(), "host"), fmt::join(parts, "; "));
 }
 
+bool HostTable::is_one_machine() const {
+  const std::string& machine = hosts_.front().ready.boot_id;
+  const auto is_there = [&](const HeadHost& host) { return host.ready.boot_id == machine; };
+  return !machine.empty() && std::all_of(hosts_.begin(), hosts_.end(), is_there);
+}
+
 bool HostTable::some_run() const {
   return std::any_of(hosts_.begin(), hosts_.end(),
                      [](const HeadHost& host) { return host.state == State::running && !host.has_ended; });

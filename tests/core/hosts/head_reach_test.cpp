@@ -47,11 +47,32 @@ std::vector<std::string> asked_for(const std::vector<std::string>& boot_ids, con
 }
 
 TEST(Head, OneMachineTriesItsLoopbackFirst) {
-  EXPECT_THAT(asked_for({"a", "a", "a"}, ""), ElementsAre("127.0.0.1", "10.0.0.1", "192.168.0.1"));
+  EXPECT_THAT(asked_for({"a", "a", "a"}, ""), ElementsAre("127.0.0.1"));
   EXPECT_THAT(asked_for({"a", "a", "b"}, ""), ElementsAre("10.0.0.1", "192.168.0.1"));
   EXPECT_THAT(asked_for({"", "", ""}, ""), ElementsAre("10.0.0.1", "192.168.0.1")) << "nobody knows";
   EXPECT_THAT(asked_for({"a", "a"}, "192.168.0.0/16"), ElementsAre("192.168.0.1"));
   EXPECT_THAT(asked_for({"a", "b"}, "eth1"), ElementsAre("192.168.0.1"));
+}
+
+TEST(Head, ContainersOfOneMachineThatDoNotShareItsLoopbackTryTheOtherAddresses) {
+  Driver d(plan_of(3));
+  d.greet_all();
+  for (const int node : {0, 1, 2}) d.say(node, ready_with({"10.0.0.1"}, "a"));
+  d.say(1, ReachAnswer{{""}}).say(2, ReachAnswer{{"refused"}});
+  EXPECT_FALSE(d.ever_went());
+  EXPECT_THAT(d.told<ReachQuestion>(), ElementsAre(1, 2));
+  EXPECT_THAT(d.told<ReachQuestion>(2)->addresses, ElementsAre("127.0.0.1", "10.0.0.1"));
+  d.say(1, ReachAnswer{{"", ""}}).say(2, ReachAnswer{{"refused", ""}});
+  EXPECT_THAT(d.told<NodeGo>(2)->args, testing::Contains("--master-addr=10.0.0.1"));
+}
+
+TEST(Head, ContainersWithoutAnAddressThatAllReachAreNamed) {
+  Driver d(plan_of(2));
+  d.greet_all();
+  for (const int node : {0, 1}) d.say(node, ready_with({"10.0.0.1"}, "a"));
+  d.say(1, ReachAnswer{{"refused"}}).say(1, ReachAnswer{{"refused", "no answer"}});
+  EXPECT_THAT(d.code(), Optional(1));
+  EXPECT_FALSE(d.ever_went());
 }
 
 TEST(Head, ANetworkOnWhichNode0IsNotIsACommandLinesFault) {

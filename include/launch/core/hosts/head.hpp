@@ -98,6 +98,7 @@ class Head {
   void warn_of_hosts();
   void go(const std::string& address, Time now);
   void begin_streams();
+  void look_for_address(Time now);
   void ask_who_reaches(Time now);
   void settle_reach(Time now);
   void settle_run(Time now);
@@ -113,7 +114,7 @@ class Head {
   Gathering gathering_;
   InputWindow input_;
   Phase phase_ = Phase::gather;
-  std::vector<std::string> candidates_;  // addresses of node 0
+  AddressSearch search_;
   Early early_;
   int signals_ = 0;
   bool deaf_ = false;                               // the console is full

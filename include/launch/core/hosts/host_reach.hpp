@@ -36,6 +36,22 @@ Status check_network(const std::string& network);
 Result<std::vector<std::string>> on_network(const std::vector<std::string>& addresses,
                                             const std::vector<std::string>& interfaces, const std::string& network);
 
+// Which addresses of node 0 the other hosts are asked for.
+class AddressSearch {
+ public:
+  AddressSearch() = default;
+  // On one machine its loopback is asked for at first, and nothing else: it is the best one, unless the hosts are
+  // containers.
+  AddressSearch(std::vector<std::string> addresses, bool on_one_machine);
+
+  const std::vector<std::string>& asked() const { return asked_; }
+  // Not all reach one of these: whether there are others, which are among asked() from now on.
+  bool ask_for_more();
+
+ private:
+  std::vector<std::string> asked_, more_;
+};
+
 // The first that all reach.
 std::optional<std::string> choose_address(const std::vector<std::string>& addresses, const std::vector<ReachRow>& rows);
 

@@ -96,6 +96,8 @@ class HostTable {
   // Hosts that were lost while their nodes ran.
   const std::vector<HostProblem>& losses() const { return losses_; }
 
+  // All of them said that they are ready, and on the same machine.
+  bool is_one_machine() const;
   // There are nodes that have not ended.
   bool some_run() const;
   // A node has said why the job has failed; not only that it was told to stop.
