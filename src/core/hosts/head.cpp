@@ -2,7 +2,6 @@
 
 #include "launch/core/base/text.hpp"
 #include "launch/core/hosts/host_notices.hpp"
-#include "launch/core/hosts/host_reach.hpp"
 #include "launch/core/verdict/verdict.hpp"
 
 #include <algorithm>

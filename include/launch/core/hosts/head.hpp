@@ -18,6 +18,7 @@
 #include "launch/core/base/time.hpp"
 #include "launch/core/hosts/gathering.hpp"
 #include "launch/core/hosts/head_verdict.hpp"
+#include "launch/core/hosts/host_reach.hpp"
 #include "launch/core/hosts/host_table.hpp"
 #include "launch/core/hosts/input_window.hpp"
 
