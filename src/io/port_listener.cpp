@@ -17,7 +17,7 @@ namespace {
 constexpr auto pause_after_accept_error = std::chrono::milliseconds(100);
 // That wait to be accepted. All nodes of a job may come at once, and SOMAXCONN of musl is 128; the system's own limit
 // is net.core.somaxconn.
-constexpr int most_waiting = 65535;
+constexpr int most_unaccepted = 65535;
 
 }  // namespace
 
@@ -34,7 +34,7 @@ error_code PortListener::open(const tcp::endpoint& address) {
   const bool wildcard = address.address().is_unspecified();
   if (address.address().is_v6()) acceptor->set_option(asio::ip::v6_only(!wildcard), error);
   if (!error) acceptor->bind(address, error);
-  if (!error) acceptor->listen(most_waiting, error);
+  if (!error) acceptor->listen(most_unaccepted, error);
   if (error) return error;
   port_ = acceptor->local_endpoint(error).port();
   doors_.push_back(std::move(door));
