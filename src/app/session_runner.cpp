@@ -42,7 +42,9 @@ SessionRunner::SessionRunner(asio::any_io_executor executor, std::function<void(
     : executor_(executor),
       on_answer_(std::move(on_answer)),
       job_store_(executor, log_refusal),
-      workers_store_(executor, log_refusal) {}
+      workers_store_(executor, log_refusal) {
+  job_store_.on_objection(log_objection);
+}
 
 void SessionRunner::carry_out(Ask action) {
   std::visit([this, id = action.id](auto& question) { answer(id, std::move(question)); }, action.question);

@@ -50,6 +50,11 @@ void log_refusal(const std::string& reason) {
   if (left-- > 0) log_warning("store: " + reason);
 }
 
+void log_objection(const std::string& reason) {
+  static std::atomic<int> left = 10;
+  if (left-- > 0) log_warning("a node is not let in: " + reason);
+}
+
 void log_progress(std::string_view message) {
   if (spdlog::should_log(spdlog::level::info)) message_console().show_progress(fmt::format("launch: {}", message));
 }

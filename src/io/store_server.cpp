@@ -157,8 +157,7 @@ class StoreConnection : public std::enable_shared_from_this<StoreConnection> {
       server_->keep_time();
       if (server_->awaits_busy_) server_->quiet_.cancel();
       if (!applied) return refuse(applied.error().message);
-      if (const auto objection = server_->store_.take_objection())
-        server_->on_refusal_("a node is not let in: " + *objection);
+      if (const auto objection = server_->store_.take_objection()) server_->on_objection_(*objection);
     }
     return true;
   }

@@ -118,6 +118,7 @@ class Deaths(EndCase):
 
 class Cuts(EndCase):
     """The cable of a host is out: nobody is told."""
+    load = 0.2
 
     def check_cut(self, number, says):
         with self.place(3) as place:

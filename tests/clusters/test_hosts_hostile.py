@@ -14,6 +14,8 @@ def frame(kind, body, length=None):
 
 
 class Hostile(ClusterCase):
+    load = 0.3
+
     def setUp(self):
         super().setUp()
         (self.folder / "bin").mkdir()

@@ -83,6 +83,7 @@ class Explains(JobCase):
 
 class Problems(HostsCase):
     """Each host that is not as it should be has a line, equal ones share it, and no worker starts."""
+    load = 0.3
 
     def check(self, place, code, *patterns, hosts="n[1-8]", seconds=60, **start):
         run = self.head(place, f"--hosts={hosts}", "--no-copy", self.worker(UP), **start)

@@ -23,7 +23,7 @@ SAYS_ALL = 'echo "rank $RANK of $WORLD_SIZE, node $GROUP_RANK, run $TORCHELASTIC
 
 
 class SlurmJobs(SlurmCase):
-    load = 0.5  # Slurm waits most of the time
+    load = 0.2  # Slurm waits most of the time
 
     def test_several_at_once_on_the_same_nodes(self):
         worker = self.worker(SAYS_ALL)

@@ -193,6 +193,8 @@ class EtcdMembership(Membership, ElsewhereCase):
 
 
 class NodesComeAndGo(EtcdMembership):
+    load = 0.3
+
     def is_lost_and_replaced(self, kinds, successor):
         self.form(kinds, f"{len(kinds) - 1}:{len(kinds)}")
         self.kill(len(kinds) - 1)

@@ -19,6 +19,7 @@ from scheduler import Scheduler, Task  # noqa: E402
 
 PR_SET_CHILD_SUBREAPER = 36
 SECONDS = builds.BUILD / "test-seconds.json"  # how long units took the last time
+USUAL = builds.ROOT / "tests/data/test_seconds.json"  # on another machine: what is long of a SECONDS of all units
 WORK = builds.BUILD / "test-work.json"  # and how long they kept a processor busy
 GUESS = {"interop": 30, "clusters": 20, "cli": 8, "core": 25, "sim": 8, "bench": 20}  # if it was never run here
 
@@ -49,7 +50,7 @@ def run(found, deep=False, env=None, began=None):
     """Runs these units; the report. Says each end as it comes."""
     by_label = {unit.label: unit for unit in found}
     taken = json.loads(SECONDS.read_text()) if SECONDS.exists() else {}
-    tasks, before = tasks_of(found, deep, env, taken)
+    tasks, before = tasks_of(found, deep, env, {**json.loads(USUAL.read_text()), **taken})
     result = report.Report(place.must_run_everything())
     start, done = began or time.monotonic(), 0
     for task in Scheduler([*before, *tasks.values()], len(os.sched_getaffinity(0))).run():

@@ -83,7 +83,7 @@ BINARIES = {  # folder -> binary -> how
     "core": {"core_tests": Binary(("dev",), ("dev", "release"), shards=2)},
     "sim": {"sim_tests": Binary(("release",), ("release", "dev"), shards=2)},
     "io": {"io_tests": Binary(("dev",), ("dev", "release", "tsan"), alone="looks at clocks"),
-           "thread_tests": Binary(("tsan",), ("tsan",), load=0.7)},
+           "thread_tests": Binary(("tsan",), ("tsan",), shards=2)},
 }
 BENCHMARKS = ("startup", "memory", "store", "rendezvous", "recovery", "logs", "agents", "host_lost", "beats",
               "control")

@@ -7,6 +7,7 @@
 #include "launch/core/session/stage.hpp"
 #include "launch/core/session/store_link.hpp"
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
@@ -129,8 +130,11 @@ class Talker {
 
 // A store of a launch agent, on n0, and talkers of two nodes.
 struct TwoTalkers {
-  Events events{1};
-  Network network{events};
+  explicit TwoTalkers(std::uint64_t seed = 1, Duration longest_delay = Duration::zero())
+      : events(seed), network(events, longest_delay) {}
+
+  Events events;
+  Network network;
   std::shared_ptr<Store> store = *network.listen("n0", 29500);
   Endpoint endpoint{"n0", 29500};
   Talker first{network, "n1"};

@@ -37,6 +37,9 @@ void take_terminal_back();
 
 // Why the store closed a connection. Only ten such lines are written, so that a port scanner does not fill the log.
 void log_refusal(const std::string& reason);
+// Why the store does not let a node in. Only ten such lines are written, since somebody may start the node again and
+// again.
+void log_objection(const std::string& reason);
 
 // Several lines as they are, except that the program's name is put before the first.
 void write_report(std::string_view text);

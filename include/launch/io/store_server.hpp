@@ -37,6 +37,9 @@ class StoreServer {
   StoreServer(const StoreServer&) = delete;
   StoreServer& operator=(const StoreServer&) = delete;
 
+  // Called with the reason when an agent is not let into its job.
+  void on_objection(std::function<void(const std::string&)> told) { on_objection_ = std::move(told); }
+
   // As in PortListener.
   Status listen(const std::string& host, std::uint16_t port, bool loopback_only) {
     return listener_.listen(host, port, loopback_only);
@@ -126,7 +129,7 @@ class StoreServer {
   }
 
   boost::asio::any_io_executor executor_;
-  std::function<void(const std::string&)> on_refusal_;
+  std::function<void(const std::string&)> on_refusal_, on_objection_ = [](const std::string&) {};
   PortListener listener_;
   AgentStore store_;
   std::shared_ptr<StoreTally> tally_;

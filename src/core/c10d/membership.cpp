@@ -63,7 +63,7 @@ bool Membership::accept(ConnectionId from, const Attendance& said, Instant now) 
     terms_ = said;
     quorum_.set_lease(said.lease);
   } else if (const auto error = find_contradiction(said, terms_.nodes, terms_.common)) {
-    return turn_away(from, *error);
+    return turn_away(from, said, *error);
   }
   // It has connected again, and the other connection is dead; or two agents use the same name.
   if (const auto known = by_node_.find(said.node); known != by_node_.end() && known->second != from) {

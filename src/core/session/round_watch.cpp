@@ -162,6 +162,7 @@ Talk<void> RoundWatch::watch_again() {
   auto failure = co_await await_abort();
   if (failure) co_return stage_.tell(PeerFailed{*failure});
   lost_ = true;
+  if (failed_) co_return co_await learn_what_failed();  // control_ has told all that it knows
   if (failure.error().code != ErrorCode::closed) control_.close();
 }
 

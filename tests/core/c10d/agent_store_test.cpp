@@ -133,6 +133,9 @@ TEST(AgentStore, TheHostLearnsWhomItTurnsAway) {
   store.ask(2, AttendRequest{key, to_json(other)});
   EXPECT_THAT(store.store.take_objection().value_or(""), HasSubstr("conflicting --nnodes: "));
   EXPECT_FALSE(store.store.take_objection());
+  other.hosts = true;
+  store.ask(2, AttendRequest{key, to_json(other)});
+  EXPECT_FALSE(store.store.take_objection()) << "it is told itself";
 }
 
 TEST(AgentStore, AStateThatCannotBeReadIsARefusal) {

@@ -14,7 +14,8 @@ using namespace play;
 using namespace std::chrono_literals;
 
 struct Watched : TwoTalkers {
-  Watched() {
+  explicit Watched(std::uint64_t seed = 1, Duration longest_delay = Duration::zero())
+      : TwoTalkers(seed, longest_delay) {
     store->set_silence_limit(plan_heartbeat(10s, 2).silence);
     watch.emplace(first.stage(), first.link_to(endpoint),
                   RoundWatch::Place{.prefix = "job", .node_rank = NodeRank(1), .nnodes = 2, .silence_limit = 10s});
@@ -24,6 +25,11 @@ struct Watched : TwoTalkers {
     watch->start_watching(soon());
     first.act();
     events.run_until(events.now() + 1ms);
+  }
+  void enter_barrier() {
+    watch->start_leaving(std::nullopt, [] {});
+    first.act();
+    events.run_until(events.now() + 1s);
   }
   std::optional<Failure> aborted() {
     StoreLink link = second.link_to(endpoint);
@@ -129,6 +135,39 @@ TEST(RoundWatch, InTheBarrierItHearsOfAFailureByItsOtherConnection) {
   const auto first = *round.second.run(tell_abort(link, "job", failure, round.soon()));
   ASSERT_TRUE(round.told(round.first, 1, 60s));
   EXPECT_EQ(std::get<PeerFailed>(round.first.told[0]).failure, *first);
+}
+
+Talk<void> fail(StoreLink& link, Time by) {
+  Failure failure;
+  failure.node_rank = NodeRank(0);
+  (void)co_await tell_abort(link, "job", failure, by);
+}
+
+Talk<void> end(StoreLink& link, Time by) { (void)co_await link.set(all_ended_key("job"), "1", by); }
+
+// The round has failed before the last node came to the barrier, and the host of the store ends at any moment
+// thereafter. It may have closed the connection that watches because this machine slept.
+TEST(RoundWatch, InTheBarrierAFailureOrALossIsToldWhateverEndsFirst) {
+  for (const Duration sleep : {Duration::zero(), Duration(13s)}) {
+    for (std::uint64_t seed = 0; seed < 400; ++seed) {
+      Watched round(seed, 20ms);
+      round.begin();
+      round.events.run_until(round.events.now() + 1s);
+      round.enter_barrier();
+      StoreLink link = round.second.link_to(round.endpoint), other = round.second.link_to(round.endpoint);
+      const Time awake = round.events.now() + sleep;
+      if (sleep != Duration::zero()) round.network.freeze("n1", awake);
+      round.events.run_until(awake - std::min<Duration>(sleep, 1s));
+      const auto ends = [&round, seed] { round.network.end_store(round.store, seed % 2 == 0); };
+      round.events.at(awake + std::chrono::milliseconds(seed / 4), ends);
+      round.second.begin();
+      Scope scope(round.second.stage());
+      scope.start(fail(link, round.soon()));
+      scope.start(end(other, round.soon()));
+      round.second.act();
+      EXPECT_TRUE(round.told(round.first, 1, 60s)) << seed;
+    }
+  }
 }
 
 TEST(RoundWatch, AllNodesPassTheBarrier) {

@@ -221,8 +221,9 @@ class Membership {
     const bool few = quorum_.on() && why.code == ErrorCode::timeout;
     answer(to, RoundRefused{why, stands_by(peer.said.node), false, few});
   }
-  bool turn_away(ConnectionId to, const Error& why) {
-    objection_ = why.message;
+  // The host itself says so when it has read the answer.
+  bool turn_away(ConnectionId to, const Attendance& said, const Error& why) {
+    if (!said.hosts) objection_ = why.message;
     answer(to, RoundRefused{why});
     return false;
   }
