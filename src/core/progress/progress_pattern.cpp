@@ -119,6 +119,17 @@ bool has_in_order(std::string_view line, const std::vector<std::string>& texts) 
   });
 }
 
+using Match = std::match_results<std::string_view::const_iterator>;
+
+// libc++, which is in the portable programs, gives up on an expression that would run away.
+bool has_match(std::string_view line, const std::regex& expression, Match& match) {
+  try {
+    return std::regex_search(line.begin(), line.end(), match, expression);
+  } catch (const std::regex_error&) {
+    return false;
+  }
+}
+
 Error fault(const std::string& text, std::string_view what) {
   return usage_error(
       fmt::format("--progress {}: {}; expected a regular expression whose first group is the step, as in "
@@ -157,8 +168,8 @@ std::optional<ProgressPattern::Found> ProgressPattern::find(std::string_view lin
   for (std::size_t form = 0; form < forms_.size(); ++form) {
     const auto& [expression, needed] = forms_[form];
     if (!has_in_order(line, needed)) continue;
-    std::match_results<std::string_view::const_iterator> match;
-    if (!std::regex_search(line.begin(), line.end(), match, expression) || !match[1].matched) continue;
+    Match match;
+    if (!has_match(line, expression, match) || !match[1].matched) continue;
     const auto at = static_cast<std::size_t>(match.position(1));
     if (at + static_cast<std::size_t>(match.length(1)) == longest) continue;  // the number may go on
     const auto step = parse_step(line.substr(at, static_cast<std::size_t>(match.length(1))));

