@@ -17,7 +17,7 @@ using testing::IsEmpty;
 class GatheredFiles : public testing::Test {
  protected:
   GatheredFiles() { folder_ = ::mkdtemp(name_.data()); }
-  ~GatheredFiles() override { std::filesystem::remove_all(folder_); }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
 
   std::string name_ = testing::TempDir() + "gathered-XXXXXX";
   std::string folder_;
