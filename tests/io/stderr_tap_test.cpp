@@ -8,6 +8,7 @@
 #include <atomic>
 #include <chrono>
 #include <csignal>
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>
@@ -111,11 +112,16 @@ TEST_F(StderrTapTest, ALongLineOfOneIsNotTornByAnother) {
     while (!stop) say(other, "y\n");
   });
   std::string heard;
+  std::ptrdiff_t letters = 0;  // of the long line: the other one says more and more meanwhile
+  const auto add_heard = [&heard, &letters](const std::string& more) {
+    letters += std::count(more.begin(), more.end(), 'x');
+    heard += more;
+  };
   for (int i = 0; i < 20; ++i) {
     say(one, line);
-    while (std::count(heard.begin(), heard.end(), 'x') < (i + 1) * 50'000) {
-      heard += console_.hear(1);
-      heard += console_.heard();
+    while (letters < (i + 1) * 50'000) {
+      add_heard(console_.hear(1));
+      add_heard(console_.heard());
     }
   }
   stop = true;
