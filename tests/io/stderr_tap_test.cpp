@@ -37,7 +37,7 @@ class StderrTapTest : public testing::Test {
     make(console_.out.get());
   }
   // The thread must end before what it uses.
-  ~StderrTapTest() override {
+  void TearDown() override {
     console_.in.reset();
     if (tap_) drain();
   }
@@ -119,7 +119,7 @@ TEST_F(StderrTapTest, ALongLineOfOneIsNotTornByAnother) {
   };
   for (int i = 0; i < 20; ++i) {
     say(one, line);
-    while (letters < (i + 1) * 50'000) {
+    while (letters < (i + 1) * std::ptrdiff_t{50'000}) {
       add_heard(console_.hear(1));
       add_heard(console_.heard());
     }
