@@ -3,7 +3,6 @@
 #include "launch/core/control/startup_report.hpp"
 #include "launch/io/background.hpp"
 #include "launch/io/clock.hpp"
-#include "launch/io/deadline.hpp"
 #include "launch/io/host.hpp"
 #include "launch/io/log.hpp"
 
@@ -58,28 +57,23 @@ ControlDesk::ControlDesk(asio::any_io_executor executor, Job job, Deeds deeds)
       deeds_(std::move(deeds)),
       answers_(executor, job, deeds_.feed),
       door_(executor, [this](std::string line, pid_t visitor) { return serve(std::move(line), visitor); }),
-      opening_(executor, asio::steady_timer::time_point::max()),
       hangs_(executor, {job.config, job.node, job.workers, job.record, job.round},
              {[this](Verb verb) { return ask_all(verb); }, deeds_.feed}),
       startup_(executor, {job.config, job.record, job.round}, [this] { return ask_all(Verb::timeline); }) {}
 
 void ControlDesk::open() {
-  opens_ = true;
-  run_in_background(executor_, open_door());
-}
-
-asio::awaitable<void> ControlDesk::opened() {
-  if (opens_) (void)co_await opening_.async_wait(as_values);
-}
-
-asio::awaitable<void> ControlDesk::open_door() {
   // Containers that share the folder have equal pids.
   std::string name = fmt::format("{}-{:08x}", job_.config.pid, random_seed() >> 32U);
-  const std::vector<std::string> folders = door_folders(job_.config.worker_env);
+  std::vector<std::string> folders = door_folders(job_.config.worker_env);
   auto opening = door_.open(folders, std::move(name), later(now(), time_for_door));
+  run_in_background(executor_, tell_opened(std::move(opening), std::move(folders)));
+}
+
+asio::awaitable<void> ControlDesk::opened() { (void)co_await door_.opened(); }
+
+asio::awaitable<void> ControlDesk::tell_opened(asio::awaitable<std::optional<Status>> opening,
+                                               std::vector<std::string> folders) {
   const std::optional<Status> opened = co_await std::move(opening);
-  opens_ = false;
-  opening_.cancel();
   if (!opened)
     co_return log_info(
         fmt::format("launch-ctl cannot ask this job before the file system of {} answers", fmt::join(folders, " or ")));

@@ -188,6 +188,10 @@ Result<Door::Place> Door::find_place(const std::vector<std::string>& folders, co
 asio::awaitable<std::optional<Status>> Door::open(std::vector<std::string> folders, std::string name, Time deadline) {
   run_in_background(executor_, open_some_time(std::move(folders), std::move(name)));
   trying_.expires_at(to_steady(deadline));
+  return opened();
+}
+
+asio::awaitable<std::optional<Status>> Door::opened() {
   if (!tried_) (void)co_await trying_.async_wait(as_values);
   co_return tried_;
 }

@@ -29,7 +29,6 @@ def lines_with(run, level, host, check):
 
 class Checks(HostsCase):
     load = 0.2
-
     builds = only = ("release",)  # libfaketime and the address sanitizer wait for each other
 
     def check(self, place, *words, code=0, seconds=90, **options):

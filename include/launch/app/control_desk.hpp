@@ -65,7 +65,8 @@ class ControlDesk {
   using Others = Awaited<JobAnswered>;
   using Own = Awaited<NodeReport>;
 
-  boost::asio::awaitable<void> open_door();
+  boost::asio::awaitable<void> tell_opened(boost::asio::awaitable<std::optional<Status>> opening,
+                                           std::vector<std::string> folders);
   boost::asio::awaitable<std::string> serve(std::string line, pid_t visitor);
   boost::asio::awaitable<void> answer_meanwhile(ControlRequest request, Time asked, std::shared_ptr<Own> own);
   static boost::asio::awaitable<NodeReport> answer_of(std::shared_ptr<Own> own);
@@ -83,8 +84,6 @@ class ControlDesk {
   Deeds deeds_;
   NodeAnswers answers_;
   Door door_;
-  boost::asio::steady_timer opening_;  // cancelled when the door is open, or cannot be opened in time
-  bool opens_ = false;
   HangDesk hangs_;
   StartupDesk startup_;
   std::uint64_t questions_ = 0;

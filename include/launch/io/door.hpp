@@ -38,9 +38,12 @@ class Door {
   Door(const Door&) = delete;
   Door& operator=(const Door&) = delete;
 
-  // Makes the socket in the first of these folders that can be had. Nothing may have that name yet. The error is for
-  // people. nullopt: the file system has not answered by `deadline`; the door opens when it does.
+  // Begins to make the socket in the first of these folders that can be had. Nothing may have that name yet. What it
+  // gives is opened().
   boost::asio::awaitable<std::optional<Status>> open(std::vector<std::string> folders, std::string name, Time deadline);
+  // What has become of that. The error is for people. nullopt: the file system has not answered by the deadline, and
+  // the door opens when it does; or open() was never called.
+  boost::asio::awaitable<std::optional<Status>> opened();
   // Removes the socket meanwhile. Who has come is served.
   void begin_to_close();
   // Waits until the socket that begin_to_close() removes is gone, until `deadline` at most.
