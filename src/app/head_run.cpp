@@ -201,7 +201,7 @@ class HeadRun {
   // The console may be slow, and a host that hears nothing for long gives the head up.
   Task keep_unconfirmed() {
     while (!unconfirmed_.empty()) {
-      beat_.expires_at(to_steady(later(now(), between_host_beats)));
+      beat_.expires_at(to_steady(later(now(), between_host_beats(plan_.head.silence))));
       (void)co_await beat_.async_wait(as_values);
       for (const Unconfirmed& one : unconfirmed_) links_.tell(one.node, HostBeat{});
     }

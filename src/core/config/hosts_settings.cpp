@@ -373,6 +373,7 @@ Result<HostsPlan> plan_hosts(const Options& options, const OptionLine& line, con
   plan.head.version = LAUNCH_VERSION;
   plan.head.may_copy = !options.no_copy.value && plan.start.by == StartChoice::By::ssh;
   plan.head.sets_interface = !options.no_ifname.value;
+  plan.head.silence = host_silence(options.heartbeat_timeout.value);
   plan.detach_file = detach_file(options, plan.head);
   if (Status fits = choose_report_file(plan); !fits) return fits.error();
   if (Status fits = gather(options, plan); !fits) return fits.error();

@@ -104,8 +104,7 @@ void Gathering::on_taken(int node, Time now) {
 
 void Gathering::ask(int node, Time now) {
   table_.move(node, State::asked, now);
-  const auto silence = std::chrono::duration_cast<std::chrono::milliseconds>(longest_host_silence).count();
-  table_.add(TellHost{node, node_job(table_.plan(), node, silence)});
+  table_.add(TellHost{node, node_job(table_.plan(), node)});
 }
 
 void Gathering::on_ready(int node, const NodeReady& ready) {

@@ -370,9 +370,13 @@ void Head::on_noise(int node, std::string noise) { table_.at(node).noise = std::
 
 // Nothing was heard of it in time.
 void Head::expire(int node, Time now) {
-  const HeadHost& host = table_.at(node);
-  const bool silent = !deaf_ && host.state == State::running && now - host.heard >= longest_host_silence;
-  silent ? table_.drop(node, {table_.name(node), why_late(host), 124}) : gathering_.expire(node, now, 124);
+  HeadHost& host = table_.at(node);
+  const Duration silence = table_.plan().silence;
+  const Time due = later(host.heard, silence);
+  if (deaf_ || host.state != State::running || now < due) return gathering_.expire(node, now, 124);
+  const Time end = end_of_silence(due, now, silence);
+  if (end <= now) return table_.drop(node, {table_.name(node), why_silent(silence), 124});
+  host.heard = end - silence;
 }
 
 HeadActions Head::on_deadline(Time now) {
@@ -390,7 +394,7 @@ Time Head::deadline() const {
   Time first = std::min({table_.next_beat(), table_.fold_due(), deaf_ ? never : early_.due});
   for (const HeadHost& host : table_.hosts()) {
     if (!gathering_.is_held_up(host)) first = std::min(first, host.due);
-    if (host.state == State::running && !deaf_) first = std::min(first, later(host.heard, longest_host_silence));
+    if (host.state == State::running && !deaf_) first = std::min(first, later(host.heard, table_.plan().silence));
   }
   return first;
 }

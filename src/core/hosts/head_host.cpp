@@ -75,14 +75,17 @@ std::string why_late(const HeadHost& host) {
       return fmt::format("did not say within {} whether it can start", limit);
     case HeadHost::State::reaching:
       return fmt::format("did not say within {} whether it reaches node 0", limit);
-    case HeadHost::State::running:
-      return fmt::format("no sign of life for {}: its node is given up", to_text(longest_host_silence));
     case HeadHost::State::ready:
+    case HeadHost::State::running:
     case HeadHost::State::ended:
     case HeadHost::State::lost:
       break;
   }
   return "";
+}
+
+std::string why_silent(Duration silence) {
+  return fmt::format("no sign of life for {}: its node is given up", to_text(silence));
 }
 
 }  // namespace launch

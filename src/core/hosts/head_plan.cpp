@@ -29,7 +29,7 @@ std::string token_of(const HeadPlan& plan, int node) {
   return plan.check ? fmt::format("{}-{}", plan.run_id, node) : plan.run_id;
 }
 
-NodeJob node_job(const HeadPlan& plan, int node, std::int64_t silence_ms) {
+NodeJob node_job(const HeadPlan& plan, int node) {
   NodeJob job;
   job.node = node;
   job.nodes = static_cast<int>(plan.nodes.size());
@@ -43,7 +43,7 @@ NodeJob node_job(const HeadPlan& plan, int node, std::int64_t silence_ms) {
   job.gathers_logs = plan.gathers_logs;
   job.logs = plan.nodes[static_cast<std::size_t>(node)].logs;
   job.port = plan.port;
-  job.silence_ms = silence_ms;
+  job.silence_ms = std::chrono::duration_cast<std::chrono::milliseconds>(plan.silence).count();
   job.token = token_of(plan, node);
   job.checks = plan.check.has_value();
   return job;

@@ -10,14 +10,35 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Duration between_signs = 5s;
+constexpr Duration before_the_job = 1min;
 
 }  // namespace
 
 RemoteActions Remote::start(Time now) {
-  lost_at_ = later(now, silence_);
-  beat_ = later(now, between_signs);
+  lost_at_ = later(now, silence());
+  beat_ = later(now, between_host_beats(longest_host_silence));
   return {};
+}
+
+// A check may have to wait for a file system.
+Duration Remote::silence() const {
+  switch (state_) {
+    case State::waiting:
+      return before_the_job;
+    case State::checking:
+    case State::ready:
+    case State::unfit:
+      return std::max(silence_, longest_host_silence);
+    case State::running:
+    case State::told:
+    case State::over:
+      break;
+  }
+  return silence_;
+}
+
+void Remote::on_life(Time now) {
+  if (lost_at_ != never) lost_at_ = later(now, silence());
 }
 
 // With what is left of the connections to peers.
@@ -56,7 +77,7 @@ std::optional<RemoteActions> Remote::on_peer_message(HostMessage& message) {
 
 RemoteActions Remote::on_message(HostMessage message, Time now) {
   if (headless_) return {};
-  lost_at_ = later(now, silence_);
+  on_life(now);
   if (leaving_) return {};
   if (auto actions = on_peer_message(message)) return *std::move(actions);
   if (state_ == State::over) return {};
@@ -65,14 +86,15 @@ RemoteActions Remote::on_message(HostMessage message, Time now) {
     state_ = State::checking;
     keeps_output_ = job->keeps_output;
     silence_ = std::chrono::milliseconds(job->silence_ms);
-    lost_at_ = later(now, silence_);
-    beat_ = later(now, std::min(between_signs, silence_ / 3));
+    on_life(now);
+    beat_ = later(now, between_host_beats(silence_));
     return {CheckNode{std::move(*job)}};
   }
   if (auto* question = std::get_if<ReachQuestion>(&message); question != nullptr && state_ == State::ready)
     return {TryToReach{std::move(*question)}};
   if (auto* go = std::get_if<NodeGo>(&message); go != nullptr && state_ == State::ready) {
     state_ = State::running;
+    on_life(now);
     return {RunNode{std::move(go->args), std::move(go->meeting), go->input}};
   }
   if (const auto* signal = std::get_if<NodeSignal>(&message); signal != nullptr && state_ == State::running)
@@ -155,9 +177,10 @@ RemoteActions Remote::on_peer_end(PeerEnd end) {
 }
 
 RemoteActions Remote::on_deadline(Time now) {
+  if (now >= lost_at_) lost_at_ = end_of_silence(lost_at_, now, silence());
   if (now >= lost_at_) return on_lost();
   if (now < beat_) return {};
-  beat_ = later(now, std::min(between_signs, silence_ / 3));
+  beat_ = later(now, between_host_beats(silence_));
   if (headless_ || leaving_) return {};
   return {TellHead{HostBeat{}}};
 }

@@ -24,6 +24,7 @@ set(hosts_sources
   src/core/hosts/host_notices.cpp
   src/core/hosts/host_reach.cpp
   src/core/hosts/host_selection.cpp
+  src/core/hosts/host_silence.cpp
   src/core/hosts/host_table.cpp
   src/core/hosts/host_tree.cpp
   src/core/hosts/host_word.cpp

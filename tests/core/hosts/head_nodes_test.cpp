@@ -67,6 +67,31 @@ TEST(HeadNodes, WhatIsLeftOfALineIsShownHoweverTheNodeGoes) {
   EXPECT_THAT(impatient.code(), Optional(128 + SIGINT));
 }
 
+Driver with_silence(Duration silence) {
+  HeadPlan plan = plan_of(2);
+  plan.silence = silence;
+  Driver d(plan);
+  d.run_all();
+  return d;
+}
+
+TEST(HeadNodes, AHostMayBeSilentForAsLongAsThePlanSays) {
+  Driver d = with_silence(3s);
+  EXPECT_EQ(d.head.deadline(), d.now + 1s) << "the next beat";
+  d.now += 2s;
+  d.say(1, HostBeat{});
+  EXPECT_THAT(d.wait(1s - 1ns).said(), IsEmpty());
+  EXPECT_THAT(d.wait(1ns).said(), ElementsAre("n1: no sign of life for 3 s: its node is given up"));
+}
+
+TEST(HeadNodes, AHeadThatHasSleptReadsFirstWhatHasComeMeanwhile) {
+  Driver d = with_silence(3s);
+  EXPECT_THAT(d.wait(60s).said(), IsEmpty());
+  EXPECT_EQ(d.head.deadline(), d.now + 250ms);
+  d.say(0, HostBeat{});
+  EXPECT_THAT(d.wait(250ms).said(), ElementsAre(StartsWith("n2: no sign of life")));
+}
+
 TEST(HeadNodes, WhatComesAfterTheEndIsNotShown) {
   Driver d = running(2);
   d.say(0, NodeEnd{});
@@ -135,9 +160,9 @@ TEST(HeadNodes, FilesAreStoredIfTheyWereAskedForWhileTheNodeRuns) {
     plan.nodes[1].logs = "/logs/n2";
     Driver d(plan);
     d.greet_all();
-    EXPECT_EQ(node_job(plan, 1, 15'000).gathers_logs, asked);
-    EXPECT_EQ(node_job(plan, 1, 15'000).logs, "/logs/n2");
-    EXPECT_EQ(node_job(plan, 0, 15'000).logs, "");
+    EXPECT_EQ(node_job(plan, 1).gathers_logs, asked);
+    EXPECT_EQ(node_job(plan, 1).logs, "/logs/n2");
+    EXPECT_EQ(node_job(plan, 0).logs, "");
     EXPECT_THAT(d.say(0, NodeFile{"early", true, "", ""}).all<StoreFile>(), IsEmpty());
     d.run_all();
     const auto stored = d.say(1, NodeFile{"0/stdout.log", false, "x", ""}).all<StoreFile>();

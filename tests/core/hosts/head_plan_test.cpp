@@ -52,7 +52,7 @@ TEST(HeadPlan, TheQuestionHasAllThatTheNodeNeeds) {
   plan.umask = 027;
   plan.keeps_output = true;
   plan.port = 29500;
-  const NodeJob job = node_job(plan, 1, 15'000);
+  const NodeJob job = node_job(plan, 1);
   EXPECT_EQ(job.node, 1);
   EXPECT_EQ(job.nodes, 2);
   EXPECT_THAT(job.env, ElementsAre("A=1", "CUDA_VISIBLE_DEVICES=0,2"));

@@ -252,11 +252,28 @@ TEST(Remote, BeforeTheJobItIsPatientForAMinute) {
   EXPECT_EQ(order(remote.on_deadline(begin + 60s)), "L");
 }
 
-TEST(Remote, TheJobSaysHowLongTheSilenceMayBe) {
-  Remote remote = remote_in(ready, job_with(2s));
+TEST(Remote, TheJobSaysHowLongTheSilenceMayBeWhileItsNodeRuns) {
+  Remote remote = remote_in(running, job_with(2s));
   EXPECT_EQ(remote.deadline(), begin + Duration(2s) / 3) << "beats are as much more frequent";
   EXPECT_EQ(order(remote.on_deadline(begin + 2s - 1ns)), "t:beat");
-  EXPECT_EQ(order(remote.on_deadline(begin + 2s)), "L");
+  EXPECT_EQ(order(remote.on_deadline(begin + 2s)), "s:15");
+  for (const State state : {checking, ready, unfit}) {
+    Remote early = remote_in(state, job_with(2s));
+    EXPECT_EQ(order(early.on_deadline(begin + 15s - 1ns)), "t:beat") << "a check may wait for a file system";
+    EXPECT_EQ(order(early.on_deadline(begin + 15s)), "L");
+  }
+}
+
+TEST(Remote, ARemoteThatHasSleptReadsFirstWhatHasComeMeanwhile) {
+  Remote heard = remote_in(running, job_with(4s));
+  EXPECT_EQ(order(heard.on_deadline(begin + 60s)), "t:beat");
+  heard.on_message(HostBeat{}, begin + 60s);
+  EXPECT_EQ(order(heard.on_deadline(begin + 64s - 1ns)), "t:beat");
+  Remote lost = remote_in(running, job_with(4s));
+  lost.on_deadline(begin + 5s);
+  EXPECT_EQ(lost.deadline(), begin + 5s + 250ms);
+  EXPECT_EQ(order(lost.on_deadline(begin + 5s + 250ms)), "s:15");
+  EXPECT_EQ(order(remote_in(running, job_with(4s)).on_deadline(begin + 5s - 1ns)), "s:15") << "that was no sleep";
 }
 
 TEST(Remote, AnyMessageIsASignOfLife) {

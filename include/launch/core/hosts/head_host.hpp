@@ -14,9 +14,6 @@
 
 namespace launch {
 
-constexpr Duration longest_host_silence = std::chrono::seconds(15);
-constexpr Duration between_host_beats = std::chrono::seconds(5);
-
 struct HeadHost {
   enum class State {
     waiting,     // to be connected to, from `due` on
@@ -57,6 +54,8 @@ Duration limit_of(const HeadHost& host);
 
 // Why it is given up when that time is over; empty: it is not.
 std::string why_late(const HeadHost& host);
+// One whose node runs, after a silence.
+std::string why_silent(Duration silence);
 
 // Why its node is lost; empty: a launch that ends by itself with such a code has a report, or had not joined.
 std::string why_lost(const NodeEnd& end);

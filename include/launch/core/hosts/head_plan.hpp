@@ -5,6 +5,7 @@
 
 #include "launch/core/hosts/host_check.hpp"
 #include "launch/core/hosts/host_messages.hpp"
+#include "launch/core/hosts/host_silence.hpp"
 #include "launch/core/hosts/host_tree.hpp"
 #include "launch/core/job/endpoint.hpp"
 
@@ -60,6 +61,7 @@ struct HeadPlan {
   std::uint16_t port = 0;       // of node 0; 0: any
   std::string network{};        // on which the nodes meet: an address with a mask, or an interface; empty: any
   int fanout = 64;              // connections that one host makes at the same time
+  Duration silence = longest_host_silence;  // of a connection, after which it is lost
   std::optional<CheckPlan> check{};
 };
 
@@ -70,6 +72,6 @@ std::vector<std::string> node_line(const HeadPlan& plan, int node, const Endpoin
 std::string token_of(const HeadPlan& plan, int node);
 
 // Whether it could start.
-NodeJob node_job(const HeadPlan& plan, int node, std::int64_t silence_ms);
+NodeJob node_job(const HeadPlan& plan, int node);
 
 }  // namespace launch

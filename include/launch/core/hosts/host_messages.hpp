@@ -26,7 +26,7 @@ struct NodeJob {
   std::vector<std::string> env;   // NAME=VALUE, on top of the remote's own
   std::string folder;             // to work in
   int umask = 022;
-  std::int64_t silence_ms = 15'000;  // without any frame, after which the remote ends
+  std::int64_t silence_ms = 15'000;  // without any frame, after which a node that runs ends
   bool keeps_output = false;         // the remote keeps the workers' output in files until all of it was shown
   std::uint16_t port = 0;            // of the store, on node 0; 0: a free one
   std::string token{};               // what that port says to whom connects to it, until the node starts

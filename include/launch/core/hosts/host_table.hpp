@@ -134,7 +134,7 @@ class HostTable {
   Time fold_due() const;
 
   // Hosts that must know that the head lives are told so, if it is time.
-  void start_beats(Time now) { beat_ = later(now, between_host_beats); }
+  void start_beats(Time now) { beat_ = later(now, between_host_beats(plan_.silence)); }
   void beat(Time now);
   Time next_beat() const { return beat_; }
 

@@ -12,6 +12,7 @@
 
 #include "launch/core/base/time.hpp"
 #include "launch/core/hosts/host_frames.hpp"
+#include "launch/core/hosts/host_silence.hpp"
 
 #include <optional>
 #include <set>
@@ -67,9 +68,7 @@ class Remote {
   RemoteActions start(Time now);
   RemoteActions on_message(HostMessage message, Time now);
   // Something has come from the head, though not a whole message.
-  void on_life(Time now) {
-    if (lost_at_ != never) lost_at_ = later(now, silence_);
-  }
+  void on_life(Time now);
   // The head has gone, or what it says makes no sense.
   RemoteActions on_lost();
   RemoteActions on_checked(HostMessage answer);
@@ -103,13 +102,14 @@ class Remote {
   std::optional<RemoteActions> on_peer_message(HostMessage& message);
   RemoteActions on_message_after_end(const HostMessage& message);
   void leave(RemoteActions& actions);
+  Duration silence() const;  // of the head, for as long as this state lasts
 
   State state_ = State::waiting;
   bool headless_ = false;
   bool keeps_output_ = false;
   bool leaving_ = false;
-  std::set<int> peers_;                         // whose connections are here
-  Duration silence_ = std::chrono::minutes(1);  // until the job says how long
+  std::set<int> peers_;                      // whose connections are here
+  Duration silence_ = longest_host_silence;  // as the job says
   Time lost_at_ = never;
   Time beat_ = never;
 };
