@@ -370,13 +370,8 @@ void Head::on_noise(int node, std::string noise) { table_.at(node).noise = std::
 
 // Nothing was heard of it in time.
 void Head::expire(int node, Time now) {
-  HeadHost& host = table_.at(node);
-  const Duration silence = table_.plan().silence;
-  const Time due = later(host.heard, silence);
-  if (deaf_ || host.state != State::running || now < due) return gathering_.expire(node, now, 124);
-  const Time end = end_of_silence(due, now, silence);
-  if (end <= now) return table_.drop(node, {table_.name(node), why_silent(silence), 124});
-  host.heard = end - silence;
+  if (!deaf_) table_.drop_if_silent(node, now);
+  gathering_.expire(node, now, 124);
 }
 
 HeadActions Head::on_deadline(Time now) {

@@ -107,6 +107,18 @@ void HostTable::drop(int node, const HostProblem& problem) {
   if (host.connected && !host.left) leave(node);
 }
 
+void HostTable::drop_if_silent(int node, Time now) {
+  HeadHost& host = at(node);
+  const Time due = later(host.heard, plan_.silence);
+  if (host.state != State::running || now < due) return;
+  const Time end = end_of_silence(due, now, plan_.silence);
+  if (end > now) {
+    host.heard = end - plan_.silence;
+  } else {
+    drop(node, {name(node), why_silent(plan_.silence), 124});
+  }
+}
+
 void HostTable::lose(int node, const HostProblem& problem) {
   flush(node);
   if (is_safe(at(node))) return move(node, State::ended, never);

@@ -49,7 +49,7 @@ TEST(HeadHost, WhatALoginHasSaidIsNamed) {
 
 TEST(HeadHost, ARunningOneIsSilent) {
   EXPECT_THAT(why_late(host_in(State::running)), IsEmpty());
-  EXPECT_THAT(why_silent(15s), HasSubstr("no sign of life for 15 s"));
+  EXPECT_THAT(why_silent(std::chrono::seconds(15)), HasSubstr("no sign of life for 15 s"));
 }
 
 }  // namespace launch::head_host_test
