@@ -2,6 +2,8 @@
 
 #include "planning.hpp"
 
+#include <chrono>
+
 namespace launch::hosts_settings_test {
 
 using ::testing::AllOf;
@@ -240,10 +242,9 @@ TEST(HostsSettings, WordsOfSsh) {
 
 TEST(HostsSettings, WhatTheHeadKeeps) {
   const HostsPlan plan =
-      plan_of({"--hosts=n1,n2", "--fanout=7", "--heartbeat-timeout=3", "--network=ib0", "--rdzv-id=mine",
-               "--master-port=4000", "--verdict=json:out", "--cluster=slurm", "--nnodes=2", "--include=n1@n2"});
+      plan_of({"--hosts=n1,n2", "--fanout=7", "--network=ib0", "--rdzv-id=mine", "--master-port=4000",
+               "--verdict=json:out", "--cluster=slurm", "--nnodes=2", "--include=n1@n2"});
   EXPECT_EQ(plan.head.fanout, 7);
-  EXPECT_EQ(plan.head.silence, std::chrono::seconds(3));
   EXPECT_EQ(plan.head.network, "ib0");
   EXPECT_EQ(plan.head.run_id, "mine");
   EXPECT_EQ(plan.head.port, 4000);
@@ -258,6 +259,7 @@ TEST(HostsSettings, WhatTheHeadKeeps) {
   const HostsPlan plain = plan_of({"--hosts=n1"});
   EXPECT_EQ(plain.head.fanout, 64);
   EXPECT_EQ(plain.head.silence, longest_host_silence);
+  EXPECT_EQ(plan_of({"--hosts=n1", "--heartbeat-timeout=3"}).head.silence, std::chrono::seconds(3));
   EXPECT_EQ(plain.head.port, 0);
   EXPECT_EQ(plain.head.run_id, "fresh");
   EXPECT_EQ(plan_of({"--hosts=n1", "--rdzv-id="}).head.run_id, "fresh");
