@@ -180,7 +180,7 @@ class HeadRun {
     if (std::holds_alternative<NodeGo>(action.message) && !std::exchange(began_, true)) on_begun_();
     links_.tell(action.node, action.message);
   }
-  void carry_out(const LeaveHost& action) { links_.leave(action.node); }
+  void carry_out(const LeaveHost& action) { action.silent ? links_.give_up(action.node) : links_.leave(action.node); }
 
   void carry_out(const ConfirmHost& action) {
     unconfirmed_.push_back({action.node, action.leaves, out_.given(), err_.given()});

@@ -30,7 +30,7 @@ void HostLinks::connect(const ConnectHost& action) {
   at(node).starter = action.starter;
   at(node).open = true;
   if (action.starter != started_by_head) return tell(action.starter, StartPeer{node, std::move(argv)});
-  if (start_program(action, std::move(argv))) ++connected_;
+  if (start_program(action, std::move(argv))) ++awaited_;
 }
 
 bool HostLinks::start_program(const ConnectHost& action, std::vector<std::string> argv) {
@@ -76,10 +76,10 @@ void HostLinks::lose(int node, LostConnection lost) {
   lost.port = plan_.hosts[static_cast<std::size_t>(node)].port.value_or(22);
   at(node).open = false;
   asio::post(executor_, [this, node, lost = std::move(lost)] {
-    if (std::exchange(at(node).program, nullptr)) --connected_;
+    if (std::exchange(at(node).program, nullptr) && !at(node).given_up) --awaited_;
     lose_peers(node);
     handlers_.on_lost(node, lost);
-    if (connected_ == 0) ended_.cancel();
+    if (awaited_ == 0) ended_.cancel();
   });
 }
 
@@ -152,6 +152,11 @@ void HostLinks::leave(int node) {
   if (link.open && link.starter != started_by_head) tell(link.starter, PeerBytes{node, ""});
 }
 
+void HostLinks::give_up(int node) {
+  leave(node);
+  if (at(node).program && !std::exchange(at(node).given_up, true)) --awaited_;
+}
+
 void HostLinks::hold(bool held) {
   held_ = held;
   for (Link& link : links_)
@@ -173,7 +178,7 @@ void HostLinks::kill_all() {
 
 asio::awaitable<void> HostLinks::end(Duration patience) {
   ended_.expires_at(to_steady(later(now(), patience)));
-  if (connected_ > 0) (void)co_await ended_.async_wait(as_values);
+  if (awaited_ > 0) (void)co_await ended_.async_wait(as_values);
   kill_all();
 }
 

@@ -53,6 +53,8 @@ class HostLinks {
   void tell(int node, const HostMessage& message);
   // Nothing more is said there.
   void leave(int node);
+  // The same, and end() does not wait for it.
+  void give_up(int node);
   // While held, nothing is read from any of them.
   void hold(bool held);
 
@@ -71,6 +73,7 @@ class HostLinks {
     FrameReader reader{true};
     bool greeted = false;
     bool broken = false;
+    bool given_up = false;
   };
 
   Link& at(int node) { return links_[static_cast<std::size_t>(node)]; }
@@ -91,7 +94,7 @@ class HostLinks {
   LinkHandlers handlers_;
   std::vector<Link> links_;
   boost::asio::steady_timer ended_;
-  int connected_ = 0;
+  int awaited_ = 0;  // programs that end() waits for
   bool held_ = false;
 };
 

@@ -74,7 +74,7 @@ void HostTable::disconnect(int node) {
 
 void HostTable::leave(int node) {
   at(node).left = true;
-  add(LeaveHost{node});
+  add(LeaveHost{node, at(node).silent});
 }
 
 void HostTable::leave_unless_needed(int node) {
@@ -115,6 +115,7 @@ void HostTable::drop_if_silent(int node, Time now) {
   if (end > now) {
     host.heard = end - plan_.silence;
   } else {
+    host.silent = true;
     drop(node, {name(node), why_silent(plan_.silence), 124});
   }
 }

@@ -20,6 +20,7 @@ using testing::Eq;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Optional;
+using testing::SizeIs;
 using testing::StartsWith;
 
 // ---- output
@@ -82,6 +83,11 @@ TEST(HeadNodes, AHostMayBeSilentForAsLongAsThePlanSays) {
   d.say(1, HostBeat{});
   EXPECT_THAT(d.wait(1s - 1ns).said(), IsEmpty());
   EXPECT_THAT(d.wait(1ns).said(), ElementsAre("n1: no sign of life for 3 s: its node is given up"));
+  const auto left = d.all<LeaveHost>();
+  ASSERT_THAT(left, SizeIs(1));
+  EXPECT_TRUE(left[0].silent) << "nobody waits for the end of its connection";
+  EXPECT_THAT(d.lose(0).left(), IsEmpty());
+  EXPECT_FALSE(d.say(1, NodeEnd{}).all<LeaveHost>().at(0).silent);
 }
 
 TEST(HeadNodes, AHeadThatHasSleptReadsFirstWhatHasComeMeanwhile) {

@@ -30,6 +30,7 @@ struct HeadHost {
   State state = State::waiting;
   bool connected = false;
   bool left = false;              // nothing more is said over this connection
+  bool silent = false;            // so it was given up
   bool copies = false;            // this program, since it has none or another version
   int starter = started_by_head;  // the node whose host makes the connection
   int connecting_peers = 0;       // of the connections that it makes, those without a greeting

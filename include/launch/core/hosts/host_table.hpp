@@ -33,6 +33,7 @@ struct TellHost {
 // Nothing more is said to it: its connection is closed.
 struct LeaveHost {
   int node;
+  bool silent = false;  // it will hardly notice, so nobody waits for that
 };
 struct ShowLines {
   bool errors;  // on standard error
