@@ -142,20 +142,32 @@ TEST(Listed, WhoSeeksTheJobKeepsTheFirstFromFoundingOne) {
   }
 }
 
+// Some other node of the list knows of the job. If none does, nothing keeps the first from founding a second one
+// (docs/elastic.md), which then gives way.
+bool is_known(WholeJob& job, int listed, const std::string& besides) {
+  const std::vector<std::size_t> living = job.alive();
+  return std::any_of(living.begin(), living.end(), [&](std::size_t index) {
+    const play::NodeHost& node = job.launch_node(index);
+    return node.host() != besides && node.formed() && std::stoi(node.host().substr(1)) < listed;
+  });
+}
+
 // Hosts and other nodes are killed and started again, or stand still, one after the other or at once.
 Played play_losses(std::uint64_t seed, Choices& choices) {
-  const auto job = start(seed, choices.odds(0.7), 2 + static_cast<int>(choices.below(3)), 30s);
+  const bool by_majority = choices.odds(0.7);
+  const int listed = 2 + static_cast<int>(choices.below(3));
+  const auto job = start(seed, by_majority, listed, 30s);
   const Duration first = choices.between(3s, 10s);
   const std::size_t losses = 1 + choices.below(4);
   for (std::size_t i = 0; i < losses; ++i) {
     const Duration when = first + choices.between(1ms, 30s);
     const Duration away = choices.odds(0.5) ? choices.between(0us, 50ms) : choices.between(0us, 20s);
     const std::size_t kind = choices.below(3);
-    job->events().in(when, [&one = *job, away, kind] {
+    job->events().in(when, [&one = *job, away, kind, listed] {
       std::vector<std::size_t> living = one.alive();
       if (living.size() < 3) return;
       play::NodeHost& node = one.launch_node(living[kind == 2 ? living.size() - 1 : 0]);
-      if (!node.formed()) return;
+      if (!node.formed() || (kind != 1 && !is_known(one, listed, node.host()))) return;
       one.unquiet(away + 60s);
       one.events().note(fmt::format("TROUBLE {} for {}: {}", kind, to_text(away), node.host()));
       if (kind == 1) return one.network().freeze(node.host(), later(one.events().now(), away));

@@ -157,10 +157,10 @@ void WholeJob::fault(const std::string& what) {
 
 // ---- what must never be
 
-// False for a machine that is paused or has just woken: its guard ends what is old there. False, too, if nothing could
-// end its workers.
+// False for a machine that is paused or has just woken: its guard ends what is old there. False, too, if the node was
+// killed, since its guard ends its workers while the others hear of the loss, or if nothing could end its workers.
 bool WholeJob::judges(std::size_t node) const {
-  if (nodes_[node]->immortal()) return false;
+  if (nodes_[node]->immortal() || !nodes_[node]->alive()) return false;
   if (!scenario_.judges_torchrun && !seats_[node].by_launch) return false;
   return events_.now() >= later(network_.thaws_at(nodes_[node]->host()), after_waking);
 }
@@ -329,7 +329,7 @@ void WholeJob::check_patience(std::size_t node) {
   const auto& report = launch_node(node).report();
   const bool waited = report && report->end.first && report->end.first->what.find("timed out") != std::string::npos;
   if (!waited || !scenario_.elastic || scenario_.by_majority || !all_by_launch_ || any_immortal()) return;
-  if (scenario_.hosting == Hosting::node && !nodes_.front()->alive()) return;
+  if (has_lost_store_ || (scenario_.hosting == Hosting::node && !nodes_.front()->alive())) return;
   if (later(network_.well_at(), scenario_.join_timeout + to_be_told) > events_.now()) return;
   const auto others = alive();
   const bool enough = static_cast<int>(others.size()) >= scenario_.fewest;

@@ -94,7 +94,10 @@ class WholeJob {
   int requests() const { return store_ ? store_->requests() : 0; }
   // torchrun's agent, which hosts the store that is otherwise never lost, ends once all are in the exit barrier.
   bool run_until_all_have_ended(std::int64_t round, Duration limit);
-  void lose_store() { network_.end_store(store_); }
+  void lose_store() {
+    network_.end_store(store_);
+    has_lost_store_ = true;
+  }
   // The last facts, for a failure.
   std::string story() const;
   std::uint64_t hash() const { return events_.hash(); }
@@ -154,6 +157,7 @@ class WholeJob {
   std::optional<int> code_;
   std::optional<std::string> verdict_;
   bool same_ends_ = true;
+  bool has_lost_store_ = false;
   bool time_to_save_ = false;
   Time quiet_at_{};
   std::vector<std::string> faults_;

@@ -90,7 +90,8 @@ void Network::power_off(const std::string& host) {
 }
 
 void Network::freeze(const std::string& host, Time until) {
-  frozen_[host] = until;
+  Time& thaws = frozen_[host];
+  thaws = std::max(thaws, until);  // what is put off until then stays so
   well_at_ = std::max(well_at_, until);
 }
 
