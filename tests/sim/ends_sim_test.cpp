@@ -172,6 +172,31 @@ TEST(Ends, ANodeThatLeavesDoesNotEndTheJobOfTheOthers) {
   }
 }
 
+// It may reach the store between this and its end.
+TEST(Ends, ANewNodeThatIsToldToStopBeforeItIsInDoesNotEndTheJobOfTheOthers) {
+  for (const Hosting hosting : {Hosting::node, Hosting::launch, Hosting::torchrun})
+    for (int phase = 0; phase < 60; ++phase) {
+      SCOPED_TRACE(fmt::format("{}, phase {}", static_cast<int>(hosting), phase));
+      WholeScenario scenario;
+      scenario.elastic = true;
+      scenario.nodes = 4;
+      scenario.fewest = 2;
+      scenario.hosting = hosting;
+      WholeJob job(1, scenario);
+      start(job, 3, [](std::size_t, const Round&) { return Plan{10s, 0}; });
+      ASSERT_TRUE(job.run_until_together(10s)) << job.story();
+      job.allow_different_ends();
+      play::NodeHost& newcomer = job.add([](const Round&) { return Plan{10s, 0}; });
+      newcomer.start();
+      job.events().run_until(later(job.events().now(), phase * 100us));
+      newcomer.signal(SIGTERM);
+      job.unquiet(Duration::zero());
+      job.run_to_end(60s);
+      EXPECT_EQ(job.faults(), std::vector<std::string>()) << job.story();
+      for (const std::size_t other : {0U, 1U, 2U}) EXPECT_EQ(job.node(other).exit_code(), 0) << job.story();
+    }
+}
+
 // ---- a loss after the end of all
 
 // All have come to the exit barrier, but not all know so yet.

@@ -185,4 +185,12 @@ Played play_losses(std::uint64_t seed, Choices& choices) {
 
 TEST(Listed, NoSecondJobWhateverChanceDoes) { play_seeds(wanted_seeds(60), play_losses); }
 
+// The host gives up its store, and with it the connection over which the first of the list asks for the job.
+TEST(Listed, AStoreThatIsGivenUpAtThisMomentIsNoProofThatNobodyHasTheJob) {
+  constexpr std::uint64_t once_failed = 8739;
+  Choices choices(once_failed);
+  const Played played = play_losses(once_failed, choices);
+  EXPECT_EQ(played.faults, std::vector<std::string>()) << played.story;
+}
+
 }  // namespace launch::listed_sim_test

@@ -144,6 +144,7 @@ Listening Process::listen(const Listen& question) {
     if (!door && question.store == OwnStore::job) {
       mine->agents().table().preset(store_name_key(prepared_.name), "1");
       mine->set_silence_limit(prepared_.silence_limit);
+      mine->agents().point_to(pointed_.key, pointed_.job);
       if (prepared_.nnodes > 0) {
         mine->agents().table().set_agent_keys(prepared_.agent_keys);
         mine->agents().expect_guests(prepared_.run_id, prepared_.nnodes);

@@ -48,8 +48,10 @@ class Process {
   void carry_out(PrepareStore action) {
     if (const auto last = std::exchange(job_store_, nullptr)) network_.end_store(last, true);
     prepared_ = std::move(action);
+    pointed_ = {};
   }
   void carry_out(const PointTo& action) {
+    pointed_ = action;
     if (job_store_) job_store_->agents().point_to(action.key, action.job);
   }
   void carry_out(const FenceStore& action);
@@ -84,6 +86,7 @@ class Process {
   std::shared_ptr<int> life_ = std::make_shared<int>(0);
   std::shared_ptr<Store> job_store_, workers_store_;
   PrepareStore prepared_;
+  PointTo pointed_;
   LinkId watched_ = 0;
   Time last_answered_{};
   std::map<LinkId, std::shared_ptr<Link>> links_;

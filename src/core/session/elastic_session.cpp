@@ -19,7 +19,7 @@ constexpr Duration end_of_all = std::chrono::milliseconds(200);  // how long it 
 ElasticSession::ElasticSession(const Config& config, const C10dChoice& choice, const SessionFacts& facts)
     : Session(config, facts),
       choice_(choice),
-      meeting_(stage_, config, choice.settings.join_timeout),
+      meeting_(stage_, config, choice.settings),
       store_(stage_, config, choice, *this),
       excuse_(stage_),
       round_(stage_),
@@ -251,15 +251,15 @@ Talk<Result<Round>> ElasticSession::exchange_ranks(StoreLink& control, RoundForm
 // ---- the end of a round, and of the job
 
 Talk<void> ElasticSession::tell(Failure failure) {
-  if (!store_.reached() || stranger_) co_return;
-  if (failure.kind == Failure::Kind::signal) co_await count_nodes();
-  const bool ends_all = failure.of_all && (watch_ || store_.hosts()) && choice_.host_moves;  // others leave as ever
-  if (failure.kind == Failure::Kind::signal && !ends_all && may_leave_with(failure)) {
-    left_ = true;
+  if (stranger_) co_return;
+  if (failure.kind == Failure::Kind::signal && store_.reached()) co_await count_nodes();
+  if (leaves_with(failure)) {
+    left_ = true;  // even if it reaches the store only before its end
     late_.give_up();
     if (store_.is_by_launch()) store_.leave(failure.what);  // the node is gone when its workers are
     co_return;
   }
+  if (!store_.reached()) co_return;
   if (may_be_excused(failure)) {
     if (!host_gone_) co_await excuse_.unless_excused(tell_first(failure));
     if (host_gone_) co_return;  // then that excuses it

@@ -230,8 +230,8 @@ Talk<Status> ElasticStore::choose_machine() {
   auto looked = co_await place_.link->check(KeyList(1, std::string(host_key)), deadline);
   if (!looked) co_return looked.error();
   place_.by_launch = looked->at(0);
+  point();  // before anybody can ask
   if (place_.by_launch && !place_.hosts) co_await search_.line().open_door(search_.self(), place_.address, place_.own);
-  point();
   ElasticSettings settings = with_self(config_, choice_, stage_.report_interval());
   settings.self = search_.self();
   if (place_.by_launch) {

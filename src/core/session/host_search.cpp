@@ -333,8 +333,8 @@ Talk<void> HostSearch::abandon_store() {
 // Others that look for the job at the places of a list must hear that there is one, though nobody may reach it now.
 Talk<void> HostSearch::keep_door() {
   if (choice_.places.empty() || !line_.knows_places()) co_return;
+  stage_.act(PointTo{state_key(config_.run_id), line_.last_place()});  // before anybody can ask
   co_await line_.open_door(self(), place_.address, place_.own);
-  stage_.act(PointTo{state_key(config_.run_id), line_.last_place()});
 }
 
 // All connections to the store are reset.

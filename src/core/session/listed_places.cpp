@@ -104,10 +104,18 @@ bool ListedPlaces::may_found(bool waited) const {
   return founds_ && launch::may_found(said, waited);
 }
 
+// A host that gives up its store ends all connections, and opens its door again at once: then it knows of the job.
+Talk<ListedPlaces::Step> ListedPlaces::look_twice_at(StoreDoor door, Time by) {
+  Step step = co_await look_at(door, by);
+  const bool is_sure = step.said == Hearsay::silent || step.said == Hearsay::job || step.open;
+  if (is_sure) co_return step;
+  co_return co_await look_at(std::move(door), by);
+}
+
 Talk<void> ListedPlaces::ask_at(std::size_t at, Time by) {
   StoreDoor door{places_[at], {}};
   for (int pointers = 0; pointers <= most_pointers; ++pointers) {
-    Step step = co_await look_at(door, by);
+    Step step = co_await look_twice_at(door, by);
     if (pointers == 0) note(at, step.said);
     if (step.link && !found_) found_.emplace(Found{*std::move(step.link), door.at});
     if (step.open && at == 0 && pointers == 0) empty_.emplace(Found{*std::move(step.open), door.at});

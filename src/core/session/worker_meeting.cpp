@@ -22,7 +22,7 @@ Talk<Result<Endpoint>> WorkerMeeting::agree(StoreLink& control, RoundFormed form
   if (formed.rank == NodeRank(0)) co_return co_await lead(control, formed.round, std::move(own_address));
   if (!is_launch(formed.leader) && config_.serves_workers)
     co_return co_await follow_torchrun(control, std::move(formed));
-  const Time deadline = later(stage_.moment(), join_timeout_);
+  const Time deadline = later(stage_.moment(), settings_.join_timeout);
   co_return co_await read_master(control, formed.round, deadline);
 }
 
@@ -70,7 +70,7 @@ Talk<void> WorkerMeeting::say_late(StoreLink& control, RoundFormed formed, std::
 Talk<Status> WorkerMeeting::say_master(StoreLink& control, std::int64_t round, Endpoint master) {
   const KeyList keys = master_keys(round);
   Operation set = SetKeys{{{keys[0], master.host}, {keys[1], std::to_string(master.port)}}};
-  auto told = co_await control.perform(std::move(set), later(stage_.moment(), join_timeout_));
+  auto told = co_await control.perform(std::move(set), later(stage_.moment(), settings_.join_timeout));
   if (!told) co_return told.error();
   co_return Status();
 }
@@ -83,7 +83,7 @@ KeyList WorkerMeeting::master_keys(std::int64_t round) const {
 // one. If the place can be known, it is found at once: torchrun's agents, which wait for this node's role, write no
 // heartbeat meanwhile.
 Talk<Result<Endpoint>> WorkerMeeting::find_master(StoreLink& control, RoundFormed formed) {
-  const Time deadline = later(stage_.moment(), join_timeout_);
+  const Time deadline = later(stage_.moment(), settings_.join_timeout);
   if (formed.round == 0) co_return co_await read_master(control, formed.round, deadline);
   while (true) {
     auto said = co_await look_for_places(control, formed.round, deadline);
@@ -132,7 +132,7 @@ Talk<Result<Endpoint>> WorkerMeeting::read_master(StoreLink& control, std::int64
   if (!waited) co_return waited.error();
   if (std::holds_alternative<WaitExpired>(*waited))
     co_return Error{ErrorCode::timeout, "the node of rank 0 does not say where the workers meet"};
-  auto values = co_await control.get(keys, later(stage_.moment(), join_timeout_));
+  auto values = co_await control.get(keys, later(stage_.moment(), settings_.join_timeout));
   if (!values) co_return values.error();
   co_return parse_meeting_place(values->at(0), values->at(1));
 }
@@ -155,8 +155,11 @@ Talk<Result<Endpoint>> WorkerMeeting::open_store(std::string own_address) {
   co_return Endpoint{own_address, port_};
 }
 
+// The machine of torchrun's agent may stand still, but not for so long that the others go on without it. All wait for
+// the ranks of this node meanwhile.
 Talk<Status> WorkerMeeting::clear_foreign_store(Endpoint master) {
-  const Time deadline = later(stage_.moment(), quick_answer);
+  const Duration patience = settings_.keep_alive_interval * (settings_.keep_alive_max_attempt - 1);
+  const Time deadline = later(stage_.moment(), std::max(patience, quick_answer));
   auto link = co_await connect_quietly(stage_, master, deadline);
   if (!link) co_return link.error();
   co_return co_await remove_all_keys(*link, deadline);

@@ -148,7 +148,10 @@ class ElasticSession : public Session, private ElasticStore::Owner {
     return can_be_missed() || (goes_on_without_a_node(config_) && can_move);
   }
   // Who leaves with 0 was asked to, and that was granted. As a code of the job's end it would say nothing to others.
-  bool may_leave_with(const Failure& failure) const { return may_leave() || failure.exit_code == 0; }
+  bool leaves_with(const Failure& failure) const {
+    const bool ends_all = failure.of_all && (watch_ || store_.hosts()) && choice_.host_moves;  // others leave as ever
+    return failure.kind == Failure::Kind::signal && !ends_all && (may_leave() || failure.exit_code == 0);
+  }
   // Whoever stands by at the store of this node takes its place.
   Talk<void> count_nodes() {
     if (!store_.hosts() || !store_.can_move()) co_return;

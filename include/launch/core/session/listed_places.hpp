@@ -56,6 +56,7 @@ class ListedPlaces {
     std::optional<StoreLink> open{};  // no job is there, but one could begin
   };
   Talk<Step> look_at(StoreDoor door, Time by);
+  Talk<Step> look_twice_at(StoreDoor door, Time by);
   // The founder need not hear from itself.
   void note(std::size_t at, Hearsay said) {
     const bool is_self = founds_ && at == 0 && said == Hearsay::silent;

@@ -16,9 +16,9 @@ namespace launch {
 
 class WorkerMeeting {
  public:
-  // `stage` and `config` must outlive the object.
-  WorkerMeeting(Stage& stage, const Config& config, Duration join_timeout)
-      : stage_(stage), config_(config), join_timeout_(join_timeout) {}
+  // All of these must outlive the object.
+  WorkerMeeting(Stage& stage, const Config& config, const ElasticSettings& settings)
+      : stage_(stage), config_(config), settings_(settings) {}
 
   // MASTER_ADDR and MASTER_PORT of the round, by its keys on `control`. When this returns, no key of an earlier round
   // is left there; a warning says so if torchrun's store keeps some.
@@ -43,7 +43,7 @@ class WorkerMeeting {
 
   Stage& stage_;
   const Config& config_;
-  Duration join_timeout_;
+  const ElasticSettings& settings_;
   std::uint16_t port_ = 0;                // of our own store
   std::map<NodeDesc, Endpoint> masters_;  // by torchrun leader, which writes it once, in the first round that it leads
 };
