@@ -26,8 +26,8 @@ const NodeDesc theirs{"n1", 100, 0};
 
 struct Place : TwoTalkers {
   Config config = elastic_config("n1", 100, {1, 2});
-  WorkerMeeting leader{first.stage(), config, config.c10d()->settings.join_timeout};
-  WorkerMeeting follower{second.stage(), config, config.c10d()->settings.join_timeout};
+  WorkerMeeting leader{first.stage(), config, config.c10d()->settings};
+  WorkerMeeting follower{second.stage(), config, config.c10d()->settings};
   StoreLink of_leader = first.link_to(endpoint);
   StoreLink of_follower = second.link_to(endpoint);
 };
@@ -66,6 +66,19 @@ TEST(WorkerMeeting, TorchrunSaysItOnceAndItsStoreIsEmptied) {
   const auto master = place.second.run(place.follower.agree(place.of_follower, round_of(1, 1, theirs), "n2"));
   ASSERT_TRUE(master && *master);
   EXPECT_EQ(**master, (Endpoint{"n1", 41000}));
+  EXPECT_FALSE(store->has("of the last round"));
+}
+
+TEST(WorkerMeeting, TorchrunsStoreMayStandStillAsLongAsItsAgentMay) {
+  Place place;
+  const auto store = *place.network.listen("t1", 41000, false);
+  const KeyList keys = meeting_keys(round_prefix("job", 1));
+  EXPECT_TRUE(*place.first.run(place.of_leader.set(keys[0], "t1", place.soon())));
+  EXPECT_TRUE(*place.first.run(place.of_leader.set(keys[1], "41000", place.soon())));
+  StoreLink workers = place.first.link_to({"t1", 41000});
+  EXPECT_TRUE(*place.first.run(workers.set("of the last round", "1", place.soon())));
+  place.network.freeze("t1", later(place.network.events().now(), 9s));
+  EXPECT_TRUE(place.second.run(place.follower.agree(place.of_follower, round_of(1, 1, theirs), "n2"), 12s));
   EXPECT_FALSE(store->has("of the last round"));
 }
 
