@@ -183,7 +183,7 @@ Played play_losses(std::uint64_t seed, Choices& choices) {
   return {faults, job->story()};
 }
 
-TEST(Listed, NoSecondJobWhateverChanceDoes) { play_seeds(wanted_seeds(60), play_losses); }
+TEST(Listed, NoSecondJobWhateverChanceDoes) { play_seeds(wanted_seeds(400), play_losses); }
 
 // The host gives up its store, and with it the connection over which the first of the list asks for the job.
 TEST(Listed, AStoreThatIsGivenUpAtThisMomentIsNoProofThatNobodyHasTheJob) {
