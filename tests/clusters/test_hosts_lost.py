@@ -59,6 +59,27 @@ class Spares(LostCase):
     def test_all_of_launch_is_killed(self):
         self.job_goes_on("remote", "guard", "agent")
 
+    def spare_is_lost(self, lose):
+        """It stands by, or is about to; the job does not notice."""
+        with self.place(3) as place:
+            run = self.head(place, "--hosts=n1,n2,n3+1", "--nproc-per-node=1",
+                            self.worker(MEMBER, UP, UNTIL_TOLD, SAYS_ALL))
+            self.wait_until_up(2, run)
+            (spare,) = [number for number in (1, 2, 3) if not (self.folder / f"on.n{number}").exists()]
+            self.assertTrue(wait_for(lambda: len(self.launch_on(place, spare, "guard", "agent")) == 2, 20), str(run))
+            lose(place, spare)
+            self.assertTrue(wait_for(lambda: not place.running(spare), 20), place.shown())
+            (self.folder / "go").touch()
+            self.expect([0], [run])
+            self.assertEqual(["0", "1"], [line.split()[1] for line in in_order(run.out)], str(run))
+            self.expect_empty(place)
+
+    def test_the_connection_of_the_spare(self):
+        self.spare_is_lost(lambda place, spare: place.kill_client(spare))
+
+    def test_the_guard_of_the_spare(self):
+        self.spare_is_lost(lambda place, spare: self.kill(place, spare, "guard"))
+
     def test_a_later_failure_names_it(self):
         with self.place(3) as place:
             run = self.head(place, "--hosts=n1,n2,n3+1", "--heartbeat-timeout=2", "--nproc-per-node=1",

@@ -17,6 +17,7 @@ from test_hosts_end import EndCase
 HOSTS, WORKERS, LINES = 8, 16, 500
 COUNTS = f'i=0; while [ $i -lt {LINES} ]; do echo "rank $RANK line $i"; i=$((i + 1)); done\n'
 HEARTBEAT = 2  # seconds
+USUAL_SILENCE = 15  # of a connection, if the heartbeat time-out were no matter
 
 
 @long("test_hosts_end and test_hosts, on fewer hosts")
@@ -36,7 +37,7 @@ class Rounds(OnTerminal, EndCase):
         return self.job(place, *options, hosts=HOSTS)
 
     def take_time(self, place, what, since):
-        self.expect_empty(place, seconds=40)
+        self.expect_empty(place, seconds=USUAL_SILENCE - 1)
         self.times[what].append((time.monotonic() - since) * 1000)
 
     def expect_failure(self, run, says):

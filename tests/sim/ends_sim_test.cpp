@@ -172,8 +172,8 @@ TEST(Ends, ANodeThatLeavesDoesNotEndTheJobOfTheOthers) {
   }
 }
 
-// It may reach the store between this and its end.
-TEST(Ends, ANewNodeThatIsToldToStopBeforeItIsInDoesNotEndTheJobOfTheOthers) {
+// It may reach the store between this and its end. `tell`: how it is told.
+void expect_quiet_leave(const std::function<void(play::NodeHost& newcomer)>& tell) {
   for (const Hosting hosting : {Hosting::node, Hosting::launch, Hosting::torchrun})
     for (int phase = 0; phase < 60; ++phase) {
       SCOPED_TRACE(fmt::format("{}, phase {}", static_cast<int>(hosting), phase));
@@ -189,12 +189,26 @@ TEST(Ends, ANewNodeThatIsToldToStopBeforeItIsInDoesNotEndTheJobOfTheOthers) {
       play::NodeHost& newcomer = job.add([](const Round&) { return Plan{10s, 0}; });
       newcomer.start();
       job.events().run_until(later(job.events().now(), phase * 100us));
-      newcomer.signal(SIGTERM);
+      const std::int64_t round = job.node(0).last().number;
+      const int changes = phase < 30 ? 0 : 1;  // it has joined at 3 ms at the earliest
+      tell(newcomer);
       job.unquiet(Duration::zero());
+      EXPECT_TRUE(job.events().run_until([&] { return newcomer.exit_code().has_value(); }, 200ms)) << job.story();
       job.run_to_end(60s);
       EXPECT_EQ(job.faults(), std::vector<std::string>()) << job.story();
-      for (const std::size_t other : {0U, 1U, 2U}) EXPECT_EQ(job.node(other).exit_code(), 0) << job.story();
+      for (const std::size_t other : {0U, 1U, 2U}) {
+        EXPECT_EQ(job.node(other).exit_code(), 0) << job.story();
+        EXPECT_LE(job.node(other).last().number, round + changes) << job.story();
+      }
     }
+}
+
+TEST(Ends, ANewNodeThatIsToldToStopBeforeItIsInDoesNotEndTheJobOfTheOthers) {
+  expect_quiet_leave([](play::NodeHost& newcomer) { newcomer.signal(SIGTERM); });
+}
+
+TEST(Ends, ANewNodeWhoseGuardIsKilledBeforeItIsInDoesNotEndTheJobOfTheOthers) {
+  expect_quiet_leave([](play::NodeHost& newcomer) { newcomer.lose_guard(); });
 }
 
 // ---- a loss after the end of all

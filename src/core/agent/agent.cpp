@@ -20,6 +20,7 @@ constexpr Duration hurried_grace = 3s;
 Agent::Agent(AgentSettings settings)
     : settings_(std::move(settings)), policy_(settings_.restarts), grace_(settings_.shutdown_timeout) {
   round_.assignment.group_rank = settings_.node_rank;
+  round_.may_leave = settings_.leaves;  // nobody has counted on it yet
 }
 
 AgentActions Agent::on(const AgentEvent& event, Time now) {

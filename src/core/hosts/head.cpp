@@ -369,14 +369,15 @@ HeadActions Head::on_signal(int signal, Time) {
 void Head::on_noise(int node, std::string noise) { table_.at(node).noise = std::move(noise); }
 
 // Nothing was heard of it in time.
-void Head::expire(int node, Time now) {
-  if (!deaf_) table_.drop_if_silent(node, now);
+void Head::expire(int node, Time now, bool slept) {
+  if (!deaf_) table_.drop_if_silent(node, now, slept);
   gathering_.expire(node, now, 124);
 }
 
 HeadActions Head::on_deadline(Time now) {
   if (phase_ == Phase::over) return table_.take();
-  for (std::size_t i = 0; i < table_.hosts().size(); ++i) expire(static_cast<int>(i), now);
+  const bool slept = has_slept(deadline(), now, table_.plan().silence);
+  for (std::size_t i = 0; i < table_.hosts().size(); ++i) expire(static_cast<int>(i), now, slept);
   stop_others(now);
   table_.show_folded(now);
   settle(now);

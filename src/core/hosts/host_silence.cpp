@@ -20,8 +20,8 @@ Duration host_silence(double heartbeat_timeout_s) {
 
 Duration between_host_beats(Duration silence) { return std::min(longest_between_beats, silence / 3); }
 
-Time end_of_silence(Time due, Time now, Duration silence) {
-  return now - due < silence / 4 ? due : later(now, time_to_read);
-}
+bool has_slept(Time due, Time now, Duration silence) { return due < now && now - due >= silence / 4; }
+
+Time end_of_silence(Time due, Time now, bool has_slept) { return has_slept ? later(now, time_to_read) : due; }
 
 }  // namespace launch

@@ -177,7 +177,7 @@ RemoteActions Remote::on_peer_end(PeerEnd end) {
 }
 
 RemoteActions Remote::on_deadline(Time now) {
-  if (now >= lost_at_) lost_at_ = end_of_silence(lost_at_, now, silence());
+  if (now >= lost_at_) lost_at_ = end_of_silence(lost_at_, now, has_slept(deadline(), now, silence()));
   if (now >= lost_at_) return on_lost();
   if (now < beat_) return {};
   beat_ = later(now, between_host_beats(silence_));

@@ -256,7 +256,7 @@ Talk<void> ElasticSession::tell(Failure failure) {
   if (leaves_with(failure)) {
     left_ = true;  // even if it reaches the store only before its end
     late_.give_up();
-    if (store_.is_by_launch()) store_.leave(failure.what);  // the node is gone when its workers are
+    if (store_.is_by_launch() || !store_.has_begun()) store_.leave(failure.what);  // it is gone when its workers are
     co_return;
   }
   if (!store_.reached()) co_return;

@@ -263,7 +263,7 @@ Talk<void> ElasticStore::run() {
     co_await find_out_who_hosts();
   }
   bool connected = co_await connect();
-  while (connected) {
+  while (connected && !place_.wants.leaving) {
     const Error lost = co_await pursue();
     const bool waits = std::exchange(place_.wants.in, !place_.wants.formed);
     hosted_ = nullptr;

@@ -19,13 +19,18 @@ enum class Job {
   elastic_host_of_store
 };
 
-Agent running(Job job, bool hosted = true) {
+Agent joining(Job job, bool hosted = true) {
   AgentSettings settings{
       .nnodes = 3, .node_rank = NodeRank::none(), .nproc = 1, .host = "h", .shutdown_timeout = 30s, .kill_grace = 5s};
   settings.leaves = job != Job::fixed;
   settings.hosted = hosted;
   Agent agent(settings);
   agent.start(start_time);
+  return agent;
+}
+
+Agent running(Job job, bool hosted = true) {
+  Agent agent = joining(job, hosted);
   Round round{Assignment{.group_rank = NodeRank(1),
                          .group_world_size = 3,
                          .base_global_rank = GlobalRank(1),
@@ -63,6 +68,19 @@ TEST(AgentLostHead, TheLossOfTheConnectionIsTheCause) {
 TEST(AgentLostHead, IfTheOthersGoOnTheNodeLeavesThem) {
   EXPECT_EQ(told(running(Job::elastic), lost_head()).kind, Failure::Kind::signal);
   EXPECT_EQ(told(running(Job::elastic), GuardLost{}).kind, Failure::Kind::signal);
+}
+
+// A spare, or one that has just been started.
+TEST(AgentLostHead, ANodeThatWasInNoRoundLeavesAJobThatNeedsNoneOfThem) {
+  for (const AgentEvent& event : {AgentEvent(lost_head()), AgentEvent(GuardLost{})}) {
+    for (const Job job : {Job::fixed, Job::elastic}) {
+      Agent agent = joining(job);
+      const auto actions = agent.on(event, start_time);
+      const auto* tell = find<TellPeers>(actions);
+      ASSERT_NE(tell, nullptr);
+      EXPECT_EQ(tell->failure.kind, job == Job::elastic ? Failure::Kind::signal : Failure::Kind::lost);
+    }
+  }
 }
 
 TEST(AgentLostHead, ASignalOfAUserIsAStop) {

@@ -3,6 +3,7 @@
 
 #include "launch/core/hosts/head.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <optional>
 #include <string>
@@ -82,6 +83,16 @@ class Driver {
   Driver& wait(Duration time) {
     now += time;
     return take(head.on_deadline(now));
+  }
+  // The same, with each look at the clock that the head wants meanwhile.
+  Driver& stay(Duration time) {
+    const Time end = later(now, time);
+    HeadActions all;
+    do {
+      now = std::min(end, std::max(now, head.deadline()));
+      for (HeadAction& action : head.on_deadline(now)) all.push_back(std::move(action));
+    } while (now < end);
+    return take(std::move(all));
   }
 
   // All hosts come so far, in their order; they are on machines of their own.

@@ -111,7 +111,7 @@ TEST(HeadLosses, ANodeThatHasEndedBeforeItIsLostIsNone) {
   EXPECT_THAT(killed.say(0, NodeEnd{}).code(), Optional(1));
   Driver silent(plan);
   silent.run_all().say(0, NodeEnd{0, "", "", 0, true}).say(1, NodeEnd{0, "", "", 0, true});
-  EXPECT_THAT(silent.wait(15s).code(), Optional(0)) << "both are given up, and the job has ended well";
+  EXPECT_THAT(silent.stay(15s).code(), Optional(0)) << "both are given up, and the job has ended well";
 }
 
 TEST(HeadLosses, WhoseFilesAreComingIsNotToldToStop) {

@@ -60,9 +60,9 @@ TEST(HeadNodes, WhatIsLeftOfALineIsShownHoweverTheNodeGoes) {
   Driver nonsense = with_halves();
   expect_rest(nonsense.babble(0));
   Driver silent = with_halves();
-  silent.now += 14s;
+  silent.stay(14s);
   silent.say(1, HostBeat{});
-  expect_rest(silent.wait(1s));
+  expect_rest(silent.stay(1s));
   Driver impatient = with_halves();
   expect_rest(impatient.signal(SIGINT).signal(SIGINT).signal(SIGINT));
   EXPECT_THAT(impatient.code(), Optional(128 + SIGINT));
@@ -79,9 +79,9 @@ Driver with_silence(Duration silence) {
 TEST(HeadNodes, AHostMayBeSilentForAsLongAsThePlanSays) {
   Driver d = with_silence(3s);
   EXPECT_EQ(d.head.deadline(), d.now + 1s) << "the next beat";
-  d.now += 2s;
+  d.stay(2s);
   d.say(1, HostBeat{});
-  EXPECT_THAT(d.wait(1s - 1ns).said(), IsEmpty());
+  EXPECT_THAT(d.stay(1s - 1ns).said(), IsEmpty());
   EXPECT_THAT(d.wait(1ns).said(), ElementsAre("n1: no sign of life for 3 s: its node is given up"));
   const auto left = d.all<LeaveHost>();
   ASSERT_THAT(left, SizeIs(1));

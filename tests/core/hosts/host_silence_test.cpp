@@ -28,12 +28,18 @@ TEST(HostSilence, TwoBeatsMayBeLost) {
   EXPECT_EQ(between_host_beats(60s), 5s);
 }
 
-TEST(HostSilence, WhoeverLooksTooLateLooksOnceMore) {
+TEST(HostSilence, WhoeverHasSleptLooksOnceMore) {
   const Time due{1h};
-  EXPECT_EQ(end_of_silence(due, due, 4s), due);
-  EXPECT_EQ(end_of_silence(due, due + 1s - 1ns, 4s), due);
-  EXPECT_EQ(end_of_silence(due, due + 1s, 4s), due + 1250ms);
-  EXPECT_EQ(end_of_silence(due, due + 1h, 4s), due + 1h + 250ms);
+  EXPECT_EQ(end_of_silence(due, due + 3s, false), due);
+  EXPECT_EQ(end_of_silence(due, due + 3s, true), due + 3250ms);
+}
+
+TEST(HostSilence, ALittleLateIsNoSleep) {
+  const Time due{1h};
+  EXPECT_FALSE(has_slept(due, due - 1h, 4s));
+  EXPECT_FALSE(has_slept(due, due + 1s - 1ns, 4s));
+  EXPECT_TRUE(has_slept(due, due + 1s, 4s));
+  EXPECT_FALSE(has_slept(never, due, 4s));
 }
 
 }  // namespace launch::host_silence_test

@@ -93,7 +93,7 @@ class Head {
   void on(int node, const NodeTook& took, Time now);
   template <class Other>
   void on(int node, const Other&, Time now);
-  void expire(int node, Time now);
+  void expire(int node, Time now, bool slept);
   void settle(Time now);
   void give_up();
   void warn_of_hosts();

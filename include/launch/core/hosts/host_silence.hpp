@@ -1,6 +1,6 @@
 // How long the connection of a host of `launch --hosts` may be silent until it counts as lost. The head
 // (core/hosts/head) and the launch of the host (core/hosts/remote) both go by it, so that neither waits for the other.
-// A long pause of one's own is no silence of the other: what came meanwhile is read first. Pure.
+// A pause of one's own is no silence of the other: what came meanwhile is read first. Pure.
 #pragma once
 
 #include "launch/core/base/time.hpp"
@@ -17,7 +17,10 @@ Duration host_silence(double heartbeat_timeout_s);
 // Until the next sign of life.
 Duration between_host_beats(Duration silence);
 
-// When a silence that would have ended at `due` has ended for one who looks at `now`.
-Time end_of_silence(Time due, Time now, Duration silence);
+// Of one that wanted to look at `due`.
+bool has_slept(Time due, Time now, Duration silence);
+
+// When a silence has ended that would have ended at `due`, for one that looks at `now`, after that.
+Time end_of_silence(Time due, Time now, bool has_slept);
 
 }  // namespace launch

@@ -84,6 +84,7 @@ class ElasticStore {
     const LastRound& last = search_.line().last();
     return last.nnodes - static_cast<int>(search_.line().ended());
   }
+  bool has_begun() const { return machine_ != nullptr; }  // to take part, in the rendezvous of a store
   bool is_by_launch() const { return place_.by_launch; }  // a launch agent hosts the store, so the store knows wills
   // How long this node may stall before others may go on without it; zero: for ever.
   Duration longest_stall(bool with_launch_agents) const;
