@@ -102,7 +102,11 @@ class Company {
   void come() {
     if (scenario_.offset > 0s)
       job_.network().set_clock("n" + std::to_string(job_.count()), between(-scenario_.offset, scenario_.offset));
-    const auto planner = [this](const Round&) { return Plan{.obeys_after = between(1ms, stopping_time)}; };
+    const auto planner = [this](const Round&) {
+      // A change that was under way at the end of all may have led to another round.
+      const Duration work = finishing_ ? Duration(1s) : Duration::max();
+      return Plan{.ends_after = work, .obeys_after = between(1ms, stopping_time)};
+    };
     if (scenario_.mixed && odds(0.4)) {
       job_.add_torchrun(planner).start();
     } else {

@@ -160,9 +160,13 @@ Talk<Result<Endpoint>> WorkerMeeting::open_store(std::string own_address) {
 Talk<Status> WorkerMeeting::clear_foreign_store(Endpoint master) {
   const Duration patience = settings_.keep_alive_interval * (settings_.keep_alive_max_attempt - 1);
   const Time deadline = later(stage_.moment(), std::max(patience, quick_answer));
-  auto link = co_await connect_quietly(stage_, master, deadline);
-  if (!link) co_return link.error();
-  co_return co_await remove_all_keys(*link, deadline);
+  auto link = co_await knock(stage_, master, deadline);
+  if (link) co_return co_await remove_all_keys(*link, deadline);
+  if (link.error().code != ErrorCode::no_listener) co_return link.error();
+  const Time soon = later(stage_.moment(), quick_answer);  // no worker can meet there as long as nobody listens
+  auto late = co_await connect_quietly(stage_, master, soon);
+  if (!late) co_return late.error();
+  co_return co_await remove_all_keys(*late, soon);
 }
 
 }  // namespace launch

@@ -171,6 +171,20 @@ TEST(ListedPlaces, AJobThatIsKnownButCannotBeReachedIsNotFoundedAnew) {
   EXPECT_EQ(node.places->findings(), "n1:29400 says that the job is at n0:29400");
 }
 
+// It ends all connections, also that of the question, and opens its door again.
+TEST(ListedPlaces, AHostThatGivesUpItsStoreKnowsOfTheJobAllTheSame) {
+  ByFirst node;
+  const auto store = node.host("n1");
+  node.network.freeze("n1", later(node.events.now(), 100ms));
+  std::shared_ptr<play::Store> door;
+  node.events.in(100ms, [&] {
+    node.network.end_store(store, true);
+    door = node.door("n1", Listed::at("n1", 29400, "of the last store"));
+  });
+  EXPECT_FALSE(node.ask());
+  EXPECT_FALSE(node.places->may_found(true));
+}
+
 TEST(ListedPlaces, OneThatPointsToAnotherThatPointsOnIsFollowed) {
   Listed node;
   const auto late = node.door("n1", Listed::at("n2", 29400));
