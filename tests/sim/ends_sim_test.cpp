@@ -8,7 +8,9 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <csignal>
+#include <memory>
 
 namespace launch::ends_sim_test {
 
@@ -209,6 +211,93 @@ TEST(Ends, ANewNodeThatIsToldToStopBeforeItIsInDoesNotEndTheJobOfTheOthers) {
 
 TEST(Ends, ANewNodeWhoseGuardIsKilledBeforeItIsInDoesNotEndTheJobOfTheOthers) {
   expect_quiet_leave([](play::NodeHost& newcomer) { newcomer.lose_guard(); });
+}
+
+// ---- a host that is told to stop while the nodes of a lost round stop their workers
+
+std::unique_ptr<WholeJob> of_three(int fewest, bool by_majority, std::array<Duration, 3> obey) {
+  WholeScenario scenario;
+  scenario.elastic = true;
+  scenario.nodes = 3;
+  scenario.fewest = fewest;
+  scenario.max_restarts = 1;
+  scenario.by_majority = by_majority;
+  auto job = std::make_unique<WholeJob>(1, scenario);
+  start(*job, 3, [obey](std::size_t node, const Round&) { return Plan{.ends_after = 60s, .obeys_after = obey[node]}; });
+  EXPECT_TRUE(job->run_until_together(10s)) << job->story();
+  return job;
+}
+
+// Nodes that are lost do not count: those that are left are too few.
+TEST(Ends, AHostThatStopsAfterALossLeavesOnlyIfEnoughAreLeft) {
+  for (const bool by_majority : {false, true})
+    for (const std::size_t lost : {0U, 2U}) {
+      SCOPED_TRACE(fmt::format("majority {}, n{} is lost", by_majority, lost));
+      const auto job = of_three(2, by_majority, {3s, 3s, 3s});
+      const std::size_t host = lost == 0 ? 1 : 0;
+      const std::size_t other = 3 - host - lost;
+      job->node(lost).kill();
+      job->events().run_until(later(job->events().now(), 500ms));
+      job->node(host).signal(SIGTERM);
+      job->unquiet(Duration::zero());
+      job->run_to_end(20s);
+      EXPECT_EQ(job->faults(), std::vector<std::string>()) << job->story();
+      EXPECT_EQ(job->node(other).exit_code(), 143) << job->story();
+    }
+}
+
+// The other one hears of it when it joins.
+TEST(Ends, ANewHostThatEndsTheJobWaitsForThoseWhoseWorkersTakeLonger) {
+  const auto job = of_three(3, false, {100ms, 2s, 10s});
+  job->node(0).kill();
+  job->events().run_until(later(job->events().now(), 500ms));
+  job->node(1).signal(SIGTERM);
+  job->unquiet(Duration::zero());
+  job->run_to_end(30s);
+  EXPECT_EQ(job->node(2).exit_code(), 143) << job->story();
+}
+
+// ---- connections that are lost, and nothing else
+
+// It is back at once, and its workers stop: that its connection has ended is no news any more.
+TEST(Ends, ANodeWhoseConnectionsWereResetJoinsAgainHoweverLongItsWorkersTake) {
+  for (const bool by_majority : {false, true}) {
+    SCOPED_TRACE(by_majority);
+    WholeScenario scenario;
+    scenario.elastic = true;
+    scenario.nodes = 3;
+    scenario.fewest = 2;
+    scenario.heartbeat = 60s;
+    scenario.by_majority = by_majority;
+    WholeJob job(1, scenario);
+    start(job, 3, [](std::size_t, const Round&) { return Plan{.ends_after = 30s, .obeys_after = 2500ms}; });
+    ASSERT_TRUE(job.run_until_together(10s)) << job.story();
+    job.network().reset("n2");
+    job.unquiet(10s);
+    job.run_to_end(100s);
+    EXPECT_EQ(job.faults(), std::vector<std::string>()) << job.story();
+    for (const std::size_t node : {0U, 1U, 2U}) EXPECT_EQ(job.node(node).exit_code(), 0) << job.story();
+  }
+}
+
+// It has no workers yet that could not go on without the store.
+TEST(Ends, ANodeThatWaitsForTheFirstRoundWaitsForASilentStore) {
+  WholeScenario scenario;
+  scenario.elastic = true;
+  scenario.nodes = 3;
+  scenario.fewest = 3;
+  scenario.heartbeat = 5s;
+  scenario.join_timeout = 60s;
+  WholeJob job(1, scenario);
+  start(job, 2, [](std::size_t, const Round&) { return Plan{5s, 0}; });
+  job.events().run_until(later(job.events().now(), 2s));
+  cut_off(job, "n0", 10s);
+  job.unquiet(12s);
+  job.events().run_until(later(job.events().now(), 18s));
+  job.add([](const Round&) { return Plan{5s, 0}; }).start();
+  job.run_to_end(60s);
+  EXPECT_EQ(job.faults(), std::vector<std::string>()) << job.story();
+  for (const std::size_t node : {0U, 1U, 2U}) EXPECT_EQ(job.node(node).exit_code(), 0) << job.story();
 }
 
 // ---- a loss after the end of all

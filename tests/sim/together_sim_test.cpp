@@ -20,7 +20,7 @@ using play::Plan;
 
 constexpr Duration last_call = 3s;
 constexpr Duration stopping_time = 300ms;  // of workers
-constexpr int most_requests = 600;         // a second, of a small job
+constexpr int most_requests = 700;         // a second, of a small job
 
 struct Scenario {
   Hosting hosting = Hosting::launch;

@@ -73,7 +73,7 @@ class Process {
   void answer(QuestionId id, const OpenDoor& question);
   void answer(QuestionId id, const AwaitNoClients& question);
   void answer(QuestionId id, const CountNodes& /*question*/) {
-    reply(id, job_store_ ? Nodes{job_store_->agents().spares(), job_store_->agents().others()} : Nodes());
+    reply(id, job_store_ ? Nodes{job_store_->agents().others()} : Nodes());
   }
   void answer(QuestionId id, const FindFreePort& question);
   void answer(QuestionId id, const LocateHost& question);

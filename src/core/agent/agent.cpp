@@ -201,7 +201,7 @@ AgentActions Agent::handle(const RestartAsked& event, Time now) {
 }
 
 AgentActions Agent::handle(const LeaveAsked& event, Time now) {
-  if (refuses_leave()) return {};
+  if (!may_leave_now()) return {};
   Failure why = failure_of_signal(here(), 0, fmt::format("this node was drained by {}", event.by));
   if (!winding_down()) return fail(std::move(why), SIGTERM, true, now);
   return leave_later(std::move(why), now);

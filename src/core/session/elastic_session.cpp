@@ -73,12 +73,9 @@ Talk<bool> ElasticSession::still_goes_on() {
 // The workers must end first. If the job has ended because this node was silent, its will says so in the abort key.
 void ElasticSession::on_expelled() {
   if (std::exchange(doubted_, false)) return;  // then the workers restart already
-  if (goes_on_without_a_node(config_)) {
-    stage_.tell(
-        MembersChanged{"the other nodes believed that this one was dead: it had not answered for long", grace()});
-  } else {
-    round_.start(explain_expulsion());
-  }
+  if (!goes_on_without_a_node(config_)) return round_.start(explain_expulsion());
+  if (watch_) watch_->expect_another_round();
+  stage_.tell(MembersChanged{"the other nodes believed that this one was dead: it had not answered for long", grace()});
 }
 
 Talk<void> ElasticSession::explain_expulsion() {
@@ -256,7 +253,8 @@ Talk<void> ElasticSession::tell(Failure failure) {
   if (leaves_with(failure)) {
     left_ = true;  // even if it reaches the store only before its end
     late_.give_up();
-    if (store_.is_by_launch() || !store_.has_begun()) store_.leave(failure.what);  // it is gone when its workers are
+    // The node is gone when its workers are.
+    if (store_.is_by_launch() || !store_.has_begun() || !watch_) store_.leave(failure.what);
     co_return;
   }
   if (!store_.reached()) co_return;
@@ -312,7 +310,7 @@ Talk<void> ElasticSession::tell_by(StoreLink& link, Failure failure, Time deadli
   // Nodes that are about to go on must hear of an end, too: they look here when they find the rendezvous closed.
   const bool final = first && (!failure.restart || !first->restart);
   if (final) {
-    others_go_on_ = !watch_ || first->restart;
+    others_go_on_ = !watch_ || host_gone_ || first->restart;
     const Failure why = first->restart ? failure : *first;
     first = co_await tell_abort(link, job_prefix(config_.run_id), why, deadline);
     store_.close();

@@ -268,10 +268,10 @@ Talk<void> ElasticStore::run() {
     const bool waits = std::exchange(place_.wants.in, !place_.wants.formed);
     hosted_ = nullptr;
     machine_.reset();
-    const bool closed = lost.code == ErrorCode::closed && !place_.wants.parts();
+    const bool gone = (lost.code == ErrorCode::closed || lost.code == ErrorCode::silent) && !place_.wants.parts();
     const HostSearch::Way way = co_await search_.go_on(lost, waits);
     if (way == HostSearch::Way::followed) continue;
-    if (!closed || place_.wants.formed || way == HostSearch::Way::in_vain) {
+    if (!gone || place_.wants.formed || way == HostSearch::Way::in_vain) {
       lost_ = true;
       ended_.ring();
       if (!place_.wants.ending && (way == HostSearch::Way::as_ever || !place_.wants.leaving)) owner_.on_lost(lost);

@@ -145,6 +145,8 @@ Talk<void> RoundWatch::tell_late(StoreLost loss) {
   stage_.tell(std::move(loss));
 }
 
+void RoundWatch::expect_another_round() { watching_.give_up(); }
+
 void RoundWatch::forget_store() {
   watching_.give_up();
   leaving_.give_up();

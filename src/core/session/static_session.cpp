@@ -342,7 +342,7 @@ Talk<void> StaticSession::leave_round() {
   if (hosts()) {
     const Time deadline = later(stage_.moment(), quick_answer);
     const auto nodes = co_await claimed_nodes(watch_->control(), prefix(), nodes_.nnodes, deadline);
-    mixed_ = static_cast<int>(nodes.size()) < nodes_.nnodes;
+    mixed_ = !nodes.empty() && static_cast<int>(nodes.size()) < nodes_.nnodes;  // empty: it has not answered in time
     if (mixed_) patience = exit_barrier_timeout;
   }
   watch_->start_leaving(patience, [this] { watch_->replace_will(will_in_barrier()); });

@@ -112,6 +112,20 @@ TEST(AgentAsked, ANodeThatIsAboutToRestartMayStillLeave) {
   EXPECT_EQ(find<Finish>(end)->exit_code, 0);
 }
 
+// Its leave was granted while its workers ran, and another node was faster.
+TEST(AgentAsked, ANodeThatHasGivenUpItsRoundMeanwhileLeavesAllTheSame) {
+  Agent joining = running();
+  joining.on(MembersChanged{"n4 leaves"}, start_time);
+  EXPECT_NE(find<StartRendezvous>(end_workers(joining)), nullptr);
+  const auto actions = joining.on(LeaveAsked{"x"}, start_time);
+  ASSERT_NE(find<TellPeers>(actions), nullptr);
+  EXPECT_EQ(find<TellPeers>(actions)->failure.exit_code, 0);
+  Agent host = running({.may_leave = false});
+  host.on(MembersChanged{"n4 leaves"}, start_time);
+  end_workers(host);
+  EXPECT_TRUE(host.on(LeaveAsked{"x"}, start_time).empty());
+}
+
 TEST(AgentAsked, ANodeThatTheOthersNeedStays) {
   Agent fixed = running({.leaves = false, .may_leave = false});
   EXPECT_EQ(fixed.refuses_leave(), "the others cannot go on without a node: that needs c10d and --nnodes=MIN:MAX");

@@ -249,6 +249,11 @@ class Agent {
   // Restarts of the job: what the round says, or the failure that led to it if that says more.
   int restarts() const { return std::max(round_.restarts, restarts_); }
   // The workers restart once the present ones have ended.
+  // What was granted while the workers ran is done, even if the round has broken up since.
+  bool may_leave_now() const {
+    const bool between_rounds = state_ == State::joining || state_ == State::pausing;
+    return between_rounds ? settings_.leaves && round_.may_leave : !refuses_leave();
+  }
   bool goes_on() const { return first_ ? first_->restart : changed_.has_value(); }
   // Nodes joined or left; `cause` is the job's failure if that was one change too many.
   struct Change {

@@ -49,8 +49,6 @@ class AgentStore {
   }
   // Workers of launch agents that attend may still run, apart from those of the one that hosts the store.
   bool workers_may_run() const;
-  // Launch agents that stand by, since their job has as many nodes as it takes.
-  std::size_t spares() const { return sum(&Membership::spares); }
   // Launch agents that attend, but for that of the host.
   std::size_t others() const { return sum(&Membership::others); }
 

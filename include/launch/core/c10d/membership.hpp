@@ -99,12 +99,6 @@ class Membership {
     const auto is_other = [](const auto& peer) { return !peer.second.said.hosts; };
     return static_cast<std::size_t>(std::count_if(peers_.begin(), peers_.end(), is_other));
   }
-  // Launch agents that stand by.
-  std::size_t spares() const {
-    const auto attends = [this](const NodeDesc& node) { return by_node_.contains(node); };
-    return static_cast<std::size_t>(
-        std::count_if(state_.redundancy_list.begin(), state_.redundancy_list.end(), attends));
-  }
 
  private:
   struct Peer {

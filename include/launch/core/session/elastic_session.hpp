@@ -51,7 +51,9 @@ class ElasticSession : public Session, private ElasticStore::Owner {
   void on_doubt(bool silent) override {
     stage_.act(LimitGrace{grace()});
     doubted_ = silent && watch_ && !in_barrier_ && may_be_cut_off();
-    if (doubted_) stage_.tell(MembersChanged{"the job's store has not answered for long", grace()});
+    if (!doubted_) return;
+    watch_->expect_another_round();
+    stage_.tell(MembersChanged{"the job's store has not answered for long", grace()});
   }
   void on_lost(Error error) override { stage_.tell(StoreLost{error.message, grace(), {}, store_.is_by_launch()}); }
   void on_expelled() override;
@@ -142,8 +144,7 @@ class ElasticSession : public Session, private ElasticStore::Owner {
   // The host stays, since the store is in its process, unless the others are enough and another one can host it. In the
   // exit barrier it stays, too: the others may need no further round.
   bool may_leave() const {
-    int others = store_.is_moving() ? store_.left_of_last_round() - 1 : others_;
-    if (watch_) others = watch_->place().nnodes - 1 + spares_;
+    const int others = store_.is_moving() ? store_.left_of_last_round() - 1 : others_;
     const bool can_move = store_.can_move() && !in_barrier_ && others >= choice_.settings.nodes.min;
     return can_be_missed() || (goes_on_without_a_node(config_) && can_move);
   }
@@ -157,7 +158,6 @@ class ElasticSession : public Session, private ElasticStore::Owner {
     if (!store_.hosts() || !store_.can_move()) co_return;
     auto counting = stage_.ask<Nodes>(CountNodes{});
     const Nodes nodes = co_await counting;
-    spares_ = static_cast<int>(nodes.spares);
     others_ = static_cast<int>(nodes.others);
   }
   bool may_be_cut_off() const { return can_be_missed() || serves_majority(config_); }
@@ -182,7 +182,7 @@ class ElasticSession : public Session, private ElasticStore::Owner {
   bool untold_ = false;               // the others may not know of this node's failure
   std::optional<Round> pledged_;      // the round that the agent hears of once the store has the will
   int restarts_ = 0;                  // before this round
-  int spares_ = 0, others_ = 0;       // at the store of this node, when they were counted last
+  int others_ = 0;                    // at the store of this node, when they were counted last
   std::optional<Failure> heard_{};    // what the host has answered to a failure of this node in the round
   bool told_ = false;                 // the others may have heard of a failure of this node in the round
   bool host_gone_ = false;            // in the round; another one follows

@@ -64,6 +64,8 @@ class RoundWatch {
 
   // The store's host has ended, and another one will follow: nothing is told any more.
   void forget_store();
+  // The loss of the store, if it was about to be told, is no news: the node will join again.
+  void expect_another_round();
 
   // A failure has ended the round, and the job.
   bool is_last() const { return is_last_; }
