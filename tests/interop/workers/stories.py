@@ -95,6 +95,16 @@ def loses_a_loader():
 STORIES = {story.__name__: story for story in (raises, ends_early, sleeps, sleeps_and_one_loses, loses_a_loader)}
 SECONDS = {"sleeps": [6, 6, 4, 6], "sleeps_and_one_loses": [6, 60, 4, 60]}.get(sys.argv[1], [60] * 4)
 dist.init_process_group("gloo", timeout=datetime.timedelta(seconds=SECONDS[RANK]))
+
+
+def end_at_once(*error, tell=sys.excepthook):
+    """At the end of the interpreter gloo may abort, and the story would be another one."""
+    tell(*error)
+    sys.stderr.flush()
+    os._exit(1)
+
+
+sys.excepthook = end_at_once
 steps(1)
 STORIES[sys.argv[1]]()
 time.sleep(0 if RANK == 1 else 300)
