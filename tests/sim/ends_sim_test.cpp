@@ -8,9 +8,7 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <csignal>
-#include <memory>
 
 namespace launch::ends_sim_test {
 
@@ -172,89 +170,6 @@ TEST(Ends, ANodeThatLeavesDoesNotEndTheJobOfTheOthers) {
     EXPECT_EQ(job.faults(), std::vector<std::string>()) << job.story();
     for (const std::size_t other : {0U, 1U}) EXPECT_EQ(job.node(other).exit_code(), 0) << job.story();
   }
-}
-
-// It may reach the store between this and its end. `tell`: how it is told.
-void expect_quiet_leave(const std::function<void(play::NodeHost& newcomer)>& tell) {
-  for (const Hosting hosting : {Hosting::node, Hosting::launch, Hosting::torchrun})
-    for (int phase = 0; phase < 60; ++phase) {
-      SCOPED_TRACE(fmt::format("{}, phase {}", static_cast<int>(hosting), phase));
-      WholeScenario scenario;
-      scenario.elastic = true;
-      scenario.nodes = 4;
-      scenario.fewest = 2;
-      scenario.hosting = hosting;
-      WholeJob job(1, scenario);
-      start(job, 3, [](std::size_t, const Round&) { return Plan{10s, 0}; });
-      ASSERT_TRUE(job.run_until_together(10s)) << job.story();
-      job.allow_different_ends();
-      play::NodeHost& newcomer = job.add([](const Round&) { return Plan{10s, 0}; });
-      newcomer.start();
-      job.events().run_until(later(job.events().now(), phase * 100us));
-      const std::int64_t round = job.node(0).last().number;
-      const int changes = phase < 30 ? 0 : 1;  // it has joined at 3 ms at the earliest
-      tell(newcomer);
-      job.unquiet(Duration::zero());
-      EXPECT_TRUE(job.events().run_until([&] { return newcomer.exit_code().has_value(); }, 200ms)) << job.story();
-      job.run_to_end(60s);
-      EXPECT_EQ(job.faults(), std::vector<std::string>()) << job.story();
-      for (const std::size_t other : {0U, 1U, 2U}) {
-        EXPECT_EQ(job.node(other).exit_code(), 0) << job.story();
-        EXPECT_LE(job.node(other).last().number, round + changes) << job.story();
-      }
-    }
-}
-
-TEST(Ends, ANewNodeThatIsToldToStopBeforeItIsInDoesNotEndTheJobOfTheOthers) {
-  expect_quiet_leave([](play::NodeHost& newcomer) { newcomer.signal(SIGTERM); });
-}
-
-TEST(Ends, ANewNodeWhoseGuardIsKilledBeforeItIsInDoesNotEndTheJobOfTheOthers) {
-  expect_quiet_leave([](play::NodeHost& newcomer) { newcomer.lose_guard(); });
-}
-
-// ---- a host that is told to stop while the nodes of a lost round stop their workers
-
-std::unique_ptr<WholeJob> of_three(int fewest, bool by_majority, std::array<Duration, 3> obey) {
-  WholeScenario scenario;
-  scenario.elastic = true;
-  scenario.nodes = 3;
-  scenario.fewest = fewest;
-  scenario.max_restarts = 1;
-  scenario.by_majority = by_majority;
-  auto job = std::make_unique<WholeJob>(1, scenario);
-  start(*job, 3, [obey](std::size_t node, const Round&) { return Plan{.ends_after = 60s, .obeys_after = obey[node]}; });
-  EXPECT_TRUE(job->run_until_together(10s)) << job->story();
-  return job;
-}
-
-// Nodes that are lost do not count: those that are left are too few.
-TEST(Ends, AHostThatStopsAfterALossLeavesOnlyIfEnoughAreLeft) {
-  for (const bool by_majority : {false, true})
-    for (const std::size_t lost : {0U, 2U}) {
-      SCOPED_TRACE(fmt::format("majority {}, n{} is lost", by_majority, lost));
-      const auto job = of_three(2, by_majority, {3s, 3s, 3s});
-      const std::size_t host = lost == 0 ? 1 : 0;
-      const std::size_t other = 3 - host - lost;
-      job->node(lost).kill();
-      job->events().run_until(later(job->events().now(), 500ms));
-      job->node(host).signal(SIGTERM);
-      job->unquiet(Duration::zero());
-      job->run_to_end(20s);
-      EXPECT_EQ(job->faults(), std::vector<std::string>()) << job->story();
-      EXPECT_EQ(job->node(other).exit_code(), 143) << job->story();
-    }
-}
-
-// The other one hears of it when it joins.
-TEST(Ends, ANewHostThatEndsTheJobWaitsForThoseWhoseWorkersTakeLonger) {
-  const auto job = of_three(3, false, {100ms, 2s, 10s});
-  job->node(0).kill();
-  job->events().run_until(later(job->events().now(), 500ms));
-  job->node(1).signal(SIGTERM);
-  job->unquiet(Duration::zero());
-  job->run_to_end(30s);
-  EXPECT_EQ(job->node(2).exit_code(), 143) << job->story();
 }
 
 // ---- connections that are lost, and nothing else

@@ -333,8 +333,9 @@ ExchangePlace ElasticSession::place_for_end(const Failure& first) const {
   if (first.kind == Failure::Kind::lost) std::erase(nodes, first.node_rank);
   if (!left_) std::erase(nodes, gone_);
   const RoundWatch::Place& here = watch_->place();
+  const Duration patience = missing_ ? quick_answer : most_for_end(config_);
   return gathered_by_first(
-      {here.prefix, here.node_rank, NodeRank::none(), std::move(nodes), later(stage_.moment(), most_for_end(config_))});
+      {here.prefix, here.node_rank, NodeRank::none(), std::move(nodes), later(stage_.moment(), patience)});
 }
 
 // A node that left while the others go on gathers nothing, and says so. Others that have not heard of the failure would

@@ -159,6 +159,7 @@ class ElasticSession : public Session, private ElasticStore::Owner {
     auto counting = stage_.ask<Nodes>(CountNodes{});
     const Nodes nodes = co_await counting;
     others_ = static_cast<int>(nodes.others);
+    missing_ = watch_ && others_ < static_cast<int>(launch_nodes().size()) - 1;
   }
   bool may_be_cut_off() const { return can_be_missed() || serves_majority(config_); }
   bool can_be_missed() const { return goes_on_without_a_node(config_) && !store_.hosts(); }
@@ -183,6 +184,7 @@ class ElasticSession : public Session, private ElasticStore::Owner {
   std::optional<Round> pledged_;      // the round that the agent hears of once the store has the will
   int restarts_ = 0;                  // before this round
   int others_ = 0;                    // at the store of this node, when they were counted last
+  bool missing_ = false;              // some of its round, then; they will say nothing
   std::optional<Failure> heard_{};    // what the host has answered to a failure of this node in the round
   bool told_ = false;                 // the others may have heard of a failure of this node in the round
   bool host_gone_ = false;            // in the round; another one follows
