@@ -343,14 +343,16 @@ class Reports(EndCase):
             self.assertEqual("start", json.loads(run.err.splitlines()[-1])["root_cause"]["kind"], str(run))
 
 
-class Window(OnTerminal, EndCase):
-    def in_window(self, place, *parts):
-        run = self.on_terminal(*place.on_login(Settings.launch, "--hosts=n[1-3]", "--nproc-per-node=2",
+class WindowCase(OnTerminal, EndCase):
+    def in_window(self, place, *parts, hosts=3):
+        run = self.on_terminal(*place.on_login(Settings.launch, f"--hosts=n[1-{hosts}]", "--nproc-per-node=2",
                                                "--shutdown-timeout=2", self.worker(*parts)),
                                stdout=self.terminal, stderr=self.terminal, env=place.environment(), cwd=self.folder)
-        self.wait_until_up(6, run)
+        self.wait_until_up(2 * hosts, run)
         return run
 
+
+class Window(WindowCase):
     def test_is_closed(self):
         with self.place(3) as place:
             run = self.in_window(place, UP, SLEEP)

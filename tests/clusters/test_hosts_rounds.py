@@ -9,10 +9,9 @@ import signal
 import statistics
 import time
 
-from harness import Settings, long
+from harness import long
 from job import SLEEP, UP
-from terminals import OnTerminal
-from test_hosts_end import EndCase
+from test_hosts_end import WindowCase
 
 HOSTS, WORKERS, LINES = 8, 16, 500
 COUNTS = f'i=0; while [ $i -lt {LINES} ]; do echo "rank $RANK line $i"; i=$((i + 1)); done\n'
@@ -21,7 +20,7 @@ USUAL_SILENCE = 15  # of a connection, if the heartbeat time-out were no matter
 
 
 @long("test_hosts_end and test_hosts, on fewer hosts")
-class Rounds(OnTerminal, EndCase):
+class Rounds(WindowCase):
     load = 2.0
     times = collections.defaultdict(list)  # what has happened -> milliseconds until nothing was left
 
@@ -66,11 +65,7 @@ class Rounds(OnTerminal, EndCase):
 
     def test_the_terminal_is_closed(self):
         with self.place(HOSTS) as place:
-            line = place.on_login(Settings.launch, f"--hosts=n[1-{HOSTS}]", "--nproc-per-node=2",
-                                  self.worker(UP, SLEEP))
-            run = self.on_terminal(*line, stdout=self.terminal, stderr=self.terminal, env=place.environment(),
-                                   cwd=self.folder)
-            self.wait_until_up(WORKERS, run)
+            run = self.in_window(place, UP, SLEEP, hosts=HOSTS)
             since = time.monotonic()
             self.close_window()
             self.take_time(place, "the terminal is closed", since)

@@ -18,13 +18,6 @@ using play::Plan;
 
 const Endpoint static_store{"n0", 29500};
 
-void start(WholeJob& job, std::size_t nodes, const std::function<Plan(std::size_t node, const Round& round)>& plan) {
-  for (std::size_t i = 0; i < nodes; ++i) {
-    job.add([i, plan](const Round& round) { return plan(i, round); });
-    job.node(i).start();
-  }
-}
-
 void cut_off(WholeJob& job, const std::string& host, Duration lasting) {
   const Time mended = later(job.events().now(), lasting);
   job.network().cut(host, "*", mended);
@@ -43,7 +36,7 @@ TEST(Ends, ANodeThatIsToldToStopWhileAllRestartEndsTheNextRoundToo) {
       scenario.elastic = elastic;
       scenario.max_restarts = 1;
       WholeJob job(1, scenario);
-      start(job, 3, [](std::size_t node, const Round& round) {
+      job.start(3, [](std::size_t node, const Round& round) {
         Plan plan = node == 1 && round.restarts == 0 ? Plan{2s, 7} : Plan();
         plan.obeys_after = 1s + node * 1500ms;
         return plan;
@@ -66,7 +59,7 @@ TEST(Ends, AHostThatIsInAHurryStillSeesTheOthersInformed) {
     WholeScenario scenario;
     scenario.elastic = elastic;
     WholeJob job(1, scenario);
-    start(job, 3, [](std::size_t node, const Round&) { return node == 0 ? Plan{2s, 7} : Plan(); });
+    job.start(3, [](std::size_t node, const Round&) { return node == 0 ? Plan{2s, 7} : Plan(); });
     job.events().run_until(Time(1h) + 1900ms);
     cut_off(job, "n2", 2500ms);
     job.events().run_until(Time(1h) + 2600ms);
@@ -82,7 +75,7 @@ TEST(Ends, AHostThatIsInAHurryWhileTheOthersRestartSeesThemInformedToo) {
   WholeScenario scenario;
   scenario.max_restarts = 1;
   WholeJob job(1, scenario);
-  start(job, 3, [](std::size_t node, const Round& round) {
+  job.start(3, [](std::size_t node, const Round& round) {
     Plan plan = node == 1 && round.restarts == 0 ? Plan{2s, 7} : Plan();
     plan.obeys_after = node == 2 ? 2500ms : 1s;
     return plan;
@@ -115,7 +108,7 @@ TEST(Ends, AHostThatEndsInTheExitBarrierEndsTheJob) {
         scenario.max_restarts = restarts;
         scenario.heartbeat = 5s;
         WholeJob job(1, scenario);
-        start(job, 3, [](std::size_t node, const Round&) { return node == 2 ? Plan() : Plan{1s, 0}; });
+        job.start(3, [](std::size_t node, const Round&) { return node == 2 ? Plan() : Plan{1s, 0}; });
         job.events().run_until(Time(1h) + 9s);
         ASSERT_TRUE(job.node(0).alive() && job.node(1).alive() && !job.node(1).running()) << job.story();
         if (end == End::killed) job.node(0).kill();
@@ -142,7 +135,7 @@ TEST(Ends, ANodeThatHasLostTheStoreOfTorchrunDoesNotEndTheJobOfTheOthers) {
     scenario.heartbeat = 5s;
     scenario.hosting = Hosting::torchrun;
     WholeJob job(1, scenario);
-    start(job, 3, [](std::size_t, const Round& round) { return round.number == 0 ? Plan{60s, 0} : Plan{5s, 0}; });
+    job.start(3, [](std::size_t, const Round& round) { return round.number == 0 ? Plan{60s, 0} : Plan{5s, 0}; });
     job.events().run_until(Time(1h) + 40s);
     cut_off(job, "n2", tenths * 100ms);
     job.allow_different_ends();
@@ -161,7 +154,7 @@ TEST(Ends, ANodeThatLeavesDoesNotEndTheJobOfTheOthers) {
     scenario.fewest = 2;
     scenario.hosting = hosting;
     WholeJob job(1, scenario);
-    start(job, 3, [](std::size_t, const Round& round) { return round.number == 0 ? Plan() : Plan{3s, 0}; });
+    job.start(3, [](std::size_t, const Round& round) { return round.number == 0 ? Plan() : Plan{3s, 0}; });
     ASSERT_TRUE(job.run_until_together(10s)) << job.story();
     job.node(2).signal(SIGTERM);
     job.allow_different_ends();
@@ -185,7 +178,7 @@ TEST(Ends, ANodeWhoseConnectionsWereResetJoinsAgainHoweverLongItsWorkersTake) {
     scenario.heartbeat = 60s;
     scenario.by_majority = by_majority;
     WholeJob job(1, scenario);
-    start(job, 3, [](std::size_t, const Round&) { return Plan{.ends_after = 30s, .obeys_after = 2500ms}; });
+    job.start(3, [](std::size_t, const Round&) { return Plan{.ends_after = 30s, .obeys_after = 2500ms}; });
     ASSERT_TRUE(job.run_until_together(10s)) << job.story();
     job.network().reset("n2");
     job.unquiet(10s);
@@ -204,7 +197,7 @@ TEST(Ends, ANodeThatWaitsForTheFirstRoundWaitsForASilentStore) {
   scenario.heartbeat = 5s;
   scenario.join_timeout = 60s;
   WholeJob job(1, scenario);
-  start(job, 2, [](std::size_t, const Round&) { return Plan{5s, 0}; });
+  job.start(2, [](std::size_t, const Round&) { return Plan{5s, 0}; });
   job.events().run_until(later(job.events().now(), 2s));
   cut_off(job, "n0", 10s);
   job.unquiet(12s);
@@ -231,7 +224,7 @@ TEST(Ends, ALossAfterTheEndOfAllChangesNothing) {
           scenario.longest_delay = 200ms;
           if (elastic) scenario.hosting = Hosting::launch;
           WholeJob job(seed, scenario);
-          start(job, 3, [](std::size_t, const Round&) { return Plan{1s, 0}; });
+          job.start(3, [](std::size_t, const Round&) { return Plan{1s, 0}; });
           const auto all_have_ended = [&] {
             const auto store = job.network().store_at(elastic ? Endpoint{"store", 29400} : static_store);
             return store && store->has(all_ended_key(elastic ? round_prefix("job", 0) : attempt_prefix("job", 0)));
@@ -257,7 +250,7 @@ TEST(Ends, ANodeThatComesAtTheEndOfAllKeepsNobody) {
     scenario.longest_delay = 20ms;
     scenario.hosting = Hosting::launch;
     WholeJob job(static_cast<std::uint64_t>(phase), scenario);
-    start(job, 3, [](std::size_t node, const Round&) { return Plan{node == 2 ? 3s : 1s, 0}; });
+    job.start(3, [](std::size_t node, const Round&) { return Plan{node == 2 ? 3s : 1s, 0}; });
     ASSERT_TRUE(job.run_until_together(60s));
     job.events().run_until(later(job.events().now(), 2900ms + phase * 2ms));
     job.add([](const Round&) { return Plan{1s, 0}; });
@@ -281,7 +274,7 @@ TEST(Ends, ARestartThatIsToldLateIsOneRestart) {
       scenario.elastic = elastic;
       scenario.max_restarts = 3;
       WholeJob job(1, scenario);
-      start(job, 3, [](std::size_t node, const Round& round) {
+      job.start(3, [](std::size_t node, const Round& round) {
         Plan plan =
             round.restarts == 0 ? Plan{node == 1 ? Duration(2s) : Duration(300s), node == 1 ? 7 : 0} : Plan{5s, 0};
         plan.obeys_after = node == 1 ? 50ms : 2s;

@@ -17,13 +17,6 @@ using namespace sim;
 using namespace std::chrono_literals;
 using play::Plan;
 
-void start(WholeJob& job, std::size_t nodes, const std::function<Plan(std::size_t node, const Round& round)>& plan) {
-  for (std::size_t i = 0; i < nodes; ++i) {
-    job.add([i, plan](const Round& round) { return plan(i, round); });
-    job.node(i).start();
-  }
-}
-
 // ---- a node that is not in yet
 
 // It may reach the store between this and its end. `tell`: how it is told.
@@ -37,7 +30,7 @@ void expect_quiet_leave(const std::function<void(play::NodeHost& newcomer)>& tel
       scenario.fewest = 2;
       scenario.hosting = hosting;
       WholeJob job(1, scenario);
-      start(job, 3, [](std::size_t, const Round&) { return Plan{10s, 0}; });
+      job.start(3, [](std::size_t, const Round&) { return Plan{10s, 0}; });
       ASSERT_TRUE(job.run_until_together(10s)) << job.story();
       job.allow_different_ends();
       play::NodeHost& newcomer = job.add([](const Round&) { return Plan{10s, 0}; });
@@ -75,7 +68,7 @@ std::unique_ptr<WholeJob> of_three(int fewest, bool by_majority, std::array<Dura
   scenario.max_restarts = 1;
   scenario.by_majority = by_majority;
   auto job = std::make_unique<WholeJob>(1, scenario);
-  start(*job, 3, [obey](std::size_t node, const Round&) { return Plan{.ends_after = 60s, .obeys_after = obey[node]}; });
+  job->start(3, [obey](std::size_t node, const Round&) { return Plan{.ends_after = 60s, .obeys_after = obey[node]}; });
   EXPECT_TRUE(job->run_until_together(10s)) << job->story();
   return job;
 }
@@ -109,7 +102,7 @@ TEST(Stops, AHostThatIsToldToStopWhenItWakesDoesNotWaitForTheDead) {
     scenario.heartbeat = 5s;
     WholeJob job(1, scenario);
     job.allow_different_ends();
-    start(job, 4, [](std::size_t, const Round&) { return Plan(); });
+    job.start(4, [](std::size_t, const Round&) { return Plan(); });
     ASSERT_TRUE(job.run_until_together(10s)) << job.story();
     job.node(0).freeze(15s);
     job.unquiet(60s);

@@ -25,13 +25,6 @@ WholeScenario with_host(int nodes) {
   return scenario;
 }
 
-void start(WholeJob& job, int nodes, const std::function<Plan(std::size_t node, const Round& round)>& plan) {
-  for (std::size_t i = 0; i < static_cast<std::size_t>(nodes); ++i) {
-    job.add([i, plan](const Round& round) { return plan(i, round); });
-    job.node(i).start();
-  }
-}
-
 void expect_good_ends(WholeJob& job, const std::vector<std::size_t>& nodes) {
   for (const std::size_t node : nodes) EXPECT_EQ(job.node(node).exit_code(), 0) << node << "\n" << job.story();
   EXPECT_EQ(job.faults(), std::vector<std::string>()) << job.story();
@@ -44,7 +37,7 @@ TEST(Warned, AHostThatStoodStillTooLongGoesOnWithTheOthers) {
     WholeScenario scenario = with_host(3);
     scenario.fewest = 3;  // so it may not leave; the others, who doubt whether it lives, could not follow anybody
     WholeJob job(1, scenario);
-    start(job, 3, [](std::size_t, const Round& round) { return round.number == 0 ? Plan() : Plan{3s, 0}; });
+    job.start(3, [](std::size_t, const Round& round) { return round.number == 0 ? Plan() : Plan{3s, 0}; });
     job.events().run_until(Time(1h) + 2s + phase * 40ms);
     job.launch_node(0).warn(SIGUSR1);
     job.freeze(0, 4800ms);
@@ -59,7 +52,7 @@ TEST(Warned, AHostThatStoodStillTooLongGoesOnWithTheOthers) {
 TEST(Warned, AHostWhoseWorkersFailWhileAChangeWaitsLeaves) {
   WholeJob job(1, with_host(4));
   job.allow_different_ends();
-  start(job, 4, [](std::size_t, const Round& round) { return round.number == 0 ? Plan() : Plan{6s, 0}; });
+  job.start(4, [](std::size_t, const Round& round) { return round.number == 0 ? Plan() : Plan{6s, 0}; });
   job.events().run_until(Time(1h) + 2s);
   job.launch_node(0).warn(SIGUSR1);
   job.node(3).kill();
@@ -74,7 +67,7 @@ TEST(Warned, AHostWhoseWorkersFailWhileAChangeWaitsLeaves) {
 // Nobody is left in its round that could come to the exit barrier.
 TEST(Warned, AHostWhoseWorkersHaveSavedDoesNotWaitForThoseThatWaitForIt) {
   WholeJob job(1, with_host(4));
-  start(job, 4, [](std::size_t, const Round& round) { return round.number == 0 ? Plan() : Plan{1s, 0}; });
+  job.start(4, [](std::size_t, const Round& round) { return round.number == 0 ? Plan() : Plan{1s, 0}; });
   job.allow_different_ends();
   job.events().run_until(Time(1h) + 2s);
   job.launch_node(0).warn(SIGUSR1);
@@ -95,7 +88,7 @@ TEST(Warned, AChangeThatFindsNoWorkersDoesNotCount) {
   scenario.fewest = 1;
   scenario.most_changes = 0;
   WholeJob job(1, scenario);
-  start(job, 3, [](std::size_t node, const Round&) { return node == 2 ? Plan() : Plan{2s, 0}; });
+  job.start(3, [](std::size_t node, const Round&) { return node == 2 ? Plan() : Plan{2s, 0}; });
   job.events().run_until(Time(1h) + 5s);
   job.node(2).kill();
   job.unquiet(Duration::zero());
@@ -114,7 +107,7 @@ TEST(Warned, ANodeThatPausesBeforeARestartCountsItOnce) {
       scenario.max_restarts = 4;
       scenario.longest_delay = 200ms;
       WholeJob job(seed, scenario);
-      start(job, 3, [](std::size_t node, const Round& round) {
+      job.start(3, [](std::size_t node, const Round& round) {
         Plan plan = node == 1 && round.restarts < 4 ? Plan{50ms, 7} : Plan{5s, 0};
         plan.obeys_after = 1ms;
         return plan;
@@ -144,7 +137,7 @@ TEST(Grace, OfANodeThatHasLostTheStoreIsShortForItsAgentToo) {
     scenario.max_restarts = 1;
     scenario.heartbeat = loss == Loss::silent ? 10s : 1s;
     WholeJob job(1, scenario);
-    start(job, 3, [](std::size_t node, const Round&) {
+    job.start(3, [](std::size_t node, const Round&) {
       return node == 2 ? Plan{.obeys_after = Duration::max(), .dies_after = Duration::max()} : Plan{30s, 0};
     });
     job.allow_different_ends();

@@ -100,6 +100,10 @@ play::TorchrunHost& WholeJob::add_torchrun(play::Planner planner) {
 
 play::NodeHost& WholeJob::launch_node(std::size_t index) { return dynamic_cast<play::NodeHost&>(*nodes_[index]); }
 
+void WholeJob::start(std::size_t nodes, const std::function<play::Plan(std::size_t node, const Round& round)>& plan) {
+  for (std::size_t i = 0; i < nodes; ++i) add([i, plan](const Round& round) { return plan(i, round); }).start();
+}
+
 bool WholeJob::is_launch(std::size_t index) const { return seats_[index].by_launch; }
 
 std::vector<std::size_t> WholeJob::alive() const {

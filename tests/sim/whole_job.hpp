@@ -57,6 +57,8 @@ class WholeJob {
   // Adds a node on a host of its own, called n0, n1, ...; `planner` plans its workers of every round.
   play::NodeHost& add(play::Planner planner);
   play::TorchrunHost& add_torchrun(play::Planner planner);
+  // Adds so many nodes and starts them; `plan`: by the number of the node, too.
+  void start(std::size_t nodes, const std::function<play::Plan(std::size_t node, const Round& round)>& plan);
   // The next node is on the host of an earlier one, whose process has ended.
   void reuse_host(std::string host) { host_ = std::move(host); }
 

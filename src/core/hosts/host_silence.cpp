@@ -22,6 +22,6 @@ Duration between_host_beats(Duration silence) { return std::min(longest_between_
 
 bool has_slept(Time due, Time now, Duration silence) { return due < now && now - due >= silence / 4; }
 
-Time end_of_silence(Time due, Time now, bool has_slept) { return has_slept ? later(now, time_to_read) : due; }
+Time end_of_silence(Time due, Time now, bool slept) { return slept ? later(now, time_to_read) : due; }
 
 }  // namespace launch

@@ -107,11 +107,11 @@ void HostTable::drop(int node, const HostProblem& problem) {
   if (host.connected && !host.left) leave(node);
 }
 
-void HostTable::drop_if_silent(int node, Time now, bool has_slept) {
+void HostTable::drop_if_silent(int node, Time now, bool slept) {
   HeadHost& host = at(node);
   const Time due = later(host.heard, plan_.silence);
   if (host.state != State::running || now < due) return;
-  const Time end = end_of_silence(due, now, has_slept);
+  const Time end = end_of_silence(due, now, slept);
   if (end > now) {
     host.heard = end - plan_.silence;
   } else {

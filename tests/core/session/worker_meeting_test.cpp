@@ -5,6 +5,10 @@
 #include "../../support/configs.hpp"
 #include "../../support/talker.hpp"
 
+#include <cstdint>
+#include <memory>
+#include <string>
+
 #include <gtest/gtest.h>
 
 namespace launch::worker_meeting_test {
@@ -30,6 +34,17 @@ struct Place : TwoTalkers {
   WorkerMeeting follower{second.stage(), config, config.c10d()->settings};
   StoreLink of_leader = first.link_to(endpoint);
   StoreLink of_follower = second.link_to(endpoint);
+
+  // The one that a node of torchrun at this host has told of in that round, with a key of workers that have ended.
+  std::shared_ptr<Store> torchruns_store(const std::string& host, std::int64_t round) {
+    const auto store = *network.listen(host, 41000, false);
+    const KeyList keys = meeting_keys(round_prefix("job", round));
+    EXPECT_TRUE(*first.run(of_leader.set(keys[0], host, soon())));
+    EXPECT_TRUE(*first.run(of_leader.set(keys[1], "41000", soon())));
+    StoreLink workers = first.link_to({host, 41000});
+    EXPECT_TRUE(*first.run(workers.set("of the last round", "1", soon())));
+    return store;
+  }
 };
 
 TEST(WorkerMeeting, TheLeaderSaysWhereAndTheOthersReadIt) {
@@ -57,12 +72,7 @@ TEST(WorkerMeeting, ALeaderThatSaysNothingIsWaitedForAsLongAsNodesAre) {
 
 TEST(WorkerMeeting, TorchrunSaysItOnceAndItsStoreIsEmptied) {
   Place place;
-  const auto store = *place.network.listen("n1", 41000, false);
-  const KeyList keys = meeting_keys(round_prefix("job", 0));
-  EXPECT_TRUE(*place.first.run(place.of_leader.set(keys[0], "n1", place.soon())));
-  EXPECT_TRUE(*place.first.run(place.of_leader.set(keys[1], "41000", place.soon())));
-  StoreLink workers = place.first.link_to({"n1", 41000});
-  EXPECT_TRUE(*place.first.run(workers.set("of the last round", "1", place.soon())));
+  const auto store = place.torchruns_store("n1", 0);
   const auto master = place.second.run(place.follower.agree(place.of_follower, round_of(1, 1, theirs), "n2"));
   ASSERT_TRUE(master && *master);
   EXPECT_EQ(**master, (Endpoint{"n1", 41000}));
@@ -71,12 +81,7 @@ TEST(WorkerMeeting, TorchrunSaysItOnceAndItsStoreIsEmptied) {
 
 TEST(WorkerMeeting, TorchrunsStoreMayStandStillAsLongAsItsAgentMay) {
   Place place;
-  const auto store = *place.network.listen("t1", 41000, false);
-  const KeyList keys = meeting_keys(round_prefix("job", 1));
-  EXPECT_TRUE(*place.first.run(place.of_leader.set(keys[0], "t1", place.soon())));
-  EXPECT_TRUE(*place.first.run(place.of_leader.set(keys[1], "41000", place.soon())));
-  StoreLink workers = place.first.link_to({"t1", 41000});
-  EXPECT_TRUE(*place.first.run(workers.set("of the last round", "1", place.soon())));
+  const auto store = place.torchruns_store("t1", 1);
   place.network.freeze("t1", later(place.network.events().now(), 9s));
   EXPECT_TRUE(place.second.run(place.follower.agree(place.of_follower, round_of(1, 1, theirs), "n2"), 12s));
   EXPECT_FALSE(store->has("of the last round"));

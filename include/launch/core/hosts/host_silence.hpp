@@ -21,6 +21,6 @@ Duration between_host_beats(Duration silence);
 bool has_slept(Time due, Time now, Duration silence);
 
 // When a silence has ended that would have ended at `due`, for one that looks at `now`, after that.
-Time end_of_silence(Time due, Time now, bool has_slept);
+Time end_of_silence(Time due, Time now, bool slept);
 
 }  // namespace launch

@@ -117,7 +117,7 @@ class HostTable {
   // The host takes no part, or not any more. What others say is still waited for, so that all problems are listed.
   void drop(int node, const HostProblem& problem);
   // The same for one whose node runs, after a silence.
-  void drop_if_silent(int node, Time now, bool has_slept);
+  void drop_if_silent(int node, Time now, bool slept);
   // Its node is lost, but the launch that has started it there is not. Or its node has ended before, and nothing is.
   void lose(int node, const HostProblem& problem);
   // As drop() for one that says so itself; it still carries the connections to others that it has made.

@@ -153,7 +153,7 @@ class ElasticSession : public Session, private ElasticStore::Owner {
     const bool ends_all = failure.of_all && (watch_ || store_.hosts()) && choice_.host_moves;  // others leave as ever
     return failure.kind == Failure::Kind::signal && !ends_all && (may_leave() || failure.exit_code == 0);
   }
-  // Whoever stands by at the store of this node takes its place.
+  // Who attends at the store of this node now. Whoever stands by there takes its place.
   Talk<void> count_nodes() {
     if (!store_.hosts() || !store_.can_move()) co_return;
     auto counting = stage_.ask<Nodes>(CountNodes{});
