@@ -37,7 +37,7 @@ struct Place : TwoTalkers {
 
   // The one that a node of torchrun at this host has told of in that round, with a key of workers that have ended.
   std::shared_ptr<Store> torchruns_store(const std::string& host, std::int64_t round) {
-    const auto store = *network.listen(host, 41000, false);
+    auto store = *network.listen(host, 41000, false);
     const KeyList keys = meeting_keys(round_prefix("job", round));
     EXPECT_TRUE(*first.run(of_leader.set(keys[0], host, soon())));
     EXPECT_TRUE(*first.run(of_leader.set(keys[1], "41000", soon())));
