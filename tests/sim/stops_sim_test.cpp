@@ -124,4 +124,33 @@ TEST(Stops, ANewHostThatEndsTheJobWaitsForThoseWhoseWorkersTakeLonger) {
   EXPECT_EQ(job->node(2).exit_code(), 143) << job->story();
 }
 
+// ---- a node that leaves, while the others may not go on without it
+
+// It has heard of their failure long before its own workers have ended.
+void expect_own_exit_code(int exit_code, const std::function<void(play::NodeHost& leaver)>& tell) {
+  for (const std::size_t leaver : {1U, 2U}) {
+    SCOPED_TRACE(leaver);
+    WholeScenario scenario;
+    scenario.elastic = true;
+    scenario.fewest = 2;
+    scenario.most_changes = 0;
+    WholeJob job(1, scenario);
+    job.allow_different_ends();
+    job.start(3, [leaver](std::size_t node, const Round&) {
+      return Plan{.ends_after = 60s, .obeys_after = node == leaver ? 1s : 1ms};
+    });
+    ASSERT_TRUE(job.run_until_together(10s)) << job.story();
+    job.unquiet(Duration::zero());
+    tell(job.launch_node(leaver));
+    job.run_to_end(30s);
+    EXPECT_EQ(job.faults(), std::vector<std::string>()) << job.story();
+    for (std::size_t node = 0; node < 3; ++node)
+      EXPECT_EQ(job.node(node).exit_code(), node == leaver ? exit_code : 1) << job.story();
+  }
+}
+
+TEST(Stops, ANodeThatLeavesHasItsOwnExitCodeEvenIfTheOthersFail) {
+  expect_own_exit_code(128 + SIGTERM, [](play::NodeHost& leaver) { leaver.signal(SIGTERM); });
+}
+
 }  // namespace launch::stops_sim_test

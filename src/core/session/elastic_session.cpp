@@ -253,6 +253,7 @@ Talk<void> ElasticSession::tell(Failure failure) {
   if (leaves_with(failure)) {
     left_ = true;  // even if it reaches the store only before its end
     late_.give_up();
+    if (watch_) watch_->go_alone();
     // The node is gone when its workers are.
     if (store_.is_by_launch() || !store_.has_begun() || !watch_) store_.leave(failure.what);
     co_return;

@@ -113,7 +113,7 @@ Talk<void> RoundWatch::watch(Time connect_by) {
   } else {
     learned_ = true;
     is_last_ = !failure->restart;
-    if (!retired_ || !failure->restart) stage_.tell(PeerFailed{*failure});
+    if (!retired_ || !failure->restart) tell(*failure);
     co_await be_heard(failure->restart);
   }
   watches_ = false;
@@ -147,6 +147,10 @@ Talk<void> RoundWatch::tell_late(StoreLost loss) {
 
 void RoundWatch::expect_another_round() { watching_.give_up(); }
 
+void RoundWatch::tell(Failure failure) {
+  if (!alone_) stage_.tell(PeerFailed{std::move(failure)});
+}
+
 void RoundWatch::forget_store() {
   watching_.give_up();
   leaving_.give_up();
@@ -162,7 +166,7 @@ Talk<void> RoundWatch::watch_again() {
   lost_ = false;
   watch_.emplace(*std::move(connected));
   auto failure = co_await await_abort();
-  if (failure) co_return stage_.tell(PeerFailed{*failure});
+  if (failure) co_return tell(*failure);
   lost_ = true;
   if (failed_) co_return co_await learn_what_failed();  // control_ has told all that it knows
   if (failure.error().code != ErrorCode::closed) control_.close();
@@ -219,7 +223,7 @@ Talk<void> RoundWatch::be_heard(bool goes_on) {
 
 Talk<void> RoundWatch::learn_what_failed() {
   auto failure = co_await learn_abort(control_, place_.prefix, place_.node_rank, later(stage_.moment(), quick_answer));
-  if (failure) co_return stage_.tell(PeerFailed{*failure});
+  if (failure) co_return tell(*failure);
   stage_.tell(StoreLost{failure.error().message, place_.grace, stood_still_, true});
 }
 

@@ -66,6 +66,8 @@ class RoundWatch {
   void forget_store();
   // The loss of the store, if it was about to be told, is no news: the node will join again.
   void expect_another_round();
+  // This node leaves, with an exit code of its own: no failure of the others is told any more.
+  void go_alone() { alone_ = true; }
 
   // A failure has ended the round, and the job.
   bool is_last() const { return is_last_; }
@@ -94,6 +96,7 @@ class RoundWatch {
   void tell_loss(const Error& error, bool host_waits);
   Talk<void> tell_late(StoreLost loss);
   Talk<void> learn_what_failed();
+  void tell(Failure failure);
   Talk<void> leave(std::optional<Duration> patience, std::function<void()> on_counted);
   Talk<void> pass_barrier(std::optional<Duration> patience, std::function<void()> on_counted);
 
@@ -116,6 +119,7 @@ class RoundWatch {
   bool out_ = false;  // and that has ended in one way or the other
   Bell heard_out_;    // rings then
   bool retired_ = false;
+  bool alone_ = false;
   bool lost_ = false;
   bool failed_ = false;     // the exit barrier has said that the round failed
   Duration stood_still_{};  // how long this process had stalled when it lost the store
