@@ -150,7 +150,11 @@ class Deeds(ControlCase):
         self.assertIn("the job restarts its workers", self.ask("restart").out)
         self.wait_for_lines("counts", 2, 2)
         self.assertEqual({"0"}, set((self.folder / "counts.1").read_text().split()))
-        events = [json.loads(line) for line in (self.folder / "events").read_text().splitlines()]
+        def events_until_restart():
+            events = [json.loads(line) for line in (self.folder / "events").read_text().splitlines(True) if line[-1:] == "\n"]
+            return "restart" in {event["event"] for event in events} and events
+
+        events = wait_for(events_until_restart, 10)
         (asked,) = [event for event in events if event["event"] == "user_asked"]
         self.assertEqual("restart", asked["what"])
         self.assertRegex(asked["by"], r"^launch-ctl \(pid \d+ on ")

@@ -67,7 +67,7 @@ class Forming(ElasticCase):
         self.assertEqual([(0, 0, 1), (0, 0, 2), (0, 1, 2)], self.told([*first, *second]))
 
     def test_the_last_call_ends_without_the_maximum(self):
-        runs = self.elastic(2, self.worker(TELL), nnodes="1:3", options=["--rdzv-conf=last_call_timeout=1"])
+        runs = self.elastic(2, self.worker(TELL), nnodes="1:3", options=["--rdzv-conf=last_call_timeout=4"])
         self.expect([0] * 2, runs)
         self.assertEqual([(0, 0, 2), (0, 1, 2)], self.told(runs))
 

@@ -101,7 +101,7 @@ class Reports(HangCase):
     def test_of_two_nodes_node_0_tells_it(self):
         runs = self.nodes([1, 2], self.python(WAITS), options=(f"--hang-timeout={TIMEOUT}",))
         self.wait_until_up(3, *runs)
-        self.wait_until_said(runs[0], "no progress for")
+        self.wait_until_said(runs[0], "rank 0: in load_batch")
         self.assert_says(runs[0], SAYS + r".*ranks 1-2: in all_reduce.*\n.*rank 0: in load_batch")
         self.assertNotIn("no progress", runs[1].err)
         self.stop(*runs)

@@ -164,10 +164,10 @@ class SeveralNodes(HookCase):
 
 
     def test_the_others_wait_for_a_slow_hook_and_its_node_is_not_taken_for_lost(self):
-        slow = '--after-workers=test "$RANK" = 0 || sleep 2'
+        slow = '--after-workers=test "$RANK" = 0 || sleep 5'
         for code in (0, 7):
             with self.subTest(code=code):
-                runs = self.nodes([1, 1], self.worker(f"exit {code}\n"), options=[slow, "--heartbeat-timeout=0.5"])
+                runs = self.nodes([1, 1], self.worker(f"exit {code}\n"), options=[slow, "--heartbeat-timeout=2"])
                 self.expect([code, code], runs, seconds=30)
                 for run in runs:
                     self.assertNotIn("no report", run.err, str(run))

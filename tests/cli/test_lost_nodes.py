@@ -37,7 +37,7 @@ class Lost(LostCase):
                 killed = time.time()
                 self.expect([137, 137, 137], runs, seconds=20)
                 for run in runs:
-                    self.assertLess(run.ended - killed, 3)
+                    self.assertLess(run.ended - killed, 10)
                     said = lambda run=run: re.search(rf"node {victim} \(host \S+\): launch was killed", run.err)
                     self.assertTrue(wait_for(said, 5), str(run))
                 self.forget()
@@ -50,7 +50,7 @@ class Lost(LostCase):
         self.assert_says(runs[1], "the agent of this launch .* was ended by signal 9")
         for run in (runs[0], runs[2]):
             self.assert_says(run, r"node 1 \(host \S+\): its launch process died without a report")
-            self.assertLess(run.ended - killed, 3)
+            self.assertLess(run.ended - killed, 10)
 
     def test_a_second_lost_node_is_not_waited_for(self):
         runs = self.running_job(4, ["--heartbeat-timeout=3"])
@@ -132,7 +132,7 @@ class Elastic(LostCase):
     def test_the_others_form_anew_without_a_node_that_was_killed(self):
         tell = 'echo "rank $RANK of $WORLD_SIZE"; if [ "$WORLD_SIZE" = 2 ]; then exit 0; fi\n'
         runs = self.hosted_by_the_first(3, self.worker(tell, UP, SLEEP), nnodes="2:3", port=free_port(), options=[
-            "--shutdown-timeout=2", "--rdzv-conf=last_call_timeout=1,keep_alive_interval=1"])
+            "--shutdown-timeout=2", "--rdzv-conf=last_call_timeout=4,keep_alive_interval=1"])
         self.wait_until_up(3, *runs)
         last = [run for run in runs if "rank 2 of 3" in run.out][0]
         victim = last if last is not runs[0] else [run for run in runs if "rank 1 of 3" in run.out][0]

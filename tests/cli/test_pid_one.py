@@ -59,8 +59,14 @@ class PidOne(JobCase):
 
     def strangers(self):
         """Each leads a session; a child that is about to become a sleep does not."""
+        def leads(pid):
+            try:
+                return os.getsid(pid) == pid
+            except ProcessLookupError:
+                return False
+
         return [pid for pid in processes.of_pid_namespace(self.namespace)
-                if "/stranger." in processes.command_of(pid) and os.getsid(pid) == pid]
+                if "/stranger." in processes.command_of(pid) and leads(pid)]
 
     def test_what_a_worker_leaves_is_collected_while_the_job_runs(self):
         stranger = self.program(STRANGER, "leave")

@@ -13,7 +13,7 @@ import os, sys
 sys.stderr.write("\r  5%|5    | 50/1000 [00:05<01:35,  9.93it/s]")
 sys.stderr.write("\r  6%|5    | 60/1000 [00:06<01:34,  9.93it/s]")
 sys.stderr.flush()
-print(os.isatty(1), os.isatty(2), flush=True)
+os.write(1, f"{os.isatty(1)} {os.isatty(2)}\n".encode())
 open(os.environ["TEST_FOLDER"] + "/up.0", "w").close()
 while not os.path.exists(os.environ["TEST_FOLDER"] + "/go"):
     pass

@@ -53,7 +53,7 @@ class Signals(SignalCase):
         run.signal(signal.SIGTERM)
         self.expect([143], [run])
         print(f"\n  SIGTERM to exit: {(run.ended - start) * 1000:.0f} ms", flush=True)
-        self.assertLess(run.ended - start, 2.0)
+        self.assertLess(run.ended - start, 10)  # SIGKILL comes after 30 s
 
     def test_workers_that_ignore_it_are_killed_after_the_shutdown_timeout(self):
         run = self.launch("--shutdown-timeout=1", "--nproc-per-node=2", self.worker(STUBBORN))
@@ -99,7 +99,7 @@ class Signals(SignalCase):
                     run = self.node(rank, 2, 1, self.worker("exit 0\n"), port=free_port())
                     wait_for(lambda: "wait" in run.err, 5)
                     run.signal(number)
-                    self.expect([128 + number], [run], seconds=3)
+                    self.expect([128 + number], [run], seconds=10)
 
 
 # Stands before a command line.
@@ -260,6 +260,7 @@ class NothingIsLeft(JobCase):
 
 class NothingIsLeftWhenBusy(JobCase):
     builds = only = ("release",)  # a hundred jobs on a machine that has no time for them
+    load = 2.0
 
     def test_however_long_the_threads_of_a_killed_agent_take_to_end(self):
         """On a busy machine its first thread may have ended, and its children be the guard's, while another ends."""

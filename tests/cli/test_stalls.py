@@ -10,8 +10,8 @@ import served
 from harness import Settings, free_port, wait_for
 from job import SLEEP, JobCase
 
-SECONDS = float(os.environ.get("LAUNCH_STALL_SECONDS", "4"))  # longer than the others wait for a word
-HEARTBEAT = "--heartbeat-timeout=2"
+SECONDS = float(os.environ.get("LAUNCH_STALL_SECONDS", "7"))  # longer than the others wait for a word
+HEARTBEAT = "--heartbeat-timeout=4"
 
 # Parts of worker scripts; $1 is the name of the job.
 UP = ': > "$TEST_FOLDER/up.$1.$RANK"\n'

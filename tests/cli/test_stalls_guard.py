@@ -1,6 +1,7 @@
 """An agent that stands still: its guard ends the workers before the other nodes go on, and hears the third Ctrl-C."""
 import os
 import signal
+import time
 
 import processes
 from harness import wait_for
@@ -76,9 +77,10 @@ class FrozenMember(MembersCase):
         self.script = self.worker(START, LOOK_AROUND, UNTIL_GO)
         runs = self.form(3, f"--heartbeat-timeout={PATIENCE}", "--nproc-per-node=1", nnodes="2:3")
         agent = self.agent_of(runs[3])
+        stopped = time.time()
         os.kill(agent, signal.SIGSTOP)
         try:
-            self.wait_for_round(2)
+            self.wait_for_round(2, since=stopped)
         finally:
             os.kill(agent, signal.SIGCONT)
         self.assertEqual([], self.told("beside"), self.account())

@@ -89,10 +89,10 @@ class BeforeItHasFormed(StaticCase):
         self.expect([0, 0, 0], [first, self.come(1), third])
 
     def test_a_killed_node_that_stays_away_is_named(self):
-        runs = [self.come(rank, options=["--rdzv-conf=timeout=6"]) for rank in (0, 1)]
+        runs = [self.come(rank, options=["--rdzv-conf=timeout=12"]) for rank in (0, 1)]
         self.await_in(0, 1)
         self.kill(runs[1])
-        runs[1] = self.come(2, options=["--rdzv-conf=timeout=6"])
+        runs[1] = self.come(2, options=["--rdzv-conf=timeout=12"])
         self.expect([124, 124], runs)
         self.assert_says(runs[0], "2 of 3 nodes have joined, node 1 has not")
         self.assertEqual([], self.up())

@@ -52,8 +52,8 @@ class Mistakes(JobCase):
         self.expect([2, 2], runs, seconds=20)
 
     def test_missing_node_is_named_by_every_node(self):
-        runs = self.start_nodes((0, 4), (1, 4), timeout=1)
-        self.expect([124, 124], runs, seconds=10)
+        runs = self.start_nodes((0, 4), (1, 4), timeout=5)
+        self.expect([124, 124], runs, seconds=20)
         for run in runs:
             self.assert_says(run, wording.missing_nodes(2, 3))
 

@@ -34,7 +34,7 @@ class StoreAbuse(JobCase):
     def memory(self):
         return sum(processes.memory_kib(pid, "Rss") for pid in processes.launcher(self.job.pid))
 
-    def assert_serves(self, seconds=2.0):
+    def assert_serves(self, seconds=5.0):
         """A new client is answered at once, with what it wrote."""
         start = time.monotonic()
         with wire.Client(self.port) as client:

@@ -119,8 +119,8 @@ class Succession(MembersCase):
 
     def test_where_all_are_told_to_stop_all_have_their_time(self):
         """The workers of the host end at once, those of the others save."""
-        self.script = self.worker(START, 'saved() { sleep 5; echo "saved $1" >> "$TEST_FOLDER/told"; exit 0; }\n',
-                                  '[ "$1" = 1 ] || trap "saved $1" TERM\n', UNTIL_GO)
+        self.script = self.worker('saved() { sleep 5; echo "saved $1" >> "$TEST_FOLDER/told"; exit 0; }\n',
+                                  '[ "$1" = 1 ] || trap "saved $1" TERM\n', START, UNTIL_GO)
         runs = self.form(3)
         for run in runs.values():
             run.signal(signal.SIGTERM)
@@ -130,8 +130,9 @@ class Succession(MembersCase):
 
     def test_where_all_are_warned_all_have_their_time(self):
         """They need longer than the loss of a host would leave them."""
-        self.script = self.worker(START, 'saved() { sleep 6; echo "saved $1" >> "$TEST_FOLDER/told"; exit 0; }\n',
-                                  'if [ "$1" = 1 ]; then trap "exit 0" USR1; else trap "saved $1" USR1; fi\n', UNTIL_GO)
+        self.script = self.worker('saved() { sleep 6; echo "saved $1" >> "$TEST_FOLDER/told"; exit 0; }\n',
+                                  'if [ "$1" = 1 ]; then trap "exit 0" USR1; else trap "saved $1" USR1; fi\n',
+                                  START, UNTIL_GO)
         runs = self.form(3, "--preempt-signal=USR1", "--heartbeat-timeout=4")
         for run in runs.values():
             run.signal(signal.SIGUSR1)

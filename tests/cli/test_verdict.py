@@ -112,7 +112,7 @@ class OfTwoNodes(VerdictCase):
         self.check("launch killed on a node", runs[0])
 
     def test_silent_node(self):
-        runs = self.two_nodes(SLEEP, options=["--heartbeat-timeout=1"])
+        runs = self.two_nodes(SLEEP, options=["--heartbeat-timeout=3"])
         self.wait_until_up(4, *runs)
         agent = self.agent_of(runs[1])
         os.kill(agent, signal.SIGSTOP)

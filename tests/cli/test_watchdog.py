@@ -45,10 +45,10 @@ class Watchdog(JobCase):
         self.assertEqual([], list(self.folder.glob("watchdog_timer_*")))
 
     def test_a_timer_that_was_released_or_renewed_does_no_harm(self):
-        run = self.job("soon=$(($(date +%s) + 1))\n",
+        run = self.job("soon=$(($(date +%s) + 3))\n",
                        "ask $$ $soon 9\nask $$ $soon 9 other\n",
                        "ask $$ -1 0\nask $$ $((soon + 300)) 9 other\n",
-                       "sleep 2\nexit 0\n")
+                       "sleep 4\nexit 0\n")
         self.expect([0], [run])
         self.assertNotIn("expired", run.err)
 

@@ -9,6 +9,7 @@ import unittest
 from harness import wait_for
 from hosts_case import HostsCase
 from job import UP
+from terminals import OnTerminal
 
 # nvidia-smi, which is a driver that hangs on n3, and has nothing to say on n1.
 NVIDIA_SMI = """#!/bin/sh
@@ -27,7 +28,16 @@ def lines_with(run, level, host, check):
     return re.findall(rf"(?m)^{level} +{host} +{check} +(.*)$", run.out)
 
 
-class Checks(HostsCase):
+def numbers(hosts):
+    """Those of hosts like n[1-5,7] or n6."""
+    found = []
+    for part in hosts.removeprefix("n").strip("[]").split(","):
+        first, _, last = part.partition("-")
+        found += range(int(first), int(last or first) + 1)
+    return found
+
+
+class CheckCase(HostsCase):
     load = 0.2
     builds = only = ("release",)  # libfaketime and the address sanitizer wait for each other
 
@@ -40,6 +50,8 @@ class Checks(HostsCase):
         details = lines_with(run, level, host, check)
         self.assertTrue(any(re.search(pattern, one) for one in details), f"{level} {host} {check}: {pattern}\n{run}")
 
+
+class Checks(CheckCase):
     def test_hosts_that_are_well(self):
         """Nothing is started, and what is equal is said once."""
         with self.place(8) as place:
@@ -47,10 +59,12 @@ class Checks(HostsCase):
             self.assertEqual([], lines_with(run, "fault", ".*", ".*"), str(run))
             for check, detail in (
                     ("login", "it answers"), ("launch", "version .*"), ("name", "its own name leads to its own"),
-                    ("job", "the folder and the program are there"), ("clock", "within .* of the others"),
+                    ("job", "the folder and the program are there"),
                     ("network", "reaches 7 other hosts"), ("mtu", r"\d+$"), ("machine", r"\w+$"),
                     ("processes", "nothing is left over")):
                 self.assert_row(run, "ok", r"n\[1-8\]", check, detail)
+            clocks = re.findall(r"(?m)^ok +(\S+) +clock +within .* of the others$", run.out)  # as exact as each is known
+            self.assertEqual(list(range(1, 9)), sorted(sum(map(numbers, clocks), [])), str(run))
             self.assertRegex(run.out, r"\nThe job would start on 8 hosts")
             self.assertEqual([], self.up())
             self.expect_empty(place)
@@ -158,12 +172,14 @@ class Checks(HostsCase):
             self.assert_row(run, "ok", "n2", "driver", "535.104.05")
             self.expect_empty(place)
 
-    def test_interrupted(self):
-        """What is known is shown at once."""
+
+class Interrupted(OnTerminal, CheckCase):
+    def test_what_is_known_is_shown_at_once(self):
         with self.place(2) as place:
             place.put_in_rc(2, "cat > /dev/null\n")  # until the connection ends
-            run = self.head(place, "--check", "--hosts=n[1-2]")
-            self.assertTrue(wait_for(lambda: "connecting to n2" in run.err, 20), str(run))
+            run = self.on_terminal(*place.on_login(Settings.launch, "--check", "--hosts=n[1-2]"),
+                                   stderr=self.terminal, env=place.environment(), cwd=self.folder)
+            self.assertTrue(wait_for(lambda: b"waiting for 1 of 2 hosts: connecting to n2" in self.screen(), 20), run)
             run.signal(signal.SIGINT)
             self.expect([130], [run], seconds=20)
             self.assert_row(run, "warning", "n2", "login", "it has not answered yet")

@@ -35,8 +35,8 @@ class Failures(EndCase):
     def test_a_worker_is_killed(self):
         with self.place(2) as place:
             run = self.job(place, hosts=2)
-            (victim, *_) = [pid for pid in place.running(2) if processes.command_of(pid) == "sleep 300"]
-            processes.kill([victim])
+            sleeps = wait_for(lambda: [pid for pid in place.running(2) if processes.command_of(pid) == "sleep 300"], 20)
+            processes.kill(sleeps[:1])
             self.expect([137], [run])
             self.assert_reported_once(run, r"root cause .*\(host n2\).*SIGKILL")
             self.expect_empty(place)
@@ -122,7 +122,7 @@ class Cuts(EndCase):
 
     def check_cut(self, number, says):
         with self.place(3) as place:
-            run = self.job(place, "--heartbeat-timeout=2", "--shutdown-timeout=2")
+            run = self.job(place, "--heartbeat-timeout=5", "--shutdown-timeout=2")
             place.cut(number)
             self.finish(run, seconds=60)
             self.assertNotEqual(0, run.code, str(run))
@@ -143,7 +143,7 @@ class Cuts(EndCase):
         member = ': > "$TEST_FOLDER/on.$(hostname)"\n'
         until_told = 'until [ -e "$TEST_FOLDER/go" ]; do sleep 0.05; done\n'
         with self.place(3) as place:
-            run = self.head(place, "--hosts=n1,n2,n3+1", "--heartbeat-timeout=2", "--nproc-per-node=1",
+            run = self.head(place, "--hosts=n1,n2,n3+1", "--heartbeat-timeout=5", "--nproc-per-node=1",
                             self.worker(member, UP, until_told, SAYS_ALL))
             self.wait_until_up(2, run)
             (victim, *_) = [number for number in (2, 3) if (self.folder / f"on.n{number}").exists()]

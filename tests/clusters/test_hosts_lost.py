@@ -33,7 +33,7 @@ class LostCase(EndCase):
 class Spares(LostCase):
     def job_goes_on(self, *kinds):
         with self.place(3) as place:
-            run = self.head(place, "--hosts=n1,n2,n3+1", "--heartbeat-timeout=2", "--nproc-per-node=1",
+            run = self.head(place, "--hosts=n1,n2,n3+1", "--heartbeat-timeout=5", "--nproc-per-node=1",
                             "--verdict=json:report.json", self.worker(MEMBER, UP, UNTIL_TOLD, SAYS_ALL))
             self.wait_until_up(2, run)
             (victim, *_) = [number for number in (2, 3) if (self.folder / f"on.n{number}").exists()]
@@ -82,7 +82,7 @@ class Spares(LostCase):
 
     def test_a_later_failure_names_it(self):
         with self.place(3) as place:
-            run = self.head(place, "--hosts=n1,n2,n3+1", "--heartbeat-timeout=2", "--nproc-per-node=1",
+            run = self.head(place, "--hosts=n1,n2,n3+1", "--heartbeat-timeout=5", "--nproc-per-node=1",
                             "--verdict=json:report.json",
                             self.worker(MEMBER, UP, '[ "$(ls "$TEST_FOLDER"/on.* | wc -l)" = 3 ] && exit 3\n', SLEEP))
             self.wait_until_up(2, run)
@@ -100,7 +100,7 @@ class Causes(LostCase):
 
     def check(self, lose, cause, *options, victim="n3"):
         with self.place(3) as place:
-            run = self.job(place, "--heartbeat-timeout=2", "--verdict=json:report.json", *options)
+            run = self.job(place, "--heartbeat-timeout=5", "--verdict=json:report.json", *options)
             lose(place)
             self.expect([1], [run], seconds=60)
             self.assert_reported_once(run, "FAILED", rf"root cause +node \d \(host {victim}\): {cause}")

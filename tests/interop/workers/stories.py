@@ -94,6 +94,10 @@ def loses_a_loader():
 
 STORIES = {story.__name__: story for story in (raises, ends_early, sleeps, sleeps_and_one_loses, loses_a_loader)}
 SECONDS = {"sleeps": [6, 6, 4, 6], "sleeps_and_one_loses": [6, 60, 4, 60]}.get(sys.argv[1], [60] * 4)
+HERE = os.path.join(os.environ["TEST_FOLDER"], f"here.{os.environ['MASTER_PORT']}.")
+open(HERE + str(RANK), "w").close()
+while not all(os.path.exists(HERE + str(rank)) for rank in range(int(os.environ["WORLD_SIZE"]))):
+    time.sleep(0.02)  # until the slowest import has ended: the time-outs count from now on
 dist.init_process_group("gloo", timeout=datetime.timedelta(seconds=SECONDS[RANK]))
 
 
@@ -104,8 +108,11 @@ def end_at_once(*error, tell=sys.excepthook):
     os._exit(1)
 
 
-if RANK == 0:  # the others need as long as they do
+FIRST = {"raises": 0, "sleeps": 2, "sleeps_and_one_loses": 1, "loses_a_loader": 1}  # to fail; others end as they do
+if RANK == FIRST.get(sys.argv[1]):
     sys.excepthook = end_at_once
 steps(1)
 STORIES[sys.argv[1]]()
+if sys.argv[1] == "ends_early" and RANK == 1:
+    os._exit(0)
 time.sleep(0 if RANK == 1 else 300)
