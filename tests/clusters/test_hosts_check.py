@@ -6,7 +6,7 @@ import shutil
 import signal
 import unittest
 
-from harness import wait_for
+from harness import Settings, wait_for
 from hosts_case import HostsCase
 from job import UP
 from terminals import OnTerminal
