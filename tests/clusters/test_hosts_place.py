@@ -66,8 +66,8 @@ class Place(HostsCase):
             run = self.start(place.on_login("ssh", "n1", "echo up; exec sleep 300"), env=place.environment())
             self.assertTrue(wait_for(lambda: run.out, 20), str(run))
             self.assertEqual([run.pid], place.clients(1))
-            self.assertTrue(wait_for(lambda: [processes.command_of(pid) for pid in place.running(1)] == ["sleep 300"], 20),
-                            place.shown())
+            running = lambda: [processes.command_of(pid) for pid in place.running(1)]
+            self.assertTrue(wait_for(lambda: running() == ["sleep 300"], 20), place.shown())
             place.cut(1)
             self.assertFalse(reaches(1))
             self.assertTrue(wait_for(lambda: reaches(2), 20))
