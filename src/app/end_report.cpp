@@ -1,6 +1,7 @@
 #include "launch/app/end_report.hpp"
 
 #include "launch/app/job_folder.hpp"
+#include "launch/core/hosts/head_verdict.hpp"
 #include "launch/io/clock.hpp"
 #include "launch/io/files.hpp"
 #include "launch/io/log.hpp"
@@ -30,11 +31,13 @@ bool keep_verdict(const std::string& path, const std::string& json) {
   return true;
 }
 
-asio::awaitable<void> kept_in_time(DiskThread& disk, const std::string& file, std::function<bool()> keep) {
-  if (file.empty()) co_return;
+// Whether the disk has taken it in time, if there is a file.
+asio::awaitable<bool> kept_in_time(DiskThread& disk, const std::string& file, std::function<bool()> keep) {
+  if (file.empty()) co_return false;
   auto keeping = disk.run_until(later(now(), time_for_files), std::move(keep));
   const auto kept = co_await std::move(keeping);
   if (!kept) log_warning(fmt::format("the file system of {} does not answer: the report may be missing from it", file));
+  co_return kept.value_or(false);
 }
 
 std::string text_of(const Report& report, const Verdict& verdict) {
@@ -43,8 +46,6 @@ std::string text_of(const Report& report, const Verdict& verdict) {
 }
 
 void show(const Config& config, const Report& report, const Verdict& verdict, const std::string& json) {
-  end_progress();
-  if (!config.verdict.text_file.empty() && write_file(config.verdict.text_file, text_of(report, verdict))) return;
   if (config.verdict.json) {
     write_bare(json);
   } else if (config.verdict.shared_console && !shows_whole(verdict, report.round.assignment.group_rank)) {
@@ -75,12 +76,36 @@ asio::awaitable<void> report_end(const Config& config, Report report, DiskThread
                   time_left(config.preemption, instant().wall)};
   if (report.formed) verdict.nnodes = report.round.assignment.group_world_size;
   const std::string json = verdict_json(verdict);
-  show(config, report, verdict, json);
+  end_progress();
+  const std::string text_file = config.verdict.text_file;
+  const auto keep_text = [text_file, text = text_of(report, verdict)] { return write_file(text_file, text).ok(); };
+  auto keeping_text = kept_in_time(disk, text_file, keep_text);
+  const bool has_text = co_await std::move(keeping_text);
+  if (!has_text) show(config, report, verdict, json);
   const auto keep = [verdict_file, json] { return keep_verdict(verdict_file, json); };
   auto keeping = kept_in_time(disk, verdict_file, keep);
   co_await std::move(keeping);
   const auto told = [] { return true; };  // comes after tell_parent()
   auto telling = kept_in_time(of_parent, config.parent_error_file, told);
+  co_await std::move(telling);
+}
+
+asio::awaitable<void> report_end_of_hosts(HostsReport report, DiskThread& disk) {
+  const std::string& file = report.choice.file;
+  if (!report.json.empty() && report.choice.json) {
+    write_bare(report.json);
+  } else if (!report.text.empty()) {
+    write_report(report.text);
+  }
+  if (report.json.empty()) co_return;
+  const auto keep = [file, json = report.json] { return keep_verdict(file, json); };
+  auto keeping = kept_in_time(disk, file, keep);
+  co_await std::move(keeping);
+  const std::string& parent = report.parent_error_file;
+  const auto cause = cause_of(report.json);
+  if (!cause) co_return;
+  const auto tell = [parent, first = *cause] { return JobFolder::tell_parent(parent, first), true; };
+  auto telling = kept_in_time(disk, parent, tell);
   co_await std::move(telling);
 }
 

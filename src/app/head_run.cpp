@@ -1,4 +1,5 @@
 #include "launch/app/head_run.hpp"
+#include "launch/app/end_report.hpp"
 
 #include "launch/app/host_links.hpp"
 #include "launch/app/log_gathering.hpp"
@@ -133,7 +134,10 @@ class HeadRun {
 
   // A window that changes its size, for one, is nobody's business.
   void hear(int signal) {
-    if (signal == SIGUSR1 || signal == SIGUSR2) return act(machine_.on_passed_signal(signal));
+    const auto& ending = plan_.signals;
+    const bool ends = std::find(ending.begin(), ending.end(), signal) != ending.end();
+    if ((signal == plan_.preempt_signal && !ends) || signal == SIGUSR1 || signal == SIGUSR2)
+      return act(machine_.on_passed_signal(signal));
     if (!is_ending(signal_plan_, signal)) return;
     if (over_) return hurry(signal);
     act(machine_.on_signal(signal, now()));
@@ -278,7 +282,10 @@ class HeadRun {
     if (const std::size_t left = unshown(); left > 0) warn_of_unshown(left);
     links_.leave_all();
     if (began_) gathering_.tell();
-    show_report(end);
+    DiskThread disk(executor_);
+    auto report =
+        report_end_of_hosts({end.report, std::string(trim(end.json)), plan_.verdict, plan_.parent_error_file}, disk);
+    co_await std::move(report);
     auto ending = links_.end(time_for_connections);
     co_await std::move(ending);
     context_.stop();
@@ -288,15 +295,6 @@ class HeadRun {
     const std::string_view kept = " (the output is left in launch-* in the folder for temporary files of the hosts)";
     log_warning(fmt::format("nobody reads the console: {} bytes of what the hosts wrote were not shown{}", bytes,
                             unconfirmed_.empty() ? "" : kept));
-  }
-
-  void show_report(const FinishHead& end) {
-    if (!end.json.empty() && plan_.verdict.json) return write_bare(std::string(trim(end.json)));
-    if (!end.report.empty()) write_report(end.report);
-    if (end.json.empty() || plan_.verdict.file.empty()) return;
-    if (const Status written = write_file(plan_.verdict.file, end.json); !written)
-      log_warning(
-          fmt::format("cannot write the report to {} (--verdict): {}", plan_.verdict.file, written.error().message));
   }
 
   asio::io_context& context_;
@@ -388,7 +386,10 @@ int run_head(HostsPlan plan, const Environment& env, SignalPlan& signals, std::f
     log_error(made.error().message);
     return 2;
   }
-  choose_signals(signals, {SIGTERM, SIGINT, SIGHUP, SIGQUIT});
+  std::vector<int> wanted{SIGTERM, SIGINT, SIGHUP, SIGQUIT};
+  wanted.insert(wanted.end(), plan.signals.begin(), plan.signals.end());
+  if (plan.preempt_signal != 0) wanted.push_back(plan.preempt_signal);
+  choose_signals(signals, wanted);
   for (const std::string& notice : plan.notices) log_warning(notice);
   const rlimit open_files = raise_open_files(files_of_head + files_per_host * static_cast<int>(plan.hosts.size()));
   asio::io_context& context = *new asio::io_context(1);

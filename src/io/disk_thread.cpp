@@ -2,6 +2,8 @@
 
 #include "launch/io/clock.hpp"
 
+#include <boost/asio/post.hpp>
+
 #include <condition_variable>
 #include <csignal>
 #include <deque>
@@ -82,6 +84,11 @@ void DiskThread::give(std::function<void()> job) {
     shared_->jobs.clear();
     job();  // the next job tries again
   }
+}
+
+void DiskThread::tell(Shared& shared, const boost::asio::any_io_executor& executor, std::function<void()> result) {
+  const std::lock_guard lock(shared.mutex);  // until then the executor is there
+  if (!shared.over) boost::asio::post(executor, std::move(result));
 }
 
 bool DiskThread::is_over(Time deadline) { return now() >= deadline; }

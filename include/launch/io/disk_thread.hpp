@@ -11,7 +11,6 @@
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
-#include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 
 #include <functional>
@@ -25,7 +24,8 @@ namespace launch {
 class DiskThread {
  public:
   explicit DiskThread(boost::asio::any_io_executor executor);
-  // Jobs that have not begun are dropped, and nobody waits for the one that is being done.
+  // Jobs that have not begun are dropped, and nobody waits for the one that is being done, whose result is dropped.
+  // The executor must live until then.
   ~DiskThread();
   DiskThread(const DiskThread&) = delete;
   DiskThread& operator=(const DiskThread&) = delete;
@@ -37,13 +37,18 @@ class DiskThread {
   // needs.
   template <class Work>
   boost::asio::awaitable<std::optional<std::invoke_result_t<Work>>> run_until(Time deadline, Work work) {
-    auto job = std::make_shared<Job<std::invoke_result_t<Work>>>(executor_);
-    // What a job owns is released before its result is told, so that nothing of it is left to the thread.
-    auto to_do = [executor = executor_, job, mine = std::make_optional(std::move(work))]() mutable {
-      auto result = (*mine)();
+    using Made = std::invoke_result_t<Work>;
+    const auto job = std::make_shared<Job<Made>>(executor_);
+    // The thread may outlive all that belongs to the executor, so it holds nothing of that: neither `job`, which has a
+    // timer. What the work owns is released before its result is told, so that nothing of it is left to the thread.
+    auto to_do = [shared = shared_, executor = executor_, made = std::make_shared<std::optional<Made>>(),
+                  waiting = std::weak_ptr(job), mine = std::make_optional(std::move(work))]() mutable {
+      made->emplace((*mine)());
       mine.reset();
-      boost::asio::post(executor, [job = std::move(job), result = std::move(result)]() mutable {
-        job->result.emplace(std::move(result));
+      tell(*shared, executor, [made = std::move(made), waiting = std::move(waiting)] {
+        const auto job = waiting.lock();
+        if (!job) return;
+        job->result = std::move(*made);
         job->ended.cancel();
       });
     };
@@ -72,6 +77,8 @@ class DiskThread {
     std::optional<Result> result;
   };
 
+  // Posts it, unless the owner has gone; called by the thread.
+  static void tell(Shared& shared, const boost::asio::any_io_executor& executor, std::function<void()> result);
   static bool is_over(Time deadline);
   static boost::asio::steady_timer::time_point when(Time deadline);
 

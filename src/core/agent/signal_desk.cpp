@@ -24,6 +24,7 @@ SignalMeaning SignalDesk::meaning_of(int signal, SignalWay way, WorkersAre worke
 
 // Nothing else could end a job that waits for its nodes. One whose workers have ended has nothing to save.
 SignalMeaning SignalDesk::meaning_of_time(WorkersAre workers) {
+  told_ = true;
   warned_ = warned_ || workers != WorkersAre::ended;
   return workers == WorkersAre::not_there ? SignalMeaning::stop : SignalMeaning::warning;
 }
@@ -39,7 +40,7 @@ bool SignalDesk::has_passed_on(int signal) const { return contains(passed_on_, s
 
 // If the signal is also one that ends the job, only the first one is a warning; otherwise each one is.
 bool SignalDesk::is_warning(int signal) const {
-  return signal == rules_.preempt && (!contains(rules_.ending, signal) || !warned_);
+  return signal == rules_.preempt && (!contains(rules_.ending, signal) || !told_);
 }
 
 }  // namespace launch

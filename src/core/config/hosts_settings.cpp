@@ -3,7 +3,9 @@
 #include "launch/core/base/text.hpp"
 #include "launch/core/cluster/allocation.hpp"
 #include "launch/core/cluster/host_list.hpp"
+#include "launch/core/config/log_settings.hpp"
 #include "launch/core/config/node_settings.hpp"
+#include "launch/core/config/settle.hpp"
 #include "launch/core/config/store_settings.hpp"
 #include "launch/core/hosts/folded_output.hpp"
 #include "launch/core/hosts/forwarded_env.hpp"
@@ -13,6 +15,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <string_view>
 #include <unordered_set>
 #include <utility>
@@ -201,12 +204,16 @@ bool is_of_head(const OptionRow& row) {
 }
 
 // The line of the ordinary launch on each host: what the user gave, and how its output looks here.
-void write_line(const Options& options, const OptionLine& line, const HeadFacts& facts, HeadPlan& head) {
+void write_line(const Options& options, const OptionLine& line, const HeadFacts& facts, HostsPlan& plan) {
+  HeadPlan& head = plan.head;
+  if (options.env_none.value)
+    std::ranges::move(options_of_variables(facts.env, is_of_head), std::back_inserter(head.options));
   for (const GivenOption& given : line.options)
     if (!is_of_head(*given.row))
       head.options.push_back(given.value ? fmt::format("{}={}", given.row->name, *given.value)
                                          : std::string(given.row->name));
-  if (!options.verbose.given() && !options.quiet.given()) head.options.push_back("--quiet");
+  if (!options.verbose.given() && !options.quiet.given())
+    head.options.emplace_back(plan.verbosity == Verbosity::verbose ? "--verbose" : "--quiet");
   // One that a variable gives stays here with the variable.
   const auto& prefix = options.log_line_prefix_template;
   head.folds = folds_here(options);
@@ -360,9 +367,7 @@ Result<HostsPlan> plan_hosts(const Options& options, const OptionLine& line, con
   if (Status fits = choose_start(options, facts, plan); !fits) return fits.error();
   if (Status fits = choose_nodes(options, plan); !fits) return fits.error();
   if (Status fits = read_verdict(options, plan.verdict); !fits) return fits.error();
-  plan.verbosity = options.quiet.value     ? Verbosity::quiet
-                   : options.verbose.value ? Verbosity::verbose
-                                           : Verbosity::usual;
+  if (Status fits = settle_verbosity(options, facts.env, plan.verbosity); !fits) return fits.error();
   if (Status fits = plan_check(options, line, plan); !fits) return fits.error();
   name_nodes(plan);
   plan.head.run_id = options.rdzv_id.given() && !options.rdzv_id.value.empty() ? options.rdzv_id.value : facts.fresh_id;
@@ -378,7 +383,9 @@ Result<HostsPlan> plan_hosts(const Options& options, const OptionLine& line, con
   if (Status fits = choose_report_file(plan); !fits) return fits.error();
   if (Status fits = gather(options, plan); !fits) return fits.error();
   if (Status fits = choose_input(options, facts, plan); !fits) return fits.error();
-  write_line(options, line, facts, plan.head);
+  write_line(options, line, facts, plan);
+  if (Status fits = settle_signals(options, plan.signals, plan.preempt_signal); !fits) return fits.error();
+  plan.parent_error_file = facts.env.get("TORCHELASTIC_ERROR_FILE").value_or("");
   if (Status fits = forward(options, line, facts, plan); !fits) return fits.error();
   return plan;
 }

@@ -150,15 +150,6 @@ bool is_quiet(std::string_view level) {
   return std::find(std::begin(above), std::end(above), level) != std::end(above);
 }
 
-Status read_verbosity(const Options& options, std::string_view level, Verbosity& verbosity) {
-  if (options.verbose.value && options.quiet.value)
-    return usage_error(
-        fmt::format("{} and {} contradict each other; give one of them", options.verbose.origin, options.quiet.origin));
-  if (options.quiet.value || (is_quiet(level) && !options.verbose.value)) verbosity = Verbosity::quiet;
-  if (options.verbose.value || (level == "DEBUG" && !options.quiet.value)) verbosity = Verbosity::verbose;
-  return {};
-}
-
 EventChoice read_events(const Options& options, const HostFacts& facts, const Config& config) {
   EventChoice events;
   events.file = options.events.value;
@@ -193,10 +184,19 @@ Status settle_logs(const Options& options, const HostFacts& facts, Config& confi
   if (Status fits = read_sizes(options, config.logs); !fits) return fits;
   if (Status fits = read_writer(options, facts, config.logs); !fits) return fits;
   if (Status fits = read_looks(options, facts, config.logs); !fits) return fits;
-  const std::string level = facts.env.get("LOGLEVEL").value_or("");
-  if (Status fits = read_verbosity(options, level, config.verbosity); !fits) return fits;
+  if (Status fits = settle_verbosity(options, facts.env, config.verbosity); !fits) return fits;
   config.events = read_events(options, facts, config);
   notice_plug_ins(options, config);
+  return {};
+}
+
+Status settle_verbosity(const Options& options, const Environment& env, Verbosity& verbosity) {
+  const std::string level = env.get("LOGLEVEL").value_or("");
+  if (options.verbose.value && options.quiet.value)
+    return usage_error(
+        fmt::format("{} and {} contradict each other; give one of them", options.verbose.origin, options.quiet.origin));
+  if (options.quiet.value || (is_quiet(level) && !options.verbose.value)) verbosity = Verbosity::quiet;
+  if (options.verbose.value || (level == "DEBUG" && !options.quiet.value)) verbosity = Verbosity::verbose;
   return {};
 }
 

@@ -162,18 +162,8 @@ Result<int> read_signal(std::string_view name, const Setting<std::string>& setti
   return *signal;
 }
 
-Status settle_signals(const Options& options, const HostFacts&, Config& config) {
-  for (const std::string_view part : split(options.signals_to_handle.value, ',')) {
-    const auto signal = read_signal(trim(part), options.signals_to_handle);
-    if (!signal) return signal.error();
-    if (std::find(config.signals.begin(), config.signals.end(), *signal) == config.signals.end())
-      config.signals.push_back(*signal);
-  }
-  if (!options.preempt_signal.given()) return {};
-  const auto warning = read_signal(options.preempt_signal.value, options.preempt_signal);
-  if (!warning) return warning.error();
-  config.preemption.signal = *warning;
-  return {};
+Status settle_signals_of_node(const Options& options, const HostFacts&, Config& config) {
+  return settle_signals(options, config.signals, config.preemption.signal);
 }
 
 Status settle_time_limit(const Options& options, Preemption& preemption) {
@@ -211,12 +201,25 @@ Status settle_preemption(const Options& options, const HostFacts&, Config& confi
 
 }  // namespace
 
+Status settle_signals(const Options& options, std::vector<int>& ending, int& warning) {
+  for (const std::string_view part : split(options.signals_to_handle.value, ',')) {
+    const auto signal = read_signal(trim(part), options.signals_to_handle);
+    if (!signal) return signal.error();
+    if (std::find(ending.begin(), ending.end(), *signal) == ending.end()) ending.push_back(*signal);
+  }
+  if (!options.preempt_signal.given()) return {};
+  const auto chosen = read_signal(options.preempt_signal.value, options.preempt_signal);
+  if (!chosen) return chosen.error();
+  warning = *chosen;
+  return {};
+}
+
 Result<Config> settle(const Options& options, const HostFacts& facts) {
   Config config;
   config.hostname = facts.hostname;
   config.parent_error_file = facts.env.get("TORCHELASTIC_ERROR_FILE").value_or("");
   for (const auto step : {refuse_detach, refuse_gathering, settle_nodes, settle_workers, settle_restarts,
-                          settle_stopping, settle_verdict, settle_evidence, settle_signals, settle_preemption,
+                          settle_stopping, settle_verdict, settle_evidence, settle_signals_of_node, settle_preemption,
                           settle_logs, settle_metrics, settle_progress, settle_hang, settle_timeline}) {
     if (Status done = step(options, facts, config); !done) return done.error();
   }

@@ -40,7 +40,7 @@ constexpr std::string_view staying_beginnings[] = {
     "PMIX_", "OMPI_COMM_WORLD_", "SLURM_", "LSB_", "FLUX_",        "KUBERNETES_", "MASTER_",    "TORCHELASTIC_"};
 
 // What speaks of the whole job, in spite of its beginning.
-constexpr std::string_view of_the_job[] = {"SLURM_JOB_ID", "SLURM_CONF", "LSB_JOBID"};
+constexpr std::string_view of_the_job[] = {"SLURM_JOB_ID", "SLURM_CONF", "LSB_JOBID", "TORCHELASTIC_ENABLE_FILE_TIMER"};
 
 template <std::size_t size>
 bool is_in(const std::string_view (&names)[size], std::string_view name) {
@@ -123,6 +123,21 @@ std::vector<std::string> local_login(const Environment& env, const EnvironmentCh
       result.set(name, line.substr(equals + 1));
   }
   return result.lines();
+}
+
+std::vector<std::string> options_of_variables(const Environment& env, bool (*is_left_out)(const OptionRow& row)) {
+  std::vector<std::string> options;
+  for (const OptionRow& row : option_table()) {
+    const auto is_set = [&](std::string_view variable) { return env.get(variable).has_value(); };
+    const auto variable = std::find_if(row.variables.begin(), row.variables.end(), is_set);
+    if (variable == row.variables.end() || is_left_out(row)) continue;
+    const std::string value = *env.get(*variable);
+    if (row.takes != OptionValue::none)
+      options.push_back(fmt::format("{}={}", row.name, value));
+    else if (value == "1")
+      options.emplace_back(row.name);
+  }
+  return options;
 }
 
 std::vector<std::string> forwarded(const Environment& env, const EnvironmentChoice& choice) {

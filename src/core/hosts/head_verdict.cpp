@@ -67,6 +67,15 @@ bool blames_the_store(const std::string& json) {
   return verdict["root_cause"]["kind"].text().value_or("") == "store";
 }
 
+std::optional<Failure> cause_of(const std::string& json) {
+  if (!is_whole(json)) return std::nullopt;
+  const ProblemsJson verdict = ProblemsJson::parse(json, nullptr, false);
+  const auto cause = verdict.find("root_cause");
+  if (cause == verdict.end()) return std::nullopt;
+  auto failure = parse_failure(cause->dump(-1, ' ', true, ProblemsJson::error_handler_t::replace));
+  return failure ? std::optional(*std::move(failure)) : std::nullopt;
+}
+
 std::string report_with(std::string report, const std::vector<HostProblem>& losses) {
   while (report.ends_with('\n')) report.pop_back();
   for (const std::string& line : fold_problems(losses)) report += fmt::format("\n  {:<14} {}", "lost", line);

@@ -76,6 +76,13 @@ TEST(SignalDesk, WorkersThatHaveEndedHaveNothingToSave) {
   EXPECT_FALSE(one.warned());
 }
 
+TEST(SignalDesk, ASecondOneEndsANodeWhoseWorkersHaveEnded) {
+  SignalDesk one = desk(SIGTERM);
+  EXPECT_EQ(meaning(one, SIGTERM, WorkersAre::ended), SignalMeaning::warning);
+  EXPECT_EQ(meaning(one, SIGTERM, WorkersAre::ended, start_time + 2s), SignalMeaning::stop);
+  EXPECT_FALSE(one.warned());
+}
+
 TEST(SignalDesk, TheTimeMayBeTheWarning) {
   SignalDesk one = desk();
   EXPECT_EQ(one.meaning_of_time(WorkersAre::running), SignalMeaning::warning);

@@ -288,6 +288,29 @@ TEST(HostsSettings, NodesAreQuietUnlessTheUserHasSaidHow) {
   EXPECT_EQ(plan_of({"--hosts=n1", "-v"}).verbosity, Verbosity::verbose);
 }
 
+TEST(HostsSettings, TheLogLevelIsThatOfTheHeadAndOfItsNodes) {
+  const auto level = [](const char* name) { return plan_of({"--hosts=n1"}, facts_of({{"LOGLEVEL", name}})); };
+  EXPECT_EQ(level("WARNING").verbosity, Verbosity::quiet);
+  EXPECT_THAT(level("WARNING").head.options, Contains("--quiet"));
+  EXPECT_EQ(level("DEBUG").verbosity, Verbosity::verbose);
+  EXPECT_THAT(level("DEBUG").head.options, Contains("--verbose"));
+  EXPECT_THAT(level("DEBUG").head.options, Not(Contains("--quiet")));
+}
+
+TEST(HostsSettings, WithoutItsVariablesANodeGetsTheirOptions) {
+  const HeadFacts facts = facts_of({{"PET_NPROC_PER_NODE", "8"}, {"PET_MAX_RESTARTS", "3"}, {"PET_NNODES", "1"}});
+  EXPECT_THAT(plan_of({"--hosts=n1", "--env-none", "--max-restarts=2"}, facts).head.options,
+              ElementsAre("--nproc-per-node=8", "--max-restarts=3", "--max-restarts=2", "--quiet",
+                          StartsWith("--log-line-prefix-template=")));
+}
+
+TEST(HostsSettings, SignalsOfTheJob) {
+  const HostsPlan plan = plan_of({"--hosts=n1", "--signals-to-handle=SIGTERM,SIGXCPU", "--preempt-signal=SIGURG"});
+  EXPECT_THAT(plan.signals, ElementsAre(SIGTERM, SIGXCPU));
+  EXPECT_EQ(plan.preempt_signal, SIGURG);
+  EXPECT_EQ(plan_of({"--hosts=n1"}).preempt_signal, 0);
+}
+
 TEST(HostsSettings, LinesBeginWithTheHostUnlessTheUserHasSaidHow) {
   EXPECT_THAT(plan_of({"--hosts=n1", "--log-line-prefix-template=x"}).head.options,
               ElementsAre("--log-line-prefix-template=x", "--quiet"));

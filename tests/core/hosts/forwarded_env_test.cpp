@@ -27,6 +27,11 @@ TEST(ForwardedEnv, WhatSpeaksOfAHostASessionOrATaskStays) {
   for (const std::string_view name : split(names, ' ')) EXPECT_TRUE(stays_here(name)) << name;
 }
 
+TEST(ForwardedEnv, TheSwitchOfWatchdogTimersGoesAlong) {
+  EXPECT_FALSE(stays_here("TORCHELASTIC_ENABLE_FILE_TIMER"));
+  EXPECT_TRUE(stays_here("TORCHELASTIC_ERROR_FILE"));
+}
+
 TEST(ForwardedEnv, AllElseGoesAlong) {
   constexpr std::string_view names =
       "PATH LD_LIBRARY_PATH PYTHONPATH VIRTUAL_ENV CONDA_PREFIX LANG LC_ALL TERM NCCL_DEBUG OMP_NUM_THREADS "

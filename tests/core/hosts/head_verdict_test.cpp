@@ -179,4 +179,13 @@ TEST(HeadVerdict, ThereIsNoneOfAJobThatHasEndedWellOrHasAReport) {
   EXPECT_EQ(told.all<FinishHead>().at(0).json, "{}");
 }
 
+TEST(HeadVerdict, TheCauseOfAVerdict) {
+  const auto cause = cause_of(R"({"root_cause":{"kind":"worker","exit_code":3,"host":"n2","what":"exit code 3"}})");
+  ASSERT_TRUE(cause);
+  EXPECT_EQ(cause->exit_code, 3);
+  EXPECT_EQ(cause->host, "n2");
+  for (const char* wrong : {"", "{}", "{\"root_cause\":{}}", "{\"root_cause\":3}"})
+    EXPECT_FALSE(cause_of(wrong)) << wrong;
+}
+
 }  // namespace launch::head_verdict_test

@@ -57,6 +57,7 @@ class SignalDesk {
   SignalRules rules_;
   SignalVolley volley_;
   bool warned_ = false;
+  bool told_ = false;  // the same, but perhaps when the workers had ended
   std::vector<int> passed_on_;
 };
 

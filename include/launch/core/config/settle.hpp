@@ -8,8 +8,14 @@
 #include "launch/core/config/config.hpp"
 #include "launch/core/options/options.hpp"
 
+#include <vector>
+
 namespace launch {
 
 Result<Config> settle(const Options& options, const HostFacts& facts);
+
+// A part of settle() that holds for the head of launch --hosts, too: which signals end the job, and which one warns it
+// (unchanged: none).
+Status settle_signals(const Options& options, std::vector<int>& ending, int& warning);
 
 }  // namespace launch

@@ -8,6 +8,7 @@
 
 #include "launch/core/base/environment.hpp"
 #include "launch/core/base/error.hpp"
+#include "launch/core/options/option_table.hpp"
 
 #include <string>
 #include <string_view>
@@ -27,6 +28,9 @@ Status check_named(const EnvironmentChoice& choice, const Environment& env);
 // The text of a file of variables, as DeepSpeed's .deepspeed_env: a line NAME=VALUE for each, as --env takes it; blank
 // lines and those that begin with # are left out. An error names the line, and not the file (usage).
 Result<std::vector<std::string>> parse_variables(std::string_view text);
+
+// --name=value of each option that a variable gives, for hosts that do not get the variables.
+std::vector<std::string> options_of_variables(const Environment& env, bool (*is_left_out)(const OptionRow& row));
 
 // NAME=VALUE lines in order of name. REQUIRES: check_named() has accepted them; what it refuses is left out.
 std::vector<std::string> forwarded(const Environment& env, const EnvironmentChoice& choice);

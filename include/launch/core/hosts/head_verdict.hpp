@@ -9,6 +9,7 @@
 #include "launch/core/hosts/host_table.hpp"
 #include "launch/core/verdict/failure_report.hpp"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,9 @@ bool is_whole(const std::string& json);
 
 // Of a verdict in JSON: its node has lost the job's store, and does not know why.
 bool blames_the_store(const std::string& json);
+
+// Of a verdict in JSON: the failure that ended the job.
+std::optional<Failure> cause_of(const std::string& json);
 
 // The verdict of a node, with "problems" as above: hosts that were lost before the job ended. REQUIRES: is_whole(json).
 std::string verdict_with(std::string json, const std::vector<HostProblem>& losses);
