@@ -46,10 +46,10 @@ class DiskThread {
       made->emplace((*mine)());
       mine.reset();
       tell(*shared, executor, [made = std::move(made), waiting = std::move(waiting)] {
-        const auto job = waiting.lock();
-        if (!job) return;
-        job->result = std::move(*made);
-        job->ended.cancel();
+        const auto owner = waiting.lock();
+        if (!owner) return;
+        owner->result = std::move(*made);
+        owner->ended.cancel();
       });
     };
     give(std::move(to_do));
