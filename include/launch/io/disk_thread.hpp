@@ -48,7 +48,7 @@ class DiskThread {
       tell(*shared, executor, [made = std::move(made), waiting = std::move(waiting)] {
         const auto owner = waiting.lock();
         if (!owner) return;
-        owner->result = std::move(*made);
+        owner->result.emplace(std::move(**made));
         owner->ended.cancel();
       });
     };
