@@ -285,11 +285,17 @@ class Files(StallCase):
             self.expect([130] * len(self.runs), self.runs, seconds=60)
 
     def test_the_end_does_not_wait_for_ever(self):
+        self.fail_beside_a_frozen_disk("json:{place}/verdict", "empty folders may remain there")
+
+    def test_a_report_for_people_comes_to_the_console_instead(self):
+        self.fail_beside_a_frozen_disk("files:{place}/text,{place}/verdict")
+
+    def fail_beside_a_frozen_disk(self, verdict, *says):
         self.use_disk()
         place = self.disk.folder
         failing = '[ "$RANK" = 1 ] && while [ ! -e "$TEST_FOLDER/fail" ]; do sleep 0.05; done && exit 3\n'
         waiting = self.four_jobs("end", self.worker(UP, failing, SLEEP), f"--events={place}/events",
-                                 f"--verdict=json:{place}/verdict", f"--log-dir={place}", "--redirects=3",
+                                 f"--verdict={verdict.format(place=place)}", f"--log-dir={place}", "--redirects=3",
                                  before=self.disk.inside())
         self.wait_until_up(*waiting)
         self.disk.freeze()
@@ -297,4 +303,4 @@ class Files(StallCase):
         self.expect([3] * len(self.runs), self.runs, seconds=60)
         for run in waiting.values():
             self.assert_says(run, "root cause     rank 1 ", "the report may be missing from it",
-                             "events? (is|are) lost", "empty folders may remain there")
+                             "events? (is|are) lost", *says)

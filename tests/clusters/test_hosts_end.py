@@ -32,6 +32,15 @@ class Failures(EndCase):
             self.assert_says(run, "no data")
             self.expect_empty(place)
 
+    def test_the_process_that_has_started_it_is_told(self):
+        error = self.folder / "error.json"
+        with self.place(2) as place:
+            run = self.head(place, "--hosts=n[1-2]", self.worker('[ "$RANK" = 1 ] && exit 3\n', SLEEP),
+                            env={"TORCHELASTIC_ERROR_FILE": str(error)})
+            self.expect([3], [run])
+            self.assertIn("exit code 3", error.read_text())
+            self.expect_empty(place)
+
     def test_a_worker_is_killed(self):
         with self.place(2) as place:
             run = self.job(place, hosts=2)
@@ -61,6 +70,14 @@ class Signals(EndCase):
                     self.expect([128 + number], [run])
                     self.assertNotIn("FAILED", run.err)
                     self.expect_empty(place)
+
+    def test_a_warning_of_the_users_choice(self):
+        saves = "trap 'exit 0' XCPU\n" + UP + "while :; do sleep 0.05; done\n"
+        with self.place(2) as place:
+            run = self.job(place, "--preempt-signal=SIGXCPU", parts=(saves,), hosts=2)
+            run.signal(signal.SIGXCPU)
+            self.expect([0], [run])
+            self.expect_empty(place)
 
     def test_workers_that_do_not_want_to(self):
         with self.place(2) as place:
