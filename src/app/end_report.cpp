@@ -78,7 +78,8 @@ asio::awaitable<void> report_end(const Config& config, Report report, DiskThread
   const std::string json = verdict_json(verdict);
   end_progress();
   const std::string text_file = config.verdict.text_file;
-  const auto keep_text = [text_file, text = text_of(report, verdict)] { return write_file(text_file, text).has_value(); };
+  const std::string text = text_of(report, verdict);
+  const auto keep_text = [text_file, text] { return write_file(text_file, text).has_value(); };
   auto keeping_text = kept_in_time(disk, text_file, keep_text);
   const bool has_text = co_await std::move(keeping_text);
   if (!has_text) show(config, report, verdict, json);

@@ -1,6 +1,6 @@
 #include "launch/app/head_run.hpp"
-#include "launch/app/end_report.hpp"
 
+#include "launch/app/end_report.hpp"
 #include "launch/app/host_links.hpp"
 #include "launch/app/log_gathering.hpp"
 #include "launch/app/typed_input.hpp"
@@ -134,8 +134,7 @@ class HeadRun {
 
   // A window that changes its size, for one, is nobody's business.
   void hear(int signal) {
-    const auto& ending = plan_.signals;
-    const bool ends = std::find(ending.begin(), ending.end(), signal) != ending.end();
+    const bool ends = std::ranges::find(plan_.signals, signal) != plan_.signals.end();
     if ((signal == plan_.preempt_signal && !ends) || signal == SIGUSR1 || signal == SIGUSR2)
       return act(machine_.on_passed_signal(signal));
     if (!is_ending(signal_plan_, signal)) return;

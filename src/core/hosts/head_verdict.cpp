@@ -68,11 +68,7 @@ bool blames_the_store(const std::string& json) {
 }
 
 std::optional<Failure> cause_of(const std::string& json) {
-  if (!is_whole(json)) return std::nullopt;
-  const ProblemsJson verdict = ProblemsJson::parse(json, nullptr, false);
-  const auto cause = verdict.find("root_cause");
-  if (cause == verdict.end()) return std::nullopt;
-  auto failure = parse_failure(cause->dump(-1, ' ', true, ProblemsJson::error_handler_t::replace));
+  auto failure = read_failure(read_json(json, {.size = longest_report})["root_cause"]);
   return failure ? std::optional(*std::move(failure)) : std::nullopt;
 }
 

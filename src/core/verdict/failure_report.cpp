@@ -173,8 +173,9 @@ std::string to_json(const Failure& failure) {
   return object.dump(-1, ' ', true, Json::error_handler_t::replace);
 }
 
-Result<Failure> parse_failure(std::string_view json) {
-  const JsonValue object = read_json(json, failure_bounds);
+Result<Failure> parse_failure(std::string_view json) { return read_failure(read_json(json, failure_bounds)); }
+
+Result<Failure> read_failure(const JsonValue& object) {
   if (!object.is_object())
     return Error{ErrorCode::protocol, "the abort key does not hold a failure as launch writes it"};
   const auto kind = kind_of(text_or_empty(object["kind"]));

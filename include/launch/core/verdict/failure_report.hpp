@@ -77,6 +77,7 @@ Failure restart_asked_for(FailurePlace where, std::string what);
 
 std::string to_json(const Failure& failure);
 Result<Failure> parse_failure(std::string_view json);
+Result<Failure> read_failure(const JsonValue& object);  // one that is a part of something else
 
 // Whether new workers may do better, so that a restart may follow.
 bool concerns_workers(const Failure& failure);
