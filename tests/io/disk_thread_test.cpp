@@ -126,6 +126,8 @@ TEST_F(Disk, WhatIsDoneAfterItsEndIsToldToNobody) {
     DiskThread other(io_.get_executor());
     EXPECT_FALSE(run(io_, other.run_until(now(), [until = until_, owned] { return until.wait(), owned != nullptr; })));
   }
+  io_.restart();
+  io_.poll();  // what is left of the waiting
   thaw();
   io_.restart();
   const Time give_up = later(now(), 20s);
