@@ -75,6 +75,6 @@ class Place(HostsCase):
             self.assertTrue(wait_for(lambda: reaches(1), 20))
             place.kill_client(1)
             self.expect([137], [run])
-            (left,) = place.running(1)  # sshd sends it no signal
-            os.kill(left, 9)
+            self.assertTrue(wait_for(lambda: running() == ["sleep 300"], 20), place.shown())  # sshd sends it no signal
+            os.kill(*place.running(1), 9)
             self.expect_empty(place)
