@@ -150,6 +150,7 @@ class Deeds(ControlCase):
         self.assertIn("the job restarts its workers", self.ask("restart").out)
         self.wait_for_lines("counts", 2, 2)
         self.assertEqual({"0"}, set((self.folder / "counts.1").read_text().split()))
+
         def events_until_restart():
             whole, _, _ = (self.folder / "events").read_text().rpartition("\n")
             events = [json.loads(line) for line in whole.splitlines()]

@@ -59,6 +59,7 @@ class Evidence(JobCase):
         self.expect([139], [run])
         self.assertNotIn("at failure", run.err)
         self.assertNotIn("Python stacks", self.evidence())
+        self.assertRegex(self.evidence(), r"rank 0: pid \d+")
         self.assertRegex(self.evidence(), r"rank 1(: pid \d+| and higher ranks: not looked at)")
 
     def test_stacks_always_on_request(self):

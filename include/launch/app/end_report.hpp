@@ -1,7 +1,8 @@
 // The final report to the user: the verdict on the console, and the files that the user asked for. Called once, by the
 // JobRecord of a node, or by the head of launch --hosts.
 //
-// It shows the verdict first and writes the files afterwards, because a disk may stall. It waits 5 s for the disk.
+// It shows the verdict first and writes the files afterwards, because a disk may stall. It waits 5 s for each file. A
+// text that the user wants in a file comes first: the console gets it only if the disk does not take it.
 #pragma once
 
 #include "launch/core/config/config.hpp"
