@@ -12,6 +12,7 @@ class Verdicts:
     """For tests with a folder. LAUNCH_UPDATE_GOLDEN=1 writes the file anew; read the difference before you keep it."""
     golden = pathlib.Path()
     folders = {WORKERS: "WORKERS"}
+    maxDiff = None
 
     def plain(self, text):
         """Without what differs from run to run."""
