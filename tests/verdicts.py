@@ -84,6 +84,6 @@ def without_ranks(text):
     text = re.sub(r"\brank \d+ \(local rank \d+\) on node \d+", "rank R (local rank L) on node K", text)
     text = re.sub(r"\brank \d+ (timed out|lost its)", r"rank R \1", text)
     # What gloo says of a peer that has gone: whether a byte from here was still unread there is chance.
-    text = re.sub(r"pair\.cc:\d+\] (Connection closed by peer (\S+:PORT)|Read error (\S+:PORT): [^.]*)\.",
+    text = re.sub(r"pair\.cc:\d+\] (Connection closed by peer (\S+:PORT)|Read error (\S+:PORT): [^.]*)\. .*",
                   r"pair.cc:LINE] Connection to \2\3 lost.", text)
     return re.sub(r"(?m)^  (other workers|logs|cleanup) +.*\n(?: {17}.*\n)*", "", text)

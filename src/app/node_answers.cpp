@@ -152,7 +152,8 @@ NodeAnswers::Deed NodeAnswers::drain(const ControlRequest& request) {
   const bool missed = job_.node.is_missed();
   run_in_background(executor_, leave_soon(asker_text(request)));
   if (!missed) return {"is leaving the job", ""};
-  return {"is leaving the job; those that are left are too few, so they wait for another node", ""};
+  return {"is leaving the job; those that are left are too few without a spare node, so they wait until one is there",
+          ""};
 }
 
 // The round ends with it, and then nobody is answered.

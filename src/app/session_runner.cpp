@@ -195,7 +195,10 @@ void SessionRunner::answer(QuestionId id, const AwaitNoClients& question) {
   run_in_background(executor_, await_no_clients(id, question));
 }
 
-void SessionRunner::answer(QuestionId id, const CountNodes& /*question*/) { reply(id, Nodes{job_store_.others()}); }
+void SessionRunner::answer(QuestionId id, const CountNodes& /*question*/) {
+  const Membership::Others others = job_store_.others();
+  reply(id, Nodes{others.all, others.leaving});
+}
 
 asio::awaitable<void> SessionRunner::await_no_clients(QuestionId id, AwaitNoClients question) {
   co_await job_store_.until_none(talkers_of(question.who), question.deadline);

@@ -91,6 +91,25 @@ TEST(Stops, AHostThatStopsAfterALossLeavesOnlyIfEnoughAreLeft) {
     }
 }
 
+// Those that leave, too, and are busy with their workers' end, do not count either.
+TEST(Stops, AHostThatStopsAfterOthersLeavesOnlyIfEnoughStay) {
+  WholeScenario scenario;
+  scenario.elastic = true;
+  scenario.nodes = 4;
+  scenario.fewest = 2;
+  WholeJob job(1, scenario);
+  job.start(4, [](std::size_t, const Round&) { return Plan{.ends_after = 60s, .obeys_after = 3s}; });
+  ASSERT_TRUE(job.run_until_together(10s)) << job.story();
+  job.node(2).signal(SIGTERM);
+  job.node(3).signal(SIGTERM);
+  job.events().run_until(later(job.events().now(), 500ms));
+  job.node(0).signal(SIGTERM);
+  job.unquiet(Duration::zero());
+  job.run_to_end(20s);
+  EXPECT_EQ(job.faults(), std::vector<std::string>()) << job.story();
+  EXPECT_EQ(job.node(1).exit_code(), 143) << job.story();
+}
+
 // The others have ended meanwhile, and what they would have to say is not waited for.
 TEST(Stops, AHostThatIsToldToStopWhenItWakesDoesNotWaitForTheDead) {
   for (int phase = 0; phase < 40; ++phase) {
@@ -147,6 +166,42 @@ TEST(Stops, ANodeThatLeavesHasItsOwnExitCodeEvenIfTheOthersFail) {
     for (std::size_t node = 0; node < 3; ++node)
       EXPECT_EQ(job.node(node).exit_code(), node == leaver ? 143 : 1) << job.story();
   }
+}
+
+// They end well, so they have nothing to report, and nobody waits for that.
+TEST(Stops, AJobThatFailsDoesNotWaitForThoseThatHaveLeft) {
+  WholeScenario scenario;
+  scenario.elastic = true;
+  scenario.nodes = 4;
+  scenario.fewest = 2;
+  WholeJob job(1, scenario);
+  job.allow_different_ends();
+  job.start(4, [](std::size_t, const Round&) { return Plan{.ends_after = 60s, .obeys_after = 10ms}; });
+  ASSERT_TRUE(job.run_until_together(10s)) << job.story();
+  job.launch_node(2).drain();
+  job.launch_node(3).drain();
+  job.node(1).fail_workers(false);
+  job.unquiet(Duration::zero());
+  job.run_to_end(5s);
+  EXPECT_EQ(job.faults(), std::vector<std::string>()) << job.story();
+  for (std::size_t node = 0; node < 4; ++node) EXPECT_EQ(job.node(node).exit_code(), node < 2 ? 1 : 0) << job.story();
+}
+
+// The lost one was in the round of the others, not in that of the spare, which has none.
+TEST(Stops, ASpareHearsOfTheLossThatEndsTheJob) {
+  WholeScenario scenario;
+  scenario.elastic = true;
+  scenario.nodes = scenario.fewest = 2;
+  scenario.moves = false;
+  WholeJob job(1, scenario);
+  job.start(3, [](std::size_t, const Round&) { return Plan{.ends_after = 60s, .obeys_after = 10ms}; });
+  ASSERT_TRUE(job.run_until_together(10s)) << job.story();
+  job.node(1).kill();
+  job.unquiet(Duration::zero());
+  job.run_to_end(20s);
+  EXPECT_EQ(job.faults(), std::vector<std::string>()) << job.story();
+  EXPECT_EQ(job.node(0).exit_code(), 1) << job.story();
+  EXPECT_EQ(job.node(2).exit_code(), 1) << job.story();
 }
 
 }  // namespace launch::stops_sim_test

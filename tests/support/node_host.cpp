@@ -79,6 +79,12 @@ void NodeHost::warn(int number) {
   feed(FromHost{Warned{number}});
 }
 
+void NodeHost::drain() {
+  signalled_ = true;
+  if (undisturbed()) eyes_.failed(*running(), true);
+  feed(FromHost{LeaveAsked{"a user"}});
+}
+
 void NodeHost::lose_guard() {
   hastened_ = true;
   if (undisturbed()) eyes_.failed(*running(), true);

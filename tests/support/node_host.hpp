@@ -25,6 +25,8 @@ class NodeHost final : public AgentHost {
   void end_workers() override;
   void signal(int number) override;
   void warn(int number);
+  // A user asks it to leave the job.
+  void drain();
   // The process that the user sees is killed; the agent lives on, and ends the job.
   void lose_guard();
   // The machine is paused, with its guard. When it wakes, the guard ends workers that the others may have given up

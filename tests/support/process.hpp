@@ -73,7 +73,8 @@ class Process {
   void answer(QuestionId id, const OpenDoor& question);
   void answer(QuestionId id, const AwaitNoClients& question);
   void answer(QuestionId id, const CountNodes& /*question*/) {
-    reply(id, job_store_ ? Nodes{job_store_->agents().others()} : Nodes());
+    const auto others = job_store_ ? job_store_->agents().others() : Membership::Others();
+    reply(id, Nodes{others.all, others.leaving});
   }
   void answer(QuestionId id, const FindFreePort& question);
   void answer(QuestionId id, const LocateHost& question);

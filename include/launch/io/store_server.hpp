@@ -93,7 +93,7 @@ class StoreServer {
   std::vector<std::string> talker_addresses(std::size_t most) const;
   // Of these, those that attend or have left a will: launch agents that are not taken for dead.
   std::size_t agents() const { return agents_; }
-  std::size_t others() const { return store_.others(); }
+  Membership::Others others() const { return store_.others(); }
   enum class Talkers {
     all,
     agents,

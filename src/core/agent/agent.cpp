@@ -190,7 +190,7 @@ std::optional<std::string> Agent::refuses_restart() const {
 
 std::optional<std::string> Agent::refuses_leave() const {
   if (state_ != State::running && !(winding_down() && goes_on())) return fmt::format("this node is {}", state());
-  return needed_words(settings_.leaves, round_.may_leave);
+  return needed_words(settings_.leaves, round_.may_leave, state_ != State::running || policy_.admits_change());
 }
 
 AgentActions Agent::handle(const RestartAsked& event, Time now) {

@@ -53,9 +53,10 @@ std::string lost_store_words(const StoreLost& event, bool static_job) {
                      static_job ? "the store of node 0" : "the job's store", event.reason);
 }
 
-std::optional<std::string> needed_words(bool elastic, bool may_leave) {
+std::optional<std::string> needed_words(bool elastic, bool may_leave, bool may_change) {
   if (!elastic) return "the others cannot go on without a node: that needs c10d and --nnodes=MIN:MAX";
   if (!may_leave) return "this node hosts the job's store, which the others need";
+  if (!may_change) return "--max-membership-restarts is used up: the job would end";
   return std::nullopt;
 }
 

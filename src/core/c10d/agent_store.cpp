@@ -210,10 +210,14 @@ bool AgentStore::workers_may_run() const {
   return std::any_of(jobs_.begin(), jobs_.end(), [](const auto& job) { return job.second.workers_may_run(); });
 }
 
-std::size_t AgentStore::sum(std::size_t (Membership::*count)() const) const {
-  std::size_t all = 0;
-  for (const auto& [key, job] : jobs_) all += (job.*count)();
-  return all;
+Membership::Others AgentStore::others() const {
+  Membership::Others sum;
+  for (const auto& [key, job] : jobs_) {
+    const Membership::Others others = job.others();
+    sum.all += others.all;
+    sum.leaving += others.leaving;
+  }
+  return sum;
 }
 
 AgentStore::Jobs::iterator AgentStore::find_job(const Request& request) {

@@ -225,13 +225,6 @@ Talk<Result<Round>> ElasticSession::begin_round(RoundFormed formed) {
   co_return *std::move(round);
 }
 
-Talk<void> ElasticSession::tell_late(RoundFormed formed) {
-  auto link = co_await connect_again(later(stage_.moment(), quick_answer));
-  if (!link) co_return;
-  co_await meeting_.say_late(*link, formed, store_.address());
-  (void)co_await exchange_ranks(*link, formed);
-}
-
 Talk<Result<Round>> ElasticSession::exchange_ranks(StoreLink& control, RoundFormed formed) {
   StaticJob job;
   job.run_id = round_prefix(config_.run_id, formed.round);
@@ -332,7 +325,7 @@ void ElasticSession::enter_barrier() {
 ExchangePlace ElasticSession::place_for_end(const Failure& first) const {
   std::vector<NodeRank> nodes = launch_nodes();
   if (first.kind == Failure::Kind::lost) std::erase(nodes, first.node_rank);
-  if (!left_) std::erase(nodes, gone_);
+  std::erase(nodes, gone_);
   const RoundWatch::Place& here = watch_->place();
   const Duration patience = missing_ ? quick_answer : most_for_end(config_);
   return gathered_by_first(
@@ -342,15 +335,17 @@ ExchangePlace ElasticSession::place_for_end(const Failure& first) const {
 // A node that left while the others go on gathers nothing, and says so. Others that have not heard of the failure would
 // let this node wait for them: if they cannot be told now, the end of this node tells them.
 Talk<Account> ElasticSession::share(Account own, Failure first) {
-  if (!watch_ || watch_->lost()) co_return own;
+  if (left_) co_await stay_out();
+  if (left_ || !watch_ || watch_->lost()) co_return own;
   auto link = co_await connect_again(later(stage_.moment(), EndAccount::to_connect));
   if (!link) co_return own;
-  if (untold_) co_await tell_by(*link, first, later(stage_.moment(), quick_answer));
+  const Time soon = later(stage_.moment(), quick_answer);
+  if (untold_) co_await tell_by(*link, first, soon);
+  // The will of a lost node has told those of its round, but not who stands by or comes too late.
+  if (first.kind == Failure::Kind::lost) (void)co_await tell_abort(*link, job_prefix(config_.run_id), first, soon);
   ExchangePlace place = place_for_end(first);
   if (untold_ || others_go_on_ || gathers_nothing_ || !place.gatherer.known()) co_return own;
-  if (!left_) co_return co_await account_.share(*std::move(link), std::move(place), std::move(own));
-  co_await account_.stay_out(*std::move(link), std::move(place));
-  co_return own;
+  co_return co_await account_.share(*std::move(link), std::move(place), std::move(own));
 }
 
 Talk<void> ElasticSession::end(bool failed) {
@@ -358,6 +353,7 @@ Talk<void> ElasticSession::end(bool failed) {
   round_.give_up();
   late_.give_up();
   const Time start = stage_.moment();
+  if (left_ && !failed) co_await stay_out();  // otherwise share() has done that
   if (stranger_) {
     co_await store_.end(start);
     co_return store_.part();

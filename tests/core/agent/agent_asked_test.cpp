@@ -20,12 +20,14 @@ struct Kind {
   bool may_leave = true;
   bool can_restart = true;
   int restarts = 2;
+  std::optional<int> most_changes{};
 };
 
 Agent agent_of(const Kind& kind) {
   AgentSettings settings = settings_of_three();
   settings.nnodes = kind.nnodes;
   settings.leaves = kind.leaves;
+  settings.restarts.max_membership_restarts = kind.most_changes;
   Agent agent(settings);
   agent.start(start_time);
   return agent;
@@ -134,6 +136,17 @@ TEST(AgentAsked, ANodeThatTheOthersNeedStays) {
   EXPECT_EQ(host.refuses_leave(), "this node hosts the job's store, which the others need");
   EXPECT_TRUE(host.on(LeaveAsked{"x"}, start_time).empty());
   EXPECT_EQ(agent_of({}).refuses_leave(), "this node is joining");
+}
+
+TEST(AgentAsked, ANodeStaysIfOneMoreChangeWouldEndTheJob) {
+  Agent agent = running({.most_changes = 1});
+  EXPECT_EQ(agent.refuses_leave(), std::nullopt);
+  agent.on(MembersChanged{"n4 joins"}, start_time);
+  EXPECT_EQ(agent.refuses_leave(), std::nullopt) << "it leaves in the change that is under way";
+  end_workers(agent);
+  agent.on(formed({}), start_time);
+  EXPECT_EQ(agent.refuses_leave(), "--max-membership-restarts is used up: the job would end");
+  EXPECT_TRUE(agent.on(LeaveAsked{"x"}, start_time).empty());
 }
 
 }  // namespace launch::agent_asked_test

@@ -39,9 +39,11 @@ TEST(AgentWords, WhoseStoreIsLost) {
 }
 
 TEST(AgentWords, WhyANodeMustStay) {
-  EXPECT_EQ(needed_words(true, true), std::nullopt);
-  EXPECT_EQ(needed_words(true, false), "this node hosts the job's store, which the others need");
-  EXPECT_EQ(needed_words(false, false), "the others cannot go on without a node: that needs c10d and --nnodes=MIN:MAX");
+  EXPECT_EQ(needed_words(true, true, true), std::nullopt);
+  EXPECT_EQ(needed_words(true, true, false), "--max-membership-restarts is used up: the job would end");
+  EXPECT_EQ(needed_words(true, false, true), "this node hosts the job's store, which the others need");
+  EXPECT_EQ(needed_words(false, false, true),
+            "the others cannot go on without a node: that needs c10d and --nnodes=MIN:MAX");
 }
 
 }  // namespace launch::agent_words_test

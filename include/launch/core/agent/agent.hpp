@@ -175,7 +175,7 @@ class Agent {
   // Why RestartAsked and LeaveAsked mean nothing now; nullopt: they do.
   std::optional<std::string> refuses_restart() const;
   std::optional<std::string> refuses_leave() const;
-  // The nodes that are left are too few, so they will wait for another one.
+  // The other nodes of the round are too few: they wait for another one, unless it stands by.
   bool is_missed() const { return round_.assignment.group_world_size <= settings_.least_nodes; }
   // What to tell the user of a signal that stops the job, before it is handled. `sender`: as "from pid 7", or empty.
   std::string stop_text(int signal, std::string_view sender) const;

@@ -31,7 +31,7 @@ Failure failure_of_kill(FailurePlace where, bool lost);
 // `static_job`: the store is node 0's.
 std::string lost_store_words(const StoreLost& event, bool static_job);
 
-// Why a node cannot be drained, if its workers run.
-std::optional<std::string> needed_words(bool elastic, bool may_leave);
+// Why a node cannot be drained, if its workers run. `may_change`: one more change of the nodes does not end the job.
+std::optional<std::string> needed_words(bool elastic, bool may_leave, bool may_change);
 
 }  // namespace launch

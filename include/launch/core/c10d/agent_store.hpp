@@ -49,8 +49,8 @@ class AgentStore {
   }
   // Workers of launch agents that attend may still run, apart from those of the one that hosts the store.
   bool workers_may_run() const;
-  // Launch agents that attend, but for that of the host.
-  std::size_t others() const { return sum(&Membership::others); }
+  // As in Membership, of all its jobs.
+  Membership::Others others() const;
 
   // Why the agent whose request was just applied is not let into its job.
   std::optional<std::string> take_objection() { return std::exchange(objection_, std::nullopt); }
@@ -79,7 +79,6 @@ class AgentStore {
   Status tell_of_elder(Jobs::iterator job, const Attendance& said, const Exchange& exchange);
   bool lets_in(const Attendance& said);
   Jobs::iterator find_job(const Request& request);
-  std::size_t sum(std::size_t (Membership::*count)() const) const;
   Status write_state(Jobs::iterator job, const Request& request, const Exchange& exchange);
   void deliver(Membership& job, const Exchange& exchange);
   void tell_of_lost_guests(Time now, std::vector<Push>& pushes);

@@ -94,10 +94,18 @@ class Membership {
     };
     return std::any_of(peers_.begin(), peers_.end(), may);
   }
-  // Launch agents that attend, but for that of the host.
-  std::size_t others() const {
-    const auto is_other = [](const auto& peer) { return !peer.second.said.hosts; };
-    return static_cast<std::size_t>(std::count_if(peers_.begin(), peers_.end(), is_other));
+  // Launch agents that attend, but for that of the host; `leaving`: of these, those that have said that they leave.
+  struct Others {
+    std::size_t all = 0, leaving = 0;
+  };
+  Others others() const {
+    Others others;
+    for (const auto& [connection, peer] : peers_) {
+      if (peer.said.hosts) continue;
+      ++others.all;
+      if (peer.said.wish == Attendance::Wish::leave) ++others.leaving;
+    }
+    return others;
   }
 
  private:

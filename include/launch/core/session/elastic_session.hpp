@@ -102,7 +102,12 @@ class ElasticSession : public Session, private ElasticStore::Owner {
   // One round.
   Talk<void> form_round(RoundFormed formed);
   Talk<Result<Round>> begin_round(RoundFormed formed);
-  Talk<void> tell_late(RoundFormed formed);
+  Talk<void> tell_late(RoundFormed formed) {
+    auto link = co_await connect_again(later(stage_.moment(), quick_answer));
+    if (!link) co_return;
+    co_await meeting_.say_late(*link, formed, store_.address());
+    (void)co_await exchange_ranks(*link, formed);
+  }
   Talk<Result<Round>> exchange_ranks(StoreLink& control, RoundFormed formed);
   void begin_pledged() {
     auto round = std::exchange(pledged_, std::nullopt);
@@ -137,6 +142,12 @@ class ElasticSession : public Session, private ElasticStore::Owner {
     if (untold_) store_.let_will_stand();
     launch::pass_on(stage_, first);
   }
+  Talk<void> stay_out() {
+    if (!watch_ || watch_->lost()) co_return;
+    auto link = co_await connect_again(later(stage_.moment(), EndAccount::to_connect));
+    const RoundWatch::Place& here = watch_->place();
+    if (link) co_await account_.stay_out(*std::move(link), {here.prefix, here.node_rank});
+  }
   Talk<void> see_others_off(bool failed, Time start);
   Talk<void> see_busy_ones_off(Time start);
   ExchangePlace place_for_end(const Failure& first) const;
@@ -153,13 +164,13 @@ class ElasticSession : public Session, private ElasticStore::Owner {
     const bool ends_all = failure.of_all && (watch_ || store_.hosts()) && choice_.host_moves;  // others leave as ever
     return failure.kind == Failure::Kind::signal && !ends_all && (may_leave() || failure.exit_code == 0);
   }
-  // Who attends at the store of this node now. Whoever stands by there takes its place.
+  // Who attends at the store of this node now, and stays. Whoever stands by there takes its place.
   Talk<void> count_nodes() {
     if (!store_.hosts() || !store_.can_move()) co_return;
     auto counting = stage_.ask<Nodes>(CountNodes{});
     const Nodes nodes = co_await counting;
-    others_ = static_cast<int>(nodes.others);
-    missing_ = watch_ && others_ < static_cast<int>(launch_nodes().size()) - 1;
+    others_ = static_cast<int>(nodes.others - nodes.leaving);
+    missing_ = watch_ && nodes.others < launch_nodes().size() - 1;
   }
   bool may_be_cut_off() const { return can_be_missed() || serves_majority(config_); }
   bool can_be_missed() const { return goes_on_without_a_node(config_) && !store_.hosts(); }
@@ -184,7 +195,7 @@ class ElasticSession : public Session, private ElasticStore::Owner {
   std::optional<Round> pledged_;      // the round that the agent hears of once the store has the will
   int restarts_ = 0;                  // before this round
   int others_ = 0;                    // at the store of this node, when they were counted last
-  bool missing_ = false;              // some of its round, then; they will say nothing
+  bool missing_ = false;              // some of its round did not attend then; they will say nothing
   std::optional<Failure> heard_{};    // what the host has answered to a failure of this node in the round
   bool told_ = false;                 // the others may have heard of a failure of this node in the round
   bool host_gone_ = false;            // in the round; another one follows

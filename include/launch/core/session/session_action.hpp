@@ -66,7 +66,7 @@ struct Listening { Status status; std::uint16_t port = 0; bool cooling = false; 
 // `port`: 0: none was free. `taken`: another process has one of those that were wished.
 struct DoorOpened { std::uint16_t port = 0; bool taken = false; };
 struct Clients { std::size_t left = 0; std::vector<std::string> where; };  // `where`: some of them
-struct Nodes { std::size_t others = 0; };  // `others`: all but this one, spares too
+struct Nodes { std::size_t others = 0, leaving = 0; };  // but for this one; `others`: spares too; `leaving`: of these
 
 using Question =
     std::variant<OpenLink, AskStore, Listen, OpenDoor, AwaitNoClients, CountNodes, FindFreePort, LocateHost,
