@@ -145,8 +145,10 @@ class ElasticSession : public Session, private ElasticStore::Owner {
   Talk<void> stay_out() {
     if (!watch_ || watch_->lost()) co_return;
     auto link = co_await connect_again(later(stage_.moment(), EndAccount::to_connect));
+    if (!link) co_return;
     const RoundWatch::Place& here = watch_->place();
-    if (link) co_await account_.stay_out(*std::move(link), {here.prefix, here.node_rank});
+    ExchangePlace place{here.prefix, here.node_rank};
+    co_await account_.stay_out(*std::move(link), std::move(place));
   }
   Talk<void> see_others_off(bool failed, Time start);
   Talk<void> see_busy_ones_off(Time start);
