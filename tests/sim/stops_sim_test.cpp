@@ -203,6 +203,9 @@ TEST(Stops, ASpareHearsOfTheLossThatEndsTheJob) {
   EXPECT_EQ(job.faults(), std::vector<std::string>()) << job.story();
   EXPECT_EQ(job.node(0).exit_code(), 1) << job.story();
   EXPECT_EQ(job.node(2).exit_code(), 1) << job.story();
+  const auto& report = job.launch_node(2).report();
+  ASSERT_TRUE(report && report->end.first) << job.story();
+  EXPECT_EQ(report->end.first->kind, Failure::Kind::lost) << report->end.first->what;
 }
 
 }  // namespace launch::stops_sim_test
