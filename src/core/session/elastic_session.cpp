@@ -339,10 +339,7 @@ Talk<Account> ElasticSession::share(Account own, Failure first) {
   if (left_ || !watch_ || watch_->lost()) co_return own;
   auto link = co_await connect_again(later(stage_.moment(), EndAccount::to_connect));
   if (!link) co_return own;
-  const Time soon = later(stage_.moment(), quick_answer);
-  if (untold_) co_await tell_by(*link, first, soon);
-  // The will of a lost node has told those of its round, but not who stands by or comes too late.
-  if (first.kind == Failure::Kind::lost) (void)co_await tell_abort(*link, job_prefix(config_.run_id), first, soon);
+  if (untold_) co_await tell_by(*link, first, later(stage_.moment(), quick_answer));
   ExchangePlace place = place_for_end(first);
   if (untold_ || others_go_on_ || gathers_nothing_ || !place.gatherer.known()) co_return own;
   co_return co_await account_.share(*std::move(link), std::move(place), std::move(own));
