@@ -22,6 +22,30 @@ constexpr Duration patience_for_stacks = 30s;
 
 bool has_joined(const JobAgent& agent) { return agent.node.node_rank >= 0; }
 
+std::vector<JobAgent> find_agent_of(const std::string& pid) {
+  std::vector<JobAgent> agents = find_agents("");
+  std::erase_if(agents, [&pid](const JobAgent& agent) { return std::to_string(agent.node.pid) != pid; });
+  return agents;
+}
+
+// Which of several jobs is meant cannot be told: of other ids, or of the same one.
+Status expect_one_job(const std::vector<JobAgent>& agents) {
+  std::vector<std::string> ids;
+  std::vector<int> pids;
+  for (const JobAgent& agent : agents) {
+    if (ids.empty() || ids.back() != shown(agent.node.run_id)) ids.push_back(shown(agent.node.run_id));
+    pids.push_back(agent.node.pid);
+  }
+  if (ids.size() > 1)
+    return usage_error(fmt::format("several jobs run on this host; say which one: {}", fmt::join(ids, ", ")));
+  const auto twin = std::adjacent_find(agents.begin(), agents.end(), [](const JobAgent& one, const JobAgent& other) {
+    return are_of_two_jobs(one.node, other.node);
+  });
+  if (twin == agents.end()) return {};
+  return usage_error(fmt::format("several jobs called {} run on this host; say which one by the pid of its launch: {}",
+                                 ids.front(), fmt::join(pids, ", ")));
+}
+
 }  // namespace
 
 std::vector<JobAgent> find_agents(const std::string& run_id) {
@@ -42,22 +66,17 @@ std::vector<JobAgent> find_agents(const std::string& run_id) {
 }
 
 // A node that has joined knows the others. As long as none has, each is asked.
-Result<std::vector<std::string>> find_job(const std::string& run_id) {
-  const std::vector<JobAgent> agents = find_agents(run_id);
+Result<std::vector<std::string>> find_job(const std::string& job) {
+  std::vector<JobAgent> agents = find_agents(job);
+  if (agents.empty()) agents = find_agent_of(job);
   if (agents.empty())
-    return Error{ErrorCode::system, run_id.empty()
-                                        ? "no job of yours runs on this host"
-                                        : fmt::format("no job {} of yours runs on this host", shown(run_id))};
-  std::vector<std::string> ids;
-  std::vector<std::string> doors;
-  for (const JobAgent& agent : agents) {
-    if (ids.empty() || ids.back() != shown(agent.node.run_id)) ids.push_back(shown(agent.node.run_id));
-    doors.push_back(agent.door);
-  }
-  if (ids.size() > 1)
-    return usage_error(fmt::format("several jobs run on this host; say which one: {}", fmt::join(ids, ", ")));
+    return Error{ErrorCode::system, job.empty() ? "no job of yours runs on this host"
+                                                : fmt::format("no job {} of yours runs on this host", shown(job))};
+  if (Status one = expect_one_job(agents); !one) return one.error();
   const auto joined = std::find_if(agents.begin(), agents.end(), has_joined);
-  if (joined != agents.end()) doors = {joined->door};
+  if (joined != agents.end()) return std::vector<std::string>{joined->door};
+  std::vector<std::string> doors;
+  for (const JobAgent& agent : agents) doors.push_back(agent.door);
   return doors;
 }
 

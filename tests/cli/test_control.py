@@ -103,6 +103,20 @@ class Looks(ControlCase):
         self.assertEqual(["one", "two"], [report["run_id"] for report in self.reports("ps")])
         self.stop(first, second)
 
+    def test_two_jobs_of_one_id(self):
+        first = self.job(UP, SLEEP, nproc=1)
+        self.forget("up.*")
+        second = self.job(UP, SLEEP, nproc=1)
+        for words in (["status"], ["status", "one"], ["stop", "one"]):
+            said = self.ask(*words, code=2).err
+            self.assertRegex(said, "several jobs called one run on this host; say which one by the pid of its launch: "
+                                   rf"({first.pid}, {second.pid}|{second.pid}, {first.pid})\n")
+        self.assertEqual(second.pid, self.reports("status", str(second.pid))[0]["pid"])
+        self.ask("stop", str(second.pid))
+        self.expect([143], [second])
+        self.assertEqual(first.pid, self.reports("status", "one")[0]["pid"])
+        self.stop(first)
+
     def test_a_door_of_a_dead_agent_is_removed(self):
         run = self.job(UP, SLEEP, nproc=1)
         (door,) = (self.folder / "run/launch").glob("*.sock")

@@ -17,8 +17,9 @@ namespace {
 using Verb = ControlRequest::Verb;
 
 constexpr const char* about =
-    "Asks a running job of launch, from any of its hosts. JOB is a run id; it may be left out if this host has one job "
-    "of yours.";
+    "Asks a running job of launch, from any of its hosts. JOB is a run id, or the pid of one of its launches; it may "
+    "be "
+    "left out if this host has one job of yours.";
 constexpr int usual_lines = 10;
 constexpr int not_given = -1;
 
@@ -61,7 +62,7 @@ CLI::App* add(CLI::App& app, LineWords& words, const char* name, const char* hel
 }
 
 void add_job(CLI::App* command, LineWords& words) {
-  command->add_option("JOB", words.command.job, "the run id of the job")->type_name("");
+  command->add_option("JOB", words.command.job, "the run id of the job, or the pid of a launch")->type_name("");
 }
 
 void add_rank(CLI::App* command, LineWords& words) {

@@ -188,6 +188,10 @@ std::vector<NodeReport> parse_node_reports(std::string_view lines) {
   return reports;
 }
 
+bool are_of_two_jobs(const NodeReport& one, const NodeReport& other) {
+  return one.node_rank >= 0 && one.node_rank == other.node_rank && one.round == other.round;
+}
+
 bool comes_before(const NodeReport& one, const NodeReport& other) {
   return std::tie(one.run_id, one.node_rank) < std::tie(other.run_id, other.node_rank);
 }

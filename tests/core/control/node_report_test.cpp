@@ -78,6 +78,22 @@ TEST(NodeReport, FindsTheNodeThatAUserMeans) {
   EXPECT_EQ(2, exit_code(find_node(nodes, "n1").error().code));
 }
 
+TEST(NodeReport, TellsTwoJobsOfOneIdApart) {
+  NodeReport one;
+  one.node_rank = 1;
+  one.round = 2;
+  NodeReport other = one;
+  EXPECT_TRUE(are_of_two_jobs(one, other));
+  other.node_rank = 0;
+  EXPECT_FALSE(are_of_two_jobs(one, other));
+  other.node_rank = 1;
+  other.round = 1;
+  EXPECT_FALSE(are_of_two_jobs(one, other)) << "it may still end the workers of an older round";
+  one.node_rank = other.node_rank = -1;
+  other.round = one.round;
+  EXPECT_FALSE(are_of_two_jobs(one, other)) << "none has joined";
+}
+
 TEST(NodeReport, CarriesNewLines) {
   NodeReport report = a_report();
   report.more = true;
