@@ -14,10 +14,11 @@
 namespace launch {
 namespace {
 
-constexpr std::size_t most_of_tail = std::size_t{1} << 20;  // that is looked through for the last lines
-constexpr std::size_t longest_waiting_line = 4096;          // a longer one is given before it ends
-constexpr std::size_t least_room = 4096;                    // for a file, so that lines are not cut
-constexpr std::size_t longest_look_back = 65'536;           // for the beginning of a line
+constexpr std::size_t most_of_tail = std::size_t{64} << 20;  // that is looked through for the last lines
+constexpr std::size_t part_of_tail = std::size_t{64} << 10;  // at a time
+constexpr std::size_t longest_waiting_line = 4096;           // a longer one is given before it ends
+constexpr std::size_t least_room = 4096;                     // for a file, so that lines are not cut
+constexpr std::size_t longest_look_back = 65'536;            // for the beginning of a line
 constexpr int usual_lines = 10;
 constexpr int most_tries = 10;
 
@@ -41,15 +42,23 @@ std::string read_at(int fd, std::uint64_t offset, std::size_t most) {
 
 // Where the last `lines` lines of the first `size` bytes of a file begin.
 std::uint64_t offset_of_last(int fd, int lines, std::uint64_t size) {
-  const std::uint64_t from = size - std::min<std::uint64_t>(size, most_of_tail);
-  const std::string tail = read_at(fd, from, static_cast<std::size_t>(size - from));
-  std::size_t at = tail.ends_with('\n') ? tail.size() - 1 : tail.size();
-  for (int left = lines; left > 0; --left) {
-    const std::size_t end = at == 0 ? std::string::npos : tail.rfind('\n', at - 1);
-    if (end == std::string::npos) return from == 0 ? 0 : from + tail.find('\n') + 1;  // not within a line
-    at = end;
+  std::uint64_t begin = size;  // of the earliest line that is known
+  int left = lines;
+  for (std::uint64_t end = size; left > 0 && end > 0;) {
+    if (size - end >= most_of_tail) return begin;
+    const std::uint64_t from = end - std::min<std::uint64_t>(end, part_of_tail);
+    const std::string part = read_at(fd, from, static_cast<std::size_t>(end - from));
+    for (std::size_t at = part.rfind('\n'); at != std::string::npos && left > 0;) {
+      const std::uint64_t behind = from + at + 1;
+      if (behind < size) {  // otherwise it is the end of the last line
+        begin = behind;
+        --left;
+      }
+      at = at == 0 ? std::string::npos : part.rfind('\n', at - 1);
+    }
+    end = from;
   }
-  return lines == 0 ? size : from + at + 1;
+  return left > 0 ? 0 : begin;
 }
 
 // Where the line begins that this position is in.

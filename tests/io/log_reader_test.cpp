@@ -69,6 +69,17 @@ TEST_F(LogReaderTest, KnowsWhereToBegin) {
   }
 }
 
+TEST_F(LogReaderTest, ManyLinesAreFoundInALargeFile) {
+  std::string text;
+  for (int line = 0; line < 300'000; ++line) text += std::to_string(line) + '\n';
+  write(0, text);
+  for (const int lines : {9'000, 9'999, 200'000, 299'999, 300'000, 300'001}) {
+    LogReader reader;
+    const std::string first = text_of(reader.read({file(0)}, {lines, most, true, false}));
+    EXPECT_EQ(first.substr(0, first.find('\n')), std::to_string(std::max(0, 300'000 - lines)));
+  }
+}
+
 TEST_F(LogReaderTest, ALineWithoutAnEndIsGivenToWhoDoesNotWait) {
   write(0, "one\ntw");
   EXPECT_EQ("one\n", read(9));
