@@ -41,7 +41,8 @@ namespace asio = boost::asio;
 
 namespace {
 
-constexpr std::size_t most_unsent = std::size_t{1} << 20;  // until the node has to wait
+constexpr std::size_t most_unsent = std::size_t{1} << 20;          // until the node has to wait
+constexpr Duration patience_with_logs = std::chrono::seconds(30);  // for each piece
 
 class RemoteRun {
  public:
@@ -284,23 +285,32 @@ class RemoteRun {
     const std::string folder = job_.logs.empty() ? kept_ : job_.logs;
     if (job_.gathers_logs && !folder.empty()) {
       act(machine_.on_files(end));
-      auto listing = disk_.run([folder] { return files_below(folder); });
-      const std::vector<std::string> names = co_await std::move(listing);
-      for (const std::string& name : names) co_await tell_file(folder, name);
+      auto listing = disk_.run_until(later(now(), patience_with_logs), [folder] { return files_below(folder); });
+      const auto names = co_await std::move(listing);
+      if (!names) tell_silence({"logs", false, "", ""});
+      for (std::size_t i = 0; names && i < names->size() && !silent_; ++i) co_await tell_file(folder, (*names)[i]);
     }
     act(machine_.on_end(std::move(end)));
   }
 
   Task tell_file(const std::string& folder, const std::string& name) {
-    for (std::uint64_t at = 0; !deaf_;) {
-      auto reading = disk_.run([path = folder + "/" + name, at] { return read_piece(path, at, longest_output); });
-      auto piece = co_await std::move(reading);
-      NodeFile file{name, at == 0, piece ? *piece : "", piece ? "" : piece.error().message};
+    for (std::uint64_t at = 0; !deaf_; at += longest_output) {
+      auto read = [path = folder + "/" + name, at] { return read_piece(path, at, longest_output); };
+      auto reading = disk_.run_until(later(now(), patience_with_logs), std::move(read));
+      const auto piece = co_await std::move(reading);
+      if (!piece) co_return tell_silence({name, at == 0, "", ""});
+      NodeFile file{name, at == 0, *piece ? **piece : "", *piece ? "" : piece->error().message};
       act(machine_.on_file(std::move(file)));
-      at += longest_output;
       while (unsent_.size() > most_unsent && !deaf_) (void)co_await room_.async_wait(as_values);
-      if (!piece || piece->size() < longest_output) co_return;
+      if (!*piece || (*piece)->size() < longest_output) co_return;
     }
+  }
+
+  // The files stay where they are.
+  void tell_silence(NodeFile file) {
+    file.fault = "the file system does not answer";
+    silent_ = needed_ = true;
+    act(machine_.on_file(std::move(file)));
   }
 
   void carry_out(const SignalNode& action) {
@@ -351,6 +361,7 @@ class RemoteRun {
   bool chooses_streams_ = false;  // the user has said which streams go to files
   std::string kept_;              // the folder of the workers' output
   bool needed_ = false;           // the user has been told of it, or the report of a failure may name it
+  bool silent_ = false;           // the file system of the logs
   std::unique_ptr<ReachDoor> door_;
   std::shared_ptr<PipedProgram> node_;
   PeerRelay peers_;

@@ -25,11 +25,11 @@ class Impossible(Exception):
 
 
 class Served:
-    """`content`: of its file."""
+    """`content`: of its file. `folder`: where it is, if not in one of its own; `inside`: in which namespace."""
 
-    def __init__(self, content):
-        self.folder = tempfile.mkdtemp(prefix="launch-served-")
-        self._server = subprocess.Popen(["unshare", "--mount", sys.executable, __file__, self.folder, content],
+    def __init__(self, content, folder=None, inside=("unshare", "--mount")):
+        self.folder = folder or tempfile.mkdtemp(prefix="launch-served-")
+        self._server = subprocess.Popen([*inside, sys.executable, __file__, self.folder, content],
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                         start_new_session=True)
         said = self._server.stdout.readline()

@@ -6,6 +6,7 @@ import sys
 import uuid
 
 import processes
+import served
 from console import Console
 from harness import ROOT, Settings, wait_for
 from hosts_case import SAYS_ALL, HostsCase, in_order, said
@@ -272,6 +273,27 @@ class Gathered(HostsCase):
             with self.subTest("after a failure"):
                 self.check(self.head(place, *words, self.worker(self.SAYS, self.ALL_FAIL, name="fails")), code=3)
             self.expect_empty(place)
+
+    def test_a_file_system_that_does_not_answer(self):
+        with self.place(2) as place:
+            stuck = self.folder / "kept" / "job" / "stuck"
+            stuck.mkdir(parents=True)
+            try:
+                inside = ["nsenter", f"--target={place.file_of_pid(2).read_text().strip()}", "--mount"]
+                server = served.Served("", stuck, inside)
+            except served.Impossible as why:
+                self.need(False, f"a file system that stalls ({why})")
+            try:
+                server.stall()
+                run = self.head(place, "--hosts=n[1-2]", "--nproc-per-node=2", "--gather-logs=logs", "--log-dir=kept",
+                                "--redirects=3", "--rdzv-id=job", self.worker('echo "rank $RANK"\n'))
+                self.expect([0], [run], seconds=90)
+            finally:
+                server.go_on()
+                server.remove()
+            self.assert_lines(run, "warning: n2: not all logs were gathered: logs cannot be read there: the file "
+                                   "system does not answer", "the logs of 1 host are in logs")
+            self.assertEqual(["rank 0\n", "rank 1\n"], self.texts("n1", "stdout.log"))
 
     def test_what_cannot_be_written(self):
         with self.place(2) as place:
