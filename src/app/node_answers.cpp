@@ -111,7 +111,8 @@ NodeAnswers::Deed NodeAnswers::carry_out(const ControlRequest& request) {
     case Verb::signal:
       return send(request);
     case Verb::stop:
-      return {"is stopping", ""};
+      if (job_.round.assignment.group_world_size > 0) return {"is stopping", ""};
+      return {"is stopping; it is in no round of the job, so it tells no other node", ""};
     case Verb::restart:
       return restart(asker_text(request));
     case Verb::drain:
