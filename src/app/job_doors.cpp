@@ -76,6 +76,7 @@ Result<std::vector<std::string>> find_job(const std::string& job) {
   const auto joined = std::find_if(agents.begin(), agents.end(), has_joined);
   if (joined != agents.end()) return std::vector<std::string>{joined->door};
   std::vector<std::string> doors;
+  doors.reserve(agents.size());
   for (const JobAgent& agent : agents) doors.push_back(agent.door);
   return doors;
 }

@@ -276,7 +276,7 @@ class Gathered(HostsCase):
 
     def test_a_file_system_that_does_not_answer(self):
         with self.place(2) as place:
-            stuck = self.folder / "kept" / "job" / "stuck"
+            stuck = self.folder / "kept" / "job" / "n2" / "stuck"
             stuck.mkdir(parents=True)
             try:
                 inside = ["nsenter", f"--target={place.file_of_pid(2).read_text().strip()}", "--mount"]
