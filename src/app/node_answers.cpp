@@ -112,7 +112,7 @@ NodeAnswers::Deed NodeAnswers::carry_out(const ControlRequest& request) {
       return send(request);
     case Verb::stop:
       if (job_.round.assignment.group_world_size > 0) return {"is stopping", ""};
-      return {"is stopping; it is in no round of the job, so it tells no other node", ""};
+      return {"is stopping; it is in no round of the job, so no other node was asked", ""};
     case Verb::restart:
       return restart(asker_text(request));
     case Verb::drain:

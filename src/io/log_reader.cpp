@@ -14,7 +14,7 @@
 namespace launch {
 namespace {
 
-constexpr std::size_t most_of_tail = std::size_t{64} << 20;  // that is looked through for the last lines
+constexpr std::size_t most_of_tail = std::size_t{16} << 20;  // that is looked through for the last lines
 constexpr std::size_t part_of_tail = std::size_t{64} << 10;  // at a time
 constexpr std::size_t longest_waiting_line = 4096;           // a longer one is given before it ends
 constexpr std::size_t least_room = 4096;                     // for a file, so that lines are not cut
@@ -45,7 +45,7 @@ std::uint64_t offset_of_last(int fd, int lines, std::uint64_t size) {
   std::uint64_t begin = size;  // of the earliest line that is known
   int left = lines;
   for (std::uint64_t end = size; left > 0 && end > 0;) {
-    if (size - end >= most_of_tail) return begin;
+    if (size - end >= most_of_tail) return begin < size ? begin : end;  // not within a line, if there is one
     const std::uint64_t from = end - std::min<std::uint64_t>(end, part_of_tail);
     const std::string part = read_at(fd, from, static_cast<std::size_t>(end - from));
     for (std::size_t at = part.rfind('\n'); at != std::string::npos && left > 0;) {

@@ -1,7 +1,7 @@
 """A file system that stalls as a network's does: whatever asks its server waits, and no signal ends the wait.
 
 It has one file, `input`, which may be executed. Run as a program, this is the server: it mounts at the folder that it
-is given, in a mount namespace of its own, and hears `stall`, `go on` and the end of its input.
+is given, and hears `stall`, `go on` and the end of its input.
 """
 import ctypes
 import os

@@ -231,7 +231,7 @@ class Deeds(ControlCase):
         self.forget()
         self.ask("restart")
         self.wait_until_up(2, host, spare)
-        self.assertIn("it is in no round of the job, so it tells no other node", self.ask("stop", str(other.pid)).out)
+        self.assertIn("it is in no round of the job, so no other node was asked", self.ask("stop", str(other.pid)).out)
         self.expect([143], [other])
         hosts = {report["node_rank"]: report["pid"] for report in self.reports("status")}
         rank = next(rank for rank, pid in hosts.items() if pid == host.pid)

@@ -291,6 +291,7 @@ class Gathered(HostsCase):
             finally:
                 server.go_on()
                 server.remove()
+            self.expect_empty(place)
             self.assert_lines(run, "warning: n2: not all logs were gathered: logs cannot be read there: the file "
                                    "system does not answer", "the logs of 1 host are in logs")
             self.assertEqual(["rank 0\n", "rank 1\n"], self.texts("n1", "stdout.log"))

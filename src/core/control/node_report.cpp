@@ -189,7 +189,8 @@ std::vector<NodeReport> parse_node_reports(std::string_view lines) {
 }
 
 bool are_of_two_jobs(const NodeReport& one, const NodeReport& other) {
-  return one.node_rank >= 0 && one.node_rank == other.node_rank && one.round == other.round;
+  const bool both_run = one.state == "running" && other.state == "running";
+  return one.node_rank >= 0 && one.node_rank == other.node_rank && (one.round == other.round || both_run);
 }
 
 bool comes_before(const NodeReport& one, const NodeReport& other) {

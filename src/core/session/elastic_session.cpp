@@ -349,8 +349,8 @@ Talk<void> ElasticSession::end(bool failed) {
   beginning_.reset();
   round_.give_up();
   late_.give_up();
-  const Time start = stage_.moment();
   if (left_ && !failed) co_await stay_out();  // otherwise share() has done that
+  const Time start = stage_.moment();
   if (stranger_) {
     co_await store_.end(start);
     co_return store_.part();

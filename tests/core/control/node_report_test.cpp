@@ -89,6 +89,8 @@ TEST(NodeReport, TellsTwoJobsOfOneIdApart) {
   other.node_rank = 1;
   other.round = 1;
   EXPECT_FALSE(are_of_two_jobs(one, other)) << "it may still end the workers of an older round";
+  one.state = other.state = "running";
+  EXPECT_TRUE(are_of_two_jobs(one, other)) << "one job has restarted, the other one has not";
   one.node_rank = other.node_rank = -1;
   other.round = one.round;
   EXPECT_FALSE(are_of_two_jobs(one, other)) << "none has joined";

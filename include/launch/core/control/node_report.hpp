@@ -82,7 +82,7 @@ struct NodeReport {
 std::string to_json(const NodeReport& report);
 // The error says that it is no such report.
 Result<NodeReport> parse_node_report(std::string_view json);
-// Though their run ids are equal: nodes of one job have different ranks in a round.
+// Though their run ids are equal: nodes of one job have different ranks in a round, and do not run in two at once.
 bool are_of_two_jobs(const NodeReport& one, const NodeReport& other);
 // By job, then by rank.
 bool comes_before(const NodeReport& one, const NodeReport& other);
