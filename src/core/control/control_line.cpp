@@ -17,9 +17,8 @@ namespace {
 using Verb = ControlRequest::Verb;
 
 constexpr const char* about =
-    "Asks a running job of launch, from any of its hosts. JOB is a run id, or the pid of one of its launches. It may "
-    "be "
-    "left out if this host has one job of yours.";
+    "Asks a running job of launch, from any of its hosts. JOB is a run id, or the pid of one of its launches. "
+    "It may be left out if this host has one job of yours.";
 constexpr int usual_lines = 10;
 constexpr int not_given = -1;
 
