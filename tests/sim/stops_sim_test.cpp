@@ -73,6 +73,19 @@ std::unique_ptr<WholeJob> of_three(int fewest, bool by_majority, std::array<Dura
   return job;
 }
 
+// Two of them are enough; each knows another end of the job.
+std::unique_ptr<WholeJob> of_four(Duration obey) {
+  WholeScenario scenario;
+  scenario.elastic = true;
+  scenario.nodes = 4;
+  scenario.fewest = 2;
+  auto job = std::make_unique<WholeJob>(1, scenario);
+  job->allow_different_ends();
+  job->start(4, [obey](std::size_t, const Round&) { return Plan{.ends_after = 60s, .obeys_after = obey}; });
+  EXPECT_TRUE(job->run_until_together(10s)) << job->story();
+  return job;
+}
+
 // Nodes that are lost do not count: those that are left are too few.
 TEST(Stops, AHostThatStopsAfterALossLeavesOnlyIfEnoughAreLeft) {
   for (const bool by_majority : {false, true})
@@ -93,22 +106,15 @@ TEST(Stops, AHostThatStopsAfterALossLeavesOnlyIfEnoughAreLeft) {
 
 // Those that leave, too, and are busy with their workers' end, do not count either.
 TEST(Stops, AHostThatStopsAfterOthersLeavesOnlyIfEnoughStay) {
-  WholeScenario scenario;
-  scenario.elastic = true;
-  scenario.nodes = 4;
-  scenario.fewest = 2;
-  WholeJob job(1, scenario);
-  job.allow_different_ends();
-  job.start(4, [](std::size_t, const Round&) { return Plan{.ends_after = 60s, .obeys_after = 3s}; });
-  ASSERT_TRUE(job.run_until_together(10s)) << job.story();
-  job.node(2).signal(SIGTERM);
-  job.node(3).signal(SIGTERM);
-  job.events().run_until(later(job.events().now(), 500ms));
-  job.node(0).signal(SIGTERM);
-  job.unquiet(Duration::zero());
-  job.run_to_end(20s);
-  EXPECT_EQ(job.faults(), std::vector<std::string>()) << job.story();
-  EXPECT_EQ(job.node(1).exit_code(), 143) << job.story();
+  const auto job = of_four(3s);
+  job->node(2).signal(SIGTERM);
+  job->node(3).signal(SIGTERM);
+  job->events().run_until(later(job->events().now(), 500ms));
+  job->node(0).signal(SIGTERM);
+  job->unquiet(Duration::zero());
+  job->run_to_end(20s);
+  EXPECT_EQ(job->faults(), std::vector<std::string>()) << job->story();
+  EXPECT_EQ(job->node(1).exit_code(), 143) << job->story();
 }
 
 // The others have ended meanwhile, and what they would have to say is not waited for.
@@ -171,21 +177,14 @@ TEST(Stops, ANodeThatLeavesHasItsOwnExitCodeEvenIfTheOthersFail) {
 
 // They end well, so they have nothing to report, and nobody waits for that.
 TEST(Stops, AJobThatFailsDoesNotWaitForThoseThatHaveLeft) {
-  WholeScenario scenario;
-  scenario.elastic = true;
-  scenario.nodes = 4;
-  scenario.fewest = 2;
-  WholeJob job(1, scenario);
-  job.allow_different_ends();
-  job.start(4, [](std::size_t, const Round&) { return Plan{.ends_after = 60s, .obeys_after = 10ms}; });
-  ASSERT_TRUE(job.run_until_together(10s)) << job.story();
-  job.launch_node(2).drain();
-  job.launch_node(3).drain();
-  job.node(1).fail_workers(false);
-  job.unquiet(Duration::zero());
-  job.run_to_end(5s);
-  EXPECT_EQ(job.faults(), std::vector<std::string>()) << job.story();
-  for (std::size_t node = 0; node < 4; ++node) EXPECT_EQ(job.node(node).exit_code(), node < 2 ? 1 : 0) << job.story();
+  const auto job = of_four(10ms);
+  job->launch_node(2).drain();
+  job->launch_node(3).drain();
+  job->node(1).fail_workers(false);
+  job->unquiet(Duration::zero());
+  job->run_to_end(5s);
+  EXPECT_EQ(job->faults(), std::vector<std::string>()) << job->story();
+  for (std::size_t node = 0; node < 4; ++node) EXPECT_EQ(job->node(node).exit_code(), node < 2 ? 1 : 0) << job->story();
 }
 
 // The lost one was in the round of the others, not in that of the spare, which has none.

@@ -65,11 +65,7 @@ void NodeHost::kill_after(std::uint64_t steps) {
   at_step(steps, [this] { kill(); });
 }
 
-void NodeHost::signal(int number) {
-  signalled_ = true;
-  if (undisturbed()) eyes_.failed(*running(), true);
-  feed(FromHost{SignalReceived{number, "", number}});
-}
+void NodeHost::signal(int number) { tell_to_end(FromHost{SignalReceived{number, "", number}}); }
 
 void NodeHost::warn(int number) {
   if (running()) {
@@ -79,10 +75,12 @@ void NodeHost::warn(int number) {
   feed(FromHost{Warned{number}});
 }
 
-void NodeHost::drain() {
+void NodeHost::drain() { tell_to_end(FromHost{LeaveAsked{"a user"}}); }
+
+void NodeHost::tell_to_end(NodeEvent how) {
   signalled_ = true;
   if (undisturbed()) eyes_.failed(*running(), true);
-  feed(FromHost{LeaveAsked{"a user"}});
+  feed(std::move(how));
 }
 
 void NodeHost::lose_guard() {

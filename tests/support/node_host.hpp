@@ -66,6 +66,7 @@ class NodeHost final : public AgentHost {
   void carry_out(const Exit& action);
 
   void feed(NodeEvent event);
+  void tell_to_end(NodeEvent how);
   void worker_ends(std::uint64_t group, LocalRank local_rank, ExitStatus status);
   void end_all_after(Duration delay, ExitStatus status);
   void all_are_gone();

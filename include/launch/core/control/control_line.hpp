@@ -18,7 +18,7 @@ struct ControlCommand {
   ControlRequest request;
   bool list = false;                // all jobs of this user on this host, and nothing of their workers
   bool json = false;                // the answers as they come, a line for each node
-  std::string job;                  // a run id; empty: the one job that is there
+  std::string job;                  // a run id, or the pid of a launch; empty: the one job there is
   std::string node;                 // the rank or the host of the only node that is meant; empty: all
   std::string names;                // "jobs" or "nodes": their names, for completion; otherwise empty
   bool live = false;                // shows the state again and again
