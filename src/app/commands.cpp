@@ -1,6 +1,7 @@
 #include "launch/app/commands.hpp"
 
 #include "launch/app/agent_loop.hpp"
+#include "launch/app/head_facts.hpp"
 #include "launch/app/head_run.hpp"
 #include "launch/app/remote_run.hpp"
 #include "launch/app/settle_line.hpp"

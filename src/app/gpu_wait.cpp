@@ -66,14 +66,14 @@ asio::awaitable<void> GpuWait::wait() {
     const std::string what = co_await std::move(looking);
     const auto waited = std::chrono::floor<Tenths>(now() - begin);
     if (workers_.is_over(round)) co_return;
-    if (what.empty() && told) log_info(fmt::format("the memory of the GPUs is free after {}", to_text(waited)));
+    if (what.empty() && told) log_notice(fmt::format("the memory of the GPUs is free after {}", to_text(waited)));
     if (what.empty()) co_return;
     if (now() >= deadline)
       co_return log_warning(
           fmt::format("the memory of the GPUs is not free after {} (--wait-gpu-memory): {}; starting "
                       "the workers all the same",
                       to_text(limit_), what));
-    if (!told) log_info(fmt::format("waiting for the memory of the GPUs, {} at most: {}", to_text(limit_), what));
+    if (!told) log_notice(fmt::format("waiting for the memory of the GPUs, {} at most: {}", to_text(limit_), what));
     asio::steady_timer pause(executor_, to_steady(std::min(deadline, later(now(), between_gpu_looks))));
     (void)co_await pause.async_wait(as_values);
   }

@@ -6,9 +6,7 @@
 #include "launch/app/typed_input.hpp"
 #include "launch/core/agent/signal_volley.hpp"
 #include "launch/core/base/announcer.hpp"
-#include "launch/core/base/random.hpp"
 #include "launch/core/base/text.hpp"
-#include "launch/core/cluster/allocation.hpp"
 #include "launch/core/hosts/doctor.hpp"
 #include "launch/core/hosts/head.hpp"
 #include "launch/io/background.hpp"
@@ -40,8 +38,6 @@ namespace {
 
 constexpr std::size_t most_shown_later = std::size_t{1} << 20;  // bytes for a slow console, until hosts have to wait
 constexpr std::size_t little_shown_later = std::size_t{256} << 10;
-constexpr std::size_t longest_host_file = std::size_t{8} << 20;
-constexpr std::size_t longest_variables = std::size_t{1} << 20;
 constexpr Duration console_patience = 10s;     // with a console that takes nothing
 constexpr Duration time_for_connections = 5s;  // to end, once they are closed
 constexpr int files_of_head = 32;
@@ -135,8 +131,10 @@ class HeadRun {
   // A window that changes its size, for one, is nobody's business.
   void hear(int signal) {
     const bool ends = std::ranges::find(plan_.signals, signal) != plan_.signals.end();
-    if ((signal == plan_.preempt_signal && !ends) || signal == SIGUSR1 || signal == SIGUSR2)
-      return act(machine_.on_passed_signal(signal));
+    const bool warns = signal == plan_.preemption.signal;
+    warned_ = warned_ || (warns && machine_.waits());
+    if (warns && machine_.waits()) return act(machine_.on_signal(signal, now()));
+    if ((warns && !ends) || signal == SIGUSR1 || signal == SIGUSR2) return act(machine_.on_passed_signal(signal));
     if (!is_ending(signal_plan_, signal)) return;
     if (over_) return hurry(signal);
     act(machine_.on_signal(signal, now()));
@@ -268,7 +266,9 @@ class HeadRun {
   }
 
   Task finish(FinishHead end) {
-    code_ = end.exit_code;
+    code_ = exit_code_for_scheduler(plan_.preemption, end.exit_code, warned_);
+    if (says_requeue(plan_.preemption, code_))
+      log_info(fmt::format("exit code {}: the scheduler should start the job again", code_));
     for (int node = 0; node < std::ssize(plan_.hosts); ++node)
       if (!is_needed(node)) links_.leave(node);
     auto showing = out_.drained(console_patience);
@@ -317,55 +317,9 @@ class HeadRun {
   bool console_full_ = false, disk_full_ = false;
   bool began_ = false;  // nodes were started
   bool over_ = false;
+  bool warned_ = false;  // before any worker ran
   int code_ = 1;
 };
-
-std::vector<std::string> names_of_this_host() {
-  std::vector<std::string> names{own_hostname()};
-  for (const NamedAddress& one : own_addresses()) names.push_back(one.address);
-  return names;
-}
-
-// As DeepSpeed looks for them: in the home folder, and in this one, whose values win.
-std::vector<FileText> deepspeed_files(const Environment& env) {
-  const std::string name = env.get("DS_ENV_FILE").value_or(".deepspeed_env");
-  const std::string home = env.get("HOME").value_or("");
-  std::vector<std::string> paths{name};
-  if (!name.starts_with('/') && !home.empty()) paths.insert(paths.begin(), home + "/" + name);
-  std::vector<FileText> files;
-  for (const std::string& path : paths)
-    if (file_size(path) > 0) files.push_back({path, read_whole(path, longest_variables)});
-  return files;
-}
-
-}  // namespace
-
-Result<HeadFacts> read_head_facts(const Options& options, Environment env) {
-  HeadFacts facts;
-  facts.own_names = names_of_this_host();
-  facts.folder = current_folder(env.get("PWD").value_or(""));
-  if (facts.folder.empty()) return usage_error("the folder that this was started in is gone; start it in another one");
-  facts.umask = current_umask();
-  facts.self = self_path();
-  facts.self_size = file_size(facts.self);
-  facts.machine = machine();
-  Random random(random_seed());
-  facts.fresh_id = make_uuid(random);
-  facts.terminal = ::isatty(STDOUT_FILENO) == 1;
-  facts.input = has_input();
-  const std::string batch = host_file(env);
-  if (options.hosts.value == "auto" && !batch.empty()) facts.batch_file = read_file(batch, longest_host_file);
-  if (options.hostfile.given()) {
-    auto text = read_whole(options.hostfile.value, longest_host_file);
-    if (!text) return usage_error(fmt::format("{}: {}", as_typed(options.hostfile), text.error().message));
-    facts.host_file = *std::move(text);
-    facts.deepspeed_env = deepspeed_files(env);
-  }
-  facts.env = std::move(env);
-  return facts;
-}
-
-namespace {
 
 // Before a job runs for days, and its files find no place.
 Status make_places(const HostsPlan& plan) {
@@ -387,7 +341,7 @@ int run_head(HostsPlan plan, const Environment& env, SignalPlan& signals, std::f
   }
   std::vector<int> wanted{SIGTERM, SIGINT, SIGHUP, SIGQUIT};
   wanted.insert(wanted.end(), plan.signals.begin(), plan.signals.end());
-  if (plan.preempt_signal != 0) wanted.push_back(plan.preempt_signal);
+  if (plan.preemption.signal != 0) wanted.push_back(plan.preemption.signal);
   choose_signals(signals, wanted);
   for (const std::string& notice : plan.notices) log_warning(notice);
   const rlimit open_files = raise_open_files(files_of_head + files_per_host * static_cast<int>(plan.hosts.size()));

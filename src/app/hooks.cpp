@@ -36,7 +36,7 @@ asio::awaitable<void> Hooks::after(int exit_code) {
 }
 
 void Hooks::show(HookMoment moment, std::string_view line) const {
-  log_info(fmt::format("{}: {}", name_of(moment), line));
+  log_notice(fmt::format("{}: {}", name_of(moment), line));
 }
 
 asio::awaitable<std::string> Hooks::run(HookSpec spec) {

@@ -172,8 +172,10 @@ void HostLinks::leave_all() {
 }
 
 void HostLinks::kill_all() {
-  for (Link& link : links_)
-    if (link.program && !link.greeted) link.program->kill();
+  for (std::size_t node = 0; node < links_.size(); ++node) {
+    const Link& link = links_[node];
+    if (link.program && (!link.greeted || is_client(plan_.hosts[node], plan_.start))) link.program->kill();
+  }
 }
 
 asio::awaitable<void> HostLinks::end(Duration patience) {

@@ -89,7 +89,7 @@ void MetricsDesk::serve(const Endpoint& at) {
   }
   const Endpoint place{at.host, server_->port()};
   const std::string served = fmt::format("metrics are served at http://{}/metrics", to_text(place));
-  at.port == 0 ? log_info(served) : log_detail(served);
+  at.port == 0 ? log_notice(served) : log_detail(served);
 }
 
 void MetricsDesk::hear(const JobEvent& event) {

@@ -190,7 +190,7 @@ asio::awaitable<void> StartupDesk::tell(StartupTable table) {
                   {lines.begin() + 1, lines.end()}};
   job_.record.events().started_up(event);
   if (formed > long_start)
-    for (const std::string& line : lines) log_info(&line == &lines.front() ? line : "  " + line);
+    for (const std::string& line : lines) log_notice(&line == &lines.front() ? line : "  " + line);
   const auto drawn = std::make_shared<const StartupTable>(std::move(table));
   const StartupTitle title{job_.config.run_id, job_.config.program.name, wall_time_text()};
   auto page = write(job_.config.timeline.html, [drawn, title] { return startup_html(*drawn, title); });

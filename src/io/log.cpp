@@ -15,6 +15,26 @@
 namespace launch {
 namespace {
 
+// How much is said. spdlog has no level between information and a warning, so all that is less has moved down by one.
+using Level = spdlog::level::level_enum;
+constexpr Level details = Level::trace;
+constexpr Level information = Level::debug;
+constexpr Level notices = Level::info;
+
+Level level_of(Verbosity verbosity) {
+  switch (verbosity) {
+    case Verbosity::quiet:
+      return Level::warn;
+    case Verbosity::hosted:
+      return notices;
+    case Verbosity::usual:
+      return information;
+    case Verbosity::verbose:
+      return details;
+  }
+  return information;
+}
+
 class ConsoleSink : public spdlog::sinks::base_sink<std::mutex> {
   void sink_it_(const spdlog::details::log_msg& message) override {
     spdlog::memory_buf_t text;
@@ -31,17 +51,18 @@ void open_log() {
   auto logger = std::make_shared<spdlog::logger>("launch", std::make_shared<ConsoleSink>());
   // The level is shown only if it says more than the sentence.
   logger->set_pattern("launch: %v");
+  logger->set_level(information);
   spdlog::set_default_logger(std::move(logger));
 }
 
 void set_verbosity(Verbosity verbosity) {
-  const auto usual = verbosity == Verbosity::quiet ? spdlog::level::warn : spdlog::level::info;
-  spdlog::set_level(verbosity == Verbosity::verbose ? spdlog::level::debug : usual);
+  spdlog::set_level(level_of(verbosity));
   if (verbosity == Verbosity::verbose) spdlog::set_pattern("launch: %H:%M:%S.%e %v");
 }
 
-void log_detail(std::string_view message) { spdlog::debug("{}", message); }
-void log_info(std::string_view message) { spdlog::info("{}", message); }
+void log_detail(std::string_view message) { spdlog::log(details, "{}", message); }
+void log_info(std::string_view message) { spdlog::log(information, "{}", message); }
+void log_notice(std::string_view message) { spdlog::log(notices, "{}", message); }
 void log_warning(std::string_view message) { spdlog::warn("warning: {}", message); }
 void log_error(std::string_view message) { spdlog::error("error: {}", message); }
 
@@ -56,7 +77,7 @@ void log_objection(const std::string& reason) {
 }
 
 void log_progress(std::string_view message) {
-  if (spdlog::should_log(spdlog::level::info)) message_console().show_progress(fmt::format("launch: {}", message));
+  if (spdlog::should_log(information)) message_console().show_progress(fmt::format("launch: {}", message));
 }
 
 Duration progress_interval() { return message_console().progress_interval(); }

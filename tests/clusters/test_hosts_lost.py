@@ -1,5 +1,7 @@
 """launch --hosts: a node that is lost is the cause that is named; a spare takes its place."""
 import json
+import os
+import signal
 
 import processes
 from harness import wait_for
@@ -92,6 +94,20 @@ class Spares(LostCase):
             self.assert_reported_once(run, rf"^  lost +n{victim}: launch there was killed by SIGKILL")
             verdict = json.loads((self.folder / "report.json").read_text())
             self.assertEqual([f"n{victim}"], [one["host"] for one in verdict["problems"]])
+            self.expect_empty(place, seconds=40)
+
+
+class Clients(LostCase):
+    def test_no_client_is_left_of_a_host_whose_launch_stands_still(self):
+        with self.place(2) as place:
+            run = self.job(place, "--heartbeat-timeout=5", hosts=2)
+            stopped = self.launch_on(place, 2, "remote", "guard", "agent")
+            for pid in stopped:
+                os.kill(pid, signal.SIGSTOP)
+            self.expect([1], [run], seconds=60)
+            self.expect_empty(place, 3)
+            for pid in stopped:
+                os.kill(pid, signal.SIGCONT)
             self.expect_empty(place, seconds=40)
 
 

@@ -154,6 +154,18 @@ class Output(StreamsCase):
         self.assertEqual({("a" * 6000, 400), ("b" * 6000, 400)},
                          set(collections.Counter(line.partition("]:")[2] for line in lines).items()))
 
+    def test_what_a_host_alone_can_tell_is_shown_with_its_name(self):
+        words = ("--before-workers=sh -c 'echo ready on $ON'", "--metrics=:0")
+        run = self.head(*words, self.worker(), nproc=1)
+        self.finish(run)
+        self.assertEqual(0, run.code)
+        for host in ("h1", "h2"):
+            self.assertIn(f"launch: {host}: before-workers: ready on {host}\n", run.err)
+            self.assertRegex(run.err, f"launch: {host}: metrics are served at http://[^ ]+:[1-9][0-9]*/metrics\n")
+        quiet = self.head(*words, "--quiet", self.worker(), nproc=1)
+        self.finish(quiet)
+        self.assertEqual((0, ""), (quiet.code, quiet.err))
+
     def test_a_host_that_can_keep_no_output_is_named_before_anything_starts(self):
         words = self.words(self.worker(UP))
         run = self.launch(*[word.replace("env ON={host}", "env TMPDIR=/proc") for word in map(str, words)],

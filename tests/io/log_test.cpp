@@ -11,6 +11,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <pty.h>
@@ -62,6 +63,26 @@ TEST(Log, WritesOneLineAFactToStandardError) {
   EXPECT_TRUE(flush_log(std::chrono::seconds(10)));
   EXPECT_EQ(testing::internal::GetCapturedStderr(),
             "launch: fact {not a format}\nlaunch: warning: odd\nlaunch: error: bad\nlaunch: first\n  second\n{}\n");
+}
+
+TEST(Log, HowMuchIsSaid) {
+  const auto said = [](Verbosity verbosity) {
+    testing::internal::CaptureStderr();
+    open_log();
+    set_verbosity(verbosity);
+    log_detail("detail");
+    log_info("info");
+    log_progress("progress");
+    log_notice("notice");
+    log_warning("odd");
+    EXPECT_TRUE(flush_log(std::chrono::seconds(10)));
+    return testing::internal::GetCapturedStderr();
+  };
+  EXPECT_EQ(said(Verbosity::quiet), "launch: warning: odd\n");
+  EXPECT_EQ(said(Verbosity::hosted), "launch: notice\nlaunch: warning: odd\n");
+  EXPECT_EQ(said(Verbosity::usual), "launch: info\nlaunch: progress\nlaunch: notice\nlaunch: warning: odd\n");
+  EXPECT_THAT(said(Verbosity::verbose), testing::ContainsRegex("launch: [0-9:.]+ detail\n"));
+  open_log();
 }
 
 TEST(Log, ProgressIsALineWhereNoTerminalIs) {

@@ -10,9 +10,6 @@
 
 namespace launch {
 
-// What this host says that the plan needs. An error if the host file cannot be read.
-Result<HeadFacts> read_head_facts(const Options& options, Environment env);
-
 // The exit code of the job. `on_begun`: all hosts have answered, and the nodes are started.
 int run_head(HostsPlan plan, const Environment& env, SignalPlan& signals, std::function<void()> on_begun);
 

@@ -59,8 +59,8 @@ class HostLinks {
   void hold(bool held);
 
   void leave_all();
-  // But for a launch that has greeted: its input has ended, so it ends its node, and then itself. What else has greeted
-  // dies with this process.
+  // But for a launch that has greeted and may be one of this machine: its input has ended, so it ends its node, and
+  // then itself.
   void kill_all();
   // Waits so long until they have ended, and kills those that have not.
   boost::asio::awaitable<void> end(Duration patience);

@@ -20,6 +20,8 @@ void set_verbosity(Verbosity verbosity);
 // A step, for those who want to know each.
 void log_detail(std::string_view message);
 void log_info(std::string_view message);
+// Information that `launch --hosts` shows as well, with the name of the host, since only the node has it.
+void log_notice(std::string_view message);
 void log_warning(std::string_view message);
 void log_error(std::string_view message);
 

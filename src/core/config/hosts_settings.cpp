@@ -212,8 +212,8 @@ void write_line(const Options& options, const OptionLine& line, const HeadFacts&
     if (!is_of_head(*given.row))
       head.options.push_back(given.value ? fmt::format("{}={}", given.row->name, *given.value)
                                          : std::string(given.row->name));
-  if (!options.verbose.given() && !options.quiet.given())
-    head.options.emplace_back(plan.verbosity == Verbosity::verbose ? "--verbose" : "--quiet");
+  if (!options.verbose.given() && plan.verbosity == Verbosity::verbose) head.options.emplace_back("--verbose");
+  if (!options.quiet.given() && plan.verbosity == Verbosity::quiet) head.options.emplace_back("--quiet");
   // One that a variable gives stays here with the variable.
   const auto& prefix = options.log_line_prefix_template;
   head.folds = folds_here(options);
@@ -379,12 +379,14 @@ Result<HostsPlan> plan_hosts(const Options& options, const OptionLine& line, con
   plan.head.may_copy = !options.no_copy.value && plan.start.by == StartChoice::By::ssh;
   plan.head.sets_interface = !options.no_ifname.value;
   plan.head.silence = host_silence(options.heartbeat_timeout.value);
+  if (Status fits = settle_requeue(options, plan.preemption); !fits) return fits.error();
+  if (!options.requeue_on.value.empty()) plan.head.requeue_exit = plan.preemption.requeue_exit;
   plan.detach_file = detach_file(options, plan.head);
   if (Status fits = choose_report_file(plan); !fits) return fits.error();
   if (Status fits = gather(options, plan); !fits) return fits.error();
   if (Status fits = choose_input(options, facts, plan); !fits) return fits.error();
   write_line(options, line, facts, plan);
-  if (Status fits = settle_signals(options, plan.signals, plan.preempt_signal); !fits) return fits.error();
+  if (Status fits = settle_signals(options, plan.signals, plan.preemption.signal); !fits) return fits.error();
   plan.parent_error_file = facts.env.get("TORCHELASTIC_ERROR_FILE").value_or("");
   if (Status fits = forward(options, line, facts, plan); !fits) return fits.error();
   return plan;

@@ -185,6 +185,7 @@ Status settle_logs(const Options& options, const HostFacts& facts, Config& confi
   if (Status fits = read_writer(options, facts, config.logs); !fits) return fits;
   if (Status fits = read_looks(options, facts, config.logs); !fits) return fits;
   if (Status fits = settle_verbosity(options, facts.env, config.verbosity); !fits) return fits;
+  if (config.verdict.hosted && !options.verbose.value && !options.quiet.value) config.verbosity = Verbosity::hosted;
   config.events = read_events(options, facts, config);
   notice_plug_ins(options, config);
   return {};

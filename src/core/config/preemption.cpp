@@ -42,6 +42,10 @@ std::string time_left(const Preemption& preemption, WallTime now) {
   return fmt::format("{} ({})", text, preemption.job_end_from);
 }
 
+bool says_requeue(const Preemption& preemption, int exit_code) {
+  return (preemption.requeue_warned || !preemption.requeue_on.empty()) && exit_code == preemption.requeue_exit;
+}
+
 int exit_code_for_scheduler(const Preemption& preemption, int code, bool warned) {
   const bool by_warning = code == 0 || code == 128 + warning_signal(preemption);
   if (preemption.requeue_warned && warned && by_warning) return preemption.requeue_exit;

@@ -189,6 +189,12 @@ Status settle_time_limit(const Options& options, Preemption& preemption) {
 Status settle_preemption(const Options& options, const HostFacts&, Config& config) {
   Preemption& preemption = config.preemption;
   if (Status settled = settle_time_limit(options, preemption); !settled) return settled;
+  return settle_requeue(options, preemption);
+}
+
+}  // namespace
+
+Status settle_requeue(const Options& options, Preemption& preemption) {
   auto ends = read_ends(options.requeue_on, "warned");
   if (!ends) return ends.error();
   preemption.requeue_on = std::move(ends->set);
@@ -198,8 +204,6 @@ Status settle_preemption(const Options& options, const HostFacts&, Config& confi
     return usage_error(fmt::format("{}: expected an exit code from 1 to 255", as_typed(options.requeue_exit)));
   return {};
 }
-
-}  // namespace
 
 Status settle_signals(const Options& options, std::vector<int>& ending, int& warning) {
   for (const std::string_view part : split(options.signals_to_handle.value, ',')) {

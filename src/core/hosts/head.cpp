@@ -16,7 +16,6 @@ namespace launch {
 namespace {
 
 constexpr int signals_until_over = 3;
-constexpr std::size_t most_warnings = 64;
 // They may know, and have a report of their own. That a node is lost, they find out by themselves if it had joined.
 constexpr Duration before_others_stop = std::chrono::seconds(5);
 constexpr Duration before_those_who_lost_stop = std::chrono::seconds(60);
@@ -192,16 +191,10 @@ void Head::on(int node, const NodeOutput& output, Time now) {
   if (host.state != State::running) return;
   std::string lines;
   (output.errors ? host.err : host.out).feed(output.bytes, [&](std::string_view line) {
-    if (output.errors && is_repeated(node, line)) return;
-    table_.take(output.errors, line, now, lines);
+    if (!output.errors || !LaunchLines::is_one(line)) return table_.take(output.errors, line, now, lines);
+    if (const auto said = said_.as_shown(node, table_.name(node), line)) table_.take(true, *said, now, lines);
   });
   if (!lines.empty()) table_.add(ShowLines{output.errors, std::move(lines)});
-}
-
-// What several nodes warn of in the same words is said once.
-bool Head::is_repeated(int node, std::string_view line) {
-  if (!line.starts_with("launch: warning: ") || warned_.size() > most_warnings) return false;
-  return warned_.try_emplace(std::string(line), node).first->second != node;
 }
 
 void Head::on(int node, const NodeFile& file, Time) {
@@ -214,7 +207,7 @@ void Head::on(int node, const NodeEnd& end, Time now) {
   host.end = end;
   host.has_ended = end.files_follow;
   if (end.files_follow) return table_.flush(node);
-  if (const std::string why = signals_ == 0 ? why_lost(end) : ""; !why.empty()) {
+  if (const std::string why = signals_ == 0 ? why_lost(end, table_.plan().requeue_exit) : ""; !why.empty()) {
     host.end.exit_code = 1;
     table_.lose(node, {table_.name(node), why, 1});
   } else {
@@ -287,7 +280,7 @@ void Head::settle_run(Time now) {
   if (lost && !went_on && (end.exit_code == 0 || by_loss)) end.exit_code = 1;
   const bool untold = went_on || blames_the_store(end.json);  // the loss of a host, by the node that reports
   if (lost && untold && !end.report.empty()) end.report = report_with(std::move(end.report), table_.losses());
-  if (end.exit_code != 0 && end.json.empty()) {
+  if (end.exit_code != 0 && end.json.empty() && end.exit_code != table_.plan().requeue_exit) {
     end.json = head_verdict(table_.plan(), unreported(end.exit_code));
   } else if (lost && end.exit_code != 0) {
     end.json = verdict_with(std::move(end.json), table_.losses());

@@ -44,14 +44,16 @@ Duration limit_of(const HeadHost& host) {
   return 0s;
 }
 
-std::string why_lost(const NodeEnd& end) {
+std::string why_lost(const NodeEnd& end, int requeue_exit) {
   if (end.signal != 0)
     return fmt::format("launch there was killed by {}, so its node is lost", signal_name(end.signal));
-  if (end.exit_code <= 128 || !end.report.empty() || !end.json.empty()) return "";
+  if (end.exit_code <= 128 || end.exit_code == requeue_exit || !end.report.empty() || !end.json.empty()) return "";
   return fmt::format("launch there has ended with exit code {} and no report, so its node is lost", end.exit_code);
 }
 
-bool is_safe(const HeadHost& host) { return host.has_ended && why_lost(host.end).empty(); }
+bool is_safe(const HeadHost& host, int requeue_exit) {
+  return host.has_ended && why_lost(host.end, requeue_exit).empty();
+}
 
 bool has_not_joined(const NodeEnd& end) {
   return end.signal == 0 && end.exit_code == 2 && end.report.empty() && end.json.empty();

@@ -122,7 +122,7 @@ void HostTable::drop_if_silent(int node, Time now, bool slept) {
 
 void HostTable::lose(int node, const HostProblem& problem) {
   flush(node);
-  if (is_safe(at(node))) return move(node, State::ended, never);
+  if (is_safe(at(node), plan_.requeue_exit)) return move(node, State::ended, never);
   say({problem});
   losses_.push_back(problem);
   move(node, State::lost, never);

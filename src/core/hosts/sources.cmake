@@ -29,6 +29,7 @@ set(hosts_sources
   src/core/hosts/host_tree.cpp
   src/core/hosts/host_word.cpp
   src/core/hosts/input_window.cpp
+  src/core/hosts/launch_lines.cpp
   src/core/hosts/left_overs.cpp
   src/core/hosts/network_check.cpp
   src/core/hosts/remote.cpp

@@ -124,6 +124,10 @@ bool is_here(const HostEntry& host, const StartChoice& choice) {
          std::find(choice.own_names.begin(), choice.own_names.end(), host.name) != choice.own_names.end();
 }
 
+bool is_client(const HostEntry& host, const StartChoice& choice) {
+  return choice.by == StartChoice::By::ssh && !is_here(host, choice);
+}
+
 std::vector<std::string> start_line(const HostEntry& host, const StartChoice& choice, bool copies) {
   if (is_here(host, choice)) return {choice.self, "--remote", "1"};
   switch (choice.by) {

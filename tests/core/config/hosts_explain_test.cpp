@@ -37,7 +37,7 @@ TEST(HostsExplain, NamesEachStartAndWhatANodeHasOfItsOwn) {
 TEST(HostsExplain, EveryLineCanBePasted) {
   const std::string text = hosts_text(plan_of({"--hosts=n1", "--env=A=a;b"}));
   EXPECT_THAT(text, AllOf(HasSubstr(" n1 -- 'test -x /opt/launch && exec /opt/launch --remote 1; exec launch"),
-                          HasSubstr("on each: launch --quiet '--log-line-prefix-template=[${host}"),
+                          HasSubstr("on each: launch '--log-line-prefix-template=[${host}"),
                           HasSubstr(R"( train.py --text 'it'\''s $5')"), HasSubstr("in '/my work'\n"),
                           HasSubstr("\n  A='a;b'\n  B='two words'\n  C=$'x\\033[1m\\012y'\n")));
   EXPECT_THAT(text, Not(HasSubstr(" -- train.py")));

@@ -253,7 +253,7 @@ TEST(HostsSettings, WhatTheHeadKeeps) {
   EXPECT_EQ(plan.head.version, LAUNCH_VERSION);
   EXPECT_EQ(plan.verdict.file, "out");
   EXPECT_FALSE(plan.verdict.json);
-  EXPECT_THAT(plan.head.options, ElementsAre("--quiet", StartsWith("--log-line-prefix-template=")))
+  EXPECT_THAT(plan.head.options, ElementsAre(StartsWith("--log-line-prefix-template=")))
       << "nodes are told none of it, or by the head";
   EXPECT_THAT(plan.head.program, ElementsAre("train.py", "--lr", "3"));
   const HostsPlan plain = plan_of({"--hosts=n1"});
@@ -271,16 +271,16 @@ TEST(HostsSettings, WhatTheHeadKeeps) {
 TEST(HostsSettings, OptionsOfTheNodesStayAsTyped) {
   EXPECT_THAT(
       plan_of({"--hosts", "n1", "--nproc-per-node", "2", "-m", "--max-restarts=3", "--redirects=3"}).head.options,
-      ElementsAre("--nproc-per-node=2", "--module", "--max-restarts=3", "--redirects=3", "--quiet",
+      ElementsAre("--nproc-per-node=2", "--module", "--max-restarts=3", "--redirects=3",
                   "--log-line-prefix-template=[${host}:${role_name}${local_rank}]:"));
 }
 
-TEST(HostsSettings, NodesAreQuietUnlessTheUserHasSaidHow) {
+TEST(HostsSettings, NodesAreToldHowMuchToSayIfTheUserHasSaidIt) {
   const auto has_quiet = [](const Args& args) {
     const Args& options = plan_of(args).head.options;
     return std::count(options.begin(), options.end(), "--quiet");
   };
-  EXPECT_EQ(has_quiet({"--hosts=n1"}), 1);
+  EXPECT_EQ(has_quiet({"--hosts=n1"}), 0);
   EXPECT_EQ(has_quiet({"--hosts=n1", "--quiet"}), 1);
   EXPECT_EQ(has_quiet({"--hosts=n1", "--verbose"}), 0);
   EXPECT_EQ(plan_of({"--hosts=n1"}).verbosity, Verbosity::usual);
@@ -300,23 +300,30 @@ TEST(HostsSettings, TheLogLevelIsThatOfTheHeadAndOfItsNodes) {
 TEST(HostsSettings, WithoutItsVariablesANodeGetsTheirOptions) {
   const HeadFacts facts = facts_of({{"PET_NPROC_PER_NODE", "8"}, {"PET_MAX_RESTARTS", "3"}, {"PET_NNODES", "1"}});
   EXPECT_THAT(plan_of({"--hosts=n1", "--env-none", "--max-restarts=2"}, facts).head.options,
-              ElementsAre("--nproc-per-node=8", "--max-restarts=3", "--max-restarts=2", "--quiet",
+              ElementsAre("--nproc-per-node=8", "--max-restarts=3", "--max-restarts=2",
                           StartsWith("--log-line-prefix-template=")));
 }
 
 TEST(HostsSettings, SignalsOfTheJob) {
   const HostsPlan plan = plan_of({"--hosts=n1", "--signals-to-handle=SIGTERM,SIGXCPU", "--preempt-signal=SIGURG"});
   EXPECT_THAT(plan.signals, ElementsAre(SIGTERM, SIGXCPU));
-  EXPECT_EQ(plan.preempt_signal, SIGURG);
-  EXPECT_EQ(plan_of({"--hosts=n1"}).preempt_signal, 0);
+  EXPECT_EQ(plan.preemption.signal, SIGURG);
+  EXPECT_EQ(plan_of({"--hosts=n1"}).preemption.signal, 0);
+}
+
+TEST(HostsSettings, TheExitCodeOfAJobThatShouldBeStartedAgain) {
+  EXPECT_EQ(plan_of({"--hosts=n1"}).head.requeue_exit, 0);
+  EXPECT_EQ(plan_of({"--hosts=n1", "--requeue-on=warned"}).head.requeue_exit, 75);
+  EXPECT_EQ(plan_of({"--hosts=n1", "--requeue-on=7", "--requeue-exit=140"}).head.requeue_exit, 140);
+  EXPECT_EQ(plan_of({"--hosts=n1", "--requeue-exit=140"}).head.requeue_exit, 0) << "nothing leads to it";
 }
 
 TEST(HostsSettings, LinesBeginWithTheHostUnlessTheUserHasSaidHow) {
   EXPECT_THAT(plan_of({"--hosts=n1", "--log-line-prefix-template=x"}).head.options,
-              ElementsAre("--log-line-prefix-template=x", "--quiet"));
+              ElementsAre("--log-line-prefix-template=x"));
   for (const char* variable : {"PET_LOG_LINE_PREFIX_TEMPLATE", "TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE"})
     EXPECT_THAT(plan_of({"--hosts=n1"}, facts_of({{variable, "y"}})).head.options,
-                ElementsAre("--quiet", "--log-line-prefix-template=y"));
+                ElementsAre("--log-line-prefix-template=y"));
 }
 
 TEST(HostsSettings, ColorIsThatOfThisTerminal) {

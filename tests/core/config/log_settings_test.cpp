@@ -142,6 +142,10 @@ TEST(LogSettings, HowMuchLaunchSaysIsAnOptionOrTorchrunsLevel) {
   EXPECT_EQ(with_level("strange"), Verbosity::usual);
   EXPECT_EQ(with_level("WARNING", {"-v"}), Verbosity::verbose);
   EXPECT_EQ(with_level("DEBUG", {"-q"}), Verbosity::quiet);
+  const char* const hosted = "--verdict=hosted:a,b";
+  EXPECT_EQ(with_level("DEBUG", {hosted}), Verbosity::hosted) << "the head has a level of its own";
+  EXPECT_EQ(with_level("INFO", {hosted, "-v"}), Verbosity::verbose);
+  EXPECT_EQ(with_level("INFO", {hosted, "-q"}), Verbosity::quiet);
   expect_faults({{{"-v", "--quiet"}, "--verbose and --quiet contradict each other"}});
 }
 

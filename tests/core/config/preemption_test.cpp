@@ -67,4 +67,17 @@ TEST(Preemption, AJobThatHasEndedAfterAWarningIsToBeStartedAgain) {
   EXPECT_EQ(exit_code_for_scheduler(one, 128 + SIGTERM, true), 128 + SIGTERM) << "it was stopped";
 }
 
+TEST(Preemption, WhichExitCodeAsksForAnotherStart) {
+  Preemption one;
+  EXPECT_FALSE(says_requeue(one, 75)) << "nobody wants it";
+  one.requeue_warned = true;
+  EXPECT_TRUE(says_requeue(one, 75));
+  EXPECT_FALSE(says_requeue(one, 0));
+  one.requeue_warned = false;
+  one.requeue_on.codes = {7};
+  one.requeue_exit = 99;
+  EXPECT_TRUE(says_requeue(one, 99));
+  EXPECT_FALSE(says_requeue(one, 7)) << "it is turned into the other";
+}
+
 }  // namespace launch::preemption_test

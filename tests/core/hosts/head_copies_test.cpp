@@ -101,17 +101,4 @@ TEST(HeadCopies, WithoutLeaveItIsAProblemOfTheHost) {
   EXPECT_THAT(d.said(), testing::Contains(HasSubstr("n2: has launch 1.3, this is 1.4")));
 }
 
-// ---- what several nodes warn of
-
-TEST(HeadCopies, AWarningOfSeveralNodesIsSaidOnce) {
-  Driver d(plan_of(2));
-  d.run_all();
-  d.say(0, NodeOutput{true, "launch: warning: x\nlaunch: warning: x\n"});
-  EXPECT_EQ(d.shown(true), "launch: warning: x\nlaunch: warning: x\n") << "one node may repeat itself";
-  d.say(1, NodeOutput{true, "launch: warning: x\nlaunch: warning: y\n[n2:default0]:launch: warning: x\n"});
-  EXPECT_EQ(d.shown(true), "launch: warning: y\n[n2:default0]:launch: warning: x\n");
-  d.say(1, NodeOutput{false, "launch: warning: x\n"});
-  EXPECT_EQ(d.shown(false), "launch: warning: x\n") << "no line of the standard output is one of ours";
-}
-
 }  // namespace launch::head_copies_test

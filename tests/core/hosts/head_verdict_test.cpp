@@ -115,6 +115,21 @@ TEST(HeadVerdict, NodesThatEndWithoutAReport) {
   EXPECT_THAT(problems_of(verdict), ElementsAre("n2: launch there has ended with exit code 7 (7)"));
 }
 
+TEST(HeadVerdict, ThereIsNoneIfAJobThatEndedWellAsksForAnotherStart) {
+  HeadPlan plan = plan_of(2);
+  for (const int code : {75, 140}) {
+    plan.requeue_exit = code;
+    Driver d(plan);
+    d.run_all().say(0, NodeEnd{code, "", ""}).say(1, NodeEnd{code, "", ""});
+    const FinishHead end = d.all<FinishHead>().at(0);
+    EXPECT_EQ(end.exit_code, code);
+    EXPECT_EQ(end.report + end.json, "");
+  }
+  Driver failed(plan);
+  failed.run_all().say(0, NodeEnd{140, "", ""}).say(1, NodeEnd{140, "rank 1 failed\n", R"({"exit_code":140})"});
+  EXPECT_EQ(failed.all<FinishHead>().at(0).report, "rank 1 failed\n");
+}
+
 TEST(HeadVerdict, ALaunchThatWasKilledIsALostNode) {
   for (const NodeEnd& end : {NodeEnd{137, "", "", 9}, NodeEnd{137, "", ""}}) {
     Driver d(plan_of(2));

@@ -164,6 +164,8 @@ TEST(StartLine, ThisMachineNeedsNoLogin) {
       EXPECT_EQ(line == (Line{"/opt/launch/bin/launch", "--remote", "1"}), place.here);
     }
     EXPECT_FALSE(is_here(place.host, choice_of(By::command))) << "a container may have any name";
+    EXPECT_EQ(is_client(place.host, choice_of(By::ssh)), !place.here);
+    for (const By by : {By::srun, By::command}) EXPECT_FALSE(is_client(place.host, choice_of(by)));
     EXPECT_EQ(start_line(place.host, choice_of(By::command)).front(), "docker");
   }
 }

@@ -132,6 +132,7 @@ struct HookChoice {
 // How much launch says about what it does. The report on a failure is always shown.
 enum class Verbosity {
   quiet,    // only what is wrong
+  hosted,   // and what `launch --hosts`, which speaks for this node, does not know
   usual,    // and what the user may want to know
   verbose,  // and each step, with the time
 };

@@ -46,7 +46,7 @@ struct HostsPlan {
   std::vector<std::string> file_env;   // NAME=VALUE: what DeepSpeed's files say; --env comes before that
   std::string parent_error_file;       // as in Config
   std::vector<int> signals;            // end the job
-  int preempt_signal = 0;              // warns it; 0: none
+  Preemption preemption;               // which one warns it, and what becomes of its exit code
   std::string gather_folder;           // gets the files of the workers' output of all hosts; empty: nothing does
   std::string detach_file;             // gets what is said, while the job runs in the background; empty: it does not
   VerdictChoice verdict;               // with detach_file, JSON goes to a file of its own

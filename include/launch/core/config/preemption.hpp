@@ -33,6 +33,9 @@ std::string too_late_to_warn(const Preemption& preemption, WallTime now);
 // "3 min (SLURM_JOB_END_TIME)", or "none: its time is up (...)"; empty: nobody has said when it is up.
 std::string time_left(const Preemption& preemption, WallTime now);
 
+// It says that the job is to be started again.
+bool says_requeue(const Preemption& preemption, int exit_code);
+
 // With which launch ends, if the job has ended with `code`. `warned`: its workers were warned.
 int exit_code_for_scheduler(const Preemption& preemption, int code, bool warned);
 

@@ -17,5 +17,7 @@ Result<Config> settle(const Options& options, const HostFacts& facts);
 // A part of settle() that holds for the head of launch --hosts, too: which signals end the job, and which one warns it
 // (unchanged: none).
 Status settle_signals(const Options& options, std::vector<int>& ending, int& warning);
+// The same: which ends of the job mean that the scheduler is to start it again.
+Status settle_requeue(const Options& options, Preemption& preemption);
 
 }  // namespace launch

@@ -21,10 +21,9 @@
 #include "launch/core/hosts/host_reach.hpp"
 #include "launch/core/hosts/host_table.hpp"
 #include "launch/core/hosts/input_window.hpp"
+#include "launch/core/hosts/launch_lines.hpp"
 
 #include <cstdint>
-#include <functional>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -83,7 +82,6 @@ class Head {
     bool stops_others = false;
   };
 
-  bool is_repeated(int node, std::string_view line);
   void on(int node, const NodeReady& ready, Time now);
   void on(int node, const NodeCannot& cannot, Time now);
   void on(int node, const ReachAnswer& answer, Time now);
@@ -118,8 +116,8 @@ class Head {
   AddressSearch search_;
   Early early_;
   int signals_ = 0;
-  bool deaf_ = false;                               // the console is full
-  std::map<std::string, int, std::less<>> warned_;  // a line, and the node that said it first
+  bool deaf_ = false;  // the console is full
+  LaunchLines said_;
 };
 
 }  // namespace launch

@@ -58,11 +58,12 @@ std::string why_late(const HeadHost& host);
 // One whose node runs, after a silence.
 std::string why_silent(Duration silence);
 
-// Why its node is lost; empty: a launch that ends by itself with such a code has a report, or had not joined.
-std::string why_lost(const NodeEnd& end);
+// Why its node is lost; empty: a launch that ends by itself with such a code has a report, or had not joined, or asks
+// for another start (HeadPlan::requeue_exit).
+std::string why_lost(const NodeEnd& end, int requeue_exit);
 
 // Its node has ended, and not by being lost: what is lost after that is files at most.
-bool is_safe(const HeadHost& host);
+bool is_safe(const HeadHost& host, int requeue_exit);
 
 // It has started nothing, and has said itself what was wrong with it.
 bool has_not_joined(const NodeEnd& end);

@@ -62,6 +62,7 @@ struct HeadPlan {
   std::string network{};        // on which the nodes meet: an address with a mask, or an interface; empty: any
   int fanout = 64;              // connections that one host makes at the same time
   Duration silence = longest_host_silence;  // of a connection, after which it is lost
+  int requeue_exit = 0;  // the exit code of a node whose job should be started again; 0: none says so
   std::optional<CheckPlan> check{};
 };
 

@@ -27,6 +27,9 @@ struct StartChoice {
 };
 
 bool is_here(const HostEntry& host, const StartChoice& choice);
+// What runs here is the client of a launch over there, and that launch ends its node if its client is killed. A launch
+// of this machine may be killed with its node.
+bool is_client(const HostEntry& host, const StartChoice& choice);
 
 // argv; the program is looked for on PATH unless it has a slash. With `copies`, for ssh alone, the other side first
 // reads the file of this launch from its standard input, and runs that; it removes the copy itself (copy_variable says
