@@ -17,7 +17,6 @@
 #include "launch/io/gathered_files.hpp"
 #include "launch/io/host.hpp"
 #include "launch/io/log.hpp"
-#include "launch/io/remote_place.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -266,9 +265,8 @@ class HeadRun {
   }
 
   Task finish(FinishHead end) {
-    code_ = exit_code_for_scheduler(plan_.preemption, end.exit_code, warned_);
-    if (says_requeue(plan_.preemption, code_))
-      log_info(fmt::format("exit code {}: the scheduler should start the job again", code_));
+    const bool counts = end.began || warned_;  // who cannot begin has a code of its own
+    code_ = counts ? exit_code_for_scheduler(plan_.preemption, end.exit_code, warned_) : end.exit_code;
     for (int node = 0; node < std::ssize(plan_.hosts); ++node)
       if (!is_needed(node)) links_.leave(node);
     auto showing = out_.drained(console_patience);
@@ -281,6 +279,8 @@ class HeadRun {
     if (const std::size_t left = unshown(); left > 0) warn_of_unshown(left);
     links_.leave_all();
     if (began_) gathering_.tell();
+    if (counts && says_requeue(plan_.preemption, code_))
+      log_info(fmt::format("exit code {}: the scheduler should start the job again", code_));
     DiskThread disk(executor_);
     auto report =
         report_end_of_hosts({end.report, std::string(trim(end.json)), plan_.verdict, plan_.parent_error_file}, disk);

@@ -172,16 +172,16 @@ void HostLinks::leave_all() {
 }
 
 void HostLinks::kill_all() {
-  for (std::size_t node = 0; node < links_.size(); ++node) {
-    const Link& link = links_[node];
-    if (link.program && (!link.greeted || is_client(plan_.hosts[node], plan_.start))) link.program->kill();
-  }
+  for (Link& link : links_)
+    if (link.program && !link.greeted) link.program->kill();
 }
 
 asio::awaitable<void> HostLinks::end(Duration patience) {
   ended_.expires_at(to_steady(later(now(), patience)));
   if (awaited_ > 0) (void)co_await ended_.async_wait(as_values);
   kill_all();
+  for (std::size_t node = 0; node < links_.size(); ++node)
+    if (links_[node].program && is_client(plan_.hosts[node], plan_.start)) links_[node].program->kill();
 }
 
 }  // namespace launch

@@ -102,6 +102,7 @@ class Clients(LostCase):
         with self.place(2) as place:
             run = self.job(place, "--heartbeat-timeout=5", hosts=2)
             stopped = self.launch_on(place, 2, "remote", "guard", "agent")
+            self.assertEqual(3, len(stopped), place.shown())
             for pid in stopped:
                 os.kill(pid, signal.SIGSTOP)
             self.expect([1], [run], seconds=60)

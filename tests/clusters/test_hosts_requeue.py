@@ -34,3 +34,12 @@ class Requeue(EndCase):
                              "exit code 75: the scheduler should start the job again")
             go.touch()
             self.expect_empty(place)
+
+    def test_a_job_that_cannot_begin_is_not_started_again(self):
+        with self.place(2) as place:
+            for words in (("--requeue-on=1,2",), ("--requeue-on=1,2", "--check")):
+                place.refuse_key(2)
+                run = self.head(place, "--hosts=n[1-2]", *words, self.worker(UP))
+                self.finish(run)
+                self.assertIn(run.code, (1, 2, 255), str(run))
+                self.assertNotIn("start the job again", run.err)

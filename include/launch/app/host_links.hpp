@@ -59,10 +59,10 @@ class HostLinks {
   void hold(bool held);
 
   void leave_all();
-  // But for a launch that has greeted and may be one of this machine: its input has ended, so it ends its node, and
-  // then itself.
+  // But for those that have greeted: the input of a launch has ended, so it ends its node, and then itself.
   void kill_all();
-  // Waits so long until they have ended, and kills those that have not.
+  // Waits so long until they have ended, and kills those that have not, but for a launch that may be one of this
+  // machine.
   boost::asio::awaitable<void> end(Duration patience);
 
  private:

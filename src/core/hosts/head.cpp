@@ -213,7 +213,7 @@ void Head::on(int node, const NodeEnd& end, Time now) {
   } else {
     table_.flush(node);
     table_.move(node, State::ended, never);
-    if (has_not_joined(end))
+    if (has_not_joined(end, table_.plan().requeue_exit))
       expect_end_of_others(Failure::Kind::start, {table_.name(node), why_early(end), end.exit_code},
                            later(now, before_others_stop));
   }
@@ -280,11 +280,13 @@ void Head::settle_run(Time now) {
   if (lost && !went_on && (end.exit_code == 0 || by_loss)) end.exit_code = 1;
   const bool untold = went_on || blames_the_store(end.json);  // the loss of a host, by the node that reports
   if (lost && untold && !end.report.empty()) end.report = report_with(std::move(end.report), table_.losses());
-  if (end.exit_code != 0 && end.json.empty() && end.exit_code != table_.plan().requeue_exit) {
+  const bool ended_well = end.exit_code == 0 || (end.exit_code == table_.plan().requeue_exit && end.report.empty());
+  if (!ended_well && end.json.empty()) {
     end.json = head_verdict(table_.plan(), unreported(end.exit_code));
-  } else if (lost && end.exit_code != 0) {
+  } else if (lost && !end.json.empty()) {
     end.json = verdict_with(std::move(end.json), table_.losses());
   }
+  end.began = true;
   phase_ = Phase::over;
   table_.add(std::move(end));
 }
@@ -310,9 +312,10 @@ HeadFailure Head::unreported(int code) const {
 
 // Without the nodes' end.
 void Head::finish(const HeadFailure& failure) {
+  const bool began = phase_ == Phase::run && failure.kind != Failure::Kind::start;
   phase_ = Phase::over;
   for (std::size_t i = 0; i < table_.hosts().size(); ++i) table_.flush(static_cast<int>(i));
-  table_.add(FinishHead{failure.exit_code, "", head_verdict(table_.plan(), failure)});
+  table_.add(FinishHead{failure.exit_code, "", head_verdict(table_.plan(), failure), began});
 }
 
 // A signal has ended the head.

@@ -55,8 +55,9 @@ bool is_safe(const HeadHost& host, int requeue_exit) {
   return host.has_ended && why_lost(host.end, requeue_exit).empty();
 }
 
-bool has_not_joined(const NodeEnd& end) {
-  return end.signal == 0 && end.exit_code == 2 && end.report.empty() && end.json.empty();
+bool has_not_joined(const NodeEnd& end, int requeue_exit) {
+  return end.signal == 0 && end.exit_code == 2 && end.exit_code != requeue_exit && end.report.empty() &&
+         end.json.empty();
 }
 
 std::string why_early(const NodeEnd& end) {

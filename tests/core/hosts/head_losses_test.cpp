@@ -35,6 +35,14 @@ TEST(HeadLosses, ANodeThatEndsBeforeItHasJoinedAStaticJobStopsTheOthers) {
   EXPECT_THAT(d.code(), Optional(2));
 }
 
+TEST(HeadLosses, ANodeThatAsksForAnotherStartHadJoined) {
+  HeadPlan plan = plan_of(2);
+  plan.requeue_exit = 2;
+  Driver d(plan);
+  d.run_all().say(1, NodeEnd{2, "", ""}).wait(10s);
+  EXPECT_THAT(d.told<NodeSignal>(), IsEmpty());
+}
+
 TEST(HeadLosses, OthersThatEndByThemselvesOrAreOfAnElasticJobAreNotToldTo) {
   Driver known(plan_of(3));
   known.run_all().say(1, NodeEnd{2, "", ""}).say(0, NodeEnd{1, "what was wrong", ""}).say(2, NodeEnd{1, "", ""});

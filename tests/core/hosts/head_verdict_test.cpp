@@ -128,6 +128,34 @@ TEST(HeadVerdict, ThereIsNoneIfAJobThatEndedWellAsksForAnotherStart) {
   Driver failed(plan);
   failed.run_all().say(0, NodeEnd{140, "", ""}).say(1, NodeEnd{140, "rank 1 failed\n", R"({"exit_code":140})"});
   EXPECT_EQ(failed.all<FinishHead>().at(0).report, "rank 1 failed\n");
+  Driver untold(plan);
+  untold.run_all().say(0, NodeEnd{140, "rank 0 failed\n", ""}).say(1, NodeEnd{140, "", ""});
+  EXPECT_EQ(kind_of_end(verdict_of(untold)), "lost") << "what the node has sent was too long";
+}
+
+TEST(HeadVerdict, ThereIsNoneIfAJobThatAsksForAnotherStartHasGoneOnWithoutAHost) {
+  HeadPlan plan = plan_of(3);
+  plan.c10d = true;
+  plan.requeue_exit = 75;
+  Driver d(plan);
+  d.run_all().say(1, NodeEnd{137, "", "", 9}).say(0, NodeEnd{75, "", ""}).say(2, NodeEnd{75, "", ""});
+  const FinishHead end = d.all<FinishHead>().at(0);
+  EXPECT_EQ(end.exit_code, 75);
+  EXPECT_EQ(end.report + end.json, "");
+}
+
+TEST(HeadVerdict, OnlyTheEndOfAJobThatHadBegunCountsForTheScheduler) {
+  Driver d(plan_of(2));
+  d.greet_all().say(0, NodeCannot{"no folder", 2}).say(1, NodeCannot{"no folder", 2});
+  EXPECT_FALSE(d.all<FinishHead>().at(0).began);
+  Driver early(plan_of(2));
+  EXPECT_FALSE(early.greet_all().signal(SIGTERM).all<FinishHead>().at(0).began);
+  Driver ran(plan_of(2));
+  ran.run_all().say(0, NodeEnd{0, "", ""});
+  EXPECT_TRUE(ran.say(1, NodeEnd{7, "", ""}).all<FinishHead>().at(0).began);
+  Driver told(plan_of(2));
+  told.run_all().signal(SIGTERM).signal(SIGTERM);
+  EXPECT_TRUE(told.signal(SIGTERM).all<FinishHead>().at(0).began);
 }
 
 TEST(HeadVerdict, ALaunchThatWasKilledIsALostNode) {

@@ -25,6 +25,11 @@ TEST(LaunchLines, WhatIsWrongStaysAsItIs) {
   EXPECT_EQ(lines.as_shown(0, "n1", "launch: warning: x"), "launch: warning: x");
 }
 
+TEST(LaunchLines, WhatHasATimeHasTheNameOfItsHost) {
+  LaunchLines lines;
+  EXPECT_EQ(lines.as_shown(0, "n1", "launch: 12:00:00.123 warning: x"), "launch: n1: 12:00:00.123 warning: x");
+}
+
 TEST(LaunchLines, AWarningOfSeveralNodesIsSaidOnce) {
   Driver d(plan_of(2));
   d.run_all();

@@ -66,7 +66,7 @@ std::string why_lost(const NodeEnd& end, int requeue_exit);
 bool is_safe(const HeadHost& host, int requeue_exit);
 
 // It has started nothing, and has said itself what was wrong with it.
-bool has_not_joined(const NodeEnd& end);
+bool has_not_joined(const NodeEnd& end, int requeue_exit);
 std::string why_early(const NodeEnd& end);
 
 }  // namespace launch

@@ -63,6 +63,7 @@ struct FinishHead {
   int exit_code = 0;
   std::string report{};  // for people; may be empty
   std::string json{};    // the same for programs
+  bool began = false;    // nodes were started, and it is their end
 };
 using HeadAction = std::variant<ConnectHost, TellHost, LeaveHost, ShowLines, SayLine, WarnLine, ConfirmHost, StoreFile,
                                 EndFiles, FinishHead>;
