@@ -1,5 +1,6 @@
 // What the launches of `launch --hosts` say themselves, among the lines of their workers on standard error: each line
-// begins with "launch: ". Lines of workers have a prefix, unless the user has chosen none. Used by core/hosts/head. Pure.
+// begins with "launch: ". Lines of workers have a prefix, unless the user has chosen none. Used by core/hosts/head.
+// Pure.
 #pragma once
 
 #include <functional>
