@@ -304,13 +304,21 @@ def copy_tree():
                             check=True, stdout=subprocess.PIPE, text=True).stdout
     for name in filter(None, listed.split("\0")):
         source, target = ROOT / name, COPY / name
-        if source.is_file() and not (target.is_file() and target.read_bytes() == source.read_bytes()):
+        if not source.is_file():
+            continue
+        content = in_small_batches(source.read_bytes()) if name == "CMakePresets.json" else source.read_bytes()
+        if not (target.is_file() and target.read_bytes() == content):
             target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(source, target)
+            target.write_bytes(content)
             shutil.copymode(source, target)
     (COPY / "build").mkdir(exist_ok=True)
     if not (COPY / "build/venv").exists():
         (COPY / "build/venv").symlink_to(ROOT / "build/venv")
+
+
+def in_small_batches(presets):
+    """With a file that changes, those of its batch are compiled again."""
+    return re.sub(rb'("CMAKE_UNITY_BUILD_BATCH_SIZE": )"\d+"', rb'\1"4"', presets)
 
 
 def found_by(mutant):
