@@ -51,7 +51,7 @@ class Case(unittest.TestCase):
     only = ()  # if it makes sense for some builds alone: these
     load = 0.3  # processors that it keeps busy
     alone = ""  # why nothing may run beside it
-    leftover_grace = 0.5  # seconds that a killed process may need until the kernel has taken it away
+    leftover_grace = 2.0  # seconds that a killed process may need until the kernel has taken it away
     servants = set()  # pids of processes that serve all tests of this program, and belong to none
 
     def setUp(self):

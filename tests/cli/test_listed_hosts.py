@@ -29,7 +29,7 @@ class OneMachine(MembersCase):
         return ",".join(f"{self.address(number)}:{port}" for number, port in enumerate(self.ports, 1))
 
     def conf(self, number):
-        return "last_call_timeout=1"
+        return f"last_call_timeout={self.last_call}"
 
     def next_job(self):
         super().next_job()
@@ -78,7 +78,7 @@ class SeveralMachines(cuts.Host):
         return ",".join(self.address(number) for number in (1, 2, 3)) + f":{self.port}"
 
     def conf(self, number):
-        return "last_call_timeout=1"
+        return f"last_call_timeout={self.last_call}"
 
     def lives_at(self, number):
         return f"the job job lives at {re.escape(self.address(number))}:{self.port}; this node joins it there"

@@ -61,14 +61,14 @@ class Mistakes(JobCase):
         (run,) = self.start_nodes((1, 2), timeout=1)
         self.expect([124], [run], seconds=10)
         self.assert_says(run, r"(?i)node(s| ranks?)?:? +0\b", r"127\.0\.0\.1")
-        self.assertLess(run.seconds, 4)
+        self.assertLess(run.seconds, 8)
 
     def test_name_of_the_master_that_does_not_resolve(self):
         run = self.launch("--nnodes=2", "--node-rank=1", "--master-addr=no-such-host.invalid", "--master-port=29400",
                           "--rdzv-conf=timeout=2", self.worker(UP))
         self.expect([124], [run], seconds=15)
         self.assert_says(run, r"no-such-host\.invalid")
-        self.assertLess(run.seconds, 7)
+        self.assertLess(run.seconds, 12)
 
     def test_busy_port_names_the_port_and_its_holder(self):
         with socket.socket() as other:
@@ -78,7 +78,7 @@ class Mistakes(JobCase):
             for sizes in (1, 2):
                 with self.subTest(nodes=sizes):
                     run = self.node(0, sizes, 1, self.worker(UP), port=port)
-                    self.expect([1], [run], seconds=5)
+                    self.expect([1], [run], seconds=20)
                     self.assert_says(run, wording.busy_port(port, os.getpid()))
 
 
@@ -104,7 +104,7 @@ class Meeting(JobCase):
             with self.subTest(first=first):
                 port = free_port()
                 early = self.node(first, 2, 1, self.worker("exit 0\n"), port=port)
-                self.assertTrue(wait_for(lambda: wording.own_lines(early.err), 5), "nothing said while waiting")
+                self.assertTrue(wait_for(lambda: wording.own_lines(early.err), 20), "nothing said while waiting")
                 self.assert_says(early, wording.WAITING)
                 late = self.node(1 - first, 2, 1, self.worker("exit 0\n"), port=port)
                 self.expect([0, 0], [early, late], seconds=20)

@@ -46,10 +46,14 @@ class Host(MembersCase):
             self.wait_until_said(run, f"the node that hosted the rendezvous ({self.address(1)}) is gone; "
                                       f"{self.address(2)} hosts it now")
             self.assert_says(run, restart)
-        events = map(json.loads, (self.folder / "events").read_text().splitlines())
-        self.assertEqual([(self.address(1), self.address(2), 1)] * len(runs),
-                         [(event["from"], event["to"], event["term"]) for event in events
-                          if event["event"] == "host_moved"])
+        wait_for(lambda: len(self.moves()) >= len(runs), 10)
+        self.assertEqual([(self.address(1), self.address(2), 1)] * len(runs), self.moves())
+
+    def moves(self):
+        """That the events of all nodes tell of, as far as they are written."""
+        lines = (self.folder / "events").read_text().splitlines(keepends=True)
+        events = [json.loads(line) for line in lines if line.endswith("\n")]
+        return [(event["from"], event["to"], event["term"]) for event in events if event["event"] == "host_moved"]
 
     def rounds(self, play):
         """Plays it in turn, each time on new hosts; what it gives back."""

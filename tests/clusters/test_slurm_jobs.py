@@ -65,7 +65,7 @@ class SlurmJobs(SlurmCase):
         with self.place(2) as slurm:
             slurm.ask("sbatch", "--requeue", "-N2", "-o", self.folder / "out", "--wrap",
                       f"srun {Settings.launch} {worker}")
-            wait_for(lambda: len(self.up()) == 2, 30)
+            self.assertTrue(wait_for(lambda: len(self.up()) == 2, 30), "they have not started")
             (self.folder / "again").touch()
             slurm.ask("scontrol", "requeue", "1")
             self.begin_again(slurm, "1")
@@ -100,7 +100,7 @@ class SlurmJobs(SlurmCase):
         with self.place(4) as slurm:
             slurm.env["PATH"] = f"{self.folder}/bin:{slurm.environment()['PATH']}"
             slurm.ask("sbatch", f"--chdir={self.folder}", "--open-mode=append", "-o", self.folder / "out", script)
-            wait_for(lambda: len(self.up()) == 4, 30)
+            self.assertTrue(wait_for(lambda: len(self.up()) == 4, 30), "they have not started")
             slurm.ask("scancel", "-s", "USR1", "1")
             self.begin_again(slurm, "1")
             ended = wait_for(lambda: "JobState=COMPLETED" in slurm.ask("scontrol", "show", "job", "1"), 60)
@@ -116,7 +116,7 @@ class SlurmJobs(SlurmCase):
                             "while :; do sleep 0.1; done\n")
         with self.place(2) as slurm:
             run = self.on_login(slurm, "srun", "-N2", "--time=1", "--signal=USR1@55", Settings.launch, saves)
-            wait_for(lambda: len(self.up()) == 2, 30)
+            self.assertTrue(wait_for(lambda: len(self.up()) == 2, 30), "they have not started")
             self.expect([0], [run], seconds=90)
             self.assertEqual(2, len(list(self.folder.glob("saved.*"))))
             with self.subTest("the batch script is warned alone, and hands it on"):
@@ -127,7 +127,7 @@ class SlurmJobs(SlurmCase):
                                       "trap 'kill -USR1 $!' USR1\n"
                                       "wait $!  # until the signal\nwait $!\n", "job.sh")
                 run = self.batch(slurm, "-N2", "--time=1", "--signal=B:USR1@55", "-o", self.folder / "out", script)
-                wait_for(lambda: len(self.up()) == 2, 30)
+                self.assertTrue(wait_for(lambda: len(self.up()) == 2, 30), "they have not started")
                 self.finish(run, seconds=90)
                 text = (self.folder / "out").read_text()
                 self.assertEqual(0, run.code, text)

@@ -11,6 +11,7 @@ import unittest.mock
 import builds
 import long_parts
 import mutants
+import place
 import processes
 import report
 import units
@@ -44,7 +45,7 @@ class Scheduling(unittest.TestCase):
                           "sleep 0.02; done")
         ended = self.run_all(*(self.task(f"waits{number}", until_all_wait, load=0.2) for number in range(8)))
         self.assertEqual({0}, {code for _, code, _ in ended})
-        long = "sleep 1"
+        long = "sleep 2"
         self.run_all(self.task("a", long, load=1.0), self.task("b", long, load=1.5), self.task("c", long, load=0.5))
         self.assertFalse(self.overlap("a", "b"))
         self.assertTrue(self.overlap("a", "c") or self.overlap("b", "c"))
@@ -72,8 +73,8 @@ class Scheduling(unittest.TestCase):
     def test_what_takes_too_long_is_ended_with_all_that_it_started(self):
         script = "setsid sh -c 'echo $$ > hidden; trap \"\" TERM; while :; do sleep 0.05; done' & wait"
         began = time.monotonic()
-        ended = self.run_all(self.task("slow", script, limit=1.0))
-        self.assertEqual([("slow", "still running after 1 s")], [(name, why) for name, _, why in ended])
+        ended = self.run_all(self.task("slow", script, limit=3.0))
+        self.assertEqual([("slow", "still running after 3 s")], [(name, why) for name, _, why in ended])
         self.assertLess(time.monotonic() - began, 20)
         hidden = int((self.folder / "hidden").read_text())
         self.assertTrue(wait_for(lambda: not processes.alive(hidden), 5))
@@ -141,6 +142,56 @@ class Reports(unittest.TestCase):
         made.add(self.unit, Task("x", [], log, code=1), self.folder / "none")
         self.assertEqual((0, 1, 1), made.counts())
 
+    def test_of_a_program_all_is_told_of_its_failures_and_little_of_the_rest(self):
+        self.unit = units.Unit("core", "core_tests", "dev", [f"core/a_test.A.T{number}" for number in range(2000)])
+        said = [f"[ RUN      ] A.T{number}\n[       OK ] A.T{number} (0 ms)\n" for number in range(2000)]
+        for number in (7, 1000):
+            said[number] = f"[ RUN      ] A.T{number}\nwrong: {number}\n[  FAILED  ] A.T{number} (0 ms)\n"
+        log = self.folder / "log"
+        log.write_text("".join(said) + "[  FAILED  ] A.T7\n[  FAILED  ] A.T1000\n")
+        made = report.Report(False)
+        made.add(self.unit, Task("x", [], log, code=1), self.folder / "none")
+        text = "\n".join(made.failures())
+        self.assertIn("wrong: 7\n", text)
+        self.assertIn("wrong: 1000\n", text)
+        self.assertNotIn("A.T500 ", text)
+        self.assertIn("again: scripts/test core/a_test.A.T1000 core/a_test.A.T7", text)
+
+    def test_one_with_parameters_has_its_own_name(self):
+        self.unit = units.Unit("sim", "sim_tests", "release", ["sim/a_test.A.One", "sim/a_test.A.Two"])
+        log = self.folder / "log"
+        log.write_text("[ RUN      ] All/A.One/0\n[       OK ] All/A.One/0 (2 ms)\n[ RUN      ] All/A.One/1\n"
+                       "[  FAILED  ] All/A.One/1, where GetParam() = (1, 2) (3 ms)\n")
+        made = report.Report(False)
+        made.add(self.unit, Task("x", [], log, code=1), self.folder / "none")
+        self.assertEqual((1, 1, 0), made.counts())
+        self.assertIn("again: scripts/test sim/a_test.A.One", "\n".join(made.failures()))
+
+    def test_many_failures_of_a_program_are_repeated_by_their_files(self):
+        names = [f"core/{file}_test.A.T{number}" for file in "ab" for number in range(3)]
+        self.unit = units.Unit("core", "core_tests", "dev", names)
+        self.assertEqual(["core/a_test.", "core/b_test."], report.words_for(self.unit, names))
+        self.assertEqual(["core/"], report.words_for(self.unit, ["core/core_tests"]))
+
+    def test_what_all_of_it_skips_or_says_nothing(self):
+        made, line = self.told(place.SKIP_CODE, ("test_a", "skipped"), ("test_b", "skipped"))
+        self.assertEqual(((0, 0, 2), []), (made.counts(), list(made.failures())), line)
+        made, line = self.told(place.SKIP_CODE)
+        self.assertEqual((0, 0, 2), made.counts(), line)
+        made, line = self.told(place.SKIP_CODE, ("test_a", "skipped"), ("test_b", "skipped"), no_skips=True)
+        self.assertEqual((0, 2, 0), made.counts(), line)
+        made, line = self.told(0)
+        self.assertEqual((0, 2, 0), made.counts(), "it says that all is well, and has run nothing")
+
+    def test_a_build_that_fails_is_told_at_the_end_and_once(self):
+        made, _ = self.told(None, why="build dev launch has failed")
+        log = self.folder / "build.log"
+        log.write_text("x.cpp:1: error\n")
+        made.faults.append(Task("build dev launch", [], log, code=1))
+        text = "\n".join(made.failures())
+        self.assertIn("== FAILED: build dev launch\nx.cpp:1: error\n\n== NOT RUN: 1 unit of tests: build dev", text)
+        self.assertNotIn("again:", text)
+
     def test_skipped_counts_as_failed_only_if_nothing_may_be_left_out(self):
         self.assertEqual((1, 0, 1), self.told(0, ("test_a", "passed"), ("test_b", "skipped"))[0].counts())
         self.assertEqual((1, 1, 0),
@@ -183,7 +234,8 @@ class Finding(unittest.TestCase):
         command = list(map(str, one.command(pathlib.Path("r"), False)))
         self.assertEqual([sys.executable, "test_suite.Finding.test_words_choose_tests"], [command[0], command[-1]])
         (one,) = units.matching(everything, ["core/agent_test.Agent.OneNodeHasNoBarrier"])[:1]
-        self.assertIn("--gtest_filter=Agent.OneNodeHasNoBarrier", one.command(pathlib.Path("r"), False))
+        self.assertIn("--gtest_filter=Agent.OneNodeHasNoBarrier:*/Agent.OneNodeHasNoBarrier/*",
+                      one.command(pathlib.Path("r"), False))
 
 
 class LongParts(unittest.TestCase):

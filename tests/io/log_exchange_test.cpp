@@ -212,12 +212,13 @@ TEST_F(LogExchangeTest, ATailOfAPipeThatIsNeverEmptyComesAllTheSame) {
   exchange.receive(stream, "words\n");
   const Time start = now();
   EXPECT_EQ(exchange.tail(stream, [] { return false; }), "words\n");
-  EXPECT_GE(now() - start, 200ms);
+  const Duration whole = now() - start;
+  EXPECT_GE(whole, 200ms);
   EXPECT_EQ(exchange.tail(stream, [] { return true; }), "words\n");
   exchange.close_input();
   const Time closed = now();
   EXPECT_EQ(exchange.tail(stream, [] { return false; }), "words\n");
-  EXPECT_LT(now() - closed, 150ms);
+  EXPECT_LT(now() - closed, whole);
 }
 
 TEST_F(LogExchangeTest, ProgressIsWhatTheFileSystemOrAConsoleTookLast) {

@@ -58,7 +58,7 @@ def run(found, deep=False, env=None, began=None):
         if task.name not in by_label:
             say(f"{clock}{'' if task.good else 'FAILED '}{task.name}: {task.seconds:.0f} s")
             if not task.good:
-                say(report.shorten(task.log.read_text(errors="replace") if task.log.exists() else task.why))
+                result.faults.append(task)
             result.span(task.name if " " not in task.name else f"building {task.name.split()[1]}", task)
             continue
         done += 1

@@ -4,6 +4,7 @@ Parts consist of pieces. What each piece gave stands in tests/data/long_run.json
 all was well, seconds, the commit, and its figures: the lines that its tests have written with two blanks before them.
 What measures comes first. The fuzzers run beside all the rest and get only the time that it leaves.
 """
+import collections
 import contextlib
 import dataclasses
 import datetime
@@ -62,10 +63,10 @@ def _bench():
 
 
 def _mutants():
-    for mutant in mutants.MUTANTS:
-        yield Piece(f"mutants/{mutant.area}", tasks=[
-            Task(mutant.area, [sys.executable, "tests/suite/mutants.py", mutant.area],
-                 builds.LOGS / f"mutant-{mutant.area}.log", limit=3600)])
+    for area, count in collections.Counter(mutant.area for mutant in mutants.MUTANTS).items():
+        yield Piece(f"mutants/{area}", tasks=[
+            Task(area, [sys.executable, "tests/suite/mutants.py", area], builds.LOGS / f"mutant-{area}.log",
+                 limit=3600 * (1 + count))])
 
 
 def _tidy():
@@ -82,12 +83,14 @@ def all_pieces():
                 {"LAUNCH_CUT_ROUNDS": "50"})
     yield Piece("stalls", ("cli/test_stalls",), "release", {"LAUNCH_STALL_SECONDS": "25"})
     yield Piece("membership", ("cli/test_membership",), "release", {"LAUNCH_MEMBERSHIP_ROUNDS": "50"})
+    yield Piece("membership/hosts", ("cli/test_majority", "cli/test_succession", "cli/test_listed_hosts"), "release",
+                {"LAUNCH_MEMBERSHIP_ROUNDS": "10", "LAUNCH_SUCCESSION_TRIALS": "40"})
     yield Piece("kills", ("cli/test_any_moment",), "release", {"LAUNCH_KILL_STEP": "50"})
-    for name in ("mixed", "elastic", "elastic_rows", "membership"):
+    for name in ("mixed", "elastic", "membership", "keep_alive", "etcd"):
         yield Piece(f"mixed/{name}", (f"interop/test_{name}.",), env={"LAUNCH_TEST_REPEAT": "10"})
     yield Piece("clusters/rounds", ("clusters/",), env={"LAUNCH_TEST_REPEAT": "5"})
     yield Piece("clusters/crowd", ("clusters/test_crowd",), "release", {"LAUNCH_CROWD": "100"})
-    yield Piece("lines/compare", ("RandomCases",), env={"LAUNCH_COMPARE_SEED": TODAY, "LAUNCH_COMPARE_CASES": "3000"})
+    yield Piece("lines/compare", ("LivingRandom",), env={"LAUNCH_COMPARE_SEED": TODAY, "LAUNCH_COMPARE_CASES": "3000"})
     yield Piece("lines/logs", ("cli/test_log_lines", "cli/test_log_rotation"), "release", {"LAUNCH_LOG_SEEDS": "2000"})
     yield Piece("seeds", ("sim/",), "release", {"LAUNCH_SIM_SEEDS": "100000"})
     yield Piece("strict", ("core/", "io/", "cli/"), "strict")

@@ -3,11 +3,14 @@ import collections
 import json
 import re
 
+import place
 import units
 
 GOOD, BAD, SKIPPED = "passed", "failed", "skipped"
 OUTCOMES = {"OK": GOOD, "FAILED": BAD, "SKIPPED": SKIPPED}
-GTEST_LINE = re.compile(r"^\[ *(RUN|OK|FAILED|SKIPPED) *\] (\w+\.\w+)(?: \((\d+) ms\))?", re.M)
+# One with parameters is "PREFIX/CLASS.TEST/3".
+GTEST_LINE = re.compile(r"^\[ *(RUN|OK|FAILED|SKIPPED) *\] (?:\w+/)?(\w+\.\w+)(?:/\w+)?(?:,.*?)?(?: \((\d+) ms\))?$",
+                        re.M)
 SLOWEST = 10
 
 
@@ -18,6 +21,7 @@ class Report:
         self._no_skips = no_skips
         self.tests = []  # (seconds, name, outcome, unit)
         self.broken = []  # (unit, task): what failed, or told of nothing
+        self.faults = []  # builds and the like that failed
         self.logs = []
         self.spans = collections.OrderedDict()  # part -> [first begin, last end, seconds of processors]
         self.work = []  # (seconds of processors, unit)
@@ -32,11 +36,14 @@ class Report:
         self.logs.append((unit.label, task.log))
         self.work.append((task.worked, unit.label))
         found = list(read(unit, results, task.log))
-        if not found and task.good and unit.folder == "bench":  # it is one test by itself
+        if task.good and unit.folder == "bench":  # it is one test by itself
             found = [(task.seconds, unit.tests[0], GOOD)]
-        if not task.good and unit.folder not in units.BINARIES:
-            found += [(0.0, name, BAD) for name in sorted(set(unit.tests) - {name for _, name, _ in found})]
-        if not task.good and all(outcome != BAD for _, _, outcome in found):
+        skipped = task.code == place.SKIP_CODE  # all of it
+        good = skipped or (task.good and found)
+        if not good and unit.folder not in units.BINARIES or skipped and not found:
+            told = {name for _, name, _ in found}
+            found += [(0.0, name, SKIPPED if skipped else BAD) for name in sorted(set(unit.tests) - told)]
+        if not good and all(outcome != BAD for _, _, outcome in found):
             found.append((task.seconds, f"{unit.folder}/{unit.name}", BAD))  # it failed outside of a test
         self.tests += [(seconds, name, outcome, unit) for seconds, name, outcome in found]
         counts = collections.Counter(outcome for _, _, outcome in found)
@@ -53,13 +60,21 @@ class Report:
         return found[GOOD], found[BAD], found[SKIPPED]
 
     def failures(self):
-        """What failing units have said, each once, with the command that runs it alone."""
+        """What failing units and builds have said, each once, with the command that runs a unit alone."""
+        for task in self.faults:
+            yield f"\n== FAILED: {task.name}" + (f": {task.why}" if task.why else "")
+            yield shorten(said_by(task))
+        never = collections.Counter(task.why for _, task in self.broken if task.code is None)
+        for why, count in never.items():
+            yield f"\n== NOT RUN: {count} {'unit' if count == 1 else 'units'} of tests: {why}"
         for unit, task in self.broken:
+            if task.code is None and task.why:
+                continue
             names = sorted({name for _, name, outcome, of in self.tests if of is unit and outcome != GOOD})
             yield f"\n== FAILED: {unit.label}" + (f": {task.why}" if task.why else "")
-            if task.log.exists():
-                yield shorten(task.log.read_text(encoding="utf-8", errors="replace"))
-            yield "   again: scripts/test " + " ".join(names if 0 < len(names) <= 3 else [f"{unit.folder}/{unit.name}"])
+            text = said_by(task)
+            yield shorten(of_failures(text) if unit.folder in units.BINARIES else text)
+            yield "   again: scripts/test " + " ".join(words_for(unit, names))
 
     def figures(self):
         """What tests have measured: they write it to standard output, by lines that begin with two blanks."""
@@ -74,6 +89,31 @@ class Report:
     def busiest(self):
         for seconds, label in sorted(self.work, reverse=True)[:SLOWEST]:
             yield f"{seconds:6.1f} s  {label}"
+
+
+def said_by(task):
+    return task.log.read_text(encoding="utf-8", errors="replace") if task.log.exists() else ""
+
+
+def words_for(unit, names):
+    """That choose these tests of the unit, or all of it if there are many of them."""
+    known = [name for name in names if name in unit.tests]
+    if 0 < len(known) <= 3:
+        return known
+    if unit.folder not in units.BINARIES:
+        return [f"{unit.folder}/{unit.name}"]
+    return sorted({name.partition(".")[0] + "." for name in known}) or [f"{unit.folder}/"]
+
+
+def of_failures(text):
+    """Of what GoogleTest has written: the tests that failed, that in which the program ended, and the end."""
+    parts, begin = [], None
+    for line in GTEST_LINE.finditer(text):
+        if line[1] == "FAILED" and begin is not None:
+            parts.append(text[begin:line.end()])
+        begin = line.start() if line[1] == "RUN" else None
+    rest = text[begin or 0:]
+    return "\n".join([*parts, rest[-5_000:] if begin is None else rest])
 
 
 def shorten(text, most=30_000):

@@ -55,7 +55,7 @@ class Unit:
         place = [sys.executable, ROOT / "tests/place.py"]
         if self.folder in BINARIES:
             words = [*place, ROOT / "build" / self.build / "tests" / self.name]
-            names = ":".join(test.partition(".")[2] for test in self.tests)
+            names = ":".join(f"{name}:*/{name}/*" for name in (test.partition(".")[2] for test in self.tests))
             return words + ["--gtest_filter=" + names] * self.only_some
         if self.folder == "bench":
             return [sys.executable, ROOT / f"tests/bench/{self.name}.py", "--quick", "--build", ROOT / "build",
