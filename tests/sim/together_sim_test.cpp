@@ -316,6 +316,15 @@ TEST(Together, OverTorchrunsStore) { play_all(polled, seeds / 10); }
 TEST(Together, OverTorchrunsStoreWithItsNodes) { play_all(mixed_polled, seeds / 10); }
 TEST(Together, OverTorchrunsStoreWithItsNodesUnderFaults) { play_all(mixed_polled_faults, seeds / 10); }
 
+// torchrun's rank 0, in whose store the workers meet, stands still for longer than two of its three signs of life.
+TEST(Together, TheKeysOfEarlierWorkersGoThoughTorchrunsStoreStandsStill) {
+  constexpr std::uint64_t once_failed = 567;
+  Choices choices(once_failed);
+  Company company(once_failed, choices, mixed_polled_faults);
+  company.play();
+  EXPECT_EQ(company.job().faults(), std::vector<std::string>()) << company.job().story();
+}
+
 // The same events at the same times, in every build.
 TEST(Together, ASeedIsARun) {
   std::uint64_t all = 0;

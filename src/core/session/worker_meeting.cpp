@@ -155,10 +155,10 @@ Talk<Result<Endpoint>> WorkerMeeting::open_store(std::string own_address) {
   co_return Endpoint{own_address, port_};
 }
 
-// The machine of torchrun's agent may stand still, but not for so long that the others go on without it. All wait for
-// the ranks of this node meanwhile.
+// The machine of torchrun's agent may stand still until the others go on without it. All wait for its ranks as long, so
+// it does not matter that they wait for those of this node, too.
 Talk<Status> WorkerMeeting::clear_foreign_store(Endpoint master) {
-  const Duration patience = settings_.keep_alive_interval * (settings_.keep_alive_max_attempt - 1);
+  const Duration patience = settings_.keep_alive_interval * settings_.keep_alive_max_attempt;
   const Time deadline = later(stage_.moment(), std::max(patience, quick_answer));
   auto link = co_await knock(stage_, master, deadline);
   if (link) co_return co_await remove_all_keys(*link, deadline);
