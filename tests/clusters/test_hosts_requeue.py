@@ -37,9 +37,12 @@ class Requeue(EndCase):
 
     def test_a_job_that_cannot_begin_is_not_started_again(self):
         with self.place(2) as place:
-            for words in (("--requeue-on=1,2",), ("--requeue-on=1,2", "--check")):
-                place.refuse_key(2)
-                run = self.head(place, "--hosts=n[1-2]", *words, self.worker(UP))
-                self.finish(run)
-                self.assertIn(run.code, (1, 2, 255), str(run))
-                self.assertNotIn("start the job again", run.err)
+            place.refuse_key(2)
+            for words in ((), ("--check",)):
+                with self.subTest(words):
+                    plain, asking = (self.head(place, "--hosts=n[1-2]", *words, *more, self.worker(UP))
+                                     for more in ((), ("--requeue-on=1,2,255",)))
+                    self.finish(plain, asking)
+                    self.assertIn(plain.code, (1, 2, 255))
+                    self.assertEqual(plain.code, asking.code)
+                    self.assertNotIn("start the job again", asking.err)
