@@ -316,8 +316,8 @@ TEST(Together, OverTorchrunsStore) { play_all(polled, seeds / 10); }
 TEST(Together, OverTorchrunsStoreWithItsNodes) { play_all(mixed_polled, seeds / 10); }
 TEST(Together, OverTorchrunsStoreWithItsNodesUnderFaults) { play_all(mixed_polled_faults, seeds / 10); }
 
-// torchrun's rank 0, in whose store the workers meet, stands still for longer than two of its three signs of life.
-TEST(Together, TheKeysOfEarlierWorkersGoThoughTorchrunsStoreStandsStill) {
+// It has stood still while the round formed that it leads, and says where the workers meet when it has given that up.
+TEST(Together, WhoSaysLateWhereWorkersMeetHasRemovedTheKeysOfEarlierOnes) {
   constexpr std::uint64_t once_failed = 567;
   Choices choices(once_failed);
   Company company(once_failed, choices, mixed_polled_faults);

@@ -4,7 +4,6 @@
 #include "launch/core/store/keys.hpp"
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 namespace launch {
@@ -29,7 +28,7 @@ Talk<Result<Endpoint>> WorkerMeeting::agree(StoreLink& control, RoundFormed form
 Talk<Result<Endpoint>> WorkerMeeting::lead(StoreLink& control, std::int64_t round, std::string own_address) {
   auto master = co_await open_store(std::move(own_address));
   if (!master) co_return master.error();
-  if (port_ != 0) stage_.act(FenceStore{OwnStore::workers});
+  if (port_ != 0 && std::exchange(fenced_, round) != round) stage_.act(FenceStore{OwnStore::workers});
   auto told = co_await say_master(control, round, *master);
   if (!told) co_return told.error();
   co_return *master;
@@ -57,14 +56,11 @@ Talk<Result<Endpoint>> WorkerMeeting::follow_torchrun(StoreLink& control, RoundF
 }
 
 Talk<void> WorkerMeeting::say_late(StoreLink& control, RoundFormed formed, std::string own_address) {
-  std::optional<Endpoint> master;
   if (formed.rank == NodeRank(0)) {
-    auto own = co_await open_store(std::move(own_address));
-    if (own) master = *own;
+    (void)co_await lead(control, formed.round, std::move(own_address));
   } else if (const auto known = masters_.find(formed.leader); known != masters_.end() && formed.round > 0) {
-    master = known->second;
+    (void)co_await say_master(control, formed.round, known->second);
   }
-  if (master) (void)co_await say_master(control, formed.round, *master);
 }
 
 Talk<Status> WorkerMeeting::say_master(StoreLink& control, std::int64_t round, Endpoint master) {
@@ -155,10 +151,10 @@ Talk<Result<Endpoint>> WorkerMeeting::open_store(std::string own_address) {
   co_return Endpoint{own_address, port_};
 }
 
-// The machine of torchrun's agent may stand still until the others go on without it. All wait for its ranks as long, so
-// it does not matter that they wait for those of this node, too.
+// The machine of torchrun's agent may stand still, but not for so long that the others go on without it. All wait for
+// the ranks of this node meanwhile.
 Talk<Status> WorkerMeeting::clear_foreign_store(Endpoint master) {
-  const Duration patience = settings_.keep_alive_interval * settings_.keep_alive_max_attempt;
+  const Duration patience = settings_.keep_alive_interval * (settings_.keep_alive_max_attempt - 1);
   const Time deadline = later(stage_.moment(), std::max(patience, quick_answer));
   auto link = co_await knock(stage_, master, deadline);
   if (link) co_return co_await remove_all_keys(*link, deadline);

@@ -24,7 +24,8 @@ class WorkerMeeting {
   // is left there; a warning says so if torchrun's store keeps some.
   Talk<Result<Endpoint>> agree(StoreLink& control, RoundFormed formed, std::string own_address);
 
-  // Writes these keys for other nodes, if the round broke up before this node had done so; removes no keys.
+  // Writes these keys for other nodes, if the round broke up before this node had done so. Of a store of torchrun it
+  // removes no keys.
   Talk<void> say_late(StoreLink& control, RoundFormed formed, std::string own_address);
 
   // This node has led a round: workers of other nodes may depend on its store.
@@ -45,6 +46,7 @@ class WorkerMeeting {
   const Config& config_;
   const ElasticSettings& settings_;
   std::uint16_t port_ = 0;                // of our own store
+  std::int64_t fenced_ = -1;              // the round for which it was emptied last
   std::map<NodeDesc, Endpoint> masters_;  // by torchrun leader, which writes it once, in the first round that it leads
 };
 
