@@ -18,6 +18,7 @@ constexpr Duration look_again = 1s;  // when to try again a place that may answe
 // The keys of the round before are gone before any node exchanges its ranks, and so before any worker starts. The
 // workers of that round have ended, since every node has left it.
 Talk<Result<Endpoint>> WorkerMeeting::agree(StoreLink& control, RoundFormed formed, std::string own_address) {
+  fenced_.reset();
   if (formed.rank == NodeRank(0)) co_return co_await lead(control, formed.round, std::move(own_address));
   if (!is_launch(formed.leader) && config_.serves_workers)
     co_return co_await follow_torchrun(control, std::move(formed));

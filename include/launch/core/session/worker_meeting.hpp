@@ -9,6 +9,7 @@
 #include "launch/core/session/store_link.hpp"
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -46,7 +47,7 @@ class WorkerMeeting {
   const Config& config_;
   const ElasticSettings& settings_;
   std::uint16_t port_ = 0;                // of our own store
-  std::int64_t fenced_ = -1;              // the round for which it was emptied last
+  std::optional<std::int64_t> fenced_;    // the last round, if it was emptied for that
   std::map<NodeDesc, Endpoint> masters_;  // by torchrun leader, which writes it once, in the first round that it leads
 };
 
