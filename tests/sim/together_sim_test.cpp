@@ -103,8 +103,10 @@ class Company {
     if (scenario_.offset > 0s)
       job_.network().set_clock("n" + std::to_string(job_.count()), between(-scenario_.offset, scenario_.offset));
     const auto planner = [this](const Round&) {
-      // A change that was under way at the end of all may have led to another round.
-      const Duration work = finishing_ ? Duration(1s) : Duration::max();
+      // A change that was under way at the end of all may have led to another round. A node of torchrun looks after a
+      // second whether another one waits, and begins a new round then, though the job has as many as it takes.
+      const Duration last_work = scenario_.mixed ? 500ms : 1s;
+      const Duration work = finishing_ ? last_work : Duration::max();
       return Plan{.ends_after = work, .obeys_after = between(1ms, stopping_time)};
     };
     if (scenario_.mixed && odds(0.4)) {
