@@ -67,6 +67,10 @@ class WholeJob {
   bool is_launch(std::size_t index) const;
   std::size_t count() const { return nodes_.size(); }
   std::vector<std::size_t> alive() const;
+  // It had workers in the newest round.
+  bool took_part_at_last(std::size_t node) const {
+    return !begun_.empty() && begun_.contains({begun_.rbegin()->first, node});
+  }
   // True if all living nodes run workers, in one round, as far as there is room.
   bool together() const;
   bool run_until_together(Duration limit);
