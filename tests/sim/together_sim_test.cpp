@@ -233,6 +233,13 @@ class Company {
     const Duration limit = quick() ? last_call + 2 * (1s + stopping_time) : Duration(300s);
     if (!job_.run_until_together(limit)) job_.fault("the nodes do not come together: " + describe());
     figures_.worst_settle = job_.events().now() - begin;
+    if (scenario_.mixed) calm_down(limit);
+  }
+
+  // torchrun's nodes do not notice at the end that one was thrown out that has slept: they wait for it in the barrier.
+  void calm_down(Duration limit) {
+    job_.events().run_until(later(job_.events().now(), 3 * whole_.heartbeat + 1s));
+    if (!job_.run_until_together(limit)) job_.fault("the nodes do not stay together: " + describe());
   }
 
   std::string describe() {
