@@ -16,6 +16,8 @@ from mutant import Mutant
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 COPY = ROOT / "build" / "mutants"
+FENCE = ("  if (port_ != 0 && std::exchange(fenced_, round) != round) "
+         "stage_.act(FenceStore{OwnStore::workers});\n")
 
 MUTANTS = (
     Mutant("store", "src/core/store/store_table.cpp",
@@ -77,14 +79,12 @@ MUTANTS = (
            "    deadline_ = std::min(deadline_, later(now, saves ? time_to_save() : grace_));\n",
            "", ("core/agent_membership",)),
     Mutant("sim-late-fence", "src/core/session/worker_meeting.cpp",
-           "  if (port_ != 0) stage_.act(FenceStore{OwnStore::workers});\n"
-           "  auto told = co_await say_master(control, round, *master);\n"
+           FENCE + "  auto told = co_await say_master(control, round, *master);\n"
            "  if (!told) co_return told.error();\n",
            "  auto told = co_await say_master(control, round, *master);\n"
-           "  if (!told) co_return told.error();\n"
-           "  if (port_ != 0) stage_.act(FenceStore{OwnStore::workers});\n", ("sim/nap",)),
+           "  if (!told) co_return told.error();\n" + FENCE, ("sim/nap",)),
     Mutant("sim-no-fence", "src/core/session/worker_meeting.cpp",
-           "  if (port_ != 0) stage_.act(FenceStore{OwnStore::workers});\n",
+           FENCE,
            "", ("sim/late",)),
     Mutant("sim-will-taken-back", "include/launch/core/session/elastic_session.hpp",
            "if (untold_) store_.let_will_stand();",
