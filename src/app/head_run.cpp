@@ -131,8 +131,10 @@ class HeadRun {
   void hear(int signal) {
     const bool ends = std::ranges::find(plan_.signals, signal) != plan_.signals.end();
     const bool warns = signal == plan_.preemption.signal;
-    warned_ = warned_ || (warns && machine_.waits());
-    if (warns && machine_.waits()) return act(machine_.on_signal(signal, now()));
+    if (warns && machine_.waits()) {
+      warned_ = true;
+      return act(machine_.on_signal(signal, now()));
+    }
     if ((warns && !ends) || signal == SIGUSR1 || signal == SIGUSR2) return act(machine_.on_passed_signal(signal));
     if (!is_ending(signal_plan_, signal)) return;
     if (over_) return hurry(signal);

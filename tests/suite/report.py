@@ -40,7 +40,7 @@ class Report:
             found = [(task.seconds, unit.tests[0], GOOD)]
         skipped = task.code == place.SKIP_CODE  # all of it
         good = skipped or (task.good and found)
-        if not good and unit.folder not in units.BINARIES or skipped and not found:
+        if skipped or not good and unit.folder not in units.BINARIES:
             told = {name for _, name, _ in found}
             found += [(0.0, name, SKIPPED if skipped else BAD) for name in sorted(set(unit.tests) - told)]
         if not good and all(outcome != BAD for _, _, outcome in found):
@@ -63,23 +63,22 @@ class Report:
         """What failing units and builds have said, each once, with the command that runs a unit alone."""
         for task in self.faults:
             yield f"\n== FAILED: {task.name}" + (f": {task.why}" if task.why else "")
-            yield shorten(said_by(task))
+            yield shorten(text_of(task.log))
         never = collections.Counter(task.why for _, task in self.broken if task.code is None)
         for why, count in never.items():
             yield f"\n== NOT RUN: {count} {'unit' if count == 1 else 'units'} of tests: {why}"
         for unit, task in self.broken:
-            if task.code is None and task.why:
+            if task.code is None:
                 continue
             names = sorted({name for _, name, outcome, of in self.tests if of is unit and outcome != GOOD})
             yield f"\n== FAILED: {unit.label}" + (f": {task.why}" if task.why else "")
-            text = said_by(task)
+            text = text_of(task.log)
             yield shorten(of_failures(text) if unit.folder in units.BINARIES else text)
             yield "   again: scripts/test " + " ".join(words_for(unit, names))
 
     def figures(self):
         """What tests have measured: they write it to standard output, by lines that begin with two blanks."""
-        return [f"{label}: {line.strip()}" for label, log in self.logs if log.exists()
-                for line in log.read_text(encoding="utf-8", errors="replace").splitlines()
+        return [f"{label}: {line.strip()}" for label, log in self.logs for line in text_of(log).splitlines()
                 if re.match(r"  \S.*\d", line)]
 
     def slowest(self):
@@ -91,8 +90,8 @@ class Report:
             yield f"{seconds:6.1f} s  {label}"
 
 
-def said_by(task):
-    return task.log.read_text(encoding="utf-8", errors="replace") if task.log.exists() else ""
+def text_of(log):
+    return log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""
 
 
 def words_for(unit, names):
@@ -126,7 +125,7 @@ def shorten(text, most=30_000):
 def read(unit, results, log):
     """(seconds, test, outcome) of all tests that have ended, and of the one in which the program ended."""
     if unit.folder in units.BINARIES:
-        yield from _gtest(unit, log.read_text(encoding="utf-8", errors="replace") if log.exists() else "")
+        yield from _gtest(unit, text_of(log))
     elif results.exists():
         for line in results.read_text(encoding="utf-8").splitlines():
             entry = json.loads(line)
